@@ -6,7 +6,11 @@ import { script } from "../../../server/src/models/script-parts.ts";
 import { scriptedModel } from "../../../server/src/models/scripted-model.ts";
 import { defineAgent } from "../../../server/src/runtime/define/agent.ts";
 import { tool } from "../../../server/src/runtime/define/tool.ts";
-import { createMemoryBackend, openServer, type TestServer } from "../../../server/test/gateway/test-server.ts";
+import {
+  createMemoryBackend,
+  openServer,
+  type TestServer,
+} from "../../../server/test/gateway/test-server.ts";
 import { Stage } from "../../../server/test/runtime/turn-harness.ts";
 import { type Client, createClient } from "../../src/client.ts";
 import type { ClientOptions } from "../../src/options.ts";

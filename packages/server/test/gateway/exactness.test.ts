@@ -48,7 +48,7 @@ async function stage(
   return { world, feeds };
 }
 
-function talk(turns: number, words = 3): SessionEvent[] {
+function talk(turns: number, deltas = 3): SessionEvent[] {
   const w = new LogWriter().session();
   for (let n = 1; n <= turns; n++) {
     const turn = `t${n}`;
@@ -57,7 +57,7 @@ function talk(turns: number, words = 3): SessionEvent[] {
     w.add({ type: "turn.start", turn, message: `m-${turn}`, ...start });
     w.add({ type: "run.start", turn, run: turn, agent: "main" });
     w.add({ type: "text.start", turn, run: turn, block: `${turn}/0`, index: 0, part: false });
-    for (let word = 0; word < words; word++)
+    for (let word = 0; word < deltas; word++)
       w.add({ type: "text.delta", turn, run: turn, block: `${turn}/0`, index: 0, text: ` word${word}` });
     w.add({ type: "text.end", turn, run: turn, block: `${turn}/0`, index: 0, final: true });
     w.add({ type: "run.end", turn, run: turn, status: "completed" });
@@ -172,7 +172,7 @@ test("a slow viewer of one turn whose place is trimmed meanwhile is told its end
   const { world, feeds } = await stage({ idleCleanupMs: 20 });
   const events = talk(1, 30);
   await world.write(events.slice(0, 10));
-  const viewer = new TestSubscriber(streamFormat("responses", "sse"), { maxQueued: 300 });
+  const subscriber = new TestSubscriber(streamFormat("responses", "sse"), { maxQueued: 300 });
   const parts = {
     ...world.parts,
     feeds,
@@ -182,21 +182,26 @@ test("a slow viewer of one turn whose place is trimmed meanwhile is told its end
     env: { now: () => 0 },
     onError: fail,
   };
-  const wish = { format: streamFormat("responses", "sse"), after: "0-0", untilTurnEnd: "t1" };
-  viewer.subscription = subscribeToTurn(parts as unknown as GatewayContext, world.ref, wish, viewer);
-  await waitUntilIdle(viewer);
-  viewer.clog();
+  const options = { format: streamFormat("responses", "sse"), after: "0-0", untilTurnEnd: "t1" };
+  subscriber.subscription = subscribeToTurn(
+    parts as unknown as GatewayContext,
+    world.ref,
+    options,
+    subscriber,
+  );
+  await waitUntilIdle(subscriber);
+  subscriber.clog();
   await world.write(events.slice(10));
   await archiveSession(world.parts, world.ref);
   await trimLog(world.parts, world.ref);
-  await until(() => viewer.isDropped);
+  await until(() => subscriber.isDropped);
   // Until the feed holds nothing of it any more.
   await pause(60);
-  viewer.unclog();
-  await until(() => viewer.end !== null, 30_000);
-  expect(viewer.starts.map(({ reason }) => reason)).toEqual(["cursor", "slow"]);
-  expect(viewer.end).toBe("complete");
-  expect(viewer.frames.at(-1)?.["type"]).toBe("[DONE]");
+  subscriber.unclog();
+  await until(() => subscriber.end !== null, 30_000);
+  expect(subscriber.starts.map(({ reason }) => reason)).toEqual(["cursor", "slow"]);
+  expect(subscriber.end).toBe("complete");
+  expect(subscriber.frames.at(-1)?.["type"]).toBe("[DONE]");
 });
 
 function fail(error: unknown): void {
@@ -263,12 +268,12 @@ test("F07: a turn that was left running ends for `responses` too when another be
   );
   const turns = [first, second?.slice(first?.length), third?.slice(second?.length)];
   await world.write(turns[0] ?? []);
-  const viewer = new TestSubscriber(streamFormat("responses", "sse")).subscribe(feeds, world.ref, "0-0");
-  await waitUntilIdle(viewer);
+  const subscriber = new TestSubscriber(streamFormat("responses", "sse")).subscribe(feeds, world.ref, "0-0");
+  await waitUntilIdle(subscriber);
   await world.write((turns[1] ?? []).filter(({ type }) => type !== "turn.end"));
   await world.write((turns[2] ?? []).slice(0, 2));
-  await until(() => viewer.cursor === world.events.at(-1)?.id);
-  const ends = viewer.frames.flatMap(({ type }) =>
+  await until(() => subscriber.cursor === world.events.at(-1)?.id);
+  const ends = subscriber.frames.flatMap(({ type }) =>
     type === "response.created" || type === "[DONE]" ? [type] : [],
   );
   expect(ends).toEqual(["response.created", "[DONE]", "response.created", "[DONE]", "response.created"]);

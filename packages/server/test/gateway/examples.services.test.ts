@@ -88,20 +88,21 @@ test("a message is sent and its answer read, while another page watches and come
   ]);
   const first = await openServer(stage.parts, { actor: stage.actor });
   const ref = await stage.session();
-  const { token } = (await first.request("POST", "/tokens", { body: { user_id: stage.actor.user } })).json as {
+  const { token } = (await first.request("POST", "/tokens", { body: { user_id: stage.actor.user } }))
+    .json as {
     token: string;
   };
   let server = first;
   vi.stubGlobal("WebSocket", PageSocket);
-  const begun: string[] = [];
+  const started: string[] = [];
   const seen: string[] = [];
   const leave = watch({
     session: ref.session,
     address: () => socketAddress(server.url, token),
-    begun: ({ reason }) => void begun.push(reason),
+    onSubscribed: ({ reason }) => void started.push(reason),
     frame: (frame) => void seen.push(JSON.stringify(frame)),
   });
-  await until(() => begun.length === 1);
+  await until(() => started.length === 1);
   let text = "";
   expect(await ask(server.url, server.auth, ref.session, "hello", (more) => (text += more))).toBe(
     "You said hello.",
@@ -110,8 +111,8 @@ test("a message is sent and its answer read, while another page watches and come
   await until(() => seen.some((frame) => frame.includes("message_stop")));
   server = await openServer(stage.parts, { actor: stage.actor, secrets: first.secrets });
   await first.close();
-  await until(() => begun.length === 2);
-  expect(begun).toEqual(["fresh", "cursor"]);
+  await until(() => started.length === 2);
+  expect(started).toEqual(["fresh", "cursor"]);
   leave();
   vi.unstubAllGlobals();
   await server.close();

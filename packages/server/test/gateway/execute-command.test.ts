@@ -50,8 +50,8 @@ describe("a command (W16)", () => {
     const body = (async function* () {
       yield new TextEncoder().encode("a,b");
     })();
-    const wish = { id: "u-1", name: "q3.csv", mediaType: "text/csv", body, userId: "an" };
-    const { url } = await uploadFile(parts, ref, wish);
+    const options = { id: "u-1", name: "q3.csv", mediaType: "text/csv", body, userId: "an" };
+    const { url } = await uploadFile(parts, ref, options);
     await run({ type: "send", client_message_id: "m", text: "", content_urls: [url, `${url}x`] });
     const [message] = await parts.store.queuedMessages.list(ref);
     expect(message?.files).toEqual([
@@ -111,7 +111,10 @@ describe("a command (W16)", () => {
     const edited = await requestInteraction(parts, ref, "approval");
     await run({ type: "decide", approval_key: edited, decision: "edit", args: { count: 2 } });
     expect((await parts.store.interactions.get(ref, edited))?.status).toBe("edited");
-    const [answered, dismissed] = [await requestInteraction(parts, ref, "question"), await requestInteraction(parts, ref, "question")];
+    const [answered, dismissed] = [
+      await requestInteraction(parts, ref, "question"),
+      await requestInteraction(parts, ref, "question"),
+    ];
     const answers = [{ question: "meal", selected: ["dinner"] }];
     await run({ type: "answer", approval_key: answered, answers });
     await run({ type: "dismiss", approval_key: dismissed, reason: "later" });

@@ -25,8 +25,8 @@ export class GatewayHarness {
     return new GatewayHarness(stage, await openServer(parts, { ...options, actor: stage.actor }));
   }
 
-  async request(method: string, path: string, asked?: TestRequest): Promise<TestResponse> {
-    return validateResponse(method, path, await this.server.request(method, path, asked));
+  async request(method: string, path: string, request?: TestRequest): Promise<TestResponse> {
+    return validateResponse(method, path, await this.server.request(method, path, request));
   }
 
   /** The JSON of an answer that has to be a good one. */
@@ -50,13 +50,13 @@ export class GatewayHarness {
 }
 
 /** Throws when an answer isn't what its route, or the one shape of errors, says. */
-function validateResponse(method: string, path: string, told: TestResponse): TestResponse {
-  if (told.status >= 400) {
-    errorReply.parse(told.json);
-    return told;
+function validateResponse(method: string, path: string, response: TestResponse): TestResponse {
+  if (response.status >= 400) {
+    errorReply.parse(response.json);
+    return response;
   }
   const found = router.find(method, path.split("?")[0] ?? path);
   const schema = found.kind === "route" ? found.route.responseSchema : undefined;
-  if (schema !== undefined) schema.parse(told.json);
-  return told;
+  if (schema !== undefined) schema.parse(response.json);
+  return response;
 }

@@ -34,18 +34,18 @@ const codeOf = (language: string) => fencesOf(page).find(({ info }) => info === 
 async function run(command: string, args: readonly string[], api: string): Promise<string> {
   const env = { ...process.env, API: api, KEY: server.key.secret };
   const child = spawn(command, args, { env, stdio: ["ignore", "pipe", "pipe"] });
-  const [said, failed] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  const [output, failed] = await Promise.all([text(child.stdout), text(child.stderr)]);
   expect(failed).toBe("");
-  return said;
+  return output;
 }
 
 test("the session in a shell", async () => {
-  const said = await run("bash", ["-euo", "pipefail", "-c", codeOf("bash")], server.url);
-  expect(said).toContain("event: response.output_text.completed");
-  expect(said).toContain('"status":"completed"');
-  expect(said).toContain('"interactions":[]');
-  expect(said).toContain('"agent_status":"idle"');
-  expect(said).toContain('"over"');
+  const output = await run("bash", ["-euo", "pipefail", "-c", codeOf("bash")], server.url);
+  expect(output).toContain("event: response.output_text.completed");
+  expect(output).toContain('"status":"completed"');
+  expect(output).toContain('"interactions":[]');
+  expect(output).toContain('"agent_status":"idle"');
+  expect(output).toContain('"over"');
 });
 
 test("the reader in Python goes on by Last-Event-ID where it was cut off", async () => {

@@ -15,7 +15,10 @@ export const testCaller: Caller = {
   from: "test",
 };
 
-export async function createTestSession(parts: CommandBackend, caller: Actor = testCaller): Promise<SessionRef> {
+export async function createTestSession(
+  parts: CommandBackend,
+  caller: Actor = testCaller,
+): Promise<SessionRef> {
   const { id } = await createSession(parts, caller, {});
   return { tenant: caller.tenant, session: id };
 }

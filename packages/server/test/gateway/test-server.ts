@@ -40,7 +40,7 @@ export interface TestServer {
   readonly auth: Readonly<Record<string, string>>;
   readonly errors: { error: unknown; about: string }[];
   /** @param path behind `/api/v1` */
-  request(method: string, path: string, asked?: TestRequest): Promise<TestResponse>;
+  request(method: string, path: string, request?: TestRequest): Promise<TestResponse>;
   /** Closes the server, and the parts unless they are somebody else's. */
   close(): Promise<void>;
 }

@@ -33,33 +33,33 @@ export class TestSubscriber implements Subscriber {
   readonly sink: FrameSink;
   readonly #choice: StreamFormat;
   readonly #maxQueued: number;
-  readonly #keepsNothing: boolean;
+  readonly #discardFrames: boolean;
   #clogged = false;
   #dropped = false;
   /** Bytes, and words about how it begins among them, which are never dropped. */
   #queue: (Uint8Array | (() => void))[] = [];
 
-  constructor(of: StreamFormat, options: { maxQueued?: number; keepsNothing?: boolean } = {}) {
+  constructor(of: StreamFormat, options: { maxQueued?: number; discardFrames?: boolean } = {}) {
     this.#choice = of;
     this.#maxQueued = options.maxQueued ?? 64 * 1024;
-    this.#keepsNothing = options.keepsNothing ?? false;
+    this.#discardFrames = options.discardFrames ?? false;
     this.sink = { send: (bytes) => this.#send(bytes), end: () => undefined };
   }
 
   subscribe(feeds: SessionFeeds, ref: SessionRef, after: string | null, untilTurn?: string): this {
-    const wish = {
+    const options = {
       format: this.#choice,
       after,
       ...(untilTurn === undefined ? {} : { untilTurnEnd: untilTurn }),
     };
-    this.subscription = feeds.subscribe(ref, wish, this);
+    this.subscription = feeds.subscribe(ref, options, this);
     return this;
   }
 
-  onSubscribed(told: SubscribedInfo): void {
-    const note = () => void this.starts.push({ ...told, after: this.frames.length });
-    if (this.#queue.length > 0) this.#queue.push(note);
-    else note();
+  onSubscribed(info: SubscribedInfo): void {
+    const record = () => void this.starts.push({ ...info, after: this.frames.length });
+    if (this.#queue.length > 0) this.#queue.push(record);
+    else record();
   }
 
   onEnd(reason: SubscriptionEndReason): void {
@@ -118,7 +118,7 @@ export class TestSubscriber implements Subscriber {
   }
 
   #read(bytes: Uint8Array): void {
-    if (this.#keepsNothing) return;
+    if (this.#discardFrames) return;
     this.frames.push(...readFrames(this.#choice, bytes));
   }
 }
@@ -162,8 +162,8 @@ function readSse(bytes: Uint8Array): Frame[] {
   return frames;
 }
 
-export async function until(test: () => boolean, patienceMs = 30_000): Promise<void> {
-  const deadline = performance.now() + patienceMs;
+export async function until(test: () => boolean, timeoutMs = 30_000): Promise<void> {
+  const deadline = performance.now() + timeoutMs;
   while (!test()) {
     if (performance.now() > deadline) throw new Error("not within the time");
     await new Promise((resolve) => setTimeout(resolve, 2));
@@ -171,10 +171,10 @@ export async function until(test: () => boolean, patienceMs = 30_000): Promise<v
 }
 
 /** Until nothing has come for some rounds of the event loop. */
-export async function waitUntilIdle(viewer: TestSubscriber): Promise<void> {
-  for (let quiet = 0, last = -1; quiet < 5;) {
+export async function waitUntilIdle(subscriber: TestSubscriber): Promise<void> {
+  for (let idleRounds = 0, last = -1; idleRounds < 5;) {
     await new Promise((resolve) => setTimeout(resolve, 1));
-    quiet = viewer.sends.length === last ? quiet + 1 : 0;
-    last = viewer.sends.length;
+    idleRounds = subscriber.sends.length === last ? idleRounds + 1 : 0;
+    last = subscriber.sends.length;
   }
 }

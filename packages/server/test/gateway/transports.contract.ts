@@ -10,18 +10,21 @@ import type { TestResponse } from "./test-server.ts";
 
 const PAGE = "https://app.example.com";
 
-function expectRefused(told: TestResponse, status: number, word: string): void {
-  expect(told.status, told.text).toBe(status);
-  expect(errorReply.parse(told.json).error).toBe(word);
+function expectError(response: TestResponse, status: number, code: string): void {
+  expect(response.status, response.text).toBe(status);
+  expect(errorReply.parse(response.json).error).toBe(code);
 }
 
-export function doorsContract(door: TransportName, makeParts?: () => Promise<StageParts>): void {
-  describe(`by ${door}`, () => {
+export function transportsContract(transport: TransportName, makeParts?: () => Promise<StageParts>): void {
+  describe(`by ${transport}`, () => {
     let server: TransportServer;
     let parts: StageParts | undefined;
     beforeAll(async () => {
       parts = await makeParts?.();
-      server = await openTransport(door, parts, { allowedOrigins: [PAGE], limits: { maxBodyBytes: 10_000 } });
+      server = await openTransport(transport, parts, {
+        allowedOrigins: [PAGE],
+        limits: { maxBodyBytes: 10_000 },
+      });
     });
     afterAll(async () => {
       await server.close();
@@ -50,30 +53,30 @@ export function doorsContract(door: TransportName, makeParts?: () => Promise<Sta
       expect(page.ok && page.entries.at(-1)?.event).toMatchObject({ type: "session.update", title: "Other" });
       expect((await server.request("GET", "/sessions")).json.sessions).toContainEqual(renamed.json);
       expect((await server.request("DELETE", `/sessions/${id}`)).status).toBe(204);
-      expectRefused(await server.request("GET", `/sessions/${id}`), 404, "NOT_FOUND");
-      expectRefused(await server.request("DELETE", `/sessions/${id}`), 404, "NOT_FOUND");
+      expectError(await server.request("GET", `/sessions/${id}`), 404, "NOT_FOUND");
+      expectError(await server.request("DELETE", `/sessions/${id}`), 404, "NOT_FOUND");
       expect(await server.backend.log.head(id)).toBeNull();
     });
 
     test("who asks for a socket without an upgrade is told what is missing", async () => {
-      const told = await server.request("GET", "/socket?dialect=blocks");
-      expectRefused(told, 426, "BAD_REQUEST");
-      expect(told.json.message).toContain("WebSocket");
+      const response = await server.request("GET", "/socket?dialect=blocks");
+      expectError(response, 426, "BAD_REQUEST");
+      expect(response.json.message).toContain("WebSocket");
     });
 
     test("what says twice who is asking is refused, whichever of the two is good", async () => {
       const made = await server.request("POST", "/tokens", { body: { user_id: "linh" } });
       const headers = { ...server.auth, authorization: `Bearer ${made.json.token}` };
-      const told = await server.request("GET", "/sessions", { headers });
-      expectRefused(told, 401, "UNAUTHENTICATED");
-      expect(told.json.message).toContain("not both");
+      const response = await server.request("GET", "/sessions", { headers });
+      expectError(response, 401, "UNAUTHENTICATED");
+      expect(response.json.message).toContain("not both");
     });
 
     test("a name that nobody can have is refused before anything is looked up", async () => {
       const headers = { ...server.auth, "x-user-id": "n".repeat(257) };
-      const told = await server.request("GET", "/knowledge", { headers });
-      expectRefused(told, 400, "BAD_REQUEST");
-      expect(told.json.message).toContain("x-user-id");
+      const response = await server.request("GET", "/knowledge", { headers });
+      expectError(response, 400, "BAD_REQUEST");
+      expect(response.json.message).toContain("x-user-id");
     });
 
     test("a list has pages", async () => {
@@ -89,30 +92,32 @@ export function doorsContract(door: TransportName, makeParts?: () => Promise<Sta
       const second = await server.request("GET", `/sessions?limit=2&before=${before}`, { headers });
       expect(second.json).toMatchObject({ sessions: [{ title: "a" }], next_before: null });
       for (const query of ["limit=0", "limit=101", "limit=x", "before=x", "more=1", "limit=1&limit=2"])
-        expectRefused(await server.request("GET", `/sessions?${query}`, { headers }), 400, "BAD_REQUEST");
+        expectError(await server.request("GET", `/sessions?${query}`, { headers }), 400, "BAD_REQUEST");
     });
 
     test("an id of one's own can be repeated, but is no number and nobody else's", async () => {
       const id = `mine-${randomUUID()}`;
       const made = await server.request("POST", "/sessions", { body: { session_id: id } });
-      expect((await server.request("POST", "/sessions", { body: { session_id: id } })).json).toEqual(made.json);
+      expect((await server.request("POST", "/sessions", { body: { session_id: id } })).json).toEqual(
+        made.json,
+      );
       const headers = { ...server.auth, "x-user-id": "else" };
       const taken = await server.request("POST", "/sessions", { headers, body: { session_id: id } });
-      expectRefused(taken, 409, "CONFLICT");
+      expectError(taken, 409, "CONFLICT");
       for (const session_id of ["12", "", "a b", "a/b", "x".repeat(201), 5])
-        expectRefused(await server.request("POST", "/sessions", { body: { session_id } }), 400, "BAD_REQUEST");
+        expectError(await server.request("POST", "/sessions", { body: { session_id } }), 400, "BAD_REQUEST");
     });
 
     test("what isn't there, and what isn't done there", async () => {
-      expectRefused(await server.request("GET", "/nothing"), 404, "NOT_FOUND");
-      expectRefused(await server.request("GET", "/sessions/"), 404, "NOT_FOUND");
-      expectRefused(await server.request("GET", "/sessions/%zz"), 400, "BAD_REQUEST");
+      expectError(await server.request("GET", "/nothing"), 404, "NOT_FOUND");
+      expectError(await server.request("GET", "/sessions/"), 404, "NOT_FOUND");
+      expectError(await server.request("GET", "/sessions/%zz"), 400, "BAD_REQUEST");
       for (const name of ["%00", "a%0d%0ab", "..%2f..", "x".repeat(5_000), "9".repeat(30), "%F0%9F%98%80"])
-        expectRefused(await server.request("GET", `/sessions/${name}`), 404, "NOT_FOUND");
+        expectError(await server.request("GET", `/sessions/${name}`), 404, "NOT_FOUND");
       const put = await server.request("PUT", "/sessions");
-      expectRefused(put, 405, "BAD_REQUEST");
+      expectError(put, 405, "BAD_REQUEST");
       expect(put.headers.get("allow")).toBe("GET, HEAD, OPTIONS, POST");
-      expectRefused(await server.send("/elsewhere", {}), 404, "NOT_FOUND");
+      expectError(await server.send("/elsewhere", {}), 404, "NOT_FOUND");
     });
 
     test("a body is JSON, whole, and not too much of it", async () => {
@@ -120,11 +125,11 @@ export function doorsContract(door: TransportName, makeParts?: () => Promise<Sta
       expect((await post("", "application/json")).status).toBe(201);
       const bad = ["{", "null", "[]", '"x"', '{"__proto__":{"a":1}}', '{"title":{"__proto__":1}}'];
       for (const body of [...bad, '{"title":"x","is_admin":true}', '{"title":5}', '{"title":""}'])
-        expectRefused(await post(body), 400, "BAD_REQUEST");
-      expectRefused(await post(`{"title":${"[".repeat(3_000)}${"]".repeat(3_000)}}`), 400, "BAD_REQUEST");
-      expectRefused(await post(new Uint8Array([0x22, 0xff, 0x22])), 400, "BAD_REQUEST");
-      expectRefused(await post("title=x", "application/x-www-form-urlencoded"), 400, "BAD_REQUEST");
-      expectRefused(await post(JSON.stringify({ title: "x".repeat(10_000) })), 413, "TOO_LARGE");
+        expectError(await post(body), 400, "BAD_REQUEST");
+      expectError(await post(`{"title":${"[".repeat(3_000)}${"]".repeat(3_000)}}`), 400, "BAD_REQUEST");
+      expectError(await post(new Uint8Array([0x22, 0xff, 0x22])), 400, "BAD_REQUEST");
+      expectError(await post("title=x", "application/x-www-form-urlencoded"), 400, "BAD_REQUEST");
+      expectError(await post(JSON.stringify({ title: "x".repeat(10_000) })), 413, "TOO_LARGE");
     });
 
     test("who asks for the head gets it alone", async () => {
@@ -175,16 +180,18 @@ export function doorsContract(door: TransportName, makeParts?: () => Promise<Sta
       const key = randomUUID();
       const headers = { ...server.auth, "x-user-id": `once-${key}`, "idempotency-key": key };
       const all = await Promise.all(
-        Array.from({ length: 5 }, () => server.request("POST", "/sessions", { headers, body: { title: "x" } })),
+        Array.from({ length: 5 }, () =>
+          server.request("POST", "/sessions", { headers, body: { title: "x" } }),
+        ),
       );
       for (const { status, json } of all) expect([status, json]).toEqual([201, all[0]?.json]);
       const replayed = all.filter((one) => one.headers.get("idempotency-replayed") === "true");
       expect(replayed).toHaveLength(4);
       expect((await server.request("GET", "/sessions", { headers })).json.sessions).toHaveLength(1);
       const other = await server.request("POST", "/sessions", { headers, body: { title: "y" } });
-      expectRefused(other, 409, "CONFLICT");
+      expectError(other, 409, "CONFLICT");
       const bad = { ...headers, "idempotency-key": "a b" };
-      expectRefused(await server.request("POST", "/sessions", { headers: bad, body: {} }), 400, "BAD_REQUEST");
+      expectError(await server.request("POST", "/sessions", { headers: bad, body: {} }), 400, "BAD_REQUEST");
       // Another person's key is another key.
       const others = { ...headers, "x-user-id": `else-${key}` };
       const theirs = await server.request("POST", "/sessions", { headers: others, body: { title: "x" } });
@@ -206,15 +213,16 @@ export function doorsContract(door: TransportName, makeParts?: () => Promise<Sta
     test("what nobody expected tells nothing of its inside, but to us", async () => {
       const secret = new Error("password is hunter2");
       const broken = vi.spyOn(server.backend.store.sessions, "list").mockRejectedValueOnce(secret);
-      const told = await server.request("GET", "/sessions");
+      const response = await server.request("GET", "/sessions");
       broken.mockRestore();
-      expectRefused(told, 500, "SERVER_ERROR");
-      expect(told.text).not.toContain("hunter2");
+      expectError(response, 500, "SERVER_ERROR");
+      expect(response.text).not.toContain("hunter2");
       expect(server.errors.at(-1)?.error).toBe(secret);
     });
 
     test("a share shows what was there, can be forked, and is closed for good", async () => {
-      const { session_id: id } = (await server.request("POST", "/sessions", { body: { title: "Shared" } })).json;
+      const { session_id: id } = (await server.request("POST", "/sessions", { body: { title: "Shared" } }))
+        .json;
       const made = await server.request("POST", `/sessions/${id}/shares`, { body: {} });
       expect(made.status, made.text).toBe(201);
       const { token, share_id: share } = made.json;
@@ -227,11 +235,11 @@ export function doorsContract(door: TransportName, makeParts?: () => Promise<Sta
       expect(forked).toMatchObject({ status: 201, json: { title: "Shared", forked_from_share: true } });
       expect((await server.request("GET", `/chats/${forked.json.chat_id}`, { headers })).status).toBe(200);
       for (const bad of [`${token}x`, token.slice(0, -1), share])
-        expectRefused(await server.request("GET", `/shares/${bad}`, { headers: {} }), 404, "NOT_FOUND");
-      expectRefused(await server.request("DELETE", `/sessions/${id}/shares/none`), 404, "NOT_FOUND");
+        expectError(await server.request("GET", `/shares/${bad}`, { headers: {} }), 404, "NOT_FOUND");
+      expectError(await server.request("DELETE", `/sessions/${id}/shares/none`), 404, "NOT_FOUND");
       expect((await server.request("DELETE", `/sessions/${id}/shares/${share}`)).status).toBe(204);
-      expectRefused(await server.request("GET", `/shares/${token}`, { headers: {} }), 404, "NOT_FOUND");
-      expectRefused(
+      expectError(await server.request("GET", `/shares/${token}`, { headers: {} }), 404, "NOT_FOUND");
+      expectError(
         await server.request("POST", `/shares/${token}/fork`, { headers, body: {} }),
         404,
         "NOT_FOUND",

@@ -2,7 +2,13 @@
 import { createGateway } from "../../src/gateway/gateway.ts";
 import type { ServerOptions } from "../../src/gateway/create-server.ts";
 import type { StageParts } from "../runtime/turn-harness.ts";
-import { type TestRequest, openServer, type TestServer, type TestResponse, readResponse } from "./test-server.ts";
+import {
+  type TestRequest,
+  openServer,
+  type TestServer,
+  type TestResponse,
+  readResponse,
+} from "./test-server.ts";
 
 export type TransportName = "fastify" | "fetch";
 
@@ -12,7 +18,7 @@ export interface TransportServer extends TestServer {
 }
 
 export async function openTransport(
-  door: TransportName,
+  transport: TransportName,
   given?: StageParts,
   options: Partial<ServerOptions> = {},
 ): Promise<TransportServer> {
@@ -22,7 +28,7 @@ export async function openTransport(
   const gateway = createGateway({ ...backend, secrets, onError, ...options });
   const send = async (path: string, init: RequestInit) =>
     readResponse(
-      door === "fastify"
+      transport === "fastify"
         ? await fetch(`${url}${path}`, init)
         : await gateway.handle(new Request(`http://gateway${path}`, init)),
     );

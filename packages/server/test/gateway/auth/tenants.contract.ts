@@ -100,9 +100,9 @@ export function tenantsContract(name: string, makeParts?: () => Promise<StagePar
       const missed: string[] = [];
       for (const [who, headers] of Object.entries(strangers))
         for (const { method, path } of withCaller) {
-          const told = await server.request(method, pathsOf(path, session.id)[0] ?? "", { headers });
-          if (told.status !== 401 || told.json?.error !== "UNAUTHENTICATED")
-            missed.push(`${who}: ${method} ${path}: ${told.status}`);
+          const response = await server.request(method, pathsOf(path, session.id)[0] ?? "", { headers });
+          if (response.status !== 401 || response.json?.error !== "UNAUTHENTICATED")
+            missed.push(`${who}: ${method} ${path}: ${response.status}`);
         }
       expect(Object.keys(strangers).length).toBeGreaterThan(10);
       expect(missed).toEqual([]);
@@ -143,8 +143,9 @@ export function tenantsContract(name: string, makeParts?: () => Promise<StagePar
           const { method, path } = route;
           // Those that would do something are only asked when they must refuse.
           if (route.scope !== action && (method !== "GET" || path.endsWith("/events"))) continue;
-          const told = await server.request(method, pathsOf(path, session.id)[0] ?? "", { headers });
-          if ((told.status === 403) !== (route.scope === action)) missed.push(`${action}: ${method} ${path}`);
+          const response = await server.request(method, pathsOf(path, session.id)[0] ?? "", { headers });
+          if ((response.status === 403) !== (route.scope === action))
+            missed.push(`${action}: ${method} ${path}`);
         }
       }
       expect(missed).toEqual([]);

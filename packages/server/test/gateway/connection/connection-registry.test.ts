@@ -62,8 +62,8 @@ describe("connections", () => {
     const all = Array.from({ length: 100 }, () => new Fake(connections));
     for (let i = 0; i < 200; i++) {
       vi.advanceTimersByTime(HEARTBEAT_MS / 20);
-      const gone = all.splice(i % 50, 1);
-      for (const one of gone) connections.delete(one);
+      const closing = all.splice(i % 50, 1);
+      for (const one of closing) connections.delete(one);
       all.push(new Fake(connections));
     }
     const old = all.slice(0, 20);

@@ -40,13 +40,13 @@ class Pipe implements Transport {
 
 function open({ enough = 10, maxBytes = 20 } = {}) {
   const pipe = new Pipe(enough);
-  const heard: string[] = [];
+  const events: string[] = [];
   const queue = new SendQueue(
     pipe,
     {
-      onFlush: () => heard.push("flushed"),
-      onDrain: () => heard.push("drained"),
-      onClose: () => heard.push("closed"),
+      onFlush: () => events.push("flushed"),
+      onDrain: () => events.push("drained"),
+      onClose: () => events.push("closed"),
     },
     maxBytes,
   );
@@ -54,51 +54,51 @@ function open({ enough = 10, maxBytes = 20 } = {}) {
     pipe.read();
     queue.transportDrained();
   };
-  return { pipe, queue, heard, read };
+  return { pipe, queue, events, read };
 }
 
 const bytes = (text: string) => Buffer.from(text);
 
 describe("the queue of a connection", () => {
   test("lets through while the transport takes it, then queues, then says that all was handed over", () => {
-    const { pipe, queue, heard, read } = open();
+    const { pipe, queue, events, read } = open();
     expect(queue.send(bytes("aaaa"))).toBe("written");
     expect(queue.send(bytes("bbbbbbbb"))).toBe("written");
     expect(queue.send(bytes("c"))).toBe("queued");
     expect(queue.send(bytes("d"))).toBe("queued");
     expect(queue.bufferedBytes).toBe(14);
     read();
-    expect(heard).toEqual(["flushed"]);
+    expect(events).toEqual(["flushed"]);
     read();
     expect(pipe.arrived).toEqual(["aaaa", "bbbbbbbb", "c", "d"]);
-    expect(heard).toEqual(["flushed"]);
+    expect(events).toEqual(["flushed"]);
   });
 
   test("over the bound it drops all that waits, takes nothing, and says when it has drained", () => {
-    const { pipe, queue, heard, read } = open();
+    const { pipe, queue, events, read } = open();
     queue.send(bytes("full......"));
     expect(queue.send(bytes("queued"))).toBe("queued");
     expect(queue.send(bytes("fifteen bytes.."))).toBe("dropped");
     expect(queue.send(bytes("x"))).toBe("dropped");
     expect(queue.bufferedBytes).toBe(10);
     read();
-    expect(heard).toEqual(["drained"]);
+    expect(events).toEqual(["drained"]);
     expect(queue.send(bytes("again"))).toBe("written");
     read();
     expect(pipe.arrived).toEqual(["full......", "again"]);
   });
 
   test("answers outlive a drop, and come before what is said after it", () => {
-    const { pipe, queue, heard, read } = open();
+    const { pipe, queue, events, read } = open();
     queue.send(bytes("full......"));
     queue.send(bytes("lost"));
     queue.sendReliable(bytes("an answer that fills"));
     expect(queue.send(bytes("lost too.............."))).toBe("dropped");
-    expect(queue.bufferedBytes, "what is kept is bufferedBytes").toBe(30);
+    expect(queue.bufferedBytes, "what is kept is held").toBe(30);
     read();
-    expect(heard, "the answer has filled the transport again").toEqual([]);
+    expect(events, "the answer has filled the transport again").toEqual([]);
     read();
-    expect(heard).toEqual(["drained"]);
+    expect(events).toEqual(["drained"]);
     expect(pipe.arrived).toEqual(["full......", "an answer that fills"]);
     expect(queue.bufferedBytes).toBe(0);
   });
@@ -145,13 +145,13 @@ describe("the queue of a connection", () => {
     );
     fc.assert(
       fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
-        const { pipe, queue, heard, read } = open();
+        const { pipe, queue, events, read } = open();
         const safe: number[] = [];
         let queued: number[] = [];
         const readAll = (): void => {
-          const before = heard.length;
+          const before = events.length;
           read();
-          for (const word of heard.slice(before)) {
+          for (const word of events.slice(before)) {
             if (word === "flushed") safe.push(...queued);
             queued = [];
           }

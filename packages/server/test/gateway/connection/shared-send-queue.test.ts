@@ -46,11 +46,11 @@ class Link implements Transport {
   }
 }
 
-const seen = { setBack: 0, slow: 0 };
+const seen = { evicted: 0, slow: 0 };
 
-class CountedViewer extends SocketSubscriber {
+class CountedSubscriber extends SocketSubscriber {
   override onEvicted(at: Parameters<SocketSubscriber["onEvicted"]>[0]): void {
-    if (at !== null) seen.setBack++;
+    if (at !== null) seen.evicted++;
     super.onEvicted(at);
   }
 }
@@ -59,7 +59,7 @@ class Shared {
   readonly link = new Link();
   readonly worlds: World[] = [];
   readonly queue: SendQueue;
-  readonly #viewers: SocketSubscriber[] = [];
+  readonly #subscribers: SocketSubscriber[] = [];
   readonly #parts = { log: createMemoryLog(), store: createMemoryStore() };
   readonly feeds = createSessionFeeds({
     ...this.#parts,
@@ -72,7 +72,7 @@ class Shared {
 
   constructor(queueBytes: number) {
     const flushed = () => {
-      for (const { subscription } of this.#viewers) subscription?.onFlush();
+      for (const { subscription } of this.#subscribers) subscription?.onFlush();
     };
     this.queue = new SendQueue(this.link, { onFlush: flushed, onDrain: ignore, onClose: ignore }, queueBytes);
   }
@@ -84,15 +84,15 @@ class Shared {
   }
 
   subscribe(): void {
-    const side: SocketHandle = {
+    const connection: SocketHandle = {
       queue: this.queue,
       reply: (reply) => this.queue.sendReliable(encodeTextFrame(JSON.stringify(reply))),
       remove: () => undefined,
     };
     for (const { ref } of this.worlds) {
-      const viewer = new CountedViewer(side, ref.session, undefined);
-      this.#viewers.push(viewer);
-      viewer.subscription = this.feeds.subscribe(ref, { format: NATIVE, after: null }, viewer);
+      const subscriber = new CountedSubscriber(connection, ref.session, undefined);
+      this.#subscribers.push(subscriber);
+      subscriber.subscription = this.feeds.subscribe(ref, { format: NATIVE, after: null }, subscriber);
     }
   }
 
@@ -103,10 +103,10 @@ class Shared {
 
   /** Reads until nothing comes any more. */
   async readAll(): Promise<void> {
-    for (let quiet = 0, last = -1; quiet < 8;) {
+    for (let idleRounds = 0, last = -1; idleRounds < 8;) {
       await breath();
       this.read();
-      quiet = this.link.frames.length === last ? quiet + 1 : 0;
+      idleRounds = this.link.frames.length === last ? idleRounds + 1 : 0;
       last = this.link.frames.length;
     }
   }
@@ -114,20 +114,20 @@ class Shared {
   /** Goes through what came of a session. @returns the title that is shown */
   follow({ ref }: World): string | null {
     let state = emptyState;
-    let isAnew = true;
+    let isRestarted = true;
     for (const { session_id, ...frame } of this.link.frames) {
       if (session_id !== ref.session) continue;
       if (frame["type"] === "subscribed") {
         if (frame["reason"] === "slow") seen.slow++;
-        isAnew = frame["resumed"] === false;
+        isRestarted = frame["resumed"] === false;
       } else if (frame["type"] === "snapshot") {
-        if (!isAnew) throw new Error("a snapshot that nobody was told of");
+        if (!isRestarted) throw new Error("a snapshot that nobody was told of");
         state = restore(frame["snapshot"] as Snapshot);
-        isAnew = false;
+        isRestarted = false;
       } else {
         const event = frame as unknown as SessionEvent;
         const seq = Number(event.id.split("-")[1]);
-        if (isAnew || seq !== state.seq + 1) throw new Error(`${event.id} after ${state.seq}`);
+        if (isRestarted || seq !== state.seq + 1) throw new Error(`${event.id} after ${state.seq}`);
         state = fold(state, event);
       }
     }
@@ -171,7 +171,7 @@ test(`${RUNS} runs: what one session loses for the sake of another it is told la
     }),
     { numRuns: RUNS, seed: SEED },
   );
-  expect(seen.setBack).toBeGreaterThan(RUNS / 4);
+  expect(seen.evicted).toBeGreaterThan(RUNS / 4);
   expect(seen.slow).toBeGreaterThan(RUNS / 20);
 });
 
@@ -183,7 +183,7 @@ test("a hundred sessions that are larger than the queue come one after the other
   for (const world of shared.worlds) expect(shared.follow(world)).toBe(world.folded().title);
   const snapshots = shared.link.frames.filter(({ type }) => type === "snapshot").length;
   expect(snapshots).toBe(100);
-  const told = shared.link.frames.filter(({ type }) => type === "subscribed").length;
-  expect(told).toBeLessThanOrEqual(200);
+  const notices = shared.link.frames.filter(({ type }) => type === "subscribed").length;
+  expect(notices).toBeLessThanOrEqual(200);
   await shared.feeds.close();
 });

@@ -104,8 +104,8 @@ describe("a socket that is not read (reliability 11)", () => {
     await fast.until("the last turn", isLast);
     expect(fast.frames.filter(({ type }) => type === "subscribed").length).toBe(1);
     slow.socket.resume();
-    const told = await slow.until("slow", ({ type, reason }) => type === "subscribed" && reason === "slow");
-    expect(told).toEqual({
+    const notice = await slow.until("slow", ({ type, reason }) => type === "subscribed" && reason === "slow");
+    expect(notice).toEqual({
       type: "subscribed",
       session_id: world.ref.session,
       // A client of `blocks` begins anew where more was missed than a window holds.
@@ -194,23 +194,25 @@ describe("an event stream that is not read (reliability 11)", () => {
     });
     expect(most).toBeGreaterThan(256 * 1024);
     expect(most).toBeLessThanOrEqual(MIB);
-    const told: string[] = [];
+    const received: string[] = [];
     const parser = createSseParser(({ event, data }) =>
-      told.push(event === "subscribed" ? data : (event ?? "") + (data.includes("the end") ? " the end" : "")),
+      received.push(
+        event === "subscribed" ? data : (event ?? "") + (data.includes("the end") ? " the end" : ""),
+      ),
     );
     const decoder = new TextDecoder();
     response.on("data", (bytes: Buffer) => parser.push(decoder.decode(bytes, { stream: true }))).resume();
     const deadline = performance.now() + 30_000;
-    const isTold = (what: string) => told.some((one) => one.includes(what));
-    while (!isTold('"slow"') && performance.now() < deadline)
+    const hasReceived = (what: string) => received.some((one) => one.includes(what));
+    while (!hasReceived('"slow"') && performance.now() < deadline)
       await new Promise((resolve) => setTimeout(resolve, 5));
     await turn("the end");
-    while (!isTold("the end") && performance.now() < deadline)
+    while (!hasReceived("the end") && performance.now() < deadline)
       await new Promise((resolve) => setTimeout(resolve, 5));
-    const at = told.findIndex((one) => one.includes('"slow"'));
-    expect(JSON.parse(told[at] ?? "")).toMatchObject({ resumed: false, reason: "slow" });
-    expect(told[at + 1]).toBe("snapshot");
-    expect(isTold("the end")).toBe(true);
+    const at = received.findIndex((one) => one.includes('"slow"'));
+    expect(JSON.parse(received[at] ?? "")).toMatchObject({ resumed: false, reason: "slow" });
+    expect(received[at + 1]).toBe("snapshot");
+    expect(hasReceived("the end")).toBe(true);
     response.destroy();
   });
 });

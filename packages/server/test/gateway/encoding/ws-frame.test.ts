@@ -39,11 +39,11 @@ const ways: Record<string, () => Promise<StreamClient>> = {
 };
 
 /** Tells each text as the data of one event, and again as the text of a frame. */
-async function told(way: string, texts: readonly string[]): Promise<SseMessage[]> {
-  open = (outlet) => {
+async function receive(way: string, texts: readonly string[]): Promise<SseMessage[]> {
+  open = (sink) => {
     for (const text of texts)
-      outlet.send(Buffer.from(formatSse({ event: "e", data: toWireJson({ type: "e", text }) })));
-    outlet.end();
+      sink.send(Buffer.from(formatSse({ event: "e", data: toWireJson({ type: "e", text }) })));
+    sink.end();
     return nothing;
   };
   const stream = await (ways[way] as () => Promise<StreamClient>)();
@@ -75,7 +75,7 @@ describe("any string (reliability 24)", () => {
   test.for(Object.keys(ways))("round-trips over a real event stream: %s", async (way) => {
     await fc.assert(
       fc.asyncProperty(fc.array(text, { minLength: 1, maxLength: 40 }), async (texts) => {
-        const messages = await told(way, texts);
+        const messages = await receive(way, texts);
         expect(messages.map(({ data }) => (JSON.parse(data) as { text: string }).text)).toEqual(texts);
         expect(messages.every(({ event, id }) => event === "e" && id === undefined)).toBe(true);
       }),
@@ -100,25 +100,25 @@ describe("any string (reliability 24)", () => {
 
 describe("a web stream", () => {
   test("holds little itself, lets who reads slowly catch up, and hears that somebody left", async () => {
-    const heard: string[] = [];
+    const events: string[] = [];
     const sent: string[] = [];
-    open = (outlet) => {
-      for (let n = 0; n < 40; n++) sent.push(outlet.send(Buffer.alloc(16 * 1024, 120)));
+    open = (sink) => {
+      for (let n = 0; n < 40; n++) sent.push(sink.send(Buffer.alloc(16 * 1024, 120)));
       return {
         ...nothing,
-        onFlush: () => heard.push("flushed"),
-        onDrain: () => heard.push("drained"),
-        onClose: () => heard.push("closed"),
+        onFlush: () => events.push("flushed"),
+        onDrain: () => events.push("drained"),
+        onClose: () => events.push("closed"),
       };
     };
     const reader = toWebStream(options(), new AbortController().signal).getReader();
     expect(sent.filter((one) => one === "written").length).toBeLessThanOrEqual(3);
     expect(sent.filter((one) => one === "queued").length).toBe(32);
     expect(sent.at(-1)).toBe("dropped");
-    while (heard.length === 0) await reader.read();
-    expect(heard).toEqual(["drained"]);
+    while (events.length === 0) await reader.read();
+    expect(events).toEqual(["drained"]);
     await reader.cancel();
-    expect(heard).toEqual(["drained", "closed"]);
+    expect(events).toEqual(["drained", "closed"]);
     expect(connections.size).toBe(0);
   });
 });

@@ -75,16 +75,16 @@ test("a fresh native viewer gets a snapshot, then every event once", async () =>
   const { world, feeds } = await stage();
   const events = talk();
   await world.write(events.slice(0, 40));
-  const viewer = new TestSubscriber(streamFormat("native")).subscribe(feeds, world.ref, null);
-  await until(() => viewer.frames.length > 0);
+  const subscriber = new TestSubscriber(streamFormat("native")).subscribe(feeds, world.ref, null);
+  await until(() => subscriber.frames.length > 0);
   const head = world.events.at(-1)?.id;
   await world.write(events.slice(40));
   const end = world.events.at(-1)?.id;
-  await until(() => viewer.cursor === end);
-  expect(viewer.starts).toEqual([{ resumed: false, reason: "fresh", head, after: 0 }]);
-  expect(viewer.frames[0]?.["type"]).toBe("snapshot");
-  expect(viewer.frames.every((frame) => frame["session_id"] === world.ref.session)).toBe(true);
-  const { at: _, ...rest } = JSON.parse(JSON.stringify(folded(viewer.frames))) as Record<string, unknown>;
+  await until(() => subscriber.cursor === end);
+  expect(subscriber.starts).toEqual([{ resumed: false, reason: "fresh", head, after: 0 }]);
+  expect(subscriber.frames[0]?.["type"]).toBe("snapshot");
+  expect(subscriber.frames.every((frame) => frame["session_id"] === world.ref.session)).toBe(true);
+  const { at: _, ...rest } = JSON.parse(JSON.stringify(folded(subscriber.frames))) as Record<string, unknown>;
   expect(strip(rest)).toEqual(strip(foldAll(world.events)));
 });
 
@@ -101,16 +101,16 @@ test("a fresh viewer of responses begins with the turn that runs, whatever was l
   early.close();
   await world.write(events.slice(12, second + 6));
   await until(() => native.cursor === world.events.at(-1)?.id);
-  const viewer = new TestSubscriber(streamFormat("responses", "sse"));
-  const wish = { format: streamFormat("responses", "sse"), after: null, untilIdle: true };
-  viewer.subscription = feeds.subscribe(world.ref, wish, viewer);
-  await until(() => viewer.frames.length >= 2);
-  expect(viewer.starts).toEqual([{ resumed: false, reason: "fresh", after: 0 }]);
-  expect(viewer.frames).toMatchObject([
+  const subscriber = new TestSubscriber(streamFormat("responses", "sse"));
+  const options = { format: streamFormat("responses", "sse"), after: null, untilIdle: true };
+  subscriber.subscription = feeds.subscribe(world.ref, options, subscriber);
+  await until(() => subscriber.frames.length >= 2);
+  expect(subscriber.starts).toEqual([{ resumed: false, reason: "fresh", after: 0 }]);
+  expect(subscriber.frames).toMatchObject([
     { type: "response.created", response_id: "t2" },
     { type: "response.output_text.delta", delta: " word0 word1 word2" },
   ]);
-  expect(viewer.end).toBeNull();
+  expect(subscriber.end).toBeNull();
 });
 
 /** The world remembers events without their times. */
@@ -131,22 +131,24 @@ test("a cursor anywhere in the log goes on right after it, in each dialect", asy
     await waitUntilIdle(whole);
     for (let k = 0; k < world.events.length; k++) {
       const cursor = world.events[k]?.id ?? "0-0";
-      const viewer = new TestSubscriber(streamFormat(dialect, dialect === "responses" ? "sse" : "socket"));
-      viewer.subscribe(feeds, world.ref, cursor);
-      await until(() => viewer.starts.length > 0);
-      await waitUntilIdle(viewer);
+      const subscriber = new TestSubscriber(
+        streamFormat(dialect, dialect === "responses" ? "sse" : "socket"),
+      );
+      subscriber.subscribe(feeds, world.ref, cursor);
+      await until(() => subscriber.starts.length > 0);
+      await waitUntilIdle(subscriber);
       const head = dialect === "native" ? { head: world.events.at(-1)?.id } : {};
-      expect(viewer.starts).toEqual([{ resumed: true, reason: "cursor", ...head, after: 0 }]);
+      expect(subscriber.starts).toEqual([{ resumed: true, reason: "cursor", ...head, after: 0 }]);
       if (dialect === "blocks") {
         const seen = seenUpTo(world, k);
         const client = new BlocksClient();
-        for (const frame of [...seen, ...viewer.frames]) client.handle(frame);
+        for (const frame of [...seen, ...subscriber.frames]) client.handle(frame);
         const uncut = new BlocksClient();
         for (const frame of whole.frames) uncut.handle(frame);
         expect(client.problems).toEqual([]);
         expectSame(client.display(), uncut.display());
       }
-      viewer.close();
+      subscriber.close();
     }
     whole.close();
   }
@@ -168,12 +170,12 @@ test("bad cursors are told, and answered with what is there", async () => {
     ["999999999-3", "invalid"],
     ["1-99999", "invalid"],
   ] as const) {
-    const viewer = new TestSubscriber(streamFormat("native")).subscribe(feeds, world.ref, cursor);
-    await until(() => viewer.frames.length > 0, 30_000);
+    const subscriber = new TestSubscriber(streamFormat("native")).subscribe(feeds, world.ref, cursor);
+    await until(() => subscriber.frames.length > 0, 30_000);
     const head = world.events.at(-1)?.id;
-    expect(viewer.starts).toEqual([{ resumed: false, reason, head, after: 0 }]);
-    expect(viewer.frames[0]?.["type"]).toBe("snapshot");
-    viewer.close();
+    expect(subscriber.starts).toEqual([{ resumed: false, reason, head, after: 0 }]);
+    expect(subscriber.frames[0]?.["type"]).toBe("snapshot");
+    subscriber.close();
   }
 });
 
@@ -183,21 +185,21 @@ test("what is there is made once for all who come with nothing, or with a bad cu
   await world.append(...talk());
   for (const dialect of ["native", "blocks"] as const) {
     const given: Uint8Array[] = [];
-    const told: string[] = [];
+    const reasons: string[] = [];
     const send = (bytes: Uint8Array) => {
       given.push(bytes);
       return "written" as const;
     };
-    const viewer = {
+    const subscriber = {
       sink: { send, end: () => undefined },
-      onSubscribed: ({ reason }: { reason: string }) => void told.push(reason),
+      onSubscribed: ({ reason }: { reason: string }) => void reasons.push(reason),
       onEnd: () => undefined,
     };
     const subscriptions = [null, "9-9", "nonsense", "9-9"].map((after) =>
-      feeds.subscribe(world.ref, { format: streamFormat(dialect), after }, viewer),
+      feeds.subscribe(world.ref, { format: streamFormat(dialect), after }, subscriber),
     );
     await until(() => given.length >= 4);
-    expect(told.toSorted()).toEqual(["fresh", "invalid", "invalid", "invalid"]);
+    expect(reasons.toSorted()).toEqual(["fresh", "invalid", "invalid", "invalid"]);
     expect(new Set(given).size, "the same bytes, not equal ones").toBe(1);
     for (const one of subscriptions) one.onClose();
   }
@@ -243,30 +245,28 @@ test("a slow viewer is told, and gets what is there now", async () => {
   const { world, feeds } = await stage();
   const events = talk();
   await world.write(events.slice(0, 10));
-  const viewers = (["native", "blocks", "tasks", "responses"] as const).map((dialect) =>
-    new TestSubscriber(streamFormat(dialect, dialect === "responses" ? "sse" : "socket"), { maxQueued: 300 }).subscribe(
-      feeds,
-      world.ref,
-      "0-0",
-    ),
+  const subscribers = (["native", "blocks", "tasks", "responses"] as const).map((dialect) =>
+    new TestSubscriber(streamFormat(dialect, dialect === "responses" ? "sse" : "socket"), {
+      maxQueued: 300,
+    }).subscribe(feeds, world.ref, "0-0"),
   );
-  for (const viewer of viewers) await waitUntilIdle(viewer);
-  for (const viewer of viewers) viewer.clog();
+  for (const subscriber of subscribers) await waitUntilIdle(subscriber);
+  for (const subscriber of subscribers) subscriber.clog();
   await world.write(events.slice(10));
   // As at the end of every turn, before the next one begins.
   await archiveSession(world.parts, world.ref);
-  await until(() => viewers.every((viewer) => viewer.isDropped));
-  for (const viewer of viewers) viewer.unclog();
-  for (const viewer of viewers) await waitUntilIdle(viewer);
+  await until(() => subscribers.every((subscriber) => subscriber.isDropped));
+  for (const subscriber of subscribers) subscriber.unclog();
+  for (const subscriber of subscribers) await waitUntilIdle(subscriber);
   expect(
-    viewers.map((viewer) => viewer.starts.map(({ resumed, reason }) => `${resumed} ${reason}`)),
+    subscribers.map((subscriber) => subscriber.starts.map(({ resumed, reason }) => `${resumed} ${reason}`)),
   ).toEqual([
     ["true cursor", "false slow"],
     ["true cursor", "true slow"],
     ["true cursor", "true slow"],
     ["true cursor", "true slow"],
   ]);
-  const [native, second] = viewers as [TestSubscriber, TestSubscriber];
+  const [native, second] = subscribers as [TestSubscriber, TestSubscriber];
   expect(strip(folded(native.frames))).toEqual(strip(foldAll(world.events)));
   const whole = new TestSubscriber(streamFormat("blocks")).subscribe(feeds, world.ref, "0-0");
   await waitUntilIdle(whole);

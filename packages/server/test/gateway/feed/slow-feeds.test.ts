@@ -17,29 +17,29 @@ const LOGS = Math.min(40, Number(process.env["TURNSTREAM_LOGS"] ?? 40));
 const SEED = Number(process.env["TURNSTREAM_SEED"] ?? 20_261_115);
 
 /** What each client makes of its frames. It forgets everything when it is told to. */
-const SHOWN = {
-  native: (viewer: TestSubscriber) => {
+const DISPLAYS = {
+  native: (subscriber: TestSubscriber) => {
     let state = emptyState;
-    for (const { session_id: _, ...frame } of viewer.frames)
+    for (const { session_id: _, ...frame } of subscriber.frames)
       state =
         frame["type"] === "snapshot"
           ? restore(frame["snapshot"] as Snapshot)
           : fold(state, frame as unknown as SessionEvent);
     return snapshot(state);
   },
-  blocks: (viewer: TestSubscriber) => {
+  blocks: (subscriber: TestSubscriber) => {
     const client = new BlocksClient();
-    for (const frame of kept(viewer)) client.handle(frame);
+    for (const frame of framesAfterReset(subscriber)) client.handle(frame);
     return client.display();
   },
-  tasks: (viewer: TestSubscriber) => {
+  tasks: (subscriber: TestSubscriber) => {
     const client = new TasksClient();
-    for (const frame of kept(viewer)) client.handle(frame);
+    for (const frame of framesAfterReset(subscriber)) client.handle(frame);
     expect(client.problems).toEqual([]);
     return client.display();
   },
-  responses: (viewer: TestSubscriber) => {
-    const { decoder } = decodeAll(responses, kept(viewer) as unknown as ResponsesFrame[]);
+  responses: (subscriber: TestSubscriber) => {
+    const { decoder } = decodeAll(responses, framesAfterReset(subscriber) as unknown as ResponsesFrame[]);
     const { turns } = snapshot(decoder.state);
     return turns.map(({ id, status, items }) => ({
       id,
@@ -51,7 +51,7 @@ const SHOWN = {
 };
 
 /** After it was told to forget what it has. */
-function kept({ frames, starts }: TestSubscriber): Frame[] {
+function framesAfterReset({ frames, starts }: TestSubscriber): Frame[] {
   return frames.slice(starts.findLast((one) => !one.resumed)?.after ?? 0);
 }
 
@@ -71,7 +71,7 @@ test(`W16 in ${LOGS} logs, a client of each dialect that was slow shows what one
       const pairs = (["native", "blocks", "tasks", "responses"] as const).map((dialect) => {
         const of = streamFormat(dialect, dialect === "responses" ? "sse" : "socket");
         const [slow, quick] = [new TestSubscriber(of, { maxQueued: 900 }), new TestSubscriber(of)];
-        for (const viewer of [slow, quick]) viewer.subscribe(feeds, world.ref, "0-0");
+        for (const subscriber of [slow, quick]) subscriber.subscribe(feeds, world.ref, "0-0");
         return { dialect, slow, quick };
       });
       let n = 0;
@@ -86,7 +86,7 @@ test(`W16 in ${LOGS} logs, a client of each dialect that was slow shows what one
       for (const { slow, quick } of pairs) await Promise.all([waitUntilIdle(slow), waitUntilIdle(quick)]);
       for (const { dialect, slow, quick } of pairs) {
         seen.slow += slow.starts.filter(({ reason }) => reason === "slow").length;
-        expectSame(sorted(SHOWN[dialect](slow)), sorted(SHOWN[dialect](quick)));
+        expectSame(sorted(DISPLAYS[dialect](slow)), sorted(DISPLAYS[dialect](quick)));
       }
       await feeds.close();
     }),

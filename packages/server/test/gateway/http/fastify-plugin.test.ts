@@ -63,7 +63,9 @@ describe("in an app of Fastify", () => {
 });
 
 test("secrets that could be guessed are refused", () => {
-  expect(() => createGateway({ ...createMemoryBackend(), secrets: [SECRET, "short"] })).toThrow(/at least 32 bytes/);
+  expect(() => createGateway({ ...createMemoryBackend(), secrets: [SECRET, "short"] })).toThrow(
+    /at least 32 bytes/,
+  );
 });
 
 test.each([
@@ -76,8 +78,8 @@ test.each([
   [{ sendQueueBytes: Number.NaN }, "limits.sendQueueBytes must"],
   [{ maxBodyBytes: -1 }, "limits.maxBodyBytes must"],
   [{ snapshotTurns: 20, sendQueueByte: 1 }, "limits.sendQueueByte is no limit of a gateway"],
-])("limits that can't be kept are refused: %j", (limits, words) => {
-  expect(() => createGateway({ ...createMemoryBackend(), secrets: [SECRET], limits })).toThrow(words);
+])("limits that can't be kept are refused: %j", (limits, message) => {
+  expect(() => createGateway({ ...createMemoryBackend(), secrets: [SECRET], limits })).toThrow(message);
 });
 
 test("no secret is in any log: keys, tokens, tickets and links, by every route (promise 20)", async () => {

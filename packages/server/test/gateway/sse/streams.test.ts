@@ -204,7 +204,9 @@ describe("a posted message", () => {
     await (await post(ref, { message: "slow" })).frame("response.output_text.delta");
     const waiting = await post(ref, { message: "two", client_message_id: "w" });
     const [{ id } = { id: "" }] = await stage.parts.store.queuedMessages.list(ref);
-    expect((await server.request("DELETE", `/sessions/${ref.session}/messages/${id}`)).status).toBeLessThan(300);
+    expect((await server.request("DELETE", `/sessions/${ref.session}/messages/${id}`)).status).toBeLessThan(
+      300,
+    );
     await waiting.ended();
     expect(waiting.frames).toMatchObject([{ type: "response.error", error: "NOT_FOUND" }]);
     expect(waiting.messages.at(-1)).toMatchObject({ data: "[DONE]" });

@@ -29,7 +29,7 @@ test(`in ${LOGS} logs, archived anywhere, a fresh viewer gets a snapshot of all 
       });
       try {
         await world.write(events.slice(0, 1));
-        const staying = new TestSubscriber(streamFormat("blocks"), { keepsNothing: true });
+        const staying = new TestSubscriber(streamFormat("blocks"), { discardFrames: true });
         staying.subscribe(feeds, world.ref, null);
         await waitUntilIdle(staying);
         let n = 0;
@@ -44,10 +44,10 @@ test(`in ${LOGS} logs, archived anywhere, a fresh viewer gets a snapshot of all 
           if (isLast) await new Promise((resolve) => setTimeout(resolve, 260));
           await waitUntilIdle(staying);
           const own = streamFormat("native", n % 2 === 0 ? "socket" : "sse");
-          const viewer = new TestSubscriber(own).subscribe(feeds, world.ref, null);
-          await until(() => viewer.frames.length > 0);
-          viewer.close();
-          const shown = restore(viewer.frames[0]?.["snapshot"] as Snapshot);
+          const subscriber = new TestSubscriber(own).subscribe(feeds, world.ref, null);
+          await until(() => subscriber.frames.length > 0);
+          subscriber.close();
+          const shown = restore(subscriber.frames[0]?.["snapshot"] as Snapshot);
           // It may be given what another was given a moment ago.
           expect(plain(shown)).toEqual(resolveBlobUrls(plain(world.folded(shown.seq)), (blob) => blob));
           if (isLast) expect(shown.seq).toBe(world.events.length);

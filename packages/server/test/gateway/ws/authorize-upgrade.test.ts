@@ -116,7 +116,8 @@ describe("a ticket (promise 20)", () => {
   const origin = PAGE;
 
   test("opens one socket, for whoever asked for it", async () => {
-    const { token } = (await server.request("POST", "/tokens", { body: { user_id: server.actor.user } })).json;
+    const { token } = (await server.request("POST", "/tokens", { body: { user_id: server.actor.user } }))
+      .json;
     const text = await ticket({ authorization: `Bearer ${token}` });
     const first = await upgrade(`?ticket=${text}`, { origin });
     expect(first.status).toBe(101);
@@ -196,8 +197,8 @@ describe("whoever is no longer let in", () => {
     const { keys } = server.backend.store;
     const { socket } = await upgrade();
     const broken = vi.spyOn(keys, "live").mockRejectedValue(new Error("no store"));
-    const told = () => server.errors.map(({ about }) => about);
-    await expect.poll(told).toContain("asking which keys are still good");
+    const reported = () => server.errors.map(({ about }) => about);
+    await expect.poll(reported).toContain("asking which keys are still good");
     await sleep(200);
     broken.mockRestore();
     expect(socket.readyState).toBe(WebSocket.OPEN);

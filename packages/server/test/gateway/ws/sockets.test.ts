@@ -94,9 +94,9 @@ describe("commands over a socket", () => {
     const events = await stage.events(ref);
     const client = await connect("native");
     const last_event_id = events[3]?.id;
-    const told = await client.request({ type: "subscribe", session_id: ref.session, last_event_id });
+    const reply = await client.request({ type: "subscribe", session_id: ref.session, last_event_id });
     const head = events.at(-1)?.id;
-    expect(told).toMatchObject({ resumed: true, reason: "cursor", head });
+    expect(reply).toMatchObject({ resumed: true, reason: "cursor", head });
     await client.until("the head", ({ id }) => id === head);
   });
 
@@ -164,7 +164,11 @@ describe("commands over a socket", () => {
     await other.request({ type: "send", session_id, client_message_id: "m1", text: "slow" });
     const { message_id } = await watcher.until("begun", ({ type }) => type === "message_start");
     const receipt = "stopping";
-    expect(await other.request({ type: "stop", session_id })).toMatchObject({ type: "ack", message_id, receipt });
+    expect(await other.request({ type: "stop", session_id })).toMatchObject({
+      type: "ack",
+      message_id,
+      receipt,
+    });
     const stopped = await watcher.until("stopped", ({ type }) => type === "message_delta");
     expect(stopped).toMatchObject({ delta: { stop_reason: "user_stopped" } });
     await other.request({ type: "send", session_id, client_message_id: "m2", text: "book" });
@@ -191,7 +195,10 @@ describe("commands over a socket", () => {
     await client.request({ type: "send", session_id, client_message_id: "m1", text: "one" });
     await client.until("the end", ({ type }) => type === "message_stop");
     const cursor = client.frames.findLast((frame) => "event_id" in frame)?.["event_id"] as string;
-    expect(await client.request({ type: "unsubscribe", session_id })).toEqual({ type: "ack", request_id: "r3" });
+    expect(await client.request({ type: "unsubscribe", session_id })).toEqual({
+      type: "ack",
+      request_id: "r3",
+    });
     const before = client.frames.length;
     await client.request({ type: "send", session_id, client_message_id: "m2", text: "two" });
     await stage.ended({ tenant: stage.actor.tenant, session: session_id }, ({ number }) => number === 2);
@@ -231,8 +238,8 @@ describe("commands over a socket", () => {
     const { session: session_id } = await stage.session();
     await client.request({ type: "subscribe", session_id });
     await server.request("DELETE", `/sessions/${session_id}`);
-    const gone = await client.until("gone", ({ type }) => type === "unsubscribed");
-    expect(gone).toEqual({ type: "unsubscribed", session_id, reason: "gone" });
+    const notice = await client.until("gone", ({ type }) => type === "unsubscribed");
+    expect(notice).toEqual({ type: "unsubscribed", session_id, reason: "gone" });
   });
 
   test("a socket takes so many sessions and no more", async () => {
@@ -248,7 +255,9 @@ describe("commands over a socket", () => {
       error: "RATE_LIMITED",
     });
     await client.request({ type: "unsubscribe", session_id: ids[0] });
-    expect(await client.request({ type: "subscribe", session_id: ids[2] })).toMatchObject({ type: "subscribed" });
+    expect(await client.request({ type: "subscribe", session_id: ids[2] })).toMatchObject({
+      type: "subscribed",
+    });
   });
 });
 
