@@ -35,7 +35,8 @@ const ISOLATED = {
 const isolated = Object.keys(ISOLATED);
 // A file that was moved would silently share a process.
 for (const path of isolated) {
-  if (!existsSync(join(import.meta.dirname, path))) throw new Error(`ISOLATED names ${path}, which is not there.`);
+  if (!existsSync(join(import.meta.dirname, path)))
+    throw new Error(`ISOLATED names ${path}, which is not there.`);
 }
 
 /** How long `expect.poll` waits. A busy machine may stop a process for seconds, and the default is one second. */

@@ -87,7 +87,7 @@ export class House {
 
   /** How many sockets and streams the gateway has open. */
   get connections(): number {
-    return this.server?.load().connections ?? Number.NaN;
+    return this.server?.stats().connections ?? Number.NaN;
   }
 
   /** A browser of one person: its tabs know each other, and nobody else's. */

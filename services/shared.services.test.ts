@@ -44,7 +44,11 @@ test("a database is prepared once, and each copy of it is its own", async () => 
   const urls = await Promise.all([1, 2, 3].map(() => preparedDatabaseUrl(template, prepare)));
   expect([new Set(urls).size, prepared]).toEqual([3, 1]);
   for (const url of urls) {
-    const rows = await runSql(url, "insert into notes values ('own')", "select text from notes order by text");
+    const rows = await runSql(
+      url,
+      "insert into notes values ('own')",
+      "select text from notes order by text",
+    );
     expect(rows).toEqual([{ text: "of the template" }, { text: "own" }]);
   }
 });

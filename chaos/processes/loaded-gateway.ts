@@ -38,7 +38,7 @@ const server = createServer({
 });
 
 let peak = 0;
-setInterval(() => (peak = Math.max(peak, server.load().maxBufferedBytes)), LOOK_MS);
+setInterval(() => (peak = Math.max(peak, server.stats().maxBufferedBytes)), LOOK_MS);
 process.on("message", () => {
   tell({ peak });
   peak = 0;

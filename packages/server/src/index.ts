@@ -331,8 +331,12 @@ export {
 export { editMemory, eraseMemories, eraseMemory, listMemories } from "./session/memories.ts";
 export { SCOPES } from "./gateway/auth/access.ts";
 export { type Gateway, createGateway } from "./gateway/gateway.ts";
-export type { TrustProxy } from "./gateway/auth/client-address.ts";
 export { createServer, type Server, type ServerOptions } from "./gateway/create-server.ts";
 export type { HandleContext } from "./gateway/http/fetch-handler.ts";
-export { DEFAULT_GATEWAY_LIMITS, type GatewayLimits, type GatewayOptions } from "./gateway/options.ts";
+export {
+  DEFAULT_GATEWAY_LIMITS,
+  type GatewayLimits,
+  type GatewayOptions,
+  type TrustProxy,
+} from "./gateway/options.ts";
 export { signToken, type TokenClaims } from "./gateway/auth/tokens.ts";

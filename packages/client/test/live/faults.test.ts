@@ -65,9 +65,9 @@ describe.for(WIRES)("over a %s", (wire) => {
     await until(session, "live", isLive);
     session.send({ text: "long" });
     await until(session, "begun", ({ state }) => state.turns.length > 0);
-    const { secrets, actor, parts } = house.server;
+    const { secrets, actor, backend } = house.server;
     await house.server.close();
-    const next = await openServer(parts, { actor, secrets });
+    const next = await openServer(backend, { actor, secrets });
     try {
       house.proxy.retarget({ host: "127.0.0.1", port: Number(new URL(next.url).port) });
       await until(session, "over", (view) => isOver("long")(view) && isLive(view));

@@ -6,7 +6,11 @@ import { script } from "../../../server/src/models/script-parts.ts";
 import { scriptedModel } from "../../../server/src/models/scripted-model.ts";
 import { defineAgent } from "../../../server/src/runtime/define/agent.ts";
 import { tool } from "../../../server/src/runtime/define/tool.ts";
-import { memoryParts, openServer, type TestServer } from "../../../server/test/gateway/test-server.ts";
+import {
+  createMemoryBackend,
+  openServer,
+  type TestServer,
+} from "../../../server/test/gateway/test-server.ts";
 import { Stage } from "../../../server/test/runtime/turn-harness.ts";
 import { type Client, createClient } from "../../src/client.ts";
 import type { ClientOptions } from "../../src/options.ts";
@@ -40,7 +44,7 @@ export class House {
   }
 
   static async open(options: Parameters<typeof openServer>[1] = {}): Promise<House> {
-    const stage = await Stage.open(memoryParts());
+    const stage = await Stage.open(createMemoryBackend());
     // A busy machine must not make the one worker look dead.
     await stage.worker([agent], { leaseTtlMs: 20_000 });
     const server = await openServer(stage.parts, { actor: stage.actor, ...options });

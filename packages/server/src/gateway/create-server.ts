@@ -1,6 +1,6 @@
 /**
- * The gateway as a server of its own: Fastify with the plugin, and two addresses that say whether it lives and whether it
- * can serve. Who has an app already uses `createGateway` instead.
+ * `createServer` runs the gateway as a server of its own: Fastify with the plugin, and two health routes. To embed the
+ * gateway into an app, use `createGateway` instead.
  */
 import type { AddressInfo } from "node:net";
 import { fastify, type FastifyBaseLogger, type FastifyInstance, LogController } from "fastify";
@@ -9,58 +9,58 @@ import { createGateway, type GatewayStats } from "./gateway.ts";
 import { fromFastifyError, sendResponse } from "./http/fastify-plugin.ts";
 import { errorResponse } from "./http/handle-request.ts";
 import { registerHealthRoutes } from "./http/health.ts";
-import type { HttpResponse } from "./http/messages.ts";
+import type { HttpResponse } from "./http/http-messages.ts";
 import type { GatewayOptions } from "./options.ts";
 import { writeRawResponse } from "./ws/upgrade.ts";
 
 export interface ServerOptions extends GatewayOptions {
-  /** Gets one line for each answer, without headers and without what stands in an address to let somebody in. */
+  /** Gets one line for each response, without headers and without the tokens that are in addresses. */
   readonly logger?: FastifyBaseLogger;
 }
 
 export interface Server {
-  /** @returns where it listens: a free port of this machine when nothing is said */
+  /** @returns its URL. Default: a free port of this machine. */
   listen(port?: number, host?: string): Promise<string>;
   /** Throws before it listens. */
   readonly url: string;
-  load(): GatewayStats;
-  /** Says that it is going, ends every connection, and stops listening. Closes nothing that it was given. */
+  stats(): GatewayStats;
+  /** Closes every connection, and stops listening. Closes nothing that was passed in. */
   close(): Promise<void>;
 }
 
-const PATIENCE_MS = 5_000;
-const REQUEST_MS = 300_000;
+const SHUTDOWN_TIMEOUT_MS = 5_000;
+const REQUEST_TIMEOUT_MS = 300_000;
 
-/** When everybody comes back at once, those beyond it are cut off or wait a second; the system may allow less. */
+/** When all clients reconnect at once, those beyond it are cut off or wait a second; the system may allow less. */
 const BACKLOG = 4_096;
 
 export function createServer(options: ServerOptions): Server {
   const gateway = createGateway(options);
-  const app = appOf(options);
+  const app = createApp(options);
   let isClosing = false;
   void app.register(gateway.plugin);
   registerHealthRoutes(app, options, () => isClosing);
   return {
     async listen(port = 0, host = "127.0.0.1") {
       await app.listen({ port, host, backlog: BACKLOG });
-      return urlOf(app);
+      return getUrl(app);
     },
     get url() {
-      return urlOf(app);
+      return getUrl(app);
     },
-    load: () => gateway.stats(),
+    stats: () => gateway.stats(),
     async close() {
       isClosing = true;
       await gateway.close();
-      // What is being answered is answered, unless it takes too long.
-      const late = setTimeout(() => app.server.closeAllConnections(), PATIENCE_MS);
+      // Requests that are being handled may finish, unless they take too long.
+      const timer = setTimeout(() => app.server.closeAllConnections(), SHUTDOWN_TIMEOUT_MS);
       await app.close();
-      clearTimeout(late);
+      clearTimeout(timer);
     },
   };
 }
 
-function appOf({ logger, onError = () => undefined }: ServerOptions): FastifyInstance {
+function createApp({ logger, onError = () => undefined }: ServerOptions): FastifyInstance {
   const notFound = errorResponse(
     { onError },
     new RequestError("NOT_FOUND", "There is nothing at this address."),
@@ -75,7 +75,7 @@ function appOf({ logger, onError = () => undefined }: ServerOptions): FastifyIns
     ...(logger === undefined ? {} : { loggerInstance: logger }),
     forceCloseConnections: "idle",
     // Of what is sent to us; answers may take as long as they take.
-    requestTimeout: REQUEST_MS,
+    requestTimeout: REQUEST_TIMEOUT_MS,
     // Java and curl offer HTTP/2 with their requests: what isn't taken up is answered as if it hadn't been offered.
     http: { shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() === "websocket" },
     clientErrorHandler: (error, socket) => {
@@ -97,33 +97,35 @@ function appOf({ logger, onError = () => undefined }: ServerOptions): FastifyIns
   return app;
 }
 
-function urlOf(app: FastifyInstance): string {
+function getUrl(app: FastifyInstance): string {
   const address = app.server.address() as AddressInfo | null;
   if (address === null) throw new TypeError("The server has no address before listen() is done.");
   const host = address.family === "IPv6" ? `[${address.address}]` : address.address;
   return `http://${host}:${address.port}`;
 }
 
-/** An address as it may be written into a log: what lets somebody in by standing in it is left out. Pure. */
 const TOKEN = /\/(blobs|shares)\/[^/?#]+/g;
 
+/** An address as it may be logged: without query, and without the tokens in it. Pure. */
 export function redactPath(url: string): string {
   return url.replace(/[?#].*$/s, "").replaceAll(TOKEN, "/$1/*");
 }
 
-/** What Node could not read as a request, as an answer in the one shape of errors. Pure; nobody is logged or let in by it. */
-/** @param code of the error that Node gives with it */
+/** The error response to what Node could not parse as a request. Pure. @param code of Node's error */
 export function malformedRequestResponse(code: string | undefined): HttpResponse {
   if (code === "HPE_HEADER_OVERFLOW")
     return {
-      ...told(new RequestError("TOO_LARGE", "The headers or the address are too long.")),
+      ...toResponse(new RequestError("TOO_LARGE", "The headers or the address are too long.")),
       status: 431,
     };
   if (code === "ERR_HTTP_REQUEST_TIMEOUT")
-    return { ...told(new RequestError("BAD_REQUEST", "The request took too long to come.")), status: 408 };
-  return told(new RequestError("BAD_REQUEST", "This is not a well-formed request of HTTP/1.1."));
+    return {
+      ...toResponse(new RequestError("BAD_REQUEST", "The request took too long to come.")),
+      status: 408,
+    };
+  return toResponse(new RequestError("BAD_REQUEST", "This is not a well-formed request of HTTP/1.1."));
 }
 
-function told(refused: RequestError): HttpResponse {
-  return errorResponse({ onError: () => undefined }, refused);
+function toResponse(error: RequestError): HttpResponse {
+  return errorResponse({ onError: () => undefined }, error);
 }

@@ -1,6 +1,6 @@
 /**
- * The one place that turns whatever was thrown into what a client is told: a word and number of the protocol's table, an
- * HTTP status, and words. Pure. What is not known by name tells nothing of its inside.
+ * `toErrorResponse` turns any error into what a client gets: a code and number of the protocol's table, an HTTP status, and
+ * a message. Pure. An unknown error reveals nothing of its inside.
  */
 import { ZodError } from "zod";
 import { truncateText, ERRORS, type ErrorCode } from "@turnstream/protocol";
@@ -37,86 +37,86 @@ export const HTTP_STATUS: Readonly<Record<ErrorCode, number>> = {
 export interface ErrorResponse {
   readonly status: number;
   readonly reply: ErrorReply;
-  /** Nobody was meant to see it: it goes to `onError`. */
+  /** An error of the server: it is reported to `onError`. */
   readonly isInternal: boolean;
 }
 
 const UNAVAILABLE = "Something that this server needs can't be reached. Try again.";
-const MAX_WORDS = 500;
+const MAX_MESSAGE_LENGTH = 500;
 
 export function toErrorResponse(error: unknown): ErrorResponse {
-  if (error instanceof RequestError) return told(error.code, error.message);
+  if (error instanceof RequestError) return clientError(error.code, error.message);
   if (error instanceof BlobError)
-    return told(error.code === "BAD_ADDRESS" ? "BAD_REQUEST" : "NOT_FOUND", error.message);
-  if (error instanceof ZodError) return told("BAD_REQUEST", zodWords(error));
-  if (error instanceof InputValidationError) return told("BAD_REQUEST", error.userMessage);
-  if (isStoreError(error)) return ofStore(error);
-  if (isLogError(error)) return ofLog(error);
-  return ours();
+    return clientError(error.code === "BAD_ADDRESS" ? "BAD_REQUEST" : "NOT_FOUND", error.message);
+  if (error instanceof ZodError) return clientError("BAD_REQUEST", formatZodError(error));
+  if (error instanceof InputValidationError) return clientError("BAD_REQUEST", error.userMessage);
+  if (isStoreError(error)) return fromStoreError(error);
+  if (isLogError(error)) return fromLogError(error);
+  return internalError();
 }
 
-function ofStore(error: StoreError): ErrorResponse {
+function fromStoreError(error: StoreError): ErrorResponse {
   switch (error.code) {
     case "NOT_FOUND":
-      return told("NOT_FOUND", error.message);
+      return clientError("NOT_FOUND", error.message);
     case "EXISTS":
     case "CONFLICT":
     case "FENCED":
-      return told("CONFLICT", error.message);
+      return clientError("CONFLICT", error.message);
     case "INVALID":
-      return told("BAD_REQUEST", error.message);
+      return clientError("BAD_REQUEST", error.message);
     case "TOO_LARGE":
-      return told("TOO_LARGE", error.message);
+      return clientError("TOO_LARGE", error.message);
     case "BUSY":
-    // It passes when somebody migrates, and a client that waits for that loses nothing.
+    // It passes when an operator migrates, and a client that waits for that loses nothing.
     case "NOT_MIGRATED":
     case "UNAVAILABLE":
       return unavailable();
     default:
-      return ours();
+      return internalError();
   }
 }
 
-function ofLog(error: LogError): ErrorResponse {
-  if (error.code === "TOO_LARGE") return told("TOO_LARGE", error.message);
-  return error.code === "INVALID" ? ours() : unavailable();
+function fromLogError(error: LogError): ErrorResponse {
+  if (error.code === "TOO_LARGE") return clientError("TOO_LARGE", error.message);
+  return error.code === "INVALID" ? internalError() : unavailable();
 }
 
-function told(word: ErrorCode, message: string): ErrorResponse {
-  return { status: HTTP_STATUS[word], reply: replyOf(word, message), isInternal: false };
+function clientError(code: ErrorCode, message: string): ErrorResponse {
+  return { status: HTTP_STATUS[code], reply: createReply(code, message), isInternal: false };
 }
 
 function unavailable(): ErrorResponse {
-  const reply = { ...replyOf("SERVER_ERROR", UNAVAILABLE), retry_after_seconds: 1 };
+  const reply = { ...createReply("SERVER_ERROR", UNAVAILABLE), retry_after_seconds: 1 };
   return { status: 503, reply, isInternal: true };
 }
 
-function ours(): ErrorResponse {
-  return { status: 500, reply: replyOf("SERVER_ERROR", ERRORS.SERVER_ERROR.meaning), isInternal: true };
+function internalError(): ErrorResponse {
+  return { status: 500, reply: createReply("SERVER_ERROR", ERRORS.SERVER_ERROR.meaning), isInternal: true };
 }
 
-function replyOf(word: ErrorCode, message: string): ErrorReply {
-  const { number, can_retry } = ERRORS[word];
-  return { error: word, code: number, message: truncateText(message, MAX_WORDS), can_retry };
+function createReply(code: ErrorCode, message: string): ErrorReply {
+  const { number, can_retry } = ERRORS[code];
+  return { error: code, code: number, message: truncateText(message, MAX_MESSAGE_LENGTH), can_retry };
 }
 
-/** Where it is wrong and why; never what was sent. */
-function zodWords({ issues }: ZodError): string {
-  const words = issues.slice(0, 5).map(({ path, message }) => {
-    const where = path.map(String).join(".");
-    return where === "" ? message : `${where}: ${message}`;
+/** Where the input is wrong and why; never the input itself. */
+function formatZodError({ issues }: ZodError): string {
+  const messages = issues.slice(0, 5).map(({ path, message }) => {
+    const location = path.map(String).join(".");
+    return location === "" ? message : `${location}: ${message}`;
   });
-  return words.join("; ");
+  return messages.join("; ");
 }
 
-/** Why something that was asked for is not done, as one typed error: a word of the protocol's table, and words for people. */
+/** Why a request is rejected: a code of the protocol's table, and a message for the caller. */
 export class RequestError extends Error {
   readonly code: ErrorCode;
 
-  /** @param message for whoever asked: what is wrong, and what to do about it */
-  constructor(word: ErrorCode, message: string) {
+  /** @param message what is wrong, and what to do about it */
+  constructor(code: ErrorCode, message: string) {
     super(message);
-    this.name = "Refused";
-    this.code = word;
+    this.name = "RequestError";
+    this.code = code;
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Carries a command out, whichever way it came: over a socket or by HTTP. The caller has been let in, may do it, and the
- * session is theirs. Done means committed: what the log doesn't show yet, it will. Never subscribes anybody.
+ * `executeCommand` executes a command that came over a socket or by HTTP. The caller is authenticated and authorized, and
+ * owns the session. When it returns, the change is committed and the log will show it. Never subscribes.
  */
 import { createHash } from "node:crypto";
 import { truncateText, type FileRef } from "@turnstream/protocol";
@@ -18,32 +18,32 @@ import { isId } from "../store/rules/arguments.ts";
 import type { Caller } from "./caller.ts";
 import { RequestError } from "./errors.ts";
 
-type CommandOf<Type extends SocketCommand["type"]> = Extract<SocketCommand, { readonly type: Type }>;
-/** Those that do something. */
+type CommandWithType<Type extends SocketCommand["type"]> = Extract<SocketCommand, { readonly type: Type }>;
+/** Commands that change something. */
 export type Command = Exclude<SocketCommand, { readonly type: "subscribe" | "unsubscribe" | "ping" }>;
-/** What the one who sent it is told. */
+/** What its sender gets. */
 export type AckPayload = Omit<Extract<SocketReply, { readonly type: "ack" }>, "type" | "request_id">;
 
 export interface CommandOptions {
-  /** Of a form: whether the next turn begins at once; true when absent. */
+  /** Of a form: whether the next turn starts at once. Default: true. */
   readonly startNextTurn?: boolean;
 }
 
-/** Throws a Refused, or what the session throws. */
+/** Throws a RequestError, or what the session throws. */
 export async function executeCommand(
-  parts: CommandBackend,
+  backend: CommandBackend,
   caller: Caller,
   ref: SessionRef,
   command: Command,
-  options: CommandOptions = {},
+  { startNextTurn = true }: CommandOptions = {},
 ): Promise<AckPayload> {
   const source = { userId: caller.user, clientId: caller.from };
   switch (command.type) {
     case "send":
-      return send(parts, caller, ref, command);
+      return send(backend, caller, ref, command);
     case "stop": {
       const { message_id: turn } = command;
-      const { receipt, turn: stopped } = await stopTurn(parts, ref, {
+      const { receipt, turn: stopped } = await stopTurn(backend, ref, {
         userId: source.userId,
         ...(turn === undefined ? {} : { turn }),
       });
@@ -51,7 +51,7 @@ export async function executeCommand(
     }
     case "decide": {
       const { approval_key: key, decision, args, reason, digest, always } = command;
-      const wish = {
+      const input = {
         ...source,
         key,
         decision,
@@ -60,35 +60,37 @@ export async function executeCommand(
         ...(digest === undefined ? {} : { digest }),
         ...(always === undefined ? {} : { always }),
       };
-      return won(await decideApproval(parts, ref, wish));
+      return requireApplied(await decideApproval(backend, ref, input));
     }
     case "answer": {
       const { approval_key: key, answers } = command;
-      return won(await answerQuestion(parts, ref, { ...source, key, answers }));
+      return requireApplied(await answerQuestion(backend, ref, { ...source, key, answers }));
     }
     case "dismiss": {
       const { approval_key: key, reason } = command;
-      return won(
-        await dismissQuestion(parts, ref, { ...source, key, ...(reason === undefined ? {} : { reason }) }),
+      return requireApplied(
+        await dismissQuestion(backend, ref, { ...source, key, ...(reason === undefined ? {} : { reason }) }),
       );
     }
     case "submit": {
       const { form_request_id: form, values } = command;
-      return won(await submitForm(parts, ref, { ...source, ...options, form, values }));
+      return requireApplied(await submitForm(backend, ref, { ...source, form, values, goOn: startNextTurn }));
     }
     case "decline": {
       const { form_request_id: form, reason } = command;
-      const why = reason === undefined ? {} : { reason };
-      return won(await declineForm(parts, ref, { ...source, ...options, ...why, form }));
+      const reasonField = reason === undefined ? {} : { reason };
+      return requireApplied(
+        await declineForm(backend, ref, { ...source, ...reasonField, form, goOn: startNextTurn }),
+      );
     }
   }
 }
 
 async function send(
-  parts: CommandBackend,
+  backend: CommandBackend,
   caller: Caller,
   ref: SessionRef,
-  command: CommandOf<"send">,
+  command: CommandWithType<"send">,
 ): Promise<AckPayload> {
   const {
     client_message_id,
@@ -99,51 +101,55 @@ async function send(
     form_values,
   } = command;
   const id = toMessageId(client_message_id);
-  const sent = sendMessage(parts, ref, {
+  const sent = sendMessage(backend, ref, {
     id,
     text,
     userId: caller.user,
     clientId: caller.from,
-    files: await Promise.all(content_urls.map((url) => fileOf(parts, ref, url))),
+    files: await Promise.all(content_urls.map((url) => toFileRef(backend, ref, url))),
     ...(agent_id === undefined ? {} : { options: { agent: agent_id } }),
     ...(resume_form_request_id === undefined ? {} : { resumes: resume_form_request_id }),
     ...(form_values === undefined ? {} : { formValues: form_values }),
   });
   await sent.catch((error: unknown) => {
-    if (error instanceof FormClosedError) won(error.lost);
+    if (error instanceof FormClosedError) requireApplied(error.lost);
     throw error;
   });
   return { user_message_id: id };
 }
 
 /** As much as an event takes. */
-const MAX_NAME = 500;
-const MAX_TYPE = 200;
+const MAX_NAME_LENGTH = 500;
+const MAX_TYPE_LENGTH = 200;
 
-/** With what is known of an upload: its address says nothing to people. */
-async function fileOf({ store }: CommandBackend, ref: SessionRef, url: string): Promise<FileRef> {
+/** With what is known of an upload: its URL means nothing to users. */
+async function toFileRef({ store }: CommandBackend, ref: SessionRef, url: string): Promise<FileRef> {
   const id = uploadIdOf(url);
   const upload = id === null || !isId(id) ? null : await store.uploads.get(ref, id);
   if (upload === null) return { url };
   const { name, mediaType, size } = upload;
-  return { url, name: truncateText(name, MAX_NAME), media_type: truncateText(mediaType, MAX_TYPE), size };
+  return {
+    url,
+    name: truncateText(name, MAX_NAME_LENGTH),
+    media_type: truncateText(mediaType, MAX_TYPE_LENGTH),
+    size,
+  };
 }
 
 /** Beyond that, an id with a prefix could be longer than ids are. */
-const MAX_PLAIN = 200;
+const MAX_PLAIN_LENGTH = 200;
 
 /**
- * The id of the message that a client calls so: always the same one, and none that the server gives to messages of its
- * own. Pure.
+ * The id of the message with this client id: always the same one, and none that the server gives to its own messages. Pure.
  */
-export function toMessageId(client: string): string {
-  return client.length <= MAX_PLAIN
-    ? `c.${client}`
-    : `h.${createHash("sha256").update(Buffer.from(client, "utf16le")).digest("hex")}`;
+export function toMessageId(clientMessageId: string): string {
+  return clientMessageId.length <= MAX_PLAIN_LENGTH
+    ? `c.${clientMessageId}`
+    : `h.${createHash("sha256").update(Buffer.from(clientMessageId, "utf16le")).digest("hex")}`;
 }
 
-/** Of any number of decisions one wins; the others hear what it is now. */
-function won(result: TransitionResult): AckPayload {
+/** Of any number of decisions one is applied; the others get the current status. */
+function requireApplied(result: TransitionResult): AckPayload {
   if (result.applied) return {};
   const { kind, status } = result.current;
   switch (result.reason) {

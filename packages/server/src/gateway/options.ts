@@ -1,10 +1,8 @@
-/** What a gateway needs and what can be set. Each setting is declared here, once, with its default. */
+/** The options of a gateway: each is declared here, once, with its default and its validation. */
 import type { CommandBackend } from "../session/backend.ts";
 import { DEFAULT_UPLOAD_LIMITS } from "../session/blobs/upload.ts";
 import { MAX_PAGE } from "../store/ports/sessions.ts";
 import type { Env } from "../util/env.ts";
-import type { TrustProxy } from "./auth/client-address.ts";
-import { HEARTBEAT_SLICES } from "./connection/registry.ts";
 
 export interface GatewayLimits {
   /** What may wait for one connection, in bytes, beyond what its transport holds. */
@@ -52,6 +50,9 @@ export const DEFAULT_GATEWAY_LIMITS: GatewayLimits = {
   revocationCheckMs: 4_000,
 };
 
+/** All proxies, those of these addresses or networks, or none. */
+export type TrustProxy = boolean | string | readonly string[];
+
 export interface GatewayOptions extends CommandBackend {
   /** They sign tokens, tickets, shares and addresses of blobs. The first signs, all are good. */
   readonly secrets: readonly [string, ...string[]];
@@ -66,8 +67,10 @@ export interface GatewayOptions extends CommandBackend {
   readonly onError?: (error: unknown, about: string) => void;
 }
 
-/** Whether a gateway can keep to the limits that it was given. Pure; throws words that say what to set instead. */
-type Range = readonly [least: number, most: number];
+type Range = readonly [min: number, max: number];
+
+/** The connections are visited in so many slices of `heartbeatMs`; no timer is shorter than a millisecond. */
+export const HEARTBEAT_SLICES = 20;
 
 const COUNT: Range = [1, Number.MAX_SAFE_INTEGER];
 /** What a timer of Node takes: with more, it would fire at once. */
@@ -103,16 +106,15 @@ export function validateLimits(limits: Partial<GatewayLimits>): void {
       throw new RangeError(
         `limits.${name} is no limit of a gateway: there are ${Object.keys(RANGES).join(", ")}`,
       );
-    const [least, most] = range;
-    if (!Number.isSafeInteger(value) || value < least || value > most)
-      throw new RangeError(`limits.${name} must be a whole number from ${least} to ${most}`);
+    const [min, max] = range;
+    if (!Number.isSafeInteger(value) || value < min || value > max)
+      throw new RangeError(`limits.${name} must be a whole number from ${min} to ${max}`);
   }
 }
 
-/** Whether a gateway was given what it needs. Pure; throws words that name the option and say what it should be. */
-const MIN_SECRET = 32;
+const MIN_SECRET_BYTES = 32;
 
-const PARTS = {
+const REQUIRED_OBJECTS = {
   store: "what `postgresStore(openDatabase({ url }))` gives",
   log: "what `await createRedisLog({ url })` gives",
   signals: "what `createRedisSignals({ url })` gives",
@@ -120,28 +122,30 @@ const PARTS = {
 
 /** Throws a TypeError or RangeError. What comes from an environment may be missing, whatever its type says. */
 export function validateOptions(options: GatewayOptions): void {
-  for (const [name, words] of Object.entries(PARTS)) {
-    const part: unknown = options[name as keyof typeof PARTS];
-    if (typeof part !== "object" || part === null || part instanceof Promise)
-      throw new TypeError(`\`${name}\` must be ${words}.`);
+  for (const [name, expected] of Object.entries(REQUIRED_OBJECTS)) {
+    const value: unknown = options[name as keyof typeof REQUIRED_OBJECTS];
+    if (typeof value !== "object" || value === null || value instanceof Promise)
+      throw new TypeError(`\`${name}\` must be ${expected}.`);
   }
-  checkSecrets(options.secrets);
+  validateSecrets(options.secrets);
   for (const origin of options.allowedOrigins ?? [])
     if (!isOrigin(origin))
       throw new RangeError(
-        `\`origins\` has ${JSON.stringify(origin)}, which no page can have: it must be as browsers send it, such as https://app.example.com, without a path and without a slash at its end.`,
+        `\`allowedOrigins\` has ${JSON.stringify(origin)}, which no page can have: it must be as browsers send it, such as https://app.example.com, without a path and without a slash at its end.`,
       );
   validateLimits(options.limits ?? {});
 }
 
-function checkSecrets(secrets: unknown): void {
+function validateSecrets(secrets: unknown): void {
   const isList = Array.isArray(secrets) && secrets.length > 0;
   if (!isList || !secrets.every((secret) => typeof secret === "string"))
     throw new TypeError(
-      `\`secrets\` must be a list of texts, each of at least ${MIN_SECRET} bytes that nobody can guess.`,
+      `\`secrets\` must be a list of texts, each of at least ${MIN_SECRET_BYTES} bytes that nobody can guess.`,
     );
-  if (secrets.some((secret) => Buffer.byteLength(secret) < MIN_SECRET))
-    throw new RangeError(`each of the secrets must have at least ${MIN_SECRET} bytes that nobody can guess`);
+  if (secrets.some((secret) => Buffer.byteLength(secret) < MIN_SECRET_BYTES))
+    throw new RangeError(
+      `each of the secrets must have at least ${MIN_SECRET_BYTES} bytes that nobody can guess`,
+    );
 }
 
 /** Apps have schemes of their own, which URL knows no origin for. `null` is what a page in a sandbox sends. */

@@ -25,10 +25,10 @@ export function assertSafeJson(value: unknown): void {
     if (depth > MAX_DEPTH)
       throw new RequestError("BAD_REQUEST", `JSON must be nested at most ${MAX_DEPTH} deep.`);
     const next: object[] = [];
-    for (const one of level) {
-      if (!Array.isArray(one) && Object.hasOwn(one, "__proto__"))
+    for (const parent of level) {
+      if (!Array.isArray(parent) && Object.hasOwn(parent, "__proto__"))
         throw new RequestError("BAD_REQUEST", "JSON must have no key named __proto__.");
-      for (const inner of Object.values(one)) if (isObject(inner)) next.push(inner);
+      for (const child of Object.values(parent)) if (isObject(child)) next.push(child);
     }
     level = next;
   }

@@ -1,7 +1,7 @@
-/** A door that many wait at: open, or shut until it opens. */
+/** `Gate` lets callers wait until it is open. */
 
 export class Gate {
-  #open: (() => void) | null = null;
+  #resolve: (() => void) | null = null;
   #promise: Promise<void> = Promise.resolve();
 
   constructor() {
@@ -14,12 +14,12 @@ export class Gate {
   }
 
   open(): void {
-    this.#open?.();
-    this.#open = null;
+    this.#resolve?.();
+    this.#resolve = null;
   }
 
   close(): void {
-    if (this.#open !== null) return;
-    this.#promise = new Promise((resolve) => (this.#open = resolve));
+    if (this.#resolve !== null) return;
+    this.#promise = new Promise((resolve) => (this.#resolve = resolve));
   }
 }

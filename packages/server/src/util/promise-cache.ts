@@ -1,10 +1,10 @@
 /**
- * Pages of replays and beginnings that were made for one viewer and serve others too: after a cut, many come back at once
- * with the same cursor. Bounded in number; the oldest go first. Where nothing is kept there is no list either: every session
- * that somebody looks at has several of these, and most are empty.
+ * `PromiseCache` shares what was made for one caller with others for a short time: after an outage, many clients reconnect
+ * at once with the same cursor. Bounded in number; the oldest are dropped first. An empty cache has no map: every session
+ * with a subscriber has several of these, and most are empty.
  */
 
-const MOST = 32;
+const MAX_ENTRIES = 32;
 
 interface CacheEntry<T> {
   readonly value: Promise<T>;
@@ -12,41 +12,41 @@ interface CacheEntry<T> {
 }
 
 export class PromiseCache<T> {
-  #pages: Map<string, CacheEntry<T>> | null = null;
+  #entries: Map<string, CacheEntry<T>> | null = null;
   readonly #maxAgeMs: number;
 
-  /** @param maxAgeMs what is older is made anew: more may have come since */
+  /** @param maxAgeMs what is older is made again */
   constructor(maxAgeMs: number) {
     this.#maxAgeMs = maxAgeMs;
   }
 
   get size(): number {
-    return this.#pages?.size ?? 0;
+    return this.#entries?.size ?? 0;
   }
 
-  /** What was made under the key a moment ago, or is being made; otherwise made now. */
-  get(key: string, now: number, make: () => Promise<T>): Promise<T> {
-    const pages = (this.#pages ??= new Map());
-    const entry = pages.get(key);
+  /** What was created under the key a moment ago, or is being created; otherwise created now. */
+  get(key: string, now: number, create: () => Promise<T>): Promise<T> {
+    const entries = (this.#entries ??= new Map());
+    const entry = entries.get(key);
     if (entry !== undefined && now - entry.at < this.#maxAgeMs) return entry.value;
-    const value = make();
-    pages.delete(key);
-    pages.set(key, { value, at: now });
-    // What failed is tried again by the next.
-    value.catch(() => pages.delete(key));
-    const [oldest] = pages.keys();
-    if (pages.size > MOST && oldest !== undefined) pages.delete(oldest);
+    const value = create();
+    entries.delete(key);
+    entries.set(key, { value, at: now });
+    // A failure is retried by the next call.
+    value.catch(() => entries.delete(key));
+    const [oldest] = entries.keys();
+    if (entries.size > MAX_ENTRIES && oldest !== undefined) entries.delete(oldest);
     return value;
   }
 
   /** Drops what is too old. */
   expire(now: number): void {
-    if (this.#pages === null) return;
-    for (const [key, { at }] of this.#pages) if (now - at >= this.#maxAgeMs) this.#pages.delete(key);
-    if (this.#pages.size === 0) this.#pages = null;
+    if (this.#entries === null) return;
+    for (const [key, { at }] of this.#entries) if (now - at >= this.#maxAgeMs) this.#entries.delete(key);
+    if (this.#entries.size === 0) this.#entries = null;
   }
 
   clear(): void {
-    this.#pages = null;
+    this.#entries = null;
   }
 }

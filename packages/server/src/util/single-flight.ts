@@ -1,16 +1,16 @@
 /**
- * One question for all who ask the same at the same moment, such as a session's viewers who come back together. Nothing is
- * kept: who asks when the answer is there asks anew.
+ * `SingleFlight` runs a task once for all callers with the same key at the same time, such as clients of a session that
+ * reconnect together. Results are not cached: a later call runs the task again.
  */
 
 export class SingleFlight<T> {
-  readonly #asked = new Map<string, Promise<T>>();
+  readonly #running = new Map<string, Promise<T>>();
 
-  run(key: string, question: () => Promise<T>): Promise<T> {
-    const known = this.#asked.get(key);
-    if (known !== undefined) return known;
-    const answer = question().finally(() => this.#asked.delete(key));
-    this.#asked.set(key, answer);
-    return answer;
+  run(key: string, task: () => Promise<T>): Promise<T> {
+    const running = this.#running.get(key);
+    if (running !== undefined) return running;
+    const promise = task().finally(() => this.#running.delete(key));
+    this.#running.set(key, promise);
+    return promise;
   }
 }

@@ -1,42 +1,42 @@
 /**
- * Long work in small pieces: what may take a while is done piece by piece, in the order in which it was asked for, and
- * the event loop gets its turn in between. One for the whole process, so that many at once are as polite as one.
+ * `createTimeSlicer` runs long work in short tasks, in the order in which they were added, and lets the event loop run in
+ * between. One for the whole process, so that many at once block it no longer than one.
  */
 
-/** How long pieces may follow each other, in milliseconds. */
+/** How long tasks may run in a row, in milliseconds. */
 const SLICE_MS = 8;
 
 export interface TimeSlicer {
-  /** One piece: short by itself. */
-  readonly run: <T>(piece: () => T) => Promise<T>;
+  /** Runs one task: short by itself. */
+  readonly run: <T>(task: () => T) => Promise<T>;
 }
 
 export function createTimeSlicer(now: () => number = () => performance.now()): TimeSlicer {
   let queue: (() => void)[] = [];
   let isScheduled = false;
 
-  function work(): void {
-    const began = now();
+  function runSlice(): void {
+    const startedAt = now();
     let n = 0;
-    while (n < queue.length && now() - began < SLICE_MS) (queue[n++] as () => void)();
+    while (n < queue.length && now() - startedAt < SLICE_MS) (queue[n++] as () => void)();
     queue = queue.slice(n);
-    if (queue.length > 0) setImmediate(work);
+    if (queue.length > 0) setImmediate(runSlice);
     else isScheduled = false;
   }
 
   return {
-    run: (piece) =>
+    run: (task) =>
       new Promise((resolve, reject) => {
         queue.push(() => {
           try {
-            resolve(piece());
+            resolve(task());
           } catch (error) {
             reject(error);
           }
         });
         if (isScheduled) return;
         isScheduled = true;
-        setImmediate(work);
+        setImmediate(runSlice);
       }),
   };
 }

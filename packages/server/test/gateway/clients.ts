@@ -6,19 +6,19 @@ import type { TestServer } from "./test-server.ts";
 // oxlint-disable-next-line typescript/no-explicit-any -- tests look into whatever came
 type Frame = Record<string, any>;
 
-const PATIENCE_MS = 40_000;
+const TIMEOUT_MS = 40_000;
 
 async function poll<T>(
   what: string | (() => string),
   look: () => T | undefined,
-  patienceMs = PATIENCE_MS,
+  timeoutMs = TIMEOUT_MS,
 ): Promise<T> {
-  const deadline = performance.now() + patienceMs;
+  const deadline = performance.now() + timeoutMs;
   for (;;) {
     const found = look();
     if (found !== undefined) return found;
     if (performance.now() > deadline)
-      throw new Error(`not within ${patienceMs} ms: ${typeof what === "string" ? what : what()}`);
+      throw new Error(`not within ${timeoutMs} ms: ${typeof what === "string" ? what : what()}`);
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }
@@ -26,13 +26,13 @@ async function poll<T>(
 export class SocketClient {
   readonly socket: WebSocket;
   readonly frames: Frame[] = [];
-  end: { readonly code: number; readonly words: string } | null = null;
+  end: { readonly code: number; readonly reason: string } | null = null;
   #requests = 0;
 
   private constructor(socket: WebSocket) {
     this.socket = socket;
     socket.on("message", (data: Buffer) => this.frames.push(JSON.parse(data.toString()) as Frame));
-    socket.on("close", (code, words) => (this.end = { code, words: String(words) }));
+    socket.on("close", (code, reason) => (this.end = { code, reason: String(reason) }));
     socket.on("error", () => undefined);
   }
 
@@ -48,7 +48,7 @@ export class SocketClient {
   }
 
   /** @returns the reply to it */
-  async ask(command: Frame): Promise<Frame> {
+  async request(command: Frame): Promise<Frame> {
     const request_id = `r${++this.#requests}`;
     this.socket.send(JSON.stringify({ ...command, request_id }));
     return this.until(`reply to ${command["type"]}`, (frame) => frame["request_id"] === request_id);
@@ -58,8 +58,8 @@ export class SocketClient {
     return poll(what, () => this.frames.slice(from).find(test));
   }
 
-  closed(patienceMs?: number): Promise<{ readonly code: number; readonly words: string }> {
-    return poll("closed", () => this.end ?? undefined, patienceMs);
+  closed(timeoutMs?: number): Promise<{ readonly code: number; readonly reason: string }> {
+    return poll("closed", () => this.end ?? undefined, timeoutMs);
   }
 
   close(): void {
@@ -104,15 +104,15 @@ export class StreamClient {
     return poll(type, () => this.frames.find((frame) => frame["type"] === type));
   }
 
-  over(patienceMs?: number): Promise<true> {
+  ended(timeoutMs?: number): Promise<true> {
     return poll(
       () => `over: ${this.text.slice(-500)}`,
       () => (this.isOver ? true : undefined),
-      patienceMs,
+      timeoutMs,
     );
   }
 
-  leave(): void {
+  disconnect(): void {
     this.#leave.abort();
   }
 

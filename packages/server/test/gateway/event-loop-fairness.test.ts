@@ -4,16 +4,16 @@ import { runInNewContext } from "node:vm";
 import type { EventDraft } from "@turnstream/protocol";
 import { expect, test } from "vitest";
 import { createSessionFeeds } from "../../src/gateway/feed/session-feeds.ts";
-import type { SessionFeeds } from "../../src/gateway/subscription/types.ts";
+import type { SessionFeeds } from "../../src/gateway/feed/session-feeds.ts";
 import { createMemoryLog } from "../../src/log/memory.ts";
-import type { GatewayContext } from "../../src/gateway/http/route.ts";
+import type { GatewayContext } from "../../src/gateway/context.ts";
 import { createTimeSlicer } from "../../src/util/time-slicer.ts";
 import { subscribeToTurn } from "../../src/gateway/sse/turn-subscription.ts";
 import { archiveSession, trimLog } from "../../src/session/archive/archive.ts";
 import { createMemoryStore } from "../../src/store/memory/store.ts";
 import { World } from "../session/session-harness.ts";
-import { memoryParts, openServer } from "./test-server.ts";
-import { choice, settled, TestViewer, until } from "./test-subscriber.ts";
+import { createMemoryBackend, openServer } from "./test-server.ts";
+import { streamFormat, waitUntilIdle, TestSubscriber, until } from "./test-subscriber.ts";
 
 function turnOf(turn: string, deltas: number, text: string): EventDraft[] {
   const start = { number: 1, message_number: 1, agent: "a", mode: "agent", from_share: false } as const;
@@ -34,7 +34,7 @@ function feedsOf(world: Pick<World, "parts">, options: { tidyMs?: number } = {})
     ...world.parts,
     ...options,
     limits: { snapshotTurns: 20 },
-    addressesOf: () => (blob) => blob,
+    createBlobUrlResolver: () => (blob) => blob,
     onError: (error) => {
       throw error;
     },
@@ -42,19 +42,19 @@ function feedsOf(world: Pick<World, "parts">, options: { tidyMs?: number } = {})
 }
 
 /** Of the processor, between two turns of the event loop, in milliseconds. */
-const MOST_MS = 50;
+const MAX_MS = 50;
 
 /**
  * How much of the processor this thread took in one go at most, in milliseconds: others on the machine don't count. The least
  * of three times, for the first also compiles, and any may collect garbage; what holds the loop by itself does so every time.
  */
-async function held(work: () => Promise<void>): Promise<number> {
-  let least = Infinity;
-  for (let n = 0; n < 3 && least >= MOST_MS; n++) least = Math.min(least, await heldOnce(work));
-  return least;
+async function measureBlocking(work: () => Promise<void>): Promise<number> {
+  let shortest = Infinity;
+  for (let n = 0; n < 3 && shortest >= MAX_MS; n++) shortest = Math.min(shortest, await measureOnce(work));
+  return shortest;
 }
 
-async function heldOnce(work: () => Promise<void>): Promise<number> {
+async function measureOnce(work: () => Promise<void>): Promise<number> {
   const seen = { longest: 0, done: false };
   const watching = (async () => {
     let last = process.threadCpuUsage();
@@ -76,19 +76,19 @@ const WAYS = (["native", "blocks", "tasks", "responses"] as const).flatMap((dial
 );
 
 /** The ways to look at it that hold the loop for too long. */
-async function impolite(world: World): Promise<string[]> {
+async function findBlocking(world: World): Promise<string[]> {
   const found: string[] = [];
   const end = world.events.at(-1)?.id;
   for (const { dialect, after } of WAYS) {
-    const longest = await held(async () => {
+    const longest = await measureBlocking(async () => {
       const feeds = feedsOf(world);
-      const viewer = new TestViewer(choice(dialect, "sse"), { keepsNothing: true });
-      viewer.watch(feeds, world.ref, after);
-      await until(() => viewer.subscription?.position === end, 20_000);
-      viewer.close();
+      const subscriber = new TestSubscriber(streamFormat(dialect, "sse"), { discardFrames: true });
+      subscriber.subscribe(feeds, world.ref, after);
+      await until(() => subscriber.subscription?.cursor === end, 20_000);
+      subscriber.close();
       await feeds.close();
     });
-    if (longest >= MOST_MS) found.push(`${dialect} from ${after}: ${longest} ms`);
+    if (longest >= MAX_MS) found.push(`${dialect} from ${after}: ${longest} ms`);
   }
   return found;
 }
@@ -99,7 +99,7 @@ test("a session of 10 MB is replayed, and shown anew, without holding the event 
     await world.append(...turnOf(`t${n}`, 50, "x".repeat(5_000)));
     await archiveSession(world.parts, world.ref);
   }
-  expect(await impolite(world)).toEqual([]);
+  expect(await findBlocking(world)).toEqual([]);
 });
 
 /** Some thousand events. */
@@ -124,23 +124,23 @@ async function manyBlocks(blocks: number): Promise<World> {
 
 test("nor does a turn of many blocks, nor one that only the archive has", async () => {
   const world = await manyBlocks(2_000);
-  expect(await impolite(world)).toEqual([]);
+  expect(await findBlocking(world)).toEqual([]);
   await trimLog(world.parts, world.ref);
   for (const dialect of ["native", "blocks", "tasks", "responses"] as const) {
-    let viewer = new TestViewer(choice(dialect, "sse"));
-    const longest = await held(async () => {
-      viewer = new TestViewer(choice(dialect, "sse"));
+    let subscriber = new TestSubscriber(streamFormat(dialect, "sse"));
+    const longest = await measureBlocking(async () => {
+      subscriber = new TestSubscriber(streamFormat(dialect, "sse"));
       const feeds = feedsOf(world);
-      const wish = { format: choice(dialect, "sse"), after: "0-0", untilTurnEnd: "t" };
+      const options = { format: streamFormat(dialect, "sse"), after: "0-0", untilTurnEnd: "t" };
       const own = { feeds, slices: createTimeSlicer(), blobBase: "/", secrets: ["s"], env: { now: () => 0 } };
       const parts = { ...world.parts, ...own, onError: fail } as unknown as GatewayContext;
-      viewer.subscription = subscribeToTurn(parts, world.ref, wish, viewer);
-      await until(() => viewer.end !== null, 20_000);
+      subscriber.subscription = subscribeToTurn(parts, world.ref, options, subscriber);
+      await until(() => subscriber.end !== null, 20_000);
       await feeds.close();
     });
-    expect(viewer.end).toBe("over");
-    expect(viewer.frames.length, dialect).toBeGreaterThan(2_000);
-    expect(longest, `${dialect} from the archive`).toBeLessThan(MOST_MS);
+    expect(subscriber.end).toBe("complete");
+    expect(subscriber.frames.length, dialect).toBeGreaterThan(2_000);
+    expect(longest, `${dialect} from the archive`).toBeLessThan(MAX_MS);
   }
 });
 
@@ -151,36 +151,36 @@ test("a turn from the archive waits for a client that reads slowly, and is all t
   const own = { feeds, slices: createTimeSlicer(), blobBase: "/", secrets: ["s"], env: { now: () => 0 } };
   const parts = { ...world.parts, ...own, onError: fail } as unknown as GatewayContext;
   const read = async (isSlow: boolean): Promise<readonly unknown[]> => {
-    const viewer = new TestViewer(choice("blocks", "sse"), { maxQueued: 20_000 });
-    if (isSlow) viewer.clog();
-    const wish = { format: choice("blocks", "sse"), after: "0-0", untilTurnEnd: "t" };
-    viewer.subscription = subscribeToTurn(parts, world.ref, wish, viewer);
+    const subscriber = new TestSubscriber(streamFormat("blocks", "sse"), { maxQueued: 20_000 });
+    if (isSlow) subscriber.clog();
+    const options = { format: streamFormat("blocks", "sse"), after: "0-0", untilTurnEnd: "t" };
+    subscriber.subscription = subscribeToTurn(parts, world.ref, options, subscriber);
     await until(() => {
-      const { length } = viewer.sends;
+      const { length } = subscriber.sends;
       // Each time that something waits: it is read, and nothing more is taken than that.
-      if (isSlow && length > 0) viewer.unclog();
-      if (isSlow) viewer.clog();
-      return viewer.end !== null;
+      if (isSlow && length > 0) subscriber.unclog();
+      if (isSlow) subscriber.clog();
+      return subscriber.end !== null;
     });
-    viewer.unclog();
-    expect(viewer.end).toBe("over");
-    expect(viewer.sends.length).toBeGreaterThan(3);
-    expect(viewer.beginnings).toHaveLength(1);
-    return viewer.frames;
+    subscriber.unclog();
+    expect(subscriber.end).toBe("complete");
+    expect(subscriber.sends.length).toBeGreaterThan(3);
+    expect(subscriber.starts).toHaveLength(1);
+    return subscriber.frames;
   };
   expect(await read(true)).toEqual(await read(false));
   await feeds.close();
 });
 
 test("nor does a shared link to a long session, and it has fewer turns then", async () => {
-  const parts = memoryParts();
+  const parts = createMemoryBackend();
   const world = await (await World.make(parts)).start();
   for (let n = 0; n < 50; n++) {
     await world.append(...turnOf(`t${n}`, 50, "x".repeat(5_000)));
     await archiveSession(parts, world.ref);
   }
   const server = await openServer(parts, { actor: world.actor });
-  const { token } = (await server.ask("POST", `/sessions/${world.ref.session}/shares`)).json;
+  const { token } = (await server.request("POST", `/sessions/${world.ref.session}/shares`)).json;
   const sizes = new Set<number>();
   const size = async (path: string): Promise<number> => {
     let bytes = 0;
@@ -189,11 +189,11 @@ test("nor does a shared link to a long session, and it has fewer turns then", as
     return bytes;
   };
   for (const path of [`/shares/${token}?turns=50`, `/sessions/${world.ref.session}/snapshot?turns=50`]) {
-    const longest = await held(async () => void sizes.add(await size(path)));
-    expect(longest, path).toBeLessThan(MOST_MS);
+    const longest = await measureBlocking(async () => void sizes.add(await size(path)));
+    expect(longest, path).toBeLessThan(MAX_MS);
   }
   expect(Math.max(...sizes)).toBeLessThan(2_500_000);
-  const { snapshot } = (await server.ask("GET", `/shares/${token}?turns=50`)).json;
+  const { snapshot } = (await server.request("GET", `/shares/${token}?turns=50`)).json;
   expect(snapshot.turns.at(-1).id).toBe("t49");
   expect(snapshot.turns.length + snapshot.earlier).toBe(50);
   await server.close();
@@ -206,13 +206,17 @@ function fail(error: unknown): void {
 test("an idle session holds next to nothing", async () => {
   const parts = { log: createMemoryLog(), store: createMemoryStore() };
   const feeds = feedsOf({ parts }, { tidyMs: 50 });
-  const viewers: TestViewer[] = [];
+  const subscribers: TestSubscriber[] = [];
   for (let n = 0; n < 100; n++) {
     const world = await (await World.make(parts)).start();
-    const viewer = new TestViewer(choice("blocks"), { keepsNothing: true }).watch(feeds, world.ref, null);
-    await settled(viewer);
+    const subscriber = new TestSubscriber(streamFormat("blocks"), { discardFrames: true }).subscribe(
+      feeds,
+      world.ref,
+      null,
+    );
+    await waitUntilIdle(subscriber);
     await world.append(...turnOf("t", 50, "x".repeat(1_000)));
-    viewers.push(viewer);
+    subscribers.push(subscriber);
   }
   expect(feeds.stats().sessions).toBe(100);
   expect(feeds.stats().bytes).toBeGreaterThan(100_000);
@@ -222,7 +226,7 @@ test("an idle session holds next to nothing", async () => {
   gc();
   const before = process.memoryUsage().heapUsed;
   await feeds.close();
-  for (const viewer of viewers.splice(0)) viewer.close();
+  for (const subscriber of subscribers.splice(0)) subscriber.close();
   gc();
   // With the viewer of the test and the subscription to the log.
   expect((before - process.memoryUsage().heapUsed) / 100).toBeLessThan(12_000);

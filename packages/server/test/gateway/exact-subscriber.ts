@@ -8,14 +8,14 @@ import { blocks, resyncBlocks } from "@turnstream/protocol/blocks";
 import { responses } from "@turnstream/protocol/responses";
 import { tasks } from "@turnstream/protocol/tasks";
 import type { StreamFormat } from "../../src/gateway/encoding/stream-format.ts";
-import type { SubscribedInfo } from "../../src/gateway/subscription/types.ts";
-import type { Chronicle } from "./log-history.ts";
-import { type Frame, TestViewer } from "./test-subscriber.ts";
+import type { SubscribedInfo } from "../../src/gateway/subscription/subscription.ts";
+import type { LogHistory } from "./log-history.ts";
+import { type Frame, TestSubscriber } from "./test-subscriber.ts";
 
 export const TURNS = 20;
 
-export class ExactViewer extends TestViewer {
-  readonly choice: StreamFormat;
+export class ExactSubscriber extends TestSubscriber {
+  readonly format: StreamFormat;
   readonly after: string | null;
   left = false;
   /** Where the feed stood at each beginning. */
@@ -27,23 +27,23 @@ export class ExactViewer extends TestViewer {
     options: { maxQueued: number; after: string | null; head: () => string },
   ) {
     super(choice, options);
-    this.choice = choice;
+    this.format = choice;
     this.after = options.after;
     this.#head = options.head;
   }
 
-  override onSubscribed(told: SubscribedInfo): void {
+  override onSubscribed(info: SubscribedInfo): void {
     this.heads.push(this.#head());
-    super.onSubscribed(told);
+    super.onSubscribed(info);
   }
 }
 
 export interface Counts {
-  viewers: number;
+  subscribers: number;
   frames: number;
   merged: number;
   slow: number;
-  anew: number;
+  restarted: number;
   resumed: number;
 }
 
@@ -52,21 +52,21 @@ export interface Counts {
  * @param end where the log ends; everything up to there has come to whoever is still there
  */
 export function checkExact(
-  viewer: ExactViewer,
+  subscriber: ExactSubscriber,
   session: string,
-  chronicle: Chronicle,
+  logHistory: LogHistory,
   end: string,
   counts: Counts,
 ): void {
-  const check = new Check(viewer, session, chronicle, counts);
-  counts.viewers++;
-  viewer.beginnings.forEach((told, n) => {
-    const upTo = viewer.beginnings[n + 1]?.after ?? viewer.frames.length;
-    check.begin(told, viewer.heads[n] ?? START_CURSOR);
-    for (const group of groupsOf(viewer.frames.slice(told.after, upTo))) check.take(group);
+  const check = new Check(subscriber, session, logHistory, counts);
+  counts.subscribers++;
+  subscriber.starts.forEach((info, n) => {
+    const upTo = subscriber.starts[n + 1]?.after ?? subscriber.frames.length;
+    check.start(info, subscriber.heads[n] ?? START_CURSOR);
+    for (const group of groupsOf(subscriber.frames.slice(info.after, upTo))) check.addFrames(group);
   });
-  if (viewer.end !== null) throw new Error(`ended: ${viewer.end}`);
-  if (!viewer.left) check.finish(end);
+  if (subscriber.end !== null) throw new Error(`ended: ${subscriber.end}`);
+  if (!subscriber.left) check.finish(end);
 }
 
 /** Frames up to each that has a cursor: what is told of one event. */
@@ -84,43 +84,44 @@ function groupsOf(frames: readonly Frame[]): Frame[][] {
 }
 
 class Check {
-  readonly #viewer: ExactViewer;
+  readonly #subscriber: ExactSubscriber;
   readonly #session: string;
-  readonly #chronicle: Chronicle;
+  readonly #logHistory: LogHistory;
   readonly #counts: Counts;
   /** Up to where it has been told everything; null while only a beginning can tell. */
   #at: string | null;
-  #told: SubscribedInfo | null = null;
+  #info: SubscribedInfo | null = null;
   #head = START_CURSOR;
-  #isBegun = false;
+  #hasStarted = false;
 
-  constructor(viewer: ExactViewer, session: string, chronicle: Chronicle, counts: Counts) {
-    this.#viewer = viewer;
+  constructor(subscriber: ExactSubscriber, session: string, logHistory: LogHistory, counts: Counts) {
+    this.#subscriber = subscriber;
     this.#session = session;
-    this.#chronicle = chronicle;
+    this.#logHistory = logHistory;
     this.#counts = counts;
-    this.#at = viewer.after;
+    this.#at = subscriber.after;
   }
 
-  begin(told: SubscribedInfo, head: string): void {
-    if (told.resumed && this.#at === null && !this.#isBegun) throw new Error("it goes on, but from where?");
+  start(info: SubscribedInfo, head: string): void {
+    if (info.resumed && this.#at === null && !this.#hasStarted)
+      throw new Error("it goes on, but from where?");
     // Who goes on has missed nothing since it began, also where there was nothing to tell.
-    if (!told.resumed || this.#at !== null) this.#head = head;
-    if (!told.resumed) this.#at = null;
-    this.#told = told;
-    this.#isBegun = true;
-    if (told.reason === "slow") this.#counts.slow++;
-    if (told.reason === "expired") this.#counts.anew++;
-    if (told.reason === "cursor") this.#counts.resumed++;
+    if (!info.resumed || this.#at !== null) this.#head = head;
+    if (!info.resumed) this.#at = null;
+    this.#info = info;
+    this.#hasStarted = true;
+    if (info.reason === "slow") this.#counts.slow++;
+    if (info.reason === "expired") this.#counts.restarted++;
+    if (info.reason === "cursor") this.#counts.resumed++;
   }
 
-  take(frames: readonly Frame[]): void {
-    const told = this.#told;
-    this.#told = null;
+  addFrames(frames: readonly Frame[]): void {
+    const info = this.#info;
+    this.#info = null;
     this.#counts.frames += frames.length;
     const cursor = cursorOf(frames.at(-1) as Frame) as string;
-    if (told === null || !this.#beginsWith(told, frames, cursor)) {
-      const from = this.#at ?? this.#beginning(cursor);
+    if (info === null || !this.#startsWith(info, frames, cursor)) {
+      const from = this.#at ?? this.#findStart(cursor);
       this.#expect(frames, this.#frames(from, cursor), `${from} to ${cursor}`);
       if (this.#isMerged(from, cursor)) this.#counts.merged++;
     }
@@ -129,16 +130,16 @@ class Check {
 
   /** It has been told everything up to here. */
   finish(end: string): void {
-    if (this.#at === null) return this.#started(end);
+    if (this.#at === null) return this.#checkStart(end);
     const missing = this.#frames(this.#at, end);
-    if (missing.length > 0) throw new Error(this.#words(`it was not told ${JSON.stringify(missing)}`));
+    if (missing.length > 0) throw new Error(this.#describe(`it was not told ${JSON.stringify(missing)}`));
   }
 
   /** A beginning that is told in one go, with what is there. */
-  #beginsWith(told: SubscribedInfo, frames: readonly Frame[], cursor: string): boolean {
-    const { dialect } = this.#viewer.choice;
-    const state = this.#chronicle.stateAt(cursor);
-    if (dialect === "native" && !told.resumed) {
+  #startsWith(info: SubscribedInfo, frames: readonly Frame[], cursor: string): boolean {
+    const { dialect } = this.#subscriber.format;
+    const state = this.#logHistory.stateAt(cursor);
+    if (dialect === "native" && !info.resumed) {
       const event_id = cursor;
       this.#expect(
         frames,
@@ -147,34 +148,34 @@ class Check {
       );
       return true;
     }
-    if (dialect !== "blocks" || told.reason === "cursor") return false;
-    const since = told.resumed ? this.#stateAt(this.#at).seq : 0;
+    if (dialect !== "blocks" || info.reason === "cursor") return false;
+    const since = info.resumed ? this.#stateAt(this.#at).seq : 0;
     return this.#isSame(frames, resyncBlocks(state, since));
   }
 
   /** Where somebody stood who began anew, from what came first: before a turn, or where nothing was going on. */
-  #beginning(cursor: string): string {
-    if (this.#viewer.choice.dialect === "blocks") return START_CURSOR;
-    const before = this.#chronicle.before(cursor);
+  #findStart(cursor: string): string {
+    if (this.#subscriber.format.dialect === "blocks") return START_CURSOR;
+    const before = this.#logHistory.before(cursor);
     const from = this.#isRunning(before) ? this.#beforeTurn(cursor) : before;
     // The archive may know of a turn already that begins right where the feed stands.
     const [first] = this.#between(from, cursor);
-    if (from !== this.#head || first?.type !== "turn.start") this.#started(from);
+    if (from !== this.#head || first?.type !== "turn.start") this.#checkStart(from);
     return from;
   }
 
   /** Whoever began anew and was told nothing yet has missed nothing up to here. */
-  #started(at: string): void {
+  #checkStart(at: string): void {
     const head = this.#head;
     // A wiped log may have gone on from before what was its end then.
-    if (this.#chronicle.between(head, at) === null) return;
-    const { dialect } = this.#viewer.choice;
+    if (this.#logHistory.between(head, at) === null) return;
+    const { dialect } = this.#subscriber.format;
     const isWhole =
       dialect === "native" || (dialect === "blocks" && resyncBlocks(this.#stateAt(head), 0).length > 0);
     const isTurn = dialect === "tasks" || (dialect === "responses" && this.#isRunning(head));
     const missing = this.#frames(isTurn ? this.#beforeTurn(head) : head, at);
     if (isWhole || missing.length > 0)
-      throw new Error(this.#words(`it was never told what is there at ${at}, ${JSON.stringify(missing)}`));
+      throw new Error(this.#describe(`it was never told what is there at ${at}, ${JSON.stringify(missing)}`));
   }
 
   #isRunning(cursor: string): boolean {
@@ -183,18 +184,18 @@ class Check {
 
   /** Right before the newest turn began. */
   #beforeTurn(cursor: string): string {
-    for (let at = cursor; at !== START_CURSOR; at = this.#chronicle.before(at))
-      if (this.#chronicle.eventAt(at).type === "turn.start") return this.#chronicle.before(at);
+    for (let at = cursor; at !== START_CURSOR; at = this.#logHistory.before(at))
+      if (this.#logHistory.eventAt(at).type === "turn.start") return this.#logHistory.before(at);
     return START_CURSOR;
   }
 
   #stateAt(cursor: string | null): SessionState {
-    return this.#chronicle.stateAt(cursor ?? START_CURSOR);
+    return this.#logHistory.stateAt(cursor ?? START_CURSOR);
   }
 
   #between(from: string, to: string): SessionEvent[] {
-    const events = this.#chronicle.between(from, to);
-    if (events === null) throw new Error(this.#words(`${to} does not come after ${from}`));
+    const events = this.#logHistory.between(from, to);
+    if (events === null) throw new Error(this.#describe(`${to} does not come after ${from}`));
     return events;
   }
 
@@ -206,7 +207,7 @@ class Check {
   #frames(from: string, to: string): readonly object[] {
     const events = coalesce(this.#between(from, to));
     const state = this.#stateAt(from);
-    const { dialect, includeToolTags } = this.#viewer.choice;
+    const { dialect, includeToolTags } = this.#subscriber.format;
     switch (dialect) {
       case "native":
         return events;
@@ -222,7 +223,7 @@ class Check {
   #expect(got: readonly Frame[], expected: readonly object[], where: string): void {
     if (this.#isSame(got, expected)) return;
     const [a, b] = [JSON.stringify(got), JSON.stringify(expected.map((one) => this.#onWire(one)))];
-    throw new Error(this.#words(`${where}: got ${a}, not ${b}`));
+    throw new Error(this.#describe(`${where}: got ${a}, not ${b}`));
   }
 
   #isSame(got: readonly Frame[], expected: readonly object[]): boolean {
@@ -233,16 +234,16 @@ class Check {
   }
 
   #onWire(frame: object): Frame {
-    const { choice } = this.#viewer;
-    const isNative = choice.dialect === "native" && "id" in frame;
-    if (choice.wire === "socket" || (frame as Frame)["type"] === "snapshot")
+    const { format } = this.#subscriber;
+    const isNative = format.dialect === "native" && "id" in frame;
+    if (format.wire === "socket" || (frame as Frame)["type"] === "snapshot")
       return { session_id: this.#session, ...frame };
     return isNative ? { ...frame, event_id: frame.id } : { ...frame };
   }
 
-  #words(problem: string): string {
-    const { choice, after, beginnings } = this.#viewer;
-    return `${choice.dialect} over ${choice.wire} after ${after}, ${JSON.stringify(beginnings)}: ${problem}`;
+  #describe(problem: string): string {
+    const { format, after, starts } = this.#subscriber;
+    return `${format.dialect} over ${format.wire} after ${after}, ${JSON.stringify(starts)}: ${problem}`;
   }
 }
 

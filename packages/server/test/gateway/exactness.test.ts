@@ -13,16 +13,16 @@ import { expectSame } from "@turnstream/conformance/support/replay.ts";
 import { afterEach, expect, test } from "vitest";
 import { PromiseCache } from "../../src/util/promise-cache.ts";
 import { createSessionFeeds, type SessionFeedsOptions } from "../../src/gateway/feed/session-feeds.ts";
-import type { GatewayContext } from "../../src/gateway/http/route.ts";
+import type { GatewayContext } from "../../src/gateway/context.ts";
 import { createTimeSlicer } from "../../src/util/time-slicer.ts";
 import { subscribeToTurn } from "../../src/gateway/sse/turn-subscription.ts";
-import type { SessionFeeds } from "../../src/gateway/subscription/types.ts";
+import type { SessionFeeds } from "../../src/gateway/feed/session-feeds.ts";
 import { createMemoryLog } from "../../src/log/memory.ts";
 import { archiveSession, trimLog } from "../../src/session/archive/archive.ts";
 import { MAX_TEXT_LENGTH, prependOlderTurns } from "../../src/session/history/turn-window.ts";
 import { createMemoryStore } from "../../src/store/memory/store.ts";
 import { plain, World } from "../session/session-harness.ts";
-import { choice, settled, TestViewer, until } from "./test-subscriber.ts";
+import { streamFormat, waitUntilIdle, TestSubscriber, until } from "./test-subscriber.ts";
 
 const open: SessionFeeds[] = [];
 afterEach(async () => {
@@ -40,7 +40,7 @@ async function stage(
   const feeds = createSessionFeeds({
     ...world.parts,
     limits: { snapshotTurns: 20 },
-    addressesOf: () => (blob) => `https://blobs.example/${blob}`,
+    createBlobUrlResolver: () => (blob) => `https://blobs.example/${blob}`,
     onError: () => undefined,
     ...options,
   });
@@ -48,7 +48,7 @@ async function stage(
   return { world, feeds };
 }
 
-function talk(turns: number, words = 3): SessionEvent[] {
+function talk(turns: number, deltas = 3): SessionEvent[] {
   const w = new LogWriter().session();
   for (let n = 1; n <= turns; n++) {
     const turn = `t${n}`;
@@ -57,7 +57,7 @@ function talk(turns: number, words = 3): SessionEvent[] {
     w.add({ type: "turn.start", turn, message: `m-${turn}`, ...start });
     w.add({ type: "run.start", turn, run: turn, agent: "main" });
     w.add({ type: "text.start", turn, run: turn, block: `${turn}/0`, index: 0, part: false });
-    for (let word = 0; word < words; word++)
+    for (let word = 0; word < deltas; word++)
       w.add({ type: "text.delta", turn, run: turn, block: `${turn}/0`, index: 0, text: ` word${word}` });
     w.add({ type: "text.end", turn, run: turn, block: `${turn}/0`, index: 0, final: true });
     w.add({ type: "run.end", turn, run: turn, status: "completed" });
@@ -73,15 +73,15 @@ test.for([0, 5])(
     const events = talk(1);
     await world.write(events.slice(0, archived));
     if (archived > 0) await archiveSession(world.parts, world.ref);
-    const first = new TestViewer(choice("blocks")).watch(feeds, world.ref, "0-0");
-    await settled(first);
+    const first = new TestSubscriber(streamFormat("blocks")).subscribe(feeds, world.ref, "0-0");
+    await waitUntilIdle(first);
     await world.write(events.slice(archived));
-    await settled(first);
+    await waitUntilIdle(first);
     await pause(60);
-    const native = new TestViewer(choice("native")).watch(feeds, world.ref, null);
-    const blocks = new TestViewer(choice("blocks")).watch(feeds, world.ref, null);
-    await settled(native);
-    await settled(blocks);
+    const native = new TestSubscriber(streamFormat("native")).subscribe(feeds, world.ref, null);
+    const blocks = new TestSubscriber(streamFormat("blocks")).subscribe(feeds, world.ref, null);
+    await waitUntilIdle(native);
+    await waitUntilIdle(blocks);
     const turn = findTurn(restore(native.frames[0]?.["snapshot"] as Snapshot), "t1");
     expect(turn?.status).toBe("end_turn");
     expect(turn === undefined ? 0 : [...listBlocks(turn)].length).toBe(1);
@@ -116,7 +116,7 @@ test("a viewer that throws hurts nobody else", async () => {
   const { world, feeds } = await stage();
   const events = talk(1);
   await world.write(events.slice(0, 4));
-  const good = new TestViewer(choice("native")).watch(feeds, world.ref, "0-0");
+  const good = new TestSubscriber(streamFormat("native")).subscribe(feeds, world.ref, "0-0");
   const make = (on: "told" | "send" | "ended"): { calls: number } => {
     const seen = { calls: 0 };
     const boom = (which: string): void => {
@@ -127,7 +127,7 @@ test("a viewer that throws hurts nobody else", async () => {
     let sends = 0;
     feeds.subscribe(
       world.ref,
-      { format: choice("native"), after: "0-0", ...(on === "ended" ? { untilTurnEnd: "t1" } : {}) },
+      { format: streamFormat("native"), after: "0-0", ...(on === "ended" ? { untilTurnEnd: "t1" } : {}) },
       {
         sink: {
           send: () => {
@@ -143,9 +143,9 @@ test("a viewer that throws hurts nobody else", async () => {
     return seen;
   };
   const bad = [make("told"), make("send"), make("ended")];
-  await settled(good);
+  await waitUntilIdle(good);
   await world.write(events.slice(4));
-  await settled(good);
+  await waitUntilIdle(good);
   expect(bad.map(({ calls }) => calls)).toEqual([1, 1, 1]);
   expect(good.end).toBeNull();
   expect(good.cursor).toBe(world.events.at(-1)?.id);
@@ -157,7 +157,7 @@ test("who leaves when told how it began gets nothing more", async () => {
   let sends = 0;
   const subscription = feeds.subscribe(
     world.ref,
-    { format: choice("native"), after: null },
+    { format: streamFormat("native"), after: null },
     {
       sink: { send: () => (sends++, "written"), end: () => undefined },
       onSubscribed: () => subscription.onClose(),
@@ -172,7 +172,7 @@ test("a slow viewer of one turn whose place is trimmed meanwhile is told its end
   const { world, feeds } = await stage({ idleCleanupMs: 20 });
   const events = talk(1, 30);
   await world.write(events.slice(0, 10));
-  const viewer = new TestViewer(choice("responses", "sse"), { maxQueued: 300 });
+  const subscriber = new TestSubscriber(streamFormat("responses", "sse"), { maxQueued: 300 });
   const parts = {
     ...world.parts,
     feeds,
@@ -182,21 +182,26 @@ test("a slow viewer of one turn whose place is trimmed meanwhile is told its end
     env: { now: () => 0 },
     onError: fail,
   };
-  const wish = { format: choice("responses", "sse"), after: "0-0", untilTurnEnd: "t1" };
-  viewer.subscription = subscribeToTurn(parts as unknown as GatewayContext, world.ref, wish, viewer);
-  await settled(viewer);
-  viewer.clog();
+  const options = { format: streamFormat("responses", "sse"), after: "0-0", untilTurnEnd: "t1" };
+  subscriber.subscription = subscribeToTurn(
+    parts as unknown as GatewayContext,
+    world.ref,
+    options,
+    subscriber,
+  );
+  await waitUntilIdle(subscriber);
+  subscriber.clog();
   await world.write(events.slice(10));
   await archiveSession(world.parts, world.ref);
   await trimLog(world.parts, world.ref);
-  await until(() => viewer.isDropped);
+  await until(() => subscriber.isDropped);
   // Until the feed holds nothing of it any more.
   await pause(60);
-  viewer.unclog();
-  await until(() => viewer.end !== null, 30_000);
-  expect(viewer.beginnings.map(({ reason }) => reason)).toEqual(["cursor", "slow"]);
-  expect(viewer.end).toBe("over");
-  expect(viewer.frames.at(-1)?.["type"]).toBe("[DONE]");
+  subscriber.unclog();
+  await until(() => subscriber.end !== null, 30_000);
+  expect(subscriber.starts.map(({ reason }) => reason)).toEqual(["cursor", "slow"]);
+  expect(subscriber.end).toBe("complete");
+  expect(subscriber.frames.at(-1)?.["type"]).toBe("[DONE]");
 });
 
 function fail(error: unknown): void {
@@ -214,14 +219,14 @@ test("what became of a form is there for who comes after the next turn began, ar
   await world.append({ type: "form.request", ...on, form: "f", schema });
   await world.write(events.slice(end, next));
   await archiveSession(world.parts, world.ref);
-  const first = new TestViewer(choice("blocks")).watch(feeds, world.ref, "0-0");
-  await settled(first);
+  const first = new TestSubscriber(streamFormat("blocks")).subscribe(feeds, world.ref, "0-0");
+  await waitUntilIdle(first);
   const change = { version: 1, status: "submitted", values: {} } as const;
   await world.append({ type: "form.update", ...on, ...change });
   await world.write(events.slice(next, next + 4));
-  await settled(first);
-  const late = new TestViewer(choice("native")).watch(feeds, world.ref, null);
-  await settled(late);
+  await waitUntilIdle(first);
+  const late = new TestSubscriber(streamFormat("native")).subscribe(feeds, world.ref, null);
+  await waitUntilIdle(late);
   const shown = restore(late.frames[0]?.["snapshot"] as Snapshot);
   expect(plain(shown)).toEqual(plain(world.folded()));
   expect([...listBlocks(findTurn(shown, "t1") as Turn)].length).toBe(2);
@@ -251,8 +256,8 @@ test("a turn that was archived while it ran, and ended without a word, is over",
   await world.write(events.slice(0, end));
   await archiveSession(world.parts, world.ref);
   await world.write(events.slice(end));
-  const late = new TestViewer(choice("native")).watch(feeds, world.ref, null);
-  await settled(late);
+  const late = new TestSubscriber(streamFormat("native")).subscribe(feeds, world.ref, null);
+  await waitUntilIdle(late);
   expect(plain(restore(late.frames[0]?.["snapshot"] as Snapshot))).toEqual(plain(world.folded()));
 });
 
@@ -263,12 +268,12 @@ test("F07: a turn that was left running ends for `responses` too when another be
   );
   const turns = [first, second?.slice(first?.length), third?.slice(second?.length)];
   await world.write(turns[0] ?? []);
-  const viewer = new TestViewer(choice("responses", "sse")).watch(feeds, world.ref, "0-0");
-  await settled(viewer);
+  const subscriber = new TestSubscriber(streamFormat("responses", "sse")).subscribe(feeds, world.ref, "0-0");
+  await waitUntilIdle(subscriber);
   await world.write((turns[1] ?? []).filter(({ type }) => type !== "turn.end"));
   await world.write((turns[2] ?? []).slice(0, 2));
-  await until(() => viewer.cursor === world.events.at(-1)?.id);
-  const ends = viewer.frames.flatMap(({ type }) =>
+  await until(() => subscriber.cursor === world.events.at(-1)?.id);
+  const ends = subscriber.frames.flatMap(({ type }) =>
     type === "response.created" || type === "[DONE]" ? [type] : [],
   );
   expect(ends).toEqual(["response.created", "[DONE]", "response.created", "[DONE]", "response.created"]);

@@ -15,7 +15,7 @@ import { socketAddress, tokenFor } from "./examples/authenticate-users.ts";
 import { ask } from "./examples/post-and-read.ts";
 import { startServer } from "./examples/start-server.ts";
 import { watch } from "./examples/subscribe-socket.ts";
-import { openServer, memoryParts } from "./test-server.ts";
+import { openServer, createMemoryBackend } from "./test-server.ts";
 
 const SECRET = "a secret of at least 32 bytes, or so";
 const read = (path: string) => readFileSync(new URL(path, import.meta.url), "utf8");
@@ -57,7 +57,7 @@ test("a server is started, and a person let in", async () => {
 });
 
 test("it is part of another app, or a function", async () => {
-  const options = { ...memoryParts(), secrets: [SECRET] as const };
+  const options = { ...createMemoryBackend(), secrets: [SECRET] as const };
   const key = await firstKey(options.store);
   const app = await ownApp(options);
   const url = await app.listen();
@@ -82,26 +82,27 @@ class PageSocket extends WebSocket {
 }
 
 test("a message is sent and its answer read, while another page watches and comes back", async () => {
-  const stage = await Stage.open(memoryParts());
+  const stage = await Stage.open(createMemoryBackend());
   await stage.worker([
     defineAgent({ name: "a", model: scriptedModel(({ text }) => [script.text(`You said ${text}.`)]) }),
   ]);
   const first = await openServer(stage.parts, { actor: stage.actor });
   const ref = await stage.session();
-  const { token } = (await first.ask("POST", "/tokens", { body: { user_id: stage.actor.user } })).json as {
+  const { token } = (await first.request("POST", "/tokens", { body: { user_id: stage.actor.user } }))
+    .json as {
     token: string;
   };
   let server = first;
   vi.stubGlobal("WebSocket", PageSocket);
-  const begun: string[] = [];
+  const started: string[] = [];
   const seen: string[] = [];
   const leave = watch({
     session: ref.session,
     address: () => socketAddress(server.url, token),
-    begun: ({ reason }) => void begun.push(reason),
+    onSubscribed: ({ reason }) => void started.push(reason),
     frame: (frame) => void seen.push(JSON.stringify(frame)),
   });
-  await until(() => begun.length === 1);
+  await until(() => started.length === 1);
   let text = "";
   expect(await ask(server.url, server.auth, ref.session, "hello", (more) => (text += more))).toBe(
     "You said hello.",
@@ -110,8 +111,8 @@ test("a message is sent and its answer read, while another page watches and come
   await until(() => seen.some((frame) => frame.includes("message_stop")));
   server = await openServer(stage.parts, { actor: stage.actor, secrets: first.secrets });
   await first.close();
-  await until(() => begun.length === 2);
-  expect(begun).toEqual(["fresh", "cursor"]);
+  await until(() => started.length === 2);
+  expect(started).toEqual(["fresh", "cursor"]);
   leave();
   vi.unstubAllGlobals();
   await server.close();

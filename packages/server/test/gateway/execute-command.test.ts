@@ -5,8 +5,8 @@ import type { CommandBackend } from "../../src/session/backend.ts";
 import { uploadFile } from "../../src/session/blobs/upload.ts";
 import { DECISIONS_CHANNEL, STOPS_CHANNEL, TURNS_CHANNEL } from "../../src/session/signal-channels.ts";
 import type { SessionRef } from "../../src/store/refs.ts";
-import { an, ask, newSession } from "./pending-interactions.ts";
-import { memoryParts } from "./test-server.ts";
+import { testCaller, requestInteraction, createTestSession } from "./pending-interactions.ts";
+import { createMemoryBackend } from "./test-server.ts";
 
 type Without<T> = T extends unknown ? Omit<T, "session_id"> : never;
 
@@ -15,15 +15,15 @@ describe("a command (W16)", () => {
   let ref: SessionRef;
   let woken: string[];
   beforeEach(async () => {
-    parts = memoryParts();
-    await parts.store.tenants.create({ id: an.tenant, name: "Acme" });
-    ref = await newSession(parts);
+    parts = createMemoryBackend();
+    await parts.store.tenants.create({ id: testCaller.tenant, name: "Acme" });
+    ref = await createTestSession(parts);
     woken = [];
     for (const channel of [TURNS_CHANNEL, STOPS_CHANNEL, DECISIONS_CHANNEL])
       parts.signals.listen(channel, () => woken.push(channel));
   });
   const run = (command: Without<Command>, options = {}) =>
-    executeCommand(parts, an, ref, { ...command, session_id: ref.session }, options);
+    executeCommand(parts, testCaller, ref, { ...command, session_id: ref.session }, options);
 
   test("sends a message with its files and its agent, once, however often it comes", async () => {
     const send = {
@@ -50,8 +50,8 @@ describe("a command (W16)", () => {
     const body = (async function* () {
       yield new TextEncoder().encode("a,b");
     })();
-    const wish = { id: "u-1", name: "q3.csv", mediaType: "text/csv", body, userId: "an" };
-    const { url } = await uploadFile(parts, ref, wish);
+    const options = { id: "u-1", name: "q3.csv", mediaType: "text/csv", body, userId: "an" };
+    const { url } = await uploadFile(parts, ref, options);
     await run({ type: "send", client_message_id: "m", text: "", content_urls: [url, `${url}x`] });
     const [message] = await parts.store.queuedMessages.list(ref);
     expect(message?.files).toEqual([
@@ -80,38 +80,41 @@ describe("a command (W16)", () => {
   });
 
   test("decides once; who comes later hears what it is", async () => {
-    const key = await ask(parts, ref, "approval", { digest: "sha256:1" });
+    const key = await requestInteraction(parts, ref, "approval", { digest: "sha256:1" });
     const decide = { type: "decide", approval_key: key, decision: "approve" } as const;
     await expect(run({ ...decide, digest: "sha256:2" })).rejects.toMatchObject({
-      word: "INTERACTION_MISMATCH",
+      code: "INTERACTION_MISMATCH",
     });
     expect(await run({ ...decide, digest: "sha256:1", always: true })).toEqual({});
     await expect.poll(() => woken).toContain("decisions");
     await expect(run({ ...decide, decision: "reject", reason: "no" })).rejects.toMatchObject({
-      word: "INTERACTION_CLOSED",
+      code: "INTERACTION_CLOSED",
       message: "This approval is approved already, and stays so.",
     });
     expect(await parts.store.allowances.list(ref)).toMatchObject([{ tool: "trade", userId: "an" }]);
     expect(await parts.store.interactions.changes(ref, key)).toMatchObject([
       { status: "approved", userId: "an" },
     ]);
-    const notes = await parts.store.audit.list(an.tenant, { after: 0, limit: 10 });
+    const notes = await parts.store.audit.list(testCaller.tenant, { after: 0, limit: 10 });
     const note = notes.find(({ action }) => action === "approval.approved");
     expect(JSON.parse(note?.detail ?? "null")).toMatchObject({ from: "test" });
   });
 
   test("that comes after the deadline is told so", async () => {
-    const key = await ask(parts, ref, "approval", { deadlineMs: 0 });
+    const key = await requestInteraction(parts, ref, "approval", { deadlineMs: 0 });
     await expect(
       run({ type: "decide", approval_key: key, decision: "edit", args: { count: 2 } }),
-    ).rejects.toMatchObject({ word: "INTERACTION_CLOSED", message: expect.stringMatching(/deadline/) });
+    ).rejects.toMatchObject({ code: "INTERACTION_CLOSED", message: expect.stringMatching(/deadline/) });
   });
 
   test("edits, answers and dismisses", async () => {
-    const edited = await ask(parts, ref, "approval");
+    const edited = await requestInteraction(parts, ref, "approval");
     await run({ type: "decide", approval_key: edited, decision: "edit", args: { count: 2 } });
     expect((await parts.store.interactions.get(ref, edited))?.status).toBe("edited");
-    const [answered, dismissed] = [await ask(parts, ref, "question"), await ask(parts, ref, "question")];
+    const [answered, dismissed] = [
+      await requestInteraction(parts, ref, "question"),
+      await requestInteraction(parts, ref, "question"),
+    ];
     const answers = [{ question: "meal", selected: ["dinner"] }];
     await run({ type: "answer", approval_key: answered, answers });
     await run({ type: "dismiss", approval_key: dismissed, reason: "later" });
@@ -124,26 +127,26 @@ describe("a command (W16)", () => {
 
   test("submits and declines forms, and goes on only if it should", async () => {
     const [submitted, declined, silent] = [
-      await ask(parts, ref, "form"),
-      await ask(parts, ref, "form"),
-      await ask(parts, ref, "form"),
+      await requestInteraction(parts, ref, "form"),
+      await requestInteraction(parts, ref, "form"),
+      await requestInteraction(parts, ref, "form"),
     ];
     await expect(run({ type: "submit", form_request_id: submitted, values: {} })).rejects.toMatchObject({
       code: "INVALID",
     });
     await run({ type: "submit", form_request_id: submitted, values: { email: "a@x.test" } });
     await run({ type: "decline", form_request_id: declined, reason: "no" });
-    await run({ type: "decline", form_request_id: silent }, { goOn: false });
+    await run({ type: "decline", form_request_id: silent }, { startNextTurn: false });
     expect((await parts.store.queuedMessages.list(ref)).map(({ resumes }) => resumes)).toEqual([
       submitted,
       declined,
     ]);
     const again = run({ type: "decline", form_request_id: submitted });
-    await expect(again).rejects.toMatchObject({ word: "INTERACTION_CLOSED" });
+    await expect(again).rejects.toMatchObject({ code: "INTERACTION_CLOSED" });
   });
 
   test("of a message that goes on from a form submits it", async () => {
-    const form = await ask(parts, ref, "form");
+    const form = await requestInteraction(parts, ref, "form");
     const send = { type: "send", client_message_id: "m", text: "Done." } as const;
     await run({ ...send, resume_form_request_id: form, form_values: { email: "a@x.test" } });
     expect((await parts.store.interactions.get(ref, form))?.status).toBe("submitted");
@@ -152,7 +155,7 @@ describe("a command (W16)", () => {
     ).rejects.toMatchObject({ code: "NOT_FOUND" });
     const late = { resume_form_request_id: form, form_values: { email: "b@x.test" } };
     await expect(run({ ...send, client_message_id: "o", ...late })).rejects.toMatchObject({
-      word: "INTERACTION_CLOSED",
+      code: "INTERACTION_CLOSED",
       message: expect.stringContaining("submitted already") as string,
     });
   });

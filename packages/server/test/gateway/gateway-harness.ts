@@ -7,11 +7,11 @@ import { createRouter } from "../../src/gateway/http/router.ts";
 import { ROUTES } from "../../src/gateway/http/routes/index.ts";
 import type { ServerOptions } from "../../src/gateway/create-server.ts";
 import { Stage, type StageParts } from "../runtime/turn-harness.ts";
-import { type Asked, openServer, type TestServer, type Told } from "./test-server.ts";
+import { type TestRequest, openServer, type TestServer, type TestResponse } from "./test-server.ts";
 
 const router = createRouter(ROUTES);
 
-export class Desk {
+export class GatewayHarness {
   readonly stage: Stage;
   readonly server: TestServer;
 
@@ -20,25 +20,25 @@ export class Desk {
     this.server = server;
   }
 
-  static async open(parts: StageParts, options: Partial<ServerOptions> = {}): Promise<Desk> {
+  static async open(parts: StageParts, options: Partial<ServerOptions> = {}): Promise<GatewayHarness> {
     const stage = await Stage.open(parts);
-    return new Desk(stage, await openServer(parts, { ...options, actor: stage.actor }));
+    return new GatewayHarness(stage, await openServer(parts, { ...options, actor: stage.actor }));
   }
 
-  async ask(method: string, path: string, asked?: Asked): Promise<Told> {
-    return held(method, path, await this.server.ask(method, path, asked));
+  async request(method: string, path: string, request?: TestRequest): Promise<TestResponse> {
+    return validateResponse(method, path, await this.server.request(method, path, request));
   }
 
   /** The JSON of an answer that has to be a good one. */
-  async json(method: string, path: string, body?: unknown): Promise<Told["json"]> {
-    const { status, json, text } = await this.ask(method, path, body === undefined ? {} : { body });
+  async json(method: string, path: string, body?: unknown): Promise<TestResponse["json"]> {
+    const { status, json, text } = await this.request(method, path, body === undefined ? {} : { body });
     if (status >= 300) throw new Error(`${method} ${path}: ${status} ${text}`);
     return json;
   }
 
   /** Status and word of a refusal. */
-  async refused(method: string, path: string, body?: unknown): Promise<string> {
-    const { status, json, text } = await this.ask(method, path, body === undefined ? {} : { body });
+  async requestError(method: string, path: string, body?: unknown): Promise<string> {
+    const { status, json, text } = await this.request(method, path, body === undefined ? {} : { body });
     if (status < 400) throw new Error(`${method} ${path}: ${status} ${text}`);
     return `${status} ${json.error}`;
   }
@@ -50,13 +50,13 @@ export class Desk {
 }
 
 /** Throws when an answer isn't what its route, or the one shape of errors, says. */
-function held(method: string, path: string, told: Told): Told {
-  if (told.status >= 400) {
-    errorReply.parse(told.json);
-    return told;
+function validateResponse(method: string, path: string, response: TestResponse): TestResponse {
+  if (response.status >= 400) {
+    errorReply.parse(response.json);
+    return response;
   }
   const found = router.find(method, path.split("?")[0] ?? path);
   const schema = found.kind === "route" ? found.route.responseSchema : undefined;
-  if (schema !== undefined) schema.parse(told.json);
-  return told;
+  if (schema !== undefined) schema.parse(response.json);
+  return response;
 }

@@ -18,7 +18,7 @@ const PIECES = ["a", "word ", "<", "<tool", ' name="x">', "hidden</tool>", "😀
  * @param which one number for each thing to say
  * @param count makes ids and texts that were never there
  */
-export function say(
+export function generateDrafts(
   from: SessionState,
   which: readonly number[],
   count: () => number,
@@ -34,32 +34,32 @@ export function say(
 }
 
 /** Takes the running turn over: what was half written is void. */
-export function takeoverOf(state: SessionState): EventDraft {
-  const turn = running(state);
-  const blocks = openIn(turn).flatMap(({ id, kind }) => (kind === "tool_result" ? [] : [id]));
+export function createTakeover(state: SessionState): EventDraft {
+  const turn = findRunningTurn(state);
+  const blocks = listOpenBlocks(turn).flatMap(({ id, kind }) => (kind === "tool_result" ? [] : [id]));
   return { type: "turn.takeover", turn: turn?.id ?? null, blocks, groups: [], runs: [] };
 }
 
 /** A turn with so many blocks that who begins with it gets it in several pieces. */
 export function longTurn(blocks: number): readonly number[] {
-  return [1, ...Array.from({ length: blocks }, () => [SAY_TEXT, SAY_MORE, SAY_END]).flat()];
+  return [1, ...Array.from({ length: blocks }, () => [START_TEXT, APPEND_TEXT, END_TEXT]).flat()];
 }
 
-const SAY_TEXT = 1;
-const SAY_MORE = 2;
-const SAY_END = 4;
+const START_TEXT = 1;
+const APPEND_TEXT = 2;
+const END_TEXT = 4;
 
 function next(state: SessionState, which: number, count: () => number): readonly EventDraft[] {
-  const turn = running(state);
+  const turn = findRunningTurn(state);
   if (which % 13 === 0) return [{ type: "session.update", title: `title ${count()}` }];
-  if (turn === undefined) return begin(state, count);
-  const open = openIn(turn);
+  if (turn === undefined) return startTurn(state, count);
+  const open = listOpenBlocks(turn);
   const block = open[which % Math.max(1, open.length)];
-  if (block === undefined || (open.length === 1 && which % 11 === 0)) return [opening(turn, which, count)];
-  return [which % 4 === 0 ? ending(turn, block) : more(turn, block, which, count)];
+  if (block === undefined || (open.length === 1 && which % 11 === 0)) return [startBlock(turn, which, count)];
+  return [which % 4 === 0 ? endBlock(turn, block) : appendDelta(turn, block, which, count)];
 }
 
-function begin({ turns }: SessionState, count: () => number): readonly EventDraft[] {
+function startTurn({ turns }: SessionState, count: () => number): readonly EventDraft[] {
   const [turn, message, number] = [`t${count()}`, `m${count()}`, turns.length + 1];
   const start = { number, message_number: number, agent: "main", mode: "agent", from_share: false } as const;
   return [
@@ -69,10 +69,10 @@ function begin({ turns }: SessionState, count: () => number): readonly EventDraf
   ];
 }
 
-function opening(turn: Turn, which: number, count: () => number): EventDraft {
+function startBlock(turn: Turn, which: number, count: () => number): EventDraft {
   const on = { turn: turn.id, run: turn.id, block: `b${count()}`, index: turn.items.length };
   // Beside another: a run has one of each.
-  const [other] = openIn(turn);
+  const [other] = listOpenBlocks(turn);
   if (other !== undefined)
     return other.kind === "text"
       ? { type: "thinking.start", ...on }
@@ -94,8 +94,8 @@ function opening(turn: Turn, which: number, count: () => number): EventDraft {
   return { type: "text.start", ...on, part: which % 3 === 0 };
 }
 
-function more(turn: Turn, block: Block, which: number, count: () => number): EventDraft {
-  const on = placeOf(turn, block);
+function appendDelta(turn: Turn, block: Block, which: number, count: () => number): EventDraft {
+  const on = blockFields(turn, block);
   const text = `${PIECES[which % PIECES.length]}${which % 3 === 0 ? count() : ""}`;
   switch (block.kind) {
     case "thinking":
@@ -109,8 +109,8 @@ function more(turn: Turn, block: Block, which: number, count: () => number): Eve
   }
 }
 
-function ending(turn: Turn, block: Block): EventDraft {
-  const on = placeOf(turn, block);
+function endBlock(turn: Turn, block: Block): EventDraft {
+  const on = blockFields(turn, block);
   switch (block.kind) {
     case "thinking":
       return { type: "thinking.end", ...on };
@@ -123,15 +123,15 @@ function ending(turn: Turn, block: Block): EventDraft {
   }
 }
 
-function placeOf(turn: Turn, { run, id: block, index }: Block) {
+function blockFields(turn: Turn, { run, id: block, index }: Block) {
   return { turn: turn.id, run, block, index };
 }
 
-function running({ turns }: SessionState): Turn | undefined {
+function findRunningTurn({ turns }: SessionState): Turn | undefined {
   const turn = turns.last();
   return turn?.status === "running" ? turn : undefined;
 }
 
-function openIn(turn: Turn | undefined): Block[] {
+function listOpenBlocks(turn: Turn | undefined): Block[] {
   return turn === undefined ? [] : listBlocks(turn).filter(({ end }) => end === null);
 }

@@ -5,7 +5,7 @@
 import { emptyState, type SessionEvent, fold, type SessionState, START_CURSOR } from "@turnstream/protocol";
 import type { ScheduledEngine } from "../log/scheduled-engine.ts";
 
-export class Chronicle {
+export class LogHistory {
   readonly #engine: ScheduledEngine;
   readonly #states = new Map<string, SessionState>([[START_CURSOR, emptyState]]);
 

@@ -63,11 +63,11 @@ function replaced(text: string, from: string, to: string | undefined): string {
   return text.replace(from, to);
 }
 
-async function session(url: string): Promise<{ world: World; door: Door }> {
+async function session(url: string): Promise<{ world: World; endpoint: Door }> {
   const world = await (await World.make(parts)).start();
   const { tenant, user } = world.actor;
   const { secret } = await parts.store.keys.create(tenant, { name: "test", scopes: [] });
-  return { world, door: { url, headers: { "x-api-key": secret, "x-user-id": user } } };
+  return { world, endpoint: { url, headers: { "x-api-key": secret, "x-user-id": user } } };
 }
 
 const title = (text: string) => ({ type: "session.update", title: text }) as const;
@@ -99,35 +99,36 @@ describe.each([
   ["without its proxy_buffering", (lines: string) => replaced(lines, "proxy_buffering off;", "")],
 ])("nginx %s", (_, change) => {
   test.each(WIRES)("lets every event through at once, over %s", async (wire) => {
-    const { world, door } = await session((await nginx(change)).url);
+    const { world, endpoint } = await session((await nginx(change)).url);
     let arrived = 0;
-    const viewer = new Viewer({
+    const subscriber = new Viewer({
       session: world.ref.session,
       dialect: "native",
       wire,
       onFrame: ({ type }) => type === "session.update" && arrived++,
-    }).connect(door);
-    await viewer.until("subscribed", () => viewer.screen.told.length > 0);
+    }).connect(endpoint);
+    await subscriber.until("subscribed", () => subscriber.screen.told.length > 0);
     for (let n = 1; n <= 6; n++) {
       await world.append(title(`step ${n}`));
       // Held back until there is more, it would never come: nothing else is written.
-      await viewer.until(`step ${n}`, () => arrived >= n, 30_000);
+      await subscriber.until(`step ${n}`, () => arrived >= n, 30_000);
     }
     expect(arrived).toBe(6);
-    viewer.cut();
+    subscriber.cut();
   });
 });
 
 test.each(WIRES)("a viewer goes on exactly after a reload, over %s", async (wire) => {
   const proxy = await nginx();
-  const { world, door } = await session(proxy.url);
+  const { world, endpoint } = await session(proxy.url);
   const dialects = ["native", "blocks", "tasks"] as const;
-  const viewers = dialects.map((dialect) =>
-    new Viewer({ session: world.ref.session, dialect, wire }).connect(door),
+  const subscribers = dialects.map((dialect) =>
+    new Viewer({ session: world.ref.session, dialect, wire }).connect(endpoint),
   );
-  for (const viewer of viewers) await viewer.until("subscribed", () => viewer.screen.told.length > 0);
+  for (const subscriber of subscribers)
+    await subscriber.until("subscribed", () => subscriber.screen.told.length > 0);
   await world.append(title("before"));
-  await viewers[0]?.until("there", () => viewers[0]?.screen.frames.length === 1);
+  await subscribers[0]?.until("there", () => subscribers[0]?.screen.frames.length === 1);
   await world.append(...turnStart());
   const writing = (async () => {
     for (let n = 0; n < 30; n++) {
@@ -137,24 +138,25 @@ test.each(WIRES)("a viewer goes on exactly after a reload, over %s", async (wire
     await world.append(...TURN_END);
   })();
   await proxy.reload();
-  for (const viewer of viewers) await viewer.until("cut off by the reload", () => viewer.end !== null);
-  for (const viewer of viewers) viewer.connect(door);
+  for (const subscriber of subscribers)
+    await subscriber.until("cut off by the reload", () => subscriber.end !== null);
+  for (const subscriber of subscribers) subscriber.connect(endpoint);
   await writing;
   const { state, cursor } = await readHistory(parts, world.ref);
-  const [native, blocks, inTasks] = viewers;
-  for (const viewer of viewers) {
-    await viewer.until("caught up", () => viewer.screen.cursor === cursor);
-    expect(viewer.screen.told.at(-1)).toEqual({ resumed: true, reason: "cursor" });
-    expect(viewer.screen.problems).toEqual([]);
+  const [native, blocks, inTasks] = subscribers;
+  for (const subscriber of subscribers) {
+    await subscriber.until("caught up", () => subscriber.screen.cursor === cursor);
+    expect(subscriber.screen.told.at(-1)).toEqual({ resumed: true, reason: "cursor" });
+    expect(subscriber.screen.problems).toEqual([]);
   }
   expect(native?.screen.display()).toEqual(JSON.parse(JSON.stringify(snapshot(state))));
   const expected = new Screen("tasks");
   for (const frame of framesFrom(tasks, emptyState, world.events)) expected.handle({ ...frame });
   expect(inTasks?.screen.display()).toEqual(expected.display());
-  const told = blocks?.screen.frames.filter(({ type }) => type === "session_title");
-  const titles = told?.map((frame) => frame["title"]);
+  const titleFrames = blocks?.screen.frames.filter(({ type }) => type === "session_title");
+  const titles = titleFrames?.map((frame) => frame["title"]);
   expect(titles).toEqual(["before", ...Array.from({ length: 30 }, (_, n) => `step ${n}`)]);
-  for (const viewer of viewers) viewer.cut();
+  for (const subscriber of subscribers) subscriber.cut();
 });
 
 function short(lines: string): string {
@@ -162,26 +164,26 @@ function short(lines: string): string {
 }
 
 test("a turn without `stream` may last; who is given up on attaches with the same key", async () => {
-  const [patiently, hasty] = [
+  const [slowProxy, fastProxy] = [
     await nginx(short),
     await nginx((lines) => replaced(short(lines), "proxy_read_timeout 1h;", "proxy_read_timeout 1s;")),
   ];
-  const { world, door } = await session(patiently.url);
+  const { world, endpoint } = await session(slowProxy.url);
   const ask = (url: string): Promise<Response> =>
     fetch(`${url}/api/v1/sessions/${world.ref.session}/messages`, {
       method: "POST",
-      headers: { ...door.headers, "content-type": "application/json", "idempotency-key": "k" },
+      headers: { ...endpoint.headers, "content-type": "application/json", "idempotency-key": "k" },
       body: JSON.stringify({ message: "take your time", stream: false }),
     });
-  const patient = ask(patiently.url);
+  const patient = ask(slowProxy.url);
   const message = await vi.waitUntil(
     async () => (await parts.store.queuedMessages.list(world.ref))[0]?.id,
     30_000,
   );
   await world.append({ type: "message.add", message, text: "take your time" }, ...turnStart(message));
   // The hasty one has waited for longer than the page's other routes may: so has the patient one.
-  expect((await ask(hasty.url)).status).toBe(504);
-  const again = ask(patiently.url);
+  expect((await ask(fastProxy.url)).status).toBe(504);
+  const again = ask(slowProxy.url);
   await world.append({ type: "text.delta", ...BLOCK, text: "at last" }, ...TURN_END);
   for (const answer of [await patient, await again]) {
     expect(answer.status).toBe(200);
@@ -191,11 +193,11 @@ test("a turn without `stream` may last; who is given up on attaches with the sam
 });
 
 test("commands pass over a socket", async () => {
-  const { world, door } = await session((await nginx()).url);
-  const viewer = new Viewer({ session: world.ref.session, dialect: "blocks", wire: "socket" });
-  viewer.connect(door);
-  const reply = await viewer.command({ type: "send", client_message_id: "one", text: "hello" });
-  viewer.cut();
+  const { world, endpoint } = await session((await nginx()).url);
+  const subscriber = new Viewer({ session: world.ref.session, dialect: "blocks", wire: "socket" });
+  subscriber.connect(endpoint);
+  const reply = await subscriber.command({ type: "send", client_message_id: "one", text: "hello" });
+  subscriber.cut();
   expect(reply.type).toBe("ack");
 });
 

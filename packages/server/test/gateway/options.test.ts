@@ -5,13 +5,13 @@ import type { GatewayOptions } from "../../src/gateway/options.ts";
 import { createRedisLog } from "../../src/log/redis/create-redis-log.ts";
 import { createRedisSignals } from "../../src/signals/redis.ts";
 import { openDatabase } from "../../src/store/postgres/open-database.ts";
-import { memoryParts } from "./test-server.ts";
+import { createMemoryBackend } from "./test-server.ts";
 
 /** As an environment gives it: nothing where the type says text. */
 const MISSING = undefined as unknown as string;
 
 const given = (change: object) => {
-  const options = { ...memoryParts(), secrets: ["s".repeat(32)], ...change };
+  const options = { ...createMemoryBackend(), secrets: ["s".repeat(32)], ...change };
   return () => createGateway(options as unknown as GatewayOptions);
 };
 
@@ -53,17 +53,17 @@ test.each([
   "https://app.example.com:443",
   "*",
 ])("the origin %s can never match, and is refused", (origin) => {
-  expect(given({ origins: [origin] })).toThrow(RangeError);
-  expect(given({ origins: [origin] })).toThrow("`origins` has");
+  expect(given({ allowedOrigins: [origin] })).toThrow(RangeError);
+  expect(given({ allowedOrigins: [origin] })).toThrow("`allowedOrigins` has");
 });
 
 test("origins as browsers send them are taken", async () => {
-  const origins = [
+  const allowedOrigins = [
     "https://app.example.com",
     "http://localhost:5173",
     "http://[::1]:8080",
     "capacitor://localhost",
     "null",
   ];
-  await expect(given({ origins })().close()).resolves.toBeUndefined();
+  await expect(given({ allowedOrigins })().close()).resolves.toBeUndefined();
 });

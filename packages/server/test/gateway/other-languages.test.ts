@@ -9,7 +9,7 @@ import { script } from "../../src/models/script-parts.ts";
 import { scriptedModel } from "../../src/models/scripted-model.ts";
 import { defineAgent } from "../../src/runtime/define/agent.ts";
 import { Stage } from "../runtime/turn-harness.ts";
-import { memoryParts, openServer, type TestServer } from "./test-server.ts";
+import { createMemoryBackend, openServer, type TestServer } from "./test-server.ts";
 
 const page = readFileSync(new URL("../../../../docs/http.md", import.meta.url), "utf8");
 const ANSWER = Array.from({ length: 600 }, (_, n) => `word ${n}, `).join("");
@@ -18,7 +18,7 @@ let stage: Stage;
 let server: TestServer;
 
 beforeEach(async () => {
-  stage = await Stage.open(memoryParts());
+  stage = await Stage.open(createMemoryBackend());
   const model = scriptedModel([[script.text(ANSWER, { chunk: 90, paceMs: 20 })]]);
   await stage.worker([defineAgent({ name: "a", title: false, model })], { leaseTtlMs: 20_000 });
   server = await openServer(stage.parts, { actor: { ...stage.actor, user: "an" } });
@@ -34,22 +34,22 @@ const codeOf = (language: string) => fencesOf(page).find(({ info }) => info === 
 async function run(command: string, args: readonly string[], api: string): Promise<string> {
   const env = { ...process.env, API: api, KEY: server.key.secret };
   const child = spawn(command, args, { env, stdio: ["ignore", "pipe", "pipe"] });
-  const [said, failed] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  const [output, failed] = await Promise.all([text(child.stdout), text(child.stderr)]);
   expect(failed).toBe("");
-  return said;
+  return output;
 }
 
 test("the session in a shell", async () => {
-  const said = await run("bash", ["-euo", "pipefail", "-c", codeOf("bash")], server.url);
-  expect(said).toContain("event: response.output_text.completed");
-  expect(said).toContain('"status":"completed"');
-  expect(said).toContain('"interactions":[]');
-  expect(said).toContain('"agent_status":"idle"');
-  expect(said).toContain('"over"');
+  const output = await run("bash", ["-euo", "pipefail", "-c", codeOf("bash")], server.url);
+  expect(output).toContain("event: response.output_text.completed");
+  expect(output).toContain('"status":"completed"');
+  expect(output).toContain('"interactions":[]');
+  expect(output).toContain('"agent_status":"idle"');
+  expect(output).toContain('"over"');
 });
 
 test("the reader in Python goes on by Last-Event-ID where it was cut off", async () => {
-  const { session_id: id } = (await server.ask("POST", "/sessions", { body: {} })).json as {
+  const { session_id: id } = (await server.request("POST", "/sessions", { body: {} })).json as {
     session_id: string;
   };
   const { hostname, port } = new URL(server.url);

@@ -6,7 +6,7 @@ import type { CommandBackend } from "../../src/session/backend.ts";
 import type { InteractionRequest } from "../../src/store/ports/interactions.ts";
 import type { Actor, SessionRef } from "../../src/store/refs.ts";
 
-export const an: Caller = {
+export const testCaller: Caller = {
   tenant: "acme",
   user: "an",
   scopes: [],
@@ -15,7 +15,10 @@ export const an: Caller = {
   from: "test",
 };
 
-export async function newSession(parts: CommandBackend, caller: Actor = an): Promise<SessionRef> {
+export async function createTestSession(
+  parts: CommandBackend,
+  caller: Actor = testCaller,
+): Promise<SessionRef> {
   const { id } = await createSession(parts, caller, {});
   return { tenant: caller.tenant, session: id };
 }
@@ -49,7 +52,7 @@ const REQUESTS: Readonly<Record<"approval" | "question" | "form", Json>> = {
 };
 
 /** @returns what commands call it */
-export async function ask(
+export async function requestInteraction(
   { store }: CommandBackend,
   ref: SessionRef,
   kind: keyof typeof REQUESTS,

@@ -10,16 +10,16 @@ import { createMemoryStore } from "../../src/store/memory/store.ts";
 import type { Actor } from "../../src/store/refs.ts";
 import type { StageParts } from "../runtime/turn-harness.ts";
 
-export function memoryParts(): StageParts {
+export function createMemoryBackend(): StageParts {
   return { log: createMemoryLog(), store: createMemoryStore(), signals: createMemorySignals() };
 }
 
-export interface Asked {
+export interface TestRequest {
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-export interface Told {
+export interface TestResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
@@ -31,7 +31,7 @@ export interface Told {
 export interface TestServer {
   readonly server: Server;
   readonly url: string;
-  readonly parts: StageParts;
+  readonly backend: StageParts;
   readonly secrets: readonly [string, ...string[]];
   /** Who asks when nothing else is said. */
   readonly actor: Actor;
@@ -40,7 +40,7 @@ export interface TestServer {
   readonly auth: Readonly<Record<string, string>>;
   readonly errors: { error: unknown; about: string }[];
   /** @param path behind `/api/v1` */
-  ask(method: string, path: string, asked?: Asked): Promise<Told>;
+  request(method: string, path: string, request?: TestRequest): Promise<TestResponse>;
   /** Closes the server, and the parts unless they are somebody else's. */
   close(): Promise<void>;
 }
@@ -50,7 +50,7 @@ export async function openServer(
   given?: StageParts,
   options: Partial<ServerOptions> & { readonly actor?: Actor } = {},
 ): Promise<TestServer> {
-  const parts = given ?? memoryParts();
+  const parts = given ?? createMemoryBackend();
   const { actor = { tenant: `tenant-${randomUUID()}`, user: `user-${randomUUID()}` }, ...rest } = options;
   if ((await parts.store.tenants.get(actor.tenant)) === null)
     await parts.store.tenants.create({ id: actor.tenant, name: "Test" });
@@ -65,14 +65,14 @@ export async function openServer(
   return {
     server,
     url,
-    parts,
+    backend: parts,
     secrets,
     actor,
     key: { id: key.id, secret },
     auth,
     errors,
-    ask: async (method, path, { body, headers = auth } = {}) =>
-      told(await fetch(`${url}/api/v1${path}`, { method, ...init(body, headers) })),
+    request: async (method, path, { body, headers = auth } = {}) =>
+      readResponse(await fetch(`${url}/api/v1${path}`, { method, ...init(body, headers) })),
     async close() {
       await server.close();
       if (given !== undefined) return;
@@ -88,7 +88,7 @@ function init(body: unknown, headers: Readonly<Record<string, string>>): Request
   return { headers: { "content-type": "application/json", ...headers }, body: JSON.stringify(body) };
 }
 
-export async function told(response: Response): Promise<Told> {
+export async function readResponse(response: Response): Promise<TestResponse> {
   const text = await response.text();
   const isJson = response.headers.get("content-type")?.startsWith("application/json") ?? false;
   const json: unknown = isJson && text !== "" ? JSON.parse(text) : null;

@@ -4,27 +4,27 @@
  */
 import { createSseParser, type SseMessage } from "@turnstream/protocol";
 import type { StreamFormat } from "../../src/gateway/encoding/stream-format.ts";
+import type { SessionFeeds } from "../../src/gateway/feed/session-feeds.ts";
 import type {
-  SessionFeeds,
   Subscription,
   SubscriptionEndReason,
   SubscribedInfo,
   Subscriber,
-} from "../../src/gateway/subscription/types.ts";
-import type { FrameSink, SendResult } from "../../src/gateway/connection/sink.ts";
+} from "../../src/gateway/subscription/subscription.ts";
+import type { FrameSink, SendResult } from "../../src/gateway/connection/frame-sink.ts";
 import type { SessionRef } from "../../src/store/refs.ts";
 
 export type Frame = Record<string, unknown>;
 
-export function choice(
+export function streamFormat(
   dialect: StreamFormat["dialect"],
   wire: StreamFormat["wire"] = "socket",
 ): StreamFormat {
   return { dialect, wire, includeToolTags: false };
 }
 
-export class TestViewer implements Subscriber {
-  readonly beginnings: (SubscribedInfo & { readonly after: number })[] = [];
+export class TestSubscriber implements Subscriber {
+  readonly starts: (SubscribedInfo & { readonly after: number })[] = [];
   readonly frames: Frame[] = [];
   /** How the frames lay in the bytes. */
   readonly sends: number[] = [];
@@ -33,33 +33,33 @@ export class TestViewer implements Subscriber {
   readonly sink: FrameSink;
   readonly #choice: StreamFormat;
   readonly #maxQueued: number;
-  readonly #keepsNothing: boolean;
+  readonly #discardFrames: boolean;
   #clogged = false;
   #dropped = false;
   /** Bytes, and words about how it begins among them, which are never dropped. */
   #queue: (Uint8Array | (() => void))[] = [];
 
-  constructor(of: StreamFormat, options: { maxQueued?: number; keepsNothing?: boolean } = {}) {
+  constructor(of: StreamFormat, options: { maxQueued?: number; discardFrames?: boolean } = {}) {
     this.#choice = of;
     this.#maxQueued = options.maxQueued ?? 64 * 1024;
-    this.#keepsNothing = options.keepsNothing ?? false;
+    this.#discardFrames = options.discardFrames ?? false;
     this.sink = { send: (bytes) => this.#send(bytes), end: () => undefined };
   }
 
-  watch(feeds: SessionFeeds, ref: SessionRef, after: string | null, untilTurn?: string): this {
-    const wish = {
+  subscribe(feeds: SessionFeeds, ref: SessionRef, after: string | null, untilTurn?: string): this {
+    const options = {
       format: this.#choice,
       after,
       ...(untilTurn === undefined ? {} : { untilTurnEnd: untilTurn }),
     };
-    this.subscription = feeds.subscribe(ref, wish, this);
+    this.subscription = feeds.subscribe(ref, options, this);
     return this;
   }
 
-  onSubscribed(told: SubscribedInfo): void {
-    const note = () => void this.beginnings.push({ ...told, after: this.frames.length });
-    if (this.#queue.length > 0) this.#queue.push(note);
-    else note();
+  onSubscribed(info: SubscribedInfo): void {
+    const record = () => void this.starts.push({ ...info, after: this.frames.length });
+    if (this.#queue.length > 0) this.#queue.push(record);
+    else record();
   }
 
   onEnd(reason: SubscriptionEndReason): void {
@@ -118,7 +118,7 @@ export class TestViewer implements Subscriber {
   }
 
   #read(bytes: Uint8Array): void {
-    if (this.#keepsNothing) return;
+    if (this.#discardFrames) return;
     this.frames.push(...readFrames(this.#choice, bytes));
   }
 }
@@ -162,8 +162,8 @@ function readSse(bytes: Uint8Array): Frame[] {
   return frames;
 }
 
-export async function until(test: () => boolean, patienceMs = 30_000): Promise<void> {
-  const deadline = performance.now() + patienceMs;
+export async function until(test: () => boolean, timeoutMs = 30_000): Promise<void> {
+  const deadline = performance.now() + timeoutMs;
   while (!test()) {
     if (performance.now() > deadline) throw new Error("not within the time");
     await new Promise((resolve) => setTimeout(resolve, 2));
@@ -171,10 +171,10 @@ export async function until(test: () => boolean, patienceMs = 30_000): Promise<v
 }
 
 /** Until nothing has come for some rounds of the event loop. */
-export async function settled(viewer: TestViewer): Promise<void> {
-  for (let quiet = 0, last = -1; quiet < 5;) {
+export async function waitUntilIdle(subscriber: TestSubscriber): Promise<void> {
+  for (let idleRounds = 0, last = -1; idleRounds < 5;) {
     await new Promise((resolve) => setTimeout(resolve, 1));
-    quiet = viewer.sends.length === last ? quiet + 1 : 0;
-    last = viewer.sends.length;
+    idleRounds = subscriber.sends.length === last ? idleRounds + 1 : 0;
+    last = subscriber.sends.length;
   }
 }

@@ -5,23 +5,26 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { errorReply } from "@turnstream/protocol/schema";
 import { LogError } from "../../src/log/errors.ts";
 import type { StageParts } from "../runtime/turn-harness.ts";
-import { type DoorName, type DoorServer, openDoor } from "./transports.ts";
-import type { Told } from "./test-server.ts";
+import { type TransportName, type TransportServer, openTransport } from "./transports.ts";
+import type { TestResponse } from "./test-server.ts";
 
 const PAGE = "https://app.example.com";
 
-function expectRefused(told: Told, status: number, word: string): void {
-  expect(told.status, told.text).toBe(status);
-  expect(errorReply.parse(told.json).error).toBe(word);
+function expectError(response: TestResponse, status: number, code: string): void {
+  expect(response.status, response.text).toBe(status);
+  expect(errorReply.parse(response.json).error).toBe(code);
 }
 
-export function doorsContract(door: DoorName, makeParts?: () => Promise<StageParts>): void {
-  describe(`by ${door}`, () => {
-    let server: DoorServer;
+export function transportsContract(transport: TransportName, makeParts?: () => Promise<StageParts>): void {
+  describe(`by ${transport}`, () => {
+    let server: TransportServer;
     let parts: StageParts | undefined;
     beforeAll(async () => {
       parts = await makeParts?.();
-      server = await openDoor(door, parts, { allowedOrigins: [PAGE], limits: { maxBodyBytes: 10_000 } });
+      server = await openTransport(transport, parts, {
+        allowedOrigins: [PAGE],
+        limits: { maxBodyBytes: 10_000 },
+      });
     });
     afterAll(async () => {
       await server.close();
@@ -38,81 +41,83 @@ export function doorsContract(door: DoorName, makeParts?: () => Promise<StagePar
       });
 
     test("a session is made, found by id and by number, renamed, listed and erased", async () => {
-      const made = await server.ask("POST", "/sessions", { body: { title: "Markets" } });
+      const made = await server.request("POST", "/sessions", { body: { title: "Markets" } });
       expect(made).toMatchObject({ status: 201, json: { title: "Markets", forked_from_share: false } });
       const { session_id: id, chat_id: number } = made.json;
       for (const path of [`/sessions/${id}`, `/sessions/${number}`, `/chats/${id}`, `/chats/${number}`])
-        expect((await server.ask("GET", path)).json).toEqual(made.json);
-      const renamed = await server.ask("PATCH", `/chats/${number}`, { body: { title: "Other" } });
+        expect((await server.request("GET", path)).json).toEqual(made.json);
+      const renamed = await server.request("PATCH", `/chats/${number}`, { body: { title: "Other" } });
       expect(renamed).toMatchObject({ status: 200, json: { title: "Other" } });
       // Whoever looks at it is told, too.
-      const page = await server.parts.log.read(id, { after: "0-0" });
+      const page = await server.backend.log.read(id, { after: "0-0" });
       expect(page.ok && page.entries.at(-1)?.event).toMatchObject({ type: "session.update", title: "Other" });
-      expect((await server.ask("GET", "/sessions")).json.sessions).toContainEqual(renamed.json);
-      expect((await server.ask("DELETE", `/sessions/${id}`)).status).toBe(204);
-      expectRefused(await server.ask("GET", `/sessions/${id}`), 404, "NOT_FOUND");
-      expectRefused(await server.ask("DELETE", `/sessions/${id}`), 404, "NOT_FOUND");
-      expect(await server.parts.log.head(id)).toBeNull();
+      expect((await server.request("GET", "/sessions")).json.sessions).toContainEqual(renamed.json);
+      expect((await server.request("DELETE", `/sessions/${id}`)).status).toBe(204);
+      expectError(await server.request("GET", `/sessions/${id}`), 404, "NOT_FOUND");
+      expectError(await server.request("DELETE", `/sessions/${id}`), 404, "NOT_FOUND");
+      expect(await server.backend.log.head(id)).toBeNull();
     });
 
     test("who asks for a socket without an upgrade is told what is missing", async () => {
-      const told = await server.ask("GET", "/socket?dialect=blocks");
-      expectRefused(told, 426, "BAD_REQUEST");
-      expect(told.json.message).toContain("WebSocket");
+      const response = await server.request("GET", "/socket?dialect=blocks");
+      expectError(response, 426, "BAD_REQUEST");
+      expect(response.json.message).toContain("WebSocket");
     });
 
     test("what says twice who is asking is refused, whichever of the two is good", async () => {
-      const made = await server.ask("POST", "/tokens", { body: { user_id: "linh" } });
+      const made = await server.request("POST", "/tokens", { body: { user_id: "linh" } });
       const headers = { ...server.auth, authorization: `Bearer ${made.json.token}` };
-      const told = await server.ask("GET", "/sessions", { headers });
-      expectRefused(told, 401, "UNAUTHENTICATED");
-      expect(told.json.message).toContain("not both");
+      const response = await server.request("GET", "/sessions", { headers });
+      expectError(response, 401, "UNAUTHENTICATED");
+      expect(response.json.message).toContain("not both");
     });
 
     test("a name that nobody can have is refused before anything is looked up", async () => {
       const headers = { ...server.auth, "x-user-id": "n".repeat(257) };
-      const told = await server.ask("GET", "/knowledge", { headers });
-      expectRefused(told, 400, "BAD_REQUEST");
-      expect(told.json.message).toContain("x-user-id");
+      const response = await server.request("GET", "/knowledge", { headers });
+      expectError(response, 400, "BAD_REQUEST");
+      expect(response.json.message).toContain("x-user-id");
     });
 
     test("a list has pages", async () => {
       const headers = { ...server.auth, "x-user-id": "lists" };
       for (const title of ["a", "b", "c"]) {
-        await server.ask("POST", "/sessions", { headers, body: { title } });
+        await server.request("POST", "/sessions", { headers, body: { title } });
         // Of the same millisecond, no order is promised.
         await sleep(2);
       }
-      const first = await server.ask("GET", "/sessions?limit=2", { headers });
+      const first = await server.request("GET", "/sessions?limit=2", { headers });
       expect(first.json.sessions.map(({ title }: { title: string }) => title)).toEqual(["c", "b"]);
       const before = encodeURIComponent(first.json.next_before);
-      const second = await server.ask("GET", `/sessions?limit=2&before=${before}`, { headers });
+      const second = await server.request("GET", `/sessions?limit=2&before=${before}`, { headers });
       expect(second.json).toMatchObject({ sessions: [{ title: "a" }], next_before: null });
       for (const query of ["limit=0", "limit=101", "limit=x", "before=x", "more=1", "limit=1&limit=2"])
-        expectRefused(await server.ask("GET", `/sessions?${query}`, { headers }), 400, "BAD_REQUEST");
+        expectError(await server.request("GET", `/sessions?${query}`, { headers }), 400, "BAD_REQUEST");
     });
 
     test("an id of one's own can be repeated, but is no number and nobody else's", async () => {
       const id = `mine-${randomUUID()}`;
-      const made = await server.ask("POST", "/sessions", { body: { session_id: id } });
-      expect((await server.ask("POST", "/sessions", { body: { session_id: id } })).json).toEqual(made.json);
+      const made = await server.request("POST", "/sessions", { body: { session_id: id } });
+      expect((await server.request("POST", "/sessions", { body: { session_id: id } })).json).toEqual(
+        made.json,
+      );
       const headers = { ...server.auth, "x-user-id": "else" };
-      const taken = await server.ask("POST", "/sessions", { headers, body: { session_id: id } });
-      expectRefused(taken, 409, "CONFLICT");
+      const taken = await server.request("POST", "/sessions", { headers, body: { session_id: id } });
+      expectError(taken, 409, "CONFLICT");
       for (const session_id of ["12", "", "a b", "a/b", "x".repeat(201), 5])
-        expectRefused(await server.ask("POST", "/sessions", { body: { session_id } }), 400, "BAD_REQUEST");
+        expectError(await server.request("POST", "/sessions", { body: { session_id } }), 400, "BAD_REQUEST");
     });
 
     test("what isn't there, and what isn't done there", async () => {
-      expectRefused(await server.ask("GET", "/nothing"), 404, "NOT_FOUND");
-      expectRefused(await server.ask("GET", "/sessions/"), 404, "NOT_FOUND");
-      expectRefused(await server.ask("GET", "/sessions/%zz"), 400, "BAD_REQUEST");
+      expectError(await server.request("GET", "/nothing"), 404, "NOT_FOUND");
+      expectError(await server.request("GET", "/sessions/"), 404, "NOT_FOUND");
+      expectError(await server.request("GET", "/sessions/%zz"), 400, "BAD_REQUEST");
       for (const name of ["%00", "a%0d%0ab", "..%2f..", "x".repeat(5_000), "9".repeat(30), "%F0%9F%98%80"])
-        expectRefused(await server.ask("GET", `/sessions/${name}`), 404, "NOT_FOUND");
-      const put = await server.ask("PUT", "/sessions");
-      expectRefused(put, 405, "BAD_REQUEST");
+        expectError(await server.request("GET", `/sessions/${name}`), 404, "NOT_FOUND");
+      const put = await server.request("PUT", "/sessions");
+      expectError(put, 405, "BAD_REQUEST");
       expect(put.headers.get("allow")).toBe("GET, HEAD, OPTIONS, POST");
-      expectRefused(await server.send("/elsewhere", {}), 404, "NOT_FOUND");
+      expectError(await server.send("/elsewhere", {}), 404, "NOT_FOUND");
     });
 
     test("a body is JSON, whole, and not too much of it", async () => {
@@ -120,28 +125,28 @@ export function doorsContract(door: DoorName, makeParts?: () => Promise<StagePar
       expect((await post("", "application/json")).status).toBe(201);
       const bad = ["{", "null", "[]", '"x"', '{"__proto__":{"a":1}}', '{"title":{"__proto__":1}}'];
       for (const body of [...bad, '{"title":"x","is_admin":true}', '{"title":5}', '{"title":""}'])
-        expectRefused(await post(body), 400, "BAD_REQUEST");
-      expectRefused(await post(`{"title":${"[".repeat(3_000)}${"]".repeat(3_000)}}`), 400, "BAD_REQUEST");
-      expectRefused(await post(new Uint8Array([0x22, 0xff, 0x22])), 400, "BAD_REQUEST");
-      expectRefused(await post("title=x", "application/x-www-form-urlencoded"), 400, "BAD_REQUEST");
-      expectRefused(await post(JSON.stringify({ title: "x".repeat(10_000) })), 413, "TOO_LARGE");
+        expectError(await post(body), 400, "BAD_REQUEST");
+      expectError(await post(`{"title":${"[".repeat(3_000)}${"]".repeat(3_000)}}`), 400, "BAD_REQUEST");
+      expectError(await post(new Uint8Array([0x22, 0xff, 0x22])), 400, "BAD_REQUEST");
+      expectError(await post("title=x", "application/x-www-form-urlencoded"), 400, "BAD_REQUEST");
+      expectError(await post(JSON.stringify({ title: "x".repeat(10_000) })), 413, "TOO_LARGE");
     });
 
     test("who asks for the head gets it alone", async () => {
-      const { session_id: id } = (await server.ask("POST", "/sessions", { body: {} })).json;
-      const got = await server.ask("GET", `/sessions/${id}`);
-      const head = await server.ask("HEAD", `/sessions/${id}`);
+      const { session_id: id } = (await server.request("POST", "/sessions", { body: {} })).json;
+      const got = await server.request("GET", `/sessions/${id}`);
+      const head = await server.request("HEAD", `/sessions/${id}`);
       expect([head.status, head.text]).toEqual([200, ""]);
       expect(head.headers.get("content-length")).toBe(String(Buffer.byteLength(got.text)));
-      expect((await server.ask("HEAD", "/sessions/none")).status).toBe(404);
+      expect((await server.request("HEAD", "/sessions/none")).status).toBe(404);
     });
 
     test("every answer has its headers", async () => {
       const answers = [
-        await server.ask("GET", "/sessions"),
-        await server.ask("GET", "/sessions", { headers: {} }),
-        await server.ask("GET", "/nothing"),
-        await server.ask("POST", "/sessions", { body: { wrong: 1 } }),
+        await server.request("GET", "/sessions"),
+        await server.request("GET", "/sessions", { headers: {} }),
+        await server.request("GET", "/nothing"),
+        await server.request("POST", "/sessions", { body: { wrong: 1 } }),
       ];
       for (const { headers } of answers) {
         expect(headers.get("x-content-type-options")).toBe("nosniff");
@@ -155,7 +160,7 @@ export function doorsContract(door: DoorName, makeParts?: () => Promise<StagePar
 
     test("pages of the origins that were named may read answers, and no others", async () => {
       const from = (origin: string) =>
-        server.ask("GET", "/sessions", { headers: { ...server.auth, origin } });
+        server.request("GET", "/sessions", { headers: { ...server.auth, origin } });
       expect((await from(PAGE)).headers.get("access-control-allow-origin")).toBe(PAGE);
       // A page of another origin reads only what it is told of.
       for (const name of ["etag", "idempotency-replayed", "retry-after"])
@@ -163,7 +168,7 @@ export function doorsContract(door: DoorName, makeParts?: () => Promise<StagePar
       for (const origin of ["https://evil.example", "null", `${PAGE}.evil.example`, "http://app.example.com"])
         expect((await from(origin)).headers.get("access-control-allow-origin")).toBeNull();
       const asked = { origin: PAGE, "access-control-request-method": "POST" };
-      const preflight = await server.ask("OPTIONS", "/sessions", { headers: asked });
+      const preflight = await server.request("OPTIONS", "/sessions", { headers: asked });
       expect(preflight.status).toBe(204);
       expect(preflight.headers.get("access-control-allow-origin")).toBe(PAGE);
       expect(preflight.headers.get("access-control-allow-headers")).toContain("authorization");
@@ -175,64 +180,67 @@ export function doorsContract(door: DoorName, makeParts?: () => Promise<StagePar
       const key = randomUUID();
       const headers = { ...server.auth, "x-user-id": `once-${key}`, "idempotency-key": key };
       const all = await Promise.all(
-        Array.from({ length: 5 }, () => server.ask("POST", "/sessions", { headers, body: { title: "x" } })),
+        Array.from({ length: 5 }, () =>
+          server.request("POST", "/sessions", { headers, body: { title: "x" } }),
+        ),
       );
       for (const { status, json } of all) expect([status, json]).toEqual([201, all[0]?.json]);
       const replayed = all.filter((one) => one.headers.get("idempotency-replayed") === "true");
       expect(replayed).toHaveLength(4);
-      expect((await server.ask("GET", "/sessions", { headers })).json.sessions).toHaveLength(1);
-      const other = await server.ask("POST", "/sessions", { headers, body: { title: "y" } });
-      expectRefused(other, 409, "CONFLICT");
+      expect((await server.request("GET", "/sessions", { headers })).json.sessions).toHaveLength(1);
+      const other = await server.request("POST", "/sessions", { headers, body: { title: "y" } });
+      expectError(other, 409, "CONFLICT");
       const bad = { ...headers, "idempotency-key": "a b" };
-      expectRefused(await server.ask("POST", "/sessions", { headers: bad, body: {} }), 400, "BAD_REQUEST");
+      expectError(await server.request("POST", "/sessions", { headers: bad, body: {} }), 400, "BAD_REQUEST");
       // Another person's key is another key.
       const others = { ...headers, "x-user-id": `else-${key}` };
-      const theirs = await server.ask("POST", "/sessions", { headers: others, body: { title: "x" } });
+      const theirs = await server.request("POST", "/sessions", { headers: others, body: { title: "x" } });
       expect(theirs.json.session_id).not.toBe(all[0]?.json.session_id);
     });
 
     test("a request that broke off in the middle makes nothing twice when it is repeated", async () => {
       const headers = { ...server.auth, "x-user-id": "breaks", "idempotency-key": randomUUID() };
-      const broken = vi.spyOn(server.parts.log, "head").mockRejectedValueOnce(new LogError("UNAVAILABLE"));
-      const first = await server.ask("POST", "/sessions", { headers, body: {} });
+      const broken = vi.spyOn(server.backend.log, "head").mockRejectedValueOnce(new LogError("UNAVAILABLE"));
+      const first = await server.request("POST", "/sessions", { headers, body: {} });
       expect(errorReply.parse(first.json)).toMatchObject({ can_retry: true, retry_after_seconds: 1 });
       expect([first.status, first.headers.get("retry-after")]).toEqual([503, "1"]);
       broken.mockRestore();
-      const second = await server.ask("POST", "/sessions", { headers, body: {} });
+      const second = await server.request("POST", "/sessions", { headers, body: {} });
       expect([second.status, second.headers.get("idempotency-replayed")]).toEqual([201, null]);
-      expect((await server.ask("GET", "/sessions", { headers })).json.sessions).toEqual([second.json]);
+      expect((await server.request("GET", "/sessions", { headers })).json.sessions).toEqual([second.json]);
     });
 
     test("what nobody expected tells nothing of its inside, but to us", async () => {
       const secret = new Error("password is hunter2");
-      const broken = vi.spyOn(server.parts.store.sessions, "list").mockRejectedValueOnce(secret);
-      const told = await server.ask("GET", "/sessions");
+      const broken = vi.spyOn(server.backend.store.sessions, "list").mockRejectedValueOnce(secret);
+      const response = await server.request("GET", "/sessions");
       broken.mockRestore();
-      expectRefused(told, 500, "SERVER_ERROR");
-      expect(told.text).not.toContain("hunter2");
+      expectError(response, 500, "SERVER_ERROR");
+      expect(response.text).not.toContain("hunter2");
       expect(server.errors.at(-1)?.error).toBe(secret);
     });
 
     test("a share shows what was there, can be forked, and is closed for good", async () => {
-      const { session_id: id } = (await server.ask("POST", "/sessions", { body: { title: "Shared" } })).json;
-      const made = await server.ask("POST", `/sessions/${id}/shares`, { body: {} });
+      const { session_id: id } = (await server.request("POST", "/sessions", { body: { title: "Shared" } }))
+        .json;
+      const made = await server.request("POST", `/sessions/${id}/shares`, { body: {} });
       expect(made.status, made.text).toBe(201);
       const { token, share_id: share } = made.json;
-      await server.ask("PATCH", `/sessions/${id}`, { body: { title: "Later" } });
-      expect((await server.ask("GET", `/sessions/${id}/shares`)).json).toEqual({ shares: [made.json] });
-      const seen = await server.ask("GET", `/shares/${token}`, { headers: {} });
+      await server.request("PATCH", `/sessions/${id}`, { body: { title: "Later" } });
+      expect((await server.request("GET", `/sessions/${id}/shares`)).json).toEqual({ shares: [made.json] });
+      const seen = await server.request("GET", `/shares/${token}`, { headers: {} });
       expect(seen).toMatchObject({ status: 200, json: { title: "Shared", snapshot: { turns: [] } } });
       const headers = { ...server.auth, "x-user-id": "guest" };
-      const forked = await server.ask("POST", `/shares/${token}/fork`, { headers, body: {} });
+      const forked = await server.request("POST", `/shares/${token}/fork`, { headers, body: {} });
       expect(forked).toMatchObject({ status: 201, json: { title: "Shared", forked_from_share: true } });
-      expect((await server.ask("GET", `/chats/${forked.json.chat_id}`, { headers })).status).toBe(200);
+      expect((await server.request("GET", `/chats/${forked.json.chat_id}`, { headers })).status).toBe(200);
       for (const bad of [`${token}x`, token.slice(0, -1), share])
-        expectRefused(await server.ask("GET", `/shares/${bad}`, { headers: {} }), 404, "NOT_FOUND");
-      expectRefused(await server.ask("DELETE", `/sessions/${id}/shares/none`), 404, "NOT_FOUND");
-      expect((await server.ask("DELETE", `/sessions/${id}/shares/${share}`)).status).toBe(204);
-      expectRefused(await server.ask("GET", `/shares/${token}`, { headers: {} }), 404, "NOT_FOUND");
-      expectRefused(
-        await server.ask("POST", `/shares/${token}/fork`, { headers, body: {} }),
+        expectError(await server.request("GET", `/shares/${bad}`, { headers: {} }), 404, "NOT_FOUND");
+      expectError(await server.request("DELETE", `/sessions/${id}/shares/none`), 404, "NOT_FOUND");
+      expect((await server.request("DELETE", `/sessions/${id}/shares/${share}`)).status).toBe(204);
+      expectError(await server.request("GET", `/shares/${token}`, { headers: {} }), 404, "NOT_FOUND");
+      expectError(
+        await server.request("POST", `/shares/${token}/fork`, { headers, body: {} }),
         404,
         "NOT_FOUND",
       );

@@ -1,6 +1,6 @@
 /** Both doors, on PostgreSQL and Redis. */
 import { realParts } from "../runtime/real-backend.ts";
-import { doorsContract } from "./transports.contract.ts";
+import { transportsContract } from "./transports.contract.ts";
 
-doorsContract("fastify", realParts);
-doorsContract("fetch", realParts);
+transportsContract("fastify", realParts);
+transportsContract("fetch", realParts);

@@ -1,5 +1,5 @@
 /** Both doors, in memory. */
-import { doorsContract } from "./transports.contract.ts";
+import { transportsContract } from "./transports.contract.ts";
 
-doorsContract("fastify");
-doorsContract("fetch");
+transportsContract("fastify");
+transportsContract("fetch");

@@ -2,34 +2,40 @@
 import { createGateway } from "../../src/gateway/gateway.ts";
 import type { ServerOptions } from "../../src/gateway/create-server.ts";
 import type { StageParts } from "../runtime/turn-harness.ts";
-import { type Asked, openServer, type TestServer, type Told, told } from "./test-server.ts";
+import {
+  type TestRequest,
+  openServer,
+  type TestServer,
+  type TestResponse,
+  readResponse,
+} from "./test-server.ts";
 
-export type DoorName = "fastify" | "fetch";
+export type TransportName = "fastify" | "fetch";
 
-export interface DoorServer extends TestServer {
+export interface TransportServer extends TestServer {
   /** @param path with what stands before it */
-  send(path: string, init: RequestInit): Promise<Told>;
+  send(path: string, init: RequestInit): Promise<TestResponse>;
 }
 
-export async function openDoor(
-  door: DoorName,
+export async function openTransport(
+  transport: TransportName,
   given?: StageParts,
   options: Partial<ServerOptions> = {},
-): Promise<DoorServer> {
+): Promise<TransportServer> {
   const opened = await openServer(given, options);
-  const { parts, secrets, url, errors, auth } = opened;
+  const { backend, secrets, url, errors, auth } = opened;
   const onError = (error: unknown, about: string) => errors.push({ error, about });
-  const gateway = createGateway({ ...parts, secrets, onError, ...options });
+  const gateway = createGateway({ ...backend, secrets, onError, ...options });
   const send = async (path: string, init: RequestInit) =>
-    told(
-      door === "fastify"
+    readResponse(
+      transport === "fastify"
         ? await fetch(`${url}${path}`, init)
         : await gateway.handle(new Request(`http://gateway${path}`, init)),
     );
   return {
     ...opened,
     send,
-    ask: (method, path, { body, headers = auth }: Asked = {}) =>
+    request: (method, path, { body, headers = auth }: TestRequest = {}) =>
       send(`/api/v1${path}`, {
         method,
         headers: { ...(body === undefined ? {} : { "content-type": "application/json" }), ...headers },

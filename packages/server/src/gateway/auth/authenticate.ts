@@ -1,11 +1,14 @@
 /**
- * Who is asking: an API key in `x-api-key`, or a token in `authorization`. Nothing else lets anybody in, and nothing of it
- * is ever taken from an address. Tickets of sockets are in tickets.ts.
+ * `authenticate` finds the caller: by an API key in `x-api-key`, or a token in `authorization`. Nothing else authenticates,
+ * and nothing of it is ever taken from an address. Tickets of sockets are in tickets.ts.
  */
+import proxyAddr from "@fastify/proxy-addr";
+import type { IncomingMessage } from "node:http";
 import { isId } from "../../store/rules/arguments.ts";
 import type { Store } from "../../store/store.ts";
 import type { Caller } from "../caller.ts";
 import { RequestError } from "../errors.ts";
+import type { TrustProxy } from "../options.ts";
 import { verifyToken } from "./tokens.ts";
 
 export interface AuthContext {
@@ -21,7 +24,7 @@ const BEARER = /^bearer ([\w.~+/-]+=*)$/i;
  * @param from the address they come from. Throws UNAUTHENTICATED.
  */
 export async function authenticate(
-  parts: AuthContext,
+  context: AuthContext,
   headers: ReadonlyMap<string, string>,
   from: string,
 ): Promise<Caller> {
@@ -29,38 +32,50 @@ export async function authenticate(
   const authorization = headers.get("authorization");
   if (key !== undefined && authorization !== undefined)
     throw new RequestError("UNAUTHENTICATED", "Send x-api-key or authorization, not both.");
-  if (key !== undefined) return byKey(parts, key, headers.get("x-user-id"), from);
+  if (key !== undefined) return authenticateByKey(context, key, headers.get("x-user-id"), from);
   const token = BEARER.exec(authorization ?? "")?.[1];
   if (token === undefined)
     throw new RequestError(
       "UNAUTHENTICATED",
       "Send an API key in x-api-key, or a token in authorization: Bearer.",
     );
-  return byToken(parts, token, from);
+  return authenticateByToken(context, token, from);
 }
 
-async function byKey(
+async function authenticateByKey(
   { store }: AuthContext,
   secret: string,
-  named: string | undefined,
+  userId: string | undefined,
   from: string,
 ): Promise<Caller> {
   const key = await store.keys.verify(secret);
   if (key === null)
     throw new RequestError("UNAUTHENTICATED", "The API key is not one of ours, was revoked or has expired.");
-  const user = named ?? `key:${key.id}`;
+  const user = userId ?? `key:${key.id}`;
   if (!isId(user)) throw new RequestError("BAD_REQUEST", "x-user-id must have 1 to 256 characters.");
   return { tenant: key.tenant, user, scopes: key.scopes, key: key.id, expiresAt: null, from };
 }
 
-async function byToken({ store, secrets, env }: AuthContext, token: string, from: string): Promise<Caller> {
-  const grant = await verifyToken(token, secrets, env.now());
-  await requireActiveKey(store, grant.key);
-  return { ...grant, from };
+async function authenticateByToken(
+  { store, secrets, env }: AuthContext,
+  token: string,
+  from: string,
+): Promise<Caller> {
+  const claims = await verifyToken(token, secrets, env.now());
+  await requireActiveKey(store, claims.key);
+  return { ...claims, from };
 }
 
-/** What a key has made ends with it. */
+/** Tokens and tickets of a key end with it. */
 export async function requireActiveKey(store: Store, key: string | null): Promise<void> {
   if (key !== null && !(await store.keys.live([key])).has(key))
     throw new RequestError("UNAUTHENTICATED", "The API key behind this was revoked or has expired.");
+}
+
+/** Where a client is, for the audit: what the trusted proxies report, or else the address that is connected. */
+export function createAddressResolver(trust: TrustProxy): (incoming: IncomingMessage) => string {
+  if (trust === false) return ({ socket }) => socket.remoteAddress ?? "";
+  const isTrusted =
+    trust === true ? () => true : proxyAddr.compile(typeof trust === "string" ? trust : [...trust]);
+  return (incoming) => proxyAddr(incoming, isTrusted);
 }

@@ -1,6 +1,6 @@
 /**
- * Tickets: a page can't send headers with a socket, so it asks for a ticket first and puts that into the address. Each is
- * signed, good for half a minute, and opens one socket: what a log of addresses keeps is worth nothing.
+ * Tickets: a page can't send headers with a socket, so it requests a ticket first and puts that into the address. Each is
+ * signed, valid for half a minute, and opens one socket: a ticket in an access log is worthless.
  */
 import { isStoreError } from "../../store/errors.ts";
 import { readSigned, signText } from "../../store/rules/signed-text.ts";
@@ -17,16 +17,16 @@ interface Ticket extends Omit<Caller, "from"> {
 
 export function issueTicket(
   { from: _, ...caller }: Caller,
-  given: Pick<Ticket, "id" | "goodUntil">,
+  ticketFields: Pick<Ticket, "id" | "goodUntil">,
   secret: string,
 ): string {
-  const ticket: Ticket = { ...caller, ...given };
+  const ticket: Ticket = { ...caller, ...ticketFields };
   return signText(JSON.stringify(ticket), PURPOSE, secret);
 }
 
-/** Whom it lets in, this once. Throws UNAUTHENTICATED. */
-export async function redeemTicket(parts: AuthContext, text: string, from: string): Promise<Caller> {
-  const { store, secrets, env } = parts;
+/** The caller that it authenticates, this once. Throws UNAUTHENTICATED. */
+export async function redeemTicket(context: AuthContext, text: string, from: string): Promise<Caller> {
+  const { store, secrets, env } = context;
   const signed = readSigned(text, PURPOSE, secrets);
   if (signed === null)
     throw new RequestError("UNAUTHENTICATED", "The ticket was not given by us, or was changed.");
@@ -34,16 +34,21 @@ export async function redeemTicket(parts: AuthContext, text: string, from: strin
   if (goodUntil <= env.now())
     throw new RequestError("UNAUTHENTICATED", "The ticket has expired. Ask for a new one.");
   await requireActiveKey(store, caller.key);
-  if (!(await isFirst(parts, caller.tenant, id, goodUntil)))
+  if (!(await redeemOnce(context, caller.tenant, id, goodUntil)))
     throw new RequestError("UNAUTHENTICATED", "The ticket was used before. Ask for a new one.");
   return { ...caller, from };
 }
 
-async function isFirst({ store }: AuthContext, tenant: string, id: string, until: number): Promise<boolean> {
+async function redeemOnce(
+  { store }: AuthContext,
+  tenant: string,
+  id: string,
+  expiresAt: number,
+): Promise<boolean> {
   try {
-    return await store.tickets.redeem(tenant, id, until);
+    return await store.tickets.redeem(tenant, id, expiresAt);
   } catch (error) {
-    // The tenant is gone.
+    // The tenant was deleted.
     if (isStoreError(error, "NOT_FOUND")) return false;
     throw error;
   }

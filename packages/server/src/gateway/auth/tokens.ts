@@ -1,5 +1,5 @@
 /**
- * Short-lived tokens of people, for browsers and apps that must not have a key: JWTs, HS256, signed with one of the
+ * Short-lived tokens of users, for browsers and apps that must not have a key: JWTs, HS256, signed with one of the
  * gateway's secrets. A team can sign its own with the same secret. Never reads a database; whether the key behind a token
  * is still good is asked in authenticate.ts.
  */
@@ -12,13 +12,13 @@ import type { Caller } from "../caller.ts";
 import { RequestError } from "../errors.ts";
 
 /** What a token may be used for when it doesn't say. */
-const OF_A_PERSON: readonly Scope[] = ["read", "write", "decide", "share"];
-/** Whoever has a token must not make others, for other people. */
-export const TOKEN_SCOPES: readonly Scope[] = SCOPES.filter((action) => action !== "tokens");
+const DEFAULT_TOKEN_SCOPES: readonly Scope[] = ["read", "write", "decide", "share"];
+/** The bearer of a token must not create tokens for other users. */
+export const TOKEN_SCOPES: readonly Scope[] = SCOPES.filter((scope) => scope !== "tokens");
 const ALGORITHM = "HS256";
 
 const id = z.string().refine(isId);
-const claims = z.object({
+const claimsSchema = z.object({
   sub: id,
   tenant: id,
   exp: z.number(),
@@ -32,14 +32,14 @@ export interface TokenClaims extends Pick<Caller, "tenant" | "user" | "key"> {
   readonly expiresAt: number;
 }
 
-export function signToken(grant: TokenClaims, secret: string, now: number): Promise<string> {
-  const { tenant, user, key, scopes, expiresAt } = grant;
+export function signToken(claims: TokenClaims, secret: string, now: number): Promise<string> {
+  const { tenant, user, key, scopes, expiresAt } = claims;
   return new SignJWT({ tenant, scopes: [...scopes], ...(key === null ? {} : { key }) })
     .setProtectedHeader({ alg: ALGORITHM, typ: "JWT" })
     .setSubject(user)
     .setIssuedAt(Math.floor(now / 1_000))
     .setExpirationTime(Math.floor(expiresAt / 1_000))
-    .sign(keyOf(secret));
+    .sign(toKeyObject(secret));
 }
 
 /** Throws UNAUTHENTICATED, and says whether it is worth asking for a new one. */
@@ -49,16 +49,16 @@ export async function verifyToken(
   now: number,
 ): Promise<TokenClaims> {
   for (const secret of secrets) {
-    const payload = await verified(token, secret, now);
+    const payload = await verifySignature(token, secret, now);
     if (payload === null) continue;
-    const read = claims.safeParse(payload);
-    if (!read.success)
+    const parsed = claimsSchema.safeParse(payload);
+    if (!parsed.success)
       throw new RequestError(
         "UNAUTHENTICATED",
         "The token must have sub, tenant and exp, and scopes as a list.",
       );
-    const { sub, tenant, exp, scopes = OF_A_PERSON, key = null } = read.data;
-    const allowed = scopes.filter((scope) => TOKEN_SCOPES.some((action) => action === scope));
+    const { sub, tenant, exp, scopes = DEFAULT_TOKEN_SCOPES, key = null } = parsed.data;
+    const allowed = scopes.filter((scope) => TOKEN_SCOPES.some((known) => known === scope));
     // Without any it would be allowed everything: see access.ts.
     if (allowed.length === 0)
       throw new RequestError("UNAUTHENTICATED", "The token has no scope that we know.");
@@ -70,10 +70,10 @@ export async function verifyToken(
   );
 }
 
-async function verified(token: string, secret: string, now: number): Promise<unknown> {
+async function verifySignature(token: string, secret: string, now: number): Promise<unknown> {
   try {
     const options = { algorithms: [ALGORITHM], currentDate: new Date(now), requiredClaims: ["exp"] };
-    const { payload } = await jwtVerify(token, keyOf(secret), options);
+    const { payload } = await jwtVerify(token, toKeyObject(secret), options);
     return payload;
   } catch (error) {
     if (error instanceof errors.JWTExpired)
@@ -83,10 +83,10 @@ async function verified(token: string, secret: string, now: number): Promise<unk
   }
 }
 
-/** Made once: when thousands come back at once, each of them would import the same secret again. */
+/** Created once: when thousands reconnect at once, each of them would import the same secret again. */
 const keys = new Map<string, KeyObject>();
 
-function keyOf(secret: string): KeyObject {
+function toKeyObject(secret: string): KeyObject {
   const key = keys.get(secret) ?? createSecretKey(secret, "utf8");
   keys.set(secret, key);
   return key;

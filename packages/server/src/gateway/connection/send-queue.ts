@@ -1,54 +1,54 @@
 /**
- * The bounded queue before the transport of one connection, which several may share. Holds references to shared bytes and
- * never copies any. Never knows what a transport is made of, and has no timer: who owns the connection tells it that the
- * transport has drained, and asks whether it is stalled.
+ * `SendQueue` is the bounded queue before the transport of one connection, which several subscriptions may share. Keeps
+ * references to shared bytes and never copies any. Knows no kind of transport, and has no timer: the owner of the
+ * connection reports that the transport has drained, and asks whether it is stalled.
  */
 import type { Position } from "@turnstream/protocol";
-import type { QueueMember, FrameSink, SinkEvents, SendResult } from "./sink.ts";
+import type { QueueMember, FrameSink, SinkEvents, SendResult } from "./frame-sink.ts";
 
 export interface Transport {
-  /** Takes all of it. False when it holds enough now, and will say when it has drained. */
+  /** Takes all of it. False when its buffer is full; it reports when it has drained. */
   write(bytes: Uint8Array): boolean;
-  /** How much it holds that the other side has not taken, in bytes. */
-  readonly held: number;
-  /** Ends it, after what it holds. */
+  /** How much it buffers that the other side has not taken, in bytes. */
+  readonly bufferedBytes: number;
+  /** Ends it, after what it buffers. */
   end(): void;
   /** Ends it now. */
   destroy(): void;
 }
 
-interface Waiting {
+interface QueuedFrame {
   readonly bytes: Uint8Array;
-  /** Whose it is; null for what is nobody's, and outlives a drop. */
-  readonly of: QueueMember | null;
-  /** Where its client stands before it. */
+  /** Which subscription it is for; null for replies, which are never dropped. */
+  readonly member: QueueMember | null;
+  /** The client's position before it. */
   readonly from: Position | null;
-  /** What of it counts for the bound. */
-  readonly counts: number;
+  /** How much of it counts for the bound. */
+  readonly countedBytes: number;
 }
 
-/** What may be kept through drops. Who lets more answers pile up isn't reading them. */
-const MAX_KEPT_BYTES = 64 * 1024;
-/** Who has more than this share of the bound waiting is slow; who has less gives way for the sake of others. */
+/** Bound of the replies that wait. A client with more isn't reading them. */
+const MAX_RELIABLE_BYTES = 64 * 1024;
+/** A member with more than this share of the bound is slow; one with less is evicted for the sake of others. */
 const SLOW_SHARE = 0.5;
-/** Of every connection that nothing waits for, so that an idle one holds no list. */
-const NOTHING: readonly Waiting[] = [];
+/** Shared by all empty queues, so that an idle connection needs no list. */
+const EMPTY: readonly QueuedFrame[] = [];
 
 export class SendQueue implements FrameSink {
   readonly #transport: Transport;
   readonly #events: SinkEvents;
   readonly #maxBytes: number;
-  #waiting: readonly Waiting[] = NOTHING;
-  #waitingBytes = 0;
-  #keptBytes = 0;
-  /** Who has how much waiting; null while nothing does. */
+  #queue: readonly QueuedFrame[] = EMPTY;
+  #queuedBytes = 0;
+  #reliableBytes = 0;
+  /** How much is queued for each member; null while nothing is. */
   #backlogs: BacklogTracker<QueueMember> | null = null;
-  /** Those that were dropped, until they are back; null while there are none. */
-  #line: ResumeQueue<QueueMember> | null = null;
+  /** Members that were dropped, until they resume; null while there are none. */
+  #resumeQueue: ResumeQueue<QueueMember> | null = null;
   /** Since when the transport takes nothing; null while it does. */
   #blockedSince: number | null = null;
   #isEnding = false;
-  #isOver = false;
+  #isClosed = false;
 
   constructor(transport: Transport, events: SinkEvents, maxBytes: number) {
     this.#transport = transport;
@@ -56,50 +56,50 @@ export class SendQueue implements FrameSink {
     this.#maxBytes = maxBytes;
   }
 
-  /** What this connection makes us hold, in bytes: queued here, and in its transport. */
+  /** What this process buffers for the connection, in bytes: queued here, and in its transport. */
   get bufferedBytes(): number {
-    return this.#waitingBytes + this.#transport.held;
+    return this.#queuedBytes + this.#transport.bufferedBytes;
   }
 
-  /** For one who has the connection to himself. */
+  /** For a stream that has the connection to itself. */
   send(bytes: Uint8Array): SendResult {
     return this.#send(bytes, this.#events, null);
   }
 
-  /** For one of several. Over the bound, whoever has the most waiting gives way. */
-  sendFor(lane: QueueMember, bytes: Uint8Array, from: Position | null): SendResult {
-    return this.#send(bytes, lane, from);
+  /** For one of several. Over the bound, the member with the largest backlog is dropped. */
+  sendFor(member: QueueMember, bytes: Uint8Array, from: Position | null): SendResult {
+    return this.#send(bytes, member, from);
   }
 
-  /** It was its turn, or it stands in the line, and it needs nothing any more. */
-  yieldFor(lane: QueueMember): void {
-    if (this.#line?.leave(lane) === true) this.#callNext();
+  /** It was its turn, or it waits for it, and it needs nothing any more. */
+  yieldFor(member: QueueMember): void {
+    if (this.#resumeQueue?.remove(member) === true) this.#resumeNext();
   }
 
   /**
-   * For answers to commands, which nobody would say again: they outlive a drop. A connection that lets too many of them pile
-   * up is destroyed.
+   * For replies to commands, which are sent only once: they are never dropped. A connection with too many of them waiting
+   * is destroyed.
    */
   sendReliable(bytes: Uint8Array): void {
-    if (this.#isOver || this.#isEnding) return;
-    if (this.#isFree()) {
+    if (this.#isClosed || this.#isEnding) return;
+    if (this.#isIdle()) {
       this.#write(bytes);
       return;
     }
-    this.#keptBytes += bytes.byteLength;
-    if (this.#keptBytes > MAX_KEPT_BYTES) this.destroy();
-    else this.#wait({ bytes, of: null, from: null, counts: bytes.byteLength });
+    this.#reliableBytes += bytes.byteLength;
+    if (this.#reliableBytes > MAX_RELIABLE_BYTES) this.destroy();
+    else this.#enqueue({ bytes, member: null, from: null, countedBytes: bytes.byteLength });
   }
 
-  /** For what is only worth saying when nothing else is said. */
+  /** For what is only worth sending when nothing else is sent. */
   sendIfIdle(bytes: Uint8Array): void {
-    if (!this.#isOver && !this.#isEnding && this.#isFree()) this.#write(bytes);
+    if (!this.#isClosed && !this.#isEnding && this.#isIdle()) this.#write(bytes);
   }
 
   end(): void {
-    if (this.#isOver || this.#isEnding) return;
+    if (this.#isClosed || this.#isEnding) return;
     this.#isEnding = true;
-    if (this.#waiting.length === 0) this.#finish();
+    if (this.#queue.length === 0) this.#finish();
   }
 
   destroy(): void {
@@ -107,60 +107,60 @@ export class SendQueue implements FrameSink {
     this.#transport.destroy();
   }
 
-  /** The owner says that the transport takes something again. */
+  /** The owner reports that the transport takes something again. */
   transportDrained(): void {
-    if (this.#isOver || this.#blockedSince === null) return;
+    if (this.#isClosed || this.#blockedSince === null) return;
     this.#blockedSince = null;
-    const had = this.#backlogs?.isEmpty === false;
+    const hadBacklog = this.#backlogs?.isEmpty === false;
     this.#flush();
-    if (this.#waiting.length > 0) return;
+    if (this.#queue.length > 0) return;
     this.#backlogs = null;
     if (this.#isEnding) this.#finish();
     else {
-      if (had) this.#events.onFlush();
-      this.#callNext();
+      if (hadBacklog) this.#events.onFlush();
+      this.#resumeNext();
     }
   }
 
-  /** The owner says that the connection is over; nothing is taken or held from now on. */
+  /** The owner reports that the connection is closed; nothing is taken or queued from now on. */
   markClosed(): void {
-    this.#isOver = true;
-    this.#waiting = NOTHING;
-    this.#waitingBytes = 0;
+    this.#isClosed = true;
+    this.#queue = EMPTY;
+    this.#queuedBytes = 0;
     this.#backlogs = null;
-    this.#line = null;
+    this.#resumeQueue = null;
   }
 
   isStalled(now: number, stalledMs: number): boolean {
     return this.#blockedSince !== null && now - this.#blockedSince >= stalledMs;
   }
 
-  #isFree(): boolean {
-    return this.#blockedSince === null && this.#waiting.length === 0;
+  #isIdle(): boolean {
+    return this.#blockedSince === null && this.#queue.length === 0;
   }
 
-  #send(bytes: Uint8Array, of: QueueMember, from: Position | null): SendResult {
-    if (this.#isOver || this.#isEnding || this.#line?.waits(of) === true) return "dropped";
-    if (this.#isFree()) {
+  #send(bytes: Uint8Array, member: QueueMember, from: Position | null): SendResult {
+    if (this.#isClosed || this.#isEnding || this.#resumeQueue?.isWaiting(member) === true) return "dropped";
+    if (this.#isIdle()) {
       this.#write(bytes);
-      if (this.#line?.leave(of) === true) this.#callNext();
+      if (this.#resumeQueue?.remove(member) === true) this.#resumeNext();
       return "written";
     }
-    // Whose turn it is gets through, once: something larger than the queue never would.
-    const isCalled = this.#line?.leave(of) === true;
-    if (!isCalled && !this.#makeRoom(bytes.byteLength, of, from)) return "dropped";
-    this.#wait({ bytes, of, from, counts: isCalled ? 0 : bytes.byteLength });
+    // The member whose turn it is gets through, once: something larger than the queue never would.
+    const isItsTurn = this.#resumeQueue?.remove(member) === true;
+    if (!isItsTurn && !this.#evictUntilFits(bytes.byteLength, member, from)) return "dropped";
+    this.#enqueue({ bytes, member, from, countedBytes: isItsTurn ? 0 : bytes.byteLength });
     return "queued";
   }
 
-  /** @returns false when it was the sender who gave way */
-  #makeRoom(size: number, of: QueueMember, from: Position | null): boolean {
+  /** @returns false when the sender itself was dropped */
+  #evictUntilFits(size: number, sender: QueueMember, from: Position | null): boolean {
     while ((this.#backlogs?.totalBytes ?? 0) + size > this.#maxBytes) {
-      const { who, bytes } = this.#backlogs?.largest(of, size) ?? { who: of, bytes: size };
-      const first = this.#drop(who);
-      const at = first === undefined ? from : first.from;
-      who.onEvicted?.(bytes > this.#maxBytes * SLOW_SHARE ? null : at);
-      if (who === of) return false;
+      const { member, bytes } = this.#backlogs?.largest(sender, size) ?? { member: sender, bytes: size };
+      const first = this.#drop(member);
+      const position = first === undefined ? from : first.from;
+      member.onEvicted?.(bytes > this.#maxBytes * SLOW_SHARE ? null : position);
+      if (member === sender) return false;
     }
     return true;
   }
@@ -169,126 +169,127 @@ export class SendQueue implements FrameSink {
     if (!this.#transport.write(bytes)) this.#blockedSince = performance.now();
   }
 
-  #wait(one: Waiting): void {
-    if (this.#waiting === NOTHING) this.#waiting = [];
-    (this.#waiting as Waiting[]).push(one);
-    this.#waitingBytes += one.bytes.byteLength;
+  #enqueue(frame: QueuedFrame): void {
+    if (this.#queue === EMPTY) this.#queue = [];
+    (this.#queue as QueuedFrame[]).push(frame);
+    this.#queuedBytes += frame.bytes.byteLength;
     this.#backlogs ??= new BacklogTracker();
-    this.#backlogs.add(one.of, one.counts);
+    this.#backlogs.add(frame.member, frame.countedBytes);
   }
 
   #flush(): void {
-    const waiting = this.#waiting;
+    const queue = this.#queue;
     let next = 0;
-    for (; next < waiting.length && this.#blockedSince === null; next++) {
-      const { bytes, of, counts } = waiting[next] as Waiting;
-      this.#waitingBytes -= bytes.byteLength;
-      if (of === null) this.#keptBytes -= bytes.byteLength;
-      this.#backlogs?.add(of, -counts);
+    for (; next < queue.length && this.#blockedSince === null; next++) {
+      const { bytes, member, countedBytes } = queue[next] as QueuedFrame;
+      this.#queuedBytes -= bytes.byteLength;
+      if (member === null) this.#reliableBytes -= bytes.byteLength;
+      this.#backlogs?.add(member, -countedBytes);
       this.#write(bytes);
     }
-    this.#waiting = next === waiting.length ? NOTHING : waiting.slice(next);
+    this.#queue = next === queue.length ? EMPTY : queue.slice(next);
   }
 
-  /** All that one has waiting. @returns the first of it */
-  #drop(who: QueueMember): Waiting | undefined {
-    const first = this.#waiting.find(({ of }) => of === who);
+  /** Drops all that is queued for a member. @returns the first of it */
+  #drop(member: QueueMember): QueuedFrame | undefined {
+    const first = this.#queue.find((frame) => frame.member === member);
     if (first !== undefined) {
-      const kept = this.#waiting.filter(({ of }) => of !== who);
-      this.#waiting = kept.length === 0 ? NOTHING : kept;
-      this.#waitingBytes = 0;
-      for (const { bytes } of kept) this.#waitingBytes += bytes.byteLength;
+      const remaining = this.#queue.filter((frame) => frame.member !== member);
+      this.#queue = remaining.length === 0 ? EMPTY : remaining;
+      this.#queuedBytes = 0;
+      for (const { bytes } of remaining) this.#queuedBytes += bytes.byteLength;
     }
-    this.#backlogs?.delete(who);
-    this.#line ??= new ResumeQueue();
-    this.#line.add(who);
+    this.#backlogs?.delete(member);
+    this.#resumeQueue ??= new ResumeQueue();
+    this.#resumeQueue.add(member);
     return first;
   }
 
-  /** The next of those who were dropped, once there is room for all that it has missed. */
-  #callNext(): void {
-    if (this.#line === null || this.#isOver || this.#isEnding || !this.#isFree()) return;
-    const next = this.#line.next();
+  /** Resumes the next member that was dropped, once the queue is empty. */
+  #resumeNext(): void {
+    if (this.#resumeQueue === null || this.#isClosed || this.#isEnding || !this.#isIdle()) return;
+    const next = this.#resumeQueue.next();
     if (next !== null) next.onDrain();
-    else if (this.#line.isEmpty) this.#line = null;
+    else if (this.#resumeQueue.isEmpty) this.#resumeQueue = null;
   }
 
   #finish(): void {
-    this.#isOver = true;
+    this.#isClosed = true;
     this.#transport.end();
   }
 }
 
-/** What waits in one queue for each of those who share it, in bytes, and who has the most. Pure but for its own counts. */
+/** Counts what is queued for each member, in bytes, and finds the largest backlog. Pure but for its own counts. */
 export class BacklogTracker<T> {
-  readonly #of = new Map<T, number>();
-  #all = 0;
+  readonly #byMember = new Map<T, number>();
+  #totalBytes = 0;
 
-  /** Of everybody. */
+  /** Of all members, and of replies. */
   get totalBytes(): number {
-    return this.#all;
+    return this.#totalBytes;
   }
 
   get isEmpty(): boolean {
-    return this.#of.size === 0;
+    return this.#byMember.size === 0;
   }
 
-  /** @param of null for what is nobody's, and never gives way */
-  add(of: T | null, bytes: number): void {
-    this.#all += bytes;
-    if (of !== null) this.#of.set(of, (this.#of.get(of) ?? 0) + bytes);
+  /** @param member null for replies, which belong to none and are never dropped */
+  add(member: T | null, bytes: number): void {
+    this.#totalBytes += bytes;
+    if (member !== null) this.#byMember.set(member, (this.#byMember.get(member) ?? 0) + bytes);
   }
 
-  /** All of one's. */
-  delete(of: T): void {
-    this.#all -= this.#of.get(of) ?? 0;
-    this.#of.delete(of);
+  /** All of a member's. */
+  delete(member: T): void {
+    this.#totalBytes -= this.#byMember.get(member) ?? 0;
+    this.#byMember.delete(member);
   }
 
-  /** Who has the most, if `sender` gets so much more; the sender, where others have as much. */
-  largest(sender: T, more: number): { readonly who: T; readonly bytes: number } {
-    let [who, bytes] = [sender, (this.#of.get(sender) ?? 0) + more];
-    for (const [other, has] of this.#of) if (has > bytes) [who, bytes] = [other, has];
-    return { who, bytes };
+  /** The member with the most, if `sender` gets so much more; the sender, where others have as much. */
+  largest(sender: T, addedBytes: number): { readonly member: T; readonly bytes: number } {
+    let [member, bytes] = [sender, (this.#byMember.get(sender) ?? 0) + addedBytes];
+    for (const [other, otherBytes] of this.#byMember)
+      if (otherBytes > bytes) [member, bytes] = [other, otherBytes];
+    return { member, bytes };
   }
 }
 
 /**
- * Those who were dropped from a connection's queue, in the order in which they come back: one at a time, for all of them
- * at once would fill it again. Never calls anybody itself.
+ * Members that were dropped from a connection's queue, in the order in which they resume: one at a time, because all of
+ * them at once would fill it again. Never calls a member itself.
  */
 export class ResumeQueue<T> {
-  readonly #waiting = new Set<T>();
-  #called: T | null = null;
+  readonly #queue = new Set<T>();
+  #current: T | null = null;
 
   get isEmpty(): boolean {
-    return this.#waiting.size === 0 && this.#called === null;
+    return this.#queue.size === 0 && this.#current === null;
   }
 
-  waits(one: T): boolean {
-    return this.#waiting.has(one);
+  isWaiting(member: T): boolean {
+    return this.#queue.has(member);
   }
 
-  add(one: T): void {
-    this.#waiting.add(one);
-    if (this.#called === one) this.#called = null;
+  add(member: T): void {
+    this.#queue.add(member);
+    if (this.#current === member) this.#current = null;
   }
 
-  /** Whose turn it is now; null while it is another's, and when nobody waits. */
+  /** The member whose turn it is now; null while it is another's, and when none waits. */
   next(): T | null {
-    if (this.#called !== null) return null;
-    const [first] = this.#waiting;
+    if (this.#current !== null) return null;
+    const [first] = this.#queue;
     if (first === undefined) return null;
-    this.#waiting.delete(first);
-    this.#called = first;
+    this.#queue.delete(first);
+    this.#current = first;
     return first;
   }
 
   /** @returns whether it was its turn */
-  leave(one: T): boolean {
-    this.#waiting.delete(one);
-    if (this.#called !== one) return false;
-    this.#called = null;
+  remove(member: T): boolean {
+    this.#queue.delete(member);
+    if (this.#current !== member) return false;
+    this.#current = null;
     return true;
   }
 }

@@ -1,7 +1,7 @@
 /**
- * A block that is being spoken: text or thinking, delta by delta. Nearly every event is one of these, and says nothing but
- * more text; what it says can be taken from the log as it stands there, without parsing it and without making JSON of it
- * again. Whatever looks different in any way is not more of the same, and is for others to read. Pure.
+ * Reads runs of text and thinking deltas of one block without parsing them. Nearly every event is such a delta, and its
+ * text is taken from the log as the JSON that is there. An entry that looks different in any way is not part of the run.
+ * Pure.
  */
 import type { SessionEvent, EventOf } from "@turnstream/protocol";
 import type { LogEntry } from "../../log/entry.ts";
@@ -11,45 +11,45 @@ type Delta = EventOf<"text.delta" | "thinking.delta">;
 export interface DeltaRun {
   /** One of its deltas. */
   readonly delta: Delta;
-  /** How all of them begin, after their stamp and up to their text. */
-  readonly beginning: string;
+  /** The JSON that all of them have after their stamp, up to their text. */
+  readonly prefix: string;
 }
 
-/** What an entry is a part of; null when it is something else than a plain delta. */
+/** The run that an entry is part of; null when it is something else than a plain delta. */
 export function matchDeltaRun(entry: LogEntry): DeltaRun | null {
   const { event } = entry;
   if (event.type !== "text.delta" && event.type !== "thinking.delta") return null;
   const { id: _id, v: _v, at: _at, text: _text, ...rest } = event;
-  const saying = { delta: event, beginning: `${JSON.stringify(rest).slice(1, -1)},"text":` };
-  return extractRawText(saying, entry) === null ? null : saying;
+  const run = { delta: event, prefix: `${JSON.stringify(rest).slice(1, -1)},"text":` };
+  return extractRawText(run, entry) === null ? null : run;
 }
 
 /** The text of a further delta, as JSON; null when the entry is not that, or has something besides. */
-export function extractRawText({ beginning }: DeltaRun, entry: LogEntry): string | null {
-  const rest = entry.jsonAfter(beginning);
+export function extractRawText({ prefix }: DeltaRun, entry: LogEntry): string | null {
+  const rest = entry.jsonAfter(prefix);
   if (rest === null || !rest.startsWith('"')) return null;
-  return endOfString(rest) === rest.length - 2 ? rest.slice(0, -1) : null;
+  return findStringEnd(rest) === rest.length - 2 ? rest.slice(0, -1) : null;
 }
 
-/** The delta that says all of it at once, for the fold. */
+/** One delta with the text of all of them, for the fold. */
 export function mergedDelta({ delta }: DeltaRun, texts: readonly string[], last: LogEntry): SessionEvent {
-  const text = JSON.parse(texts.length === 1 ? (texts[0] ?? '""') : joined(texts)) as string;
+  const text = JSON.parse(texts.length === 1 ? (texts[0] ?? '""') : joinJsonStrings(texts)) as string;
   return { ...delta, id: last.cursor, first: last.seq - texts.length + 1, text };
 }
 
-function joined(texts: readonly string[]): string {
+function joinJsonStrings(texts: readonly string[]): string {
   return `"${texts.map((text) => text.slice(1, -1)).join("")}"`;
 }
 
-/** Where the string ends that a text begins with. */
-function endOfString(text: string): number {
+/** Where the string ends that a text starts with. */
+function findStringEnd(text: string): number {
   let end = text.indexOf('"', 1);
   while (end > 0 && isEscaped(text, end)) end = text.indexOf('"', end + 1);
   return end;
 }
 
-function isEscaped(text: string, at: number): boolean {
+function isEscaped(text: string, index: number): boolean {
   let slashes = 0;
-  while (text[at - 1 - slashes] === "\\") slashes++;
+  while (text[index - 1 - slashes] === "\\") slashes++;
   return slashes % 2 === 1;
 }

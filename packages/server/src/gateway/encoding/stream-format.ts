@@ -1,4 +1,4 @@
-/** What a viewer can choose: how the log is told, and over which wire. Bytes are made once for each choice. */
+/** What a client can choose: the dialect, and the wire. Bytes are made once for each format. */
 
 export const DIALECTS = ["native", "blocks", "tasks", "responses"] as const;
 

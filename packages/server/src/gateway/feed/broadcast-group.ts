@@ -1,4 +1,4 @@
-/** Everybody who is live in a session with the same choice: what comes is encoded once for them, and given to each. */
+/** All live subscriptions of a session with the same format: `BroadcastGroup` encodes once and sends to each. */
 import type { Position } from "@turnstream/protocol";
 import type { LogEntry } from "../../log/entry.ts";
 import {
@@ -13,47 +13,48 @@ import {
   rawDeltaFrame,
 } from "../encoding/encode.ts";
 import type { LiveChange } from "./live-state.ts";
-import type { SubscriptionController } from "../subscription/controller.ts";
+import type { SubscriptionController } from "../subscription/subscription-controller.ts";
 
 export class BroadcastGroup {
   readonly subscribers = new Set<SubscriptionController>();
   readonly isFolded: boolean;
-  /** Deltas can be told from their text in the log. */
-  readonly isPlain: boolean;
-  readonly #telling: EncodingTarget;
-  #remembered: EncoderState;
+  /** Deltas can be encoded from their text in the log. */
+  readonly takesRawDeltas: boolean;
+  readonly #target: EncodingTarget;
+  #encoderState: EncoderState;
 
-  constructor(telling: EncodingTarget, remembered: EncoderState) {
-    this.#telling = telling;
-    this.#remembered = remembered;
-    this.isFolded = needsFoldedState(telling.choice);
-    this.isPlain = supportsRawDeltas(telling.choice);
+  constructor(target: EncodingTarget, encoderState: EncoderState) {
+    this.#target = target;
+    this.#encoderState = encoderState;
+    this.isFolded = needsFoldedState(target.format);
+    this.takesRawDeltas = supportsRawDeltas(target.format);
   }
 
-  /** @param steps what the entries come to, for dialects that are folded */
+  /** @param changes what the entries come to, for dialects that are folded */
   broadcast(
     entries: readonly LogEntry[],
-    steps: readonly LiveChange[],
-    to: Position,
-    ended: string | null,
+    changes: readonly LiveChange[],
+    position: Position,
+    endedTurn: string | null,
   ): void {
-    const bytes = this.isFolded ? this.#encode(steps) : encodeEntries(this.#telling, entries);
-    for (const seat of this.subscribers) seat.sendLive(bytes, to, ended);
+    const bytes = this.isFolded ? this.#encodeChanges(changes) : encodeEntries(this.#target, entries);
+    for (const controller of this.subscribers) controller.sendLive(bytes, position, endedTurn);
   }
 
-  #encode(steps: readonly LiveChange[]): Buffer | null {
+  #encodeChanges(changes: readonly LiveChange[]): Buffer | null {
     const texts: string[] = [];
-    for (const step of steps) {
-      if ("rawText" in step) texts.push(rawDeltaFrame(this.#telling, step.head, step.rawText, step.cursor));
-      else for (const frame of this.#framesOf(step)) texts.push(frameText(this.#telling, frame));
+    for (const change of changes) {
+      if ("rawText" in change)
+        texts.push(rawDeltaFrame(this.#target, change.prefix, change.rawText, change.cursor));
+      else for (const frame of this.#encodeChange(change)) texts.push(frameText(this.#target, frame));
     }
-    return joinWireBytes(this.#telling, texts);
+    return joinWireBytes(this.#target, texts);
   }
 
-  #framesOf({ event, before, after }: Exclude<LiveChange, { rawText: string }>): readonly object[] {
-    const { choice } = this.#telling;
-    const { frames, remembered } = encodeEvent(choice, this.#remembered, event, before, after);
-    this.#remembered = remembered;
+  #encodeChange({ event, before, after }: Exclude<LiveChange, { rawText: string }>): readonly object[] {
+    const { format } = this.#target;
+    const { frames, encoderState } = encodeEvent(format, this.#encoderState, event, before, after);
+    this.#encoderState = encoderState;
     return frames;
   }
 }

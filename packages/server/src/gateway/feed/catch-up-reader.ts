@@ -1,6 +1,6 @@
 /**
- * What a feed has seen after a position. Who comes back asks for what lies before the entries that the feed holds: the gap
- * is read once and held for the others, who come back with cursors near by. Never follows: see follow-session.ts.
+ * `CatchUpReader` reads what a feed has seen after a position. A client that reconnects asks for entries before those that
+ * the feed buffers: the gap is read once and buffered for others with a cursor near by. Never follows: see follow-log.ts.
  */
 import { comparePositions, formatCursor, parseCursor, type Position } from "@turnstream/protocol";
 import { LogEntry } from "../../log/entry.ts";
@@ -11,18 +11,20 @@ import type { Store } from "../../store/store.ts";
 import { PAGE_ENTRIES } from "../subscription/replay-page.ts";
 import type { EntryBuffer } from "./entry-buffer.ts";
 
-/** What of a feed this needs. */
+/** What this needs of a feed. */
 export interface CatchUpSource {
   readonly ref: SessionRef;
-  readonly parts: Backend;
+  readonly context: Backend;
   readonly head: Position;
   /** Null while it doesn't follow the log. */
-  readonly held: EntryBuffer | null;
+  readonly buffer: EntryBuffer | null;
 }
 
-/** A longer gap is read by everybody for themselves, page by page. */
+/** A longer gap is read page by page, by each subscription for itself. */
 const MAX_GAP = 4_096;
 const GAP_PAGE = 1_000;
+/** Which writer wrote an event is not in the archive. */
+const ARCHIVE_WRITER = "archive:0";
 
 export class CatchUpReader {
   readonly #feed: CatchUpSource;
@@ -37,56 +39,57 @@ export class CatchUpReader {
     position: Position,
     limit = PAGE_ENTRIES,
   ): Promise<readonly LogEntry[] | InvalidCursorReason> {
-    const { parts, ref } = this.#feed;
-    const known = this.#feed.held?.entriesAfter(position, limit) ?? (await this.#reachBack(position, limit));
-    if (known !== null) return known;
-    const page = await parts.log.read(ref.session, { after: formatCursor(position), limit });
+    const { context, ref } = this.#feed;
+    const buffered =
+      this.#feed.buffer?.entriesAfter(position, limit) ?? (await this.#readGap(position, limit));
+    if (buffered !== null) return buffered;
+    const page = await context.log.read(ref.session, { after: formatCursor(position), limit });
     if (page.ok) return page.entries.filter(({ seq }) => seq <= this.#feed.head.seq);
     if (page.reason !== "missing" && page.reason !== "ahead") return page.reason;
     // While there is no log, what is archived is a good place.
-    const { archived } = await parts.store.archive.header(ref);
+    const { archived } = await context.store.archive.header(ref);
     return archived === formatCursor(position) ? [] : page.reason;
   }
 
-  /** The same out of the archive where the log no longer reaches: a turn may be trimmed while somebody reads it. */
+  /** The same out of the archive where the log no longer reaches: a turn may be trimmed while it is read. */
   async readAfterWithArchive(position: Position): Promise<readonly LogEntry[] | null> {
     const entries = await this.readAfter(position);
     if (typeof entries !== "string") return entries;
-    const { parts, ref, head } = this.#feed;
-    return readArchivedEntries(parts.store, ref, position, { upTo: head, limit: PAGE_ENTRIES });
+    const { context, ref, head } = this.#feed;
+    return readArchivedEntries(context.store, ref, position, { upTo: head, limit: PAGE_ENTRIES });
   }
 
-  async #reachBack(position: Position, limit: number): Promise<readonly LogEntry[] | null> {
+  async #readGap(position: Position, limit: number): Promise<readonly LogEntry[] | null> {
     while (true) {
-      const { held } = this.#feed;
-      const known = held?.entriesAfter(position, limit) ?? null;
-      if (held === null || known !== null || !isNear(held, position)) return known;
+      const { buffer } = this.#feed;
+      const buffered = buffer?.entriesAfter(position, limit) ?? null;
+      if (buffer === null || buffered !== null || !isNear(buffer, position)) return buffered;
       if (this.#filling !== null) {
         // What another one reads may be enough.
         await this.#filling.catch(() => false);
         continue;
       }
-      this.#filling = this.#fill(held, position).finally(() => (this.#filling = null));
+      this.#filling = this.#fill(buffer, position).finally(() => (this.#filling = null));
       if (!(await this.#filling)) return null;
     }
   }
 
-  /** @returns whether what lies between the position and what is held is held now too */
-  async #fill(held: EntryBuffer, position: Position): Promise<boolean> {
-    const { parts, ref } = this.#feed;
+  /** @returns whether what lies between the position and the buffer is buffered now too */
+  async #fill(buffer: EntryBuffer, position: Position): Promise<boolean> {
+    const { context, ref } = this.#feed;
     const gap: LogEntry[] = [];
     let last = position;
     let bytes = 0;
-    while (last.seq < held.base.seq) {
-      const page = await parts.log.read(ref.session, { after: formatCursor(last), limit: GAP_PAGE });
+    while (last.seq < buffer.base.seq) {
+      const page = await context.log.read(ref.session, { after: formatCursor(last), limit: GAP_PAGE });
       const next = page.ok ? page.entries.at(-1) : undefined;
       if (!page.ok || next === undefined) return false;
       for (const entry of page.entries) bytes += entry.size;
-      if (bytes > held.room) return false;
+      if (bytes > buffer.prependableBytes) return false;
       gap.push(...page.entries);
       last = next;
     }
-    return this.#feed.held === held && held.prepend(position, gap);
+    return this.#feed.buffer === buffer && buffer.prepend(position, gap);
   }
 }
 
@@ -95,13 +98,10 @@ function isNear({ base }: EntryBuffer, { seq }: Position): boolean {
 }
 
 /**
- * Entries that the log no longer has, from the archive: for viewers who begin with a turn that was archived and trimmed.
- * Only from a position that the archive has for itself: one of a lost timeline is none. Reads only.
+ * Entries that the log no longer has, from the archive: for subscriptions that start with a turn that was trimmed. Only
+ * from a position that the archive has itself: one of a lost timeline is none. Reads only.
+ * @returns at least one entry, or null when there is none
  */
-/** Who wrote it is not in the archive. */
-const KEY = "archive:0";
-
-/** @returns at least one entry, or null when there is none to be had */
 export async function readArchivedEntries(
   store: Store,
   ref: SessionRef,
@@ -113,10 +113,10 @@ export async function readArchivedEntries(
   const events = await store.archive.events(ref, { after: from, limit: isStart ? limit : limit + 1 });
   if (!isStart && events[0]?.id !== formatCursor(after)) return null;
   const entries = events.slice(isStart ? 0 : 1).flatMap(({ id, ...event }) => {
-    const at = parseCursor(id);
-    return at === null || comparePositions(at, upTo) > 0
+    const position = parseCursor(id);
+    return position === null || comparePositions(position, upTo) > 0
       ? []
-      : [new LogEntry(at.epoch, at.seq, `${KEY} ${JSON.stringify(event)}`)];
+      : [new LogEntry(position.epoch, position.seq, `${ARCHIVE_WRITER} ${JSON.stringify(event)}`)];
   });
   return entries.length === 0 ? null : entries;
 }

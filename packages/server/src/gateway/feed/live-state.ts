@@ -1,75 +1,77 @@
 /**
- * The folded session where a feed stands, brought up to date when somebody looks. While a block is being spoken, deltas
- * are only collected: what a viewer is told of them stands in the log, and a hundred of them fold as one. Knows no viewer.
+ * `LiveState` is the folded session at the position of a feed, brought up to date when it is read. Deltas of an open block
+ * are only collected: they are sent as the log has them, and a hundred of them fold as one. Knows no subscriber.
  */
 import type { Cursor, SessionEvent, SessionState } from "@turnstream/protocol";
 import type { LogEntry } from "../../log/entry.ts";
 import { type DeltaPrefix, deltaPrefix } from "../encoding/encode.ts";
 import { extractRawText, mergedDelta, type DeltaRun, matchDeltaRun } from "../encoding/raw-deltas.ts";
 
-/** What one entry came to: more text of the block that is being spoken, or an event and the session around it. */
+/** What one entry changed: more text of the open block, or an event with the state before and after it. */
 export type LiveChange =
-  | { readonly rawText: string; readonly head: DeltaPrefix; readonly cursor: Cursor }
+  | { readonly rawText: string; readonly prefix: DeltaPrefix; readonly cursor: Cursor }
   | { readonly event: SessionEvent; readonly before: SessionState; readonly after: SessionState };
 
-interface Speech {
-  readonly saying: DeltaRun;
-  readonly head: DeltaPrefix;
+interface ActiveRun {
+  readonly run: DeltaRun;
+  readonly prefix: DeltaPrefix;
 }
 
-/** Folds an event, after what it may drop of the state before. */
+/** Folds an event; may trim the state before it first. */
 export type FoldFunction = (
   before: SessionState,
   event: SessionEvent,
 ) => { readonly before: SessionState; readonly after: SessionState };
 
-/** So that who looks never waits for long, and states that are kept lie near to each other. */
+/** So that reading the state is always fast, and checkpoints lie near to each other. */
 const MAX_UNFOLDED = 48;
 
 export class LiveState {
-  readonly #foldOn: FoldFunction;
+  readonly #foldEvent: FoldFunction;
   #folded: SessionState;
-  #speech: Speech | null = null;
+  #activeRun: ActiveRun | null = null;
   #unfolded: string[] = [];
   #last: LogEntry | null = null;
 
-  constructor(state: SessionState, foldOn: FoldFunction) {
+  constructor(state: SessionState, foldEvent: FoldFunction) {
     this.#folded = state;
-    this.#foldOn = foldOn;
+    this.#foldEvent = foldEvent;
   }
 
   get state(): SessionState {
-    if (this.#speech !== null && this.#last !== null && this.#unfolded.length > 0) {
-      const event = mergedDelta(this.#speech.saying, this.#unfolded, this.#last);
-      this.#folded = this.#foldOn(this.#folded, event).after;
+    if (this.#activeRun !== null && this.#last !== null && this.#unfolded.length > 0) {
+      const event = mergedDelta(this.#activeRun.run, this.#unfolded, this.#last);
+      this.#folded = this.#foldEvent(this.#folded, event).after;
       this.#unfolded = [];
     }
     return this.#folded;
   }
 
-  /** @param isPlain whether everybody who is told can be told of deltas as they stand in the log */
-  take(entries: readonly LogEntry[], isPlain: boolean): readonly LiveChange[] {
-    return entries.map((entry) => (isPlain ? this.#hear(entry) : null) ?? this.#fold(entry, isPlain));
+  /** @param useRawDeltas whether all formats of live subscribers support raw deltas */
+  apply(entries: readonly LogEntry[], useRawDeltas: boolean): readonly LiveChange[] {
+    return entries.map(
+      (entry) => (useRawDeltas ? this.#appendDelta(entry) : null) ?? this.#fold(entry, useRawDeltas),
+    );
   }
 
-  #hear(entry: LogEntry): LiveChange | null {
-    if (this.#speech === null) return null;
-    const { saying, head } = this.#speech;
-    const said = extractRawText(saying, entry);
-    if (said === null) return null;
+  #appendDelta(entry: LogEntry): LiveChange | null {
+    if (this.#activeRun === null) return null;
+    const { run, prefix } = this.#activeRun;
+    const rawText = extractRawText(run, entry);
+    if (rawText === null) return null;
     if (this.#unfolded.length >= MAX_UNFOLDED) this.#folded = this.state;
-    this.#unfolded.push(said);
+    this.#unfolded.push(rawText);
     this.#last = entry;
-    return { rawText: said, head, cursor: entry.cursor };
+    return { rawText, prefix, cursor: entry.cursor };
   }
 
-  #fold(entry: LogEntry, isPlain: boolean): LiveChange {
+  #fold(entry: LogEntry, useRawDeltas: boolean): LiveChange {
     const { event } = entry;
-    const { before, after } = this.#foldOn(this.state, event);
+    const { before, after } = this.#foldEvent(this.state, event);
     this.#folded = after;
-    const saying = isPlain ? matchDeltaRun(entry) : null;
-    const head = saying === null ? null : deltaPrefix(before, event, after);
-    this.#speech = saying === null || head === null ? null : { saying, head };
+    const run = useRawDeltas ? matchDeltaRun(entry) : null;
+    const prefix = run === null ? null : deltaPrefix(before, event, after);
+    this.#activeRun = run === null || prefix === null ? null : { run, prefix };
     return { event, before, after };
   }
 }

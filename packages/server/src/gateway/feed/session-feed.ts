@@ -1,18 +1,18 @@
 /**
- * One session that somebody in this process looks at: follows its log once, for all its viewers. What comes is folded once,
- * encoded once for each choice, and given to everybody who is live; who catches up reads for itself and joins when it stands
- * where the feed stands. Nobody who catches up, and nobody who is slow, holds it up.
+ * `SessionFeed` follows the log of one session once, for all its subscribers in this process. New entries are folded once,
+ * encoded once per format, and sent to all live subscriptions. A subscription that catches up reads for itself and joins
+ * when it has reached the feed's position, so neither a late nor a slow subscriber delays the others.
  */
 import { comparePositions, formatCursor, type Position, type SessionState } from "@turnstream/protocol";
 import type { LogEntry } from "../../log/entry.ts";
 import type { InvalidCursorReason } from "../../log/log.ts";
 import { isStoreError } from "../../store/errors.ts";
 import type { SessionRef } from "../../store/refs.ts";
-import { resolveStart, type InitialFrames } from "../subscription/start.ts";
+import { resolveStart, type InitialFrames } from "../subscription/resolve-start.ts";
 import { formatKey } from "../encoding/stream-format.ts";
 import { needsFoldedState, type EncodingTarget, createEncodingTarget } from "../encoding/encode.ts";
 import type { FeedContext } from "../subscription/feed-context.ts";
-import type { SubscriptionEndReason, SubscribeOptions, Subscriber } from "../subscription/types.ts";
+import type { SubscriptionEndReason, SubscribeOptions, Subscriber } from "../subscription/subscription.ts";
 import { type LogFollower, followLog } from "./follow-log.ts";
 import { Gate } from "../../util/gate.ts";
 import { LiveState, type LiveChange } from "./live-state.ts";
@@ -20,7 +20,7 @@ import { EntryBuffer } from "./entry-buffer.ts";
 import { PromiseCache } from "../../util/promise-cache.ts";
 import { BroadcastGroup } from "./broadcast-group.ts";
 import { CatchUpReader } from "./catch-up-reader.ts";
-import { retryUnavailable } from "../retry-unavailable.ts";
+import { retryWhileUnavailable } from "./retry-while-unavailable.ts";
 import {
   endedTurn,
   buildReplayPage,
@@ -28,363 +28,377 @@ import {
   type ReplayState,
   replayStateAt,
 } from "../subscription/replay-page.ts";
-import { endsWithTurn, SubscriptionController, type SubscriptionHost } from "../subscription/controller.ts";
+import {
+  endsWithTurn,
+  SubscriptionController,
+  type SubscriptionHost,
+} from "../subscription/subscription-controller.ts";
 import { StateIndex } from "./state-index.ts";
-import type { StartMode } from "../subscription/state-machine.ts";
+import type { StartMode } from "../subscription/subscription-state.ts";
 
 export interface FeedListener {
   /** An entry, and the position right before it. */
   onEntry(entry: LogEntry, before: Position): void;
-  /** The feed began anew: what was between may have been missed. */
+  /** The feed restarted: entries in between may have been missed. */
   onReset(): void;
   onEnd(reason: SubscriptionEndReason): void;
 }
 
-const HELD_BYTES = 128 * 1024;
-/** For how long the same beginning, and the same page, is given to others. */
-const SAME_MS = 250;
+const BUFFER_BYTES = 128 * 1024;
+/** For how long the same start, and the same page, is shared with other subscriptions. */
+const SHARE_MS = 250;
 const ZERO: Position = { epoch: 0, seq: 0 };
 /** Roughly, of what is shared between a state and the next. */
 const STATE_BYTES = 1_000;
 
 export class SessionFeed implements SubscriptionHost, LogFollower {
   readonly ref: SessionRef;
-  readonly parts: FeedContext;
-  readonly #addressOf: (blob: string) => string;
-  readonly #over = new AbortController();
-  readonly #seats = new Set<SubscriptionController>();
-  readonly #watchers = new Set<FeedListener>();
+  readonly context: FeedContext;
+  readonly #resolveBlobUrl: (blob: string) => string;
+  readonly #closing = new AbortController();
+  readonly #controllers = new Set<SubscriptionController>();
+  readonly #listeners = new Set<FeedListener>();
   readonly #groups = new Map<string, BroadcastGroup>();
-  /** Those who have seen more than the feed. */
-  readonly #early = new Set<SubscriptionController>();
-  readonly #opened = new Gate();
-  readonly #states: StateIndex;
-  readonly #past = new CatchUpReader(this);
-  readonly #pages = new PromiseCache<ReplayPage>(SAME_MS);
-  readonly #beginnings = new PromiseCache<InitialFrames>(SAME_MS);
-  #held: EntryBuffer | null = null;
-  /** At the head, while somebody needs it. */
-  #state: LiveState | null = null;
-  #lastAt: number | null = null;
-  #isTidy = true;
+  /** Subscriptions whose position is after the feed's. */
+  readonly #ahead = new Set<SubscriptionController>();
+  readonly #following = new Gate();
+  readonly #stateIndex: StateIndex;
+  readonly #catchUpReader = new CatchUpReader(this);
+  readonly #pageCache = new PromiseCache<ReplayPage>(SHARE_MS);
+  readonly #startCache = new PromiseCache<InitialFrames>(SHARE_MS);
+  #buffer: EntryBuffer | null = null;
+  /** At the head, while a live subscription needs it. */
+  #liveState: LiveState | null = null;
+  #lastEntryAt: number | null = null;
+  #isMemoryReleased = true;
 
-  constructor(ref: SessionRef, parts: FeedContext) {
+  constructor(ref: SessionRef, context: FeedContext) {
     this.ref = ref;
-    this.parts = parts;
-    this.#addressOf = parts.addressesOf(ref);
-    this.#states = new StateIndex(parts, ref);
-    this.#run();
+    this.context = context;
+    this.#resolveBlobUrl = context.createBlobUrlResolver(ref);
+    this.#stateIndex = new StateIndex(context, ref);
+    this.#follow();
   }
 
   get head(): Position {
-    return this.#held?.head ?? ZERO;
+    return this.#buffer?.head ?? ZERO;
   }
 
   /** Null while it doesn't follow the log. */
-  get held(): EntryBuffer | null {
-    return this.#held;
+  get buffer(): EntryBuffer | null {
+    return this.#buffer;
   }
 
   get isIdle(): boolean {
-    return this.#seats.size === 0 && this.#watchers.size === 0;
+    return this.#controllers.size === 0 && this.#listeners.size === 0;
   }
 
   /** It has ended, and follows nothing any more. */
-  get isOver(): boolean {
-    return this.#over.signal.aborted;
+  get isClosed(): boolean {
+    return this.#closing.signal.aborted;
   }
 
-  /** What it holds, roughly. */
-  get bytes(): number {
-    return (this.#held?.bytes ?? 0) + this.#states.size * STATE_BYTES;
+  /** Roughly what it buffers and caches. */
+  get memoryBytes(): number {
+    return (this.#buffer?.bytes ?? 0) + this.#stateIndex.size * STATE_BYTES;
   }
 
-  /** The session where the feed stands, while somebody needs it. */
+  /** The state at the feed's position, while a live subscription needs it. */
   get headState(): SessionState | null {
-    return this.#state?.state ?? null;
+    return this.#liveState?.state ?? null;
   }
 
   /** When the last entries came, or it was opened, by `performance.now`. */
-  get lastAt(): number | null {
-    return this.#lastAt;
+  get lastEntryAt(): number | null {
+    return this.#lastEntryAt;
   }
 
   /** Once it follows the log. */
   ready(): Promise<void> {
-    return this.#opened.wait();
+    return this.#following.wait();
   }
 
-  subscribe(wish: SubscribeOptions, viewer: Subscriber): SubscriptionController {
-    const seat = new SubscriptionController(
+  subscribe(options: SubscribeOptions, subscriber: Subscriber): SubscriptionController {
+    const controller = new SubscriptionController(
       this,
-      wish,
-      createEncodingTarget(wish.format, this.ref.session, this.#addressOf),
-      viewer,
+      options,
+      createEncodingTarget(options.format, this.ref.session, this.#resolveBlobUrl),
+      subscriber,
     );
-    this.#seats.add(seat);
-    seat.start();
-    return seat;
+    this.#controllers.add(controller);
+    controller.start();
+    return controller;
   }
 
-  addListener(watcher: FeedListener): () => void {
-    this.#watchers.add(watcher);
-    return () => this.#watchers.delete(watcher);
+  addListener(listener: FeedListener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
 
   close(): void {
-    this.#over.abort();
+    this.#closing.abort();
   }
 
-  /** Drops what only a running turn needs, some time after the last word. */
+  /** Drops what only a running turn needs, some time after the last entry. */
   releaseMemory(now: number, afterMs: number): void {
-    if (this.#isTidy) return;
+    if (this.#isMemoryReleased) return;
     // While a turn runs too: they are of no use any more, and may be large.
-    this.#pages.expire(now);
-    this.#beginnings.expire(now);
-    if (this.#lastAt === null || now - this.#lastAt < afterMs) return;
+    this.#pageCache.expire(now);
+    this.#startCache.expire(now);
+    if (this.#lastEntryAt === null || now - this.#lastEntryAt < afterMs) return;
     // A turn that is silent goes on: who comes back then must not fold it from its beginning.
     const { headState } = this;
     if (headState?.turns.last()?.status === "running") return;
     this.clearCaches();
-    if (headState !== null) this.#state = this.#headState(this.#states.slim(headState));
-    this.#isTidy = true;
+    if (headState !== null) this.#liveState = this.#createLiveState(this.#stateIndex.trim(headState));
+    this.#isMemoryReleased = true;
   }
 
   /** Drops what can be read again. */
   clearCaches(): void {
-    this.#held?.clear();
-    this.#states.clear();
-    this.#pages.clear();
-    this.#beginnings.clear();
+    this.#buffer?.clear();
+    this.#stateIndex.clear();
+    this.#pageCache.clear();
+    this.#startCache.clear();
   }
 
-  // ---- what seats ask for
+  // ---- what controllers ask for
 
-  begin(seat: SubscriptionController, ask: number, how: StartMode): void {
-    void this.#answer(seat, async () => {
-      // What it was given just now led nowhere. And whoever begins anew again and again must not keep everybody busy.
-      if (how.type === "anew" && ++seat.restarts > 1) this.clearCaches();
-      if (seat.restarts > 2) await this.parts.pause(Math.min(1_000, 20 * 2 ** seat.restarts));
-      await this.#opened.wait();
-      // Whoever has left, or asked again since, costs nothing more.
-      if (!seat.isWaitingFor(ask)) return;
-      const { telling, wish } = seat;
-      const key = `${how.type} ${formatKey(telling.choice)}`;
-      this.#isTidy = false;
-      const shared = (make: () => Promise<InitialFrames>) =>
-        this.#beginnings.get(key, performance.now(), make);
-      const { standing, ...rest } = await resolveStart(this, telling, wish, how, shared);
-      if (!seat.isWaitingFor(ask)) return;
-      seat.standing = standing;
-      seat.step({ type: "begun", ask, ...rest });
+  start(controller: SubscriptionController, requestId: number, mode: StartMode): void {
+    void this.#respond(controller, async () => {
+      // The caches led to an invalid position. A client that restarts again and again must not slow down the others.
+      if (mode.type === "restart" && ++controller.restarts > 1) this.clearCaches();
+      if (controller.restarts > 2) await this.context.sleep(Math.min(1_000, 20 * 2 ** controller.restarts));
+      await this.#following.wait();
+      // No more work for a subscription that has closed or asked again since.
+      if (!controller.isWaitingFor(requestId)) return;
+      const { target, options } = controller;
+      const key = `${mode.type} ${formatKey(target.format)}`;
+      this.#isMemoryReleased = false;
+      const share = (build: () => Promise<InitialFrames>) =>
+        this.#startCache.get(key, performance.now(), build);
+      const { replayState, ...rest } = await resolveStart(this, target, options, mode, share);
+      if (!controller.isWaitingFor(requestId)) return;
+      controller.replayState = replayState;
+      controller.dispatch({ type: "started", requestId, ...rest });
     });
   }
 
-  read(seat: SubscriptionController, ask: number, after: Position): void {
-    void this.#answer(seat, async () => {
-      await this.#opened.wait();
-      if (!seat.isWaitingFor(ask)) return;
-      if (needsFoldedState(seat.telling.choice) && seat.standing === null) {
+  read(controller: SubscriptionController, requestId: number, after: Position): void {
+    void this.#respond(controller, async () => {
+      await this.#following.wait();
+      if (!controller.isWaitingFor(requestId)) return;
+      if (needsFoldedState(controller.target.format) && controller.replayState === null) {
         const state = await this.stateAt(after);
-        if (typeof state === "string") return seat.step({ type: "bad", ask });
-        if (!seat.isWaitingFor(ask)) return;
-        seat.standing = replayStateAt(seat.telling, state);
+        if (typeof state === "string") return controller.dispatch({ type: "invalidPosition", requestId });
+        if (!controller.isWaitingFor(requestId)) return;
+        controller.replayState = replayStateAt(controller.target, state);
       }
-      const entries = await this.#past.readAfterWithArchive(after);
-      if (entries === null) return seat.step({ type: "bad", ask });
-      const isOver = entries.length === 0 && (await this.#isOverFor(seat));
-      if (!seat.isWaitingFor(ask)) return;
-      if (entries.length === 0) return this.#stand(seat, ask, after, isOver);
-      const { standing, ...page } = await this.#page(seat, after, entries);
-      if (!seat.isWaitingFor(ask)) return;
-      seat.standing = standing;
-      seat.step({ type: "page", ask, ...page });
+      const entries = await this.#catchUpReader.readAfterWithArchive(after);
+      if (entries === null) return controller.dispatch({ type: "invalidPosition", requestId });
+      const isComplete = entries.length === 0 && (await this.#isCompleteFor(controller));
+      if (!controller.isWaitingFor(requestId)) return;
+      if (entries.length === 0) return this.#joinIfCaughtUp(controller, requestId, after, isComplete);
+      const { replayState, ...page } = await this.#buildPage(controller, after, entries);
+      if (!controller.isWaitingFor(requestId)) return;
+      controller.replayState = replayState;
+      controller.dispatch({ type: "page", requestId, ...page });
     });
   }
 
-  leaveGroup(seat: SubscriptionController): void {
-    const key = formatKey(seat.wish.format);
+  leaveGroup(controller: SubscriptionController): void {
+    const key = formatKey(controller.options.format);
     const group = this.#groups.get(key);
-    group?.subscribers.delete(seat);
+    group?.subscribers.delete(controller);
     if (group?.subscribers.size !== 0) return;
     this.#groups.delete(key);
-    if (![...this.#groups.values()].some(({ isFolded }) => isFolded)) this.#state = null;
+    if (![...this.#groups.values()].some(({ isFolded }) => isFolded)) this.#liveState = null;
   }
 
-  leave(seat: SubscriptionController): void {
-    this.#seats.delete(seat);
-    this.#early.delete(seat);
-    this.leaveGroup(seat);
+  remove(controller: SubscriptionController): void {
+    this.#controllers.delete(controller);
+    this.#ahead.delete(controller);
+    this.leaveGroup(controller);
   }
 
-  failed(error: unknown): void {
-    this.parts.onError(error, `viewer of ${this.ref.session}`);
+  reportError(error: unknown): void {
+    this.context.onError(error, `subscriber of ${this.ref.session}`);
   }
 
-  /** Why a position can't be gone on from; null when it can. */
+  /** Why the log can't continue from a position; null when it can. */
   async checkPosition(position: Position): Promise<InvalidCursorReason | null> {
-    const entries = await this.#past.readAfter(position, 1);
+    const entries = await this.#catchUpReader.readAfter(position, 1);
     return typeof entries === "string" ? entries : null;
   }
 
   async isBuffered(position: Position): Promise<boolean> {
     if ((await this.checkPosition(position)) !== null) return false;
-    return (this.#held?.entriesAfter(position, 1) ?? null) !== null;
+    return (this.#buffer?.entriesAfter(position, 1) ?? null) !== null;
   }
 
   readonly stateAt = async (position: Position): Promise<SessionState | InvalidCursorReason> => {
     const { headState } = this;
     if (headState !== null && comparePositions(headState, position) === 0) return headState;
-    this.#isTidy = false;
-    return this.#states.at(position, this.#held);
+    this.#isMemoryReleased = false;
+    return this.#stateIndex.at(position, this.#buffer);
   };
 
   isTrimmedStateArchived(): Promise<boolean> {
-    return this.#states.isDroppedKept();
+    return this.#stateIndex.isTrimmedStateArchived();
   }
 
-  lastTurn(): Promise<SessionState> {
-    this.#isTidy = false;
-    return this.#states.lastTurn(this.head, this.#held);
+  stateBeforeLastTurn(): Promise<SessionState> {
+    this.#isMemoryReleased = false;
+    return this.#stateIndex.stateBeforeLastTurn(this.head, this.#buffer);
   }
 
   // ---- catching up
 
-  async #answer(seat: SubscriptionController, work: () => Promise<void>): Promise<void> {
+  async #respond(controller: SubscriptionController, work: () => Promise<void>): Promise<void> {
     try {
-      await retryUnavailable(work, this.parts.pause, this.#over.signal);
+      await retryWhileUnavailable(work, this.context.sleep, this.#closing.signal);
     } catch (error) {
-      const isGone = isStoreError(error, "NOT_FOUND");
-      if (!isGone) this.parts.onError(error, `subscription to ${this.ref.session}`);
-      seat.step({ type: "end", reason: isGone ? "gone" : "unavailable" });
+      const isNotFound = isStoreError(error, "NOT_FOUND");
+      if (!isNotFound) this.context.onError(error, `subscription to ${this.ref.session}`);
+      controller.dispatch({ type: "end", reason: isNotFound ? "gone" : "unavailable" });
     }
   }
 
-  /** The same for everybody who stands at the same place and has chosen the same. */
-  #page(
-    { telling, wish, standing }: SubscriptionController,
+  /** Shared by all subscriptions at the same position and with the same format. */
+  #buildPage(
+    { target, options, replayState }: SubscriptionController,
     after: Position,
     entries: readonly LogEntry[],
   ): Promise<ReplayPage> {
-    const isLast = (turn: string): boolean => endsWithTurn(wish, turn);
-    const make = (): Promise<ReplayPage> =>
-      this.parts.slices.run(() => {
-        const page = buildReplayPage(telling, standing, entries, isLast);
+    const isLastTurn = (turn: string): boolean => endsWithTurn(options, turn);
+    const build = (): Promise<ReplayPage> =>
+      this.context.slices.run(() => {
+        const page = buildReplayPage(target, replayState, entries, isLastTurn);
         for (const entry of entries) entry.releaseParsed();
         return page;
       });
-    if (wish.untilTurnEnd !== undefined || wish.untilIdle === true) return make();
-    this.#isTidy = false;
-    return this.#pages.get(`${formatKey(telling.choice)} ${formatCursor(after)}`, performance.now(), make);
+    if (options.untilTurnEnd !== undefined || options.untilIdle === true) return build();
+    this.#isMemoryReleased = false;
+    return this.#pageCache.get(
+      `${formatKey(target.format)} ${formatCursor(after)}`,
+      performance.now(),
+      build,
+    );
   }
 
-  /** There was nothing to read: it joins, unless something has come since, or the feed isn't there yet. */
-  #stand(seat: SubscriptionController, ask: number, after: Position, isOver: boolean): void {
-    if ((this.#held?.entriesAfter(after, 1)?.length ?? 0) > 0) return this.read(seat, ask, after);
+  /** There was nothing to read: it joins, unless entries came since, or the feed isn't there yet. */
+  #joinIfCaughtUp(
+    controller: SubscriptionController,
+    requestId: number,
+    after: Position,
+    isComplete: boolean,
+  ): void {
+    if ((this.#buffer?.entriesAfter(after, 1)?.length ?? 0) > 0)
+      return this.read(controller, requestId, after);
     // Ahead of the feed; or the log ends before it, and the feed will notice that too.
     if (comparePositions(after, this.head) !== 0) {
-      this.#early.add(seat);
-      return seat.step({ type: "nothing", ask });
+      this.#ahead.add(controller);
+      return controller.dispatch({ type: "noData", requestId });
     }
-    if (isOver) return seat.step({ type: "end", reason: "over" });
-    this.#join(seat.telling, seat.standing).add(seat);
-    seat.standing = null;
-    seat.restarts = 0;
-    seat.step({ type: "joined", ask });
+    if (isComplete) return controller.dispatch({ type: "end", reason: "complete" });
+    this.#joinGroup(controller.target, controller.replayState).add(controller);
+    controller.replayState = null;
+    controller.restarts = 0;
+    controller.dispatch({ type: "caughtUp", requestId });
   }
 
-  /** The store knows of a turn whose beginning the log has lost: its next attempt will tell. */
-  async #isOverFor({ wish, standing }: SubscriptionController): Promise<boolean> {
-    if (wish.untilIdle !== true || standing?.state.turns.last()?.status === "running") return false;
-    return (await this.parts.store.running.get(this.ref)) === null;
+  /** The store knows of a turn whose start the log has lost: its next attempt will write it. */
+  async #isCompleteFor({ options, replayState }: SubscriptionController): Promise<boolean> {
+    if (options.untilIdle !== true || replayState?.state.turns.last()?.status === "running") return false;
+    return (await this.context.store.running.get(this.ref)) === null;
   }
 
-  #join(telling: EncodingTarget, standing: ReplayState | null): Set<SubscriptionController> {
-    if (standing !== null) this.#state ??= this.#headState(standing.state);
-    const key = formatKey(telling.choice);
-    const group = this.#groups.get(key) ?? new BroadcastGroup(telling, standing?.remembered ?? null);
+  #joinGroup(target: EncodingTarget, replayState: ReplayState | null): Set<SubscriptionController> {
+    if (replayState !== null) this.#liveState ??= this.#createLiveState(replayState.state);
+    const key = formatKey(target.format);
+    const group = this.#groups.get(key) ?? new BroadcastGroup(target, replayState?.encoderState ?? null);
     this.#groups.set(key, group);
     return group.subscribers;
   }
 
-  #headState(state: SessionState): LiveState {
-    return new LiveState(state, (before, event) => this.#states.fold(before, event));
+  #createLiveState(state: SessionState): LiveState {
+    return new LiveState(state, (before, event) => this.#stateIndex.fold(before, event));
   }
 
   // ---- following
 
-  #run(): void {
-    followLog(this.parts, this.ref, this, this.#over.signal)
+  #follow(): void {
+    followLog(this.context, this.ref, this, this.#closing.signal)
       .then((reason) => reason !== null && this.#end(reason))
       .catch((error: unknown) => {
-        this.parts.onError(error, `feed of ${this.ref.session}`);
+        this.context.onError(error, `feed of ${this.ref.session}`);
         this.#end("unavailable");
       });
   }
 
-  opened(at: Position, isAgain: boolean): void {
-    this.#held = new EntryBuffer(at, HELD_BYTES);
-    this.#lastAt ??= performance.now();
-    this.#opened.open();
-    if (!isAgain) return;
-    for (const seat of this.#seats) seat.step({ type: "lost" });
-    for (const watcher of this.#watchers) watcher.onReset();
+  onOpen(position: Position, isReopened: boolean): void {
+    this.#buffer = new EntryBuffer(position, BUFFER_BYTES);
+    this.#lastEntryAt ??= performance.now();
+    this.#following.open();
+    if (!isReopened) return;
+    for (const controller of this.#controllers) controller.dispatch({ type: "feedReset" });
+    for (const listener of this.#listeners) listener.onReset();
   }
 
   onReset(): void {
-    this.#opened.close();
+    this.#following.close();
     this.clearCaches();
-    this.#state = null;
-    this.#held = null;
+    this.#liveState = null;
+    this.#buffer = null;
   }
 
   #end(reason: SubscriptionEndReason): void {
-    this.#over.abort();
-    this.#opened.open();
-    for (const seat of this.#seats) seat.step({ type: "end", reason });
-    for (const watcher of this.#watchers) watcher.onEnd(reason);
+    this.#closing.abort();
+    this.#following.open();
+    for (const controller of this.#controllers) controller.dispatch({ type: "end", reason });
+    for (const listener of this.#listeners) listener.onEnd(reason);
   }
 
-  /** A piece never reaches over the end of a turn: some leave right there. */
-  entries(entries: readonly LogEntry[]): void {
-    this.#lastAt = performance.now();
-    this.#isTidy = false;
+  /** A broadcast never reaches beyond the end of a turn: some subscriptions end right there. */
+  onEntries(entries: readonly LogEntry[]): void {
+    this.#lastEntryAt = performance.now();
+    this.#isMemoryReleased = false;
     const before = this.head;
     let from = 0;
     for (let n = 0; n < entries.length; n++) {
       const ended = endedTurn(entries[n] as LogEntry);
       const isLast = n === entries.length - 1;
       if (ended === null && !isLast) continue;
-      this.#deliver(from === 0 && isLast ? entries : entries.slice(from, n + 1), ended);
+      this.#broadcast(from === 0 && isLast ? entries : entries.slice(from, n + 1), ended);
       from = n + 1;
     }
-    if (this.#watchers.size > 0) this.#show(entries, before);
+    if (this.#listeners.size > 0) this.#notifyListeners(entries, before);
   }
 
-  #deliver(entries: readonly LogEntry[], ended: string | null): void {
+  #broadcast(entries: readonly LogEntry[], endedTurnId: string | null): void {
     const { epoch, seq } = entries.at(-1) as LogEntry;
-    const to = { epoch, seq };
-    const steps = this.#step(entries);
-    for (const group of this.#groups.values()) group.broadcast(entries, steps, to, ended);
-    this.#held?.push(entries);
-    if (this.#early.size === 0) return;
-    const early = [...this.#early];
-    this.#early.clear();
-    for (const seat of early) seat.step({ type: "news" });
+    const position = { epoch, seq };
+    const changes = this.#applyToLiveState(entries);
+    for (const group of this.#groups.values()) group.broadcast(entries, changes, position, endedTurnId);
+    this.#buffer?.push(entries);
+    if (this.#ahead.size === 0) return;
+    const ahead = [...this.#ahead];
+    this.#ahead.clear();
+    for (const controller of ahead) controller.dispatch({ type: "dataAvailable" });
   }
 
-  /** What the entries come to; empty when nobody needs to know. */
-  #step(entries: readonly LogEntry[]): readonly LiveChange[] {
-    if (this.#state === null) return [];
-    let isPlain = true;
-    for (const group of this.#groups.values()) isPlain &&= group.isPlain;
-    return this.#state.take(entries, isPlain);
+  /** What the entries change; empty while no format needs it. */
+  #applyToLiveState(entries: readonly LogEntry[]): readonly LiveChange[] {
+    if (this.#liveState === null) return [];
+    let useRawDeltas = true;
+    for (const group of this.#groups.values()) useRawDeltas &&= group.takesRawDeltas;
+    return this.#liveState.apply(entries, useRawDeltas);
   }
 
-  #show(entries: readonly LogEntry[], from: Position): void {
+  #notifyListeners(entries: readonly LogEntry[], from: Position): void {
     let before = from;
     for (const entry of entries) {
-      for (const watcher of this.#watchers) watcher.onEntry(entry, before);
+      for (const listener of this.#listeners) listener.onEntry(entry, before);
       before = entry;
     }
   }

@@ -1,6 +1,6 @@
 /**
- * The folded state of a session at any position that its log has: from a state that is near, or from what the archive keeps.
- * Reads what it must, in small pieces, and once for all who ask for the same.
+ * `StateIndex` finds the folded state of a session at any position of its log: from a checkpoint near by, or from the
+ * archive. Reads what it must, in small pieces, and once for all that ask for the same position.
  */
 import {
   comparePositions,
@@ -23,133 +23,139 @@ import type { FeedContext } from "../subscription/feed-context.ts";
 import type { EntryBuffer } from "./entry-buffer.ts";
 
 /** More are folded in pieces. */
-const AT_ONCE = 500;
-const SAME_MS = 1_000;
+const MAX_ENTRIES_AT_ONCE = 500;
+const SHARE_MS = 1_000;
+/** Events between two checkpoints, at least. */
+const MIN_DISTANCE = 48;
 
-interface Begun {
+interface LoadedTurn {
   readonly base: SessionState;
   readonly head: SessionState;
 }
 
 export class StateIndex {
-  readonly #parts: FeedContext;
+  readonly #context: FeedContext;
   readonly #ref: SessionRef;
-  #story = new StateCheckpoints();
+  #checkpoints = new StateCheckpoints();
   /** The last seq at which something that is over was dropped from a state: only the archive has it then. */
-  #droppedAt = 0;
+  #trimmedAt = 0;
   /** As far as is known. */
-  #archivedTo = 0;
-  #begun: Promise<Begun> | null = null;
-  readonly #kept = new PromiseCache<SessionState | InvalidCursorReason>(SAME_MS);
+  #archivedUpTo = 0;
+  #loading: Promise<LoadedTurn> | null = null;
+  readonly #cache = new PromiseCache<SessionState | InvalidCursorReason>(SHARE_MS);
 
-  constructor(parts: FeedContext, ref: SessionRef) {
-    this.#parts = parts;
+  constructor(context: FeedContext, ref: SessionRef) {
+    this.#context = context;
     this.#ref = ref;
   }
 
-  /** How many are kept. */
+  /** How many states it has in memory. */
   get size(): number {
-    return this.#story.size + this.#kept.size;
+    return this.#checkpoints.size + this.#cache.size;
   }
 
   /** Whether what states have dropped is archived as it was then. */
-  async isDroppedKept(): Promise<boolean> {
-    const to = this.#droppedAt;
-    if (to <= this.#archivedTo) return true;
-    const { archived } = await this.#parts.store.archive.header(this.#ref);
-    this.#archivedTo = parseCursor(archived)?.seq ?? 0;
-    return to <= this.#archivedTo;
+  async isTrimmedStateArchived(): Promise<boolean> {
+    const to = this.#trimmedAt;
+    if (to <= this.#archivedUpTo) return true;
+    const { archived } = await this.#context.store.archive.header(this.#ref);
+    this.#archivedUpTo = parseCursor(archived)?.seq ?? 0;
+    return to <= this.#archivedUpTo;
   }
 
-  /** Folds on where somebody needs every state. */
+  /** Folds an event of the live state, and adds checkpoints on the way. */
   fold(
     before: SessionState,
     event: SessionEvent,
   ): { readonly before: SessionState; readonly after: SessionState } {
-    const from = this.#story.before(before, event);
-    if (from !== before) this.#dropped(before);
+    const from = this.#checkpoints.beforeEvent(before, event);
+    if (from !== before) this.#noteTrimmed(before);
     const after = fold(from, event);
-    this.#story.after(after);
+    this.#checkpoints.afterEvent(after);
     return { before: from, after };
   }
 
-  at(position: Position, held: EntryBuffer | null): Promise<SessionState | InvalidCursorReason> {
-    return this.#kept.get(formatCursor(position), performance.now(), () => this.#find(position, held));
+  at(position: Position, buffer: EntryBuffer | null): Promise<SessionState | InvalidCursorReason> {
+    return this.#cache.get(formatCursor(position), performance.now(), () => this.#find(position, buffer));
   }
 
-  /** Right before the newest turn began, as of a position. */
-  async lastTurn(head: Position, held: EntryBuffer | null): Promise<SessionState> {
-    const state = await this.at(head, held);
+  /** The state right before the newest turn started, as of a position. */
+  async stateBeforeLastTurn(head: Position, buffer: EntryBuffer | null): Promise<SessionState> {
+    const state = await this.at(head, buffer);
     const start = typeof state === "string" ? 0 : (state.turns.last()?.start ?? 0);
-    // Turns that nobody needed the states of have come since then.
-    if ((this.#story.base?.seq ?? start) < start - 1) {
+    // Turns without checkpoints have come since then.
+    if ((this.#checkpoints.base?.seq ?? start) < start - 1) {
       this.clear();
-      await this.at(head, held);
+      await this.at(head, buffer);
     }
-    return this.#story.base ?? emptyState;
+    return this.#checkpoints.base ?? emptyState;
   }
 
-  /** For a session in which nothing runs. */
-  slim(state: SessionState): SessionState {
-    const slim = trimState(state);
-    if (slim !== state) this.#dropped(state);
-    return slim;
+  /** For a session in which no turn runs. */
+  trim(state: SessionState): SessionState {
+    const trimmed = trimState(state);
+    if (trimmed !== state) this.#noteTrimmed(state);
+    return trimmed;
   }
 
   clear(): void {
-    // A new one: who is still folding for the old one must not bring back what was of another timeline.
-    this.#story = new StateCheckpoints();
-    this.#begun = null;
-    this.#kept.clear();
+    // A new one: a fold that still runs for the old one must not bring back states of another timeline.
+    this.#checkpoints = new StateCheckpoints();
+    this.#loading = null;
+    this.#cache.clear();
   }
 
-  #dropped({ seq }: Position): void {
-    this.#droppedAt = Math.max(this.#droppedAt, seq);
+  #noteTrimmed({ seq }: Position): void {
+    this.#trimmedAt = Math.max(this.#trimmedAt, seq);
   }
 
-  async #find(position: Position, held: EntryBuffer | null): Promise<SessionState | InvalidCursorReason> {
+  async #find(position: Position, buffer: EntryBuffer | null): Promise<SessionState | InvalidCursorReason> {
     if (position.seq === 0) return emptyState;
-    const own = this.#story;
-    const begun = own.size > 0 ? null : await (this.#begun ??= this.#begin(own, held?.head ?? position));
-    if (begun !== null && comparePositions(begun.head, position) === 0) return begun.head;
-    const near = own.nearest(position);
-    if (near !== null && comparePositions(near, position) === 0) return near;
-    const between = near === null ? null : (held?.entriesAfter(near, AT_ONCE) ?? null);
-    if (near !== null && between !== null) {
-      const found = await this.#parts.slices.run(() => foldUpTo(near, between, position));
+    const checkpoints = this.#checkpoints;
+    const loaded =
+      checkpoints.size > 0
+        ? null
+        : await (this.#loading ??= this.#loadLastTurn(checkpoints, buffer?.head ?? position));
+    if (loaded !== null && comparePositions(loaded.head, position) === 0) return loaded.head;
+    const nearest = checkpoints.findNearest(position);
+    if (nearest !== null && comparePositions(nearest, position) === 0) return nearest;
+    const between = nearest === null ? null : (buffer?.entriesAfter(nearest, MAX_ENTRIES_AT_ONCE) ?? null);
+    if (nearest !== null && between !== null) {
+      const found = await this.#context.slices.run(() => foldUpTo(nearest, between, position));
       if (found !== null) return found;
     }
-    // Of a turn before those that are kept: folded from the beginning, for nothing nearer was.
-    const far = begun !== null && comparePositions(begun.base, position) <= 0 ? begun.base : emptyState;
-    return foldTo(this.#parts, this.#ref, near ?? far, {
+    // Of a turn before the checkpoints: folded from the start, for no nearer state is known.
+    const fallback =
+      loaded !== null && comparePositions(loaded.base, position) <= 0 ? loaded.base : emptyState;
+    return foldTo(this.#context, this.#ref, nearest ?? fallback, {
       upTo: position,
-      run: this.#parts.slices.run,
+      run: this.#context.slices.run,
     });
   }
 
   /**
-   * Folds the newest turn once, and keeps some states on the way: all who come back are near to one of them.
-   * @returns where it began, and what came of it
+   * Folds the newest turn once, with checkpoints on the way: clients that reconnect are near to one of them.
+   * @returns the states before it and at its end
    */
-  async #begin(own: StateCheckpoints, head: Position): Promise<Begun> {
+  async #loadLastTurn(target: StateCheckpoints, head: Position): Promise<LoadedTurn> {
     try {
-      const story = new StateCheckpoints();
-      const base = await readCheckpoint(this.#parts, this.#ref);
-      story.begin(base);
+      const checkpoints = new StateCheckpoints();
+      const base = await readCheckpoint(this.#context, this.#ref);
+      checkpoints.reset(base);
       if (comparePositions(base, head) > 0) return { base, head: base };
-      const found = await foldTo(this.#parts, this.#ref, base, {
+      const found = await foldTo(this.#context, this.#ref, base, {
         upTo: head,
-        run: this.#parts.slices.run,
+        run: this.#context.slices.run,
         onStep: (before, event, after) => {
-          if (story.before(before, event) !== before) this.#dropped(before);
-          story.after(after);
+          if (checkpoints.beforeEvent(before, event) !== before) this.#noteTrimmed(before);
+          checkpoints.afterEvent(after);
         },
       });
       if (typeof found === "string") return { base, head: base };
-      if (own.size === 0) own.take(story);
+      if (target.size === 0) target.replaceWith(checkpoints);
       return { base, head: found };
     } finally {
-      if (own === this.#story) this.#begun = null;
+      if (target === this.#checkpoints) this.#loading = null;
     }
   }
 }
@@ -167,54 +173,51 @@ function foldUpTo(from: SessionState, entries: readonly LogEntry[], position: Po
  * States of a session at some positions of its newest turns, so that the state at any position of them is a few folds away.
  * They share nearly everything with each other. Pure bookkeeping: never reads.
  */
-/** How many events lie between two of them, at least. */
-const EVERY = 48;
-
 export class StateCheckpoints {
-  /** Ascending. The first of a turn is right before it began. */
-  #marks: SessionState[] = [];
-  /** Where the newest turn's are, and those of the one before. */
-  #turn = 0;
+  /** Ascending. The first of a turn is right before it started. */
+  #states: SessionState[] = [];
+  /** Index of the newest turn's first state; those before it are of the turn before. */
+  #turnStart = 0;
 
-  /** Right before the newest turn began; null when nobody was there. */
+  /** Right before the newest turn started; null when that is not known. */
   get base(): SessionState | null {
-    return this.#marks[this.#turn] ?? null;
+    return this.#states[this.#turnStart] ?? null;
   }
 
   get size(): number {
-    return this.#marks.length;
+    return this.#states.length;
   }
 
-  /** @returns the state to fold the event into: without what is over and done with when a turn begins */
-  before(state: SessionState, event: SessionEvent): SessionState {
+  /** @returns the state to fold the event into: trimmed when a turn starts */
+  beforeEvent(state: SessionState, event: SessionEvent): SessionState {
     if (event.type !== "turn.start") return state;
-    const slim = trimState(state);
-    // One turn back is kept too: who was cut off just before its end comes back a little later.
-    this.#marks = this.#marks.slice(this.#turn);
-    this.#turn = this.#marks.length;
-    this.#marks.push(slim);
-    return slim;
+    const trimmed = trimState(state);
+    // One turn back stays too: a client that was cut off just before its end reconnects a little later.
+    this.#states = this.#states.slice(this.#turnStart);
+    this.#turnStart = this.#states.length;
+    this.#states.push(trimmed);
+    return trimmed;
   }
 
-  after(state: SessionState): void {
-    const last = this.#marks.at(-1);
-    if (last !== undefined && state.seq - last.seq >= EVERY) this.#marks.push(state);
+  afterEvent(state: SessionState): void {
+    const last = this.#states.at(-1);
+    if (last !== undefined && state.seq - last.seq >= MIN_DISTANCE) this.#states.push(state);
   }
 
-  /** Goes on as another one. */
-  take(other: StateCheckpoints): void {
-    this.#marks = other.#marks;
-    this.#turn = other.#turn;
+  /** Takes the states of another one. */
+  replaceWith(other: StateCheckpoints): void {
+    this.#states = other.#states;
+    this.#turnStart = other.#turnStart;
   }
 
-  /** Begins with a state that is right before a turn. */
-  begin(base: SessionState): void {
-    this.#marks = [base];
-    this.#turn = 0;
+  /** Starts with a state that is right before a turn. */
+  reset(base: SessionState): void {
+    this.#states = [base];
+    this.#turnStart = 0;
   }
 
   /** The newest state at or before a position; null when there is none. */
-  nearest(position: Position): SessionState | null {
-    return this.#marks.findLast((mark) => comparePositions(mark, position) <= 0) ?? null;
+  findNearest(position: Position): SessionState | null {
+    return this.#states.findLast((state) => comparePositions(state, position) <= 0) ?? null;
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Which pages may read answers: those of the same origin, and those that the settings name. Pure. Nobody is let in by it:
- * a page has to bring a token as well.
+ * Which pages may read responses: those of the same origin, and those that the options name. Pure. It authorizes no caller:
+ * a page has to send a token as well.
  */
 
 const METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE";
@@ -8,7 +8,7 @@ const HEADERS =
   "authorization, content-type, idempotency-key, if-none-match, last-event-id, x-api-key, x-user-id";
 const EXPOSED = "etag, idempotency-replayed, retry-after";
 
-/** For every answer. */
+/** For every response. */
 export function corsHeaders(origins: readonly string[], origin: string | undefined): Record<string, string> {
   if (origins.length === 0) return {};
   if (origin === undefined || !origins.includes(origin)) return { vary: "origin" };
@@ -19,7 +19,7 @@ export function corsHeaders(origins: readonly string[], origin: string | undefin
   };
 }
 
-/** Also for the answer to what a browser asks before it asks. */
+/** Also for the response to a preflight request. */
 export const PREFLIGHT_HEADERS: Readonly<Record<string, string>> = {
   "access-control-allow-methods": METHODS,
   "access-control-allow-headers": HEADERS,
@@ -45,9 +45,9 @@ export function isAllowedOrigin(
   },
 ): boolean {
   if (origins.includes(origin)) return true;
-  const given = URL.parse(origin);
+  const url = URL.parse(origin);
   // A page's origin is nothing but scheme and host: what is more was made up.
-  if (given === null || given.origin !== origin || !/^https?:$/.test(given.protocol)) return false;
+  if (url === null || url.origin !== origin || !/^https?:$/.test(url.protocol)) return false;
   if (publicUrl !== undefined) return URL.parse(publicUrl)?.origin === origin;
-  return host !== undefined && given.host === host.toLowerCase();
+  return host !== undefined && url.host === host.toLowerCase();
 }

@@ -2,7 +2,7 @@
  * The gateway's HTTP part as a plain function from Request to Response, for Next.js, Hono, Bun and the like. Sockets need a
  * server of Node: see `upgrade`. Decides nothing.
  */
-import { API_PREFIX, type HttpResponse, type HttpRequest } from "./messages.ts";
+import { API_PREFIX, type HttpResponse, type HttpRequest } from "./http-messages.ts";
 import { RequestError } from "../errors.ts";
 import { EVENT_STREAM_HEADERS } from "../sse/event-stream.ts";
 import { toWebStream } from "../sse/transports.ts";
@@ -14,38 +14,38 @@ export interface HandleContext {
 }
 
 export async function handleRequest(
-  door: HttpContext,
+  http: HttpContext,
   request: Request,
   { clientAddress = "" }: HandleContext = {},
 ): Promise<Response> {
   const { pathname, search } = new URL(request.url);
   if (!pathname.startsWith(`${API_PREFIX}/`))
     return respond(
-      door,
+      http,
       request.signal,
-      errorResponse(door.parts, new RequestError("NOT_FOUND", `Everything here is under ${API_PREFIX}.`)),
+      errorResponse(http.context, new RequestError("NOT_FOUND", `Everything here is under ${API_PREFIX}.`)),
     );
-  const asked: HttpRequest = {
+  const httpRequest: HttpRequest = {
     method: request.method.toUpperCase(),
     url: `${pathname.slice(API_PREFIX.length)}${search}`,
     headers: new Map(request.headers),
-    body: request.body ?? NOTHING,
+    body: request.body ?? EMPTY_BODY,
     signal: request.signal,
     from: clientAddress,
   };
-  return respond(door, request.signal, await handleHttp(door, asked));
+  return respond(http, request.signal, await handleHttp(http, httpRequest));
 }
 
-const NOTHING: AsyncIterable<Uint8Array> = {
+const EMPTY_BODY: AsyncIterable<Uint8Array> = {
   async *[Symbol.asyncIterator]() {},
 };
 
-function respond(door: HttpContext, left: AbortSignal, { status, headers, body }: HttpResponse): Response {
+function respond(http: HttpContext, signal: AbortSignal, { status, headers, body }: HttpResponse): Response {
   const init = { status, headers };
   if (body === null) return new Response(null, init);
   if ("whole" in body) return new Response(body.whole as string | Uint8Array<ArrayBuffer>, init);
   if ("chunks" in body) return new Response(ReadableStream.from(body.chunks), init);
-  return new Response(toWebStream(eventStreamOptions(door, body), left), {
+  return new Response(toWebStream(eventStreamOptions(http, body), signal), {
     status,
     headers: { ...headers, ...EVENT_STREAM_HEADERS },
   });

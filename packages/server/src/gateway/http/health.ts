@@ -1,20 +1,21 @@
-/** Whether this process lives, and whether it can serve: for whoever sends it traffic. Tells nothing else to anybody. */
+/** `registerHealthRoutes` answers whether this process lives, and whether it can serve. Reveals nothing else. */
 import type { FastifyInstance, FastifyReply } from "fastify";
 import type { Backend } from "../../session/backend.ts";
 import { sleep } from "../../util/sleep.ts";
 
-const READY_TIMEOUT_MS = 2_000;
-/** Anybody may ask, as often as they like: one look does for all who ask meanwhile. */
+const CHECK_TIMEOUT_MS = 2_000;
+/** The routes are public: one check serves all requests meanwhile. */
 const FRESH_MS = 500;
 /** No session and no tenant: only whether there is an answer. */
-const NOTHING = "readyz";
+const PROBE_ID = "readyz";
 
-export function registerHealthRoutes(app: FastifyInstance, parts: Backend, isClosing: () => boolean): void {
-  let looked: { readonly at: number; readonly answer: Promise<boolean> } | null = null;
+export function registerHealthRoutes(app: FastifyInstance, backend: Backend, isClosing: () => boolean): void {
+  let lastCheck: { readonly at: number; readonly result: Promise<boolean> } | null = null;
   const isReady = () => {
     const now = performance.now();
-    if (looked === null || now - looked.at > FRESH_MS) looked = { at: now, answer: canServe(parts) };
-    return looked.answer;
+    if (lastCheck === null || now - lastCheck.at > FRESH_MS)
+      lastCheck = { at: now, result: isReachable(backend) };
+    return lastCheck.result;
   };
   app.get("/healthz", async (_request, reply) => send(reply, true, "live"));
   app.get("/readyz", async (_request, reply) => {
@@ -24,17 +25,17 @@ export function registerHealthRoutes(app: FastifyInstance, parts: Backend, isClo
   });
 }
 
-function send(reply: FastifyReply, isGood: boolean, status: string): FastifyReply {
+function send(reply: FastifyReply, isHealthy: boolean, status: string): FastifyReply {
   return reply
-    .code(isGood ? 200 : 503)
+    .code(isHealthy ? 200 : 503)
     .header("cache-control", "no-store")
     .send({ status });
 }
 
-async function canServe({ store, log }: Backend): Promise<boolean> {
+async function isReachable({ store, log }: Backend): Promise<boolean> {
   try {
-    const asked = Promise.all([store.tenants.get(NOTHING), log.head(NOTHING)]).then(() => true);
-    return await Promise.race([asked, sleep(READY_TIMEOUT_MS, { unref: true }).then(() => false)]);
+    const probe = Promise.all([store.tenants.get(PROBE_ID), log.head(PROBE_ID)]).then(() => true);
+    return await Promise.race([probe, sleep(CHECK_TIMEOUT_MS, { unref: true }).then(() => false)]);
   } catch {
     return false;
   }

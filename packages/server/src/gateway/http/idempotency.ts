@@ -1,6 +1,6 @@
 /**
- * Does a request once under its `idempotency-key`: a repeat gets the first answer again, and one that comes while the first
- * is still being done waits for it. A request that fails keeps nothing, so it can be repeated. Never looks into requests.
+ * `runIdempotent` executes a request once under its `idempotency-key`: a repeat gets the first response, and one that comes
+ * while the first still runs waits for it. A failed request stores nothing, so it can be repeated. Never looks into requests.
  */
 import { createHash } from "node:crypto";
 import type { Json } from "@turnstream/protocol";
@@ -9,11 +9,11 @@ import type { BeginResult, StoredResponse, IdempotentRequest } from "../../store
 import type { Actor } from "../../store/refs.ts";
 import { poll } from "../../util/retry.ts";
 import { RequestError } from "../errors.ts";
-import type { RouteResult, GatewayContext } from "./route.ts";
+import type { RouteResult, GatewayContext } from "../context.ts";
 
 const KEY = /^[\x21-\x7e]{1,200}$/;
-const BUSY_TIMEOUT_MS = 5_000;
-const POLL_DELAY_MS = 100;
+const WAIT_TIMEOUT_MS = 5_000;
+const POLL_INTERVAL_MS = 100;
 const REPLAYED = { "idempotency-replayed": "true" };
 
 /** Throws BAD_REQUEST. */
@@ -22,89 +22,89 @@ export function parseIdempotencyKey(key: string): string {
   throw new RequestError("BAD_REQUEST", "idempotency-key must be 1 to 200 visible ASCII characters.");
 }
 
-/** Of whatever makes two requests the same. */
-export function requestDigest(...asked: readonly unknown[]): string {
-  return createHash("sha256").update(JSON.stringify(asked)).digest("hex");
+/** The digest of all that makes two requests the same. */
+export function requestDigest(...values: readonly unknown[]): string {
+  return createHash("sha256").update(JSON.stringify(values)).digest("hex");
 }
 
-/** @param work makes things under the id that it is given: whoever repeats it after a crash gets the same id */
+/** @param work creates things under the id that it is given: a repeat after a crash gets the same id */
 export async function runIdempotent(
-  parts: Pick<GatewayContext, "store" | "onError">,
+  context: Pick<GatewayContext, "store" | "onError">,
   actor: Actor,
   request: IdempotentRequest,
   work: (id: string) => Promise<RouteResult>,
 ): Promise<RouteResult> {
-  const begun = await beginWhenFree(parts, actor, request);
-  if (begun.state === "done") return again(begun.answer);
-  if (begun.state === "different")
+  const outcome = await beginOrWait(context, actor, request);
+  if (outcome.state === "done") return toReplayedResult(outcome.answer);
+  if (outcome.state === "different")
     throw new RequestError("CONFLICT", "This idempotency-key was used for another request. Take a new one.");
-  if (begun.state === "busy")
+  if (outcome.state === "busy")
     throw new RequestError("CONFLICT", "The same request is still being done. Ask again a little later.");
-  const { requests, claim } = { requests: parts.store.idempotency, claim: begun.claim };
+  const { claim } = outcome;
   try {
-    const answer = await work(begun.id);
-    await keep(parts, actor, request, claim, answer);
-    return answer;
+    const result = await work(outcome.id);
+    await storeResponse(context, actor, request, claim, result);
+    return result;
   } catch (error) {
-    await quietly(parts, () => requests.release(actor, request, claim));
+    await reportErrors(context, () => context.store.idempotency.release(actor, request, claim));
     throw error;
   }
 }
 
-function beginWhenFree(
+function beginOrWait(
   { store }: Pick<GatewayContext, "store">,
   actor: Actor,
   request: IdempotentRequest,
 ): Promise<BeginResult> {
   return poll(() => store.idempotency.begin(actor, request), {
     isDone: ({ state }) => state !== "busy",
-    timeoutMs: BUSY_TIMEOUT_MS,
-    initialDelayMs: POLL_DELAY_MS,
+    timeoutMs: WAIT_TIMEOUT_MS,
+    initialDelayMs: POLL_INTERVAL_MS,
   });
 }
 
-/** What was done is done: that it can't be remembered is no reason to say that it failed. */
-async function keep(
-  parts: Pick<GatewayContext, "store" | "onError">,
+/** The request has succeeded: that its response can't be stored is no reason to fail it. */
+async function storeResponse(
+  context: Pick<GatewayContext, "store" | "onError">,
   actor: Actor,
   request: IdempotentRequest,
   claim: string,
-  answer: RouteResult,
+  result: RouteResult,
 ): Promise<void> {
-  const { idempotency } = parts.store;
-  const kept = keptOf(answer);
-  await quietly(parts, async () => {
-    if (kept === null) return idempotency.release(actor, request, claim);
+  const { idempotency } = context.store;
+  const stored = toStoredResponse(result);
+  await reportErrors(context, async () => {
+    if (stored === null) return idempotency.release(actor, request, claim);
     try {
-      await idempotency.finish(actor, request, claim, kept);
+      await idempotency.finish(actor, request, claim, stored);
     } catch (error) {
-      // Its session is gone already, or it is more than is kept.
+      // Its session was deleted already, or the response is too large.
       if (!isStoreError(error, "NOT_FOUND") && !isStoreError(error, "TOO_LARGE")) throw error;
       await idempotency.release(actor, request, claim);
     }
   });
 }
 
-/** Streams and bytes are not kept: their routes know a repeat by themselves. */
-function keptOf(answer: RouteResult): StoredResponse | null {
-  if ("stream" in answer || "bytes" in answer) return null;
-  if (!("json" in answer)) return { status: answer.status, body: null };
-  const { status, json, session } = answer;
+/** Streams and bytes are not stored: their routes recognize a repeat themselves. */
+function toStoredResponse(result: RouteResult): StoredResponse | null {
+  if ("stream" in result || "bytes" in result) return null;
+  if (!("json" in result)) return { status: result.status, body: null };
+  const { status, json, session } = result;
   return { status, body: json as Json, ...(session === undefined ? {} : { session }) };
 }
 
-function again({ status, body }: { readonly status: number; readonly body: Json }): RouteResult {
+function toReplayedResult({ status, body }: { readonly status: number; readonly body: Json }): RouteResult {
   if (status === 204) return { status, headers: REPLAYED };
   return { status, json: body, headers: REPLAYED };
 }
 
-async function quietly(
+async function reportErrors(
   { onError }: Pick<GatewayContext, "onError">,
   work: () => Promise<unknown>,
 ): Promise<void> {
   try {
     await work();
   } catch (error) {
-    onError(error, "keeping what was answered to a request");
+    onError(error, "storing the response of a request");
   }
 }

@@ -1,6 +1,6 @@
-/** Requests of Node's own HTTP server, and answers to them. Used by the Fastify plugin. Decides nothing. */
+/** `fromNodeRequest` converts a request of Node's HTTP server. Used by the Fastify plugin. Decides nothing. */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { HttpRequest } from "./messages.ts";
+import type { HttpRequest } from "./http-messages.ts";
 
 /** @param url behind `/api/v1` */
 export function fromNodeRequest(
@@ -9,41 +9,41 @@ export function fromNodeRequest(
   { url, from }: { readonly url: string; readonly from: string },
 ): HttpRequest {
   let signal: AbortSignal | null = null;
-  outgoing.once("finish", () => leaveRest(incoming));
+  outgoing.once("finish", () => discardRest(incoming));
   return {
     method: incoming.method ?? "GET",
     url,
     headers: nodeHeaders(incoming),
-    // Who has read enough leaves the rest: the answer still has to go out over the same connection.
+    // A route may leave the rest unread: the response still has to go out over the same connection.
     body: { [Symbol.asyncIterator]: () => incoming.iterator({ destroyOnReturn: false }) },
     /** Few routes ask, and an event stream would hold it as long as it lasts. */
     get signal() {
-      signal ??= leftSignal(outgoing);
+      signal ??= createDisconnectSignal(outgoing);
       return signal;
     },
     from,
   };
 }
 
-function leftSignal(outgoing: ServerResponse): AbortSignal {
-  const left = new AbortController();
-  if (outgoing.destroyed && !outgoing.writableFinished) left.abort();
+function createDisconnectSignal(outgoing: ServerResponse): AbortSignal {
+  const controller = new AbortController();
+  if (outgoing.destroyed && !outgoing.writableFinished) controller.abort();
   outgoing.once("close", () => {
-    if (!outgoing.writableFinished) left.abort();
+    if (!outgoing.writableFinished) controller.abort();
   });
-  return left.signal;
+  return controller.signal;
 }
 
-/** How long somebody may go on sending what nobody reads: long enough that they have read the answer. */
-const REST_MS = 5_000;
+/** How long a client may continue to send what is not read: long enough that it has read the response. */
+const DISCARD_TIMEOUT_MS = 5_000;
 
 /** The next request on this connection comes after the rest of this one. */
-function leaveRest(incoming: IncomingMessage): void {
+function discardRest(incoming: IncomingMessage): void {
   if (incoming.complete) return;
   incoming.resume();
   const timer = setTimeout(() => {
     if (!incoming.complete) incoming.destroy();
-  }, REST_MS);
+  }, DISCARD_TIMEOUT_MS);
   timer.unref();
 }
 

@@ -1,22 +1,22 @@
-/** Reads the body of a request: bounded, as JSON. Never reads more than it needs to refuse it. */
+/** `readJsonBody` reads the body of a request: bounded, as JSON. Never reads more than it needs to reject it. */
 import { parseUntrustedJson } from "../untrusted-json.ts";
 import { RequestError } from "../errors.ts";
-import type { HttpRequest } from "./messages.ts";
+import type { HttpRequest } from "./http-messages.ts";
 
 const JSON_TYPE = /^application\/(?:[\w.-]+[+])?json(?:\s*;|$)/i;
 
 /** An empty body is an empty object. Throws BAD_REQUEST and TOO_LARGE. */
 export async function readJsonBody(
   { headers, body }: Pick<HttpRequest, "headers" | "body">,
-  most: number,
+  maxBytes: number,
 ): Promise<unknown> {
-  if (Number(headers.get("content-length") ?? 0) > most) throw tooLarge(most);
-  const bytes = await readBytes(body, most);
+  if (Number(headers.get("content-length") ?? 0) > maxBytes) throw tooLarge(maxBytes);
+  const bytes = await readBytes(body, maxBytes);
   if (bytes.byteLength === 0) return {};
   const type = headers.get("content-type");
   if (type !== undefined && !JSON_TYPE.test(type))
     throw new RequestError("BAD_REQUEST", "The body must be JSON: send content-type: application/json.");
-  return parseUntrustedJson(utf8(bytes));
+  return parseUntrustedJson(decodeUtf8(bytes));
 }
 
 /** The connection's end is no fault of ours. Throws BAD_REQUEST. */
@@ -28,14 +28,14 @@ export async function* asClientAbort(body: AsyncIterable<Uint8Array>): AsyncIter
   }
 }
 
-async function readBytes(body: AsyncIterable<Uint8Array>, most: number): Promise<Uint8Array> {
-  // Copied into one piece: a body can come byte by byte, and a list of such pieces is many times its size.
+async function readBytes(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Uint8Array> {
+  // Copied into one buffer: a body can come byte by byte, and a list of such chunks is many times its size.
   let bytes = Buffer.alloc(0);
   let size = 0;
   for await (const chunk of asClientAbort(body)) {
     const end = size + chunk.byteLength;
-    if (end > most) throw tooLarge(most);
-    if (end > bytes.byteLength) bytes = grown(bytes, size, end);
+    if (end > maxBytes) throw tooLarge(maxBytes);
+    if (end > bytes.byteLength) bytes = growBuffer(bytes, size, end);
     bytes.set(chunk, size);
     size = end;
   }
@@ -43,13 +43,13 @@ async function readBytes(body: AsyncIterable<Uint8Array>, most: number): Promise
 }
 
 /** With as much again for what may follow. */
-function grown(bytes: Buffer<ArrayBuffer>, size: number, least: number): Buffer<ArrayBuffer> {
-  const larger = Buffer.allocUnsafe(Math.max(least, 2 * size));
+function growBuffer(bytes: Buffer<ArrayBuffer>, size: number, minBytes: number): Buffer<ArrayBuffer> {
+  const larger = Buffer.allocUnsafe(Math.max(minBytes, 2 * size));
   larger.set(bytes.subarray(0, size));
   return larger;
 }
 
-function utf8(bytes: Uint8Array): string {
+function decodeUtf8(bytes: Uint8Array): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
@@ -57,6 +57,6 @@ function utf8(bytes: Uint8Array): string {
   }
 }
 
-function tooLarge(most: number): RequestError {
-  return new RequestError("TOO_LARGE", `The body must have at most ${most} bytes.`);
+function tooLarge(maxBytes: number): RequestError {
+  return new RequestError("TOO_LARGE", `The body must have at most ${maxBytes} bytes.`);
 }

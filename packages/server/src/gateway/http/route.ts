@@ -1,33 +1,15 @@
 /**
- * What a route of the HTTP interface is: declared once, served by Fastify and by the plain handler alike, and listed in the
+ * What a route of the HTTP interface is: definition once, served by Fastify and by the plain handler alike, and listed in the
  * docs. Types only, and the one helper that keeps them together.
  */
-import type { Json } from "@turnstream/protocol";
 import type { z } from "zod";
-import type { CommandBackend } from "../../session/backend.ts";
-import type { Env } from "../../util/env.ts";
 import type { SessionRef } from "../../store/refs.ts";
 import type { Scope } from "../auth/access.ts";
 import type { Caller } from "../caller.ts";
-import type { SessionFeeds } from "../subscription/types.ts";
-import type { FrameSink, StreamEvents } from "../connection/sink.ts";
-import type { GatewayLimits } from "../options.ts";
-import type { TimeSlicer } from "../../util/time-slicer.ts";
-
-/** What every handler works with. */
-export interface GatewayContext extends CommandBackend {
-  readonly feeds: SessionFeeds;
-  readonly slices: TimeSlicer;
-  readonly env: Env;
-  readonly limits: GatewayLimits;
-  readonly secrets: readonly [string, ...string[]];
-  /** What stands before the token of a blob. */
-  readonly blobBase: string;
-  readonly onError: (error: unknown, about: string) => void;
-}
+import type { GatewayContext, RouteResult } from "../context.ts";
 
 export interface RouteContext<Body, Query> {
-  readonly parts: GatewayContext;
+  readonly context: GatewayContext;
   readonly caller: Caller;
   /** Of the path, decoded. */
   readonly params: Readonly<Record<string, string>>;
@@ -39,34 +21,11 @@ export interface RouteContext<Body, Query> {
   readonly headers: ReadonlyMap<string, string>;
   /** Of a route that takes bytes: as they come. */
   readonly bytes: AsyncIterable<Uint8Array>;
-  /** The client has left. */
+  /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
   /** An id for what is made: the same for a request that is repeated under its `idempotency-key`. Ask once. */
   readonly newId: () => string;
 }
-
-/** An event stream: called once the head is sent. What it gives back hears what becomes of the connection. */
-export type StreamHandler = (outlet: FrameSink) => StreamEvents;
-
-export type RouteResult =
-  | {
-      readonly status: number;
-      readonly json: Json | object;
-      readonly headers?: Headers;
-      /** The session that was made: what is remembered of the answer goes with it. */
-      readonly session?: string;
-    }
-  /** JSON that was written piece by piece, because it is long. */
-  | { readonly status: number; readonly jsonText: string; readonly headers?: Headers }
-  | {
-      readonly status: number;
-      readonly bytes: Uint8Array | AsyncIterable<Uint8Array>;
-      readonly headers: Headers;
-    }
-  | { readonly status: number; readonly stream: StreamHandler; readonly headers?: Headers }
-  | { readonly status: 204 | 304; readonly headers?: Headers };
-
-type Headers = Readonly<Record<string, string>>;
 
 export interface Route<Body = unknown, Query = unknown> {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
@@ -83,14 +42,14 @@ export interface Route<Body = unknown, Query = unknown> {
   /** It takes bytes instead of JSON. */
   readonly rawBody?: boolean;
   /**
-   * It makes something: a repeat with the same `idempotency-key` gives the first answer again. `itself`: the route sees to
-   * that, because its answer can't be kept.
+   * It creates something: a repeat with the same `idempotency-key` gives the first response again. `itself`: the route does
+   * that, because its response can't be stored.
    */
   readonly idempotent?: boolean | "itself";
-  handle(call: RouteContext<Body, Query>): Promise<RouteResult>;
+  handle(routeContext: RouteContext<Body, Query>): Promise<RouteResult>;
 }
 
 /** Lets the schemas say what the handler gets. */
-export function defineRoute<Body, Query>(declared: Route<Body, Query>): Route {
-  return declared;
+export function defineRoute<Body, Query>(definition: Route<Body, Query>): Route {
+  return definition;
 }

@@ -1,6 +1,6 @@
 /**
- * The answer of 002 without `stream`: reads the same stream that another client would get, and gives what it comes to as one
- * object. So the two never differ. A turn that waits for a person is not waited for: what they must do is the answer.
+ * `collectResponse` is the answer of 002 without `stream`: reads the same stream that another client would get, and returns
+ * it as one object. So the two never differ. It doesn't wait for a user: the pending interactions are the answer then.
  */
 import { createSseParser, errorCodeFromNumber, type Json } from "@turnstream/protocol";
 import { type ResponsesFrame, responsesFromSse, type ResponsesFrameOf } from "@turnstream/protocol/responses";
@@ -14,86 +14,87 @@ import type {
   SubscriptionEndReason,
   SubscribeOptions,
   Subscriber,
-} from "../subscription/types.ts";
-import type { RouteResult, GatewayContext } from "../http/route.ts";
-import type { SendResult } from "../connection/sink.ts";
+} from "../subscription/subscription.ts";
+import type { RouteResult, GatewayContext } from "../context.ts";
+import type { SendResult } from "../connection/frame-sink.ts";
 import { hasTimedOut } from "./idle-timeout.ts";
 import { subscribeToTurn } from "./turn-subscription.ts";
 
-type Request = ResponsesFrameOf<"response.interaction_request">;
+type InteractionFrame = ResponsesFrameOf<"response.interaction_request">;
 
-const LOOK_MS = 1_000;
+const CHECK_INTERVAL_MS = 1_000;
 const NO_USAGE = { total_prompt_tokens: 0, total_completion_tokens: 0, total_tokens: 0, total_calls: 0 };
 
-/** Throws what `errorAnswer` knows: when it can't be read to its end, and what the signal says. */
+/** Throws what `toErrorResponse` knows: when it can't be read to its end, and what the signal says. */
 export function collectResponse(
-  parts: GatewayContext,
+  context: GatewayContext,
   ref: SessionRef,
-  choice: StreamFormat,
-  wish: Omit<SubscribeOptions, "format">,
+  format: StreamFormat,
+  options: Omit<SubscribeOptions, "format">,
   signal: AbortSignal,
 ): Promise<RouteResult> {
   return new Promise((resolve, reject) => {
     let subscription: Subscription | null = null;
-    let isOver = false;
+    let isSettled = false;
     const openedAt = performance.now();
-    const told = new ToldTurn(wish.untilTurnEnd ?? "");
+    const response = new CollectedResponse(options.untilTurnEnd ?? "");
     const decoder = new TextDecoder();
     const parser = createSseParser((message) => {
       const frame = responsesFromSse(message);
-      if (frame !== null) told.take(frame);
+      if (frame !== null) response.add(frame);
     });
 
-    const finish = (settle: () => void): void => {
-      if (isOver) return;
-      isOver = true;
+    const settle = (complete: () => void): void => {
+      if (isSettled) return;
+      isSettled = true;
       clearInterval(timer);
       signal.removeEventListener("abort", abort);
       subscription?.onClose();
-      settle();
+      complete();
     };
-    const abort = (): void => finish(() => reject(signal.reason as Error));
-    const look = (): void => {
-      const { turnIdleTimeoutMs } = parts.limits;
-      const silence = { silentSince: parts.feeds.idleSince(ref, turnIdleTimeoutMs), openedAt };
-      if (hasTimedOut(silence, performance.now(), turnIdleTimeoutMs))
-        finish(() =>
+    const abort = (): void => settle(() => reject(signal.reason as Error));
+    const checkIdle = (): void => {
+      const { turnIdleTimeoutMs } = context.limits;
+      const idle = { idleSince: context.feeds.idleSince(ref, turnIdleTimeoutMs), openedAt };
+      if (hasTimedOut(idle, performance.now(), turnIdleTimeoutMs))
+        settle(() =>
           reject(new RequestError("STREAM_TIMEOUT", "The turn runs without a word. Come back to it.")),
         );
     };
-    const timer = setInterval(look, LOOK_MS).unref();
+    const timer = setInterval(checkIdle, CHECK_INTERVAL_MS).unref();
 
-    /** The stream may be behind: what the store says of a request that waits is how it is now. */
-    const askStore = async (): Promise<void> => {
-      const { interactions } = parts.store;
-      const asked = await Promise.all(told.waiting().map((key) => interactions.byKey(ref, key)));
-      if (asked.some((one) => one !== null && isPendingStatus(one.kind, one.status)))
-        finish(() => resolve({ status: 200, json: told.reply() }));
+    /** The stream may be behind: the store has the current status of an interaction. */
+    const checkInteractions = async (): Promise<void> => {
+      const interactions = await Promise.all(
+        response.pendingKeys().map((key) => context.store.interactions.byKey(ref, key)),
+      );
+      if (interactions.some((found) => found !== null && isPendingStatus(found.kind, found.status)))
+        settle(() => resolve({ status: 200, json: response.toReply() }));
     };
 
-    const viewer: Subscriber = {
+    const subscriber: Subscriber = {
       sink: {
         send(bytes: Uint8Array): SendResult {
           parser.push(decoder.decode(bytes, { stream: true }));
-          if (told.isDone) finish(() => resolve(told.answer()));
-          else if (told.waiting().length > 0)
-            askStore().catch((error: unknown) => finish(() => reject(error)));
+          if (response.isDone) settle(() => resolve(response.toResult()));
+          else if (response.pendingKeys().length > 0)
+            checkInteractions().catch((error: unknown) => settle(() => reject(error)));
           return "written";
         },
         end: () => undefined,
       },
       onSubscribed: () => undefined,
       onEnd: (reason: SubscriptionEndReason) =>
-        finish(() => (reason === "over" ? resolve(told.answer()) : reject(endOf(reason)))),
+        settle(() => (reason === "complete" ? resolve(response.toResult()) : reject(toRequestError(reason)))),
     };
     if (signal.aborted) return abort();
     signal.addEventListener("abort", abort, { once: true });
-    subscription = subscribeToTurn(parts, ref, { ...wish, format: choice }, viewer);
-    if (isOver) subscription.onClose();
+    subscription = subscribeToTurn(context, ref, { ...options, format }, subscriber);
+    if (isSettled) subscription.onClose();
   });
 }
 
-function endOf(reason: Exclude<SubscriptionEndReason, "over">): RequestError {
+function toRequestError(reason: Exclude<SubscriptionEndReason, "complete">): RequestError {
   return reason === "gone"
     ? new RequestError("NOT_FOUND", "The session was deleted.")
     : new RequestError(
@@ -102,26 +103,26 @@ function endOf(reason: Exclude<SubscriptionEndReason, "over">): RequestError {
       );
 }
 
-/** What a stream has said so far. */
-class ToldTurn {
-  readonly #turn: string;
-  readonly #requests = new Map<string, Request>();
-  #chat = 0;
+/** What a stream has sent so far. */
+class CollectedResponse {
+  readonly #turnId: string;
+  readonly #requests = new Map<string, InteractionFrame>();
+  #chatId = 0;
   #text = "";
   #completed: ResponsesFrameOf<"response.output_text.completed"> | null = null;
   #error: ResponsesFrameOf<"response.error"> | null = null;
   isDone = false;
 
   constructor(turn: string) {
-    this.#turn = turn;
+    this.#turnId = turn;
   }
 
-  take(frame: ResponsesFrame): void {
+  add(frame: ResponsesFrame): void {
     if (frame.type === "[DONE]") {
       this.isDone = true;
       return;
     }
-    this.#chat = frame.chat_id;
+    this.#chatId = frame.chat_id;
     switch (frame.type) {
       case "response.output_text.delta":
         this.#text += frame.delta;
@@ -134,31 +135,31 @@ class ToldTurn {
         break;
       case "response.interaction_request": {
         const { event_id: _, ...request } = frame;
-        this.#requests.set(keyOf(frame), request);
+        this.#requests.set(interactionKey(frame), request);
         break;
       }
       case "response.interaction_update":
         this.#requests.delete(frame.interaction_id);
         break;
       default:
-      // What it said on its way is not part of what it came to.
+      // Intermediate frames are not part of the response.
     }
   }
 
-  /** Requests that the turn itself waits for. */
-  waiting(): string[] {
-    return [...this.#requests].filter(([, request]) => isWaitedFor(request)).map(([key]) => key);
+  /** Keys of the interactions that the turn itself waits for. */
+  pendingKeys(): string[] {
+    return [...this.#requests].filter(([, request]) => blocksTurn(request)).map(([key]) => key);
   }
 
-  answer(): RouteResult {
-    if (this.#error === null) return { status: 200, json: this.reply() };
+  toResult(): RouteResult {
+    if (this.#error === null) return { status: 200, json: this.toReply() };
     const { message } = this.#error;
-    const word = errorCodeFromNumber(this.#error.code);
-    const { reply } = toErrorResponse(new RequestError(word, message));
-    return { status: HTTP_STATUS[word], json: reply as unknown as Json };
+    const code = errorCodeFromNumber(this.#error.code);
+    const { reply } = toErrorResponse(new RequestError(code, message));
+    return { status: HTTP_STATUS[code], json: reply as unknown as Json };
   }
 
-  reply(): PostMessageReply {
+  toReply(): PostMessageReply {
     const { final_text, usage, stop_reason } = this.#completed ?? {
       final_text: this.#text,
       usage: NO_USAGE,
@@ -171,15 +172,15 @@ class ToldTurn {
           ? "stopped"
           : "completed";
     const interactions = [...this.#requests.values()];
-    return { response_id: this.#turn, chat_id: this.#chat, status, final_text, usage, interactions };
+    return { response_id: this.#turnId, chat_id: this.#chatId, status, final_text, usage, interactions };
   }
 }
 
-function keyOf(request: Request): string {
+function interactionKey(request: InteractionFrame): string {
   if ("approval_key" in request) return request.approval_key;
   return "form_request_id" in request ? request.form_request_id : request.payment.payment_request_id;
 }
 
-function isWaitedFor(request: Request): boolean {
+function blocksTurn(request: InteractionFrame): boolean {
   return "approval_key" in request || ("waits" in request && request.waits);
 }

@@ -1,13 +1,13 @@
 /**
- * One event stream, over whatever carries it: keeps it alive by comments, ends it when it stalls, and tells its owner what
- * becomes of it. Never knows what is told on it.
+ * `EventStream` is one event stream, over any transport: keeps it alive with comments, ends it when it stalls, and reports
+ * to its owner. Never knows its content.
  */
 import { formatSseComment } from "@turnstream/protocol";
 import type { Caller } from "../caller.ts";
-import type { Connection, ConnectionRegistry, DisconnectReason } from "../connection/registry.ts";
+import type { Connection, ConnectionRegistry, DisconnectReason } from "../connection/connection-registry.ts";
 import { SendQueue, type Transport } from "../connection/send-queue.ts";
-import type { SinkEvents, StreamEvents } from "../connection/sink.ts";
-import type { StreamHandler } from "../http/route.ts";
+import type { SinkEvents, StreamEvents } from "../connection/frame-sink.ts";
+import type { StreamHandler } from "../context.ts";
 import type { GatewayLimits } from "../options.ts";
 
 export interface EventStreamOptions {
@@ -15,35 +15,35 @@ export interface EventStreamOptions {
   readonly connections: ConnectionRegistry;
   readonly limits: GatewayLimits;
   readonly open: StreamHandler;
-  /** From 0 to 1: spreads those who come back after a restart. */
+  /** From 0 to 1: spreads the clients that reconnect after a restart. */
   readonly random: () => number;
 }
 
-/** Between those who come back after a restart. */
-const COME_BACK_MS = { least: 500, most: 3_000 };
+/** When clients reconnect after a restart. */
+const RETRY_AFTER_MS = { min: 500, max: 3_000 };
 
 export class EventStream implements Connection, SinkEvents {
   readonly caller: Caller;
-  readonly outlet: SendQueue;
+  readonly queue: SendQueue;
   readonly #options: EventStreamOptions;
   readonly #transport: CountedTransport;
   readonly #events: StreamEvents;
   #isClosed = false;
   #writes = 0;
-  #saidAt = performance.now();
+  #writtenAt = performance.now();
 
   constructor(transport: Transport, options: EventStreamOptions) {
     this.caller = options.caller;
     this.#options = options;
     this.#transport = new CountedTransport(transport);
-    this.outlet = new SendQueue(this.#transport, this, options.limits.sendQueueBytes);
-    this.outlet.send(OPEN_COMMENT);
-    this.#events = options.open(this.outlet);
+    this.queue = new SendQueue(this.#transport, this, options.limits.sendQueueBytes);
+    this.queue.send(OPEN_COMMENT);
+    this.#events = options.open(this.queue);
     options.connections.add(this);
   }
 
   get bufferedBytes(): number {
-    return this.outlet.bufferedBytes;
+    return this.queue.bufferedBytes;
   }
 
   onFlush(): void {
@@ -58,40 +58,40 @@ export class EventStream implements Connection, SinkEvents {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#options.connections.delete(this);
-    this.outlet.markClosed();
+    this.queue.markClosed();
     this.#events.onClose();
   }
 
   onHeartbeat(now: number): void {
     const { sseKeepAliveMs, stallTimeoutMs } = this.#options.limits;
-    if (this.outlet.isStalled(now, stallTimeoutMs)) {
+    if (this.queue.isStalled(now, stallTimeoutMs)) {
       this.destroy();
       return;
     }
     if (this.#transport.writes !== this.#writes) {
       this.#writes = this.#transport.writes;
-      this.#saidAt = now;
-    } else if (now - this.#saidAt >= sseKeepAliveMs - this.#options.connections.heartbeatMs)
-      this.outlet.sendIfIdle(KEEP_ALIVE);
+      this.#writtenAt = now;
+    } else if (now - this.#writtenAt >= sseKeepAliveMs - this.#options.connections.heartbeatMs)
+      this.queue.sendIfIdle(KEEP_ALIVE);
     this.#events.onHeartbeat(now);
   }
 
-  close(why: DisconnectReason): void {
-    if (why === "unauthenticated") this.#events.fail("UNAUTHENTICATED");
+  close(reason: DisconnectReason): void {
+    if (reason === "unauthenticated") this.#events.fail("UNAUTHENTICATED");
     else {
-      const { least, most } = COME_BACK_MS;
-      this.outlet.sendReliable(retryFrame(Math.round(least + (most - least) * this.#options.random())));
+      const { min, max } = RETRY_AFTER_MS;
+      this.queue.sendReliable(retryFrame(Math.round(min + (max - min) * this.#options.random())));
       this.#events.onShutdown();
     }
   }
 
   destroy(): void {
-    this.outlet.destroy();
+    this.queue.destroy();
     this.onClose();
   }
 }
 
-/** So that a beat can see whether something was said, without asking for the time at every write. */
+/** Lets a heartbeat see whether something was written, without asking for the time at every write. */
 class CountedTransport implements Transport {
   readonly #transport: Transport;
   writes = 0;
@@ -100,8 +100,8 @@ class CountedTransport implements Transport {
     this.#transport = transport;
   }
 
-  get held(): number {
-    return this.#transport.held;
+  get bufferedBytes(): number {
+    return this.#transport.bufferedBytes;
   }
 
   write(bytes: Uint8Array): boolean {

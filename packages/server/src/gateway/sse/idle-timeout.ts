@@ -1,12 +1,12 @@
-/** The rule of 180 seconds (S10): when a stream of a turn that runs without a word is ended. Pure. */
+/** The rule of 180 seconds (S10): when the stream of a turn without events ends. Pure. */
 
 export interface IdleState {
-  /** When the turn last gave an event; null while none runs, or one waits for a person. */
-  readonly silentSince: number | null;
+  /** When the turn last gave an event; null while none runs, or one waits for a user. */
+  readonly idleSince: number | null;
   /** When this stream was opened: it has waited no longer than that. */
   readonly openedAt: number;
 }
 
-export function hasTimedOut({ silentSince, openedAt }: IdleState, now: number, silenceMs: number): boolean {
-  return silentSince !== null && now - Math.max(silentSince, openedAt) >= silenceMs;
+export function hasTimedOut({ idleSince, openedAt }: IdleState, now: number, timeoutMs: number): boolean {
+  return idleSince !== null && now - Math.max(idleSince, openedAt) >= timeoutMs;
 }

@@ -1,6 +1,6 @@
 /**
- * A session on an event stream: finds where to begin, subscribes, says how it began, and ends with the right words. What
- * comes of the session itself is passed on as it is. Never decides who may look.
+ * `sessionStream` serves a session on an event stream: finds where to start, subscribes, reports how it started, and ends
+ * with the right frame. Frames of the session are passed on as they are. Never decides about access.
  */
 import { ERRORS, type ErrorCode, formatSse, formatSseComment, toWireJson } from "@turnstream/protocol";
 import { responsesToSse } from "@turnstream/protocol/responses";
@@ -13,65 +13,65 @@ import type {
   SubscribeOptions,
   SubscribedInfo,
   Subscriber,
-} from "../subscription/types.ts";
-import type { GatewayContext, StreamHandler } from "../http/route.ts";
-import type { FrameSink, SendResult, StreamEvents } from "../connection/sink.ts";
+} from "../subscription/subscription.ts";
+import type { GatewayContext, StreamHandler } from "../context.ts";
+import type { FrameSink, SendResult, StreamEvents } from "../connection/frame-sink.ts";
 import { hasTimedOut } from "./idle-timeout.ts";
 import { subscribeToTurn } from "./turn-subscription.ts";
 
-/** What of the session is wanted: for a turn that has not begun, once it has. */
-export type ResolveStart = (signal: AbortSignal) => Promise<Omit<SubscribeOptions, "format">>;
+/** What to subscribe to: for a turn that has not started, once it has. */
+export type ResolveSubscribeOptions = (signal: AbortSignal) => Promise<Omit<SubscribeOptions, "format">>;
 
 const DONE = Buffer.from(responsesToSse({ type: "[DONE]" }));
 
 export function sessionStream(
-  parts: GatewayContext,
+  context: GatewayContext,
   ref: SessionRef,
-  choice: StreamFormat,
-  wanted: ResolveStart,
+  format: StreamFormat,
+  resolveOptions: ResolveSubscribeOptions,
 ): StreamHandler {
-  return (outlet) => new SessionStream(parts, ref, choice, wanted, outlet);
+  return (sink) => new SessionStream(context, ref, format, resolveOptions, sink);
 }
 
 class SessionStream implements StreamEvents, Subscriber, FrameSink {
-  readonly #parts: GatewayContext;
+  readonly #context: GatewayContext;
   readonly #ref: SessionRef;
-  readonly #choice: StreamFormat;
-  readonly #outlet: FrameSink;
+  readonly #format: StreamFormat;
+  readonly #sink: FrameSink;
   readonly #openedAt = performance.now();
-  /** Until it has begun. */
-  #left: AbortController | null = null;
+  /** Until it has started. */
+  #starting: AbortController | null = null;
   #subscription: Subscription | null = null;
-  #turn = "";
+  #turnId = "";
   #reason: SubscribedInfo["reason"] = "fresh";
-  #isDone = false;
+  #hasSentDone = false;
 
   constructor(
-    parts: GatewayContext,
+    context: GatewayContext,
     ref: SessionRef,
-    choice: StreamFormat,
-    wanted: ResolveStart,
-    outlet: FrameSink,
+    format: StreamFormat,
+    resolveOptions: ResolveSubscribeOptions,
+    sink: FrameSink,
   ) {
-    this.#parts = parts;
+    this.#context = context;
     this.#ref = ref;
-    this.#choice = choice;
-    this.#outlet = outlet;
-    void this.#begin(wanted);
+    this.#format = format;
+    this.#sink = sink;
+    void this.#start(resolveOptions);
   }
 
-  /** Feeds see the stream itself as the way out, so that it knows how it was left. */
+  /** Feeds get the stream itself as the sink, so that it knows what was sent last. */
   get sink(): FrameSink {
     return this;
   }
 
   send(bytes: Uint8Array): SendResult {
-    if (this.#choice.dialect === "responses") this.#isDone = endsWithDone(bytes);
-    return this.#outlet.send(bytes);
+    if (this.#format.dialect === "responses") this.#hasSentDone = endsWithDone(bytes);
+    return this.#sink.send(bytes);
   }
 
   end(): void {
-    this.#outlet.end();
+    this.#sink.end();
   }
 
   onFlush(): void {
@@ -83,111 +83,124 @@ class SessionStream implements StreamEvents, Subscriber, FrameSink {
   }
 
   onClose(): void {
-    this.#left?.abort();
+    this.#starting?.abort();
     this.#subscription?.onClose();
     this.#subscription = null;
   }
 
   onHeartbeat(now: number): void {
     if (this.#subscription === null) return;
-    const { feeds, limits } = this.#parts;
-    const silentSince = feeds.idleSince(this.#ref, limits.turnIdleTimeoutMs);
-    if (hasTimedOut({ silentSince, openedAt: this.#openedAt }, now, limits.turnIdleTimeoutMs))
+    const { feeds, limits } = this.#context;
+    const idleSince = feeds.idleSince(this.#ref, limits.turnIdleTimeoutMs);
+    if (hasTimedOut({ idleSince, openedAt: this.#openedAt }, now, limits.turnIdleTimeoutMs))
       this.fail("STREAM_TIMEOUT");
   }
 
-  fail(why: ErrorCode): void {
+  fail(code: ErrorCode): void {
     this.onClose();
-    void this.#fail(why, ERRORS[why].meaning);
+    void this.#fail(code, ERRORS[code].meaning);
   }
 
   onShutdown(): void {
-    // To those of 002 an end without a word is a broken connection; the others go by `retry:`.
-    if (this.#choice.dialect === "responses") return this.fail("STREAM_CLOSED");
+    // To clients of 002 a bare end is a broken connection; the others follow `retry:`.
+    if (this.#format.dialect === "responses") return this.fail("STREAM_CLOSED");
     this.onClose();
-    this.#outlet.end();
+    this.#sink.end();
   }
 
-  onSubscribed(told: SubscribedInfo): void {
-    const { resumed, reason } = told;
+  onSubscribed(info: SubscribedInfo): void {
+    const { resumed, reason } = info;
     this.#reason = reason;
     const text =
-      this.#choice.dialect === "responses"
+      this.#format.dialect === "responses"
         ? formatSseComment(`${resumed ? "resumed" : "not resumed"}: ${reason}`)
-        : sseOf({ type: "subscribed", session_id: this.#ref.session, ...told });
-    this.#outlet.send(Buffer.from(text));
+        : toSse({ type: "subscribed", session_id: this.#ref.session, ...info });
+    this.#sink.send(Buffer.from(text));
   }
 
   onEnd(reason: SubscriptionEndReason): void {
     this.#subscription = null;
-    if (reason !== "over") {
+    if (reason !== "complete") {
       this.fail(reason === "gone" ? "NOT_FOUND" : "SERVER_ERROR");
       return;
     }
-    if (this.#choice.dialect !== "responses" || this.#isDone) this.#outlet.end();
-    // Nothing runs, so no turn has said the end. Who has lost his place would take a bare end for the answer's.
+    if (this.#format.dialect !== "responses" || this.#hasSentDone) this.#sink.end();
+    // No turn runs, so none has sent the end. A client with a lost cursor would take a bare end for the answer's.
     else if (this.#reason === "expired") this.fail("CURSOR_EXPIRED");
     else if (this.#reason === "invalid") this.fail("CURSOR_INVALID");
     else {
-      this.#outlet.send(DONE);
-      this.#outlet.end();
+      this.#sink.send(DONE);
+      this.#sink.end();
     }
   }
 
-  async #begin(wanted: ResolveStart): Promise<void> {
-    this.#left = new AbortController();
-    const { signal } = this.#left;
+  async #start(resolveOptions: ResolveSubscribeOptions): Promise<void> {
+    this.#starting = new AbortController();
+    const { signal } = this.#starting;
     try {
-      const wish = await wanted(signal);
+      const options = await resolveOptions(signal);
       if (signal.aborted) return;
-      this.#turn = wish.untilTurnEnd ?? "";
-      let isOver = false;
-      const viewer: Subscriber = {
+      this.#turnId = options.untilTurnEnd ?? "";
+      let hasEnded = false;
+      const subscriber: Subscriber = {
         sink: this,
-        onSubscribed: (told) => this.onSubscribed(told),
+        onSubscribed: (info) => this.onSubscribed(info),
         onEnd: (reason) => {
-          isOver = true;
+          hasEnded = true;
           this.onEnd(reason);
         },
       };
-      const subscription = subscribeToTurn(this.#parts, this.#ref, { ...wish, format: this.#choice }, viewer);
-      if (!isOver) this.#subscription = subscription;
+      const subscription = subscribeToTurn(
+        this.#context,
+        this.#ref,
+        { ...options, format: this.#format },
+        subscriber,
+      );
+      if (!hasEnded) this.#subscription = subscription;
     } catch (error) {
       if (signal.aborted) return;
       const { reply, isInternal } = toErrorResponse(error);
-      if (isInternal) this.#parts.onError(error, "an event stream");
+      if (isInternal) this.#context.onError(error, "an event stream");
       await this.#fail(reply.error, reply.message);
     } finally {
-      this.#left = null;
+      this.#starting = null;
     }
   }
 
   async #fail(error: ErrorCode, message: string): Promise<void> {
-    const { number: code, can_retry } = ERRORS[error];
-    if (this.#choice.dialect === "responses") {
-      const chat_id = await this.#number();
+    const { number, can_retry } = ERRORS[error];
+    if (this.#format.dialect === "responses") {
+      const chat_id = await this.#readSessionNumber();
       const type = "response.error";
-      this.#outlet.send(
+      this.#sink.send(
         Buffer.from(
-          responsesToSse({ type, response_id: this.#turn, chat_id, message, code, error, can_retry }),
+          responsesToSse({
+            type,
+            response_id: this.#turnId,
+            chat_id,
+            message,
+            code: number,
+            error,
+            can_retry,
+          }),
         ),
       );
-      this.#outlet.send(DONE);
-    } else this.#outlet.send(Buffer.from(sseOf({ type: "error", error, code, message, can_retry })));
-    this.#outlet.end();
+      this.#sink.send(DONE);
+    } else this.#sink.send(Buffer.from(toSse({ type: "error", error, code: number, message, can_retry })));
+    this.#sink.end();
   }
 
-  /** Only failures need it, so nobody else pays for it. */
-  async #number(): Promise<number> {
+  /** Only failures need it, so it is read only then. */
+  async #readSessionNumber(): Promise<number> {
     try {
-      return (await this.#parts.store.sessions.find(this.#ref))?.number ?? 0;
+      return (await this.#context.store.sessions.find(this.#ref))?.number ?? 0;
     } catch {
       return 0;
     }
   }
 }
 
-function sseOf(reply: {
+function toSse(reply: {
   readonly type: string;
   readonly [field: string]: string | number | boolean;
 }): string {

@@ -10,7 +10,7 @@ class ResponseTransport implements Transport {
     this.#response = response;
   }
 
-  get held(): number {
+  get bufferedBytes(): number {
     return this.#response.writableLength;
   }
 
@@ -36,74 +36,73 @@ export function startEventStream(
   if (response.destroyed) return;
   response.writeHead(head.status, { ...head.headers, ...EVENT_STREAM_HEADERS });
   const stream = new EventStream(new ResponseTransport(response), options);
-  response.on("drain", () => stream.outlet.transportDrained());
+  response.on("drain", () => stream.queue.transportDrained());
   response.on("close", () => stream.onClose());
   // It is followed by `close`; without a listener it would end the process.
   response.on("error", () => undefined);
 }
 
-/** An event stream as the body of a `Response`, for whatever server calls the plain handler. */
-/** What the stream holds itself, beyond what waits in the queue before it. */
-const HELD_BYTES = 32 * 1024;
+/** What a web stream buffers itself, beyond the send queue before it. */
+const HIGH_WATER_MARK = 32 * 1024;
 
 class ControllerTransport implements Transport {
   readonly #controller: ReadableStreamDefaultController<Uint8Array>;
-  /** The platform tells nobody when a stream of ours has ended. */
-  readonly #ended: () => void;
+  /** The platform doesn't report when a stream of ours has ended. */
+  readonly #onEnd: () => void;
 
-  constructor(controller: ReadableStreamDefaultController<Uint8Array>, ended: () => void) {
+  constructor(controller: ReadableStreamDefaultController<Uint8Array>, onEnd: () => void) {
     this.#controller = controller;
-    this.#ended = ended;
+    this.#onEnd = onEnd;
   }
 
-  get held(): number {
-    return HELD_BYTES - (this.#controller.desiredSize ?? HELD_BYTES);
+  get bufferedBytes(): number {
+    return HIGH_WATER_MARK - (this.#controller.desiredSize ?? HIGH_WATER_MARK);
   }
 
   write(bytes: Uint8Array): boolean {
-    // A copy: who reads a stream may give its bytes away, and these are others' too.
+    // A copy: the reader of a stream may transfer its bytes, and these are shared.
     this.#controller.enqueue(new Uint8Array(bytes));
     return (this.#controller.desiredSize ?? 0) > 0;
   }
 
   end(): void {
     this.#controller.close();
-    this.#ended();
+    this.#onEnd();
   }
 
   destroy(): void {
     this.#controller.error(new Error("The server has ended this stream."));
-    this.#ended();
+    this.#onEnd();
   }
 }
 
-/** @param left the client has: not every server cancels the body then, and some never begin to read it */
-export function toWebStream(options: EventStreamOptions, left: AbortSignal): ReadableStream<Uint8Array> {
+/** @param signal aborted when the client has disconnected: not every server cancels the body, and some never read it */
+export function toWebStream(options: EventStreamOptions, signal: AbortSignal): ReadableStream<Uint8Array> {
   let stream: EventStream | undefined;
-  let isOver = false;
+  let isClosed = false;
   return new ReadableStream<Uint8Array>(
     {
       start(controller) {
-        const ended = () => {
-          isOver = true;
+        const onEnd = () => {
+          isClosed = true;
           queueMicrotask(() => stream?.onClose());
         };
-        stream = new EventStream(new ControllerTransport(controller, ended), options);
-        // Closed and not failed: that somebody leaves is nothing for a host to complain of.
-        const leave = () => {
-          if (!isOver) controller.close();
-          isOver = true;
+        stream = new EventStream(new ControllerTransport(controller, onEnd), options);
+        // Closed and not failed: a client that disconnects is no error of the host.
+        const close = () => {
+          if (!isClosed) controller.close();
+          isClosed = true;
           stream?.onClose();
         };
-        if (left.aborted) leave();
-        else left.addEventListener("abort", leave, { once: true });
+        if (signal.aborted) close();
+        else signal.addEventListener("abort", close, { once: true });
       },
-      pull: () => stream?.outlet.transportDrained(),
+      pull: () => stream?.queue.transportDrained(),
       cancel() {
-        isOver = true;
+        isClosed = true;
         stream?.onClose();
       },
     },
-    new ByteLengthQueuingStrategy({ highWaterMark: HELD_BYTES }),
+    new ByteLengthQueuingStrategy({ highWaterMark: HIGH_WATER_MARK }),
   );
 }

@@ -1,13 +1,12 @@
 /**
- * A subscription to one turn that is told whole, whatever became of the log: where that no longer reaches back to the turn's
- * beginning, the turn is told from the archive once it is over. A client that sends its message again much later gets the
- * same answer.
+ * `subscribeToTurn` subscribes to one whole turn, even if the log no longer has its start: then the turn is sent from the
+ * archive once it has ended. A client that sends its message again much later gets the same answer.
  */
 import { type SessionEvent, fold, parseCursor, Sequence, type SessionState } from "@turnstream/protocol";
 import { createBlobUrls } from "../../session/blobs/blob-url.ts";
 import { isStoreError } from "../../store/errors.ts";
 import type { SessionRef } from "../../store/refs.ts";
-import type { FrameSink } from "../connection/sink.ts";
+import type { FrameSink } from "../connection/frame-sink.ts";
 import {
   joinWireBytes,
   encodeEvent,
@@ -16,193 +15,201 @@ import {
   frameText,
 } from "../encoding/encode.ts";
 import type { StreamFormat } from "../encoding/stream-format.ts";
-import type { GatewayContext } from "../http/route.ts";
+import type { GatewayContext } from "../context.ts";
 import { type ReplayState, replayStateAt } from "../subscription/replay-page.ts";
-import type { Subscription, SubscribeOptions, TurnEnded, Subscriber } from "../subscription/types.ts";
+import type { TurnEnded } from "../feed/turn-watch.ts";
+import type { Subscription, SubscribeOptions, Subscriber } from "../subscription/subscription.ts";
+
+const PAGE_EVENTS = 200;
+const CHUNK_LENGTH = 128 * 1024;
 
 /** Like `subscribe` of feeds. */
 export function subscribeToTurn(
-  parts: GatewayContext,
+  context: GatewayContext,
   ref: SessionRef,
-  wish: SubscribeOptions,
-  viewer: Subscriber,
+  options: SubscribeOptions,
+  subscriber: Subscriber,
 ): Subscription {
-  const { untilTurnEnd } = wish;
-  if (untilTurnEnd === undefined) return parts.feeds.subscribe(ref, wish, viewer);
-  const left = new AbortController();
-  const pace = new Pace();
-  let isFromArchive = false;
-  const fromArchive = (): void => {
-    if (isFromArchive) return;
-    isFromArchive = true;
+  const { untilTurnEnd } = options;
+  if (untilTurnEnd === undefined) return context.feeds.subscribe(ref, options, subscriber);
+  const closed = new AbortController();
+  const sender = new PacedSender();
+  let usesArchive = false;
+  const switchToArchive = (): void => {
+    if (usesArchive) return;
+    usesArchive = true;
     inner.onClose();
-    void tellFromArchive(parts, ref, { turn: untilTurnEnd, choice: wish.format }, viewer, pace, left.signal);
+    void sendFromArchive(
+      context,
+      ref,
+      { turn: untilTurnEnd, format: options.format },
+      subscriber,
+      sender,
+      closed.signal,
+    );
   };
-  /** It goes on from now: if the turn was over by then, its end would never come. */
-  const endWithTurn = async (from: number): Promise<void> => {
+  /** It continues from now: if the turn had ended by then, its end would never come. */
+  const watchTurnEnd = async (from: number): Promise<void> => {
     try {
-      const { end } = (await parts.feeds.waitForTurnEnd(ref, untilTurnEnd, left.signal)).turn;
-      if (end !== null && end <= from) fromArchive();
+      const { end } = (await context.feeds.waitForTurnEnd(ref, untilTurnEnd, closed.signal)).turn;
+      if (end !== null && end <= from) switchToArchive();
     } catch {
       // The subscription itself meets it too.
     }
   };
-  const inner = parts.feeds.subscribe(ref, wish, {
-    sink: viewer.sink,
-    onSubscribed(told) {
-      viewer.onSubscribed(told);
-      if (told.resumed) return;
-      if (told.reason !== "slow") return fromArchive();
-      void endWithTurn(parseCursor(inner.position)?.seq ?? 0);
+  const inner = context.feeds.subscribe(ref, options, {
+    sink: subscriber.sink,
+    onSubscribed(info) {
+      subscriber.onSubscribed(info);
+      if (info.resumed) return;
+      if (info.reason !== "slow") return switchToArchive();
+      void watchTurnEnd(parseCursor(inner.cursor)?.seq ?? 0);
     },
     onEnd: (reason) => {
-      if (isFromArchive) return;
-      left.abort();
-      viewer.onEnd(reason);
+      if (usesArchive) return;
+      closed.abort();
+      subscriber.onEnd(reason);
     },
   });
   return {
-    get position() {
-      return inner.position;
+    get cursor() {
+      return inner.cursor;
     },
     onFlush() {
-      pace.heard("flushed");
+      sender.onSinkEvent("flushed");
       inner.onFlush();
     },
     onDrain() {
-      pace.heard("drained");
+      sender.onSinkEvent("drained");
       inner.onDrain();
     },
     onClose() {
-      left.abort();
-      pace.heard("closed");
+      closed.abort();
+      sender.onSinkEvent("closed");
       inner.onClose();
     },
   };
 }
 
-async function tellFromArchive(
-  parts: GatewayContext,
+async function sendFromArchive(
+  context: GatewayContext,
   ref: SessionRef,
-  { turn, choice }: { readonly turn: string; readonly choice: StreamFormat },
-  viewer: Subscriber,
-  pace: Pace,
+  { turn, format }: { readonly turn: string; readonly format: StreamFormat },
+  subscriber: Subscriber,
+  sender: PacedSender,
   signal: AbortSignal,
 ): Promise<void> {
   try {
-    const ended = await parts.feeds.waitForTurnEnd(ref, turn, signal);
-    const give = (bytes: Uint8Array): Promise<boolean> => pace.give(viewer.sink, bytes, signal);
-    const isTold = await streamArchivedTurn(parts, { ref, choice, ended }, give);
-    if (!signal.aborted) viewer.onEnd(isTold ? "over" : "unavailable");
+    const ended = await context.feeds.waitForTurnEnd(ref, turn, signal);
+    const send = (bytes: Uint8Array): Promise<boolean> => sender.send(subscriber.sink, bytes, signal);
+    const hasFrames = await streamArchivedTurn(context, { ref, format, ended }, send);
+    if (!signal.aborted) subscriber.onEnd(hasFrames ? "complete" : "unavailable");
   } catch (error) {
     if (signal.aborted) return;
-    const isGone = isStoreError(error, "NOT_FOUND");
-    if (!isGone) parts.onError(error, `turn ${turn}, from the archive`);
-    viewer.onEnd(isGone ? "gone" : "unavailable");
+    const isNotFound = isStoreError(error, "NOT_FOUND");
+    if (!isNotFound) context.onError(error, `turn ${turn}, from the archive`);
+    subscriber.onEnd(isNotFound ? "gone" : "unavailable");
   }
 }
 
-/** Gives an outlet one thing after the other, as fast as it leaves: so it never fills the queue. */
-class Pace {
-  #left: ((how: "flushed" | "drained" | "closed") => void) | null = null;
+type SinkEvent = "flushed" | "drained" | "closed";
 
-  heard(how: "flushed" | "drained" | "closed"): void {
-    this.#left?.(how);
-    this.#left = null;
+/** Sends one chunk after the other, each once the last has left: so it never fills the queue. */
+class PacedSender {
+  #resolve: ((event: SinkEvent) => void) | null = null;
+
+  onSinkEvent(event: SinkEvent): void {
+    this.#resolve?.(event);
+    this.#resolve = null;
   }
 
   /** @returns false when the connection is over */
-  async give(outlet: FrameSink, bytes: Uint8Array, signal: AbortSignal): Promise<boolean> {
+  async send(sink: FrameSink, bytes: Uint8Array, signal: AbortSignal): Promise<boolean> {
     while (!signal.aborted) {
-      const sent = outlet.send(bytes);
-      if (sent === "written") break;
-      const how = await new Promise((resolve) => (this.#left = resolve));
-      // After a drop, what had been queued is given once more.
-      if (sent === "queued" && how === "flushed") break;
+      const result = sink.send(bytes);
+      if (result === "written") break;
+      const event = await new Promise((resolve) => (this.#resolve = resolve));
+      // After a drop, what had been queued is sent once more.
+      if (result === "queued" && event === "flushed") break;
     }
     return !signal.aborted;
   }
 }
 
-/**
- * A turn that is over, told from the archive to one who has a stream to himself: a page at a time, each in a piece of its own
- * and only once the one before has left. Reads only; never looks at the log.
- */
-const PAGE = 200;
-const PIECE_LENGTH = 128 * 1024;
-
 export interface ArchivedTurn {
   readonly ref: SessionRef;
-  readonly choice: StreamFormat;
+  readonly format: StreamFormat;
   readonly ended: TurnEnded;
 }
 
 /**
- * @param give takes the bytes of some frames; false when nobody wants more
- * @returns whether anything was told
+ * Sends a turn that has ended from the archive: page by page, each chunk only once the last has left. Reads only; never
+ * looks at the log.
+ * @param send takes the bytes of some frames; false when the connection is closed
+ * @returns whether anything was sent
  */
 export async function streamArchivedTurn(
   { store, slices, blobBase, secrets, env }: GatewayContext,
-  { ref, choice, ended }: ArchivedTurn,
-  give: (bytes: Uint8Array) => Promise<boolean>,
+  { ref, format, ended }: ArchivedTurn,
+  send: (bytes: Uint8Array) => Promise<boolean>,
 ): Promise<boolean> {
-  const base = createBlobUrls(ref, { base: blobBase, secret: secrets[0], now: env.now() });
-  const telling = createEncodingTarget(choice, ref.session, base);
+  const resolveBlobUrl = createBlobUrls(ref, { base: blobBase, secret: secrets[0], now: env.now() });
+  const target = createEncodingTarget(format, ref.session, resolveBlobUrl);
   const { id, start } = ended.turn;
-  let standing: ReplayState | null = null;
-  let isTold = false;
+  let replayState: ReplayState | null = null;
+  let hasFrames = false;
   for (let after = start - 1; ;) {
-    const page = await store.archive.events(ref, { after, limit: PAGE });
+    const page = await store.archive.events(ref, { after, limit: PAGE_EVENTS });
     const end = page.findIndex((event) => event.type === "turn.end" && event.turn === id);
     const events = end < 0 ? page : page.slice(0, end + 1);
     for (let n = 0; n < events.length;) {
-      const from: ReplayState = standing ?? replayStateAt(telling, before(ended.state, events));
-      const piece = await slices.run(() => pieceOf(telling, from, events, n));
-      if (piece.bytes !== null) {
-        isTold = true;
-        if (!(await give(piece.bytes))) return true;
+      const from: ReplayState = replayState ?? replayStateAt(target, stateBefore(ended.state, events));
+      const chunk = await slices.run(() => encodeChunk(target, from, events, n));
+      if (chunk.bytes !== null) {
+        hasFrames = true;
+        if (!(await send(chunk.bytes))) return true;
       }
-      n = piece.next;
-      standing = piece.standing;
+      n = chunk.next;
+      replayState = chunk.replayState;
     }
     const last = parseCursor(page.at(-1)?.id);
-    if (end >= 0 || last === null) return isTold;
+    if (end >= 0 || last === null) return hasFrames;
     after = last.seq;
   }
 }
 
-/** The session right before these events, as far as they need it. */
-function before(state: SessionState, [first]: readonly SessionEvent[]): SessionState {
+/** The state right ahead of these events, as far as they need it. */
+function stateBefore(state: SessionState, [first]: readonly SessionEvent[]): SessionState {
   const at = parseCursor(first?.id);
   if (at === null) return state;
   return { ...state, turns: Sequence.empty(), epoch: at.epoch, seq: (first?.first ?? at.seq) - 1 };
 }
 
-interface Piece {
+interface ArchiveChunk {
   readonly bytes: Uint8Array | null;
-  readonly standing: ReplayState;
+  readonly replayState: ReplayState;
   readonly next: number;
 }
 
-function pieceOf(
-  telling: EncodingTarget,
+function encodeChunk(
+  target: EncodingTarget,
   from: ReplayState,
   events: readonly SessionEvent[],
   start: number,
-): Piece {
+): ArchiveChunk {
   const texts: string[] = [];
-  let { state, remembered } = from;
+  let { state, encoderState } = from;
   let next = start;
-  for (let length = 0; next < events.length && length < PIECE_LENGTH; next++) {
+  for (let length = 0; next < events.length && length < CHUNK_LENGTH; next++) {
     const event = events[next] as SessionEvent;
     const after = fold(state, event);
-    const encoded = encodeEvent(telling.choice, remembered, event, state, after);
+    const encoded = encodeEvent(target.format, encoderState, event, state, after);
     for (const frame of encoded.frames) {
-      const text = frameText(telling, frame);
+      const text = frameText(target, frame);
       texts.push(text);
       length += text.length;
     }
-    [state, remembered] = [after, encoded.remembered];
+    [state, encoderState] = [after, encoded.encoderState];
   }
-  return { bytes: joinWireBytes(telling, texts), standing: { state, remembered }, next };
+  return { bytes: joinWireBytes(target, texts), replayState: { state, encoderState }, next };
 }

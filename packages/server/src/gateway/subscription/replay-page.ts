@@ -1,5 +1,5 @@
 /**
- * A page of a replay: entries that are there already, merged and encoded for one choice, from where a viewer stands.
+ * `buildReplayPage` makes a page of a replay: stored entries, merged and encoded for one format, after a position.
  * Pure; short enough to be done in one go.
  */
 import { coalesce, type SessionEvent, fold, type Position, type SessionState } from "@turnstream/protocol";
@@ -14,72 +14,75 @@ import {
 } from "../encoding/encode.ts";
 import { extractRawText, mergedDelta, type DeltaRun, matchDeltaRun } from "../encoding/raw-deltas.ts";
 
-/** Where a viewer stands, as its dialect has to know it. */
+/** What a dialect has to know about the position that a subscriber has reached. */
 export interface ReplayState {
   readonly state: SessionState;
-  readonly remembered: EncoderState;
+  readonly encoderState: EncoderState;
 }
 
 export interface ReplayPage {
-  readonly to: Position;
+  readonly position: Position;
   readonly chunks: readonly Uint8Array[];
-  /** The turn that the viewer waits for ends with it. */
+  /** The turn that the subscriber waits for ends with it. */
   readonly isComplete: boolean;
-  readonly standing: ReplayState | null;
+  readonly replayState: ReplayState | null;
 }
 
 export const PAGE_ENTRIES = 512;
 const PAGE_BYTES = 128 * 1024;
+/** Of JSON text in one merged delta: far below what `coalesce` allows, which merges further. */
+const MAX_MERGED_LENGTH = 4_096;
 
-export function replayStateAt(telling: EncodingTarget, state: SessionState): ReplayState {
-  return { state, remembered: createEncoderState(telling.choice, state) };
+export function replayStateAt(target: EncodingTarget, state: SessionState): ReplayState {
+  return { state, encoderState: createEncoderState(target.format, state) };
 }
 
 /**
- * @param entries right after where the viewer stands, at least one
- * @param isLast whether the viewer leaves with the end of this turn
+ * @param entries right after the subscriber's position, at least one
+ * @param isLastTurn whether the subscription ends with this turn
  */
 export function buildReplayPage(
-  telling: EncodingTarget,
+  target: EncodingTarget,
   from: ReplayState | null,
   entries: readonly LogEntry[],
-  isLast: (turn: string) => boolean,
+  isLastTurn: (turn: string) => boolean,
 ): ReplayPage {
-  const { taken, over } = cut(entries, isLast);
-  const events = mergeDeltas(taken);
-  const last = taken.at(-1) as LogEntry;
-  const to = { epoch: last.epoch, seq: last.seq };
-  if (!needsFoldedState(telling.choice) || from === null)
-    return { to, chunks: chunksOf(encodeFrames(telling, events)), isComplete: over, standing: null };
+  const { entries: pageEntries, isComplete } = cutPage(entries, isLastTurn);
+  const events = mergeDeltas(pageEntries);
+  const last = pageEntries.at(-1) as LogEntry;
+  const position = { epoch: last.epoch, seq: last.seq };
+  if (!needsFoldedState(target.format) || from === null)
+    return { position, chunks: toChunks(encodeFrames(target, events)), isComplete, replayState: null };
   const frames: object[] = [];
-  let { state, remembered } = from;
+  let { state, encoderState } = from;
   for (const event of events) {
     const after = fold(state, event);
-    const encoded = encodeEvent(telling.choice, remembered, event, state, after);
+    const encoded = encodeEvent(target.format, encoderState, event, state, after);
     for (const frame of encoded.frames) frames.push(frame);
-    [state, remembered] = [after, encoded.remembered];
+    [state, encoderState] = [after, encoded.encoderState];
   }
   return {
-    to,
-    chunks: chunksOf(encodeFrames(telling, frames)),
-    isComplete: over,
-    standing: { state, remembered },
+    position,
+    chunks: toChunks(encodeFrames(target, frames)),
+    isComplete,
+    replayState: { state, encoderState },
   };
 }
 
-/** As many as make a page; not beyond the end of the turn that the viewer waits for. */
-function cut(
+/** As many as make a page; not beyond the end of the turn that the subscriber waits for. */
+function cutPage(
   entries: readonly LogEntry[],
-  isLast: (turn: string) => boolean,
-): { taken: readonly LogEntry[]; over: boolean } {
+  isLastTurn: (turn: string) => boolean,
+): { entries: readonly LogEntry[]; isComplete: boolean } {
   let size = 0;
   for (const [n, entry] of entries.entries()) {
     size += entry.size;
     const ended = endedTurn(entry);
-    if (ended !== null && isLast(ended)) return { taken: entries.slice(0, n + 1), over: true };
-    if (size > PAGE_BYTES || n + 1 === PAGE_ENTRIES) return { taken: entries.slice(0, n + 1), over: false };
+    if (ended !== null && isLastTurn(ended)) return { entries: entries.slice(0, n + 1), isComplete: true };
+    if (size > PAGE_BYTES || n + 1 === PAGE_ENTRIES)
+      return { entries: entries.slice(0, n + 1), isComplete: false };
   }
-  return { taken: entries, over: false };
+  return { entries, isComplete: false };
 }
 
 /** The turn that an entry ends; null for nearly all. */
@@ -89,37 +92,32 @@ export function endedTurn(entry: LogEntry): string | null {
   return event.type === "turn.end" ? event.turn : null;
 }
 
-function chunksOf(bytes: Uint8Array | null): readonly Uint8Array[] {
+function toChunks(bytes: Uint8Array | null): readonly Uint8Array[] {
   return bytes === null ? [] : [bytes];
 }
 
 /**
- * The events of entries, neighbouring deltas merged: what `coalesce` makes of them, without parsing each one. Who was away
- * for long gets thousands of deltas of the same block. Pure.
+ * The events of entries, neighbouring deltas merged: what `coalesce` makes of them, without parsing each one. A client
+ * that was away for long gets thousands of deltas of the same block. Pure.
  */
-/** Of JSON text in one piece: far below what `coalesce` allows, which puts the pieces together. */
-const MAX_LENGTH = 4_096;
-
 export function mergeDeltas(entries: readonly LogEntry[]): SessionEvent[] {
   const events: SessionEvent[] = [];
-  let saying: DeltaRun | null = null;
+  let run: DeltaRun | null = null;
   let texts: string[] = [];
   let length = 0;
   let last: LogEntry | null = null;
   const flush = (): void => {
-    if (saying !== null && last !== null && texts.length > 0)
-      events.push(
-        texts.length === 1 ? last.event : { ...mergedDelta(saying, texts, last), at: last.event.at },
-      );
+    if (run !== null && last !== null && texts.length > 0)
+      events.push(texts.length === 1 ? last.event : { ...mergedDelta(run, texts, last), at: last.event.at });
     texts = [];
     length = 0;
   };
   for (const entry of entries) {
     const isNext: boolean = last?.epoch === entry.epoch && last.seq === entry.seq - 1;
-    const more: string | null = saying !== null && isNext ? extractRawText(saying, entry) : null;
-    if (more === null || length + more.length > MAX_LENGTH) flush();
+    const more: string | null = run !== null && isNext ? extractRawText(run, entry) : null;
+    if (more === null || length + more.length > MAX_MERGED_LENGTH) flush();
     if (more === null) {
-      saying = matchDeltaRun(entry);
+      run = matchDeltaRun(entry);
       events.push(entry.event);
     } else {
       texts.push(more);

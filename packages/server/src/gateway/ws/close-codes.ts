@@ -1,11 +1,11 @@
-/** With what a socket is closed, and the words that go along. Each is in docs/gateway.md too; a test compares them. */
+/** The code and reason that a socket is closed with. Each is in docs/gateway.md too; a test compares them. */
 
 export const CLOSE_CODES = {
   /** A binary frame: everything here is text. */
   binary: { code: 1003, reason: "binary frames are not understood" },
-  /** By `ws` itself, beyond `bodyBytes`. */
+  /** By `ws` itself, beyond `maxBodyBytes`. */
   tooLarge: { code: 1009, reason: "the command is too large" },
-  restart: { code: 1012, reason: "the server restarts: connect again" },
+  serverRestart: { code: 1012, reason: "the server restarts: connect again" },
   malformed: { code: 4400, reason: "too many frames that are no commands" },
   unauthenticated: { code: 4401, reason: "the key or token is good no longer" },
   noPong: { code: 4408, reason: "no sign of life" },

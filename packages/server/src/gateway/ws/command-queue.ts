@@ -8,8 +8,8 @@ const MAX_COMMANDS = 32;
 export class CommandQueue {
   readonly #last = new Map<string, Promise<void>>();
   readonly #maxBytes: number;
-  /** While ids are being looked up: what comes meanwhile may be of the same sessions, and goes behind. */
-  #naming: Promise<void> | null = null;
+  /** While ids are being looked up: commands that come meanwhile may be of the same sessions, and queue behind. */
+  #resolving: Promise<void> | null = null;
   #count = 0;
   #bytes = 0;
 
@@ -32,31 +32,31 @@ export class CommandQueue {
       return false;
     this.#count += 1;
     this.#bytes += bytes;
-    const counted = async (): Promise<void> => {
+    const countedWork = async (): Promise<void> => {
       await work();
       this.#count -= 1;
       this.#bytes -= bytes;
     };
-    if (session === null) void counted();
-    else if (typeof session === "string" && this.#naming === null) this.#line(session, counted);
-    else this.#name(session, counted);
+    if (session === null) void countedWork();
+    else if (typeof session === "string" && this.#resolving === null) this.#enqueue(session, countedWork);
+    else this.#enqueueResolved(session, countedWork);
     return true;
   }
 
-  #line(session: string, work: () => Promise<void>): void {
+  #enqueue(session: string, work: () => Promise<void>): void {
     const done = this.#after(this.#last.get(session), work).finally(() => {
       if (this.#last.get(session) === done) this.#last.delete(session);
     });
     this.#last.set(session, done);
   }
 
-  #name(session: string | (() => Promise<string>), work: () => Promise<void>): void {
-    const named = this.#after(this.#naming ?? undefined, async () =>
-      this.#line(typeof session === "string" ? session : await session(), work),
+  #enqueueResolved(session: string | (() => Promise<string>), work: () => Promise<void>): void {
+    const resolved = this.#after(this.#resolving ?? undefined, async () =>
+      this.#enqueue(typeof session === "string" ? session : await session(), work),
     ).finally(() => {
-      if (this.#naming === named) this.#naming = null;
+      if (this.#resolving === resolved) this.#resolving = null;
     });
-    this.#naming = named;
+    this.#resolving = resolved;
   }
 
   async #after(before: Promise<void> | undefined, work: () => Promise<void>): Promise<void> {

@@ -1,10 +1,10 @@
-/** What can be said of a command before it is carried out. Pure. */
+/** `parseCommand` reads a command from a frame; `requiredScope` and `parseRequestId` are known before it is executed. Pure. */
 import { parseSocketCommand, type SocketCommand } from "@turnstream/protocol/schema";
 import type { Scope } from "../auth/access.ts";
 import { assertSafeJson } from "../untrusted-json.ts";
 import { RequestError } from "../errors.ts";
 
-const ACTION_OF: Readonly<Record<SocketCommand["type"], Scope>> = {
+const REQUIRED_SCOPES: Readonly<Record<SocketCommand["type"], Scope>> = {
   subscribe: "read",
   unsubscribe: "read",
   ping: "read",
@@ -18,23 +18,23 @@ const ACTION_OF: Readonly<Record<SocketCommand["type"], Scope>> = {
 };
 
 export function requiredScope(type: SocketCommand["type"]): Scope {
-  return ACTION_OF[type];
+  return REQUIRED_SCOPES[type];
 }
 
 /** The command in a frame, held to the same bounds as a body over HTTP. Throws BAD_REQUEST. */
 export function parseCommand(text: string): SocketCommand {
-  const read = parseSocketCommand(text);
-  if (!read.ok) throw new RequestError(read.code, read.message);
-  assertSafeJson(read.value);
-  return read.value;
+  const parsed = parseSocketCommand(text);
+  if (!parsed.ok) throw new RequestError(parsed.code, parsed.message);
+  assertSafeJson(parsed.value);
+  return parsed.value;
 }
 
-/** Longer ones are not looked into: whoever sends such things gets an answer without its name on it. */
+/** Longer frames are not parsed: their error has no request id. */
 const MAX_TEXT = 65_536;
 const MAX_ID = 256;
 
-/** The name that a frame gives itself, though it is no command; undefined when it has none. */
-export function requestIdOf(text: string): string | undefined {
+/** The request id of a frame that is no command; undefined when it has none. */
+export function parseRequestId(text: string): string | undefined {
   if (text.length > MAX_TEXT) return undefined;
   try {
     const value: unknown = JSON.parse(text);

@@ -1,4 +1,4 @@
-/** The upgrade of a connection to a socket: lets in whom `admit` admits, and answers the others by HTTP in the one shape. */
+/** `handleUpgrade` upgrades a connection that `authorizeUpgrade` allows, and answers the others with an HTTP error. */
 import { type IncomingMessage, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
@@ -6,52 +6,55 @@ import { WebSocketServer } from "ws";
 import type { Caller } from "../caller.ts";
 import type { StreamFormat, DialectName } from "../encoding/stream-format.ts";
 import { type HttpContext, errorResponse } from "../http/handle-request.ts";
-import { API_PREFIX, type HttpResponse, SOCKET_PATH } from "../http/messages.ts";
-import { authorizeUpgrade, type AuthorizedUpgrade } from "./authorize.ts";
-import { SocketConnection, type SocketContext } from "./connection.ts";
+import { API_PREFIX, type HttpResponse, SOCKET_PATH } from "../http/http-messages.ts";
+import { authorizeUpgrade, type AuthorizedUpgrade } from "./authorize-upgrade.ts";
+import { SocketConnection, type SocketContext } from "./socket-connection.ts";
 
 /** Takes a connection over, from the upgrade on. */
 export type AcceptSocket = (
-  admitted: AuthorizedUpgrade,
+  authorized: AuthorizedUpgrade,
   upgrade: { readonly incoming: IncomingMessage; readonly socket: Duplex; readonly head: Buffer },
 ) => void;
 
 /** @returns whether the address is ours; anything else is left alone */
 export function handleUpgrade(
-  door: HttpContext,
-  open: AcceptSocket,
+  http: HttpContext,
+  accept: AcceptSocket,
   { incoming, socket, head }: Parameters<AcceptSocket>[1],
   prefix: string,
 ): boolean {
   const url = URL.parse(incoming.url ?? "", "http://here");
   if (url?.pathname !== `${prefix}${API_PREFIX}${SOCKET_PATH}`) return false;
-  void letIn(door, open, url.searchParams, { incoming, socket, head });
+  void authorizeAndAccept(http, accept, url.searchParams, { incoming, socket, head });
   return true;
 }
 
-async function letIn(
-  door: HttpContext,
-  open: AcceptSocket,
+async function authorizeAndAccept(
+  http: HttpContext,
+  accept: AcceptSocket,
   search: URLSearchParams,
-  taken: Parameters<AcceptSocket>[1],
+  upgrade: Parameters<AcceptSocket>[1],
 ): Promise<void> {
-  const { incoming, socket } = taken;
+  const { incoming, socket } = upgrade;
   socket.on("error", ignore);
   try {
-    const admitted = await authorizeUpgrade(door, incoming, { search, from: door.addressOf(incoming) });
-    if (!socket.destroyed) open(admitted, taken);
+    const authorized = await authorizeUpgrade(http, incoming, {
+      search,
+      from: http.resolveClientAddress(incoming),
+    });
+    if (!socket.destroyed) accept(authorized, upgrade);
   } catch (error) {
-    rejectUpgrade(door, socket, error);
+    rejectUpgrade(http, socket, error);
   } finally {
     if (!socket.writableEnded) socket.off("error", ignore);
   }
 }
 
-/** Whoever leaves while we ask who they are. */
+/** The client may disconnect during authorization. */
 function ignore(): void {}
 
-export function rejectUpgrade(door: Pick<HttpContext, "parts">, socket: Duplex, error: unknown): void {
-  writeRawResponse(socket, errorResponse(door.parts, error));
+export function rejectUpgrade(http: Pick<HttpContext, "context">, socket: Duplex, error: unknown): void {
+  writeRawResponse(socket, errorResponse(http.context, error));
 }
 
 /** Written by hand: at an upgrade, and for what is no request, Node gives the bare connection. */
@@ -62,14 +65,13 @@ export function writeRawResponse(socket: Duplex, { status, headers, body }: Http
     "content-length": String(Buffer.byteLength(text)),
     connection: "close",
   }).map(([name, value]) => `${name}: ${value}\r\n`);
-  // Whoever has left hears nothing, and without a listener that would end the process.
+  // The client may have disconnected; without a listener that would end the process.
   socket.on("error", ignore);
-  // Whoever doesn't hang up is not waited for.
+  // Not left open for a client that doesn't close it.
   socket.once("finish", () => socket.destroy());
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${lines.join("")}\r\n${String(text)}`);
 }
 
-/** Makes a WebSocket of a connection whose owner was let in, and gives it to its keeper. Never decides who is let in. */
 type SocketDialect = Exclude<DialectName, "responses">;
 
 interface Upgrade {
@@ -79,18 +81,19 @@ interface Upgrade {
 }
 
 /** One for each dialect, shared by all sockets. */
-const CHOICES: Readonly<Record<SocketDialect, StreamFormat>> = {
+const FORMATS: Readonly<Record<SocketDialect, StreamFormat>> = {
   blocks: { dialect: "blocks", wire: "socket", includeToolTags: false },
   native: { dialect: "native", wire: "socket", includeToolTags: false },
   tasks: { dialect: "tasks", wire: "socket", includeToolTags: false },
 };
 
-/** A command in more pieces than that is no command. */
+/** A command in more fragments than that is no command. */
 const MAX_FRAGMENTS = 256;
 
+/** Makes a WebSocket of a connection that was authorized, and registers it. */
 export function createSocketAcceptor(
-  room: SocketContext,
-): (admitted: { readonly caller: Caller; readonly dialect: SocketDialect }, upgrade: Upgrade) => void {
+  sockets: SocketContext,
+): (authorized: { readonly caller: Caller; readonly dialect: SocketDialect }, upgrade: Upgrade) => void {
   const server = new WebSocketServer({
     noServer: true,
     clientTracking: false,
@@ -98,13 +101,13 @@ export function createSocketAcceptor(
     autoPong: false,
     // Each socket would hold a window of its own, and no two could share bytes.
     perMessageDeflate: false,
-    maxPayload: room.parts.limits.maxBodyBytes,
+    maxPayload: sockets.context.limits.maxBodyBytes,
     maxFragments: MAX_FRAGMENTS,
   });
   return ({ caller, dialect }, { incoming, socket, head }) => {
-    server.handleUpgrade(incoming, socket, head, (opened) => {
-      const under = socket as Socket;
-      room.connections.add(new SocketConnection(room, caller, CHOICES[dialect], opened, under));
+    server.handleUpgrade(incoming, socket, head, (webSocket) => {
+      const stream = socket as Socket;
+      sockets.connections.add(new SocketConnection(sockets, caller, FORMATS[dialect], webSocket, stream));
     });
   };
 }

@@ -1,11 +1,12 @@
 /** Where a client is, by the word of those who are believed. */
 import type { IncomingMessage } from "node:http";
 import { expect, test } from "vitest";
-import { clientAddress, type TrustProxy } from "../../../src/gateway/auth/client-address.ts";
+import { createAddressResolver } from "../../../src/gateway/auth/authenticate.ts";
+import type { TrustProxy } from "../../../src/gateway/options.ts";
 
 function addressBy(trust: TrustProxy, forwarded?: string): string {
   const headers = forwarded === undefined ? {} : { "x-forwarded-for": forwarded };
-  return clientAddress(trust)({
+  return createAddressResolver(trust)({
     socket: { remoteAddress: "10.0.0.9" },
     headers,
   } as unknown as IncomingMessage);

@@ -1,6 +1,6 @@
 /** Who is asked to leave by the sweep: everybody whose key or token is good no longer, and nobody else. */
 import { expect, test } from "vitest";
-import type { Connection } from "../../../src/gateway/connection/registry.ts";
+import type { Connection } from "../../../src/gateway/connection/connection-registry.ts";
 import { closeRevokedConnections } from "../../../src/gateway/auth/revocation.ts";
 
 const NOW = 1_000;

@@ -10,7 +10,7 @@ import { SCOPES } from "../../../src/gateway/auth/access.ts";
 import { ROUTES } from "../../../src/gateway/http/routes/index.ts";
 import { signToken, type TokenClaims } from "../../../src/gateway/auth/tokens.ts";
 import type { StageParts } from "../../runtime/turn-harness.ts";
-import { openServer, type TestServer, type Told } from "../test-server.ts";
+import { openServer, type TestServer, type TestResponse } from "../test-server.ts";
 
 const CANARY = "canary-7d1f";
 
@@ -25,15 +25,15 @@ export function tenantsContract(name: string, makeParts?: () => Promise<StagePar
     beforeAll(async () => {
       parts = await makeParts?.();
       server = await openServer(parts);
-      const { store } = server.parts;
+      const { store } = server.backend;
       const { tenant, user } = server.actor;
-      const made = await server.ask("POST", "/sessions", { body: { title: CANARY } });
+      const made = await server.request("POST", "/sessions", { body: { title: CANARY } });
       session = { id: made.json.session_id, number: made.json.chat_id };
       const ref = { tenant, session: session.id };
       await store.memories.save(server.actor, { id: "m", text: CANARY });
       await store.knowledge.put(tenant, "base", { id: "o", title: CANARY, text: CANARY });
       await store.blobs.put(ref, { id: "b", mediaType: "text/plain", body: Buffer.from(CANARY) });
-      await server.ask("POST", `/sessions/${session.id}/shares`, { body: {} });
+      await server.request("POST", `/sessions/${session.id}/shares`, { body: {} });
 
       const other = `tenant-${randomUUID()}`;
       await store.tenants.create({ id: other, name: "Other" });
@@ -93,16 +93,16 @@ export function tenantsContract(name: string, makeParts?: () => Promise<StagePar
       expect(simple.length).toBeGreaterThan(5);
       for (const { path } of simple)
         for (const one of [...pathsOf(path, session.id), ...pathsOf(path, session.number)])
-          expect((await server.ask("GET", one)).status, one).toBe(200);
+          expect((await server.request("GET", one)).status, one).toBe(200);
     });
 
     test("who isn't let in gets nothing of any route", async () => {
       const missed: string[] = [];
       for (const [who, headers] of Object.entries(strangers))
         for (const { method, path } of withCaller) {
-          const told = await server.ask(method, pathsOf(path, session.id)[0] ?? "", { headers });
-          if (told.status !== 401 || told.json?.error !== "UNAUTHENTICATED")
-            missed.push(`${who}: ${method} ${path}: ${told.status}`);
+          const response = await server.request(method, pathsOf(path, session.id)[0] ?? "", { headers });
+          if (response.status !== 401 || response.json?.error !== "UNAUTHENTICATED")
+            missed.push(`${who}: ${method} ${path}: ${response.status}`);
         }
       expect(Object.keys(strangers).length).toBeGreaterThan(10);
       expect(missed).toEqual([]);
@@ -112,7 +112,7 @@ export function tenantsContract(name: string, makeParts?: () => Promise<StagePar
       const missed: string[] = [];
       const guest = { ...server.auth, "x-user-id": "guest" };
       const ask = (method: string, path: string, headers: Record<string, string>) =>
-        server.ask(method, path, method === "GET" ? { headers } : { headers, body: {} });
+        server.request(method, path, method === "GET" ? { headers } : { headers, body: {} });
       for (const headers of [foreign, guest])
         for (const { method, path } of ofSessions) {
           const nowhere = plain(await ask(method, pathsOf(path, "nowhere")[0] ?? "", headers));
@@ -121,19 +121,19 @@ export function tenantsContract(name: string, makeParts?: () => Promise<StagePar
             if (plain(await ask(method, one, headers)) !== nowhere) missed.push(`${method} ${one}`);
         }
       expect(missed).toEqual([]);
-      expect((await server.ask("GET", `/sessions/${session.id}`)).json.title).toBe(CANARY);
+      expect((await server.request("GET", `/sessions/${session.id}`)).json.title).toBe(CANARY);
     });
 
     test("what belongs to no session shows nothing of others either", async () => {
       for (const { method, path } of withCaller.filter((route) => !route.path.includes("{session}")))
         for (const one of pathsOf(path.replace("{base}", "base").replace("{object}", "o"), ""))
-          expect((await server.ask(method, one, { headers: foreign })).text, one).not.toContain(CANARY);
-      expect((await server.ask("GET", "/sessions")).text).toContain(CANARY);
-      expect((await server.ask("GET", "/memories")).text).toContain(CANARY);
+          expect((await server.request(method, one, { headers: foreign })).text, one).not.toContain(CANARY);
+      expect((await server.request("GET", "/sessions")).text).toContain(CANARY);
+      expect((await server.request("GET", "/memories")).text).toContain(CANARY);
     });
 
     test("a key does what its scopes say, of every route", async () => {
-      const { store } = server.parts;
+      const { store } = server.backend;
       const missed: string[] = [];
       for (const action of SCOPES) {
         const scopes = SCOPES.filter((one) => one !== action);
@@ -143,17 +143,18 @@ export function tenantsContract(name: string, makeParts?: () => Promise<StagePar
           const { method, path } = route;
           // Those that would do something are only asked when they must refuse.
           if (route.scope !== action && (method !== "GET" || path.endsWith("/events"))) continue;
-          const told = await server.ask(method, pathsOf(path, session.id)[0] ?? "", { headers });
-          if ((told.status === 403) !== (route.scope === action)) missed.push(`${action}: ${method} ${path}`);
+          const response = await server.request(method, pathsOf(path, session.id)[0] ?? "", { headers });
+          if ((response.status === 403) !== (route.scope === action))
+            missed.push(`${action}: ${method} ${path}`);
         }
       }
       expect(missed).toEqual([]);
     });
 
     test("a link that lets itself in was signed by us, for what it is used for", async () => {
-      const shares = await server.ask("GET", `/sessions/${session.id}/shares`);
+      const shares = await server.request("GET", `/sessions/${session.id}/shares`);
       const { token } = shares.json.shares[0];
-      const ticket = (await server.ask("POST", "/tickets", { body: {} })).json.ticket;
+      const ticket = (await server.request("POST", "/tickets", { body: {} })).json.ticket;
       for (const path of [
         `/blobs/${token}`,
         `/blobs/${ticket}`,
@@ -161,40 +162,40 @@ export function tenantsContract(name: string, makeParts?: () => Promise<StagePar
         "/blobs/x",
         "/shares/x",
       ])
-        expect([400, 404], path).toContain((await server.ask("GET", path, { headers: {} })).status);
-      expect((await server.ask("GET", `/shares/${token}`, { headers: {} })).text).toContain(CANARY);
+        expect([400, 404], path).toContain((await server.request("GET", path, { headers: {} })).status);
+      expect((await server.request("GET", `/shares/${token}`, { headers: {} })).text).toContain(CANARY);
       // The link is no way to write, and none into another tenant.
       const fork = (headers: Record<string, string>) =>
-        server.ask("POST", `/shares/${token}/fork`, { headers, body: {} });
+        server.request("POST", `/shares/${token}/fork`, { headers, body: {} });
       expect((await fork({})).status).toBe(401);
       expect((await fork(foreign)).status).toBe(404);
-      const blob = await server.ask("GET", `/sessions/${session.id}/shares`, {
+      const blob = await server.request("GET", `/sessions/${session.id}/shares`, {
         headers: { "x-api-key": token },
       });
       expect(blob.status).toBe(401);
     });
 
     test("a token is made for one person, by keys only, and does no more than its key", async () => {
-      const made = await server.ask("POST", "/tokens", { body: { user_id: server.actor.user } });
+      const made = await server.request("POST", "/tokens", { body: { user_id: server.actor.user } });
       expect(made.json.scopes).toEqual(["read", "write", "decide", "share"]);
       const headers = { authorization: `Bearer ${made.json.token}` };
-      expect((await server.ask("GET", `/sessions/${session.id}`, { headers })).json.title).toBe(CANARY);
-      const more = await server.ask("POST", "/tokens", { headers, body: { user_id: "boss" } });
+      expect((await server.request("GET", `/sessions/${session.id}`, { headers })).json.title).toBe(CANARY);
+      const more = await server.request("POST", "/tokens", { headers, body: { user_id: "boss" } });
       expect(more.status).toBe(403);
       // A header beside it changes nothing.
       const named = { ...headers, "x-user-id": "guest" };
-      expect((await server.ask("GET", `/sessions/${session.id}`, { headers: named })).status).toBe(200);
-      const { secret } = await server.parts.store.keys.create(server.actor.tenant, {
+      expect((await server.request("GET", `/sessions/${session.id}`, { headers: named })).status).toBe(200);
+      const { secret } = await server.backend.store.keys.create(server.actor.tenant, {
         name: "few",
         scopes: ["tokens", "read"],
       });
       const few = { "x-api-key": secret };
-      const wide = await server.ask("POST", "/tokens", {
+      const wide = await server.request("POST", "/tokens", {
         headers: few,
         body: { user_id: "u", scopes: ["write"] },
       });
       expect(wide.status).toBe(403);
-      const narrow = await server.ask("POST", "/tokens", { headers: few, body: { user_id: "u" } });
+      const narrow = await server.request("POST", "/tokens", { headers: few, body: { user_id: "u" } });
       expect(narrow.json.scopes).toEqual(["read"]);
       for (const body of [
         {},
@@ -202,7 +203,7 @@ export function tenantsContract(name: string, makeParts?: () => Promise<StagePar
         { user_id: "u", scopes: [] },
         { user_id: "u", scopes: ["tokens"] },
       ])
-        expect((await server.ask("POST", "/tokens", { body })).status).toBe(400);
+        expect((await server.request("POST", "/tokens", { body })).status).toBe(400);
     });
 
     test("over a socket it is the same: every command, for every stranger", async () => {
@@ -284,6 +285,6 @@ function pathsOf(path: string, of: string | number): string[] {
   return filled.startsWith("/sessions") ? [filled, filled.replace("/sessions", "/chats")] : [filled];
 }
 
-function plain({ status, text }: Told): string {
+function plain({ status, text }: TestResponse): string {
   return `${status} ${text}`;
 }

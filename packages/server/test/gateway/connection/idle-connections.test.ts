@@ -22,7 +22,7 @@ afterEach(async () => {
 });
 
 async function newSession(): Promise<string> {
-  return (await server.ask("POST", "/sessions", { body: {} })).json.session_id as string;
+  return (await server.request("POST", "/sessions", { body: {} })).json.session_id as string;
 }
 
 /** Without `fetch`, which makes such objects itself. */
@@ -58,7 +58,7 @@ test("a socket whose commands are done holds no queue for them", async () => {
   server = await openServer(undefined, { limits: { heartbeatMs: 100 } });
   const client = await SocketClient.open(server);
   closing.push(() => client.close());
-  await client.ask({ type: "subscribe", session_id: await newSession() });
+  await client.request({ type: "subscribe", session_id: await newSession() });
   await expect.poll(() => queryObjects(CommandQueue, { format: "count" }), { timeout: 30_000 }).toBe(0);
 });
 

@@ -15,13 +15,13 @@ class Pipe implements Transport {
     this.#enough = enough;
   }
 
-  get held(): number {
+  get bufferedBytes(): number {
     return this.#holds.reduce((sum, bytes) => sum + bytes.byteLength, 0);
   }
 
   write(bytes: Uint8Array): boolean {
     this.#holds.push(bytes);
-    return this.held < this.#enough;
+    return this.bufferedBytes < this.#enough;
   }
 
   read(): void {
@@ -40,87 +40,87 @@ class Pipe implements Transport {
 
 function open({ enough = 10, maxBytes = 20 } = {}) {
   const pipe = new Pipe(enough);
-  const heard: string[] = [];
-  const outlet = new SendQueue(
+  const events: string[] = [];
+  const queue = new SendQueue(
     pipe,
     {
-      onFlush: () => heard.push("flushed"),
-      onDrain: () => heard.push("drained"),
-      onClose: () => heard.push("closed"),
+      onFlush: () => events.push("flushed"),
+      onDrain: () => events.push("drained"),
+      onClose: () => events.push("closed"),
     },
     maxBytes,
   );
   const read = () => {
     pipe.read();
-    outlet.transportDrained();
+    queue.transportDrained();
   };
-  return { pipe, outlet, heard, read };
+  return { pipe, queue, events, read };
 }
 
 const bytes = (text: string) => Buffer.from(text);
 
 describe("the queue of a connection", () => {
   test("lets through while the transport takes it, then queues, then says that all was handed over", () => {
-    const { pipe, outlet, heard, read } = open();
-    expect(outlet.send(bytes("aaaa"))).toBe("written");
-    expect(outlet.send(bytes("bbbbbbbb"))).toBe("written");
-    expect(outlet.send(bytes("c"))).toBe("queued");
-    expect(outlet.send(bytes("d"))).toBe("queued");
-    expect(outlet.bufferedBytes).toBe(14);
+    const { pipe, queue, events, read } = open();
+    expect(queue.send(bytes("aaaa"))).toBe("written");
+    expect(queue.send(bytes("bbbbbbbb"))).toBe("written");
+    expect(queue.send(bytes("c"))).toBe("queued");
+    expect(queue.send(bytes("d"))).toBe("queued");
+    expect(queue.bufferedBytes).toBe(14);
     read();
-    expect(heard).toEqual(["flushed"]);
+    expect(events).toEqual(["flushed"]);
     read();
     expect(pipe.arrived).toEqual(["aaaa", "bbbbbbbb", "c", "d"]);
-    expect(heard).toEqual(["flushed"]);
+    expect(events).toEqual(["flushed"]);
   });
 
   test("over the bound it drops all that waits, takes nothing, and says when it has drained", () => {
-    const { pipe, outlet, heard, read } = open();
-    outlet.send(bytes("full......"));
-    expect(outlet.send(bytes("queued"))).toBe("queued");
-    expect(outlet.send(bytes("fifteen bytes.."))).toBe("dropped");
-    expect(outlet.send(bytes("x"))).toBe("dropped");
-    expect(outlet.bufferedBytes).toBe(10);
+    const { pipe, queue, events, read } = open();
+    queue.send(bytes("full......"));
+    expect(queue.send(bytes("queued"))).toBe("queued");
+    expect(queue.send(bytes("fifteen bytes.."))).toBe("dropped");
+    expect(queue.send(bytes("x"))).toBe("dropped");
+    expect(queue.bufferedBytes).toBe(10);
     read();
-    expect(heard).toEqual(["drained"]);
-    expect(outlet.send(bytes("again"))).toBe("written");
+    expect(events).toEqual(["drained"]);
+    expect(queue.send(bytes("again"))).toBe("written");
     read();
     expect(pipe.arrived).toEqual(["full......", "again"]);
   });
 
   test("answers outlive a drop, and come before what is said after it", () => {
-    const { pipe, outlet, heard, read } = open();
-    outlet.send(bytes("full......"));
-    outlet.send(bytes("lost"));
-    outlet.sendReliable(bytes("an answer that fills"));
-    expect(outlet.send(bytes("lost too.............."))).toBe("dropped");
-    expect(outlet.bufferedBytes, "what is kept is held").toBe(30);
+    const { pipe, queue, events, read } = open();
+    queue.send(bytes("full......"));
+    queue.send(bytes("lost"));
+    queue.sendReliable(bytes("an answer that fills"));
+    expect(queue.send(bytes("lost too.............."))).toBe("dropped");
+    expect(queue.bufferedBytes, "what is kept is held").toBe(30);
     read();
-    expect(heard, "the answer has filled the transport again").toEqual([]);
+    expect(events, "the answer has filled the transport again").toEqual([]);
     read();
-    expect(heard).toEqual(["drained"]);
+    expect(events).toEqual(["drained"]);
     expect(pipe.arrived).toEqual(["full......", "an answer that fills"]);
-    expect(outlet.bufferedBytes).toBe(0);
+    expect(queue.bufferedBytes).toBe(0);
   });
 
   test("who lets answers pile up is cut off", () => {
-    const { pipe, outlet } = open();
-    outlet.send(bytes("full......"));
+    const { pipe, queue } = open();
+    queue.send(bytes("full......"));
     const answer = bytes("y".repeat(1024));
-    for (let i = 0; i < 64; i++) outlet.sendReliable(answer);
+    for (let i = 0; i < 64; i++) queue.sendReliable(answer);
     expect(pipe.isDestroyed).toBe(false);
-    outlet.sendReliable(answer);
+    queue.sendReliable(answer);
     expect(pipe.isDestroyed).toBe(true);
-    expect(outlet.send(answer)).toBe("dropped");
+    expect(queue.send(answer)).toBe("dropped");
   });
 
   test("ends after what is queued, and takes nothing more", () => {
-    const { pipe, outlet, read } = open();
-    outlet.send(bytes("full......"));
-    outlet.send(bytes("last"));
-    outlet.end();
+    const { pipe, queue, read } = open();
+    queue.send(bytes("full......"));
+    queue.send(bytes("last"));
+    queue.end();
     expect(pipe.isEnded).toBe(false);
-    expect(outlet.send(bytes("late"))).toBe("dropped");
+    expect(queue.send(bytes("late"))).toBe("dropped");
     read();
     expect(pipe.isEnded).toBe(true);
     pipe.read();
@@ -128,14 +128,14 @@ describe("the queue of a connection", () => {
   });
 
   test("is stalled once nothing was taken for so long, and not while it waits for nothing", () => {
-    const { outlet, read } = open();
+    const { queue, read } = open();
     const now = performance.now();
-    expect(outlet.isStalled(now + 1e6, 1000)).toBe(false);
-    outlet.send(bytes("full......"));
-    expect(outlet.isStalled(now + 500, 1000)).toBe(false);
-    expect(outlet.isStalled(performance.now() + 1000, 1000)).toBe(true);
+    expect(queue.isStalled(now + 1e6, 1000)).toBe(false);
+    queue.send(bytes("full......"));
+    expect(queue.isStalled(now + 500, 1000)).toBe(false);
+    expect(queue.isStalled(performance.now() + 1000, 1000)).toBe(true);
     read();
-    expect(outlet.isStalled(now + 1e6, 1000)).toBe(false);
+    expect(queue.isStalled(now + 1e6, 1000)).toBe(false);
   });
 
   test("nothing is lost that was written or flushed, nothing is out of order, and the bound holds", () => {
@@ -145,13 +145,13 @@ describe("the queue of a connection", () => {
     );
     fc.assert(
       fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
-        const { pipe, outlet, heard, read } = open();
+        const { pipe, queue, events, read } = open();
         const safe: number[] = [];
         let queued: number[] = [];
         const readAll = (): void => {
-          const before = heard.length;
+          const before = events.length;
           read();
-          for (const word of heard.slice(before)) {
+          for (const word of events.slice(before)) {
             if (word === "flushed") safe.push(...queued);
             queued = [];
           }
@@ -159,12 +159,12 @@ describe("the queue of a connection", () => {
         for (const [i, one] of steps.entries()) {
           if (one === "read") readAll();
           else {
-            const sent = outlet.send(bytes(String(i).padStart(one.size, "0")));
+            const sent = queue.send(bytes(String(i).padStart(one.size, "0")));
             if (sent === "written") safe.push(i);
             else if (sent === "queued") queued.push(i);
             else queued = [];
           }
-          expect(outlet.bufferedBytes - pipe.held).toBeLessThanOrEqual(20);
+          expect(queue.bufferedBytes - pipe.bufferedBytes).toBeLessThanOrEqual(20);
         }
         for (let i = 0; i < 20; i++) readAll();
         expect(queued, "whatever was queued has had its answer").toEqual([]);

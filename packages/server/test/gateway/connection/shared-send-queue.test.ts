@@ -8,17 +8,17 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { createSessionFeeds } from "../../../src/gateway/feed/session-feeds.ts";
 import { SendQueue, type Transport } from "../../../src/gateway/connection/send-queue.ts";
-import { type SocketHandle, SocketSubscriber } from "../../../src/gateway/ws/subscriber.ts";
-import { textFrame } from "../../../src/gateway/encoding/ws-frame.ts";
+import { type SocketHandle, SocketSubscriber } from "../../../src/gateway/ws/socket-subscriber.ts";
+import { encodeTextFrame } from "../../../src/gateway/encoding/ws-frame.ts";
 import { createMemoryLog } from "../../../src/log/memory.ts";
 import { createMemoryStore } from "../../../src/store/memory/store.ts";
 import { titles } from "../../log/drafts.ts";
 import { World } from "../../session/session-harness.ts";
-import { choice, type Frame, readFrames } from "../test-subscriber.ts";
+import { streamFormat, type Frame, readFrames } from "../test-subscriber.ts";
 
 const CASES: CaseCounts = { fixed: 20, fresh: 80, full: 100 };
 const RUNS = totalCases(CASES);
-const NATIVE = choice("native");
+const NATIVE = streamFormat("native");
 /** What a connection holds before it says that it is enough. */
 const ENOUGH = 300;
 
@@ -27,13 +27,13 @@ class Link implements Transport {
   readonly frames: Frame[] = [];
   #holds: Uint8Array[] = [];
 
-  get held(): number {
+  get bufferedBytes(): number {
     return this.#holds.reduce((sum, bytes) => sum + bytes.byteLength, 0);
   }
 
   write(bytes: Uint8Array): boolean {
     this.#holds.push(bytes);
-    return this.held < ENOUGH;
+    return this.bufferedBytes < ENOUGH;
   }
 
   read(): void {
@@ -47,11 +47,11 @@ class Link implements Transport {
   }
 }
 
-const seen = { setBack: 0, slow: 0 };
+const seen = { evicted: 0, slow: 0 };
 
-class CountedViewer extends SocketSubscriber {
+class CountedSubscriber extends SocketSubscriber {
   override onEvicted(at: Parameters<SocketSubscriber["onEvicted"]>[0]): void {
-    if (at !== null) seen.setBack++;
+    if (at !== null) seen.evicted++;
     super.onEvicted(at);
   }
 }
@@ -59,13 +59,13 @@ class CountedViewer extends SocketSubscriber {
 class Shared {
   readonly link = new Link();
   readonly worlds: World[] = [];
-  readonly outlet: SendQueue;
-  readonly #viewers: SocketSubscriber[] = [];
+  readonly queue: SendQueue;
+  readonly #subscribers: SocketSubscriber[] = [];
   readonly #parts = { log: createMemoryLog(), store: createMemoryStore() };
   readonly feeds = createSessionFeeds({
     ...this.#parts,
     limits: { snapshotTurns: 20 },
-    addressesOf: () => (blob) => blob,
+    createBlobUrlResolver: () => (blob) => blob,
     onError: (error) => {
       throw error;
     },
@@ -73,13 +73,9 @@ class Shared {
 
   constructor(queueBytes: number) {
     const flushed = () => {
-      for (const { subscription } of this.#viewers) subscription?.onFlush();
+      for (const { subscription } of this.#subscribers) subscription?.onFlush();
     };
-    this.outlet = new SendQueue(
-      this.link,
-      { onFlush: flushed, onDrain: ignore, onClose: ignore },
-      queueBytes,
-    );
+    this.queue = new SendQueue(this.link, { onFlush: flushed, onDrain: ignore, onClose: ignore }, queueBytes);
   }
 
   async add(title = ""): Promise<void> {
@@ -89,29 +85,29 @@ class Shared {
   }
 
   subscribe(): void {
-    const side: SocketHandle = {
-      outlet: this.outlet,
-      reply: (reply) => this.outlet.sendReliable(textFrame(JSON.stringify(reply))),
-      forget: () => undefined,
+    const connection: SocketHandle = {
+      queue: this.queue,
+      reply: (reply) => this.queue.sendReliable(encodeTextFrame(JSON.stringify(reply))),
+      remove: () => undefined,
     };
     for (const { ref } of this.worlds) {
-      const viewer = new CountedViewer(side, ref.session, undefined);
-      this.#viewers.push(viewer);
-      viewer.subscription = this.feeds.subscribe(ref, { format: NATIVE, after: null }, viewer);
+      const subscriber = new CountedSubscriber(connection, ref.session, undefined);
+      this.#subscribers.push(subscriber);
+      subscriber.subscription = this.feeds.subscribe(ref, { format: NATIVE, after: null }, subscriber);
     }
   }
 
   read(): void {
     this.link.read();
-    this.outlet.transportDrained();
+    this.queue.transportDrained();
   }
 
   /** Reads until nothing comes any more. */
   async readAll(): Promise<void> {
-    for (let quiet = 0, last = -1; quiet < 8;) {
+    for (let idleRounds = 0, last = -1; idleRounds < 8;) {
       await breath();
       this.read();
-      quiet = this.link.frames.length === last ? quiet + 1 : 0;
+      idleRounds = this.link.frames.length === last ? idleRounds + 1 : 0;
       last = this.link.frames.length;
     }
   }
@@ -119,20 +115,20 @@ class Shared {
   /** Goes through what came of a session. @returns the title that is shown */
   follow({ ref }: World): string | null {
     let state = emptyState;
-    let isAnew = true;
+    let isRestarted = true;
     for (const { session_id, ...frame } of this.link.frames) {
       if (session_id !== ref.session) continue;
       if (frame["type"] === "subscribed") {
         if (frame["reason"] === "slow") seen.slow++;
-        isAnew = frame["resumed"] === false;
+        isRestarted = frame["resumed"] === false;
       } else if (frame["type"] === "snapshot") {
-        if (!isAnew) throw new Error("a snapshot that nobody was told of");
+        if (!isRestarted) throw new Error("a snapshot that nobody was told of");
         state = restore(frame["snapshot"] as Snapshot);
-        isAnew = false;
+        isRestarted = false;
       } else {
         const event = frame as unknown as SessionEvent;
         const seq = Number(event.id.split("-")[1]);
-        if (isAnew || seq !== state.seq + 1) throw new Error(`${event.id} after ${state.seq}`);
+        if (isRestarted || seq !== state.seq + 1) throw new Error(`${event.id} after ${state.seq}`);
         state = fold(state, event);
       }
     }
@@ -166,7 +162,7 @@ test(`${RUNS} runs: what one session loses for the sake of another it is told la
         if (breathes) await breath();
         if (reads === 0) shared.read();
         expect(
-          shared.outlet.bufferedBytes - shared.link.held,
+          shared.queue.bufferedBytes - shared.link.bufferedBytes,
           "the bound, and one that was called",
         ).toBeLessThan(3_000);
       }
@@ -176,7 +172,7 @@ test(`${RUNS} runs: what one session loses for the sake of another it is told la
     }),
     CASES,
   );
-  expect(seen.setBack).toBeGreaterThan(RUNS / 4);
+  expect(seen.evicted).toBeGreaterThan(RUNS / 4);
   expect(seen.slow).toBeGreaterThan(RUNS / 20);
 });
 
@@ -188,7 +184,7 @@ test("a hundred sessions that are larger than the queue come one after the other
   for (const world of shared.worlds) expect(shared.follow(world)).toBe(world.folded().title);
   const snapshots = shared.link.frames.filter(({ type }) => type === "snapshot").length;
   expect(snapshots).toBe(100);
-  const told = shared.link.frames.filter(({ type }) => type === "subscribed").length;
-  expect(told).toBeLessThanOrEqual(200);
+  const notices = shared.link.frames.filter(({ type }) => type === "subscribed").length;
+  expect(notices).toBeLessThanOrEqual(200);
   await shared.feeds.close();
 });

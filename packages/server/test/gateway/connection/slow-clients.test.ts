@@ -6,7 +6,7 @@ import { createSseParser, type EventDraft } from "@turnstream/protocol";
 import { afterEach, describe, expect, test } from "vitest";
 import { World } from "../../session/session-harness.ts";
 import { SocketClient } from "../clients.ts";
-import { memoryParts, openServer, type TestServer } from "../test-server.ts";
+import { createMemoryBackend, openServer, type TestServer } from "../test-server.ts";
 
 const MIB = 1024 * 1024;
 const TEXT = "x".repeat(48 * 1024);
@@ -24,7 +24,7 @@ afterEach(async () => {
 });
 
 async function open(limits = {}): Promise<void> {
-  const parts = memoryParts();
+  const parts = createMemoryBackend();
   world = await (await World.make(parts)).start();
   server = await openServer(parts, { actor: world.actor, limits: { snapshotTurns: 3, ...limits } });
 }
@@ -32,7 +32,7 @@ async function open(limits = {}): Promise<void> {
 async function connect(dialect: string): Promise<SocketClient> {
   const client = await SocketClient.open(server, { dialect });
   clients.push(client);
-  await client.ask({ type: "subscribe", session_id: world.ref.session });
+  await client.request({ type: "subscribe", session_id: world.ref.session });
   return client;
 }
 
@@ -68,7 +68,7 @@ async function overrun(isOver: () => boolean): Promise<number> {
     await turn(TEXT);
     // Whoever reads has the time to.
     await new Promise((resolve) => setImmediate(resolve));
-    most = Math.max(most, server.server.load().maxBufferedBytes);
+    most = Math.max(most, server.server.stats().maxBufferedBytes);
   }
   return most;
 }
@@ -76,9 +76,9 @@ async function overrun(isOver: () => boolean): Promise<number> {
 /** Once nobody is left, or it has taken too long. */
 async function loadInTheEnd(): Promise<object> {
   const deadline = performance.now() + 30_000;
-  while (server.server.load().connections > 0 && performance.now() < deadline)
+  while (server.server.stats().connections > 0 && performance.now() < deadline)
     await new Promise((resolve) => setTimeout(resolve, 10));
-  return server.server.load();
+  return server.server.stats();
 }
 
 function isEnd({ type }: Record<string, unknown>): boolean {
@@ -92,7 +92,7 @@ describe("a socket that is not read (reliability 11)", () => {
     slow.socket.pause();
     let peak = 0;
     const most = await overrun(() => {
-      const { maxBufferedBytes } = server.server.load();
+      const { maxBufferedBytes } = server.server.stats();
       const dropped = maxBufferedBytes < peak - 256 * 1024;
       peak = Math.max(peak, maxBufferedBytes);
       return dropped;
@@ -104,8 +104,8 @@ describe("a socket that is not read (reliability 11)", () => {
     await fast.until("the last turn", isLast);
     expect(fast.frames.filter(({ type }) => type === "subscribed").length).toBe(1);
     slow.socket.resume();
-    const told = await slow.until("slow", ({ type, reason }) => type === "subscribed" && reason === "slow");
-    expect(told).toEqual({
+    const notice = await slow.until("slow", ({ type, reason }) => type === "subscribed" && reason === "slow");
+    expect(notice).toEqual({
       type: "subscribed",
       session_id: world.ref.session,
       // A client of `blocks` begins anew where more was missed than a window holds.
@@ -133,19 +133,19 @@ describe("a socket that is not read (reliability 11)", () => {
     await open({ stallTimeoutMs: 300, heartbeatMs: 20 });
     const slow = await connect("native");
     slow.socket.pause();
-    await overrun(() => server.server.load().maxBufferedBytes > 256 * 1024);
-    expect(await loadInTheEnd()).toMatchObject({ connections: 0, heldBytes: 0 });
+    await overrun(() => server.server.stats().maxBufferedBytes > 256 * 1024);
+    expect(await loadInTheEnd()).toMatchObject({ connections: 0, bufferedBytes: 0 });
   });
 
   test("still gets the answers to its commands", async () => {
     await open();
     const slow = await connect("native");
     slow.socket.pause();
-    await overrun(() => server.server.load().maxBufferedBytes > 128 * 1024);
+    await overrun(() => server.server.stats().maxBufferedBytes > 128 * 1024);
     slow.socket.send(JSON.stringify({ type: "stop", session_id: world.ref.session, request_id: "late" }));
     let peak = 0;
     await overrun(() => {
-      const { maxBufferedBytes } = server.server.load();
+      const { maxBufferedBytes } = server.server.stats();
       peak = Math.max(peak, maxBufferedBytes);
       return maxBufferedBytes < peak - 256 * 1024;
     });
@@ -164,8 +164,8 @@ describe("an event stream that is not read (reliability 11)", () => {
       get(`${server.url}${path}`, { headers: server.auth }, resolve);
     });
     response.on("error", () => undefined).pause();
-    await overrun(() => server.server.load().maxBufferedBytes > 256 * 1024);
-    expect(await loadInTheEnd()).toMatchObject({ connections: 0, heldBytes: 0 });
+    await overrun(() => server.server.stats().maxBufferedBytes > 256 * 1024);
+    expect(await loadInTheEnd()).toMatchObject({ connections: 0, bufferedBytes: 0 });
     response.destroy();
   });
 
@@ -187,30 +187,32 @@ describe("an event stream that is not read (reliability 11)", () => {
     await new Promise((resolve) => setTimeout(resolve, 50));
     let peak = 0;
     const most = await overrun(() => {
-      const { maxBufferedBytes } = server.server.load();
+      const { maxBufferedBytes } = server.server.stats();
       const dropped = maxBufferedBytes < peak - 256 * 1024;
       peak = Math.max(peak, maxBufferedBytes);
       return dropped;
     });
     expect(most).toBeGreaterThan(256 * 1024);
     expect(most).toBeLessThanOrEqual(MIB);
-    const told: string[] = [];
+    const received: string[] = [];
     const parser = createSseParser(({ event, data }) =>
-      told.push(event === "subscribed" ? data : (event ?? "") + (data.includes("the end") ? " the end" : "")),
+      received.push(
+        event === "subscribed" ? data : (event ?? "") + (data.includes("the end") ? " the end" : ""),
+      ),
     );
     const decoder = new TextDecoder();
     response.on("data", (bytes: Buffer) => parser.push(decoder.decode(bytes, { stream: true }))).resume();
     const deadline = performance.now() + 30_000;
-    const isTold = (what: string) => told.some((one) => one.includes(what));
-    while (!isTold('"slow"') && performance.now() < deadline)
+    const hasReceived = (what: string) => received.some((one) => one.includes(what));
+    while (!hasReceived('"slow"') && performance.now() < deadline)
       await new Promise((resolve) => setTimeout(resolve, 5));
     await turn("the end");
-    while (!isTold("the end") && performance.now() < deadline)
+    while (!hasReceived("the end") && performance.now() < deadline)
       await new Promise((resolve) => setTimeout(resolve, 5));
-    const at = told.findIndex((one) => one.includes('"slow"'));
-    expect(JSON.parse(told[at] ?? "")).toMatchObject({ resumed: false, reason: "slow" });
-    expect(told[at + 1]).toBe("snapshot");
-    expect(isTold("the end")).toBe(true);
+    const at = received.findIndex((one) => one.includes('"slow"'));
+    expect(JSON.parse(received[at] ?? "")).toMatchObject({ resumed: false, reason: "slow" });
+    expect(received[at + 1]).toBe("snapshot");
+    expect(hasReceived("the end")).toBe(true);
     response.destroy();
   });
 });

@@ -27,9 +27,9 @@ describe("a block that is being spoken", () => {
   test("more of it is the JSON of its text, whatever the text is", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), fc.string({ unit: "binary" }), (first, next) => {
-        const saying = matchDeltaRun(entryOf(delta(first)));
-        expect(saying).not.toBeNull();
-        expect(saying && extractRawText(saying, entryOf(delta(next)))).toBe(JSON.stringify(next));
+        const run = matchDeltaRun(entryOf(delta(first)));
+        expect(run).not.toBeNull();
+        expect(run && extractRawText(run, entryOf(delta(next)))).toBe(JSON.stringify(next));
       }),
     );
   });
@@ -45,8 +45,8 @@ describe("a block that is being spoken", () => {
     ["another order of fields", { text: "x", type: "text.delta", ...PLACE }],
     ["a text that is none", { type: "text.delta", ...PLACE, text: 7 }],
   ])("%s is not more of it", ([, draft]) => {
-    const saying = matchDeltaRun(entryOf(delta("Hello")));
-    expect(saying && extractRawText(saying, entryOf(draft))).toBeNull();
+    const run = matchDeltaRun(entryOf(delta("Hello")));
+    expect(run && extractRawText(run, entryOf(draft))).toBeNull();
   });
 
   test.for<[string, object]>([
@@ -61,40 +61,40 @@ describe("a block that is being spoken", () => {
   test("said at once, it folds to what it folds to one by one", () => {
     fc.assert(
       fc.property(fc.array(fc.string({ unit: "binary" }), { minLength: 1 }), (texts) => {
-        const entries = spoken(texts);
+        const entries = createDeltas(texts);
         const [first] = entries;
         const last = entries.at(-1);
-        const saying = first === undefined ? null : matchDeltaRun(first);
-        if (saying === null || last === undefined) throw new Error("it is a delta");
-        const more = entries.map((entry) => extractRawText(saying, entry) ?? "");
-        expect(fold(opened(), mergedDelta(saying, more, last))).toEqual(
-          entries.reduce((state, entry) => fold(state, entry.event), opened()),
+        const run = first === undefined ? null : matchDeltaRun(first);
+        if (run === null || last === undefined) throw new Error("it is a delta");
+        const more = entries.map((entry) => extractRawText(run, entry) ?? "");
+        expect(fold(openedState(), mergedDelta(run, more, last))).toEqual(
+          entries.reduce((state, entry) => fold(state, entry.event), openedState()),
         );
       }),
     );
   });
 
   test.for(["socket", "sse"] as const)("told from its text, it is the same on a %s", (wire) => {
-    const choice = { dialect: "blocks", wire, includeToolTags: false } as const;
-    const telling = createEncodingTarget(choice, "ses_1", (blob) => blob);
+    const format = { dialect: "blocks", wire, includeToolTags: false } as const;
+    const target = createEncodingTarget(format, "ses_1", (blob) => blob);
     fc.assert(
       fc.property(fc.array(fc.string({ unit: "binary" }), { minLength: 1 }), (texts) => {
-        const entries = spoken(texts);
-        const steps = new LiveState(opened(), foldOn).take(entries, true);
-        expect(steps.slice(1).every((step) => "rawText" in step)).toBe(true);
-        const told = steps
+        const entries = createDeltas(texts);
+        const changes = new LiveState(openedState(), foldEvent).apply(entries, true);
+        expect(changes.slice(1).every((change) => "rawText" in change)).toBe(true);
+        const rawFrames = changes
           .slice(1)
-          .map((step) =>
-            "rawText" in step ? rawDeltaFrame(telling, step.head, step.rawText, step.cursor) : "",
+          .map((change) =>
+            "rawText" in change ? rawDeltaFrame(target, change.prefix, change.rawText, change.cursor) : "",
           );
-        let state = opened();
+        let state = openedState();
         const plain = entries.flatMap(({ event }) => {
           const before = state;
           state = fold(before, event);
-          const { frames } = encodeEvent(choice, null, event, before, state);
-          return frames.map((frame) => frameText(telling, frame));
+          const { frames } = encodeEvent(format, null, event, before, state);
+          return frames.map((frame) => frameText(target, frame));
         });
-        expect(told).toEqual(plain.slice(1));
+        expect(rawFrames).toEqual(plain.slice(1));
       }),
     );
   });
@@ -105,37 +105,37 @@ describe("the session where a feed stands", () => {
     const looks = fc.array(fc.tuple(fc.string(), fc.boolean(), fc.boolean()), { minLength: 1 });
     fc.assert(
       fc.property(looks, (deltas) => {
-        const head = new LiveState(opened(), foldOn);
-        let plain = opened();
+        const head = new LiveState(openedState(), foldEvent);
+        let plain = openedState();
         for (const [n, [text, isPlain, isLookedAt]] of deltas.entries()) {
-          const entry = entryOf({ type: "text.delta", ...SPOKEN, text }, n + 5);
+          const entry = entryOf({ type: "text.delta", ...BLOCK, text }, n + 5);
           plain = fold(plain, entry.event);
-          head.take([entry], isPlain);
+          head.apply([entry], isPlain);
           if (isLookedAt) expect(head.state).toEqual(plain);
         }
-        const ended = entryOf({ type: "text.end", ...SPOKEN, final: true }, deltas.length + 5);
-        head.take([ended], true);
+        const ended = entryOf({ type: "text.end", ...BLOCK, final: true }, deltas.length + 5);
+        head.apply([ended], true);
         expect(head.state).toEqual(fold(plain, ended.event));
       }),
     );
   });
 });
 
-const foldOn: FoldFunction = (before, event) => ({ before, after: fold(before, event) });
-const SPOKEN = { turn: "t", run: "r", block: "b", index: 0 };
+const foldEvent: FoldFunction = (before, event) => ({ before, after: fold(before, event) });
+const BLOCK = { turn: "t", run: "r", block: "b", index: 0 };
 
-function spoken(texts: readonly string[]): LogEntry[] {
-  return texts.map((text, n) => entryOf({ type: "text.delta", ...SPOKEN, text }, n + 5));
+function createDeltas(texts: readonly string[]): LogEntry[] {
+  return texts.map((text, n) => entryOf({ type: "text.delta", ...BLOCK, text }, n + 5));
 }
 
 /** A session in which a block has just begun. */
-function opened(): SessionState {
+function openedState(): SessionState {
   const turn = { turn: "t", number: 1, message_number: 1, agent: "a", mode: "agent", from_share: false };
   const drafts = [
     { type: "session.start", session: "s", number: 1 },
     { type: "turn.start", ...turn },
     { type: "run.start", turn: "t", run: "r", agent: "a" },
-    { type: "text.start", ...SPOKEN, part: false },
+    { type: "text.start", ...BLOCK, part: false },
   ];
   return drafts.reduce((state, draft, n) => fold(state, entryOf(draft, n + 1).event), emptyState);
 }

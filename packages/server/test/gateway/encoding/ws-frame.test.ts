@@ -6,16 +6,18 @@ import { formatSse, type SseMessage, toWireJson } from "@turnstream/protocol";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Caller } from "../../../src/gateway/caller.ts";
-import { ConnectionRegistry } from "../../../src/gateway/connection/registry.ts";
-import type { StreamHandler } from "../../../src/gateway/http/route.ts";
+import { ConnectionRegistry } from "../../../src/gateway/connection/connection-registry.ts";
+import type { StreamHandler } from "../../../src/gateway/context.ts";
 import { DEFAULT_GATEWAY_LIMITS } from "../../../src/gateway/options.ts";
-import { textFrame } from "../../../src/gateway/encoding/ws-frame.ts";
+import { encodeTextFrame } from "../../../src/gateway/encoding/ws-frame.ts";
 import { startEventStream, toWebStream } from "../../../src/gateway/sse/transports.ts";
 import { StreamClient } from "../clients.ts";
 
+const HEARTBEAT_MS = 1_000;
+
 const caller: Caller = { tenant: "t", user: "u", scopes: [], key: null, expiresAt: null, from: "test" };
 const nothing = { onFlush() {}, onDrain() {}, onClose() {}, onHeartbeat() {}, fail() {}, onShutdown() {} };
-const connections = new ConnectionRegistry(() => undefined);
+const connections = new ConnectionRegistry(() => undefined, HEARTBEAT_MS);
 
 let open: StreamHandler;
 const options = () => ({ caller, connections, limits: DEFAULT_GATEWAY_LIMITS, open, random: () => 0.5 });
@@ -37,15 +39,15 @@ const ways: Record<string, () => Promise<StreamClient>> = {
 };
 
 /** Tells each text as the data of one event, and again as the text of a frame. */
-async function told(way: string, texts: readonly string[]): Promise<SseMessage[]> {
-  open = (outlet) => {
+async function receive(way: string, texts: readonly string[]): Promise<SseMessage[]> {
+  open = (sink) => {
     for (const text of texts)
-      outlet.send(Buffer.from(formatSse({ event: "e", data: toWireJson({ type: "e", text }) })));
-    outlet.end();
+      sink.send(Buffer.from(formatSse({ event: "e", data: toWireJson({ type: "e", text }) })));
+    sink.end();
     return nothing;
   };
   const stream = await (ways[way] as () => Promise<StreamClient>)();
-  await stream.over();
+  await stream.ended();
   return stream.messages;
 }
 
@@ -73,7 +75,7 @@ describe("any string (reliability 24)", () => {
   test.for(Object.keys(ways))("round-trips over a real event stream: %s", async (way) => {
     await fc.assert(
       fc.asyncProperty(fc.array(text, { minLength: 1, maxLength: 40 }), async (texts) => {
-        const messages = await told(way, texts);
+        const messages = await receive(way, texts);
         expect(messages.map(({ data }) => (JSON.parse(data) as { text: string }).text)).toEqual(texts);
         expect(messages.every(({ event, id }) => event === "e" && id === undefined)).toBe(true);
       }),
@@ -83,7 +85,7 @@ describe("any string (reliability 24)", () => {
 
   test("is one WebSocket text frame, of every length at which the head grows", () => {
     for (const length of [0, 1, 125, 126, 65_535, 65_536, 70_000]) {
-      const frame = textFrame("é".repeat(Math.floor(length / 2)) + "x".repeat(length % 2));
+      const frame = encodeTextFrame("é".repeat(Math.floor(length / 2)) + "x".repeat(length % 2));
       const short = (frame[1] as number) & 0x7f;
       const [head, size] =
         short < 126
@@ -98,25 +100,25 @@ describe("any string (reliability 24)", () => {
 
 describe("a web stream", () => {
   test("holds little itself, lets who reads slowly catch up, and hears that somebody left", async () => {
-    const heard: string[] = [];
+    const events: string[] = [];
     const sent: string[] = [];
-    open = (outlet) => {
-      for (let n = 0; n < 40; n++) sent.push(outlet.send(Buffer.alloc(16 * 1024, 120)));
+    open = (sink) => {
+      for (let n = 0; n < 40; n++) sent.push(sink.send(Buffer.alloc(16 * 1024, 120)));
       return {
         ...nothing,
-        onFlush: () => heard.push("flushed"),
-        onDrain: () => heard.push("drained"),
-        onClose: () => heard.push("closed"),
+        onFlush: () => events.push("flushed"),
+        onDrain: () => events.push("drained"),
+        onClose: () => events.push("closed"),
       };
     };
     const reader = toWebStream(options(), new AbortController().signal).getReader();
     expect(sent.filter((one) => one === "written").length).toBeLessThanOrEqual(3);
     expect(sent.filter((one) => one === "queued").length).toBe(32);
     expect(sent.at(-1)).toBe("dropped");
-    while (heard.length === 0) await reader.read();
-    expect(heard).toEqual(["drained"]);
+    while (events.length === 0) await reader.read();
+    expect(events).toEqual(["drained"]);
     await reader.cancel();
-    expect(heard).toEqual(["drained", "closed"]);
+    expect(events).toEqual(["drained", "closed"]);
     expect(connections.size).toBe(0);
   });
 });

@@ -5,23 +5,23 @@ import { pipeline } from "node:stream/promises";
 import { createGateway, type Gateway, type GatewayOptions } from "@turnstream/server";
 
 /** A handler for `node:http`, Express, Connect and the like. */
-function listenerOf(gateway: Gateway) {
+function createListener(gateway: Gateway) {
   return async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
-    const left = new AbortController();
-    outgoing.once("close", () => left.abort());
+    const disconnected = new AbortController();
+    outgoing.once("close", () => disconnected.abort());
     const { method = "GET", url = "/", headers, socket } = incoming;
     const request = new Request(new URL(url, "http://localhost"), {
       method,
       headers: Object.entries(headers).map(([name, value]) => [name, String(value)] as [string, string]),
-      signal: left.signal,
+      signal: disconnected.signal,
       ...(method === "GET" || method === "HEAD" ? {} : { body: Readable.toWeb(incoming), duplex: "half" }),
     });
     const {
       status,
-      headers: told,
+      headers: responseHeaders,
       body,
     } = await gateway.handle(request, { clientAddress: socket.remoteAddress ?? "" });
-    outgoing.writeHead(status, Object.fromEntries(told));
+    outgoing.writeHead(status, Object.fromEntries(responseHeaders));
     if (body === null) outgoing.end();
     // It fails when the client leaves, which is nobody's fault.
     else await pipeline(Readable.fromWeb(body), outgoing).catch(() => {});
@@ -30,7 +30,7 @@ function listenerOf(gateway: Gateway) {
 
 export function nodeApp(options: GatewayOptions, port: number) {
   const gateway = createGateway(options);
-  const listener = listenerOf(gateway);
+  const listener = createListener(gateway);
   const server = createServer((incoming, outgoing) => {
     if (incoming.url?.startsWith("/api/v1/") === true) void listener(incoming, outgoing);
     else outgoing.end("your own routes stay as they are");

@@ -15,12 +15,12 @@ import { LogWriter } from "@turnstream/conformance/support/log-writer.ts";
 import { expectSame, framesFrom } from "@turnstream/conformance/support/replay.ts";
 import { afterEach, expect, test } from "vitest";
 import { createSessionFeeds } from "../../../src/gateway/feed/session-feeds.ts";
-import type { SessionFeeds } from "../../../src/gateway/subscription/types.ts";
+import type { SessionFeeds } from "../../../src/gateway/feed/session-feeds.ts";
 import { createMemoryLog } from "../../../src/log/memory.ts";
 import { archiveSession } from "../../../src/session/archive/archive.ts";
 import { createMemoryStore } from "../../../src/store/memory/store.ts";
 import { World } from "../../session/session-harness.ts";
-import { choice, type Frame, settled, TestViewer, until } from "../test-subscriber.ts";
+import { streamFormat, type Frame, waitUntilIdle, TestSubscriber, until } from "../test-subscriber.ts";
 
 const open: SessionFeeds[] = [];
 afterEach(async () => {
@@ -32,7 +32,7 @@ async function stage(): Promise<{ world: World; feeds: SessionFeeds }> {
   const feeds = createSessionFeeds({
     ...world.parts,
     limits: { snapshotTurns: 20 },
-    addressesOf: () => (blob) => `https://blobs.example/${blob}`,
+    createBlobUrlResolver: () => (blob) => `https://blobs.example/${blob}`,
     onError: (error) => {
       throw error;
     },
@@ -75,16 +75,16 @@ test("a fresh native viewer gets a snapshot, then every event once", async () =>
   const { world, feeds } = await stage();
   const events = talk();
   await world.write(events.slice(0, 40));
-  const viewer = new TestViewer(choice("native")).watch(feeds, world.ref, null);
-  await until(() => viewer.frames.length > 0);
+  const subscriber = new TestSubscriber(streamFormat("native")).subscribe(feeds, world.ref, null);
+  await until(() => subscriber.frames.length > 0);
   const head = world.events.at(-1)?.id;
   await world.write(events.slice(40));
   const end = world.events.at(-1)?.id;
-  await until(() => viewer.cursor === end);
-  expect(viewer.beginnings).toEqual([{ resumed: false, reason: "fresh", head, after: 0 }]);
-  expect(viewer.frames[0]?.["type"]).toBe("snapshot");
-  expect(viewer.frames.every((frame) => frame["session_id"] === world.ref.session)).toBe(true);
-  const { at: _, ...rest } = JSON.parse(JSON.stringify(folded(viewer.frames))) as Record<string, unknown>;
+  await until(() => subscriber.cursor === end);
+  expect(subscriber.starts).toEqual([{ resumed: false, reason: "fresh", head, after: 0 }]);
+  expect(subscriber.frames[0]?.["type"]).toBe("snapshot");
+  expect(subscriber.frames.every((frame) => frame["session_id"] === world.ref.session)).toBe(true);
+  const { at: _, ...rest } = JSON.parse(JSON.stringify(folded(subscriber.frames))) as Record<string, unknown>;
   expect(strip(rest)).toEqual(strip(foldAll(world.events)));
 });
 
@@ -93,24 +93,24 @@ test("a fresh viewer of responses begins with the turn that runs, whatever was l
   const events = talk();
   const second = events.findIndex((event) => "turn" in event && event.turn === "t2");
   await world.write(events.slice(0, 12));
-  const native = new TestViewer(choice("native")).watch(feeds, world.ref, null);
+  const native = new TestSubscriber(streamFormat("native")).subscribe(feeds, world.ref, null);
   // So that the feed has states of the first turn, and of nothing after it.
-  const early = new TestViewer(choice("tasks")).watch(feeds, world.ref, null);
+  const early = new TestSubscriber(streamFormat("tasks")).subscribe(feeds, world.ref, null);
   await until(() => early.frames.length > 0);
-  await settled(early);
+  await waitUntilIdle(early);
   early.close();
   await world.write(events.slice(12, second + 6));
   await until(() => native.cursor === world.events.at(-1)?.id);
-  const viewer = new TestViewer(choice("responses", "sse"));
-  const wish = { format: choice("responses", "sse"), after: null, untilIdle: true };
-  viewer.subscription = feeds.subscribe(world.ref, wish, viewer);
-  await until(() => viewer.frames.length >= 2);
-  expect(viewer.beginnings).toEqual([{ resumed: false, reason: "fresh", after: 0 }]);
-  expect(viewer.frames).toMatchObject([
+  const subscriber = new TestSubscriber(streamFormat("responses", "sse"));
+  const options = { format: streamFormat("responses", "sse"), after: null, untilIdle: true };
+  subscriber.subscription = feeds.subscribe(world.ref, options, subscriber);
+  await until(() => subscriber.frames.length >= 2);
+  expect(subscriber.starts).toEqual([{ resumed: false, reason: "fresh", after: 0 }]);
+  expect(subscriber.frames).toMatchObject([
     { type: "response.created", response_id: "t2" },
     { type: "response.output_text.delta", delta: " word0 word1 word2" },
   ]);
-  expect(viewer.end).toBeNull();
+  expect(subscriber.end).toBeNull();
 });
 
 /** The world remembers events without their times. */
@@ -125,28 +125,30 @@ test("a cursor anywhere in the log goes on right after it, in each dialect", asy
   const events = talk();
   await world.write(events);
   for (const dialect of ["native", "blocks", "tasks", "responses"] as const) {
-    const whole = new TestViewer(choice(dialect, dialect === "responses" ? "sse" : "socket"));
-    whole.watch(feeds, world.ref, "0-0");
+    const whole = new TestSubscriber(streamFormat(dialect, dialect === "responses" ? "sse" : "socket"));
+    whole.subscribe(feeds, world.ref, "0-0");
     await until(() => whole.frames.length > 0);
-    await settled(whole);
+    await waitUntilIdle(whole);
     for (let k = 0; k < world.events.length; k++) {
       const cursor = world.events[k]?.id ?? "0-0";
-      const viewer = new TestViewer(choice(dialect, dialect === "responses" ? "sse" : "socket"));
-      viewer.watch(feeds, world.ref, cursor);
-      await until(() => viewer.beginnings.length > 0);
-      await settled(viewer);
+      const subscriber = new TestSubscriber(
+        streamFormat(dialect, dialect === "responses" ? "sse" : "socket"),
+      );
+      subscriber.subscribe(feeds, world.ref, cursor);
+      await until(() => subscriber.starts.length > 0);
+      await waitUntilIdle(subscriber);
       const head = dialect === "native" ? { head: world.events.at(-1)?.id } : {};
-      expect(viewer.beginnings).toEqual([{ resumed: true, reason: "cursor", ...head, after: 0 }]);
+      expect(subscriber.starts).toEqual([{ resumed: true, reason: "cursor", ...head, after: 0 }]);
       if (dialect === "blocks") {
         const seen = seenUpTo(world, k);
         const client = new BlocksClient();
-        for (const frame of [...seen, ...viewer.frames]) client.handle(frame);
+        for (const frame of [...seen, ...subscriber.frames]) client.handle(frame);
         const uncut = new BlocksClient();
         for (const frame of whole.frames) uncut.handle(frame);
         expect(client.problems).toEqual([]);
         expectSame(client.display(), uncut.display());
       }
-      viewer.close();
+      subscriber.close();
     }
     whole.close();
   }
@@ -168,12 +170,12 @@ test("bad cursors are told, and answered with what is there", async () => {
     ["999999999-3", "invalid"],
     ["1-99999", "invalid"],
   ] as const) {
-    const viewer = new TestViewer(choice("native")).watch(feeds, world.ref, cursor);
-    await until(() => viewer.frames.length > 0, 30_000);
+    const subscriber = new TestSubscriber(streamFormat("native")).subscribe(feeds, world.ref, cursor);
+    await until(() => subscriber.frames.length > 0, 30_000);
     const head = world.events.at(-1)?.id;
-    expect(viewer.beginnings).toEqual([{ resumed: false, reason, head, after: 0 }]);
-    expect(viewer.frames[0]?.["type"]).toBe("snapshot");
-    viewer.close();
+    expect(subscriber.starts).toEqual([{ resumed: false, reason, head, after: 0 }]);
+    expect(subscriber.frames[0]?.["type"]).toBe("snapshot");
+    subscriber.close();
   }
 });
 
@@ -183,21 +185,21 @@ test("what is there is made once for all who come with nothing, or with a bad cu
   await world.append(...talk());
   for (const dialect of ["native", "blocks"] as const) {
     const given: Uint8Array[] = [];
-    const told: string[] = [];
+    const reasons: string[] = [];
     const send = (bytes: Uint8Array) => {
       given.push(bytes);
       return "written" as const;
     };
-    const viewer = {
+    const subscriber = {
       sink: { send, end: () => undefined },
-      onSubscribed: ({ reason }: { reason: string }) => void told.push(reason),
+      onSubscribed: ({ reason }: { reason: string }) => void reasons.push(reason),
       onEnd: () => undefined,
     };
     const subscriptions = [null, "9-9", "nonsense", "9-9"].map((after) =>
-      feeds.subscribe(world.ref, { format: choice(dialect), after }, viewer),
+      feeds.subscribe(world.ref, { format: streamFormat(dialect), after }, subscriber),
     );
     await until(() => given.length >= 4);
-    expect(told.toSorted()).toEqual(["fresh", "invalid", "invalid", "invalid"]);
+    expect(reasons.toSorted()).toEqual(["fresh", "invalid", "invalid", "invalid"]);
     expect(new Set(given).size, "the same bytes, not equal ones").toBe(1);
     for (const one of subscriptions) one.onClose();
   }
@@ -207,12 +209,12 @@ test("a stream of one turn ends right after it; a session that is erased ends th
   const { world, feeds } = await stage();
   const events = talk();
   await world.write(events.slice(0, 20));
-  const one = new TestViewer(choice("responses", "sse")).watch(feeds, world.ref, "0-0", "t1");
-  const all = new TestViewer(choice("blocks")).watch(feeds, world.ref, null);
-  await until(() => all.beginnings.length > 0);
+  const one = new TestSubscriber(streamFormat("responses", "sse")).subscribe(feeds, world.ref, "0-0", "t1");
+  const all = new TestSubscriber(streamFormat("blocks")).subscribe(feeds, world.ref, null);
+  await until(() => all.starts.length > 0);
   await world.write(events.slice(20));
   await until(() => one.end !== null);
-  expect(one.end).toBe("over");
+  expect(one.end).toBe("complete");
   expect(one.frames.at(-1)?.["type"]).toBe("[DONE]");
   await world.parts.store.sessions.remove(world.ref);
   await world.parts.log.remove(world.ref.session);
@@ -243,33 +245,31 @@ test("a slow viewer is told, and gets what is there now", async () => {
   const { world, feeds } = await stage();
   const events = talk();
   await world.write(events.slice(0, 10));
-  const viewers = (["native", "blocks", "tasks", "responses"] as const).map((dialect) =>
-    new TestViewer(choice(dialect, dialect === "responses" ? "sse" : "socket"), { maxQueued: 300 }).watch(
-      feeds,
-      world.ref,
-      "0-0",
-    ),
+  const subscribers = (["native", "blocks", "tasks", "responses"] as const).map((dialect) =>
+    new TestSubscriber(streamFormat(dialect, dialect === "responses" ? "sse" : "socket"), {
+      maxQueued: 300,
+    }).subscribe(feeds, world.ref, "0-0"),
   );
-  for (const viewer of viewers) await settled(viewer);
-  for (const viewer of viewers) viewer.clog();
+  for (const subscriber of subscribers) await waitUntilIdle(subscriber);
+  for (const subscriber of subscribers) subscriber.clog();
   await world.write(events.slice(10));
   // As at the end of every turn, before the next one begins.
   await archiveSession(world.parts, world.ref);
-  await until(() => viewers.every((viewer) => viewer.isDropped));
-  for (const viewer of viewers) viewer.unclog();
-  for (const viewer of viewers) await settled(viewer);
+  await until(() => subscribers.every((subscriber) => subscriber.isDropped));
+  for (const subscriber of subscribers) subscriber.unclog();
+  for (const subscriber of subscribers) await waitUntilIdle(subscriber);
   expect(
-    viewers.map((viewer) => viewer.beginnings.map(({ resumed, reason }) => `${resumed} ${reason}`)),
+    subscribers.map((subscriber) => subscriber.starts.map(({ resumed, reason }) => `${resumed} ${reason}`)),
   ).toEqual([
     ["true cursor", "false slow"],
     ["true cursor", "true slow"],
     ["true cursor", "true slow"],
     ["true cursor", "true slow"],
   ]);
-  const [native, second] = viewers as [TestViewer, TestViewer];
+  const [native, second] = subscribers as [TestSubscriber, TestSubscriber];
   expect(strip(folded(native.frames))).toEqual(strip(foldAll(world.events)));
-  const whole = new TestViewer(choice("blocks")).watch(feeds, world.ref, "0-0");
-  await settled(whole);
+  const whole = new TestSubscriber(streamFormat("blocks")).subscribe(feeds, world.ref, "0-0");
+  await waitUntilIdle(whole);
   const [slow, uncut] = [new BlocksClient(), new BlocksClient()];
   for (const frame of second.frames) slow.handle(frame);
   for (const frame of whole.frames) uncut.handle(frame);

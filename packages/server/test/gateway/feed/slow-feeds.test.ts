@@ -12,35 +12,35 @@ import { createSessionFeeds } from "../../../src/gateway/feed/session-feeds.ts";
 import { createMemoryLog } from "../../../src/log/memory.ts";
 import { createMemoryStore } from "../../../src/store/memory/store.ts";
 import { World } from "../../session/session-harness.ts";
-import { choice, type Frame, settled, TestViewer } from "../test-subscriber.ts";
+import { streamFormat, type Frame, waitUntilIdle, TestSubscriber } from "../test-subscriber.ts";
 
 const CASES: CaseCounts = { fixed: 10, fresh: 30, full: 40 };
 const LOGS = totalCases(CASES);
 
 /** What each client makes of its frames. It forgets everything when it is told to. */
-const SHOWN = {
-  native: (viewer: TestViewer) => {
+const DISPLAYS = {
+  native: (subscriber: TestSubscriber) => {
     let state = emptyState;
-    for (const { session_id: _, ...frame } of viewer.frames)
+    for (const { session_id: _, ...frame } of subscriber.frames)
       state =
         frame["type"] === "snapshot"
           ? restore(frame["snapshot"] as Snapshot)
           : fold(state, frame as unknown as SessionEvent);
     return snapshot(state);
   },
-  blocks: (viewer: TestViewer) => {
+  blocks: (subscriber: TestSubscriber) => {
     const client = new BlocksClient();
-    for (const frame of kept(viewer)) client.handle(frame);
+    for (const frame of framesAfterReset(subscriber)) client.handle(frame);
     return client.display();
   },
-  tasks: (viewer: TestViewer) => {
+  tasks: (subscriber: TestSubscriber) => {
     const client = new TasksClient();
-    for (const frame of kept(viewer)) client.handle(frame);
+    for (const frame of framesAfterReset(subscriber)) client.handle(frame);
     expect(client.problems).toEqual([]);
     return client.display();
   },
-  responses: (viewer: TestViewer) => {
-    const { decoder } = decodeAll(responses, kept(viewer) as unknown as ResponsesFrame[]);
+  responses: (subscriber: TestSubscriber) => {
+    const { decoder } = decodeAll(responses, framesAfterReset(subscriber) as unknown as ResponsesFrame[]);
     const { turns } = snapshot(decoder.state);
     return turns.map(({ id, status, items }) => ({
       id,
@@ -52,8 +52,8 @@ const SHOWN = {
 };
 
 /** After it was told to forget what it has. */
-function kept({ frames, beginnings }: TestViewer): Frame[] {
-  return frames.slice(beginnings.findLast((one) => !one.resumed)?.after ?? 0);
+function framesAfterReset({ frames, starts }: TestSubscriber): Frame[] {
+  return frames.slice(starts.findLast((one) => !one.resumed)?.after ?? 0);
 }
 
 test(`W16 in ${LOGS} logs, a client of each dialect that was slow shows what one shows that was not`, async () => {
@@ -64,15 +64,15 @@ test(`W16 in ${LOGS} logs, a client of each dialect that was slow shows what one
       const feeds = createSessionFeeds({
         ...world.parts,
         limits: { snapshotTurns: 20 },
-        addressesOf: () => (blob) => blob,
+        createBlobUrlResolver: () => (blob) => blob,
         onError: (error) => {
           throw error;
         },
       });
       const pairs = (["native", "blocks", "tasks", "responses"] as const).map((dialect) => {
-        const of = choice(dialect, dialect === "responses" ? "sse" : "socket");
-        const [slow, quick] = [new TestViewer(of, { maxQueued: 900 }), new TestViewer(of)];
-        for (const viewer of [slow, quick]) viewer.watch(feeds, world.ref, "0-0");
+        const of = streamFormat(dialect, dialect === "responses" ? "sse" : "socket");
+        const [slow, quick] = [new TestSubscriber(of, { maxQueued: 900 }), new TestSubscriber(of)];
+        for (const subscriber of [slow, quick]) subscriber.subscribe(feeds, world.ref, "0-0");
         return { dialect, slow, quick };
       });
       let n = 0;
@@ -84,10 +84,10 @@ test(`W16 in ${LOGS} logs, a client of each dialect that was slow shows what one
         if (move === 4) await new Promise((resolve) => setImmediate(resolve));
       });
       for (const { slow } of pairs) slow.unclog();
-      for (const { slow, quick } of pairs) await Promise.all([settled(slow), settled(quick)]);
+      for (const { slow, quick } of pairs) await Promise.all([waitUntilIdle(slow), waitUntilIdle(quick)]);
       for (const { dialect, slow, quick } of pairs) {
-        seen.slow += slow.beginnings.filter(({ reason }) => reason === "slow").length;
-        expectSame(sorted(SHOWN[dialect](slow)), sorted(SHOWN[dialect](quick)));
+        seen.slow += slow.starts.filter(({ reason }) => reason === "slow").length;
+        expectSame(sorted(DISPLAYS[dialect](slow)), sorted(DISPLAYS[dialect](quick)));
       }
       await feeds.close();
     }),

@@ -40,7 +40,7 @@ afterAll(async () => {
 const turn = { turn: "t1" };
 const block = { ...turn, run: "main", block: "b1", index: 0 };
 
-async function begun(): Promise<World> {
+async function createTrimmedTurn(): Promise<World> {
   const world = await (await World.make(parts)).start();
   const started = { number: 1, message_number: 1, agent: "a", mode: "agent", from_share: false } as const;
   await world.append({ type: "session.update", title: "one" });
@@ -74,36 +74,37 @@ function expected(dialect: "blocks" | "tasks", world: World): unknown {
 
 const DIALECTS = ["blocks", "tasks", "native"] as const;
 
-async function doorOf({ actor }: World): Promise<Door> {
+async function createEndpoint({ actor }: World): Promise<Door> {
   const { secret } = await parts.store.keys.create(actor.tenant, { name: "test", scopes: [] });
   return { url: server.url, headers: { "x-api-key": secret, "x-user-id": actor.user } };
 }
 
 test.each(["while it runs", "once it is over"])("it is all there %s", async (when) => {
-  const world = await begun();
-  const door = await doorOf(world);
+  const world = await createTrimmedTurn();
+  const endpoint = await createEndpoint(world);
   if (when === "once it is over") {
     await finish(world);
     await archiveSession(parts, world.ref);
     await trimLog(parts, world.ref);
   }
-  const viewers = DIALECTS.flatMap((dialect) =>
+  const subscribers = DIALECTS.flatMap((dialect) =>
     (["socket", "sse"] as const).map((wire) =>
-      new Viewer({ session: world.ref.session, dialect, wire }).connect(door),
+      new Viewer({ session: world.ref.session, dialect, wire }).connect(endpoint),
     ),
   );
-  for (const viewer of viewers) await viewer.until("told", () => viewer.screen.told.length > 0);
+  for (const subscriber of subscribers)
+    await subscriber.until("told", () => subscriber.screen.told.length > 0);
   if (when === "while it runs") await finish(world);
   const end = world.events.at(-1)?.id;
-  for (const viewer of viewers) {
-    await viewer.until("all there", () => viewer.screen.cursor === end);
-    viewer.cut();
-    const { dialect } = viewer.options;
-    const shown = viewer.screen.display();
+  for (const subscriber of subscribers) {
+    await subscriber.until("all there", () => subscriber.screen.cursor === end);
+    subscriber.cut();
+    const { dialect } = subscriber.options;
+    const shown = subscriber.screen.display();
     if (dialect === "native") expect(withoutTimes(shown)).toEqual(plain(world.folded()));
     else if (dialect !== "responses") expect(shown).toEqual(expected(dialect, world));
-    expect(viewer.screen.told).toEqual([{ resumed: false, reason: "fresh" }]);
-    expect(viewer.screen.problems).toEqual([]);
+    expect(subscriber.screen.told).toEqual([{ resumed: false, reason: "fresh" }]);
+    expect(subscriber.screen.problems).toEqual([]);
   }
   expect(failures).toEqual([]);
 });

@@ -12,7 +12,7 @@ import { Stage } from "../../runtime/turn-harness.ts";
 import { SocketClient, StreamClient } from "../clients.ts";
 import { honoApp } from "../examples/in-hono.ts";
 import { nodeApp } from "../examples/in-node.ts";
-import { memoryParts } from "../test-server.ts";
+import { createMemoryBackend } from "../test-server.ts";
 
 let stage: Stage;
 let gateway: Gateway;
@@ -28,7 +28,7 @@ describe.each([
   ["a plain server of Node", nodeApp],
 ])("in %s", (_, appOf) => {
   beforeEach(async () => {
-    stage = await Stage.open(memoryParts());
+    stage = await Stage.open(createMemoryBackend());
     const model = scriptedModel(({ text }) => [script.text(`You said ${text}.`)]);
     await stage.worker([defineAgent({ name: "a", title: false, model })], { leaseTtlMs: 20_000 });
     const mounted = appOf({ ...stage.parts, secrets: ["s".repeat(32)] }, 0);
@@ -68,7 +68,7 @@ describe.each([
       headers: { ...auth, "content-type": "application/json" },
       body: JSON.stringify({ message: "hello", stream: true }),
     });
-    await stream.over();
+    await stream.ended();
     expect(stream.frames.at(-1)).toMatchObject({ final_text: "You said hello." });
     expect(stream.messages.at(-1)).toMatchObject({ data: "[DONE]" });
     await expect.poll(() => gateway.stats().connections).toBe(0);
@@ -79,7 +79,7 @@ describe.each([
     const stream = await StreamClient.open(at("/events?dialect=native"), { headers: auth });
     await stream.frame("subscribed");
     expect(gateway.stats().connections).toBe(1);
-    stream.leave();
+    stream.disconnect();
     await expect.poll(() => gateway.stats().connections, { timeout: 30_000 }).toBe(0);
     // Some time after the last viewer has left, nobody looks at the session.
     await expect.poll(() => gateway.stats().sessions, { timeout: 30_000 }).toBe(0);
@@ -98,7 +98,7 @@ describe.each([
 
   test("a socket is opened beside it", async () => {
     const client = await SocketClient.open({ url, auth });
-    expect(await client.ask({ type: "subscribe", session_id: ref.session })).toMatchObject({
+    expect(await client.request({ type: "subscribe", session_id: ref.session })).toMatchObject({
       type: "subscribed",
     });
     client.close();

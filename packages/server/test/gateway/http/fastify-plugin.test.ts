@@ -7,7 +7,7 @@ import { WebSocket } from "ws";
 import { createGateway } from "../../../src/gateway/gateway.ts";
 import { ROUTES } from "../../../src/gateway/http/routes/index.ts";
 import { LogError } from "../../../src/log/errors.ts";
-import { memoryParts, openServer, type TestServer } from "../test-server.ts";
+import { createMemoryBackend, openServer, type TestServer } from "../test-server.ts";
 
 const SECRET = "s".repeat(32);
 const closing: (() => Promise<unknown>)[] = [];
@@ -22,7 +22,7 @@ async function opened(...args: Parameters<typeof openServer>): Promise<TestServe
 }
 
 async function host(prefix?: string) {
-  const parts = memoryParts();
+  const parts = createMemoryBackend();
   await parts.store.tenants.create({ id: "t", name: "T" });
   const { secret } = await parts.store.keys.create("t", { name: "k", scopes: [] });
   const gateway = createGateway({ ...parts, secrets: [SECRET] });
@@ -63,21 +63,23 @@ describe("in an app of Fastify", () => {
 });
 
 test("secrets that could be guessed are refused", () => {
-  expect(() => createGateway({ ...memoryParts(), secrets: [SECRET, "short"] })).toThrow(/at least 32 bytes/);
+  expect(() => createGateway({ ...createMemoryBackend(), secrets: [SECRET, "short"] })).toThrow(
+    /at least 32 bytes/,
+  );
 });
 
 test.each([
-  [{ snapshotTurns: 101 }, "limits.turns must be a whole number from 1 to 100"],
-  [{ snapshotTurns: 0 }, "limits.turns must"],
-  [{ snapshotTurns: 2.5 }, "limits.turns must"],
-  [{ turnIdleTimeoutMs: Infinity }, "limits.silenceMs must be a whole number from 1 to 2147483647"],
-  [{ revocationCheckMs: 2 ** 31 }, "limits.sweepMs must"],
-  [{ heartbeatMs: 1 }, "limits.beatMs must be a whole number from 20"],
-  [{ sendQueueBytes: Number.NaN }, "limits.queueBytes must"],
-  [{ maxBodyBytes: -1 }, "limits.bodyBytes must"],
+  [{ snapshotTurns: 101 }, "limits.snapshotTurns must be a whole number from 1 to 100"],
+  [{ snapshotTurns: 0 }, "limits.snapshotTurns must"],
+  [{ snapshotTurns: 2.5 }, "limits.snapshotTurns must"],
+  [{ turnIdleTimeoutMs: Infinity }, "limits.turnIdleTimeoutMs must be a whole number from 1 to 2147483647"],
+  [{ revocationCheckMs: 2 ** 31 }, "limits.revocationCheckMs must"],
+  [{ heartbeatMs: 1 }, "limits.heartbeatMs must be a whole number from 20"],
+  [{ sendQueueBytes: Number.NaN }, "limits.sendQueueBytes must"],
+  [{ maxBodyBytes: -1 }, "limits.maxBodyBytes must"],
   [{ snapshotTurns: 20, sendQueueByte: 1 }, "limits.sendQueueByte is no limit of a gateway"],
-])("limits that can't be kept are refused: %j", (limits, words) => {
-  expect(() => createGateway({ ...memoryParts(), secrets: [SECRET], limits })).toThrow(words);
+])("limits that can't be kept are refused: %j", (limits, message) => {
+  expect(() => createGateway({ ...createMemoryBackend(), secrets: [SECRET], limits })).toThrow(message);
 });
 
 test("no secret is in any log: keys, tokens, tickets and links, by every route (promise 20)", async () => {
@@ -87,10 +89,10 @@ test("no secret is in any log: keys, tokens, tickets and links, by every route (
   for (const level of ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const)
     logger[level] = write;
   const server = await opened(undefined, { logger, allowedOrigins: ["https://app.example.com"] });
-  const { token } = (await server.ask("POST", "/tokens", { body: { user_id: "u" } })).json;
-  const { session_id: id } = (await server.ask("POST", "/sessions", { body: {} })).json;
-  const share = (await server.ask("POST", `/sessions/${id}/shares`, { body: {} })).json.token;
-  const { ticket } = (await server.ask("POST", "/tickets", { body: {} })).json;
+  const { token } = (await server.request("POST", "/tokens", { body: { user_id: "u" } })).json;
+  const { session_id: id } = (await server.request("POST", "/sessions", { body: {} })).json;
+  const share = (await server.request("POST", `/sessions/${id}/shares`, { body: {} })).json.token;
+  const { ticket } = (await server.request("POST", "/tickets", { body: {} })).json;
   const auths = [server.auth, { authorization: `Bearer ${token}` }, { "x-api-key": `${server.key.secret}x` }];
   for (const { method, path } of ROUTES) {
     if (path.endsWith("/events")) continue;
@@ -101,7 +103,7 @@ test("no secret is in any log: keys, tokens, tickets and links, by every route (
     // Last, or the others would have nothing to ask for.
     if (method === "DELETE" && path === "/sessions/{session}") continue;
     for (const headers of auths)
-      await server.ask(method, `${filled}?ticket=${ticket}&api_key=${server.key.secret}`, { headers });
+      await server.request(method, `${filled}?ticket=${ticket}&api_key=${server.key.secret}`, { headers });
   }
   const ws = `${server.url.replace("http", "ws")}/api/v1/socket`;
   for (const query of [`?ticket=${ticket}`, `?token=${token}`, `?ticket=${ticket}`]) {
@@ -109,7 +111,7 @@ test("no secret is in any log: keys, tokens, tickets and links, by every route (
     socket.on("error", () => undefined);
     await once(socket, "close", { signal: AbortSignal.timeout(300) }).catch(() => socket.terminate());
   }
-  await server.ask("GET", `/elsewhere?token=${token}`);
+  await server.request("GET", `/elsewhere?token=${token}`);
   const all = [...lines, ...server.errors.map(({ error }) => String(error))].join("\n");
   expect(lines.length).toBeGreaterThan(ROUTES.length);
   expect(all).toContain("/api/v1/shares/*");
@@ -126,7 +128,7 @@ describe("a server of its own", () => {
     const server = await opened();
     expect(await statusOf(`${server.url}/healthz`)).toBe(200);
     expect(await (await fetch(`${server.url}/readyz`)).json()).toEqual({ status: "ready" });
-    const broken = vi.spyOn(server.parts.log, "head").mockRejectedValue(new LogError("UNAVAILABLE"));
+    const broken = vi.spyOn(server.backend.log, "head").mockRejectedValue(new LogError("UNAVAILABLE"));
     await vi.waitFor(async () => expect(await statusOf(`${server.url}/readyz`)).toBe(503), 30_000);
     expect(await statusOf(`${server.url}/healthz`)).toBe(200);
     broken.mockRestore();
@@ -149,7 +151,7 @@ describe("a server of its own", () => {
 
   test("who closes it is not kept waiting by who is connected", async () => {
     const server = await openServer();
-    const { session_id: id } = (await server.ask("POST", "/sessions", { body: {} })).json;
+    const { session_id: id } = (await server.request("POST", "/sessions", { body: {} })).json;
     const socket = new WebSocket(`${server.url.replace("http", "ws")}/api/v1/socket`, {
       headers: server.auth,
     });

@@ -11,16 +11,16 @@ import { archiveSession } from "../../../src/session/archive/archive.ts";
 import type { SessionRef } from "../../../src/store/refs.ts";
 import type { StageParts } from "../../runtime/turn-harness.ts";
 import { StreamClient } from "../clients.ts";
-import { Desk } from "../gateway-harness.ts";
+import { GatewayHarness } from "../gateway-harness.ts";
 
 const FORM = {
   title: "Contact",
   fields: [{ name: "email", label: "E-mail", type: "email", required: true }],
 };
 
-const FREE = (): Promise<void> => Promise.resolve();
+const OPEN = (): Promise<void> => Promise.resolve();
 /** What its tool waits for. */
-let held = FREE;
+let toolGate = OPEN;
 
 const guide = defineAgent({
   name: "guide",
@@ -28,7 +28,7 @@ const guide = defineAgent({
   requestForms: true,
   retry: { maxAttempts: 1 },
   tools: {
-    look: tool({ label: "Looking", rerun: "always", run: () => held().then(() => "free beds") }),
+    look: tool({ label: "Looking", rerun: "always", run: () => toolGate().then(() => "free beds") }),
     book: tool({ label: "Booking", approval: true, run: () => "booked" }),
   },
   model: scriptedModel(({ text, step }) => {
@@ -56,17 +56,17 @@ function answers(client: BlocksClient): unknown {
 }
 
 export function historyContract(name: string, makeParts: () => Promise<StageParts>): void {
-  let desk: Desk;
+  let harness: GatewayHarness;
   const open = async (): Promise<SessionRef> => {
-    desk = await Desk.open(await makeParts());
-    await desk.stage.worker([guide]);
-    return desk.stage.session();
+    harness = await GatewayHarness.open(await makeParts());
+    await harness.stage.worker([guide]);
+    return harness.stage.session();
   };
   /** All pages of an address, the oldest first. */
   async function pages(path: string, limit: number): Promise<Record<string, unknown>[]> {
     const all: Record<string, unknown>[] = [];
     for (let before = ""; ;) {
-      const page = await desk.json("GET", `${path}?limit=${limit}${before}`);
+      const page = await harness.json("GET", `${path}?limit=${limit}${before}`);
       all.unshift(page);
       expect(page.has_more).toBe(page.next_before !== null);
       if (page.next_before === null) return all;
@@ -75,11 +75,11 @@ export function historyContract(name: string, makeParts: () => Promise<StagePart
   }
 
   describe(`over HTTP on ${name}`, () => {
-    afterEach(() => desk.close());
+    afterEach(() => harness.close());
 
     it("H01 H02 history comes in pages, back in time, and joined they are the whole", async () => {
       const ref = await open();
-      const { stage } = desk;
+      const { stage } = harness;
       // A form that stays open keeps its turn in every window, and must not be shown twice.
       await stage.ask(ref, "form");
       await stage.ask(ref, "form");
@@ -87,9 +87,9 @@ export function historyContract(name: string, makeParts: () => Promise<StagePart
       await archiveSession(stage.parts, ref);
       for (const text of ["d", "e"]) await stage.ask(ref, text);
       // What became of the other one is only in the log.
-      const [{ key }] = (await desk.json("GET", `/sessions/${ref.session}/interactions?limit=1`))
+      const [{ key }] = (await harness.json("GET", `/sessions/${ref.session}/interactions?limit=1`))
         .interactions;
-      await desk.json("POST", `/sessions/${ref.session}/interactions/${key}/decline`, { go_on: false });
+      await harness.json("POST", `/sessions/${ref.session}/interactions/${key}/decline`, { go_on: false });
       const whole = toHistory(await stage.state(ref));
       for (const limit of [1, 2, 4, 6, 50]) {
         const all = await pages(`/sessions/${ref.session}/history`, limit);
@@ -102,16 +102,16 @@ export function historyContract(name: string, makeParts: () => Promise<StagePart
           expect(Object.keys(page).toSorted()).toEqual(["has_more", "messages", "next_before"]);
       }
       const number = (await stage.parts.store.sessions.find(ref))?.number;
-      expect(await desk.json("GET", `/chats/${number}/history?limit=1`)).toMatchObject({ has_more: true });
+      expect(await harness.json("GET", `/chats/${number}/history?limit=1`)).toMatchObject({ has_more: true });
     });
 
     it("H03 history and the stream after its cursor amount to the whole, whenever one comes", async () => {
       const ref = await open();
-      const { stage, server } = desk;
+      const { stage, server } = harness;
       await stage.ask(ref, "a");
       const address = `/sessions/${ref.session}`;
       const reload = async () => {
-        const history = await desk.json("GET", `${address}/history`);
+        const history = await harness.json("GET", `${address}/history`);
         const stream = await StreamClient.open(
           `${server.url}/api/v1${address}/events?after=${history.last_event_id}`,
           { headers: server.auth },
@@ -121,14 +121,14 @@ export function historyContract(name: string, makeParts: () => Promise<StagePart
       const reloads = [await reload()];
       // Held at each of its tools until some have come: on a busy machine it would be over before.
       const waiting: (() => void)[] = [];
-      held = () => new Promise((resolve) => void waiting.push(resolve));
+      toolGate = () => new Promise((resolve) => void waiting.push(resolve));
       const message = await stage.send(ref, "slow");
       for (const n of [0, 1]) {
         await expect.poll(() => waiting.length, { timeout: 30_000 }).toBe(n + 1);
         reloads.push(await reload(), await reload());
         waiting[n]?.();
       }
-      held = FREE;
+      toolGate = OPEN;
       for (let n = 0; n < 8; n++) {
         reloads.push(await reload());
         await new Promise((resolve) => setTimeout(resolve, 20));
@@ -145,7 +145,7 @@ export function historyContract(name: string, makeParts: () => Promise<StagePart
         for (const frame of stream.frames) if (frame["type"] !== "subscribed") client.handle(frame);
         expect(client.problems).toEqual([]);
         expect(answers(client)).toEqual(answers(whole));
-        stream.leave();
+        stream.disconnect();
       }
       // Some came while it ran, or this shows nothing.
       const running = reloads.filter(({ history }) => history.agent_status === "running");
@@ -155,12 +155,12 @@ export function historyContract(name: string, makeParts: () => Promise<StagePart
 
     it("native clients get a snapshot with its cursor, and older turns in pages", async () => {
       const ref = await open();
-      const { stage } = desk;
+      const { stage } = harness;
       for (const text of ["a", "b", "c"]) await stage.ask(ref, text);
       await archiveSession(stage.parts, ref);
       await stage.ask(ref, "d");
       const whole = await stage.state(ref);
-      const got = await desk.json("GET", `/sessions/${ref.session}/snapshot?turns=2`);
+      const got = await harness.json("GET", `/sessions/${ref.session}/snapshot?turns=2`);
       expect(got).toMatchObject({ session_id: ref.session, event_id: `${whole.epoch}-${whole.seq}` });
       expect(got.snapshot).toEqual(JSON.parse(JSON.stringify(snapshot(whole, 2))));
       await stage.ask(ref, "e");
@@ -172,20 +172,24 @@ export function historyContract(name: string, makeParts: () => Promise<StagePart
       expect(all.flatMap((page) => page["turns"])).toEqual(turns);
       for (const turn of [0, 4]) {
         const { id } = (await stage.state(ref)).turns.get(turn) ?? { id: "" };
-        expect(await desk.json("GET", `/sessions/${ref.session}/turns/${id}`)).toEqual({ turn: turns[turn] });
+        expect(await harness.json("GET", `/sessions/${ref.session}/turns/${id}`)).toEqual({
+          turn: turns[turn],
+        });
       }
-      expect(await desk.refused("GET", `/sessions/${ref.session}/turns/nothing`)).toBe("404 NOT_FOUND");
+      expect(await harness.requestError("GET", `/sessions/${ref.session}/turns/nothing`)).toBe(
+        "404 NOT_FOUND",
+      );
     });
 
     it("H04 a reload finds the approval, which can be decided, and later every group closed", async () => {
       const ref = await open();
-      const { stage } = desk;
+      const { stage } = harness;
       const path = `/sessions/${ref.session}`;
       const message = await stage.send(ref, "book");
       const waiting = (): Promise<{ interactions: { key: string; digest: string }[] }> =>
-        desk.json("GET", `${path}/interactions?status=pending`);
+        harness.json("GET", `${path}/interactions?status=pending`);
       await expect.poll(async () => (await waiting()).interactions.length, { timeout: 40_000 }).toBe(1);
-      const history: BlocksHistory = await desk.json("GET", `${path}/history`);
+      const history: BlocksHistory = await harness.json("GET", `${path}/history`);
       const [asked] = (await waiting()).interactions;
       expect(history).toMatchObject({
         agent_status: "running",
@@ -193,10 +197,10 @@ export function historyContract(name: string, makeParts: () => Promise<StagePart
       });
       expect(history.messages.at(-1)).toMatchObject({ display_type: "group_item" });
       const decide = { decision: "approve", digest: asked?.digest };
-      const decided = await desk.json("POST", `${path}/interactions/${asked?.key}/decide`, decide);
+      const decided = await harness.json("POST", `${path}/interactions/${asked?.key}/decide`, decide);
       expect(decided.interaction).toMatchObject({ status: "approved", changes: [{ by: stage.actor.user }] });
       await stage.ended(ref, (turn) => turn.message?.id === message);
-      const later: BlocksHistory = await desk.json("GET", `${path}/history`);
+      const later: BlocksHistory = await harness.json("GET", `${path}/history`);
       expect(later).toMatchObject({ agent_status: "idle", pending_approval: null, pending: [] });
       const places = later.messages.map(({ display_type }) => display_type);
       expect(places.filter((place) => place === "group_end")).toHaveLength(1);
@@ -204,39 +208,39 @@ export function historyContract(name: string, makeParts: () => Promise<StagePart
 
     it("T01 the end state of a turn has what the model read, for its owner", async () => {
       const ref = await open();
-      const { stage, server } = desk;
+      const { stage, server } = harness;
       const turn = await stage.ask(ref, "a");
       const path = `/sessions/${ref.session}/turns/${turn.id}/end-state`;
-      const state = await desk.json("GET", path);
+      const state = await harness.json("GET", path);
       expect(state.output).toContainEqual(
         expect.objectContaining({ type: "tool_result", content: [{ type: "text", text: "free beds" }] }),
       );
-      expect(await desk.refused("GET", `${path}?task=nothing`)).toBe("404 NOT_FOUND");
+      expect(await harness.requestError("GET", `${path}?task=nothing`)).toBe("404 NOT_FOUND");
       const headers = { ...server.auth, "x-user-id": "else" };
-      expect((await desk.ask("GET", path, { headers })).status).toBe(404);
+      expect((await harness.request("GET", path, { headers })).status).toBe(404);
     });
 
     it("a turn is stopped with a receipt, and a failed one tried again", async () => {
       const ref = await open();
-      const { stage } = desk;
+      const { stage } = harness;
       const path = `/sessions/${ref.session}`;
       const none = { receipt: "over", turn_id: null };
-      expect(await desk.json("POST", `${path}/stop`)).toEqual(none);
+      expect(await harness.json("POST", `${path}/stop`)).toEqual(none);
       await stage.send(ref, "hang");
       const turn = await stage.until(ref, 40_000, (state) => state.turns.last() ?? null);
-      expect(await desk.json("POST", `${path}/turns/else/stop`)).toEqual(none);
-      expect(await desk.json("POST", `${path}/turns/${turn.id}/stop`)).toEqual({
+      expect(await harness.json("POST", `${path}/turns/else/stop`)).toEqual(none);
+      expect(await harness.json("POST", `${path}/turns/${turn.id}/stop`)).toEqual({
         receipt: "stopping",
         turn_id: turn.id,
       });
       const stopped = await stage.ended(ref, ({ id }) => id === turn.id);
       expect(stopped.status).toBe("user_stopped");
-      expect(await desk.json("POST", `${path}/stop`)).toEqual(none);
+      expect(await harness.json("POST", `${path}/stop`)).toEqual(none);
 
       const failed = await stage.ask(ref, "fail");
       expect(failed.status).toBe("error");
-      expect(await desk.refused("POST", `${path}/turns/${turn.id}/retry`)).toBe("409 CONFLICT");
-      const retried = await desk.json("POST", `${path}/turns/${failed.id}/retry`);
+      expect(await harness.requestError("POST", `${path}/turns/${turn.id}/retry`)).toBe("409 CONFLICT");
+      const retried = await harness.json("POST", `${path}/turns/${failed.id}/retry`);
       expect(retried.receipt).toBe("retrying");
       const again = await stage.ended(ref, ({ id }) => id === retried.turn_id);
       expect(listBlocks(again).at(-1)).toMatchObject({ kind: "text", text: "now it works" });
@@ -245,19 +249,19 @@ export function historyContract(name: string, makeParts: () => Promise<StagePart
 
     it("a message that waits is taken back, once", async () => {
       const ref = await open();
-      const { stage } = desk;
+      const { stage } = harness;
       await stage.send(ref, "hang");
       await stage.until(ref, 40_000, (state) => state.turns.last() ?? null);
       const message = await stage.send(ref, "later");
       const path = `/sessions/${ref.session}/messages/${message}`;
       // The snapshot is as of now; history is as of the quiet point, which may lie before the message or between the two.
       const waiting = async () => {
-        const now = await desk.json("GET", `/sessions/${ref.session}/snapshot`);
+        const now = await harness.json("GET", `/sessions/${ref.session}/snapshot`);
         return restore(now.snapshot as Snapshot).waiting.map(({ id }) => id);
       };
       expect(await waiting()).toEqual([message]);
-      expect((await desk.ask("DELETE", path)).status).toBe(204);
-      expect(await desk.refused("DELETE", path)).toBe("404 NOT_FOUND");
+      expect((await harness.request("DELETE", path)).status).toBe(204);
+      expect(await harness.requestError("DELETE", path)).toBe("404 NOT_FOUND");
       expect(await waiting()).toEqual([]);
       await stage.stop(ref);
       await stage.ended(ref, () => true);

@@ -10,7 +10,7 @@ import type { Route } from "../../../src/gateway/http/route.ts";
 import { ROUTES } from "../../../src/gateway/http/routes/index.ts";
 import { createSession } from "../../../src/session/lifecycle/create.ts";
 import type { StageParts } from "../../runtime/turn-harness.ts";
-import { ask } from "../pending-interactions.ts";
+import { requestInteraction } from "../pending-interactions.ts";
 
 const LONG = "x".repeat(1_000_000);
 /** As they stand in an address. */
@@ -120,7 +120,7 @@ const NEARLY = [
   { message: "x", resume_form_request_id: "\0", form_values: { "\0": 1 } },
 ];
 /** These wait for a turn, or for ever: nobody stays for that. */
-const PATIENCE_MS = 150;
+const TIMEOUT_MS = 150;
 
 interface Given {
   readonly segments: readonly string[];
@@ -165,9 +165,9 @@ export function hostileContract(name: string, makeParts: () => Promise<StagePart
       if (there !== null && !path.includes("{interaction}")) return;
       const { id: session } = await createSession(parts, actor, {});
       const ref = { tenant: "acme", session };
-      const approval = await ask(parts, ref, "approval");
-      const question = await ask(parts, ref, "question");
-      const form = await ask(parts, ref, "form");
+      const approval = await requestInteraction(parts, ref, "approval");
+      const question = await requestInteraction(parts, ref, "question");
+      const form = await requestInteraction(parts, ref, "form");
       const isQuestion = /answer|dismiss/.test(path);
       const interaction = path.endsWith("decide") ? approval : isQuestion ? question : form;
       await parts.store.memories.save(actor, { id: "m", text: "x" });
@@ -233,8 +233,8 @@ export function hostileContract(name: string, makeParts: () => Promise<StagePart
             const path = pathOf(route, given);
             const answer = await answerOf(route, `${path}${given.query}`, given.body);
             if (answer === null) return;
-            const told = [answer.status, answer.text.slice(0, 300)];
-            expect(told, path.slice(0, 300)).not.toContain(500);
+            const summary = [answer.status, answer.text.slice(0, 300)];
+            expect(summary, path.slice(0, 300)).not.toContain(500);
             if (answer.status >= 400) errorReply.parse(JSON.parse(answer.text));
             if (path.split("/")[2] === foreign && route.path.includes("{session}"))
               expect([400, 404]).toContain(answer.status);
@@ -263,7 +263,7 @@ export function hostileContract(name: string, makeParts: () => Promise<StagePart
       text: string,
     ): Promise<{ status: number; text: string } | null> {
       const left = new AbortController();
-      const timer = setTimeout(() => left.abort(), PATIENCE_MS);
+      const timer = setTimeout(() => left.abort(), TIMEOUT_MS);
       const hasBody = method !== "GET" && method !== "DELETE";
       const init = { method, headers: auth, signal: left.signal, ...(hasBody ? { body: text } : {}) };
       try {

@@ -6,8 +6,8 @@ import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { defineAgent } from "../../../src/runtime/define/agent.ts";
 import { StoreError } from "../../../src/store/errors.ts";
 import type { SessionRef } from "../../../src/store/refs.ts";
-import { Desk } from "../gateway-harness.ts";
-import { memoryParts } from "../test-server.ts";
+import { GatewayHarness } from "../gateway-harness.ts";
+import { createMemoryBackend } from "../test-server.ts";
 
 /** They change what is there, or let somebody in; repeated, they do no harm. */
 const MAKE_NOTHING = [
@@ -36,24 +36,24 @@ interface Making {
   readonly count: () => Promise<number>;
 }
 
-let desk: Desk;
+let harness: GatewayHarness;
 let ref: SessionRef;
 beforeEach(async () => {
-  desk = await Desk.open(memoryParts());
+  harness = await GatewayHarness.open(createMemoryBackend());
   const model = scriptedModel(({ text }) =>
     text === "fail"
       ? [script.error({ status: 500 }, { times: 1 }), script.text("now")]
       : [script.text("yes")],
   );
   const agent = defineAgent({ name: "a", title: false, retry: { maxAttempts: 1 }, model });
-  await desk.stage.worker([agent]);
-  ref = await desk.stage.session();
+  await harness.stage.worker([agent]);
+  ref = await harness.stage.session();
 });
-afterEach(() => desk.close());
+afterEach(() => harness.close());
 
 const at = (end: string) => `/sessions/${ref.session}${end}`;
-const sessions = async () => (await desk.json("GET", "/sessions")).sessions.length as number;
-const turns = async () => (await desk.stage.state(ref)).turns.length;
+const sessions = async () => (await harness.json("GET", "/sessions")).sessions.length as number;
+const turns = async () => (await harness.stage.state(ref)).turns.length;
 
 const MAKINGS: Readonly<Record<string, Making>> = {
   "POST /sessions": {
@@ -68,23 +68,23 @@ const MAKINGS: Readonly<Record<string, Making>> = {
   },
   "POST /sessions/{session}/shares": {
     ready: async () => ({ path: at("/shares") }),
-    other: async () => ({ path: `/sessions/${(await desk.stage.session()).session}/shares` }),
-    count: async () => (await desk.json("GET", at("/shares"))).shares.length,
+    other: async () => ({ path: `/sessions/${(await harness.stage.session()).session}/shares` }),
+    count: async () => (await harness.json("GET", at("/shares"))).shares.length,
   },
   "POST /shares/{token}/fork": {
     async ready() {
-      await desk.stage.ask(ref, "hello");
-      const { token } = await desk.json("POST", at("/shares"));
+      await harness.stage.ask(ref, "hello");
+      const { token } = await harness.json("POST", at("/shares"));
       return { path: `/shares/${token}/fork` };
     },
-    other: async () => ({ path: `/shares/${(await desk.json("POST", at("/shares"))).token}/fork` }),
+    other: async () => ({ path: `/shares/${(await harness.json("POST", at("/shares"))).token}/fork` }),
     count: sessions,
   },
   "POST /sessions/{session}/turns/{turn}/retry": {
-    ready: async () => ({ path: at(`/turns/${(await desk.stage.ask(ref, "fail")).id}/retry`) }),
+    ready: async () => ({ path: at(`/turns/${(await harness.stage.ask(ref, "fail")).id}/retry`) }),
     other: async () => ({ path: at("/turns/another/retry") }),
     async count() {
-      await desk.stage.until(ref, 30_000, (state) =>
+      await harness.stage.until(ref, 30_000, (state) =>
         state.turns.last()?.status === "running" ? null : true,
       );
       return turns();
@@ -99,7 +99,7 @@ const MAKINGS: Readonly<Record<string, Making>> = {
   "POST /knowledge/{base}/objects": {
     ready: async () => ({ path: "/knowledge/huts/objects", body: { objects: [{ id: "a", text: "x" }] } }),
     other: async () => ({ path: "/knowledge/huts/objects", body: { objects: [{ id: "b", text: "y" }] } }),
-    count: async () => (await desk.json("GET", "/knowledge/huts/objects")).objects.length,
+    count: async () => (await harness.json("GET", "/knowledge/huts/objects")).objects.length,
   },
 };
 
@@ -112,9 +112,9 @@ test("a POST makes something and heeds the key, or is known to make nothing", ()
 });
 
 test("the same key for other bytes, or for bytes of another name, is a conflict", async () => {
-  const headers = { ...desk.server.auth, "idempotency-key": "file" };
+  const headers = { ...harness.server.auth, "idempotency-key": "file" };
   const upload = (name: string, body: unknown) =>
-    desk.ask("POST", at(`/files?name=${name}`), { headers, body });
+    harness.request("POST", at(`/files?name=${name}`), { headers, body });
   expect((await upload("a.json", { some: "bytes" })).status).toBeLessThan(300);
   expect(await upload("a.json", { more: "bytes, and others" })).toMatchObject({ status: 409 });
   expect(await upload("b.json", { some: "bytes" })).toMatchObject({ status: 409 });
@@ -122,9 +122,9 @@ test("the same key for other bytes, or for bytes of another name, is a conflict"
 
 const MADE = Object.entries(MAKINGS);
 
-function post({ path, body }: Asking, key: string): ReturnType<Desk["ask"]> {
-  const headers = { ...desk.server.auth, "idempotency-key": key };
-  return desk.ask("POST", path, { headers, ...(body === undefined ? {} : { body }) });
+function post({ path, body }: Asking, key: string): ReturnType<GatewayHarness["request"]> {
+  const headers = { ...harness.server.auth, "idempotency-key": key };
+  return harness.request("POST", path, { headers, ...(body === undefined ? {} : { body }) });
 }
 
 test.each(MADE)("%s, asked again and at once, makes one", async (_, { ready, count }) => {
@@ -169,7 +169,7 @@ test("how a message's answer is told is no part of the request: a repeat may hav
 });
 
 test("a share whose answer was lost is found by the repeat", async () => {
-  const { shares } = desk.stage.parts.store;
+  const { shares } = harness.stage.parts.store;
   const create = shares.create.bind(shares);
   vi.spyOn(shares, "create").mockImplementationOnce(async (...asked) => {
     await create(...asked);
@@ -178,5 +178,5 @@ test("a share whose answer was lost is found by the repeat", async () => {
   expect((await post({ path: at("/shares") }, "once")).status).toBe(503);
   const again = await post({ path: at("/shares") }, "once");
   expect(again.status).toBe(201);
-  expect((await desk.json("GET", at("/shares"))).shares).toEqual([again.json]);
+  expect((await harness.json("GET", at("/shares"))).shares).toEqual([again.json]);
 });

@@ -109,10 +109,10 @@ describe("whatever was thrown", () => {
     [new BlobError("GONE"), 404, "NOT_FOUND", false],
     [new TypeError("x is not a function"), 500, "SERVER_ERROR", true],
     ["a string", 500, "SERVER_ERROR", true],
-  ])("%s", (error, status, word, isOurs) => {
+  ])("%s", (error, status, word, isInternal) => {
     const answer = toErrorResponse(error);
-    expect(answer).toMatchObject({ status, isOurs, reply: { error: word } });
-    if (isOurs && error instanceof Error) expect(answer.reply.message).not.toContain(error.message);
+    expect(answer).toMatchObject({ status, isInternal, reply: { error: word } });
+    if (isInternal && error instanceof Error) expect(answer.reply.message).not.toContain(error.message);
   });
 
   test("tells a person what doesn't fit, without ids and the store's own words", () => {

@@ -3,65 +3,69 @@ import { createHash } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { SessionRef } from "../../../src/store/refs.ts";
 import type { StageParts } from "../../runtime/turn-harness.ts";
-import { ask, newSession } from "../pending-interactions.ts";
-import { Desk } from "../gateway-harness.ts";
+import { requestInteraction, createTestSession } from "../pending-interactions.ts";
+import { GatewayHarness } from "../gateway-harness.ts";
 
 export function resourcesContract(name: string, makeParts: () => Promise<StageParts>): void {
   describe(`resources over HTTP on ${name}`, () => {
-    let desk: Desk;
+    let harness: GatewayHarness;
     let parts: StageParts;
     let ref: SessionRef;
     let path: string;
     beforeEach(async () => {
       parts = await makeParts();
       const limits = { maxUploadBytes: 3_000_000, maxSessionUploadBytes: 4_000_000 };
-      desk = await Desk.open(parts, { limits });
-      ref = await newSession(parts, desk.stage.actor);
+      harness = await GatewayHarness.open(parts, { limits });
+      ref = await createTestSession(parts, harness.stage.actor);
       path = `/sessions/${ref.session}`;
     });
-    afterEach(() => desk.close());
+    afterEach(() => harness.close());
     const at = (key: string, verb: string) => `${path}/interactions/${key}${verb === "" ? "" : `/${verb}`}`;
 
     it("W13 an approval is decided once, by whoever saw what was asked", async () => {
-      const key = await ask(parts, ref, "approval", { digest: "sha256:1" });
+      const key = await requestInteraction(parts, ref, "approval", { digest: "sha256:1" });
       const decide = { decision: "approve", always: true, digest: "sha256:1" };
       const mismatch = { ...decide, digest: "sha256:2" };
-      expect(await desk.refused("POST", at(key, "decide"), mismatch)).toBe("409 INTERACTION_MISMATCH");
-      expect(await desk.refused("POST", at(key, "decide"), { decision: "edit" })).toBe("400 BAD_REQUEST");
-      expect(await desk.refused("POST", at(key, "answer"), { answers: [] })).toBe("400 BAD_REQUEST");
-      expect(await desk.refused("POST", at(key, "submit"), { values: {} })).toBe("404 NOT_FOUND");
-      expect((await desk.json("POST", at(key, "decide"), decide)).interaction).toMatchObject({
+      expect(await harness.requestError("POST", at(key, "decide"), mismatch)).toBe(
+        "409 INTERACTION_MISMATCH",
+      );
+      expect(await harness.requestError("POST", at(key, "decide"), { decision: "edit" })).toBe(
+        "400 BAD_REQUEST",
+      );
+      expect(await harness.requestError("POST", at(key, "answer"), { answers: [] })).toBe("400 BAD_REQUEST");
+      expect(await harness.requestError("POST", at(key, "submit"), { values: {} })).toBe("404 NOT_FOUND");
+      expect((await harness.json("POST", at(key, "decide"), decide)).interaction).toMatchObject({
         key,
         status: "approved",
         version: 1,
       });
-      expect(await desk.refused("POST", at(key, "decide"), decide)).toBe("409 INTERACTION_CLOSED");
-      expect((await desk.json("GET", at(key, ""))).interaction.changes).toMatchObject([
-        { status: "approved", by: desk.stage.actor.user },
+      expect(await harness.requestError("POST", at(key, "decide"), decide)).toBe("409 INTERACTION_CLOSED");
+      expect((await harness.json("GET", at(key, ""))).interaction.changes).toMatchObject([
+        { status: "approved", by: harness.stage.actor.user },
       ]);
-      expect(await desk.refused("GET", at("nothing", ""))).toBe("404 NOT_FOUND");
+      expect(await harness.requestError("GET", at("nothing", ""))).toBe("404 NOT_FOUND");
 
-      const { allowances } = await desk.json("GET", `${path}/allowances`);
-      expect(allowances).toMatchObject([{ agent: "broker", tool: "trade", by: desk.stage.actor.user }]);
-      expect((await desk.ask("DELETE", `${path}/allowances/broker/trade`)).status).toBe(204);
-      expect(await desk.refused("DELETE", `${path}/allowances/broker/trade`)).toBe("404 NOT_FOUND");
+      const { allowances } = await harness.json("GET", `${path}/allowances`);
+      expect(allowances).toMatchObject([{ agent: "broker", tool: "trade", by: harness.stage.actor.user }]);
+      expect((await harness.request("DELETE", `${path}/allowances/broker/trade`)).status).toBe(204);
+      expect(await harness.requestError("DELETE", `${path}/allowances/broker/trade`)).toBe("404 NOT_FOUND");
     });
 
     it("what waits is listed in pages, the oldest first", async () => {
       const keys = [];
-      for (let n = 0; n < 5; n++) keys.push(await ask(parts, ref, "question"));
-      await desk.json("POST", at(keys[1] ?? "", "dismiss"), { reason: "later" });
+      for (let n = 0; n < 5; n++) keys.push(await requestInteraction(parts, ref, "question"));
+      await harness.json("POST", at(keys[1] ?? "", "dismiss"), { reason: "later" });
       const answers = [{ question: "meal", selected: ["dinner"] }];
-      await desk.json("POST", at(keys[3] ?? "", "answer"), { answers });
+      await harness.json("POST", at(keys[3] ?? "", "answer"), { answers });
       const seen: string[] = [];
       for (let after = ""; ;) {
-        const page = await desk.json("GET", `${path}/interactions?status=pending&limit=2${after}`);
+        const page = await harness.json("GET", `${path}/interactions?status=pending&limit=2${after}`);
         seen.push(...page.interactions.map((one: { key: string }) => one.key));
         if (page.next_after === null) break;
         after = `&after=${page.next_after}`;
       }
       expect(seen).toEqual([keys[0], keys[2], keys[4]]);
-      const { interactions } = await desk.json("GET", `${path}/interactions`);
+      const { interactions } = await harness.json("GET", `${path}/interactions`);
       expect(interactions.map((one: { status: string }) => one.status)).toEqual([
         "pending",
         "dismissed",
@@ -69,35 +73,35 @@ export function resourcesContract(name: string, makeParts: () => Promise<StagePa
         "answered",
         "pending",
       ]);
-      expect(await desk.refused("GET", `${path}/interactions?status=all`)).toBe("400 BAD_REQUEST");
+      expect(await harness.requestError("GET", `${path}/interactions?status=all`)).toBe("400 BAD_REQUEST");
     });
 
     it("S07 a form is kept as a draft, submitted or declined, and gone on from unless one says no", async () => {
-      const form = await ask(parts, ref, "form");
-      expect(await desk.json("GET", at(form, "draft"))).toEqual({ draft: null });
+      const form = await requestInteraction(parts, ref, "form");
+      expect(await harness.json("GET", at(form, "draft"))).toEqual({ draft: null });
       const values = { email: "a@x.test" };
-      expect((await desk.json("PUT", at(form, "draft"), { values })).draft).toMatchObject({
+      expect((await harness.json("PUT", at(form, "draft"), { values })).draft).toMatchObject({
         values,
         version: 1,
       });
-      expect((await desk.json("GET", at(form, "draft"))).draft.values).toEqual(values);
-      const bad = await desk.ask("POST", at(form, "submit"), { body: { values: {} } });
+      expect((await harness.json("GET", at(form, "draft"))).draft.values).toEqual(values);
+      const bad = await harness.request("POST", at(form, "submit"), { body: { values: {} } });
       expect(bad.json).toMatchObject({ error: "BAD_REQUEST", message: expect.stringContaining("email") });
-      const submitted = await desk.json("POST", at(form, "submit"), { values, go_on: false });
+      const submitted = await harness.json("POST", at(form, "submit"), { values, go_on: false });
       expect(submitted.interaction).toMatchObject({ status: "submitted", changes: [{ body: { values } }] });
       expect(await parts.store.queuedMessages.list(ref)).toEqual([]);
-      expect(await desk.refused("PUT", at(form, "draft"), { values })).toBe("409 CONFLICT");
-      expect(await desk.refused("POST", at(form, "decline"), {})).toBe("409 INTERACTION_CLOSED");
-      const other = await ask(parts, ref, "form");
-      await desk.json("POST", at(other, "decline"), { reason: "no" });
+      expect(await harness.requestError("PUT", at(form, "draft"), { values })).toBe("409 CONFLICT");
+      expect(await harness.requestError("POST", at(form, "decline"), {})).toBe("409 INTERACTION_CLOSED");
+      const other = await requestInteraction(parts, ref, "form");
+      await harness.json("POST", at(other, "decline"), { reason: "no" });
       expect(await parts.store.queuedMessages.list(ref)).toMatchObject([{ resumes: other }]);
     });
 
     it("a blob is loaded from the address that a snapshot gives, without a key and as nothing that runs", async () => {
-      const { stage, server } = desk;
+      const { stage, server } = harness;
       const text = `<script>alert(1)</script>${"x".repeat(100_000)}`;
       await stage.send(ref, text);
-      const { snapshot } = await desk.json("GET", `${path}/snapshot`);
+      const { snapshot } = await harness.json("GET", `${path}/snapshot`);
       const { url } = snapshot.waiting[0].whole;
       expect(url).toMatch(/^\/api\/v1\/blobs\//);
       const load = (address: string, headers: Record<string, string> = {}) =>
@@ -113,14 +117,16 @@ export function resourcesContract(name: string, makeParts: () => Promise<StagePa
       const again = await load(url, { "if-none-match": `W/"else", ${loaded.headers.get("etag")}` });
       expect([again.status, await again.text()]).toEqual([304, ""]);
       expect((await load(url, { "if-none-match": `"else"` })).status).toBe(200);
-      const forged = await desk.ask("GET", `/blobs/${url.slice("/api/v1/blobs/".length)}x`, { headers: {} });
+      const forged = await harness.request("GET", `/blobs/${url.slice("/api/v1/blobs/".length)}x`, {
+        headers: {},
+      });
       expect(forged.json.error).toBe("BAD_REQUEST");
       await parts.store.sessions.remove(ref);
       expect((await load(url)).status).toBe(404);
     });
 
     it("a file is taken as a stream, given back as it came, and bounded", async () => {
-      const { server } = desk;
+      const { server } = harness;
       const bytes = Buffer.alloc(2_500_000, "ab\r\n\0é");
       const put = async (
         body: Uint8Array<ArrayBuffer>,
@@ -155,8 +161,8 @@ export function resourcesContract(name: string, makeParts: () => Promise<StagePa
       expect((await put(Buffer.alloc(3_000_001))).json["error"]).toBe("TOO_LARGE");
       expect((await put(bytes)).json["error"]).toBe("TOO_LARGE");
       expect((await put(Buffer.from("small"))).status).toBe(201);
-      expect(await desk.refused("POST", `${path}/files`)).toBe("400 BAD_REQUEST");
-      expect(await desk.refused("GET", `${path}/files/nothing`)).toBe("404 NOT_FOUND");
+      expect(await harness.requestError("POST", `${path}/files`)).toBe("400 BAD_REQUEST");
+      expect(await harness.requestError("GET", `${path}/files/nothing`)).toBe("404 NOT_FOUND");
     });
 
     it("knowledge is brought in, listed and taken out", async () => {
@@ -165,41 +171,41 @@ export function resourcesContract(name: string, makeParts: () => Promise<StagePa
         { id: "docs/b", text: "Food", title: "Meals", url: "https://x.test/b", metadata: { n: 1 } },
         { id: "docs/c.bin", text: "x", media_type: "application/x-unknown" },
       ];
-      const imported = await desk.json("POST", "/knowledge/huts/objects", { objects });
+      const imported = await harness.json("POST", "/knowledge/huts/objects", { objects });
       expect(imported).toMatchObject({ created: 2, failed: [{ id: "docs/c.bin" }] });
-      expect(await desk.json("GET", "/knowledge")).toEqual({ bases: [{ base: "huts", objects: 2 }] });
-      const page = await desk.json("GET", "/knowledge/huts/objects?limit=1");
+      expect(await harness.json("GET", "/knowledge")).toEqual({ bases: [{ base: "huts", objects: 2 }] });
+      const page = await harness.json("GET", "/knowledge/huts/objects?limit=1");
       expect(page).toMatchObject({ objects: [{ id: "docs/a.md", title: "Beds" }], has_more: true });
-      const next = await desk.json(
+      const next = await harness.json(
         "GET",
         `/knowledge/huts/objects?after=${encodeURIComponent(page.next_after)}`,
       );
       expect(next).toMatchObject({ objects: [{ title: "Meals", metadata: { n: 1 } }], next_after: null });
       const one = `/knowledge/huts/objects/${encodeURIComponent("docs/a.md")}`;
-      expect((await desk.ask("DELETE", one)).status).toBe(204);
-      expect(await desk.refused("DELETE", one)).toBe("404 NOT_FOUND");
+      expect((await harness.request("DELETE", one)).status).toBe(204);
+      expect(await harness.requestError("DELETE", one)).toBe("404 NOT_FOUND");
       const pruned = { objects: [{ id: "new", text: "New" }], prune: true };
-      expect(await desk.json("POST", "/knowledge/huts/objects", pruned)).toMatchObject({
+      expect(await harness.json("POST", "/knowledge/huts/objects", pruned)).toMatchObject({
         created: 1,
         removed: 1,
       });
-      expect(await desk.json("DELETE", "/knowledge/huts")).toEqual({ removed: 1 });
+      expect(await harness.json("DELETE", "/knowledge/huts")).toEqual({ removed: 1 });
     });
 
     it("people see what is remembered of them, change it, and have it forgotten", async () => {
-      const { actor } = desk.stage;
+      const { actor } = harness.stage;
       for (const id of ["one", "two", "three"]) await parts.store.memories.save(actor, { id, text: id });
       await parts.store.memories.save({ ...actor, user: "else" }, { id: "theirs", text: "x" });
-      const { memory } = await desk.json("PATCH", "/memories/one", { text: "1", pinned: true });
+      const { memory } = await harness.json("PATCH", "/memories/one", { text: "1", pinned: true });
       expect(memory).toMatchObject({ id: "one", text: "1", pinned: true });
-      const { memories } = await desk.json("GET", "/memories");
+      const { memories } = await harness.json("GET", "/memories");
       expect(memories.map((one: { id: string }) => one.id)).toEqual(["one", "three", "two"]);
-      expect(await desk.refused("PATCH", "/memories/one", {})).toBe("400 BAD_REQUEST");
-      expect(await desk.refused("PATCH", "/memories/one", { text: " " })).toBe("400 BAD_REQUEST");
-      expect(await desk.refused("PATCH", "/memories/theirs", { text: "y" })).toBe("404 NOT_FOUND");
-      expect(await desk.refused("DELETE", "/memories/theirs")).toBe("404 NOT_FOUND");
-      expect((await desk.ask("DELETE", "/memories/two")).status).toBe(204);
-      expect(await desk.json("DELETE", "/memories")).toEqual({ removed: 2 });
+      expect(await harness.requestError("PATCH", "/memories/one", {})).toBe("400 BAD_REQUEST");
+      expect(await harness.requestError("PATCH", "/memories/one", { text: " " })).toBe("400 BAD_REQUEST");
+      expect(await harness.requestError("PATCH", "/memories/theirs", { text: "y" })).toBe("404 NOT_FOUND");
+      expect(await harness.requestError("DELETE", "/memories/theirs")).toBe("404 NOT_FOUND");
+      expect((await harness.request("DELETE", "/memories/two")).status).toBe(204);
+      expect(await harness.json("DELETE", "/memories")).toEqual({ removed: 2 });
       expect(await parts.store.memories.list({ ...actor, user: "else" })).toHaveLength(1);
     });
   });

@@ -1,5 +1,5 @@
 /** Resources by HTTP, in one process. */
 import { resourcesContract } from "./resources.contract.ts";
-import { memoryParts } from "../test-server.ts";
+import { createMemoryBackend } from "../test-server.ts";
 
-resourcesContract("memory", async () => memoryParts());
+resourcesContract("memory", async () => createMemoryBackend());

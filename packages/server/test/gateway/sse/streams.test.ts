@@ -9,7 +9,7 @@ import { tool } from "../../../src/runtime/define/tool.ts";
 import type { SessionRef } from "../../../src/store/refs.ts";
 import { Stage } from "../../runtime/turn-harness.ts";
 import { StreamClient } from "../clients.ts";
-import { memoryParts, openServer, type TestServer } from "../test-server.ts";
+import { createMemoryBackend, openServer, type TestServer } from "../test-server.ts";
 
 let stage: Stage;
 let server: TestServer;
@@ -39,7 +39,7 @@ const agent = defineAgent({
 });
 
 async function open(options: Parameters<typeof openServer>[1] = {}): Promise<SessionRef> {
-  stage = await Stage.open(memoryParts());
+  stage = await Stage.open(createMemoryBackend());
   // A busy machine must not make the one worker look dead.
   await stage.worker([agent], { leaseTtlMs: 20_000 });
   server = await openServer(stage.parts, { actor: stage.actor, ...options });
@@ -73,10 +73,10 @@ async function post(
 }
 
 const whole = (ref: SessionRef, body: object) =>
-  server.ask("POST", `/sessions/${ref.session}/messages`, { body: { stream: false, ...body } });
+  server.request("POST", `/sessions/${ref.session}/messages`, { body: { stream: false, ...body } });
 
 afterEach(async () => {
-  for (const stream of streams.splice(0)) stream.leave();
+  for (const stream of streams.splice(0)) stream.disconnect();
   await server.close();
   await stage.close();
 });
@@ -91,7 +91,7 @@ describe("a posted message", () => {
       "cache-control": "no-cache, no-transform",
       "x-accel-buffering": "no",
     });
-    await stream.over();
+    await stream.ended();
     expect(stream.text.startsWith(": open\n\n")).toBe(true);
     expect(stream.messages.at(-1)).toMatchObject({ data: "[DONE]" });
     for (const frame of stream.frames) expect(responsesFrameSchema.safeParse(frame).error).toBeUndefined();
@@ -108,7 +108,7 @@ describe("a posted message", () => {
   test("S01: without stream the answer is one object with the same end state", async () => {
     const ref = await open();
     const streamed = await post(ref, { message: "hello" });
-    await streamed.over();
+    await streamed.ended();
     const { final_text, chat_id } = streamed.frames.at(-1) ?? {};
     const { status, json } = await whole(ref, { message: "hello" });
     expect(status).toBe(200);
@@ -121,7 +121,7 @@ describe("a posted message", () => {
     const first = await post(ref, { message: "slower" });
     await first.frame("response.output_text.delta");
     const [second, third] = [await post(ref, { message: "two" }), whole(ref, { message: "three" })];
-    await second.over();
+    await second.ended();
     expect(second.comments.filter((text) => text.includes("keep-alive")).length).toBeGreaterThan(0);
     expect(second.frames.filter(({ type }) => type === "response.created").length).toBe(1);
     expect(second.frames.at(-1)).toMatchObject({ final_text: "You said two." });
@@ -136,11 +136,11 @@ describe("a posted message", () => {
     const ref = await open();
     const first = await post(ref, { message: "slow", ...body }, headers);
     await first.frame("response.output_text.delta");
-    first.leave();
+    first.disconnect();
     const again = await post(ref, { message: "slow", ...body }, headers);
-    await again.over();
+    await again.ended();
     const later = await post(ref, { message: "slow", ...body }, headers);
-    await later.over();
+    await later.ended();
     for (const { frames } of [again, later])
       expect([frames[0]?.["response_id"], frames.at(-1)?.["final_text"]]).toEqual([
         first.frames[0]?.["response_id"],
@@ -153,7 +153,7 @@ describe("a posted message", () => {
     const ref = await open();
     const body = { message: "hello", client_message_id: "m-1" };
     const first = await post(ref, body);
-    await first.over();
+    await first.ended();
     await stage.ended(ref, () => true);
     const { archived } = await stage.parts.store.archive.header(ref);
     expect(await stage.parts.log.trim(ref.session, archived)).toBe(true);
@@ -161,7 +161,7 @@ describe("a posted message", () => {
     await server.close();
     server = await openServer(stage.parts, { actor: stage.actor });
     const again = await post(ref, body);
-    await again.over();
+    await again.ended();
     expect(again.frames.map(({ type }) => type as string)).toEqual(
       first.frames.map(({ type }) => type as string),
     );
@@ -173,7 +173,7 @@ describe("a posted message", () => {
     });
     await stage.ask(ref, "next");
     const later = await post(ref, body);
-    await later.over();
+    await later.ended();
     expect(later.frames.at(-1)).toEqual(first.frames.at(-1));
   });
 
@@ -188,7 +188,7 @@ describe("a posted message", () => {
     const response = await ask({ message: "hello", stream: true });
     expect(response.headers.get("content-type")).toBe("text/event-stream; charset=utf-8");
     const stream = StreamClient.of(response);
-    await stream.over();
+    await stream.ended();
     expect(stream.frames.at(-1)).toMatchObject({ final_text: "You said hello." });
     expect(stream.messages.at(-1)).toMatchObject({ data: "[DONE]" });
     expect(await (await ask({ message: "hello" })).json()).toMatchObject({ final_text: "You said hello." });
@@ -205,8 +205,10 @@ describe("a posted message", () => {
     await (await post(ref, { message: "silent" })).frame("response.output_text.delta");
     const waiting = await post(ref, { message: "two", client_message_id: "w" });
     const [{ id } = { id: "" }] = await stage.parts.store.queuedMessages.list(ref);
-    expect((await server.ask("DELETE", `/sessions/${ref.session}/messages/${id}`)).status).toBeLessThan(300);
-    await waiting.over();
+    expect((await server.request("DELETE", `/sessions/${ref.session}/messages/${id}`)).status).toBeLessThan(
+      300,
+    );
+    await waiting.ended();
     expect(waiting.frames).toMatchObject([{ type: "response.error", error: "NOT_FOUND" }]);
     expect(waiting.messages.at(-1)).toMatchObject({ data: "[DONE]" });
     await stage.stop(ref);
@@ -225,7 +227,7 @@ describe("a posted message", () => {
     });
     setTimeout(() => impatient.abort(), 50);
     await expect(left).rejects.toThrow(/abort/i);
-    stream.leave();
+    stream.disconnect();
     expect((await stage.ended(ref, ({ number }) => number === 1)).status).toBe("end_turn");
     expect((await stage.ended(ref, ({ number }) => number === 2)).status).toBe("end_turn");
     expect(server.errors).toEqual([]);
@@ -240,10 +242,10 @@ describe("a posted message", () => {
     expect(json).toMatchObject({ status: "requires_interaction", interactions: [asked] });
     expect(stream.isOver).toBe(false);
     const { approval_key } = asked as { approval_key: string };
-    await server.ask("POST", `/sessions/${ref.session}/interactions/${approval_key}/decide`, {
+    await server.request("POST", `/sessions/${ref.session}/interactions/${approval_key}/decide`, {
       body: { decision: "approve" },
     });
-    await stream.over();
+    await stream.ended();
     expect(stream.frames.at(-1)).toMatchObject({ final_text: "You said book." });
     const after = await whole(ref, { message: "book", client_message_id: "b" });
     expect(after.json).toMatchObject({ status: "completed", interactions: [] });
@@ -263,11 +265,11 @@ describe("a posted message", () => {
     const first = await post(ref, { message: "ask" });
     await first.frame("response.interaction_request");
     const answer = await post(ref, { message: "Sun", client_message_id: "a" });
-    await answer.over();
+    await answer.ended();
     expect(answer.frames[0]).toMatchObject({ type: "response.interaction_update", status: "answered" });
     expect(answer.frames.at(-1)).toMatchObject({ final_text: "You said ask." });
     expect(answer.frames[0]?.["response_id"]).toBe(first.frames[0]?.["response_id"]);
-    await first.over();
+    await first.ended();
     const again = await whole(ref, { message: "Sun", client_message_id: "a" });
     expect(again.json).toMatchObject({ status: "completed", final_text: "You said ask." });
     expect((await stage.state(ref)).turns.length).toBe(1);
@@ -276,7 +278,7 @@ describe("a posted message", () => {
   test("S02 S09: a turn that fails ends its stream with the error and [DONE], and is an HTTP error when whole", async () => {
     const ref = await open();
     const stream = await post(ref, { message: "fail" });
-    await stream.over();
+    await stream.ended();
     const error = stream.frames.at(-1);
     expect(error).toMatchObject({ type: "response.error", error: expect.any(String) as string });
     expect(stream.messages.at(-1)).toMatchObject({ data: "[DONE]" });
@@ -319,7 +321,7 @@ describe("following a session", () => {
       }
       const { id = "" } = stream.messages.findLast(({ id: cursor }) => cursor !== undefined) ?? {};
       expect(id).toMatch(/^\d+-\d+$/);
-      stream.leave();
+      stream.disconnect();
       await stage.ask(ref, "three");
       const again = await follow(ref, `events?dialect=${dialect}`, { "last-event-id": id });
       expect(await again.frame("subscribed")).toMatchObject({ resumed: true, reason: "cursor" });
@@ -333,19 +335,19 @@ describe("following a session", () => {
     const posted = await post(ref, { message: "slow" });
     await posted.frame("response.output_text.delta");
     const { id: cursor = "" } = posted.messages.findLast(({ id }) => id !== undefined) ?? {};
-    posted.leave();
+    posted.disconnect();
     const rest = await follow(ref, `events?dialect=responses&after=${cursor}`);
-    await rest.over();
+    await rest.ended();
     expect(rest.comments).toContain("resumed: cursor");
     expect(rest.frames.at(-1)).toMatchObject({ final_text: SLOW });
     const { data, id: end = "" } = rest.messages.at(-1) ?? {};
     expect(data).toBe("[DONE]");
     await stage.ended(ref, () => true);
     const nothing = await follow(ref, "events?dialect=responses", { "last-event-id": end });
-    await nothing.over();
+    await nothing.ended();
     expect(nothing.messages.at(-1)).toMatchObject({ data: "[DONE]" });
     const fresh = await follow(ref, "events?dialect=responses");
-    await fresh.over();
+    await fresh.ended();
     expect(fresh.messages.map(({ data: text }) => text)).toEqual(["[DONE]"]);
     await stage.parts.log.trim(ref.session, end);
     for (const [lost, code] of [
@@ -353,7 +355,7 @@ describe("following a session", () => {
       ["nonsense", 10014],
     ] as const) {
       const nowhere = await follow(ref, `events?dialect=responses&after=${lost}`);
-      await nowhere.over();
+      await nowhere.ended();
       expect(nowhere.frames).toMatchObject([{ type: "response.error", code }]);
       expect(nowhere.messages.at(-1)).toMatchObject({ data: "[DONE]" });
     }
@@ -365,18 +367,18 @@ describe("following a session", () => {
     const first = await follow(ref, "events?dialect=native&after=0-0");
     await first.until("all", ({ event }) => event === "turn.end");
     const { id = "" } = first.messages.at(-1) ?? {};
-    first.leave();
+    first.disconnect();
     await stage.ask(ref, "two");
     const again = await follow(ref, "events?dialect=native&after=0-0", { "last-event-id": id });
     await again.until("all", ({ event }) => event === "turn.end");
     expect(again.messages.filter(({ event }) => event === "turn.start")).toHaveLength(1);
-    again.leave();
+    again.disconnect();
   });
 
   test("refuses unknown dialects", async () => {
     const ref = await open();
     for (const rest of ["events?dialect=klingon", "events?dialect=native&dialect=blocks"]) {
-      const { status, json } = await server.ask("GET", `/sessions/${ref.session}/${rest}`, {
+      const { status, json } = await server.request("GET", `/sessions/${ref.session}/${rest}`, {
         headers: server.auth,
       });
       expect([status, json.error]).toEqual([400, "BAD_REQUEST"]);
@@ -390,7 +392,7 @@ describe("following a session", () => {
       await stage.send(ref, "silent");
       await stage.until(ref, 30_000, (state) => (state.turns.length > 0 ? true : null));
       const stream = await follow(ref, `events?dialect=${dialect}`);
-      await stream.over();
+      await stream.ended();
       expect(stream.comments.filter((text) => text.includes("keep-alive")).length).toBeGreaterThan(0);
       const errors = stream.frames.filter(({ code }) => code === 10013);
       const number = (await stage.parts.store.sessions.find(ref))?.number;
@@ -422,8 +424,8 @@ describe("following a session", () => {
     const ref = await open();
     const stream = await follow(ref, "events");
     await stream.frame("subscribed");
-    await server.ask("DELETE", `/sessions/${ref.session}`);
-    await stream.over();
+    await server.request("DELETE", `/sessions/${ref.session}`);
+    await stream.ended();
     expect(stream.frames.at(-1)).toMatchObject({ type: "error", error: "NOT_FOUND" });
   });
 
@@ -432,7 +434,7 @@ describe("following a session", () => {
     const stream = await follow(ref, "events");
     await stream.frame("subscribed");
     await server.server.close();
-    await stream.over();
+    await stream.ended();
     expect(stream.retries.length).toBe(1);
     expect(stream.retries[0]).toBeGreaterThanOrEqual(500);
     expect(stream.retries[0]).toBeLessThanOrEqual(3_000);
@@ -453,7 +455,7 @@ describe("following a session", () => {
             : await post(ref, { message: "behind it" });
       if (how === "followed") await stream.frame("response.output_text.delta");
       await server.server.close();
-      await stream.over();
+      await stream.ended();
       expect(stream.retries).toHaveLength(1);
       const number = (await stage.parts.store.sessions.find(ref))?.number;
       const error = { type: "response.error", chat_id: number, error: "STREAM_CLOSED", can_retry: true };

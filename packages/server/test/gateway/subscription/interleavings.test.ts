@@ -21,10 +21,10 @@ import { isStoreError } from "../../../src/store/errors.ts";
 import { createMemoryStore } from "../../../src/store/memory/store.ts";
 import { ScheduledEngine } from "../../log/scheduled-engine.ts";
 import { World } from "../../session/session-harness.ts";
-import { Chronicle } from "../log-history.ts";
-import { checkExact, type Counts, ExactViewer, TURNS } from "../exact-subscriber.ts";
-import { longTurn, say, takeoverOf } from "../generated-turns.ts";
-import { choice, type TestViewer } from "../test-subscriber.ts";
+import { LogHistory } from "../log-history.ts";
+import { checkExact, type Counts, ExactSubscriber, TURNS } from "../exact-subscriber.ts";
+import { longTurn, generateDrafts, createTakeover } from "../generated-turns.ts";
+import { streamFormat, type TestSubscriber } from "../test-subscriber.ts";
 
 const CASES: CaseCounts = { fixed: 100, fresh: 1_000, full: 10_000 };
 /** `npm run test:interleavings` has 100,000, which end within half an hour. */
@@ -39,27 +39,27 @@ type Command =
       readonly do: "view";
       readonly choice: StreamFormat;
       readonly back: number | null;
-      readonly outlet: { readonly maxQueued: number; readonly isClogged: boolean };
+      readonly sink: { readonly maxQueued: number; readonly isClogged: boolean };
     };
 
-const speech = fc.record({
+const write = fc.record({
   do: fc.constant("say" as const),
   which: fc.array(fc.nat(0xffff), { minLength: 1, maxLength: 6 }),
 });
 const view = fc.record({
   do: fc.constant("view" as const),
   choice: fc.constantFrom(
-    choice("native"),
-    choice("native", "sse"),
-    choice("blocks"),
-    choice("blocks", "sse"),
-    choice("tasks"),
-    choice("tasks", "sse"),
-    choice("responses", "sse"),
-    { ...choice("responses", "sse"), includeToolTags: true },
+    streamFormat("native"),
+    streamFormat("native", "sse"),
+    streamFormat("blocks"),
+    streamFormat("blocks", "sse"),
+    streamFormat("tasks"),
+    streamFormat("tasks", "sse"),
+    streamFormat("responses", "sse"),
+    { ...streamFormat("responses", "sse"), includeToolTags: true },
   ),
   back: fc.option(fc.nat(12), { freq: 3 }),
-  outlet: fc.record({
+  sink: fc.record({
     maxQueued: fc.constantFrom(150, 150, 1_500),
     isClogged: fc.integer({ min: 0, max: 3 }).map((n) => n === 3),
   }),
@@ -69,10 +69,10 @@ const plain = (...names: ("claim" | "archive" | "reconnect" | "wipe")[]) =>
 const ofOne = (...names: ("clog" | "unclog" | "leave")[]) =>
   names.map((name) => fc.record({ do: fc.constant(name), who: fc.nat(2) }));
 const calm = [
-  speech,
-  speech,
-  speech,
-  speech,
+  write,
+  write,
+  write,
+  write,
   view,
   view,
   ...ofOne("clog", "clog", "clog", "unclog"),
@@ -103,39 +103,39 @@ const seen: Record<DialectName, Counts> = {
 };
 
 function noCounts(): Counts {
-  return { viewers: 0, frames: 0, merged: 0, slow: 0, anew: 0, resumed: 0 };
+  return { subscribers: 0, frames: 0, merged: 0, slow: 0, restarted: 0, resumed: 0 };
 }
 
-class Play {
+class Scenario {
   readonly engine: ScheduledEngine;
   readonly world: World;
   readonly feed: SessionFeed;
-  readonly viewers: ExactViewer[] = [];
-  readonly chronicle: Chronicle;
+  readonly subscribers: ExactSubscriber[] = [];
+  readonly logHistory: LogHistory;
   /** What the writer takes the session to be. */
   #state = emptyState;
-  #saying: Promise<void> = Promise.resolve();
+  #writing: Promise<void> = Promise.resolve();
   #count = 0;
 
   private constructor(engine: ScheduledEngine, world: World, scheduler: Scheduler) {
     this.engine = engine;
     this.world = world;
-    this.chronicle = new Chronicle(engine);
+    this.logHistory = new LogHistory(engine);
     this.#lookUp();
     const wait = async (): Promise<void> => void (await scheduler.schedule(Promise.resolve("slice")));
     this.feed = new SessionFeed(world.ref, {
       ...world.parts,
       limits: { snapshotTurns: TURNS },
-      addressesOf: () => (blob) => blob,
+      createBlobUrlResolver: () => (blob) => blob,
       slices: { run: async (piece) => wait().then(piece) },
-      pause: wait,
+      sleep: wait,
       onError: (error) => {
         throw error;
       },
     });
   }
 
-  static async make(scheduler: Scheduler): Promise<Play> {
+  static async make(scheduler: Scheduler): Promise<Scenario> {
     const engine = new ScheduledEngine(scheduler);
     const log = createStreamLog(engine, { now: () => 1, pageSize: 3, maxQueued: 600 });
     const world = await World.make({ log, store: createMemoryStore() });
@@ -144,7 +144,7 @@ class Play {
     const starting = world.start();
     await idle(scheduler);
     await starting;
-    return new Play(engine, world, scheduler);
+    return new Scenario(engine, world, scheduler);
   }
 
   async run(command: Command): Promise<void> {
@@ -152,16 +152,16 @@ class Play {
     switch (command.do) {
       case "say":
         // A writer is one: what it says comes in order.
-        this.#saying = this.#saying.then(() =>
+        this.#writing = this.#writing.then(() =>
           this.#try(async () => {
-            await world.append(...say(this.#state, command.which, () => this.#count++));
+            await world.append(...generateDrafts(this.#state, command.which, () => this.#count++));
             this.#lookUp();
           }),
         );
-        return this.#saying;
+        return this.#writing;
       case "claim":
         return this.#try(async () => {
-          await world.claim(takeoverOf(this.#state));
+          await world.claim(createTakeover(this.#state));
           this.#lookUp();
         });
       case "archive":
@@ -170,25 +170,25 @@ class Play {
           await trimLog(world.parts, world.ref);
         });
       case "view": {
-        const { choice: of, back, outlet } = command;
-        const { maxQueued, isClogged } = outlet;
+        const { choice: of, back, sink } = command;
+        const { maxQueued, isClogged } = sink;
         const after = back === null ? null : (world.events.at(-1 - back)?.id ?? START_CURSOR);
         const head = () => formatCursor(this.feed.head);
-        const viewer = new ExactViewer(of, { maxQueued, after, head });
-        if (isClogged) viewer.clog();
-        viewer.subscription = this.feed.subscribe({ format: of, after }, viewer);
-        this.viewers.push(viewer);
+        const subscriber = new ExactSubscriber(of, { maxQueued, after, head });
+        if (isClogged) subscriber.clog();
+        subscriber.subscription = this.feed.subscribe({ format: of, after }, subscriber);
+        this.subscribers.push(subscriber);
         return;
       }
       case "clog":
-        return this.#viewer(command.who)?.clog();
+        return this.#subscriber(command.who)?.clog();
       case "unclog":
-        return this.#viewer(command.who)?.unclog();
+        return this.#subscriber(command.who)?.unclog();
       case "leave": {
-        const viewer = this.#viewer(command.who);
-        if (viewer === undefined) return;
-        viewer.left = true;
-        return viewer.close();
+        const subscriber = this.#subscriber(command.who);
+        if (subscriber === undefined) return;
+        subscriber.left = true;
+        return subscriber.close();
       }
       case "reconnect":
         return engine.reconnect();
@@ -200,13 +200,13 @@ class Play {
     }
   }
 
-  #viewer(who: number): ExactViewer | undefined {
-    return this.viewers.at(-1 - (who % Math.max(1, this.viewers.length)));
+  #subscriber(who: number): ExactSubscriber | undefined {
+    return this.subscribers.at(-1 - (who % Math.max(1, this.subscribers.length)));
   }
 
   /** An answer may be later than that to a newer claim. */
   #lookUp(): void {
-    const state = this.chronicle.stateAt(this.world.events.at(-1)?.id ?? START_CURSOR);
+    const state = this.logHistory.stateAt(this.world.events.at(-1)?.id ?? START_CURSOR);
     if (comparePositions(state, this.#state) > 0) this.#state = state;
   }
 
@@ -223,8 +223,8 @@ class Play {
     const { parts, ref } = this.world;
     const head = await this.engine.inner.head(ref.session);
     const end = head === null ? (await parts.store.archive.header(ref)).archived : formatCursor(head.last);
-    for (const viewer of this.viewers)
-      checkExact(viewer, ref.session, this.chronicle, end, seen[viewer.choice.dialect]);
+    for (const subscriber of this.subscribers)
+      checkExact(subscriber, ref.session, this.logHistory, end, seen[subscriber.format.dialect]);
   }
 }
 
@@ -254,34 +254,34 @@ test(
         fc.scheduler(),
         fc.oneof(ofMood("calm", calm), ofMood("rough", rough)),
         async (scheduler, { commands, mood, isLong }) => {
-          const play = await Play.make(scheduler);
-          const before = isLong ? play.run({ do: "say", which: longTurn(40) }) : undefined;
+          const scenario = await Scenario.make(scheduler);
+          const before = isLong ? scenario.run({ do: "say", which: longTurn(40) }) : undefined;
           if (isLong) await idle(scheduler);
           await before;
           const running: Promise<void>[] = [];
           for (const { command, steps } of commands) {
-            running.push(play.run(command));
+            running.push(scenario.run(command));
             for (let n = 0; n < steps && scheduler.count() > 0; n++) await scheduler.waitOne();
           }
           // Where an archived entry was lost, viewers begin again and again, with pauses, until somebody mends it.
           const settle = mood === "calm" ? idle : rests;
           await settle(scheduler);
           await Promise.all(running);
-          for (const viewer of play.viewers) viewer.unclog();
+          for (const subscriber of scenario.subscribers) subscriber.unclog();
           await settle(scheduler);
           // Nobody waits for something that has come already.
-          if (mood === "calm") await play.check();
+          if (mood === "calm") await scenario.check();
           // Somebody mends what was lost.
-          const ending = play.run({ do: "claim" });
+          const ending = scenario.run({ do: "claim" });
           await idle(scheduler);
           await ending;
-          const last = play.run({ do: "say", which: [0, 1] });
+          const last = scenario.run({ do: "say", which: [0, 1] });
           await idle(scheduler);
           await last;
-          await play.check();
+          await scenario.check();
           const isWhole = mood === "calm" && !commands.some(({ command }) => command.do === "archive");
-          if (isWhole) for (const viewer of play.viewers) notAnew(viewer);
-          play.feed.close();
+          if (isWhole) for (const subscriber of scenario.subscribers) expectNoRestart(subscriber);
+          scenario.feed.close();
           await idle(scheduler);
         },
       ),
@@ -289,17 +289,17 @@ test(
     );
     const all = Object.values(seen);
     const sum = (what: keyof Counts): number => all.reduce((so, counts) => so + counts[what], 0);
-    const words = (["viewers", "frames", "merged", "slow", "anew", "resumed"] as const).map(
+    const totals = (["subscribers", "frames", "merged", "slow", "restarted", "resumed"] as const).map(
       (what) => `${what} ${sum(what)}`,
     );
-    console.log(`${totalCases(CASES)} interleavings: ${words.join(", ")}`);
-    expect(sum("viewers")).toBeGreaterThan(leastSeen(1, CASES));
+    console.log(`${totalCases(CASES)} interleavings: ${totals.join(", ")}`);
+    expect(sum("subscribers")).toBeGreaterThan(leastSeen(1, CASES));
     expect(sum("frames")).toBeGreaterThan(leastSeen(2, CASES));
     expect(sum("slow")).toBeGreaterThan(leastSeen(0.01, CASES));
-    expect(sum("anew")).toBeGreaterThan(leastSeen(0.01, CASES));
+    expect(sum("restarted")).toBeGreaterThan(leastSeen(0.01, CASES));
     expect(sum("resumed")).toBeGreaterThan(leastSeen(0.1, CASES));
     for (const counts of all) {
-      expect(counts.viewers).toBeGreaterThan(leastSeen(0.2, CASES));
+      expect(counts.subscribers).toBeGreaterThan(leastSeen(0.2, CASES));
       expect(counts.frames).toBeGreaterThan(leastSeen(0.5, CASES));
       expect(counts.merged).toBeGreaterThan(leastSeen(0.01, CASES));
       expect(counts.slow).toBeGreaterThan(leastSeen(0.0001, CASES));
@@ -309,6 +309,6 @@ test(
 );
 
 /** Where nothing was lost or trimmed, only who was slow begins again. */
-function notAnew(viewer: TestViewer): void {
-  for (const { reason } of viewer.beginnings.slice(1)) expect(reason).toBe("slow");
+function expectNoRestart(subscriber: TestSubscriber): void {
+  for (const { reason } of subscriber.starts.slice(1)) expect(reason).toBe("slow");
 }

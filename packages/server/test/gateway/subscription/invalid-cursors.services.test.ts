@@ -46,7 +46,7 @@ afterAll(async () => {
   await parts.store.close();
 });
 
-async function doorOf({ tenant, user }: Actor): Promise<Door> {
+async function createEndpoint({ tenant, user }: Actor): Promise<Door> {
   const { secret } = await parts.store.keys.create(tenant, { name: "test", scopes: [] });
   return { url: server.url, headers: { "x-api-key": secret, "x-user-id": user } };
 }
@@ -56,7 +56,7 @@ const title = (text: string) => ({ type: "session.update", title: text }) as con
 
 interface Opened {
   readonly world: World;
-  readonly door: Door;
+  readonly endpoint: Door;
 }
 
 const turn = { turn: "t1" };
@@ -84,7 +84,7 @@ async function session(): Promise<Opened> {
     { type: "question.request", ...asked, key: "k1", call: "c1", questions: QUESTIONS, timeout_seconds: 300 },
     title("four"),
   );
-  return { world, door: await doorOf(world.actor) };
+  return { world, endpoint: await createEndpoint(world.actor) };
 }
 
 const at = (world: World, n: number): string => world.events.at(n)?.id ?? "";
@@ -115,18 +115,20 @@ const NOT_IN_HEADERS: readonly (readonly [string, string])[] = [
 ];
 
 /** Nothing but these is an answer. */
-const ANEW = new Set(["expired", "invalid"]);
+const RESTART_REASONS = new Set(["expired", "invalid"]);
 
-async function answerOf(viewer: Viewer): Promise<{ anew: boolean; error: string | null; ms: number }> {
+async function answerOf(
+  subscriber: Viewer,
+): Promise<{ isRestarted: boolean; error: string | null; ms: number }> {
   const started = performance.now();
-  const isAnswered = () => viewer.screen.told.length > 0 || viewer.end !== null;
-  await viewer.until("answered", isAnswered, 30_000);
+  const isAnswered = () => subscriber.screen.told.length > 0 || subscriber.end !== null;
+  await subscriber.until("answered", isAnswered, 30_000);
   const ms = performance.now() - started;
-  const [told] = viewer.screen.told;
-  const refused = viewer.end?.type === "refused" ? viewer.end.error : null;
-  if (viewer.end !== null && refused === null) throw new Error(`lost: ${JSON.stringify(viewer.end)}`);
+  const [info] = subscriber.screen.told;
+  const refused = subscriber.end?.type === "refused" ? subscriber.end.error : null;
+  if (subscriber.end !== null && refused === null) throw new Error(`lost: ${JSON.stringify(subscriber.end)}`);
   return {
-    anew: told !== undefined && !told.resumed && ANEW.has(told.reason),
+    isRestarted: info !== undefined && !info.resumed && RESTART_REASONS.has(info.reason),
     error: refused === null ? null : String(refused["error"]),
     ms,
   };
@@ -144,52 +146,52 @@ const WIRES = [
 
 describe.each(CURSORS)("a cursor that is %s", (_, make) => {
   test.each(WIRES)("is answered in %s over %s, and the state comes anew", TIMED, async (dialect, wire) => {
-    const { world, door } = mine;
+    const { world, endpoint } = mine;
     const { world: other } = foreign;
-    const viewer = new Viewer({ session: world.ref.session, dialect, wire });
-    viewer.connect(door, make(world, other));
-    const { anew, error, ms } = await answerOf(viewer);
+    const subscriber = new Viewer({ session: world.ref.session, dialect, wire });
+    subscriber.connect(endpoint, make(world, other));
+    const { isRestarted, error, ms } = await answerOf(subscriber);
     expect(ms).toBeLessThan(WITHIN_MS);
     // A socket refuses what is no cursor at all; whatever is one begins anew.
-    expect(anew || error === "BAD_REQUEST").toBe(true);
-    if (anew && dialect === "native")
-      await viewer.until("all there", () => viewer.screen.cursor === at(world, -1), WITHIN_MS);
+    expect(isRestarted || error === "BAD_REQUEST").toBe(true);
+    if (isRestarted && dialect === "native")
+      await subscriber.until("all there", () => subscriber.screen.cursor === at(world, -1), WITHIN_MS);
     // Its streams begin nowhere but with the turn that runs.
     if (dialect === "responses")
-      await viewer.until("all there", () => viewer.screen.cursor === at(world, -1), WITHIN_MS);
-    viewer.cut();
+      await subscriber.until("all there", () => subscriber.screen.cursor === at(world, -1), WITHIN_MS);
+    subscriber.cut();
     if (dialect === "responses")
-      expect(viewer.screen.display()).toMatchObject({
+      expect(subscriber.screen.display()).toMatchObject({
         output: "some words",
         interactions: [{ type: "response.interaction_request", approval_key: "k1" }],
       });
-    expect(viewer.screen.problems).toEqual([]);
+    expect(subscriber.screen.problems).toEqual([]);
   });
 
   test("is answered in the address of an event stream", TIMED, async () => {
-    const { world, door } = mine;
+    const { world, endpoint } = mine;
     const { world: other } = foreign;
-    const answer = await firstOf(door, world, make(world, other));
+    const answer = await firstOf(endpoint, world, make(world, other));
     expect(answer).toBe("anew");
   });
 });
 
 describe.each(NOT_IN_HEADERS)("a cursor %s", (_, cursor) => {
   test("is refused over a socket", TIMED, async () => {
-    const { world, door } = mine;
-    const viewer = new Viewer({ session: world.ref.session, dialect: "blocks", wire: "socket" });
-    viewer.connect(door, cursor);
-    const { anew, error, ms } = await answerOf(viewer);
-    expect(anew).toBe(false);
+    const { world, endpoint } = mine;
+    const subscriber = new Viewer({ session: world.ref.session, dialect: "blocks", wire: "socket" });
+    subscriber.connect(endpoint, cursor);
+    const { isRestarted, error, ms } = await answerOf(subscriber);
+    expect(isRestarted).toBe(false);
     expect(["BAD_REQUEST", "TOO_LARGE"]).toContain(error);
     expect(ms).toBeLessThan(WITHIN_MS);
-    viewer.cut();
+    subscriber.cut();
   });
 
   test("is answered in the address of an event stream", TIMED, async () => {
-    const { world, door } = mine;
+    const { world, endpoint } = mine;
     const started = performance.now();
-    const answer = await firstOf(door, world, cursor);
+    const answer = await firstOf(endpoint, world, cursor);
     // What is too long for an address is refused before anybody reads it.
     expect(answer).toBe(cursor.length > 10_000 ? "refused" : "anew");
     expect(performance.now() - started).toBeLessThan(WITHIN_MS);
@@ -217,7 +219,7 @@ async function firstOf({ url, headers }: Door, { ref }: World, after: string): P
   leave.abort();
   const frame = JSON.parse(first.data) as Frame;
   expect(frame).toMatchObject({ type: "subscribed", resumed: false });
-  expect(ANEW).toContain(frame["reason"]);
+  expect(RESTART_REASONS).toContain(frame["reason"]);
   return "anew";
 }
 
@@ -227,30 +229,30 @@ describe("a session of somebody else", () => {
     TIMED,
     async (dialect, wire) => {
       const { world } = mine;
-      const { world: other, door } = foreign;
-      const neighbour = await doorOf({ tenant: world.actor.tenant, user: `user-${randomUUID()}` });
-      for (const stranger of [door, neighbour])
+      const { world: other, endpoint } = foreign;
+      const neighbour = await createEndpoint({ tenant: world.actor.tenant, user: `user-${randomUUID()}` });
+      for (const stranger of [endpoint, neighbour])
         for (const cursor of [null, at(world, -1), at(other, -1)]) {
-          const viewer = new Viewer({ session: world.ref.session, dialect, wire });
-          viewer.connect(stranger, cursor);
-          const { error, ms } = await answerOf(viewer);
+          const subscriber = new Viewer({ session: world.ref.session, dialect, wire });
+          subscriber.connect(stranger, cursor);
+          const { error, ms } = await answerOf(subscriber);
           expect(error).toBe("NOT_FOUND");
           expect(ms).toBeLessThan(WITHIN_MS);
-          expect(viewer.screen.frames).toEqual([]);
-          viewer.cut();
+          expect(subscriber.screen.frames).toEqual([]);
+          subscriber.cut();
         }
     },
   );
 });
 
 test("a good cursor goes on", async () => {
-  const { world, door } = mine;
+  const { world, endpoint } = mine;
   for (const [dialect, wire] of WIRES) {
-    const viewer = new Viewer({ session: world.ref.session, dialect, wire });
-    viewer.connect(door, at(world, -2));
-    await viewer.until("told", () => viewer.screen.told.length > 0, WITHIN_MS);
-    expect(viewer.screen.told).toEqual([{ resumed: true, reason: "cursor" }]);
-    viewer.cut();
+    const subscriber = new Viewer({ session: world.ref.session, dialect, wire });
+    subscriber.connect(endpoint, at(world, -2));
+    await subscriber.until("told", () => subscriber.screen.told.length > 0, WITHIN_MS);
+    expect(subscriber.screen.told).toEqual([{ resumed: true, reason: "cursor" }]);
+    subscriber.cut();
   }
 });
 

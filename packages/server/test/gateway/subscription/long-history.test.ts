@@ -3,7 +3,7 @@ import type { EventDraft } from "@turnstream/protocol";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { World } from "../../session/session-harness.ts";
 import { archiveSession } from "../../../src/session/archive/archive.ts";
-import { memoryParts, openServer, type TestServer } from "../test-server.ts";
+import { createMemoryBackend, openServer, type TestServer } from "../test-server.ts";
 
 let server: TestServer;
 let path: string;
@@ -39,7 +39,7 @@ function longTurn(n: number): EventDraft[] {
 }
 
 beforeAll(async () => {
-  const parts = memoryParts();
+  const parts = createMemoryBackend();
   const world = await (await World.make(parts)).start();
   for (let n = 0; n < 5; n++) {
     for (const draft of longTurn(n)) await world.append(draft);
@@ -50,7 +50,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await server.close();
-  const { store, log, signals } = server.parts;
+  const { store, log, signals } = server.backend;
   await Promise.all([store.close(), log.close(), signals.close()]);
 });
 
@@ -58,7 +58,7 @@ test("H01 pages of history end early, and still none is left out", async () => {
   const asked: string[] = [];
   const sizes: number[] = [];
   for (let before = ""; ;) {
-    const { text, json } = await server.ask("GET", `${path}/history?limit=50${before}`);
+    const { text, json } = await server.request("GET", `${path}/history?limit=50${before}`);
     sizes.push(text.length);
     const users = json.messages.filter((one: { role: string }) => one.role === "user");
     asked.unshift(...users.map((one: { content: { text: string }[] }) => one.content[0]?.text));
@@ -71,10 +71,10 @@ test("H01 pages of history end early, and still none is left out", async () => {
 });
 
 test("a snapshot has fewer turns, and says how many there are before them", async () => {
-  const { snapshot } = (await server.ask("GET", `${path}/snapshot?turns=50`)).json;
+  const { snapshot } = (await server.request("GET", `${path}/snapshot?turns=50`)).json;
   expect([snapshot.turns.length, snapshot.earlier]).toEqual([2, 3]);
   const before = snapshot.turns[0].start;
-  const { turns } = (await server.ask("GET", `${path}/turns?limit=50&before=${before}`)).json;
+  const { turns } = (await server.request("GET", `${path}/turns?limit=50&before=${before}`)).json;
   expect(turns.length).toBe(2);
   expect(turns.at(-1).number).toBe(snapshot.turns[0].number - 1);
 });

@@ -25,9 +25,9 @@ test("whatever the entries are, a gap or a new epoch between them included", () 
           if (step === "epoch") epoch++;
           seq += step === "gap" ? 2 : 1;
           const place = { type, turn: "t", run: "t", block, index: 0 };
-          const said = type === "text.end" ? { final: true } : { text };
+          const content = type === "text.end" ? { final: true } : { text };
           const noted = hasNote && type === "text.delta" ? { annotations: NOTE } : {};
-          const event = { ...place, ...said, ...noted } as unknown as EventDraft;
+          const event = { ...place, ...content, ...noted } as unknown as EventDraft;
           return new LogEntry(epoch, seq, formatLine("w:1", event, 1_000 + n));
         });
       const entries = make();

@@ -9,7 +9,7 @@ import { createMemoryLog } from "../../../src/log/memory.ts";
 import { archiveSession, trimLog } from "../../../src/session/archive/archive.ts";
 import { createMemoryStore } from "../../../src/store/memory/store.ts";
 import { plain, World } from "../../session/session-harness.ts";
-import { choice, settled, TestViewer, until } from "../test-subscriber.ts";
+import { streamFormat, waitUntilIdle, TestSubscriber, until } from "../test-subscriber.ts";
 
 const CASES: CaseCounts = { fixed: 5, fresh: 5, full: 20 };
 
@@ -22,16 +22,16 @@ test(`in ${totalCases(CASES)} logs, archived anywhere, a fresh viewer gets a sna
         ...world.parts,
         limits: { snapshotTurns: 100 },
         idleCleanupMs: isQuick ? 1 : 5_000,
-        addressesOf: () => (blob) => blob,
+        createBlobUrlResolver: () => (blob) => blob,
         onError: (error) => {
           throw error;
         },
       });
       try {
         await world.write(events.slice(0, 1));
-        const staying = new TestViewer(choice("blocks"), { keepsNothing: true });
-        staying.watch(feeds, world.ref, null);
-        await settled(staying);
+        const staying = new TestSubscriber(streamFormat("blocks"), { discardFrames: true });
+        staying.subscribe(feeds, world.ref, null);
+        await waitUntilIdle(staying);
         let n = 0;
         await world.write(events.slice(1), async () => {
           const move = moves[n++ % moves.length];
@@ -42,12 +42,12 @@ test(`in ${totalCases(CASES)} logs, archived anywhere, a fresh viewer gets a sna
           const isLast = n === events.length - 1;
           if (move !== 3 && !isLast) return;
           if (isLast) await new Promise((resolve) => setTimeout(resolve, 260));
-          await settled(staying);
-          const own = choice("native", n % 2 === 0 ? "socket" : "sse");
-          const viewer = new TestViewer(own).watch(feeds, world.ref, null);
-          await until(() => viewer.frames.length > 0);
-          viewer.close();
-          const shown = restore(viewer.frames[0]?.["snapshot"] as Snapshot);
+          await waitUntilIdle(staying);
+          const own = streamFormat("native", n % 2 === 0 ? "socket" : "sse");
+          const subscriber = new TestSubscriber(own).subscribe(feeds, world.ref, null);
+          await until(() => subscriber.frames.length > 0);
+          subscriber.close();
+          const shown = restore(subscriber.frames[0]?.["snapshot"] as Snapshot);
           // It may be given what another was given a moment ago.
           expect(plain(shown)).toEqual(resolveBlobUrls(plain(world.folded(shown.seq)), (blob) => blob));
           if (isLast) expect(shown.seq).toBe(world.events.length);

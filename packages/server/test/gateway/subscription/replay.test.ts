@@ -21,7 +21,7 @@ import { needsFoldedState, createEncodingTarget } from "../../../src/gateway/enc
 import { buildReplayPage, replayStateAt } from "../../../src/gateway/subscription/replay-page.ts";
 import { LogEntry } from "../../../src/log/entry.ts";
 import { trimState } from "../../../src/session/history/trim-state.ts";
-import { choice, type Frame, readFrames } from "../test-subscriber.ts";
+import { streamFormat, type Frame, readFrames } from "../test-subscriber.ts";
 
 const CASES: CaseCounts = { fixed: 5, fresh: 5, full: 30 };
 const LOGS = totalCases(CASES);
@@ -44,9 +44,9 @@ function slimStates(states: readonly SessionState[], events: readonly SessionEve
 
 function frames(of: StreamFormat, state: SessionState, events: readonly SessionEvent[]): Frame[] {
   if (events.length === 0) return [];
-  const telling = createEncodingTarget(of, "s", blobUrl);
-  const from = needsFoldedState(of) ? replayStateAt(telling, state) : null;
-  const page = buildReplayPage(telling, from, events.map(entryOf), () => false);
+  const target = createEncodingTarget(of, "s", blobUrl);
+  const from = needsFoldedState(of) ? replayStateAt(target, state) : null;
+  const page = buildReplayPage(target, from, events.map(entryOf), () => false);
   return page.chunks.flatMap((bytes) => readFrames(of, bytes));
 }
 
@@ -56,7 +56,7 @@ function bare({ session_id, ...frame }: Frame): Frame {
   return isOwn && session_id !== "s" ? { ...frame, session_id } : frame;
 }
 
-const TOLD: Readonly<
+const EXPECTED_FRAMES: Readonly<
   Record<DialectName, (states: SessionState[], events: SessionEvent[], k: number) => object[]>
 > = {
   native: (_, events, k) => coalesce(events.slice(k)),
@@ -76,10 +76,10 @@ test(
         const slim = slimStates(states, events);
         for (let k = 0; k <= events.length; k++)
           for (const dialect of ["native", "blocks", "tasks", "responses"] as const) {
-            const of = choice(dialect, dialect === "responses" || k % 3 === 0 ? "sse" : "socket");
+            const of = streamFormat(dialect, dialect === "responses" || k % 3 === 0 ? "sse" : "socket");
             const got = frames(of, slim[k] ?? emptyState, events.slice(k));
-            const expected = resolveBlobUrls(TOLD[dialect](states, events, k), blobUrl).map((frame) =>
-              withoutSession(frame as Frame),
+            const expected = resolveBlobUrls(EXPECTED_FRAMES[dialect](states, events, k), blobUrl).map(
+              (frame) => withoutSession(frame as Frame),
             );
             expect(got.map(bare).map(sorted)).toHaveLength(expected.length);
             expectSame(got.map(bare).map(withoutSession).map(sorted), expected.map(sorted));

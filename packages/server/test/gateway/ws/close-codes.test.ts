@@ -5,6 +5,6 @@ import { CLOSE_CODES } from "../../../src/gateway/ws/close-codes.ts";
 
 test("docs/gateway.md has every code with which a socket is closed, and no other", () => {
   const doc = readFileSync(new URL("../../../../../docs/gateway.md", import.meta.url), "utf8");
-  const told = [...doc.matchAll(/^\| (\d{4}) \|/gm)].map(([, code]) => Number(code));
-  expect(told).toEqual(Object.values(CLOSE_CODES).map(({ code }) => code));
+  const documented = [...doc.matchAll(/^\| (\d{4}) \|/gm)].map(([, code]) => Number(code));
+  expect(documented).toEqual(Object.values(CLOSE_CODES).map(({ code }) => code));
 });

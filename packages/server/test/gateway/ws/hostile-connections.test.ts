@@ -72,7 +72,7 @@ describe("at the door", () => {
       }
       // An error that nobody listens to comes a little later, and fails the run.
       await sleep(50);
-      expect((await server.ask("GET", "/sessions")).status).toBe(200);
+      expect((await server.request("GET", "/sessions")).status).toBe(200);
     },
   );
 
@@ -115,7 +115,7 @@ describe("at the door", () => {
 });
 
 test("a file that breaks off on its way is no fault of ours", async () => {
-  const { id } = await createSession(server.parts, server.actor, {});
+  const { id } = await createSession(server.backend, server.actor, {});
   const headers = { ...server.auth, "content-length": "1000000" };
   for (let n = 0; n < 5; n++) {
     const socket = await open();
@@ -146,14 +146,14 @@ describe("over a socket", () => {
   test("pings of one who doesn't read are not all answered, and the newest is when they read", async () => {
     const socket = await open();
     socket.write(head("GET /api/v1/socket", { ...server.auth, ...UPGRADE }));
-    await expect.poll(() => server.server.load().connections).toBe(1);
+    await expect.poll(() => server.server.stats().connections).toBe(1);
     const pings = Buffer.concat(Array.from({ length: 2_000 }, () => frame(PING, "x".repeat(125))));
     let most = 0;
     // More than the system's own buffers take, however late the server comes to read them.
     for (let n = 0; n < 120 || (most === 0 && n < 2_000); n++) {
       socket.write(pings);
       await sleep(2);
-      most = Math.max(most, server.server.load().maxBufferedBytes);
+      most = Math.max(most, server.server.stats().maxBufferedBytes);
     }
     socket.write(frame(PING, "the last one"));
     expect(most).toBeGreaterThan(0);
@@ -164,23 +164,23 @@ describe("over a socket", () => {
   });
 
   test("what is nested deeper than a body may be is refused", async () => {
-    const { id } = await createSession(server.parts, server.actor, {});
+    const { id } = await createSession(server.backend, server.actor, {});
     const client = await SocketClient.open(server);
     const values = { x: JSON.parse(`${"[".repeat(100)}${"]".repeat(100)}`) as unknown };
     const submit = { type: "submit", session_id: id, form_request_id: "f" };
-    expect(await client.ask({ ...submit, values })).toMatchObject({
+    expect(await client.request({ ...submit, values })).toMatchObject({
       error: "BAD_REQUEST",
       message: expect.stringContaining("64 deep") as string,
     });
-    expect(await client.ask({ ...submit, values: {} })).toMatchObject({ error: "NOT_FOUND" });
+    expect(await client.request({ ...submit, values: {} })).toMatchObject({ error: "NOT_FOUND" });
     client.close();
   });
 });
 
 test("a stream of the plain handler ends with its request, though nobody reads or cancels it", async () => {
-  const { store, log, signals } = server.parts;
+  const { store, log, signals } = server.backend;
   const gateway = createGateway({ store, log, signals, secrets: server.secrets });
-  const { id } = await createSession(server.parts, server.actor, {});
+  const { id } = await createSession(server.backend, server.actor, {});
   const url = `http://x.test/api/v1/sessions/${id}/events`;
   const left = new AbortController();
   const request = () => new Request(url, { headers: { ...server.auth }, signal: left.signal });

@@ -16,31 +16,31 @@ const { pingIntervalMs, pongTimeoutMs, heartbeatMs, turnIdleTimeoutMs, sseKeepAl
   DEFAULT_GATEWAY_LIMITS;
 
 /** Beats of a socket, each a little late, until it is given up. @returns when that was, and when it was asked */
-function play(
+function simulate(
   lateness: readonly number[],
   bytesAt: readonly number[],
   answersAfter: number | null,
-): { readonly dead: number; readonly asked: readonly number[] } {
-  let heardAt = 0;
-  let askedAt: number | null = null;
-  const asked: number[] = [];
+): { readonly dead: number; readonly pings: readonly number[] } {
+  let receivedAt = 0;
+  let pingedAt: number | null = null;
+  const pings: number[] = [];
   const bytes = [...bytesAt];
   for (let beat = 1; ; beat++) {
     const now = beat * heartbeatMs + (lateness[beat % lateness.length] ?? 0);
-    if (now > 600_000) return { dead: Infinity, asked };
+    if (now > 600_000) return { dead: Infinity, pings };
     if (bytes.some((at) => at <= now)) {
       for (let n = bytes.length - 1; n >= 0; n--) if ((bytes[n] as number) <= now) bytes.splice(n, 1);
-      [heardAt, askedAt] = [now, null];
+      [receivedAt, pingedAt] = [now, null];
     }
-    const life = checkLiveness({ heardAt, askedAt }, now, {
+    const liveness = checkLiveness({ receivedAt, pingedAt }, now, {
       pingIntervalMs: pingIntervalMs,
       pongTimeoutMs: pongTimeoutMs,
       heartbeatMs: heartbeatMs,
     });
-    if (life === "dead") return { dead: now, asked };
-    if (life === "ask") {
-      askedAt = now;
-      asked.push(now);
+    if (liveness === "dead") return { dead: now, pings };
+    if (liveness === "ping") {
+      pingedAt = now;
+      pings.push(now);
       if (answersAfter !== null) bytes.push(now + answersAfter);
     }
   }
@@ -56,9 +56,9 @@ describe("a socket (reliability 12)", () => {
         fc.array(fc.integer({ min: 0, max: 120_000 }), { maxLength: 20 }),
         (lateness, signs) => {
           const last = Math.max(0, ...signs);
-          const { dead, asked } = play(lateness, signs, null);
+          const { dead, pings } = simulate(lateness, signs, null);
           expect(dead - last).toBeLessThanOrEqual(35_000);
-          expect(dead - (asked.at(-1) ?? Infinity)).toBeGreaterThanOrEqual(pongTimeoutMs);
+          expect(dead - (pings.at(-1) ?? Infinity)).toBeGreaterThanOrEqual(pongTimeoutMs);
         },
       ),
     );
@@ -67,10 +67,10 @@ describe("a socket (reliability 12)", () => {
   test("that answers in time is never given up, and is asked at least every 25 s", () => {
     fc.assert(
       fc.property(late, fc.integer({ min: 0, max: 8_000 }), (lateness, answersAfter) => {
-        const { dead, asked } = play(lateness, [], answersAfter);
+        const { dead, pings } = simulate(lateness, [], answersAfter);
         expect(dead).toBe(Infinity);
-        for (const [n, at] of asked.entries())
-          expect(at - ((asked[n - 1] ?? -answersAfter) + answersAfter)).toBeLessThanOrEqual(pingIntervalMs);
+        for (const [n, at] of pings.entries())
+          expect(at - ((pings[n - 1] ?? -answersAfter) + answersAfter)).toBeLessThanOrEqual(pingIntervalMs);
       }),
     );
   });
@@ -85,7 +85,7 @@ function ended(
   for (let now = openedAt; now <= 1_000_000; now += heartbeatMs) {
     const isWaiting = waits.some(([from, to]) => now >= from && now < to);
     const last = Math.max(0, ...events.filter((at) => at <= now));
-    if (hasTimedOut({ silentSince: isWaiting ? null : last, openedAt }, now, turnIdleTimeoutMs)) return now;
+    if (hasTimedOut({ idleSince: isWaiting ? null : last, openedAt }, now, turnIdleTimeoutMs)) return now;
   }
   return Infinity;
 }
@@ -113,9 +113,9 @@ describe("over a real link (reliability 12)", () => {
 
   test("a half-open socket is given up in time, and one that only listens is not", async () => {
     server = await openServer();
-    const { parts, secrets } = server;
+    const { backend, secrets } = server;
     const gateway = createGateway({
-      ...parts,
+      ...backend,
       secrets,
       limits: { pingIntervalMs: 500, pongTimeoutMs: 4_000, heartbeatMs: 20 },
     });
@@ -130,10 +130,10 @@ describe("over a real link (reliability 12)", () => {
     const proxy = await startProxy({ to });
     try {
       const listener = await SocketClient.open(server, { at: `http://${to.host}:${to.port}` });
-      const gone = await SocketClient.open(server, { at: `http://${proxy.host}:${proxy.port}` });
+      const lost = await SocketClient.open(server, { at: `http://${proxy.host}:${proxy.port}` });
       let pings = 0;
       listener.socket.on("ping", () => pings++);
-      expect([listener.socket.readyState, gone.socket.readyState, open.size]).toEqual([1, 1, 2]);
+      expect([listener.socket.readyState, lost.socket.readyState, open.size]).toEqual([1, 1, 2]);
       proxy.blackhole();
       const since = performance.now();
       // By the limits it takes some seconds; by what TCP does alone, a quarter of an hour.

@@ -12,7 +12,7 @@ import {
 import { afterEach, expect, test } from "vitest";
 import { World } from "../../session/session-harness.ts";
 import { SocketClient } from "../clients.ts";
-import { memoryParts, openServer, type TestServer } from "../test-server.ts";
+import { createMemoryBackend, openServer, type TestServer } from "../test-server.ts";
 import { until } from "../test-subscriber.ts";
 
 const SESSIONS = 100;
@@ -21,8 +21,8 @@ const QUEUE_BYTES = 512 * 1024;
 const MOST_BYTES = QUEUE_BYTES + 128 * 1024;
 const ON = { turn: "t", run: "t", block: "t/0", index: 0 };
 const START = { number: 1, message_number: 1, agent: "a", mode: "agent", from_share: false } as const;
-const WORDS = "and so on ".repeat(200);
-const PATIENCE_MS = 90_000;
+const TEXT = "and so on ".repeat(200);
+const TIMEOUT_MS = 90_000;
 
 let server: TestServer;
 let worlds: World[] = [];
@@ -35,7 +35,7 @@ afterEach(async () => {
 });
 
 async function open(text: string): Promise<void> {
-  const parts = memoryParts();
+  const parts = createMemoryBackend();
   for (let n = 0; n < SESSIONS; n++) {
     const world = await (await World.make(parts, worlds[0]?.actor)).start();
     await world.append(
@@ -43,7 +43,7 @@ async function open(text: string): Promise<void> {
       { type: "run.start", turn: "t", run: "t", agent: "a" },
       { type: "text.start", ...ON, part: false },
     );
-    if (text !== "") await say(world, text);
+    if (text !== "") await append(world, text);
     worlds.push(world);
   }
   const [{ actor }] = worlds as [World];
@@ -59,31 +59,33 @@ async function connect(dialect: string): Promise<SocketClient> {
 async function subscribe(client: SocketClient): Promise<void> {
   for (let n = 0; n < SESSIONS; n += 20)
     await Promise.all(
-      worlds.slice(n, n + 20).map(({ ref }) => client.ask({ type: "subscribe", session_id: ref.session })),
+      worlds
+        .slice(n, n + 20)
+        .map(({ ref }) => client.request({ type: "subscribe", session_id: ref.session })),
     );
 }
 
-function say(world: World, text: string): Promise<void> {
+function append(world: World, text: string): Promise<void> {
   return world.append({ type: "text.delta", ...ON, text } satisfies EventDraft);
 }
 
 /** A word in each session, and time for whoever reads. @returns the most that was held for a connection */
-async function round(text = WORDS): Promise<number> {
-  await Promise.all(worlds.map((world) => say(world, text)));
+async function round(text = TEXT): Promise<number> {
+  await Promise.all(worlds.map((world) => append(world, text)));
   await new Promise((resolve) => setTimeout(resolve, 1));
-  return server.server.load().maxBufferedBytes;
+  return server.server.stats().maxBufferedBytes;
 }
 
 /** Speaks on until a client that doesn't read has filled the systems at both ends, and our queue, twice over. */
 async function overrun(): Promise<number> {
   let most = 0;
   while (most < QUEUE_BYTES / 2) most = Math.max(most, await round());
-  const rounds = Math.ceil((2 * QUEUE_BYTES) / (SESSIONS * WORDS.length));
+  const rounds = Math.ceil((2 * QUEUE_BYTES) / (SESSIONS * TEXT.length));
   for (let n = 0; n < rounds; n++) most = Math.max(most, await round());
   return most;
 }
 
-function slowOnes({ frames }: SocketClient): number {
+function countSlowNotices({ frames }: SocketClient): number {
   return frames.filter(({ type, reason }) => type === "subscribed" && reason === "slow").length;
 }
 
@@ -92,10 +94,10 @@ function shown({ frames }: SocketClient, dialect: string): string[] {
   const own = new Map<unknown, (typeof frames)[number][]>(worlds.map(({ ref }) => [ref.session, []]));
   for (const frame of frames) if (frame["type"] !== "subscribed") own.get(frame["session_id"])?.push(frame);
   return worlds.map(({ ref }) => {
-    const told = own.get(ref.session) ?? [];
+    const sessionFrames = own.get(ref.session) ?? [];
     if (dialect === "native") {
       let state = emptyState;
-      for (const { session_id: _, ...frame } of told)
+      for (const { session_id: _, ...frame } of sessionFrames)
         state =
           frame["type"] === "snapshot"
             ? restore(frame["snapshot"] as Snapshot)
@@ -103,7 +105,7 @@ function shown({ frames }: SocketClient, dialect: string): string[] {
       return JSON.stringify(state.turns.last()?.items.get(0));
     }
     const client = dialect === "blocks" ? new BlocksClient() : new TasksClient();
-    for (const frame of told) client.handle(frame);
+    for (const frame of sessionFrames) client.handle(frame);
     return JSON.stringify(client.display());
   });
 }
@@ -116,7 +118,7 @@ async function allHave({ frames }: SocketClient, text: string): Promise<void> {
     for (; next < frames.length; next++)
       if (JSON.stringify(frames[next]).includes(text)) missing.delete(frames[next]?.["session_id"] as string);
     return missing.size === 0;
-  }, PATIENCE_MS);
+  }, TIMEOUT_MS);
 }
 
 test.for(["native", "blocks", "tasks"])(
@@ -133,8 +135,8 @@ test.for(["native", "blocks", "tasks"])(
     await round("The end.");
     await allHave(steady, "The end.");
     await allHave(hanging, "The end.");
-    expect(slowOnes(hanging)).toBe(0);
-    expect(slowOnes(steady)).toBe(0);
+    expect(countSlowNotices(hanging)).toBe(0);
+    expect(countSlowNotices(steady)).toBe(0);
     expect(shown(hanging, dialect)).toEqual(shown(steady, dialect));
   },
 );

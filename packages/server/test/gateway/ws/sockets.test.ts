@@ -6,7 +6,7 @@ import { defineAgent } from "../../../src/runtime/define/agent.ts";
 import { tool } from "../../../src/runtime/define/tool.ts";
 import { Stage } from "../../runtime/turn-harness.ts";
 import { SocketClient } from "../clients.ts";
-import { memoryParts, openServer, type TestServer } from "../test-server.ts";
+import { createMemoryBackend, openServer, type TestServer } from "../test-server.ts";
 
 let stage: Stage;
 let server: TestServer;
@@ -24,7 +24,7 @@ const agent = defineAgent({
 });
 
 async function open(options: Parameters<typeof openServer>[1] = {}): Promise<void> {
-  stage = await Stage.open(memoryParts());
+  stage = await Stage.open(createMemoryBackend());
   // A busy machine must not make the one worker look dead.
   await stage.worker([agent], { leaseTtlMs: 20_000 });
   server = await openServer(stage.parts, { actor: stage.actor, ...options });
@@ -53,7 +53,7 @@ describe("commands over a socket", () => {
     });
     clients.push(client);
     const { session: session_id } = await stage.session();
-    expect(await client.ask({ type: "subscribe", session_id })).toMatchObject({ type: "subscribed" });
+    expect(await client.request({ type: "subscribe", session_id })).toMatchObject({ type: "subscribed" });
     const refused = [
       { type: "send", client_message_id: "m1", text: "hello" },
       { type: "stop" },
@@ -64,11 +64,11 @@ describe("commands over a socket", () => {
       { type: "decline", form_request_id: "f" },
     ];
     for (const command of refused)
-      expect(await client.ask({ ...command, session_id }), command.type).toMatchObject({
+      expect(await client.request({ ...command, session_id }), command.type).toMatchObject({
         type: "error",
         error: "FORBIDDEN",
       });
-    expect(await client.ask({ type: "unsubscribe", session_id })).toMatchObject({ type: "ack" });
+    expect(await client.request({ type: "unsubscribe", session_id })).toMatchObject({ type: "ack" });
     expect((await stage.state({ tenant, session: session_id })).turns.length).toBe(0);
   });
 
@@ -83,8 +83,8 @@ describe("commands over a socket", () => {
       auth: { ...server.auth, "x-api-key": secret },
     });
     clients.push(client);
-    expect(await client.ask({ type: "ping" })).toEqual({ type: "ack", request_id: "r1" });
-    expect(await client.ask({ type: "ping", session_id: "s" })).toMatchObject({ error: "BAD_REQUEST" });
+    expect(await client.request({ type: "ping" })).toEqual({ type: "ack", request_id: "r1" });
+    expect(await client.request({ type: "ping", session_id: "s" })).toMatchObject({ error: "BAD_REQUEST" });
   });
 
   test("a native client that comes back is told how far back it is", async () => {
@@ -94,9 +94,9 @@ describe("commands over a socket", () => {
     const events = await stage.events(ref);
     const client = await connect("native");
     const last_event_id = events[3]?.id;
-    const told = await client.ask({ type: "subscribe", session_id: ref.session, last_event_id });
+    const reply = await client.request({ type: "subscribe", session_id: ref.session, last_event_id });
     const head = events.at(-1)?.id;
-    expect(told).toMatchObject({ resumed: true, reason: "cursor", head });
+    expect(reply).toMatchObject({ resumed: true, reason: "cursor", head });
     await client.until("the head", ({ id }) => id === head);
   });
 
@@ -105,7 +105,7 @@ describe("commands over a socket", () => {
     const client = await connect(dialect);
     const ref = await stage.session();
     const { session } = ref;
-    expect(await client.ask({ type: "subscribe", session_id: session })).toEqual({
+    expect(await client.request({ type: "subscribe", session_id: session })).toEqual({
       type: "subscribed",
       request_id: "r1",
       session_id: session,
@@ -114,14 +114,14 @@ describe("commands over a socket", () => {
       ...(dialect === "native" ? { head: (await stage.events(ref)).at(-1)?.id } : {}),
     });
     const send = { type: "send", session_id: session, client_message_id: "m1", text: "hello" };
-    const ack = await client.ask(send);
+    const ack = await client.request(send);
     expect(ack).toMatchObject({ type: "ack", user_message_id: expect.any(String) as string });
     const end = { blocks: "message_stop", native: "turn.end", tasks: "task.done" }[dialect];
     const last = await client.until("the end", ({ type }) => type === end);
     expect(last["session_id"]).toBe(session);
     expect(JSON.stringify(client.frames)).toContain("You said hello.");
     expect(client.frames.filter((frame) => !("session_id" in frame))).toEqual([ack]);
-    expect(await client.ask(send), "the same message again is the same message").toEqual({
+    expect(await client.request(send), "the same message again is the same message").toEqual({
       ...ack,
       request_id: "r3",
     });
@@ -140,15 +140,15 @@ describe("commands over a socket", () => {
       await vi.waitUntil(() => isAnswered, { timeout: 30_000, interval: 5 });
       return byNumber(...asked);
     });
-    const stop = (session_id: string) => client.ask({ type: "stop", session_id });
+    const stop = (session_id: string) => client.request({ type: "stop", session_id });
     const order: string[] = [];
     const both = Promise.all([
       stop(number).then(() => order.push("by number")),
       stop(ref.session).then(() => order.push("by id")),
     ]);
     // Of no session, so it waits for none; and whatever overtakes has done so by then.
-    expect(await client.ask({ type: "ping" })).toMatchObject({ type: "ack" });
-    expect(await client.ask({ type: "ping" })).toMatchObject({ type: "ack" });
+    expect(await client.request({ type: "ping" })).toMatchObject({ type: "ack" });
+    expect(await client.request({ type: "ping" })).toMatchObject({ type: "ack" });
     expect(order).toEqual([]);
     isAnswered = true;
     await both;
@@ -160,22 +160,26 @@ describe("commands over a socket", () => {
     const [watcher, other] = [await connect(), await connect("native")];
     const ref = await stage.session();
     const session_id = ref.session;
-    await watcher.ask({ type: "subscribe", session_id });
-    await other.ask({ type: "send", session_id, client_message_id: "m1", text: "slow" });
+    await watcher.request({ type: "subscribe", session_id });
+    await other.request({ type: "send", session_id, client_message_id: "m1", text: "slow" });
     const { message_id } = await watcher.until("begun", ({ type }) => type === "message_start");
     const receipt = "stopping";
-    expect(await other.ask({ type: "stop", session_id })).toMatchObject({ type: "ack", message_id, receipt });
+    expect(await other.request({ type: "stop", session_id })).toMatchObject({
+      type: "ack",
+      message_id,
+      receipt,
+    });
     const stopped = await watcher.until("stopped", ({ type }) => type === "message_delta");
     expect(stopped).toMatchObject({ delta: { stop_reason: "user_stopped" } });
-    await other.ask({ type: "send", session_id, client_message_id: "m2", text: "book" });
+    await other.request({ type: "send", session_id, client_message_id: "m2", text: "book" });
     const asked = await watcher.until(
       "asked",
       ({ content_block }) => content_block?.approval_key !== undefined,
     );
     const { approval_key } = asked["content_block"] as { approval_key: string };
     const decide = { type: "decide", session_id, approval_key, decision: "approve" };
-    expect(await other.ask(decide)).toMatchObject({ type: "ack" });
-    expect(await watcher.ask(decide)).toMatchObject({
+    expect(await other.request(decide)).toMatchObject({ type: "ack" });
+    expect(await watcher.request(decide)).toMatchObject({
       type: "error",
       error: "INTERACTION_CLOSED",
       code: 13001,
@@ -187,16 +191,19 @@ describe("commands over a socket", () => {
     await open();
     const client = await connect();
     const { session: session_id } = await stage.session();
-    await client.ask({ type: "subscribe", session_id });
-    await client.ask({ type: "send", session_id, client_message_id: "m1", text: "one" });
+    await client.request({ type: "subscribe", session_id });
+    await client.request({ type: "send", session_id, client_message_id: "m1", text: "one" });
     await client.until("the end", ({ type }) => type === "message_stop");
     const cursor = client.frames.findLast((frame) => "event_id" in frame)?.["event_id"] as string;
-    expect(await client.ask({ type: "unsubscribe", session_id })).toEqual({ type: "ack", request_id: "r3" });
+    expect(await client.request({ type: "unsubscribe", session_id })).toEqual({
+      type: "ack",
+      request_id: "r3",
+    });
     const before = client.frames.length;
-    await client.ask({ type: "send", session_id, client_message_id: "m2", text: "two" });
+    await client.request({ type: "send", session_id, client_message_id: "m2", text: "two" });
     await stage.ended({ tenant: stage.actor.tenant, session: session_id }, ({ number }) => number === 2);
     expect(client.frames.slice(before).map(({ type }) => type as string)).toEqual(["ack"]);
-    expect(await client.ask({ type: "subscribe", session_id, last_event_id: cursor })).toMatchObject({
+    expect(await client.request({ type: "subscribe", session_id, last_event_id: cursor })).toMatchObject({
       resumed: true,
       reason: "cursor",
     });
@@ -209,7 +216,7 @@ describe("commands over a socket", () => {
     const client = await connect();
     const ref = await stage.session();
     const { number = 0 } = (await stage.parts.store.sessions.find(ref)) ?? {};
-    expect(await client.ask({ type: "subscribe", session_id: String(number) })).toMatchObject({
+    expect(await client.request({ type: "subscribe", session_id: String(number) })).toMatchObject({
       type: "subscribed",
       session_id: ref.session,
     });
@@ -220,7 +227,7 @@ describe("commands over a socket", () => {
       { type: "stop" },
       { type: "decide", approval_key: "k", decision: "approve" },
     ]) {
-      const reply = await client.ask({ ...command, session_id: theirs.session });
+      const reply = await client.request({ ...command, session_id: theirs.session });
       expect(reply).toMatchObject({ type: "error", error: "NOT_FOUND", code: 10009 });
     }
   });
@@ -229,10 +236,10 @@ describe("commands over a socket", () => {
     await open();
     const client = await connect();
     const { session: session_id } = await stage.session();
-    await client.ask({ type: "subscribe", session_id });
-    await server.ask("DELETE", `/sessions/${session_id}`);
-    const gone = await client.until("gone", ({ type }) => type === "unsubscribed");
-    expect(gone).toEqual({ type: "unsubscribed", session_id, reason: "gone" });
+    await client.request({ type: "subscribe", session_id });
+    await server.request("DELETE", `/sessions/${session_id}`);
+    const notice = await client.until("gone", ({ type }) => type === "unsubscribed");
+    expect(notice).toEqual({ type: "unsubscribed", session_id, reason: "gone" });
   });
 
   test("a socket takes so many sessions and no more", async () => {
@@ -242,13 +249,15 @@ describe("commands over a socket", () => {
       (ref) => ref.session,
     );
     for (const session_id of [ids[0], ids[1], ids[1]])
-      expect(await client.ask({ type: "subscribe", session_id })).toMatchObject({ type: "subscribed" });
-    expect(await client.ask({ type: "subscribe", session_id: ids[2] })).toMatchObject({
+      expect(await client.request({ type: "subscribe", session_id })).toMatchObject({ type: "subscribed" });
+    expect(await client.request({ type: "subscribe", session_id: ids[2] })).toMatchObject({
       type: "error",
       error: "RATE_LIMITED",
     });
-    await client.ask({ type: "unsubscribe", session_id: ids[0] });
-    expect(await client.ask({ type: "subscribe", session_id: ids[2] })).toMatchObject({ type: "subscribed" });
+    await client.request({ type: "unsubscribe", session_id: ids[0] });
+    expect(await client.request({ type: "subscribe", session_id: ids[2] })).toMatchObject({
+      type: "subscribed",
+    });
   });
 });
 
@@ -295,7 +304,7 @@ describe("what is no command", () => {
     const limited = flooding.frames.filter(({ error }) => error === "RATE_LIMITED");
     expect(limited.length).toBeGreaterThan(50);
     expect(limited[0]).toMatchObject({ code: 10011, can_retry: true, retry_after_seconds: 1 });
-    expect(await other.ask({ type: "subscribe", session_id })).toMatchObject({ type: "subscribed" });
+    expect(await other.request({ type: "subscribe", session_id })).toMatchObject({ type: "subscribed" });
   });
 });
 

@@ -9,12 +9,12 @@ import { createMemoryEngine, createMemoryEngineHub } from "../../../src/engine/m
 import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { defineAgent } from "../../../src/runtime/define/agent.ts";
 import { startWorker } from "../../../src/runtime/worker/supervise.ts";
-import { memoryParts } from "../../gateway/test-server.ts";
+import { createMemoryBackend } from "../../gateway/test-server.ts";
 
 test("the gateway's and the worker's onError name it once, without the password", async () => {
   const port = await freePort();
   const log = await createRedisLog({ url: `redis://user:canary@127.0.0.1:${port}` });
-  const parts = { ...memoryParts(), log };
+  const parts = { ...createMemoryBackend(), log };
   const errors: string[] = [];
   const onError = (error: unknown) => errors.push(String(error));
   const gateway = createGateway({ ...parts, secrets: ["s".repeat(32)], onError });

@@ -10,9 +10,9 @@ const list = defineRoute({
   summary: "Which tools of which agents were approved for the rest of the session.",
   scope: "read",
   responseSchema: restReplies.allowances,
-  handle: async ({ parts, ref }) => ({
+  handle: async ({ context, ref }) => ({
     status: 200,
-    json: { allowances: await listAllowances(parts, ref) },
+    json: { allowances: await listAllowances(context, ref) },
   }),
 });
 
@@ -21,9 +21,9 @@ const revoke = defineRoute({
   path: "/sessions/{session}/allowances/{agent}/{tool}",
   summary: "Takes one back: from the next call on, a person is asked again.",
   scope: "decide",
-  async handle({ parts, caller, ref, params }) {
+  async handle({ context, caller, ref, params }) {
     const { agent = "", tool = "" } = params;
-    if (!(await revokeAllowance(parts, ref, { agent, tool, userId: caller.user, clientId: caller.from })))
+    if (!(await revokeAllowance(context, ref, { agent, tool, userId: caller.user, clientId: caller.from })))
       throw new RequestError("NOT_FOUND", "This was not approved for the rest of the session.");
     return { status: 204 };
   },

@@ -8,20 +8,23 @@ const get = defineRoute({
   path: "/blobs/{token}",
   summary: "What an address in a frame, in history or in a snapshot leads to.",
   scope: null,
-  async handle({ parts, params, headers }) {
-    const { secrets, env } = parts;
-    const { body, headers: safe } = await openBlob(parts, params["token"] ?? "", { secrets, now: env.now() });
+  async handle({ context, params, headers }) {
+    const { secrets, env } = context;
+    const { body, headers: downloadHeaders } = await openBlob(context, params["token"] ?? "", {
+      secrets,
+      now: env.now(),
+    });
     // The next address of the same blob is another one; what is there is not.
     const etag = `"${createHash("sha256").update(body).digest("base64url")}"`;
-    if (!isKnown(headers.get("if-none-match"), etag))
-      return { status: 200, bytes: body, headers: { ...safe, etag } };
-    const { "content-length": _, ...rest } = safe;
+    if (!matchesEtag(headers.get("if-none-match"), etag))
+      return { status: 200, bytes: body, headers: { ...downloadHeaders, etag } };
+    const { "content-length": _, ...rest } = downloadHeaders;
     return { status: 304, headers: { ...rest, etag } };
   },
 });
 
-function isKnown(known: string | undefined, etag: string): boolean {
-  return known?.split(",").some((one) => one.trim().replace(/^W\//, "") === etag) ?? false;
+function matchesEtag(header: string | undefined, etag: string): boolean {
+  return header?.split(",").some((tag) => tag.trim().replace(/^W\//, "") === etag) ?? false;
 }
 
 export const blobRoutes: readonly Route[] = [get];

@@ -16,19 +16,19 @@ export const eventRoutes = defineRoute({
   summary: "Follow a session as an event stream, from now or after the last event seen.",
   scope: "read",
   query,
-  handle: async ({ parts, ref, query: { dialect, after, include_tool_tags }, headers }) => {
-    const wish = {
-      after: lastSeen(after, headers.get("last-event-id")),
+  handle: async ({ context, ref, query: { dialect, after, include_tool_tags }, headers }) => {
+    const options = {
+      after: resolveCursor(after, headers.get("last-event-id")),
       // A client of 002 reads one answer to its [DONE]; the others stay for the next.
       ...(dialect === "responses" ? { untilIdle: true } : {}),
     };
-    const choice = { dialect, wire: "sse", includeToolTags: include_tool_tags === "true" } as const;
-    return { status: 200, stream: sessionStream(parts, ref, choice, async () => wish) };
+    const format = { dialect, wire: "sse", includeToolTags: include_tool_tags === "true" } as const;
+    return { status: 200, stream: sessionStream(context, ref, format, async () => options) };
   },
 });
 
-/** Who reconnects sends the header beside the address that it began with: the header is the newer one. */
-function lastSeen(after: string | undefined, header: string | undefined): string | null {
+/** A client that reconnects sends the header beside its original address: the header is the newer one. */
+function resolveCursor(after: string | undefined, header: string | undefined): string | null {
   const inHeader = header === "" ? undefined : header;
   const inQuery = after === "" ? undefined : after;
   return inHeader ?? inQuery ?? null;

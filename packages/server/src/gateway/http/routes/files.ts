@@ -7,7 +7,7 @@ import { readUpload, uploadFile } from "../../../session/blobs/upload.ts";
 import { RequestError } from "../../errors.ts";
 import { type Route, defineRoute } from "../route.ts";
 
-const MAX_TYPE = 200;
+const MAX_TYPE_LENGTH = 200;
 
 const upload = defineRoute({
   method: "POST",
@@ -18,16 +18,16 @@ const upload = defineRoute({
   idempotent: true,
   query: z.strictObject({ name: z.string().min(1).max(300) }),
   responseSchema: restReplies.file,
-  async handle({ parts, caller, ref, query, headers, bytes }) {
+  async handle({ context, caller, ref, query, headers, bytes }) {
     const key = headers.get("idempotency-key");
-    const { maxUploadBytes, maxSessionUploadBytes } = parts.limits;
+    const { maxUploadBytes, maxSessionUploadBytes } = context.limits;
     const uploaded = await uploadFile(
-      parts,
+      context,
       ref,
       {
-        id: key === undefined ? parts.env.id() : fileId(key),
+        id: key === undefined ? context.env.id() : toFileId(key),
         name: query.name,
-        mediaType: (headers.get("content-type") ?? "").slice(0, MAX_TYPE),
+        mediaType: (headers.get("content-type") ?? "").slice(0, MAX_TYPE_LENGTH),
         body: bytes,
         userId: caller.user,
       },
@@ -38,7 +38,7 @@ const upload = defineRoute({
   },
 });
 
-function fileId(key: string): string {
+function toFileId(key: string): string {
   return `k.${createHash("sha256").update(key).digest("hex")}`;
 }
 
@@ -47,8 +47,8 @@ const get = defineRoute({
   path: "/sessions/{session}/files/{file}",
   summary: "Gives a file back as it came.",
   scope: "read",
-  async handle({ parts, ref, params }) {
-    const file = await readUpload(parts, ref, params["file"] ?? "");
+  async handle({ context, ref, params }) {
+    const file = await readUpload(context, ref, params["file"] ?? "");
     if (file === null) throw new RequestError("NOT_FOUND", "This session has no such file.");
     const headers = {
       ...safeDownloadHeaders(file.mediaType, file.size, file.name),

@@ -11,13 +11,14 @@ import { prependOlderTurns } from "../../../session/history/turn-window.ts";
 import { countTurnsWithinLimit, readTurnPage, readTurn } from "../../../session/history/turn-pages.ts";
 import type { SessionRef } from "../../../store/refs.ts";
 import { RequestError } from "../../errors.ts";
-import { stringifyWithSnapshot } from "../../encoding/snapshot.ts";
+import { stringifyWithSnapshot } from "../../encoding/encode-snapshot.ts";
 import { pageBefore, pageLimit } from "./page-query.ts";
-import { type RouteResult, type GatewayContext, type Route, defineRoute } from "../route.ts";
+import type { RouteResult, GatewayContext } from "../../context.ts";
+import { type Route, defineRoute } from "../route.ts";
 
 const MAX_TURNS = 50;
-const USUAL_TURNS = 20;
-const page = z.strictObject({ before: pageBefore, limit: pageLimit(MAX_TURNS, USUAL_TURNS) });
+const DEFAULT_TURNS = 20;
+const page = z.strictObject({ before: pageBefore, limit: pageLimit(MAX_TURNS, DEFAULT_TURNS) });
 
 const history = defineRoute({
   method: "GET",
@@ -26,13 +27,13 @@ const history = defineRoute({
   scope: "read",
   query: page,
   responseSchema: restReplies.history,
-  async handle({ parts, ref, query }) {
-    const { state } = await readHandoffHistory(parts, ref, null);
-    const { turns, next } = await readTurnPage(parts, ref, state, query);
-    const { messages: _, ...now } = toHistory(state);
-    return shown(parts, ref, {
+  async handle({ context, ref, query }) {
+    const { state } = await readHandoffHistory(context, ref, null);
+    const { turns, next } = await readTurnPage(context, ref, state, query);
+    const { messages: _, ...current } = toHistory(state);
+    return jsonWithBlobUrls(context, ref, {
       // An older page is joined to one that has been shown: where to subscribe was said there.
-      ...(query.before === undefined ? now : {}),
+      ...(query.before === undefined ? current : {}),
       messages: turns.flatMap(turnMessages),
       has_more: next !== null,
       next_before: next,
@@ -46,17 +47,17 @@ const getSnapshot = defineRoute({
   summary:
     "The state as it is now, with its newest turns, for native clients; subscribe after its `event_id`.",
   scope: "read",
-  query: z.strictObject({ turns: pageLimit(MAX_TURNS, USUAL_TURNS) }),
+  query: z.strictObject({ turns: pageLimit(MAX_TURNS, DEFAULT_TURNS) }),
   responseSchema: restReplies.snapshot,
-  async handle({ parts, ref, query }) {
-    const { state: newest, cursor } = await readHistory(parts, ref, { turns: 1 });
-    const state = await prependOlderTurns(parts, ref, newest, query);
+  async handle({ context, ref, query }) {
+    const { state: newest, cursor } = await readHistory(context, ref, { turns: 1 });
+    const state = await prependOlderTurns(context, ref, newest, query);
     const head = { session_id: ref.session, event_id: cursor };
-    const addressOf = addressesOf(parts, ref);
+    const resolveBlobUrl = createBlobUrlResolver(context, ref);
     const count = countTurnsWithinLimit(state, query.turns);
     return {
       status: 200,
-      jsonText: await stringifyWithSnapshot(parts.slices, { addressOf }, head, state, count),
+      jsonText: await stringifyWithSnapshot(context.slices, { resolveBlobUrl }, head, state, count),
     };
   },
 });
@@ -68,10 +69,10 @@ const listTurns = defineRoute({
   scope: "read",
   query: page,
   responseSchema: restReplies.turns,
-  async handle({ parts, ref, query }) {
-    const { state } = await readHistory(parts, ref, { turns: 1 });
-    const { turns, next } = await readTurnPage(parts, ref, state, query);
-    return shown(parts, ref, {
+  async handle({ context, ref, query }) {
+    const { state } = await readHistory(context, ref, { turns: 1 });
+    const { turns, next } = await readTurnPage(context, ref, state, query);
+    return jsonWithBlobUrls(context, ref, {
       turns: turns.map(turnSnapshot),
       has_more: next !== null,
       next_before: next,
@@ -85,10 +86,10 @@ const getTurn = defineRoute({
   summary: "One turn.",
   scope: "read",
   responseSchema: restReplies.turn,
-  async handle({ parts, ref, params }) {
-    const turn = await readTurn(parts, ref, params["turn"] ?? "");
-    if (turn === null) throw noTurn();
-    return shown(parts, ref, { turn: turnSnapshot(turn) });
+  async handle({ context, ref, params }) {
+    const turn = await readTurn(context, ref, params["turn"] ?? "");
+    if (turn === null) throw turnNotFound();
+    return jsonWithBlobUrls(context, ref, { turn: turnSnapshot(turn) });
   },
 });
 
@@ -100,24 +101,27 @@ const endState = defineRoute({
   scope: "read",
   query: z.strictObject({ task: z.string().min(1).max(256).exactOptional() }),
   responseSchema: restReplies.end_state,
-  async handle({ parts, ref, params, query }) {
-    const state = await readTurnResult(parts, ref, { turn: params["turn"] ?? "", ...query });
-    if (state === null) throw noTurn();
-    return shown(parts, ref, state);
+  async handle({ context, ref, params, query }) {
+    const state = await readTurnResult(context, ref, { turn: params["turn"] ?? "", ...query });
+    if (state === null) throw turnNotFound();
+    return jsonWithBlobUrls(context, ref, state);
   },
 });
 
-function noTurn(): RequestError {
+function turnNotFound(): RequestError {
   return new RequestError("NOT_FOUND", "This session has no such turn or task.");
 }
 
 /** What is kept beside the log gets addresses that can be loaded for a while. */
-function addressesOf({ blobBase, secrets, env }: GatewayContext, ref: SessionRef): (blob: string) => string {
+function createBlobUrlResolver(
+  { blobBase, secrets, env }: GatewayContext,
+  ref: SessionRef,
+): (blob: string) => string {
   return createBlobUrls(ref, { base: blobBase, secret: secrets[0], now: env.now() });
 }
 
-function shown(parts: GatewayContext, ref: SessionRef, json: object): RouteResult {
-  return { status: 200, json: resolveBlobUrls(json, addressesOf(parts, ref)) };
+function jsonWithBlobUrls(context: GatewayContext, ref: SessionRef, json: object): RouteResult {
+  return { status: 200, json: resolveBlobUrls(json, createBlobUrlResolver(context, ref)) };
 }
 
 export const historyRoutes: readonly Route[] = [history, getSnapshot, listTurns, getTurn, endState];

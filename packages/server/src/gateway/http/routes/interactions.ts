@@ -6,11 +6,12 @@ import type { FormDraft, Interaction } from "../../../store/ports/interactions.t
 import { executeCommand, type Command, type CommandOptions } from "../../execute-command.ts";
 import { RequestError } from "../../errors.ts";
 import { pageBefore, pageLimit } from "./page-query.ts";
-import { type RouteResult, type RouteContext, type Route, defineRoute } from "../route.ts";
+import type { RouteResult } from "../../context.ts";
+import { type RouteContext, type Route, defineRoute } from "../route.ts";
 
 const MAX_LISTED = 1_000;
-const USUAL_LISTED = 100;
-const ONE = "/sessions/{session}/interactions/{interaction}";
+const DEFAULT_LISTED = 100;
+const INTERACTION_PATH = "/sessions/{session}/interactions/{interaction}";
 
 const list = defineRoute({
   method: "GET",
@@ -20,19 +21,19 @@ const list = defineRoute({
   query: z.strictObject({
     status: z.literal("pending").exactOptional(),
     after: pageBefore,
-    limit: pageLimit(MAX_LISTED - 1, USUAL_LISTED),
+    limit: pageLimit(MAX_LISTED - 1, DEFAULT_LISTED),
   }),
   responseSchema: restReplies.interactions,
-  async handle({ parts, ref, query }) {
+  async handle({ context, ref, query }) {
     const { status, after, limit } = query;
-    const found = await parts.store.interactions.list(ref, {
+    const found = await context.store.interactions.list(ref, {
       pending: status === "pending",
       limit: limit + 1,
       ...(after === undefined ? {} : { after }),
     });
     const page = found.slice(0, limit);
     const hasMore = found.length > limit;
-    const interactions = page.map((one) => ({ ...interactionJson(one), n: one.n }));
+    const interactions = page.map((interaction) => ({ ...toInteractionJson(interaction), n: interaction.n }));
     const next = hasMore ? (page.at(-1)?.n ?? null) : null;
     return { status: 200, json: { interactions, has_more: hasMore, next_after: next } };
   },
@@ -40,122 +41,139 @@ const list = defineRoute({
 
 const get = defineRoute({
   method: "GET",
-  path: ONE,
+  path: INTERACTION_PATH,
   summary: "One of them, by its key, and how it came to what it is.",
   scope: "read",
   responseSchema: restReplies.decided,
-  handle: asItIsNow,
+  handle: readInteraction,
 });
 
 const decide = defineRoute({
   method: "POST",
-  path: `${ONE}/decide`,
+  path: `${INTERACTION_PATH}/decide`,
   summary: "Approves a call, with other arguments or for good, or rejects it.",
   scope: "decide",
   body: restBodies.decide,
   responseSchema: restReplies.decided,
-  handle: (call) => done(call, { type: "decide", ...call.body, ...keyOf(call) }),
+  handle: (routeContext) =>
+    executeAndRead(routeContext, { type: "decide", ...routeContext.body, ...approvalFields(routeContext) }),
 });
 
 const answer = defineRoute({
   method: "POST",
-  path: `${ONE}/answer`,
+  path: `${INTERACTION_PATH}/answer`,
   summary: "Answers a question.",
   scope: "decide",
   body: restBodies.answer,
   responseSchema: restReplies.decided,
-  handle: (call) => done(call, { type: "answer", ...call.body, ...keyOf(call) }),
+  handle: (routeContext) =>
+    executeAndRead(routeContext, { type: "answer", ...routeContext.body, ...approvalFields(routeContext) }),
 });
 
 const dismiss = defineRoute({
   method: "POST",
-  path: `${ONE}/dismiss`,
+  path: `${INTERACTION_PATH}/dismiss`,
   summary: "Leaves a question unanswered; the turn goes on without.",
   scope: "decide",
   body: restBodies.dismiss,
   responseSchema: restReplies.decided,
-  handle: (call) => done(call, { type: "dismiss", ...call.body, ...keyOf(call) }),
+  handle: (routeContext) =>
+    executeAndRead(routeContext, { type: "dismiss", ...routeContext.body, ...approvalFields(routeContext) }),
 });
 
 const submit = defineRoute({
   method: "POST",
-  path: `${ONE}/submit`,
+  path: `${INTERACTION_PATH}/submit`,
   summary: "Submits a form. The next turn goes on from it, unless `go_on` is false.",
   scope: "decide",
   body: restBodies.submit,
   responseSchema: restReplies.decided,
-  handle(call) {
-    const { go_on: goOn, ...body } = call.body;
-    return done(call, { type: "submit", ...body, ...formOf(call) }, { startNextTurn: goOn });
+  handle(routeContext) {
+    const { go_on: startNextTurn, ...body } = routeContext.body;
+    return executeAndRead(
+      routeContext,
+      { type: "submit", ...body, ...formFields(routeContext) },
+      { startNextTurn },
+    );
   },
 });
 
 const decline = defineRoute({
   method: "POST",
-  path: `${ONE}/decline`,
+  path: `${INTERACTION_PATH}/decline`,
   summary: "Declines a form. The next turn goes on without it, unless `go_on` is false.",
   scope: "decide",
   body: restBodies.decline,
   responseSchema: restReplies.decided,
-  handle(call) {
-    const { go_on: goOn, ...body } = call.body;
-    return done(call, { type: "decline", ...body, ...formOf(call) }, { startNextTurn: goOn });
+  handle(routeContext) {
+    const { go_on: startNextTurn, ...body } = routeContext.body;
+    return executeAndRead(
+      routeContext,
+      { type: "decline", ...body, ...formFields(routeContext) },
+      { startNextTurn },
+    );
   },
 });
 
 const getDraft = defineRoute({
   method: "GET",
-  path: `${ONE}/draft`,
+  path: `${INTERACTION_PATH}/draft`,
   summary: "What was filled into a form so far.",
   scope: "read",
   responseSchema: restReplies.draft,
-  async handle(call) {
-    const { parts, ref } = call;
-    return draftAnswer(await readFormDraft(parts, ref, nameOf(call)));
+  async handle(routeContext) {
+    const { context, ref } = routeContext;
+    return toDraftResult(await readFormDraft(context, ref, interactionKey(routeContext)));
   },
 });
 
 const putDraft = defineRoute({
   method: "PUT",
-  path: `${ONE}/draft`,
+  path: `${INTERACTION_PATH}/draft`,
   summary: "Keeps what was filled into a form so far. The last one counts.",
   scope: "decide",
   body: restBodies.save_draft,
   responseSchema: restReplies.draft,
-  async handle(call) {
-    const { parts, ref, body } = call;
-    return draftAnswer(await saveFormDraft(parts, ref, { form: nameOf(call), values: body.values }));
+  async handle(routeContext) {
+    const { context, ref, body } = routeContext;
+    return toDraftResult(
+      await saveFormDraft(context, ref, { form: interactionKey(routeContext), values: body.values }),
+    );
   },
 });
 
-type AnyCall = Pick<RouteContext<unknown, unknown>, "parts" | "caller" | "ref" | "params">;
+type InteractionContext = Pick<RouteContext<unknown, unknown>, "context" | "caller" | "ref" | "params">;
 
-function nameOf({ params }: AnyCall): string {
+function interactionKey({ params }: InteractionContext): string {
   return params["interaction"] ?? "";
 }
 
-function keyOf(call: AnyCall) {
-  return { session_id: call.ref.session, approval_key: nameOf(call) };
+function approvalFields(routeContext: InteractionContext) {
+  return { session_id: routeContext.ref.session, approval_key: interactionKey(routeContext) };
 }
 
-function formOf(call: AnyCall) {
-  return { session_id: call.ref.session, form_request_id: nameOf(call) };
+function formFields(routeContext: InteractionContext) {
+  return { session_id: routeContext.ref.session, form_request_id: interactionKey(routeContext) };
 }
 
-async function done(call: AnyCall, command: Command, options: CommandOptions = {}): Promise<RouteResult> {
-  await executeCommand(call.parts, call.caller, call.ref, command, options);
-  return asItIsNow(call);
+async function executeAndRead(
+  routeContext: InteractionContext,
+  command: Command,
+  options: CommandOptions = {},
+): Promise<RouteResult> {
+  await executeCommand(routeContext.context, routeContext.caller, routeContext.ref, command, options);
+  return readInteraction(routeContext);
 }
 
-async function asItIsNow(call: AnyCall): Promise<RouteResult> {
-  const { parts, ref } = call;
-  const found = await parts.store.interactions.byKey(ref, nameOf(call));
+async function readInteraction(routeContext: InteractionContext): Promise<RouteResult> {
+  const { context, ref } = routeContext;
+  const found = await context.store.interactions.byKey(ref, interactionKey(routeContext));
   if (found === null) throw new RequestError("NOT_FOUND", "This session has no such interaction.");
-  const changes = await parts.store.interactions.changes(ref, found.id);
-  return { status: 200, json: { interaction: { ...interactionJson(found), changes } } };
+  const changes = await context.store.interactions.changes(ref, found.id);
+  return { status: 200, json: { interaction: { ...toInteractionJson(found), changes } } };
 }
 
-function interactionJson(interaction: Interaction) {
+function toInteractionJson(interaction: Interaction) {
   const { key, kind, status, version, turn, call, request, digest, deadline } = interaction;
   return {
     key,
@@ -172,7 +190,7 @@ function interactionJson(interaction: Interaction) {
   };
 }
 
-function draftAnswer(draft: FormDraft | null): RouteResult {
+function toDraftResult(draft: FormDraft | null): RouteResult {
   if (draft === null) return { status: 200, json: { draft } };
   const { values, version, savedAt } = draft;
   return { status: 200, json: { draft: { values, version, saved_at: savedAt } } };

@@ -7,7 +7,7 @@ import { RequestError } from "../../errors.ts";
 import { pageLimit } from "./page-query.ts";
 import { type Route, defineRoute } from "../route.ts";
 
-const USUAL_OBJECTS = 50;
+const DEFAULT_OBJECTS = 50;
 
 const bases = defineRoute({
   method: "GET",
@@ -15,9 +15,9 @@ const bases = defineRoute({
   summary: "The knowledge bases, and how many objects each has.",
   scope: "knowledge",
   responseSchema: restReplies.bases,
-  handle: async ({ parts, caller }) => ({
+  handle: async ({ context, caller }) => ({
     status: 200,
-    json: { bases: await parts.store.knowledge.bases(caller.tenant) },
+    json: { bases: await context.store.knowledge.bases(caller.tenant) },
   }),
 });
 
@@ -28,19 +28,19 @@ const objects = defineRoute({
   scope: "knowledge",
   query: z.strictObject({
     after: z.string().min(1).max(256).exactOptional(),
-    limit: pageLimit(MAX_PAGE - 1, USUAL_OBJECTS),
+    limit: pageLimit(MAX_PAGE - 1, DEFAULT_OBJECTS),
   }),
   responseSchema: restReplies.objects,
-  async handle({ parts, caller, params, query }) {
+  async handle({ context, caller, params, query }) {
     const { after, limit } = query;
     const page = { limit: limit + 1, ...(after === undefined ? {} : { after }) };
-    const found = await parts.store.knowledge.list(caller.tenant, params["base"] ?? "", page);
-    const shown = found.slice(0, limit);
+    const found = await context.store.knowledge.list(caller.tenant, params["base"] ?? "", page);
+    const listed = found.slice(0, limit);
     const hasMore = found.length > limit;
     return {
       status: 200,
       json: {
-        objects: shown.map(({ id, title, url, metadata, lines, changedAt }) => ({
+        objects: listed.map(({ id, title, url, metadata, lines, changedAt }) => ({
           id,
           title,
           url,
@@ -49,13 +49,13 @@ const objects = defineRoute({
           changed_at: changedAt,
         })),
         has_more: hasMore,
-        next_after: hasMore ? (shown.at(-1)?.id ?? null) : null,
+        next_after: hasMore ? (listed.at(-1)?.id ?? null) : null,
       },
     };
   },
 });
 
-const bringIn = defineRoute({
+const importObjects = defineRoute({
   method: "POST",
   path: "/knowledge/{base}/objects",
   summary: "Brings texts into a base. What is there as it is stays; with `prune` the rest of the base goes.",
@@ -63,7 +63,7 @@ const bringIn = defineRoute({
   idempotent: true,
   body: restBodies.import_knowledge,
   responseSchema: restReplies.imported,
-  async handle({ parts, caller, params, body }) {
+  async handle({ context, caller, params, body }) {
     const files = body.objects.map(({ text, media_type, ...file }) => {
       // It came as a text, so that is what it is unless it says more.
       const mediaType = media_type ?? (file.id.includes(".") ? undefined : "text/plain");
@@ -71,7 +71,12 @@ const bringIn = defineRoute({
     });
     const { tenant } = caller;
     const { prune } = body;
-    const imported = await importKnowledge(parts.store, { tenant, base: params["base"] ?? "", files, prune });
+    const imported = await importKnowledge(context.store, {
+      tenant,
+      base: params["base"] ?? "",
+      files,
+      prune,
+    });
     return { status: 200, json: imported };
   },
 });
@@ -81,9 +86,9 @@ const remove = defineRoute({
   path: "/knowledge/{base}/objects/{object}",
   summary: "Takes one object out.",
   scope: "knowledge",
-  async handle({ parts, caller, params }) {
+  async handle({ context, caller, params }) {
     const { base = "", object = "" } = params;
-    if (!(await parts.store.knowledge.remove(caller.tenant, base, object)))
+    if (!(await context.store.knowledge.remove(caller.tenant, base, object)))
       throw new RequestError("NOT_FOUND", "The base has no such object.");
     return { status: 204 };
   },
@@ -95,10 +100,10 @@ const removeBase = defineRoute({
   summary: "Takes a whole base out.",
   scope: "knowledge",
   responseSchema: restReplies.removed,
-  handle: async ({ parts, caller, params }) => ({
+  handle: async ({ context, caller, params }) => ({
     status: 200,
-    json: { removed: await parts.store.knowledge.removeBase(caller.tenant, params["base"] ?? "") },
+    json: { removed: await context.store.knowledge.removeBase(caller.tenant, params["base"] ?? "") },
   }),
 });
 
-export const knowledgeRoutes: readonly Route[] = [bases, objects, bringIn, remove, removeBase];
+export const knowledgeRoutes: readonly Route[] = [bases, objects, importObjects, remove, removeBase];

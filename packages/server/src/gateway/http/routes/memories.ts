@@ -11,9 +11,9 @@ const list = defineRoute({
   summary: "What is remembered of the caller: pinned ones first, then the last changed first.",
   scope: "read",
   responseSchema: restReplies.memories,
-  handle: async ({ parts, caller }) => ({
+  handle: async ({ context, caller }) => ({
     status: 200,
-    json: { memories: (await listMemories(parts, caller)).map(memoryJson) },
+    json: { memories: (await listMemories(context, caller)).map(toMemoryJson) },
   }),
 });
 
@@ -24,9 +24,9 @@ const edit = defineRoute({
   scope: "write",
   body: restBodies.edit_memory,
   responseSchema: restReplies.memory,
-  handle: async ({ parts, caller, params, body }) => ({
+  handle: async ({ context, caller, params, body }) => ({
     status: 200,
-    json: { memory: memoryJson(await editMemory(parts, caller, params["memory"] ?? "", body)) },
+    json: { memory: toMemoryJson(await editMemory(context, caller, params["memory"] ?? "", body)) },
   }),
 });
 
@@ -35,8 +35,8 @@ const erase = defineRoute({
   path: "/memories/{memory}",
   summary: "Forgets one.",
   scope: "write",
-  async handle({ parts, caller, params }) {
-    if (!(await eraseMemory(parts, caller, params["memory"] ?? "")))
+  async handle({ context, caller, params }) {
+    if (!(await eraseMemory(context, caller, params["memory"] ?? "")))
       throw new RequestError("NOT_FOUND", "This is not remembered, or not of you.");
     return { status: 204 };
   },
@@ -48,13 +48,13 @@ const eraseAll = defineRoute({
   summary: "Forgets everything that is remembered of the caller.",
   scope: "write",
   responseSchema: restReplies.removed,
-  handle: async ({ parts, caller }) => ({
+  handle: async ({ context, caller }) => ({
     status: 200,
-    json: { removed: await eraseMemories(parts, caller) },
+    json: { removed: await eraseMemories(context, caller) },
   }),
 });
 
-function memoryJson({ id, text, pinned, createdAt, updatedAt }: Memory) {
+function toMemoryJson({ id, text, pinned, createdAt, updatedAt }: Memory) {
   return { id, text, pinned, created_at: createdAt, updated_at: updatedAt };
 }
 

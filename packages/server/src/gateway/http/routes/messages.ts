@@ -6,9 +6,10 @@ import { type PostMessage, postMessage } from "@turnstream/protocol/schema";
 import type { SessionRef } from "../../../store/refs.ts";
 import { executeCommand } from "../../execute-command.ts";
 import { collectResponse } from "../../sse/collect-response.ts";
-import { sessionStream, type ResolveStart } from "../../sse/session-stream.ts";
+import { sessionStream, type ResolveSubscribeOptions } from "../../sse/session-stream.ts";
 import { parseIdempotencyKey, requestDigest, runIdempotent } from "../idempotency.ts";
-import { type RouteResult, type RouteContext, type GatewayContext, defineRoute } from "../route.ts";
+import type { RouteResult, GatewayContext } from "../../context.ts";
+import { type RouteContext, defineRoute } from "../route.ts";
 
 const PATH = "/sessions/{session}/messages";
 
@@ -19,60 +20,64 @@ export const messageRoutes = defineRoute({
   scope: "write",
   idempotent: "itself",
   body: postMessage,
-  handle: async (call: RouteContext<PostMessage, unknown>): Promise<RouteResult> => {
-    const { parts, ref, body, signal } = call;
-    const { message, headers = {} } = await sendOnce(call);
-    const wanted = answerTo(parts, ref, message);
-    const choice = { dialect: "responses", wire: "sse", includeToolTags: body.include_tool_tags } as const;
-    if (body.stream) return { status: 200, headers, stream: sessionStream(parts, ref, choice, wanted) };
+  handle: async (routeContext: RouteContext<PostMessage, unknown>): Promise<RouteResult> => {
+    const { context, ref, body, signal } = routeContext;
+    const { message, headers = {} } = await sendOnce(routeContext);
+    const resolveOptions = resolveAnsweringTurn(context, ref, message);
+    const format = { dialect: "responses", wire: "sse", includeToolTags: body.include_tool_tags } as const;
+    if (body.stream)
+      return { status: 200, headers, stream: sessionStream(context, ref, format, resolveOptions) };
     try {
-      return { ...(await collectResponse(parts, ref, choice, await wanted(signal), signal)), headers };
+      return {
+        ...(await collectResponse(context, ref, format, await resolveOptions(signal), signal)),
+        headers,
+      };
     } catch (error) {
       if (!signal.aborted) throw error;
-      // They have left: nobody gets it.
+      // The client has disconnected.
       return { status: 204 };
     }
   },
 });
 
-interface Sent {
+interface SentMessage {
   /** Its id. */
   readonly message: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** What is kept under the key is which message it was: the answer is told anew, and may be a stream. */
-async function sendOnce(call: RouteContext<PostMessage, unknown>): Promise<Sent> {
-  const { parts, caller, ref, body, headers } = call;
+/** The stored response is only the message's id: the answer is sent again, and may be a stream. */
+async function sendOnce(routeContext: RouteContext<PostMessage, unknown>): Promise<SentMessage> {
+  const { context, caller, ref, body, headers } = routeContext;
   const key = headers.get("idempotency-key");
-  if (key === undefined) return { message: await send(call, `post:${parts.env.id()}`) };
+  if (key === undefined) return { message: await send(routeContext, `post:${context.env.id()}`) };
   // How the answer is told is no part of what is sent.
   const { stream: _, include_tool_tags: __, ...sent } = body;
   const { session } = ref;
-  const asked = {
+  const request = {
     route: `POST ${PATH}`,
     key: parseIdempotencyKey(key),
     digest: requestDigest(session, sent),
     session,
   };
-  const answer = await runIdempotent(parts, caller, asked, async () => ({
+  const result = await runIdempotent(context, caller, request, async () => ({
     status: 200,
-    json: { message: await send(call, `key:${key}`) },
+    json: { message: await send(routeContext, `key:${key}`) },
   }));
-  const { json, headers: told = {} } = answer as RouteResult & {
+  const { json, headers: replayHeaders = {} } = result as RouteResult & {
     readonly json: { readonly message: string };
   };
-  return { message: json.message, headers: told };
+  return { message: json.message, headers: replayHeaders };
 }
 
 /** @returns the message's id */
 async function send(
-  { parts, caller, ref, body }: RouteContext<PostMessage, unknown>,
+  { context, caller, ref, body }: RouteContext<PostMessage, unknown>,
   id: string,
 ): Promise<string> {
   const { message: text, content_urls, agent_id, resume_form_request_id, form_values } = body;
   const client_message_id = body.client_message_id ?? id;
-  const { user_message_id = "" } = await executeCommand(parts, caller, ref, {
+  const { user_message_id = "" } = await executeCommand(context, caller, ref, {
     type: "send",
     session_id: ref.session,
     client_message_id,
@@ -85,7 +90,11 @@ async function send(
   return user_message_id;
 }
 
-function answerTo({ feeds }: GatewayContext, ref: SessionRef, message: string): ResolveStart {
+function resolveAnsweringTurn(
+  { feeds }: GatewayContext,
+  ref: SessionRef,
+  message: string,
+): ResolveSubscribeOptions {
   return async (signal) => {
     const { turn, before } = await feeds.waitForTurnStart(ref, message, signal);
     return { after: before, untilTurnEnd: turn };

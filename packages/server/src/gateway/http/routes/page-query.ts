@@ -9,6 +9,6 @@ const digits = z
 
 export const pageBefore = digits.exactOptional();
 
-export function pageLimit(most: number, usual: number): z.ZodType<number, string | undefined> {
-  return digits.pipe(z.int().min(1).max(most)).default(usual);
+export function pageLimit(max: number, defaultLimit: number): z.ZodType<number, string | undefined> {
+  return digits.pipe(z.int().min(1).max(max)).default(defaultLimit);
 }

@@ -36,12 +36,12 @@ const create = defineRoute({
   scope: "write",
   idempotent: true,
   body: z.strictObject({ session_id: sessionId.exactOptional(), title: title.exactOptional() }),
-  async handle({ parts, caller, body, newId }) {
-    const wish = {
+  async handle({ context, caller, body, newId }) {
+    const options = {
       id: body.session_id ?? newId(),
       ...(body.title === undefined ? {} : { title: body.title }),
     };
-    const session = await createSession(parts, caller, wish, parts.env);
+    const session = await createSession(context, caller, options, context.env);
     return { status: 201, json: toSessionJson(session), session: session.id };
   },
 });
@@ -55,8 +55,8 @@ const list = defineRoute({
     limit: z.coerce.number().int().min(1).max(MAX_PAGE).default(DEFAULT_PAGE),
     before: z.string().max(1_000).exactOptional(),
   }),
-  async handle({ parts, caller, query }) {
-    const { sessions, next } = await parts.store.sessions.list(caller, query);
+  async handle({ context, caller, query }) {
+    const { sessions, next } = await context.store.sessions.list(caller, query);
     return { status: 200, json: { sessions: sessions.map(toSessionJson), next_before: next } };
   },
 });
@@ -66,8 +66,8 @@ const get = defineRoute({
   path: "/sessions/{session}",
   summary: "One session.",
   scope: "read",
-  async handle({ parts, caller, ref }) {
-    const session = await parts.store.sessions.get(caller, ref.session);
+  async handle({ context, caller, ref }) {
+    const session = await context.store.sessions.get(caller, ref.session);
     if (session === null) throw new RequestError("NOT_FOUND", "The session is gone.");
     return { status: 200, json: toSessionJson(session) };
   },
@@ -79,10 +79,10 @@ const rename = defineRoute({
   summary: "Gives a session another title. Whoever looks at it sees it change.",
   scope: "write",
   body: z.strictObject({ title }),
-  async handle({ parts, caller, ref, body }) {
+  async handle({ context, caller, ref, body }) {
     return {
       status: 200,
-      json: toSessionJson(await renameSession(parts, caller, ref, body.title, parts.env)),
+      json: toSessionJson(await renameSession(context, caller, ref, body.title, context.env)),
     };
   },
 });
@@ -92,8 +92,8 @@ const remove = defineRoute({
   path: "/sessions/{session}",
   summary: "Erases a session and everything in it, for good.",
   scope: "write",
-  async handle({ parts, ref }) {
-    await eraseSession(parts, ref);
+  async handle({ context, ref }) {
+    await eraseSession(context, ref);
     return { status: 204 };
   },
 });

@@ -13,19 +13,20 @@ import type { Store } from "../../../store/store.ts";
 import { SingleFlight } from "../../../util/single-flight.ts";
 import type { Caller } from "../../caller.ts";
 import { RequestError } from "../../errors.ts";
-import { stringifyWithSnapshot } from "../../encoding/snapshot.ts";
+import { stringifyWithSnapshot } from "../../encoding/encode-snapshot.ts";
 import { pageLimit } from "./page-query.ts";
-import { type GatewayContext, type Route, defineRoute } from "../route.ts";
+import type { GatewayContext } from "../../context.ts";
+import { type Route, defineRoute } from "../route.ts";
 import { toSessionJson } from "./sessions.ts";
 
 const MAX_TURNS = 50;
-const USUAL_TURNS = 20;
+const DEFAULT_TURNS = 20;
 
-function shareJson({ id, upTo, createdAt }: Share, secret: string) {
+function toShareJson({ id, upTo, createdAt }: Share, secret: string) {
   return { share_id: id, token: signShare(id, secret), event_id: upTo, created_at: createdAt };
 }
 
-function noShare(): RequestError {
+function shareNotFound(): RequestError {
   return new RequestError("NOT_FOUND", "There is no such share, or it is no longer open.");
 }
 
@@ -36,16 +37,16 @@ const create = defineRoute({
   scope: "share",
   idempotent: true,
   body: z.strictObject({}),
-  async handle({ parts, caller, ref, newId }) {
+  async handle({ context, caller, ref, newId }) {
     // A share reaches as far as the archive does.
-    await archiveSession(parts, ref);
-    const share = await shareOnce(parts, caller, ref.session, newId());
-    return { status: 201, json: shareJson(share, parts.secrets[0]) };
+    await archiveSession(context, ref);
+    const share = await createShareOnce(context, caller, ref.session, newId());
+    return { status: 201, json: toShareJson(share, context.secrets[0]) };
   },
 });
 
 /** A repeat finds what the first has made. */
-async function shareOnce(
+async function createShareOnce(
   { store }: GatewayContext,
   caller: Caller,
   session: string,
@@ -54,9 +55,9 @@ async function shareOnce(
   try {
     return await store.shares.create(caller, session, id);
   } catch (error) {
-    const there = isStoreError(error, "EXISTS") ? await store.shares.find(id) : null;
-    if (there === null) throw error;
-    return there;
+    const existing = isStoreError(error, "EXISTS") ? await store.shares.find(id) : null;
+    if (existing === null) throw error;
+    return existing;
   }
 }
 
@@ -65,9 +66,9 @@ const list = defineRoute({
   path: "/sessions/{session}/shares",
   summary: "The shares of a session that are open.",
   scope: "share",
-  async handle({ parts, caller, ref }) {
-    const shares = await parts.store.shares.list(caller, ref.session);
-    return { status: 200, json: { shares: shares.map((share) => shareJson(share, parts.secrets[0])) } };
+  async handle({ context, caller, ref }) {
+    const shares = await context.store.shares.list(caller, ref.session);
+    return { status: 200, json: { shares: shares.map((share) => toShareJson(share, context.secrets[0])) } };
   },
 });
 
@@ -76,10 +77,10 @@ const revoke = defineRoute({
   path: "/sessions/{session}/shares/{share}",
   summary: "Closes a share, by its `share_id`: its link shows nothing from now on.",
   scope: "share",
-  async handle({ parts, caller, ref, params }) {
-    const { shares } = parts.store;
+  async handle({ context, caller, ref, params }) {
+    const { shares } = context.store;
     const share = (await shares.list(caller, ref.session)).find(({ id }) => id === params["share"]);
-    if (share === undefined || !(await shares.revoke(caller, share.id))) throw noShare();
+    if (share === undefined || !(await shares.revoke(caller, share.id))) throw shareNotFound();
     return { status: 204 };
   },
 });
@@ -89,29 +90,31 @@ const read = defineRoute({
   path: "/shares/{token}",
   summary: "What a link shows: a snapshot of the session as it was shared. The link is all that is needed.",
   scope: null,
-  query: z.strictObject({ turns: pageLimit(MAX_TURNS, USUAL_TURNS) }),
-  async handle({ parts, params, query }) {
+  query: z.strictObject({ turns: pageLimit(MAX_TURNS, DEFAULT_TURNS) }),
+  async handle({ context, params, query }) {
     const token = params["token"] ?? "";
-    const id = readShareToken(token, parts.secrets);
+    const id = readShareToken(token, context.secrets);
     // Asked by everybody: a link that was closed a moment ago shows nothing, whoever else is still being shown it.
-    if (id === null || (await parts.store.shares.find(id)) === null) throw noShare();
-    const ask = JSON.stringify([token, query.turns]);
-    const jsonText = await askedOf(parts.store).run(ask, () => shownBy(parts, token, query.turns));
-    if (jsonText === null) throw noShare();
+    if (id === null || (await context.store.shares.find(id)) === null) throw shareNotFound();
+    const key = JSON.stringify([token, query.turns]);
+    const jsonText = await getFlight(context.store).run(key, () =>
+      readSharedJson(context, token, query.turns),
+    );
+    if (jsonText === null) throw shareNotFound();
     return { status: 200, jsonText };
   },
 });
 
-/** By store: a link may be opened by many at once, who need no key and all ask for the same. */
-const asked = new WeakMap<Store, SingleFlight<string | null>>();
+/** By store: a link may be opened by many clients at once, without a key and with the same query. */
+const flights = new WeakMap<Store, SingleFlight<string | null>>();
 
-function askedOf(store: Store): SingleFlight<string | null> {
-  const once = asked.get(store) ?? new SingleFlight();
-  asked.set(store, once);
-  return once;
+function getFlight(store: Store): SingleFlight<string | null> {
+  const flight = flights.get(store) ?? new SingleFlight();
+  flights.set(store, flight);
+  return flight;
 }
 
-async function shownBy(
+async function readSharedJson(
   { store, slices, secrets, blobBase, env }: GatewayContext,
   token: string,
   turns: number,
@@ -119,9 +122,9 @@ async function shownBy(
   const shared = await readSharedSession(store, token, secrets, { turns, run: slices.run });
   if (shared === null) return null;
   const { share, state } = shared;
-  const addressOf = createBlobUrls(share, { base: blobBase, secret: secrets[0], now: env.now() });
+  const resolveBlobUrl = createBlobUrls(share, { base: blobBase, secret: secrets[0], now: env.now() });
   const head = { title: state.title, event_id: share.upTo, created_at: share.createdAt };
-  return stringifyWithSnapshot(slices, { addressOf }, head, state, countTurnsWithinLimit(state, turns));
+  return stringifyWithSnapshot(slices, { resolveBlobUrl }, head, state, countTurnsWithinLimit(state, turns));
 }
 
 const fork = defineRoute({
@@ -131,10 +134,10 @@ const fork = defineRoute({
   scope: "write",
   idempotent: true,
   body: z.strictObject({}),
-  async handle({ parts, caller, params, newId }) {
-    const share = readShareToken(params["token"] ?? "", parts.secrets);
-    if (share === null) throw noShare();
-    const session = await forkOnce(parts, caller, share, newId());
+  async handle({ context, caller, params, newId }) {
+    const share = readShareToken(params["token"] ?? "", context.secrets);
+    if (share === null) throw shareNotFound();
+    const session = await forkOnce(context, caller, share, newId());
     return { status: 201, json: toSessionJson(session), session: session.id };
   },
 });
@@ -149,10 +152,10 @@ async function forkOnce(
   try {
     return await forkShare(store, caller, share, { id });
   } catch (error) {
-    if (isStoreError(error, "NOT_FOUND")) throw noShare();
-    const there = isStoreError(error, "EXISTS") ? await store.sessions.get(caller, id) : null;
-    if (there === null) throw error;
-    return there;
+    if (isStoreError(error, "NOT_FOUND")) throw shareNotFound();
+    const existing = isStoreError(error, "EXISTS") ? await store.sessions.get(caller, id) : null;
+    if (existing === null) throw error;
+    return existing;
   }
 }
 

@@ -19,21 +19,21 @@ const createToken = defineRoute({
     scopes: z.array(z.enum(TOKEN_SCOPES)).min(1).exactOptional(),
     seconds: z.int().min(1).max(MAX_TOKEN_SECONDS).exactOptional(),
   }),
-  async handle({ parts, caller, body }) {
-    const { env, limits, secrets } = parts;
-    const scopes = body.scopes ?? TOKEN_SCOPES.filter((action) => action !== "knowledge");
-    const own = scopes.filter((action) => hasScope(caller, action));
-    if (own.length === 0 || (body.scopes !== undefined && own.length < scopes.length))
+  async handle({ context, caller, body }) {
+    const { env, limits, secrets } = context;
+    const scopes = body.scopes ?? TOKEN_SCOPES.filter((scope) => scope !== "knowledge");
+    const grantedScopes = scopes.filter((scope) => hasScope(caller, scope));
+    if (grantedScopes.length === 0 || (body.scopes !== undefined && grantedScopes.length < scopes.length))
       throw new RequestError("FORBIDDEN", "A token can't do more than the key that makes it.");
     const now = env.now();
     const expiresAt = Math.floor((now + (body.seconds ?? limits.tokenTtlMs / 1_000) * 1_000) / 1_000) * 1_000;
     const { tenant, key } = caller;
     const token = await signToken(
-      { tenant, user: body.user_id, key, scopes: own, expiresAt },
+      { tenant, user: body.user_id, key, scopes: grantedScopes, expiresAt },
       secrets[0],
       now,
     );
-    return { status: 201, json: { token, expires_at: expiresAt, scopes: own } };
+    return { status: 201, json: { token, expires_at: expiresAt, scopes: grantedScopes } };
   },
 });
 
@@ -44,8 +44,8 @@ const createTicket = defineRoute({
     "Makes a ticket for one socket: what a page puts into the address, since it can send no headers. `now` is the server's time.",
   scope: "read",
   body: z.strictObject({}),
-  async handle({ parts, caller }) {
-    const { env, limits, secrets } = parts;
+  async handle({ context, caller }) {
+    const { env, limits, secrets } = context;
     const now = env.now();
     const goodUntil = now + limits.ticketTtlMs;
     const ticket = issueTicket(caller, { id: env.id(), goodUntil }, secrets[0]);

@@ -6,7 +6,8 @@ import { stopTurn, type StopTurnOptions } from "../../../session/messages/stop-t
 import type { SessionRef } from "../../../store/refs.ts";
 import type { Caller } from "../../caller.ts";
 import { RequestError } from "../../errors.ts";
-import { type RouteResult, type GatewayContext, type Route, defineRoute } from "../route.ts";
+import type { RouteResult, GatewayContext } from "../../context.ts";
+import { type Route, defineRoute } from "../route.ts";
 
 const stop = defineRoute({
   method: "POST",
@@ -14,25 +15,26 @@ const stop = defineRoute({
   summary: "Stops the turn that runs. The receipt says whether there was one.",
   scope: "write",
   responseSchema: restReplies.stop,
-  handle: ({ parts, caller, ref }) => stopped(parts, caller, ref),
+  handle: ({ context, caller, ref }) => handleStop(context, caller, ref),
 });
 
-const stopOne = defineRoute({
+const stopById = defineRoute({
   method: "POST",
   path: "/sessions/{session}/turns/{turn}/stop",
   summary: "Stops this turn, if it is the one that runs.",
   scope: "write",
   responseSchema: restReplies.stop,
-  handle: ({ parts, caller, ref, params }) => stopped(parts, caller, ref, { turn: params["turn"] ?? "" }),
+  handle: ({ context, caller, ref, params }) =>
+    handleStop(context, caller, ref, { turn: params["turn"] ?? "" }),
 });
 
-async function stopped(
-  parts: GatewayContext,
+async function handleStop(
+  context: GatewayContext,
   caller: Caller,
   ref: SessionRef,
-  wish: StopTurnOptions = {},
+  options: StopTurnOptions = {},
 ): Promise<RouteResult> {
-  const { receipt, turn } = await stopTurn(parts, ref, { userId: caller.user, ...wish });
+  const { receipt, turn } = await stopTurn(context, ref, { userId: caller.user, ...options });
   return { status: receipt === "over" ? 200 : 202, json: { receipt, turn_id: turn } };
 }
 
@@ -43,8 +45,8 @@ const retry = defineRoute({
   scope: "write",
   idempotent: true,
   responseSchema: restReplies.retry,
-  async handle({ parts, ref, params, newId }) {
-    const { receipt, turn } = await retryTurn(parts, ref, params["turn"] ?? "", { id: newId });
+  async handle({ context, ref, params, newId }) {
+    const { receipt, turn } = await retryTurn(context, ref, params["turn"] ?? "", { id: newId });
     return { status: receipt === "busy" ? 200 : 202, json: { receipt, turn_id: turn } };
   },
 });
@@ -54,8 +56,8 @@ const withdraw = defineRoute({
   path: "/sessions/{session}/messages/{message}",
   summary: "Takes back a message that waits, by its `user_message_id`.",
   scope: "write",
-  async handle({ parts, ref, params }) {
-    if (!(await withdrawMessage(parts, ref, params["message"] ?? "")))
+  async handle({ context, ref, params }) {
+    if (!(await withdrawMessage(context, ref, params["message"] ?? "")))
       throw new RequestError(
         "NOT_FOUND",
         "No such message waits: a turn has it, or it was taken back before.",
@@ -64,4 +66,4 @@ const withdraw = defineRoute({
   },
 });
 
-export const turnRoutes: readonly Route[] = [stop, stopOne, retry, withdraw];
+export const turnRoutes: readonly Route[] = [stop, stopById, retry, withdraw];

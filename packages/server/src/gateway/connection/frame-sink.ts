@@ -1,30 +1,30 @@
 /**
- * The way out of one connection, as subscriptions see it: a bounded queue before a transport. Types only; the queue is in
- * queued-outlet.ts, the transports are in socket/ and sse/.
+ * `FrameSink` is the sending side of one connection, as subscriptions see it: a bounded queue before a transport. Types
+ * only; the queue is in send-queue.ts, the transports are in ws/ and sse/.
  */
 import type { ErrorCode, Position } from "@turnstream/protocol";
 
 /**
  * - `written`: the transport has it, and nothing waits before it;
  * - `queued`: it waits until the other side has read more;
- * - `dropped`: the queue was over its bound: whatever this one had queued is lost. Nothing of it is taken until it has heard
- *   `drained`.
+ * - `dropped`: the queue was over its bound: whatever this one had queued is lost. Nothing of it is taken until
+ *   `onDrain`.
  */
 export type SendResult = "written" | "queued" | "dropped";
 
 export interface FrameSink {
   /**
    * Takes whole frames only. The bytes are shared with other connections: nobody changes them.
-   * @param from where the client stands before them, if it can go on from there
+   * @param from the client's position before them, if it can continue from there
    */
   send(bytes: Uint8Array, from?: Position | null): SendResult;
-  /** After `drained`: it is up to date, or over, and it is the next one's turn. A send says so too. */
+  /** After `onDrain`: it is up to date, or closed, and it is the next member's turn. A send has the same effect. */
   yieldTurn?(): void;
   /** Ends the connection from our side, after what is queued. */
   end(): void;
 }
 
-/** What the owner of a connection tells its subscriptions. */
+/** What the owner of a connection reports to its subscriptions. */
 export interface SinkEvents {
   /** Everything that was queued has been handed to the transport. */
   onFlush(): void;
@@ -34,21 +34,21 @@ export interface SinkEvents {
   onClose(): void;
 }
 
-/** One of several that share a connection, and its bound. */
+/** One of several subscriptions that share a connection, and its bound. */
 export interface QueueMember extends Pick<SinkEvents, "onDrain"> {
   /**
    * What it had queued was dropped, maybe for the sake of others.
-   * @param at where the client stands with what was handed over before; null when it is to be told that it was slow
+   * @param position what the client has after what was handed over before; null when it counts as slow
    */
-  onEvicted?(at: Position | null): void;
+  onEvicted?(position: Position | null): void;
 }
 
-/** The same for one who has the connection to himself. */
+/** The same for a stream that has the connection to itself. */
 export interface StreamEvents extends SinkEvents {
   /** About once a second, with the time by `performance.now`. */
   onHeartbeat(now: number): void;
-  /** Tells the other side why, in words that it knows, and ends the outlet. */
-  fail(why: ErrorCode): void;
-  /** This process is going down, and they know when to come back. Says what a dialect needs before an end, and ends. */
+  /** Sends the other side an error of its dialect, and ends the sink. */
+  fail(code: ErrorCode): void;
+  /** This process is shutting down, and the client knows when to reconnect. Sends what the dialect needs, and ends. */
   onShutdown(): void;
 }

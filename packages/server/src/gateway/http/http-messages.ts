@@ -1,6 +1,6 @@
-/** An HTTP request and its answer, as both front doors see them. Types only. */
+/** `HttpRequest` and `HttpResponse`: the same for Fastify and for the plain handler. */
 import type { Caller } from "../caller.ts";
-import type { StreamHandler } from "./route.ts";
+import type { StreamHandler } from "../context.ts";
 
 export interface HttpRequest {
   /** In upper case. */
@@ -10,7 +10,7 @@ export interface HttpRequest {
   /** Names in lower case. */
   readonly headers: ReadonlyMap<string, string>;
   readonly body: AsyncIterable<Uint8Array>;
-  /** The client has left. */
+  /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
   /** The address of the client. */
   readonly from: string;
@@ -26,7 +26,7 @@ export interface HttpResponse {
     | { readonly stream: StreamHandler; readonly caller: Caller };
 }
 
-/** Where the interface is: every path begins with it. */
+/** Every path of the API starts with it. */
 export const API_PREFIX = "/api/v1";
-/** Behind it: where sockets are opened. */
+/** Behind it: the path of sockets. */
 export const SOCKET_PATH = "/socket";

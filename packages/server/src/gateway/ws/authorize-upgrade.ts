@@ -1,6 +1,6 @@
 /**
- * Who may open a socket, and in which dialect: decided before the upgrade, so that a refusal is an HTTP answer. A page of a
- * foreign origin never gets in, whatever it has; a ticket is for pages only, so it never comes without an origin.
+ * `authorizeUpgrade` decides who may open a socket, and in which dialect: before the upgrade, so that an error is an HTTP
+ * response. A page of a foreign origin is always rejected; a ticket is for pages only, so it never comes without an origin.
  */
 import type { IncomingMessage } from "node:http";
 import { z } from "zod";
@@ -13,7 +13,7 @@ import type { HttpContext } from "../http/handle-request.ts";
 import { RequestError } from "../errors.ts";
 import { redeemTicket } from "../auth/tickets.ts";
 
-/** `responses` is told over event streams only. */
+/** `responses` is for event streams only. */
 const SOCKET_DIALECTS = ["blocks", "native", "tasks"] as const;
 
 export interface AuthorizedUpgrade {
@@ -21,35 +21,35 @@ export interface AuthorizedUpgrade {
   readonly dialect: (typeof SOCKET_DIALECTS)[number];
 }
 
-/** Nothing else: an address ends up in logs, so a key or token in it is refused before anybody gets used to it. */
+/** Nothing else: an address ends up in logs, so a key or token in it is rejected from the start. */
 const query = z.strictObject({
   dialect: z.enum(SOCKET_DIALECTS).default("blocks"),
   ticket: z.string().max(8_000).exactOptional(),
 });
 
-/** @param search of the address. Throws what `errorAnswer` knows. */
+/** @param search of the address. Throws what `toErrorResponse` knows. */
 export async function authorizeUpgrade(
-  door: HttpContext,
+  http: HttpContext,
   incoming: IncomingMessage,
   { search, from }: { readonly search: URLSearchParams; readonly from: string },
 ): Promise<AuthorizedUpgrade> {
   const headers = nodeHeaders(incoming);
   const origin = headers.get("origin");
-  const { origins, publicUrl } = door;
+  const { origins, publicUrl } = http;
   if (origin !== undefined && !isAllowedOrigin(origin, { origins, publicUrl, host: headers.get("host") }))
     throw new RequestError("FORBIDDEN", "Pages of this origin may not open sockets here.");
   const { dialect, ticket } = query.parse(Object.fromEntries(search));
   const caller =
     ticket === undefined
-      ? await authenticate(door.parts, headers, from)
-      : await byTicket(door, ticket, headers, from);
+      ? await authenticate(http.context, headers, from)
+      : await authenticateByTicket(http, ticket, headers, from);
   requireScope(caller, "read");
   return { caller, dialect };
 }
 
-/** Only a page needs one, and a page has an origin: without, it was taken out of somebody's address. */
-async function byTicket(
-  { parts }: HttpContext,
+/** Only a page needs one, and a page has an origin: without, it was taken out of an address. */
+async function authenticateByTicket(
+  { context }: HttpContext,
   ticket: string,
   headers: ReadonlyMap<string, string>,
   from: string,
@@ -61,5 +61,5 @@ async function byTicket(
     );
   if (headers.has("x-api-key") || headers.has("authorization"))
     throw new RequestError("UNAUTHENTICATED", "Send a ticket, or x-api-key or authorization, not both.");
-  return redeemTicket(parts, ticket, from);
+  return redeemTicket(context, ticket, from);
 }

@@ -1,4 +1,4 @@
-/** A WebSocket as a transport: ready-made frames go straight to the connection under it. Never makes a frame. */
+/** A WebSocket as a transport: ready-made frames go straight to the connection below it. Never makes a frame. */
 import type { Socket } from "node:net";
 import type { Writable } from "node:stream";
 import type { WebSocket } from "ws";
@@ -7,29 +7,29 @@ import { CLOSE_CODES, type CloseReason } from "./close-codes.ts";
 
 export class SocketTransport implements Transport {
   readonly #socket: WebSocket;
-  readonly #under: Socket;
+  readonly #stream: Socket;
 
-  constructor(socket: WebSocket, under: Socket) {
+  constructor(socket: WebSocket, stream: Socket) {
     this.#socket = socket;
-    this.#under = under;
+    this.#stream = stream;
   }
 
-  get held(): number {
-    return this.#under.writableLength;
+  get bufferedBytes(): number {
+    return this.#stream.writableLength;
   }
 
-  /** After a close frame nothing may follow: it goes nowhere, and the owner will hear that the socket is closed. */
+  /** After a close frame nothing may follow: it is discarded, and the owner is notified of the close. */
   write(bytes: Uint8Array): boolean {
-    return this.#socket.readyState === this.#socket.OPEN ? writeCorked(this.#under, bytes) : true;
+    return this.#socket.readyState === this.#socket.OPEN ? writeCorked(this.#stream, bytes) : true;
   }
 
   end(): void {
-    this.close("restart");
+    this.close("serverRestart");
   }
 
-  close(why: CloseReason): void {
-    const { code, reason } = CLOSE_CODES[why];
-    this.#socket.close(code, reason);
+  close(reason: CloseReason): void {
+    const { code, reason: text } = CLOSE_CODES[reason];
+    this.#socket.close(code, text);
   }
 
   destroy(): void {
@@ -43,7 +43,7 @@ export class SocketTransport implements Transport {
  */
 let corked: Writable[] = [];
 
-/** @returns what `write` says: false when the socket holds enough */
+/** @returns what `write` returns: false when the socket's buffer is full */
 export function writeCorked(socket: Writable, bytes: Uint8Array): boolean {
   if (socket.writableCorked === 0) {
     socket.cork();

@@ -5,9 +5,9 @@ import {
   type Connection,
   ConnectionRegistry,
   type DisconnectReason,
-} from "../../../src/gateway/connection/registry.ts";
+} from "../../../src/gateway/connection/connection-registry.ts";
 
-const BEAT_MS = 1_000;
+const HEARTBEAT_MS = 1_000;
 const caller: Caller = { tenant: "t", user: "u", scopes: [], key: null, expiresAt: null, from: "test" };
 
 class Fake implements Connection {
@@ -47,55 +47,55 @@ afterEach(() => {
 
 describe("connections", () => {
   test("are each visited once a second, a few at a time", () => {
-    const connections = new ConnectionRegistry(() => undefined);
+    const connections = new ConnectionRegistry(() => undefined, HEARTBEAT_MS);
     const all = Array.from({ length: 1000 }, () => new Fake(connections));
-    vi.advanceTimersByTime(BEAT_MS / 20);
+    vi.advanceTimersByTime(HEARTBEAT_MS / 20);
     expect(all.filter(({ beats }) => beats > 0).length).toBe(50);
-    vi.advanceTimersByTime(BEAT_MS - BEAT_MS / 20);
+    vi.advanceTimersByTime(HEARTBEAT_MS - HEARTBEAT_MS / 20);
     expect(all.every(({ beats }) => beats === 1)).toBe(true);
-    vi.advanceTimersByTime(9 * BEAT_MS);
+    vi.advanceTimersByTime(9 * HEARTBEAT_MS);
     expect(all.every(({ beats }) => beats === 10)).toBe(true);
   });
 
   test("that come and go meanwhile neither miss their visit nor keep others from theirs", () => {
-    const connections = new ConnectionRegistry(() => undefined);
+    const connections = new ConnectionRegistry(() => undefined, HEARTBEAT_MS);
     const all = Array.from({ length: 100 }, () => new Fake(connections));
     for (let i = 0; i < 200; i++) {
-      vi.advanceTimersByTime(BEAT_MS / 20);
-      const gone = all.splice(i % 50, 1);
-      for (const one of gone) connections.delete(one);
+      vi.advanceTimersByTime(HEARTBEAT_MS / 20);
+      const closing = all.splice(i % 50, 1);
+      for (const one of closing) connections.delete(one);
       all.push(new Fake(connections));
     }
     const old = all.slice(0, 20);
     const before = old.map(({ beats }) => beats);
-    vi.advanceTimersByTime(2 * BEAT_MS);
+    vi.advanceTimersByTime(2 * HEARTBEAT_MS);
     for (const [i, one] of old.entries()) expect(one.beats).toBeGreaterThan(before[i] ?? 0);
   });
 
   test("one that fails doesn't keep the others from their visit", () => {
     const errors: unknown[] = [];
-    const connections = new ConnectionRegistry((error) => errors.push(error));
+    const connections = new ConnectionRegistry((error) => errors.push(error), HEARTBEAT_MS);
     const bad = new Fake(connections);
     bad.onHeartbeat = () => {
       throw new Error("boom");
     };
     const good = new Fake(connections);
-    vi.advanceTimersByTime(2 * BEAT_MS);
+    vi.advanceTimersByTime(2 * HEARTBEAT_MS);
     expect(good.beats).toBe(2);
     expect(errors.length).toBe(2);
   });
 
   test("are told to go when we close, cut off if they don't, and refused afterwards", async () => {
-    const connections = new ConnectionRegistry(() => undefined);
+    const connections = new ConnectionRegistry(() => undefined, HEARTBEAT_MS);
     const polite = new Fake(connections);
     const stubborn = new Fake(connections);
     stubborn.close = () => undefined;
     const closed = connections.close();
     await vi.advanceTimersByTimeAsync(3_000);
     await closed;
-    expect(polite.left).toBe("restart");
+    expect(polite.left).toBe("serverRestart");
     expect(stubborn.isDestroyed).toBe(true);
-    expect(new Fake(connections).left).toBe("restart");
+    expect(new Fake(connections).left).toBe("serverRestart");
     expect(connections.size).toBe(0);
   });
 });

@@ -47,7 +47,7 @@ async function upgrade(query = "", headers: Record<string, string> = server.auth
 }
 
 async function ticket(headers: Record<string, string> = server.auth): Promise<string> {
-  const given = (await server.ask("POST", "/tickets", { headers, body: {} })).json;
+  const given = (await server.request("POST", "/tickets", { headers, body: {} })).json;
   // The server's own time, by which a page corrects deadlines.
   expect(given.expires_at - given.now).toBe(30_000);
   return given.ticket as string;
@@ -55,7 +55,7 @@ async function ticket(headers: Record<string, string> = server.auth): Promise<st
 
 describe("a socket", () => {
   test("is opened by a key or a token in headers, in a dialect that sockets have", async () => {
-    const { token } = (await server.ask("POST", "/tokens", { body: { user_id: "u" } })).json;
+    const { token } = (await server.request("POST", "/tokens", { body: { user_id: "u" } })).json;
     for (const headers of [server.auth, { authorization: `Bearer ${token}` }])
       for (const query of ["", "?dialect=blocks", "?dialect=native", "?dialect=tasks"]) {
         const { status, socket } = await upgrade(query, headers);
@@ -72,7 +72,7 @@ describe("a socket", () => {
   });
 
   test("needs a scope", async () => {
-    const { secret } = await server.parts.store.keys.create(server.actor.tenant, {
+    const { secret } = await server.backend.store.keys.create(server.actor.tenant, {
       name: "w",
       scopes: ["write"],
     });
@@ -116,11 +116,12 @@ describe("a ticket (promise 20)", () => {
   const origin = PAGE;
 
   test("opens one socket, for whoever asked for it", async () => {
-    const { token } = (await server.ask("POST", "/tokens", { body: { user_id: server.actor.user } })).json;
+    const { token } = (await server.request("POST", "/tokens", { body: { user_id: server.actor.user } }))
+      .json;
     const text = await ticket({ authorization: `Bearer ${token}` });
     const first = await upgrade(`?ticket=${text}`, { origin });
     expect(first.status).toBe(101);
-    const { session_id } = (await server.ask("POST", "/sessions", { body: {} })).json;
+    const { session_id } = (await server.request("POST", "/sessions", { body: {} })).json;
     first.socket.send(JSON.stringify({ type: "subscribe", session_id }));
     const [data] = (await once(first.socket, "message")) as [Buffer];
     expect(JSON.parse(data.toString())).toMatchObject({ type: "subscribed", session_id });
@@ -142,19 +143,19 @@ describe("a ticket (promise 20)", () => {
     expect(await upgrade("?ticket=", { origin })).toMatchObject({ status: 401 });
     now += 30_000;
     expect(await upgrade(`?ticket=${text}`, { origin })).toMatchObject({ status: 401 });
-    const { key, secret } = await server.parts.store.keys.create(server.actor.tenant, {
+    const { key, secret } = await server.backend.store.keys.create(server.actor.tenant, {
       name: "k",
       scopes: [],
     });
     const late = await ticket({ "x-api-key": secret });
-    await server.parts.store.keys.revoke(server.actor.tenant, key.id);
+    await server.backend.store.keys.revoke(server.actor.tenant, key.id);
     expect(await upgrade(`?ticket=${late}`, { origin })).toMatchObject({ status: 401 });
   });
 });
 
 async function openBoth(headers: Record<string, string>) {
   const asked = { ...headers, "x-user-id": server.actor.user };
-  const { session_id } = (await server.ask("POST", "/sessions", { headers: asked, body: {} })).json;
+  const { session_id } = (await server.request("POST", "/sessions", { headers: asked, body: {} })).json;
   const { socket } = await upgrade("", asked);
   const url = `${server.url}/api/v1/sessions/${session_id}/events`;
   const stream = await fetch(url, { headers: asked });
@@ -164,13 +165,13 @@ async function openBoth(headers: Record<string, string>) {
 
 describe("whoever is no longer let in", () => {
   test("loses socket and stream when the key is revoked, and others don't (promise 19)", async () => {
-    const { key, secret } = await server.parts.store.keys.create(server.actor.tenant, {
+    const { key, secret } = await server.backend.store.keys.create(server.actor.tenant, {
       name: "k",
       scopes: [],
     });
     const { socket, ended } = await openBoth({ "x-api-key": secret });
     const { socket: other } = await upgrade();
-    await server.parts.store.keys.revoke(server.actor.tenant, key.id);
+    await server.backend.store.keys.revoke(server.actor.tenant, key.id);
     const [code] = (await once(socket, "close")) as [number];
     expect(code).toBe(4401);
     await ended;
@@ -180,7 +181,7 @@ describe("whoever is no longer let in", () => {
 
   test("loses them when the token has expired", async () => {
     const { token } = (
-      await server.ask("POST", "/tokens", { body: { user_id: server.actor.user, seconds: 60 } })
+      await server.request("POST", "/tokens", { body: { user_id: server.actor.user, seconds: 60 } })
     ).json;
     const { socket, ended } = await openBoth({ authorization: `Bearer ${token}` });
     now += 50_000;
@@ -193,11 +194,11 @@ describe("whoever is no longer let in", () => {
   });
 
   test("stays when the store can't be asked", async () => {
-    const { keys } = server.parts.store;
+    const { keys } = server.backend.store;
     const { socket } = await upgrade();
     const broken = vi.spyOn(keys, "live").mockRejectedValue(new Error("no store"));
-    const told = () => server.errors.map(({ about }) => about);
-    await expect.poll(told).toContain("asking which keys are still good");
+    const reported = () => server.errors.map(({ about }) => about);
+    await expect.poll(reported).toContain("asking which keys are still good");
     await sleep(200);
     broken.mockRestore();
     expect(socket.readyState).toBe(WebSocket.OPEN);

@@ -5,43 +5,38 @@
  */
 import { sleep } from "../../util/sleep.ts";
 import type { Caller } from "../caller.ts";
-import { DEFAULT_GATEWAY_LIMITS } from "../options.ts";
+import { HEARTBEAT_SLICES } from "../options.ts";
 
-/** `restart`: this process is going down. `unauthenticated`: what let them in is good no longer. */
-export type DisconnectReason = "restart" | "unauthenticated";
+/** `serverRestart`: this process is shutting down. `unauthenticated`: the key or token is no longer valid. */
+export type DisconnectReason = "serverRestart" | "unauthenticated";
 
 export interface Connection {
   readonly caller: Caller;
-  /** What it makes us hold, in bytes: queued, and in its transport. */
+  /** What this process buffers for it, in bytes: queued, and in its transport. */
   readonly bufferedBytes: number;
   /** About once a second, with the time by `performance.now`. */
   onHeartbeat(now: number): void;
-  /** Tells the other side why, and goes. */
-  close(why: DisconnectReason): void;
-  /** Ends it without a word. */
+  /** Sends the other side the reason, and closes. */
+  close(reason: DisconnectReason): void;
+  /** Closes it at once, without a reason. */
   destroy(): void;
 }
 
-/** A round of visits is done in so many. */
-export const HEARTBEAT_SLICES = 20;
-/** How long those who were told to go may take. */
-const GRACE_MS = 2_000;
+/** How long connections may take to close before they are destroyed. */
+const CLOSE_TIMEOUT_MS = 2_000;
 
 export class ConnectionRegistry {
   readonly #open = new Set<Connection>();
   readonly #onError: (error: unknown, about: string) => void;
   /** How long a round of visits takes. */
   readonly heartbeatMs: number;
-  #visits = this.#open.values();
+  #iterator = this.#open.values();
   #visited = 0;
-  #step = 0;
+  #slice = 0;
   #timer: NodeJS.Timeout | null = null;
   #isClosing = false;
 
-  constructor(
-    onError: (error: unknown, about: string) => void,
-    heartbeatMs: number = DEFAULT_GATEWAY_LIMITS.heartbeatMs,
-  ) {
+  constructor(onError: (error: unknown, about: string) => void, heartbeatMs: number) {
     this.#onError = onError;
     this.heartbeatMs = heartbeatMs;
   }
@@ -50,48 +45,48 @@ export class ConnectionRegistry {
     return this.#open.size;
   }
 
-  /** What all of them make us hold, in bytes, and the one that makes us hold the most. */
-  held(): { readonly all: number; readonly most: number } {
-    let [all, most] = [0, 0];
+  /** What this process buffers for all of them, and for the one with the most, in bytes. */
+  bufferedBytes(): { readonly total: number; readonly max: number } {
+    let [total, max] = [0, 0];
     for (const { bufferedBytes } of this.#open) {
-      all += bufferedBytes;
-      if (bufferedBytes > most) most = bufferedBytes;
+      total += bufferedBytes;
+      if (bufferedBytes > max) max = bufferedBytes;
     }
-    return { all, most };
+    return { total, max };
   }
 
   [Symbol.iterator](): Iterator<Connection> {
     return this.#open.values();
   }
 
-  /** One that comes while we close is told to go at once. */
+  /** A connection that comes during shutdown is closed at once. */
   add(connection: Connection): void {
     this.#open.add(connection);
-    this.#timer ??= setInterval(() => this.#visit(), this.heartbeatMs / HEARTBEAT_SLICES).unref();
-    if (this.#isClosing) connection.close("restart");
+    this.#timer ??= setInterval(() => this.#visitSlice(), this.heartbeatMs / HEARTBEAT_SLICES).unref();
+    if (this.#isClosing) connection.close("serverRestart");
   }
 
   delete(connection: Connection): void {
     this.#open.delete(connection);
   }
 
-  /** Tells all of them to go, and resolves once they have; who takes too long is cut off. */
+  /** Closes all of them, and resolves once they are closed; those that take too long are destroyed. */
   async close(): Promise<void> {
     this.#isClosing = true;
-    for (const connection of this.#open) connection.close("restart");
-    const until = performance.now() + GRACE_MS;
+    for (const connection of this.#open) connection.close("serverRestart");
+    const until = performance.now() + CLOSE_TIMEOUT_MS;
     while (this.#open.size > 0 && performance.now() < until) await sleep(10);
     for (const connection of this.#open) connection.destroy();
     if (this.#timer !== null) clearInterval(this.#timer);
     this.#timer = null;
   }
 
-  #visit(): void {
+  #visitSlice(): void {
     const now = performance.now();
-    this.#step += 1;
-    const goal = Math.ceil((this.#open.size * this.#step) / HEARTBEAT_SLICES);
-    for (; this.#visited < goal; this.#visited++) {
-      const { value, done } = this.#visits.next();
+    this.#slice += 1;
+    const target = Math.ceil((this.#open.size * this.#slice) / HEARTBEAT_SLICES);
+    for (; this.#visited < target; this.#visited++) {
+      const { value, done } = this.#iterator.next();
       if (done === true) break;
       try {
         value.onHeartbeat(now);
@@ -99,9 +94,9 @@ export class ConnectionRegistry {
         this.#onError(error, "a connection");
       }
     }
-    if (this.#step < HEARTBEAT_SLICES) return;
-    this.#visits = this.#open.values();
+    if (this.#slice < HEARTBEAT_SLICES) return;
+    this.#iterator = this.#open.values();
     this.#visited = 0;
-    this.#step = 0;
+    this.#slice = 0;
   }
 }

@@ -1,0 +1,68 @@
+/**
+ * JSON that ends with a snapshot of a session, written turn by turn and item by item, so that a long one never holds the
+ * event loop. The same JSON as in one go.
+ */
+import {
+  formatCursor,
+  formatSse,
+  type SessionState,
+  snapshot,
+  type TurnSnapshot,
+} from "@turnstream/protocol";
+import type { TimeSlicer } from "../../util/time-slicer.ts";
+import { toWireBytes, toJsonWithBlobUrls, type EncodingTarget } from "./encode.ts";
+
+type BlobUrls = Pick<EncodingTarget, "resolveBlobUrl">;
+
+const ITEMS_PER_SLICE = 50;
+
+/** `{...head, "snapshot": {...}}`. @param turns how many of the newest turns */
+export async function stringifyWithSnapshot(
+  { run }: TimeSlicer,
+  blobUrls: BlobUrls,
+  head: Readonly<Record<string, unknown>>,
+  state: SessionState,
+  turns: number,
+): Promise<string> {
+  const { turns: snapshotTurns, ...rest } = await run(() => snapshot(state, turns));
+  const texts: string[] = [];
+  for (const turn of snapshotTurns) texts.push(await stringifyTurn(run, blobUrls, turn));
+  return run(() =>
+    fillEmptyList(toJsonWithBlobUrls(blobUrls, { ...head, snapshot: { ...rest, turns: [] } }), "]}}", texts),
+  );
+}
+
+async function stringifyTurn(
+  run: TimeSlicer["run"],
+  blobUrls: BlobUrls,
+  turn: TurnSnapshot,
+): Promise<string> {
+  const { items, ...rest } = turn;
+  const texts: string[] = [];
+  for (let n = 0; n < items.length; n += ITEMS_PER_SLICE) {
+    const batch = items.slice(n, n + ITEMS_PER_SLICE);
+    texts.push(await run(() => batch.map((item) => toJsonWithBlobUrls(blobUrls, item)).join(",")));
+  }
+  return fillEmptyList(toJsonWithBlobUrls(blobUrls, { ...rest, items: [] }), "]}", texts);
+}
+
+/** Puts the elements into the empty list with which a JSON text ends. */
+function fillEmptyList(text: string, ending: string, elements: readonly string[]): string {
+  return text.slice(0, -ending.length) + elements.join(",") + ending;
+}
+
+/** The frame that a native subscription starts with: a snapshot of the session, written piece by piece. */
+export async function encodeSnapshotFrame(
+  slices: TimeSlicer,
+  target: EncodingTarget,
+  state: SessionState,
+  turns: number,
+): Promise<Buffer> {
+  const event_id = formatCursor(state);
+  const isSse = target.format.wire === "sse";
+  const head = { type: "snapshot", session_id: target.session, ...(isSse ? {} : { event_id }) };
+  const data = await stringifyWithSnapshot(slices, target, head, state, turns);
+  return slices.run(() =>
+    toWireBytes(target, isSse ? formatSse({ event: "snapshot", id: event_id, data }) : data),
+  );
+}

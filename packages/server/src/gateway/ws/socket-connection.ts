@@ -1,0 +1,274 @@
+/**
+ * `SocketConnection` is one WebSocket: many sessions out, commands in. It owns the send queue that its subscriptions share,
+ * and reports to them. Small, for there are many: no timer of its own, and no list until there is something to list. Never
+ * encodes frames of sessions: they come ready-made from feeds.
+ */
+import type { Socket } from "node:net";
+import type { SocketCommand, SocketReply } from "@turnstream/protocol/schema";
+import type { WebSocket } from "ws";
+import { isSessionNumber, resolveSession, requireScope } from "../auth/access.ts";
+import type { Caller } from "../caller.ts";
+import type { StreamFormat } from "../encoding/stream-format.ts";
+import { executeCommand } from "../execute-command.ts";
+import type { Connection, ConnectionRegistry, DisconnectReason } from "../connection/connection-registry.ts";
+import { toErrorResponse, RequestError } from "../errors.ts";
+import type { GatewayContext } from "../context.ts";
+import type { SinkEvents } from "../connection/frame-sink.ts";
+import { SendQueue } from "../connection/send-queue.ts";
+import type { CloseReason } from "./close-codes.ts";
+import { CommandQueue } from "./command-queue.ts";
+import { requiredScope, parseCommand, parseRequestId } from "./parse-command.ts";
+import { checkLiveness } from "./liveness.ts";
+import { SocketTransport } from "./socket-transport.ts";
+import { type SocketHandle, SocketSubscriber } from "./socket-subscriber.ts";
+import { encodeTextFrame } from "../encoding/ws-frame.ts";
+
+export interface SocketContext {
+  readonly context: GatewayContext;
+  readonly connections: ConnectionRegistry;
+}
+
+/** Between two heartbeats. Beyond, the socket is closed: no client means that. */
+const MAX_MALFORMED = 20;
+const MAX_REJECTED = 100;
+const RETRY_AFTER_SECONDS = 1;
+
+export class SocketConnection implements Connection, SinkEvents, SocketHandle {
+  readonly caller: Caller;
+  readonly queue: SendQueue;
+  readonly #context: GatewayContext;
+  readonly #connections: ConnectionRegistry;
+  readonly #format: StreamFormat;
+  readonly #socket: WebSocket;
+  readonly #stream: Socket;
+  readonly #transport: SocketTransport;
+  readonly #subscribers = new Map<string, SocketSubscriber>();
+  #commands: CommandQueue | null = null;
+  /** Ids of sessions that were named by number: a number is never another's. */
+  #idsByNumber: Map<string, string> | null = null;
+  #isClosed = false;
+  #receivedAt = performance.now();
+  #pingedAt: number | null = null;
+  #bytesRead = 0;
+  #malformed = 0;
+  #rejected = 0;
+  /** The newest ping, while the other side doesn't read. */
+  #pendingPing: Buffer | null = null;
+
+  constructor(
+    { context, connections }: SocketContext,
+    caller: Caller,
+    format: StreamFormat,
+    socket: WebSocket,
+    stream: Socket,
+  ) {
+    this.caller = caller;
+    this.#context = context;
+    this.#connections = connections;
+    this.#format = format;
+    this.#socket = socket;
+    this.#stream = stream;
+    this.#transport = new SocketTransport(socket, stream);
+    this.queue = new SendQueue(this.#transport, this, context.limits.sendQueueBytes);
+    socket.on("message", (data, isBinary) => this.#onMessage(data as Buffer, isBinary));
+    socket.on("close", () => this.onClose());
+    // It is followed by `close`; without a listener it would end the process.
+    socket.on("error", ignore);
+    socket.on("ping", (data) => this.#pong(data));
+    stream.on("drain", () => {
+      if (this.#pendingPing !== null) this.#pong(this.#pendingPing);
+      this.queue.transportDrained();
+    });
+  }
+
+  get bufferedBytes(): number {
+    return this.queue.bufferedBytes;
+  }
+
+  onFlush(): void {
+    for (const { subscription } of this.#subscribers.values()) subscription?.onFlush();
+  }
+
+  /** Nothing of its own is ever dropped: each of its subscribers is notified itself. */
+  onDrain(): void {}
+
+  onClose(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#connections.delete(this);
+    this.queue.markClosed();
+    for (const { subscription } of this.#subscribers.values()) subscription?.onClose();
+    this.#subscribers.clear();
+  }
+
+  onHeartbeat(now: number): void {
+    this.#malformed = 0;
+    this.#rejected = 0;
+    if (this.#commands?.isIdle === true) this.#commands = null;
+    const { limits } = this.#context;
+    if (this.queue.isStalled(now, limits.stallTimeoutMs)) {
+      this.destroy();
+      return;
+    }
+    if (this.#stream.bytesRead !== this.#bytesRead) {
+      this.#bytesRead = this.#stream.bytesRead;
+      this.#receivedAt = now;
+      this.#pingedAt = null;
+    }
+    const { heartbeatMs } = this.#connections;
+    const liveness = checkLiveness({ receivedAt: this.#receivedAt, pingedAt: this.#pingedAt }, now, {
+      ...limits,
+      heartbeatMs,
+    });
+    if (liveness === "dead") {
+      // In case it is only slow; a lost connection sends nothing that could be waited for.
+      this.#transport.close("noPong");
+      this.destroy();
+    } else if (liveness === "ping") {
+      this.#pingedAt = now;
+      this.#socket.ping();
+    }
+  }
+
+  close(reason: DisconnectReason): void {
+    this.#close(reason);
+  }
+
+  destroy(): void {
+    this.#transport.destroy();
+    this.onClose();
+  }
+
+  reply(reply: SocketReply): void {
+    this.queue.sendReliable(encodeTextFrame(JSON.stringify(reply)));
+  }
+
+  remove(subscriber: SocketSubscriber): void {
+    if (this.#subscribers.get(subscriber.session) === subscriber)
+      this.#subscribers.delete(subscriber.session);
+  }
+
+  /** Nothing more is taken or sent; the other side has a while to answer. */
+  #close(reason: CloseReason): void {
+    if (this.#isClosed) return;
+    this.#transport.close(reason);
+    this.queue.markClosed();
+  }
+
+  /** Only the newest ping needs an answer: whoever sends them without reading makes us hold one, not all. */
+  #pong(data: Buffer): void {
+    const isFull = this.#stream.writableNeedDrain;
+    this.#pendingPing = isFull ? Buffer.from(data) : null;
+    if (!isFull) this.#socket.pong(data);
+  }
+
+  #onMessage(data: Buffer, isBinary: boolean): void {
+    if (this.#socket.readyState !== this.#socket.OPEN) return;
+    if (isBinary) {
+      this.#close("binary");
+      return;
+    }
+    const text = data.toString();
+    let command: SocketCommand;
+    try {
+      command = parseCommand(text);
+    } catch (error) {
+      this.#malformed += 1;
+      if (this.#malformed > MAX_MALFORMED) this.#close("malformed");
+      else this.#replyError(error, parseRequestId(text));
+      return;
+    }
+    this.#commands ??= new CommandQueue(this.#context.limits.maxBodyBytes);
+    if (this.#commands.add(this.#resolveSessionId(command), data.byteLength, () => this.#execute(command)))
+      return;
+    this.#rejected += 1;
+    if (this.#rejected > MAX_REJECTED) this.#close("flood");
+    else {
+      const { reply } = toErrorResponse(
+        new RequestError("RATE_LIMITED", "Too many commands at once. Wait for answers."),
+      );
+      const retry = { retry_after_seconds: RETRY_AFTER_SECONDS };
+      this.reply({ type: "error", ...requestField(command), ...reply, ...retry });
+    }
+  }
+
+  /** Commands of one session are done in order, whether they name it by its number or by its id; a ping is of none. */
+  #resolveSessionId(command: SocketCommand): string | (() => Promise<string>) | null {
+    if (command.type === "ping") return null;
+    const { session_id: name } = command;
+    if (!isSessionNumber(name)) return name;
+    return (
+      this.#idsByNumber?.get(name) ??
+      (async () => {
+        try {
+          const { session } = await resolveSession(this.#context, this.caller, name);
+          this.#idsByNumber ??= new Map();
+          this.#idsByNumber.set(name, session);
+          return session;
+        } catch {
+          // Executing the command reports the error.
+          return name;
+        }
+      })
+    );
+  }
+
+  async #execute(command: SocketCommand): Promise<void> {
+    const context = this.#context;
+    try {
+      if (command.type === "ping") {
+        this.reply({ type: "ack", ...requestField(command) });
+        return;
+      }
+      requireScope(this.caller, requiredScope(command.type));
+      const ref = await resolveSession(context, this.caller, command.session_id);
+      if (command.type === "subscribe") this.#subscribe(ref, command);
+      else {
+        const fields =
+          command.type === "unsubscribe"
+            ? this.#unsubscribe(ref.session)
+            : await executeCommand(context, this.caller, ref, command);
+        this.reply({ type: "ack", ...requestField(command), ...fields });
+      }
+    } catch (error) {
+      this.#replyError(error, command.request_id);
+    }
+  }
+
+  #subscribe(
+    ref: { readonly tenant: string; readonly session: string },
+    command: Extract<SocketCommand, { readonly type: "subscribe" }>,
+  ): void {
+    if (this.#isClosed) return;
+    const { limits, feeds } = this.#context;
+    // A second subscribe starts from there: the first one ends without a reply.
+    this.#unsubscribe(ref.session);
+    if (this.#subscribers.size >= limits.maxSubscriptionsPerSocket)
+      throw new RequestError(
+        "RATE_LIMITED",
+        `A socket takes ${limits.maxSubscriptionsPerSocket} sessions. Unsubscribe from one first.`,
+      );
+    const subscriber = new SocketSubscriber(this, ref.session, command.request_id);
+    const options = { format: this.#format, after: command.last_event_id ?? null };
+    this.#subscribers.set(ref.session, subscriber);
+    subscriber.subscription = feeds.subscribe(ref, options, subscriber);
+  }
+
+  #unsubscribe(session: string): Record<string, never> {
+    this.#subscribers.get(session)?.subscription?.onClose();
+    this.#subscribers.delete(session);
+    return {};
+  }
+
+  #replyError(error: unknown, requestId: string | undefined): void {
+    const { reply, isInternal } = toErrorResponse(error);
+    if (isInternal) this.#context.onError(error, "a command");
+    this.reply({ type: "error", ...(requestId === undefined ? {} : { request_id: requestId }), ...reply });
+  }
+}
+
+function ignore(): void {}
+
+function requestField({ request_id }: SocketCommand): { readonly request_id?: string } {
+  return request_id === undefined ? {} : { request_id };
+}

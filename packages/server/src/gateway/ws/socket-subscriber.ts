@@ -1,0 +1,74 @@
+/**
+ * `SocketSubscriber` is one subscription of a socket: a member of its send queue. Sends the client how the subscription
+ * started, and that it ended when the client didn't ask for it.
+ */
+import type { Position } from "@turnstream/protocol";
+import type { SocketReply } from "@turnstream/protocol/schema";
+import type {
+  Subscription,
+  SubscriptionEndReason,
+  SubscribedInfo,
+  Subscriber,
+} from "../subscription/subscription.ts";
+import type { QueueMember, FrameSink, SendResult } from "../connection/frame-sink.ts";
+import type { SendQueue } from "../connection/send-queue.ts";
+
+/** What a subscriber needs of its socket. */
+export interface SocketHandle {
+  readonly queue: SendQueue;
+  reply(reply: SocketReply): void;
+  /** It has ended, and the client didn't ask for it. */
+  remove(subscriber: SocketSubscriber): void;
+}
+
+export class SocketSubscriber implements Subscriber, QueueMember, FrameSink {
+  readonly session: string;
+  /** Null while `subscribe` has not come back. */
+  subscription: Subscription | null = null;
+  readonly #connection: SocketHandle;
+  /** Sent once: a restart is not the answer to a request. */
+  #requestId: string | undefined;
+
+  constructor(connection: SocketHandle, session: string, requestId: string | undefined) {
+    this.#connection = connection;
+    this.session = session;
+    this.#requestId = requestId;
+  }
+
+  get sink(): FrameSink {
+    return this;
+  }
+
+  send(bytes: Uint8Array, from: Position | null = null): SendResult {
+    return this.#connection.queue.sendFor(this, bytes, from);
+  }
+
+  yieldTurn(): void {
+    this.#connection.queue.yieldFor(this);
+  }
+
+  end(): void {
+    this.#connection.queue.end();
+  }
+
+  onDrain(): void {
+    this.subscription?.onDrain();
+  }
+
+  onEvicted(position: Position | null): void {
+    this.subscription?.onEvicted?.(position);
+  }
+
+  onSubscribed(info: SubscribedInfo): void {
+    const requestField = this.#requestId === undefined ? {} : { request_id: this.#requestId };
+    this.#requestId = undefined;
+    this.#connection.reply({ type: "subscribed", ...requestField, session_id: this.session, ...info });
+  }
+
+  onEnd(reason: SubscriptionEndReason): void {
+    this.#connection.remove(this);
+    if (reason === "complete") return;
+    const requestField = this.#requestId === undefined ? {} : { request_id: this.#requestId };
+    this.#connection.reply({ type: "unsubscribed", ...requestField, session_id: this.session, reason });
+  }
+}
