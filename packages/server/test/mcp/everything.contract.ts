@@ -115,6 +115,9 @@ export function everythingContract(
         ["ev_trigger-long-running-operation", { duration: 60, steps: 600 }],
         ["ev_echo", { message: "back" }],
       ]);
+      // On a busy machine, the next call would come before the server is there again.
+      const begun = Promise.withResolvers<void>();
+      caller.ready = begun.promise;
       await stage.worker([caller.agent]);
       const ref = await stage.session();
       await stage.send(ref, "go");
@@ -124,6 +127,7 @@ export function everythingContract(
       });
       await reached.kill();
       await reached.begin();
+      begun.resolve();
       const turn = await stage.ended(ref, () => true, 20_000);
       expect(turn.status).toBe("end_turn");
       expect(outline(turn)).toContain("result ev_trigger-long-running-operation error This did not work.");

@@ -9,6 +9,8 @@ export type Wanted = readonly [name: string, input?: Record<string, unknown>];
 export class Caller {
   readonly agent: Agent;
   readonly steps: ScriptCall[] = [];
+  /** The model makes no call after its first before this is fulfilled. */
+  ready: Promise<unknown> = Promise.resolve();
 
   constructor(
     source: ToolSource,
@@ -17,12 +19,17 @@ export class Caller {
   ) {
     this.agent = defineAgent({
       name: "caller",
-      model: scriptedModel((step) => {
-        this.steps.push(step);
-        const wanted =
-          typeof calls === "function" ? (step.step === 0 ? calls(step) : undefined) : calls[step.step];
-        return wanted === undefined ? [script.text("done")] : [script.toolCall(wanted[0], wanted[1] ?? {})];
-      }),
+      model: scriptedModel(
+        (step) => {
+          this.steps.push(step);
+          const wanted =
+            typeof calls === "function" ? (step.step === 0 ? calls(step) : undefined) : calls[step.step];
+          if (wanted === undefined) return [script.text("done")];
+          const wanting = script.toolCall(wanted[0], wanted[1] ?? {});
+          return step.step === 0 ? [wanting] : [script.delay(1), wanting];
+        },
+        { sleep: () => this.ready },
+      ),
       toolSources: [source],
       limits,
     });
