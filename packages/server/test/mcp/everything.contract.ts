@@ -116,8 +116,10 @@ export function everythingContract(
         ["ev_echo", { message: "back" }],
       ]);
       // On a busy machine, the next call would come before the server is there again.
-      const begun = Promise.withResolvers<void>();
-      caller.ready = begun.promise;
+      let onServerReady = (): void => undefined;
+      caller.ready = new Promise((resolve) => {
+        onServerReady = resolve;
+      });
       await stage.worker([caller.agent]);
       const ref = await stage.session();
       await stage.send(ref, "go");
@@ -127,7 +129,7 @@ export function everythingContract(
       });
       await reached.kill();
       await reached.begin();
-      begun.resolve();
+      onServerReady();
       const turn = await stage.ended(ref, () => true, 20_000);
       expect(turn.status).toBe("end_turn");
       expect(outline(turn)).toContain("result ev_trigger-long-running-operation error This did not work.");
