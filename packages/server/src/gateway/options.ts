@@ -115,7 +115,7 @@ export function validateLimits(limits: Partial<GatewayLimits>): void {
 const MIN_SECRET_BYTES = 32;
 
 const REQUIRED_OBJECTS = {
-  store: "what `postgresStore(openDatabase({ url }))` gives",
+  store: "what `createPostgresStore(openDatabase({ url }))` gives",
   log: "what `await createRedisLog({ url })` gives",
   signals: "what `createRedisSignals({ url })` gives",
 } as const;
