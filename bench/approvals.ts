@@ -3,7 +3,7 @@
  * decides, and how soon a tool starts once somebody does. On private servers. Takes some minutes.
  */
 import { decideApproval, type SessionRef } from "@turnstream/server";
-import { runSql } from "@turnstream/services/sql.ts";
+import { runSql } from "@turnstream/testkit/servers/run-sql.ts";
 import { figure, type Measurement, median, percentile } from "./measure.ts";
 import { between, readCounters } from "./turns-counters.ts";
 import {

@@ -14,8 +14,8 @@ import {
   createPostgresStore,
   type Store,
 } from "@turnstream/server";
-import { startPostgres } from "@turnstream/services/postgres.ts";
-import { startRedis } from "@turnstream/services/redis.ts";
+import { startPostgres } from "@turnstream/testkit/servers/start-postgres.ts";
+import { startRedis } from "@turnstream/testkit/servers/start-redis.ts";
 
 const TENANT = "bench";
 const USER = "somebody";

@@ -3,7 +3,7 @@
  * append to a reader. Ours and the bare loop take turns on one private Redis; medians of five.
  */
 import type { EventDraft } from "@turnstream/protocol";
-import { type RedisServer, startRedis } from "@turnstream/services/redis.ts";
+import { type RedisServer, startRedis } from "@turnstream/testkit/servers/start-redis.ts";
 import { openBare, openOurs, type OpenSubject } from "./log-targets.ts";
 import { type Measurement, median, round } from "./measure.ts";
 

@@ -17,7 +17,7 @@ export class Subject {
   #isLeaving = false;
 
   private constructor(settings: SubjectSettings) {
-    const file = join(import.meta.dirname, "processes", "gateway-subject.ts");
+    const file = join(import.meta.dirname, "processes", "measured-server.ts");
     // BENCH_FLAGS, such as --cpu-prof, is for who wants to look into it.
     const flags = [
       "--conditions=@turnstream/source",

@@ -1,6 +1,6 @@
 /** What the servers have done so far, by their own count. Never changes anything, and counts itself out where it can. */
 import { readdirSync, readFileSync } from "node:fs";
-import { runSql } from "@turnstream/services/sql.ts";
+import { runSql } from "@turnstream/testkit/servers/run-sql.ts";
 import { settle, type Stage } from "./turns-stage.ts";
 
 export interface Counters {

@@ -21,8 +21,8 @@ import {
   sendMessage,
   systemEnv,
 } from "@turnstream/server";
-import { type PostgresServer, startPostgres } from "@turnstream/services/postgres.ts";
-import { type RedisServer, startRedis } from "@turnstream/services/redis.ts";
+import { type PostgresServer, startPostgres } from "@turnstream/testkit/servers/start-postgres.ts";
+import { type RedisServer, startRedis } from "@turnstream/testkit/servers/start-redis.ts";
 import type { Order, Weight, WorkerSettings, Word } from "./processes/turn-worker.ts";
 
 const PREFIX = "bench";

@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { forget, watch } from "@turnstream/services/watch.ts";
+import { forget, watch } from "@turnstream/testkit/processes/watch.ts";
 
 /** @returns once it says that it is ready */
 export async function startChild(script: string, settings: object): Promise<ChildProcess> {

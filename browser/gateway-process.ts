@@ -1,6 +1,6 @@
 /** A gateway that can be killed and started again at the same place; see processes/gateway.ts. */
 import type { ChildProcess } from "node:child_process";
-import { freePort, HOST } from "@turnstream/services/free-port.ts";
+import { freePort, HOST } from "@turnstream/testkit/network/free-port.ts";
 import { killChild, startChild } from "./child-process.ts";
 import type { Places } from "./test-environment.ts";
 

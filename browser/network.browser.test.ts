@@ -1,5 +1,5 @@
 /** Pages whose network goes and comes back in the middle of an answer: they end with all of it, once. */
-import { until } from "@turnstream/services/poll.ts";
+import { until } from "@turnstream/testkit/util/until.ts";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { outline } from "../packages/server/test/runtime/turn-harness.ts";
 import { answerTo } from "./agents.ts";

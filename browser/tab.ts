@@ -1,5 +1,5 @@
 /** A tab that shows a live session, and what a person does in it. */
-import { until } from "@turnstream/services/poll.ts";
+import { until } from "@turnstream/testkit/util/until.ts";
 import type { BrowserContext, Page } from "playwright-core";
 import { pageUrl } from "./pages.ts";
 import type { LiveView } from "./page/live.ts";

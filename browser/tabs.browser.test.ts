@@ -1,5 +1,5 @@
 /** Tabs of one person: what is done in one is seen in the others, and one connection does for all. */
-import { until } from "@turnstream/services/poll.ts";
+import { until } from "@turnstream/testkit/util/until.ts";
 import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from "vitest";
 import { freeze, letHide, setHidden } from "./hidden-tabs.ts";
 import { answerTo } from "./agents.ts";

@@ -4,8 +4,8 @@
  */
 import { randomBytes } from "node:crypto";
 import { type Actor, createServer, signToken, type Server } from "@turnstream/server";
-import { type TcpProxy, startProxy } from "@turnstream/services/proxy.ts";
-import { freshPrefix, sharedRedisUrl } from "@turnstream/services/shared.ts";
+import { type TcpProxy, startProxy } from "@turnstream/testkit/network/tcp-proxy.ts";
+import { freshPrefix, sharedRedisUrl } from "@turnstream/testkit/servers/shared-servers.ts";
 import type { Browser, BrowserContext } from "playwright-core";
 import { partsOn } from "../packages/server/test/runtime/real-backend.ts";
 import type { StageParts } from "../packages/server/test/runtime/turn-harness.ts";

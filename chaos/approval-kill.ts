@@ -6,8 +6,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { listBlocks } from "@turnstream/protocol";
 import { decideApproval, type ApprovalDecision, type Interaction } from "@turnstream/server";
-import { until } from "@turnstream/services/poll.ts";
-import { startProxy, type TcpProxy } from "@turnstream/services/proxy.ts";
+import { until } from "@turnstream/testkit/util/until.ts";
+import { startProxy, type TcpProxy } from "@turnstream/testkit/network/tcp-proxy.ts";
 import { atMoment } from "./aim.ts";
 import { allAsked, askedPlan, decisionOf, effectsByKey, outcomesOf } from "./approval-turn.ts";
 import { DeciderProcess } from "./decider-process.ts";

@@ -9,7 +9,7 @@ import {
   type Interaction,
   type SessionRef,
 } from "@turnstream/server";
-import { until } from "@turnstream/services/poll.ts";
+import { until } from "@turnstream/testkit/util/until.ts";
 import type { Plan } from "./turn-plan.ts";
 import type { TurnStage } from "./turn-stage.ts";
 

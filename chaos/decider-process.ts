@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { forget, watch } from "@turnstream/services/watch.ts";
+import { forget, watch } from "@turnstream/testkit/processes/watch.ts";
 import type { DecideOrder, DecideWord } from "./processes/decider.ts";
 
 type Told = Extract<DecideWord, { won: unknown }>;

@@ -8,7 +8,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { listBlocks } from "@turnstream/protocol";
 import { decideApproval } from "@turnstream/server";
-import { until } from "@turnstream/services/poll.ts";
+import { until } from "@turnstream/testkit/util/until.ts";
 import { allAsked, decisionOf } from "./approval-turn.ts";
 import { judge } from "./check-plan.ts";
 import { echoIn } from "./plan-script.ts";

@@ -18,10 +18,10 @@ import {
   createPostgresStore,
   verifyTenantAudit,
 } from "@turnstream/server";
-import { until } from "@turnstream/services/poll.ts";
-import { startPostgres } from "@turnstream/services/postgres.ts";
-import { startRedis, type RedisServer } from "@turnstream/services/redis.ts";
-import { runSql } from "@turnstream/services/sql.ts";
+import { until } from "@turnstream/testkit/util/until.ts";
+import { startPostgres } from "@turnstream/testkit/servers/start-postgres.ts";
+import { startRedis, type RedisServer } from "@turnstream/testkit/servers/start-redis.ts";
+import { runSql } from "@turnstream/testkit/servers/run-sql.ts";
 import { type Filled, fill } from "./canary-fill.ts";
 import { idleOn, relayAll, workOn } from "./canary-work.ts";
 import type { Figure, RunOptions, Scenario } from "./scenario.ts";

@@ -7,10 +7,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Cursor, compareCursors } from "@turnstream/protocol";
 import { createRedisLog, isLogError, createMemoryStore } from "@turnstream/server";
-import { startProxy } from "@turnstream/services/proxy.ts";
-import { until } from "@turnstream/services/poll.ts";
-import type { RedisServer } from "@turnstream/services/redis.ts";
-import { type RedisPair, startRedisPair } from "@turnstream/services/redis-pair.ts";
+import { startProxy } from "@turnstream/testkit/network/tcp-proxy.ts";
+import { until } from "@turnstream/testkit/util/until.ts";
+import type { RedisServer } from "@turnstream/testkit/servers/start-redis.ts";
+import { type RedisPair, startRedisPair } from "@turnstream/testkit/servers/start-redis-pair.ts";
 import { said } from "./ledger.ts";
 import { type Crowd, hasExactly, Load } from "./load.ts";
 import { PenOwner } from "./writers.ts";

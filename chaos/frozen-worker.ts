@@ -6,8 +6,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { EventType } from "@turnstream/protocol";
 import type { LogEntry } from "@turnstream/server";
-import { until } from "@turnstream/services/poll.ts";
-import { runSql } from "@turnstream/services/sql.ts";
+import { until } from "@turnstream/testkit/util/until.ts";
+import { runSql } from "@turnstream/testkit/servers/run-sql.ts";
 import { atMoment } from "./aim.ts";
 import { judge } from "./check-plan.ts";
 import { type Figure, NEVER_MS, type RunOptions, type Scenario } from "./scenario.ts";

@@ -3,8 +3,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import type { Door } from "@turnstream/conformance/clients/connections.ts";
-import { freePort, HOST } from "@turnstream/services/free-port.ts";
-import { forget, watch } from "@turnstream/services/watch.ts";
+import { freePort, HOST } from "@turnstream/testkit/network/free-port.ts";
+import { forget, watch } from "@turnstream/testkit/processes/watch.ts";
 import type { Settings, Word } from "./processes/gateway.ts";
 
 export class GatewayProcess {

@@ -8,7 +8,7 @@ import type { Door } from "@turnstream/conformance/clients/connections.ts";
 import type { Frame } from "@turnstream/conformance/clients/rendered-state.ts";
 import type { SessionEvent, Turn } from "@turnstream/protocol";
 import type { LogEntry, SessionRef } from "@turnstream/server";
-import { until } from "@turnstream/services/poll.ts";
+import { until } from "@turnstream/testkit/util/until.ts";
 import { atMoment } from "./aim.ts";
 import { differenceOf, expectedScreen } from "./expected-screens.ts";
 import type { GatewayProcess } from "./gateway-process.ts";

@@ -15,11 +15,11 @@ import {
   createPostgresStore,
   type SessionRef,
 } from "@turnstream/server";
-import { until } from "@turnstream/services/poll.ts";
-import { startPostgres } from "@turnstream/services/postgres.ts";
-import { startProxy, type TcpProxy } from "@turnstream/services/proxy.ts";
-import { startRedis } from "@turnstream/services/redis.ts";
-import { runSql } from "@turnstream/services/sql.ts";
+import { until } from "@turnstream/testkit/util/until.ts";
+import { startPostgres } from "@turnstream/testkit/servers/start-postgres.ts";
+import { startProxy, type TcpProxy } from "@turnstream/testkit/network/tcp-proxy.ts";
+import { startRedis } from "@turnstream/testkit/servers/start-redis.ts";
+import { runSql } from "@turnstream/testkit/servers/run-sql.ts";
 import { Child } from "./child.ts";
 import { type Db, toldIn } from "./durable-write-load.ts";
 import { checkOutbox } from "./outbox-check.ts";

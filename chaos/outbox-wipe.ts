@@ -18,8 +18,8 @@ import {
   relayOutbox,
   trimLog,
 } from "@turnstream/server";
-import { startPostgres } from "@turnstream/services/postgres.ts";
-import { type RedisServer, startRedis } from "@turnstream/services/redis.ts";
+import { startPostgres } from "@turnstream/testkit/servers/start-postgres.ts";
+import { type RedisServer, startRedis } from "@turnstream/testkit/servers/start-redis.ts";
 import type { Figure, RunOptions, Scenario } from "./scenario.ts";
 
 const SESSIONS = 5;

@@ -14,8 +14,8 @@ import {
   createPostgresStore,
   type SessionRef,
 } from "@turnstream/server";
-import { type PostgresServer, startPostgres } from "@turnstream/services/postgres.ts";
-import { startProxy, type TcpProxy } from "@turnstream/services/proxy.ts";
+import { type PostgresServer, startPostgres } from "@turnstream/testkit/servers/start-postgres.ts";
+import { startProxy, type TcpProxy } from "@turnstream/testkit/network/tcp-proxy.ts";
 import { ArchiveLoad } from "./archive-load.ts";
 import { type Db, DeedLoad } from "./durable-write-load.ts";
 import type { Figure, RunOptions, Scenario } from "./scenario.ts";

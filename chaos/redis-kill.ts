@@ -5,8 +5,8 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { createRedisLog, createMemoryStore } from "@turnstream/server";
-import { startProxy } from "@turnstream/services/proxy.ts";
-import { type RedisServer, startRedis } from "@turnstream/services/redis.ts";
+import { startProxy } from "@turnstream/testkit/network/tcp-proxy.ts";
+import { type RedisServer, startRedis } from "@turnstream/testkit/servers/start-redis.ts";
 import { hasExactly, Load } from "./load.ts";
 import type { Figure, RunOptions, Scenario } from "./scenario.ts";
 

@@ -4,8 +4,8 @@
  * ends up with exactly what the archive holds. Some readers hang on a process that has only just started.
  */
 import { createRedisLog, migrate, openDatabase, createPostgresStore } from "@turnstream/server";
-import { startPostgres } from "@turnstream/services/postgres.ts";
-import { startRedis } from "@turnstream/services/redis.ts";
+import { startPostgres } from "@turnstream/testkit/servers/start-postgres.ts";
+import { startRedis } from "@turnstream/testkit/servers/start-redis.ts";
 import type { Figure, RunOptions, Scenario } from "./scenario.ts";
 import { RUNNING, TELL_MS, TENANT, type WipeFound, WipeRound } from "./wipe-round.ts";
 

@@ -9,7 +9,7 @@ import type { Door } from "@turnstream/conformance/clients/connections.ts";
 import type { Screen } from "@turnstream/conformance/clients/rendered-state.ts";
 import { Viewer } from "@turnstream/conformance/clients/viewer.ts";
 import { START_CURSOR } from "@turnstream/protocol";
-import { startProxy, type TcpProxy } from "@turnstream/services/proxy.ts";
+import { startProxy, type TcpProxy } from "@turnstream/testkit/network/tcp-proxy.ts";
 import fc from "fast-check";
 import { differenceOf, expectedScreen } from "./expected-screens.ts";
 import { GatewayStage } from "./gateway-stage.ts";

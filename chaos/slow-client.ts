@@ -15,9 +15,9 @@ import {
   openDatabase,
   createPostgresStore,
 } from "@turnstream/server";
-import { startPostgres } from "@turnstream/services/postgres.ts";
-import { startRedis } from "@turnstream/services/redis.ts";
-import { forget, watch } from "@turnstream/services/watch.ts";
+import { startPostgres } from "@turnstream/testkit/servers/start-postgres.ts";
+import { startRedis } from "@turnstream/testkit/servers/start-redis.ts";
+import { forget, watch } from "@turnstream/testkit/processes/watch.ts";
 import type { Settings, Word } from "./processes/loaded-gateway.ts";
 import type { Figure, RunOptions, Scenario } from "./scenario.ts";
 import { openStalled } from "./stalled-socket.ts";

@@ -4,7 +4,7 @@
  * half two processes ask a hundred times at once that it stops, now and then after its worker was killed.
  */
 import { listBlocks, type SessionEvent, type Turn } from "@turnstream/protocol";
-import { until } from "@turnstream/services/poll.ts";
+import { until } from "@turnstream/testkit/util/until.ts";
 import { judge } from "./check-plan.ts";
 import type { Figure, RunOptions, Scenario } from "./scenario.ts";
 import { StopperProcess } from "./stopper-process.ts";

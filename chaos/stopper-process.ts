@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import type { SessionRef } from "@turnstream/server";
-import { forget, watch } from "@turnstream/services/watch.ts";
+import { forget, watch } from "@turnstream/testkit/processes/watch.ts";
 import type { Order, Word } from "./processes/stopper.ts";
 
 type Receipts = Extract<Word, { receipts: unknown }>;

@@ -5,8 +5,8 @@
  */
 import { listBlocks, type EventType, type Json } from "@turnstream/protocol";
 import type { LogEntry } from "@turnstream/server";
-import { until } from "@turnstream/services/poll.ts";
-import { startProxy, type TcpProxy } from "@turnstream/services/proxy.ts";
+import { until } from "@turnstream/testkit/util/until.ts";
+import { startProxy, type TcpProxy } from "@turnstream/testkit/network/tcp-proxy.ts";
 import { judge } from "./check-plan.ts";
 import type { Figure, RunOptions, Scenario } from "./scenario.ts";
 import type { TurnFollower } from "./turn-follower.ts";

@@ -12,7 +12,7 @@ import {
   type Turn,
 } from "@turnstream/protocol";
 import { type Log, type LogEntry, type SessionRef } from "@turnstream/server";
-import { until } from "@turnstream/services/poll.ts";
+import { until } from "@turnstream/testkit/util/until.ts";
 
 export type Listener = (entry: LogEntry, follower: TurnFollower) => void;
 

@@ -24,10 +24,10 @@ import {
   sendMessage,
   systemEnv,
 } from "@turnstream/server";
-import { until } from "@turnstream/services/poll.ts";
-import { startPostgres } from "@turnstream/services/postgres.ts";
-import { type RedisServer, startRedis } from "@turnstream/services/redis.ts";
-import { runSql } from "@turnstream/services/sql.ts";
+import { until } from "@turnstream/testkit/util/until.ts";
+import { startPostgres } from "@turnstream/testkit/servers/start-postgres.ts";
+import { type RedisServer, startRedis } from "@turnstream/testkit/servers/start-redis.ts";
+import { runSql } from "@turnstream/testkit/servers/run-sql.ts";
 import type { Settings } from "./processes/turn-worker.ts";
 import { TurnFollower } from "./turn-follower.ts";
 import type { Plan } from "./turn-plan.ts";

@@ -20,7 +20,7 @@ import {
   readHistory,
   type SessionRef,
 } from "@turnstream/server";
-import type { RedisServer } from "@turnstream/services/redis.ts";
+import type { RedisServer } from "@turnstream/testkit/servers/start-redis.ts";
 import { title } from "./ledger.ts";
 import { NEVER_MS } from "./scenario.ts";
 import { StateReader } from "./state-reader.ts";

@@ -5,7 +5,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { EventType } from "@turnstream/protocol";
-import { until } from "@turnstream/services/poll.ts";
+import { until } from "@turnstream/testkit/util/until.ts";
 import { atMoment } from "./aim.ts";
 import { judge } from "./check-plan.ts";
 import type { Figure, RunOptions, Scenario } from "./scenario.ts";

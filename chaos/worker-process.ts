@@ -3,8 +3,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { until } from "@turnstream/services/poll.ts";
-import { forget, watch } from "@turnstream/services/watch.ts";
+import { until } from "@turnstream/testkit/util/until.ts";
+import { forget, watch } from "@turnstream/testkit/processes/watch.ts";
 import type { Settings, Word } from "./processes/turn-worker.ts";
 
 export class WorkerProcess {

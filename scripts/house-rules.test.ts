@@ -15,7 +15,7 @@ const files = execFileSync("git", ["ls-files", "--cached", "--others", "--exclud
   .filter((file) => file !== "" && existsSync(join(root, file)));
 
 const sources = files.filter((file) =>
-  /^(packages\/[^/]+\/src|conformance|services|chaos|bench|gallery|browser|examples|scripts)\/.*[.]tsx?$/.test(
+  /^(packages\/[^/]+\/src|conformance|testkit|chaos|bench|gallery|browser|examples|scripts)\/.*[.]tsx?$/.test(
     file,
   ),
 );

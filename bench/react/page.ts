@@ -7,7 +7,7 @@ import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { serveFolder } from "@turnstream/browser/serve-folder.ts";
-import { makeFolder, removeFolder } from "@turnstream/services/watch.ts";
+import { makeFolder, removeFolder } from "@turnstream/testkit/processes/watch.ts";
 import type { Browser, CDPSession } from "playwright-core";
 import type { Smoothness } from "../pages/watch.ts";
 import { traceTasks } from "./tasks.ts";

@@ -5,7 +5,7 @@
 import type { Choice, Moment, Story, StoryForm } from "@turnstream/conformance/stories/story.ts";
 import { isDeepStrictEqual } from "node:util";
 import type { SessionRef } from "@turnstream/server";
-import { until } from "@turnstream/services/poll.ts";
+import { until } from "@turnstream/testkit/util/until.ts";
 import type { Browser } from "playwright-core";
 import { makePdf } from "../../packages/server/test/text-extraction/make-pdf.ts";
 import type { Stage } from "../../packages/server/test/runtime/turn-harness.ts";

@@ -16,7 +16,7 @@ import {
   type Tool,
   tool,
 } from "@turnstream/server";
-import { runSql } from "@turnstream/services/sql.ts";
+import { runSql } from "@turnstream/testkit/servers/run-sql.ts";
 import { scriptOf } from "../plan-script.ts";
 import { resultOfTool } from "../turn-plan.ts";
 

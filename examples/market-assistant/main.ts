@@ -1,7 +1,7 @@
 /** `npm start`: everything the market assistant needs, in one command, until Ctrl-C. Leaves nothing behind. */
 import { randomBytes } from "node:crypto";
-import { ServiceError } from "@turnstream/services/errors.ts";
-import { freePort } from "@turnstream/services/free-port.ts";
+import { ServiceError } from "@turnstream/testkit/servers/service-error.ts";
+import { freePort } from "@turnstream/testkit/network/free-port.ts";
 import { startBacking } from "./cli/backing.ts";
 import { buildPage } from "./cli/build-page.ts";
 import { checkServers } from "./cli/check-servers.ts";

@@ -5,8 +5,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { closeBrowser, openBrowser } from "@turnstream/browser/chromium.ts";
 import { keepArtefacts, saidBy } from "@turnstream/browser/artefacts.ts";
-import { until } from "@turnstream/services/poll.ts";
-import { isAlive } from "@turnstream/services/process-tree.ts";
+import { until } from "@turnstream/testkit/util/until.ts";
+import { isAlive } from "@turnstream/testkit/processes/process-tree.ts";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Topic } from "./shared/suggestions.ts";

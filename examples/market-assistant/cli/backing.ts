@@ -1,6 +1,6 @@
 /** PostgreSQL and Redis: those that the environment names, or new ones that are gone with this process. */
-import { startPostgres } from "@turnstream/services/postgres.ts";
-import { startRedis } from "@turnstream/services/redis.ts";
+import { startPostgres } from "@turnstream/testkit/servers/start-postgres.ts";
+import { startRedis } from "@turnstream/testkit/servers/start-redis.ts";
 
 export interface Backing {
   readonly databaseUrl: string;

@@ -1,6 +1,6 @@
 /** The engine and its executors as real processes that are killed, frozen and ended. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { until } from "@turnstream/services/poll.ts";
+import { until } from "@turnstream/testkit/util/until.ts";
 import { expect, test } from "vitest";
 
 import { median, Workers } from "./worker-process.ts";

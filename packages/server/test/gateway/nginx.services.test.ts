@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Door } from "@turnstream/conformance/clients/connections.ts";
 import { Viewer } from "@turnstream/conformance/clients/viewer.ts";
-import { type NginxServer, startNginx } from "@turnstream/services/nginx.ts";
+import { type NginxServer, startNginx } from "@turnstream/testkit/servers/start-nginx.ts";
 import { Screen } from "@turnstream/conformance/clients/rendered-state.ts";
 import { framesFrom } from "@turnstream/conformance/support/replay.ts";
 import { emptyState, type EventDraft, snapshot } from "@turnstream/protocol";

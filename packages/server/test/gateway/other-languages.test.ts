@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { text } from "node:stream/consumers";
 import { fencesOf } from "@turnstream/conformance/support/markdown.ts";
-import { startProxy } from "@turnstream/services/proxy.ts";
+import { startProxy } from "@turnstream/testkit/network/tcp-proxy.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { script } from "../../src/models/script-parts.ts";
 import { scriptedModel } from "../../src/models/scripted-model.ts";

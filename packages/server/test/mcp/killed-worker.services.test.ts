@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { listBlocks } from "@turnstream/protocol";
-import { freshPrefix, sharedRedisUrl } from "@turnstream/services/shared.ts";
+import { freshPrefix, sharedRedisUrl } from "@turnstream/testkit/servers/shared-servers.ts";
 import { migratedDatabaseUrl } from "../store/migrated-database.ts";
 import { partsOn } from "../runtime/real-backend.ts";
 import { outline, Stage } from "../runtime/turn-harness.ts";

@@ -1,5 +1,5 @@
 /** What a stage on real servers is made of: PostgreSQL, Redis, and DBOS as the engine. */
-import { freshPrefix, sharedRedisUrl } from "@turnstream/services/shared.ts";
+import { freshPrefix, sharedRedisUrl } from "@turnstream/testkit/servers/shared-servers.ts";
 import { createDbosEngine } from "../../src/engine/dbos.ts";
 import { createRedisLog } from "../../src/log/redis/create-redis-log.ts";
 import { createRedisSignals } from "../../src/signals/redis.ts";

@@ -1,5 +1,5 @@
 /** New databases on the shared PostgreSQL server that have the tables of the store and of the engine already. */
-import { preparedDatabaseUrl } from "@turnstream/services/shared.ts";
+import { preparedDatabaseUrl } from "@turnstream/testkit/servers/shared-servers.ts";
 
 import { migrateEngine } from "../../src/engine/dbos-migrate.ts";
 import { migrate } from "../../src/store/postgres/migrate.ts";

@@ -1,8 +1,8 @@
 /** A harness on a new, migrated database of the shared PostgreSQL server, whose clock can be put forward. */
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { preparedDatabaseUrl } from "@turnstream/services/shared.ts";
-import { runSql } from "@turnstream/services/sql.ts";
+import { preparedDatabaseUrl } from "@turnstream/testkit/servers/shared-servers.ts";
+import { runSql } from "@turnstream/testkit/servers/run-sql.ts";
 
 import type { Db } from "../../src/store/postgres/database.ts";
 import { openDatabase, type PostgresOptions } from "../../src/store/postgres/open-database.ts";

@@ -1,8 +1,8 @@
 /** What a running turn makes of servers that fail under it, and what is left of a session that is erased. */
 import { randomUUID } from "node:crypto";
-import { startPostgres } from "@turnstream/services/postgres.ts";
-import { startRedis } from "@turnstream/services/redis.ts";
-import { sharedRedisUrl } from "@turnstream/services/shared.ts";
+import { startPostgres } from "@turnstream/testkit/servers/start-postgres.ts";
+import { startRedis } from "@turnstream/testkit/servers/start-redis.ts";
+import { sharedRedisUrl } from "@turnstream/testkit/servers/shared-servers.ts";
 import pg from "pg";
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";

@@ -6,7 +6,7 @@ import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type ListenOptions, type Server } from "node:net";
 
-import { ServiceError } from "./errors.ts";
+import { ServiceError } from "../servers/service-error.ts";
 
 export const HOST = "127.0.0.1";
 

@@ -2,10 +2,10 @@
  * A Redis primary and its replica, with a proxy on each link, for failovers. The replica follows the primary
  * through `link`; clients that use `url` reach the primary through `front`. Never fails over by itself.
  */
-import { until } from "./poll.ts";
-import { startProxy, type TcpProxy } from "./proxy.ts";
-import { HOST } from "./free-port.ts";
-import { type RedisOptions, type RedisServer, startRedis } from "./redis.ts";
+import { until } from "../util/until.ts";
+import { startProxy, type TcpProxy } from "../network/tcp-proxy.ts";
+import { HOST } from "../network/free-port.ts";
+import { type RedisOptions, type RedisServer, startRedis } from "./start-redis.ts";
 
 export interface RedisPair {
   readonly primary: RedisServer;

@@ -9,9 +9,9 @@ import { pathToFileURL } from "node:url";
 import { Client } from "pg";
 import { expect, test, vi } from "vitest";
 
-import { until } from "./poll.ts";
-import { descendantsOf, isAlive } from "./process-tree.ts";
-import { redisCommand } from "./resp.ts";
+import { until } from "../util/until.ts";
+import { descendantsOf, isAlive } from "../processes/process-tree.ts";
+import { redisCommand } from "./redis-command.ts";
 
 const fileOf = (name: string) => join(import.meta.dirname, name);
 
@@ -34,9 +34,9 @@ interface Started {
 /** A process with a Redis and a PostgreSQL that does nothing to end them, and then what `then` says. */
 async function careless(then: string) {
   const script = `
-    const { startRedis } = await import(${JSON.stringify(pathToFileURL(fileOf("redis.ts")).href)});
-    const { startPostgres } = await import(${JSON.stringify(pathToFileURL(fileOf("postgres.ts")).href)});
-    const { descendantsOf } = await import(${JSON.stringify(pathToFileURL(fileOf("process-tree.ts")).href)});
+    const { startRedis } = await import(${JSON.stringify(pathToFileURL(fileOf("start-redis.ts")).href)});
+    const { startPostgres } = await import(${JSON.stringify(pathToFileURL(fileOf("start-postgres.ts")).href)});
+    const { descendantsOf } = await import(${JSON.stringify(pathToFileURL(fileOf("../processes/process-tree.ts")).href)});
     const servers = [await startRedis(), await startPostgres()];
     const pids = servers.flatMap(({ pid }) => [pid, ...descendantsOf(pid)]);
     console.log(JSON.stringify({ pids, folders: servers.map(({ folder }) => folder) }));
@@ -93,7 +93,7 @@ test("after kill -9 of the watchdog, and then of the owner", async () => {
 test("without a watchdog nothing is started", async () => {
   vi.resetModules();
   vi.stubGlobal("process", Object.create(process, { execPath: { value: fileOf("no-such-node") } }));
-  const { startRedis } = await import("./redis.ts");
+  const { startRedis } = await import("./start-redis.ts");
   const error = await startRedis().catch((caught: unknown) => caught);
   vi.unstubAllGlobals();
   expect(error).toMatchObject({ code: "start_failed", message: expect.stringContaining("no-such-node") });

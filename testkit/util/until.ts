@@ -1,7 +1,7 @@
 /** Waits for something that tells nobody when it comes true. Never waits without an end. */
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { ServiceError } from "./errors.ts";
+import { ServiceError } from "../servers/service-error.ts";
 
 export interface PollOptions {
   /** Default: 120,000. A busy machine may take a minute to start a process. */

@@ -8,10 +8,10 @@ import { closeSync, existsSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { ServiceError } from "./errors.ts";
-import { until } from "./poll.ts";
-import { freezeTree, isAlive, killTree, thawTree } from "./process-tree.ts";
-import { forget, removeFolder, watch } from "./watch.ts";
+import { ServiceError } from "./service-error.ts";
+import { until } from "../util/until.ts";
+import { freezeTree, isAlive, killTree, thawTree } from "../processes/process-tree.ts";
+import { forget, removeFolder, watch } from "../processes/watch.ts";
 
 export interface Owner {
   uid: number;

@@ -9,9 +9,9 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 
 import { findNginx } from "./find-binary.ts";
-import { freePort, HOST } from "./free-port.ts";
+import { freePort, HOST } from "../network/free-port.ts";
 import { type ServerProcess, startServer } from "./server-process.ts";
-import { makeFolder } from "./watch.ts";
+import { makeFolder } from "../processes/watch.ts";
 
 export interface NginxOptions {
   /** What stands inside `http { }`, given the port to listen on. */

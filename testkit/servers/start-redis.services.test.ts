@@ -4,9 +4,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { afterEach, expect, test } from "vitest";
 
-import { isAlive } from "./process-tree.ts";
-import { type RedisOptions, type RedisServer, startRedis } from "./redis.ts";
-import { RedisReplyError } from "./resp.ts";
+import { isAlive } from "../processes/process-tree.ts";
+import { type RedisOptions, type RedisServer, startRedis } from "./start-redis.ts";
+import { RedisReplyError } from "./redis-command.ts";
 
 const started: RedisServer[] = [];
 

@@ -6,10 +6,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
 import { HOST } from "./free-port.ts";
-import { until } from "./poll.ts";
-import { startProxy, type TcpProxy } from "./proxy.ts";
-import { startRedis } from "./redis.ts";
-import { redisCommand } from "./resp.ts";
+import { until } from "../util/until.ts";
+import { startProxy, type TcpProxy } from "./tcp-proxy.ts";
+import { startRedis } from "../servers/start-redis.ts";
+import { redisCommand } from "../servers/redis-command.ts";
 
 interface Heard {
   server: Server;

@@ -5,8 +5,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Client } from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { type PostgresServer, startPostgres } from "./postgres.ts";
-import { descendantsOf, isAlive } from "./process-tree.ts";
+import { type PostgresServer, startPostgres } from "./start-postgres.ts";
+import { descendantsOf, isAlive } from "../processes/process-tree.ts";
 
 let postgres: PostgresServer;
 

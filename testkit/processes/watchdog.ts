@@ -6,8 +6,8 @@
 import { rmSync } from "node:fs";
 import { createInterface } from "node:readline";
 
-import { until } from "./poll.ts";
-import { cleanUpAfterKill } from "./postgres-folder.ts";
+import { until } from "../util/until.ts";
+import { cleanUpAfterKill } from "../servers/postgres-folder.ts";
 import { isAlive, killTree } from "./process-tree.ts";
 import type { Order } from "./watch.ts";
 

@@ -7,9 +7,9 @@ import { chmodSync, chownSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
-import { ServiceError } from "./errors.ts";
+import { ServiceError } from "./service-error.ts";
 import type { Owner } from "./server-process.ts";
-import { removeFolder } from "./watch.ts";
+import { removeFolder } from "../processes/watch.ts";
 
 const run = promisify(execFile);
 

@@ -4,8 +4,8 @@
  */
 import { connect } from "node:net";
 
-import { ServiceError } from "./errors.ts";
-import { HOST } from "./free-port.ts";
+import { ServiceError } from "./service-error.ts";
+import { HOST } from "../network/free-port.ts";
 
 export type RedisReply = string | number | null | RedisReply[];
 

@@ -12,7 +12,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 
-import { ServiceError } from "./errors.ts";
+import { ServiceError } from "../servers/service-error.ts";
 
 export type Order = { watch: number } | { forget: number } | { keep: string } | { removed: string };
 

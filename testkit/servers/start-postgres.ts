@@ -2,12 +2,12 @@
  * A private PostgreSQL server on a free port and in a temporary folder, which can be killed, frozen and
  * started again. Reached over TCP only, without passwords. Never uses a server that it has not started.
  */
-import { createDatabase } from "./database.ts";
+import { createDatabase } from "./create-database.ts";
 import { findPostgres } from "./find-binary.ts";
-import { freePort, HOST } from "./free-port.ts";
+import { freePort, HOST } from "../network/free-port.ts";
 import { cleanUpAfterKill, findOwner, initialize, isReady, SUPERUSER } from "./postgres-folder.ts";
 import { type ServerProcess, startServer } from "./server-process.ts";
-import { makeFolder } from "./watch.ts";
+import { makeFolder } from "../processes/watch.ts";
 
 export interface PostgresOptions {
   /** Further settings as in postgresql.conf, such as `{ max_connections: "20" }`. They win over ours. */

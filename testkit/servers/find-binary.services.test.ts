@@ -2,7 +2,7 @@
 import { afterEach, expect, test, vi } from "vitest";
 
 import { findNginx, findPostgres, findRedis } from "./find-binary.ts";
-import { startRedis } from "./redis.ts";
+import { startRedis } from "./start-redis.ts";
 
 afterEach(() => {
   vi.unstubAllEnvs();

@@ -2,7 +2,7 @@
 import { accessSync, constants, readdirSync } from "node:fs";
 import { delimiter, join } from "node:path";
 
-import { ServiceError } from "./errors.ts";
+import { ServiceError } from "./service-error.ts";
 
 /** Where Debian keeps PostgreSQL: one folder for each major version, none of them on PATH. */
 const POSTGRES_VERSIONS = "/usr/lib/postgresql";

@@ -3,10 +3,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { HOST } from "./free-port.ts";
-import { until } from "./poll.ts";
-import { type RedisPair, startRedisPair } from "./redis-pair.ts";
-import { redisCommand } from "./resp.ts";
+import { HOST } from "../network/free-port.ts";
+import { until } from "../util/until.ts";
+import { type RedisPair, startRedisPair } from "./start-redis-pair.ts";
+import { redisCommand } from "./redis-command.ts";
 
 let pair: RedisPair;
 

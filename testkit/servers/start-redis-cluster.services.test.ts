@@ -1,9 +1,9 @@
 /** The shared cluster: whole, and really divided. A node of another one is killed and comes back. */
 import { afterAll, expect, test } from "vitest";
 
-import { type RedisCluster, startRedisCluster } from "./redis-cluster.ts";
-import { RedisReplyError, redisCommand } from "./resp.ts";
-import { freshPrefix, sharedClusterNodes } from "./shared.ts";
+import { type RedisCluster, startRedisCluster } from "./start-redis-cluster.ts";
+import { RedisReplyError, redisCommand } from "./redis-command.ts";
+import { freshPrefix, sharedClusterNodes } from "./shared-servers.ts";
 
 const started: RedisCluster[] = [];
 

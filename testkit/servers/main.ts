@@ -4,10 +4,10 @@
  */
 import { parseArgs } from "node:util";
 
-import { ServiceError } from "./errors.ts";
-import { startPostgres } from "./postgres.ts";
-import { startRedisCluster } from "./redis-cluster.ts";
-import { startRedis } from "./redis.ts";
+import { ServiceError } from "./service-error.ts";
+import { startPostgres } from "./start-postgres.ts";
+import { startRedisCluster } from "./start-redis-cluster.ts";
+import { startRedis } from "./start-redis.ts";
 
 const HELP = `npm run services -- [--cluster]
 

@@ -7,7 +7,7 @@ import { randomUUID } from "node:crypto";
 
 import { inject } from "vitest";
 
-import { createDatabase, createFromTemplate } from "./database.ts";
+import { createDatabase, createFromTemplate } from "./create-database.ts";
 
 declare module "vitest" {
   export interface ProvidedContext {

@@ -2,15 +2,15 @@
 import { Client } from "pg";
 import { expect, test } from "vitest";
 
-import { redisCommand } from "./resp.ts";
+import { redisCommand } from "./redis-command.ts";
 import {
   freshDatabaseUrl,
   freshPrefix,
   preparedDatabaseUrl,
   sharedClusterNodes,
   sharedRedisUrl,
-} from "./shared.ts";
-import { runSql } from "./sql.ts";
+} from "./shared-servers.ts";
+import { runSql } from "./run-sql.ts";
 
 test("Redis answers", async () => {
   const port = Number(new URL(sharedRedisUrl()).port);

@@ -2,10 +2,10 @@
  * A Redis Cluster of three primaries, put together by us. Shows what a cluster asks of clients: keys of one command
  * on one node, redirections, sharded pub/sub. It fails over by itself, but only if asked for replicas.
  */
-import { ServiceError } from "./errors.ts";
-import { freePort, HOST } from "./free-port.ts";
-import { until } from "./poll.ts";
-import { type RedisOptions, type RedisServer, startRedis } from "./redis.ts";
+import { ServiceError } from "./service-error.ts";
+import { freePort, HOST } from "../network/free-port.ts";
+import { until } from "../util/until.ts";
+import { type RedisOptions, type RedisServer, startRedis } from "./start-redis.ts";
 
 export interface RedisClusterOptions extends Omit<RedisOptions, "port"> {
   /** One for each primary. Default: none. */

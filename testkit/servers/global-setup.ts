@@ -4,9 +4,9 @@
  */
 import type { TestProject } from "vitest/node";
 
-import { startPostgres } from "./postgres.ts";
-import { startRedisCluster } from "./redis-cluster.ts";
-import { startRedis } from "./redis.ts";
+import { startPostgres } from "./start-postgres.ts";
+import { startRedisCluster } from "./start-redis-cluster.ts";
+import { startRedis } from "./start-redis.ts";
 
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   // No test kills the shared server, so its data need not survive a crash.

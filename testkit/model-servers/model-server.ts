@@ -8,7 +8,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { freePort, HOST } from "./free-port.ts";
+import { freePort, HOST } from "../network/free-port.ts";
 
 type ReplyPart =
   | { readonly type: "thinking"; readonly text: string; readonly signature?: string }

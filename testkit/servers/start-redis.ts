@@ -3,10 +3,10 @@
  * again. Never uses a server that it has not started.
  */
 import { findRedis } from "./find-binary.ts";
-import { freePort, HOST } from "./free-port.ts";
-import { redisCommand, type RedisReply } from "./resp.ts";
+import { freePort, HOST } from "../network/free-port.ts";
+import { redisCommand, type RedisReply } from "./redis-command.ts";
 import { type ServerProcess, startServer } from "./server-process.ts";
-import { makeFolder } from "./watch.ts";
+import { makeFolder } from "../processes/watch.ts";
 
 export interface RedisOptions {
   /** Keeps over kill -9 whatever was answered. Default: true. */
