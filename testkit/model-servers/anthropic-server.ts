@@ -2,7 +2,7 @@
 import {
   cutText,
   type ModelServer,
-  type Replying,
+  type CreateReply,
   type Reply,
   startModelServer,
   type Wire,
@@ -12,7 +12,7 @@ type Event = { readonly type: string } & Readonly<Record<string, unknown>>;
 
 const STOPS = { end: "end_turn", length: "max_tokens", refusal: "refusal" } as const;
 
-export async function startAnthropicServer(replying: Replying): Promise<ModelServer> {
+export async function startAnthropicServer(replying: CreateReply): Promise<ModelServer> {
   return startModelServer(wire, replying);
 }
 

@@ -64,7 +64,7 @@ export interface Wire {
   errorBody(error: ReplyError): unknown;
 }
 
-export type Replying = (request: ModelRequest, index: number) => Reply;
+export type CreateReply = (request: ModelRequest, index: number) => Reply;
 
 export interface ModelServer {
   readonly baseUrl: string;
@@ -81,7 +81,7 @@ export interface ModelServer {
 
 const DEFAULT_ERROR: ReplyError = { type: "api_error", message: "it went wrong on purpose" };
 
-export async function startModelServer(wire: Wire, replying: Replying): Promise<ModelServer> {
+export async function startModelServer(wire: Wire, replying: CreateReply): Promise<ModelServer> {
   const port = await freePort();
   const requests: ModelRequest[] = [];
   const queue: Reply[] = [];

@@ -7,7 +7,7 @@ import {
   type ModelServer,
   type Reply,
   type ReplyError,
-  type Replying,
+  type CreateReply,
   startModelServer,
   type Wire,
 } from "./model-server.ts";
@@ -18,7 +18,7 @@ const RESPONSES = "/v1/responses";
 const CHAT = "/v1/chat/completions";
 const CREATED = 1_700_000_000;
 
-export async function startOpenaiServer(replying: Replying): Promise<ModelServer> {
+export async function startOpenaiServer(replying: CreateReply): Promise<ModelServer> {
   return startModelServer(wire, replying);
 }
 
@@ -55,23 +55,23 @@ function chatChunks(model: string, { parts = [], stop, usage, chunk }: Reply): D
   const { input, output } = usage ?? { input: 10, output: 20 };
   const base = { id: "chatcmpl-1", object: "chat.completion.chunk", created: CREATED, model };
   const chunks: Data[] = [];
-  const say = (delta: Data, finish_reason: string | null = null) =>
+  const push = (delta: Data, finish_reason: string | null = null) =>
     chunks.push({ ...base, choices: [{ index: 0, delta, logprobs: null, finish_reason }], usage: null });
-  say({ role: "assistant", content: "", refusal: null });
+  push({ role: "assistant", content: "", refusal: null });
   let calls = 0;
   for (const part of parts) {
     if (part.type === "text") {
-      for (const content of cutText(part.text, chunk)) say({ content });
+      for (const content of cutText(part.text, chunk)) push({ content });
     } else if (part.type === "call") {
       const index = calls++;
       const { id, name } = part;
-      say({ tool_calls: [{ index, id, type: "function", function: { name, arguments: "" } }] });
+      push({ tool_calls: [{ index, id, type: "function", function: { name, arguments: "" } }] });
       for (const text of cutText(part.input, chunk))
-        say({ tool_calls: [{ index, function: { arguments: text } }] });
+        push({ tool_calls: [{ index, function: { arguments: text } }] });
     }
   }
   const ends = { end: calls > 0 ? "tool_calls" : "stop", length: "length", refusal: "content_filter" };
-  say({}, ends[stop ?? "end"]);
+  push({}, ends[stop ?? "end"]);
   chunks.push({
     ...base,
     choices: [],
@@ -89,7 +89,7 @@ function responseEvents(model: string, { parts = [], stop, usage, chunk }: Reply
   ];
   for (const [output_index, part] of parts.entries()) {
     const item_id = `item_${output_index}`;
-    const say = (type: string, data: Data) =>
+    const push = (type: string, data: Data) =>
       events.push({ type: `response.${type}`, output_index, item_id, ...data });
     const item = (step: "added" | "done", data: Data) =>
       events.push({ type: `response.output_item.${step}`, output_index, item: { id: item_id, ...data } });
@@ -97,27 +97,28 @@ function responseEvents(model: string, { parts = [], stop, usage, chunk }: Reply
       const message = { type: "message", role: "assistant" };
       item("added", { ...message, status: "in_progress", content: [] });
       const place = { content_index: 0 };
-      say("content_part.added", { ...place, part: { type: "output_text", text: "", annotations: [] } });
-      for (const delta of cutText(part.text, chunk)) say("output_text.delta", { ...place, delta });
-      say("output_text.done", { ...place, text: part.text });
+      push("content_part.added", { ...place, part: { type: "output_text", text: "", annotations: [] } });
+      for (const delta of cutText(part.text, chunk)) push("output_text.delta", { ...place, delta });
+      push("output_text.done", { ...place, text: part.text });
       const content = { type: "output_text", text: part.text, annotations: [] };
-      say("content_part.done", { ...place, part: content });
+      push("content_part.done", { ...place, part: content });
       item("done", { ...message, status: "completed", content: [content] });
     } else if (part.type === "thinking") {
       const encrypted_content = part.signature ?? "signature";
       item("added", { type: "reasoning", summary: [], encrypted_content: null });
       const place = { summary_index: 0 };
-      say("reasoning_summary_part.added", { ...place, part: { type: "summary_text", text: "" } });
-      for (const delta of cutText(part.text, chunk)) say("reasoning_summary_text.delta", { ...place, delta });
+      push("reasoning_summary_part.added", { ...place, part: { type: "summary_text", text: "" } });
+      for (const delta of cutText(part.text, chunk))
+        push("reasoning_summary_text.delta", { ...place, delta });
       const summary = { type: "summary_text", text: part.text };
-      say("reasoning_summary_text.done", { ...place, text: part.text });
-      say("reasoning_summary_part.done", { ...place, part: summary });
+      push("reasoning_summary_text.done", { ...place, text: part.text });
+      push("reasoning_summary_part.done", { ...place, part: summary });
       item("done", { type: "reasoning", summary: [summary], encrypted_content });
     } else {
       const call = { type: "function_call", call_id: part.id, name: part.name };
       item("added", { ...call, arguments: "", status: "in_progress" });
-      for (const delta of cutText(part.input, chunk)) say("function_call_arguments.delta", { delta });
-      say("function_call_arguments.done", { arguments: part.input });
+      for (const delta of cutText(part.input, chunk)) push("function_call_arguments.delta", { delta });
+      push("function_call_arguments.done", { arguments: part.input });
       item("done", { ...call, arguments: part.input, status: "completed" });
     }
   }

@@ -11,7 +11,7 @@ import { startProxy, type TcpProxy } from "./tcp-proxy.ts";
 import { startRedis } from "../servers/start-redis.ts";
 import { redisCommand } from "../servers/redis-command.ts";
 
-interface Heard {
+interface Recorder {
   server: Server;
   port: number;
   text: string;
@@ -25,21 +25,21 @@ interface Caller {
 }
 
 /** Repeats what it hears, with `mark` before each piece. */
-async function startEcho(mark: string): Promise<Heard> {
+async function startEcho(mark: string): Promise<Recorder> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
     sockets.add(socket);
     socket.on("close", () => sockets.delete(socket));
     socket.on("error", () => undefined);
     socket.on("data", (bytes) => {
-      heard.text += bytes.toString();
+      recorder.text += bytes.toString();
       socket.write(mark + bytes.toString());
     });
   });
   server.listen(0, HOST);
   await once(server, "listening");
-  const heard: Heard = { server, port: (server.address() as AddressInfo).port, text: "", sockets };
-  return heard;
+  const recorder: Recorder = { server, port: (server.address() as AddressInfo).port, text: "", sockets };
+  return recorder;
 }
 
 async function call(): Promise<Caller> {
@@ -56,9 +56,10 @@ async function call(): Promise<Caller> {
 }
 
 const closed = async (caller: Caller) => await until("the caller to be cut off", () => caller.closed);
-const heardBy = async (one: { text: string }, text: string) => await until(text, () => one.text === text);
+const untilReceived = async (one: { text: string }, text: string) =>
+  await until(text, () => one.text === text);
 
-let echo: Heard;
+let echo: Recorder;
 let proxy: TcpProxy;
 
 beforeEach(async () => {
@@ -89,7 +90,7 @@ test("passes everything on, ends included, and counts it", async () => {
 test("cut: resets what there is, refuses what comes, until healed", async () => {
   const caller = await call();
   caller.socket.write("a");
-  await heardBy(caller, "a");
+  await untilReceived(caller, "a");
   proxy.cut();
   await closed(caller);
   await until("the server to be cut off", () => echo.sockets.size === 0);
@@ -97,7 +98,7 @@ test("cut: resets what there is, refuses what comes, until healed", async () => 
   await proxy.heal();
   const next = await call();
   next.socket.write("b");
-  await heardBy(next, "b");
+  await untilReceived(next, "b");
 });
 
 test("cutConnections: resets what there is, accepts what comes", async () => {
@@ -106,7 +107,7 @@ test("cutConnections: resets what there is, accepts what comes", async () => {
   await closed(caller);
   const next = await call();
   next.socket.write("b");
-  await heardBy(next, "b");
+  await untilReceived(next, "b");
   expect(next.closed).toBe(false);
 });
 
@@ -119,7 +120,7 @@ test("delay: later, but in order, in each direction", async () => {
   proxy.delay(0);
   caller.socket.write("b");
   proxy.delay(100);
-  await heardBy(caller, "ab");
+  await untilReceived(caller, "ab");
   expect(performance.now() - started).toBeGreaterThan(195);
   expect(echo.text).toBe("ab");
 });
@@ -127,7 +128,7 @@ test("delay: later, but in order, in each direction", async () => {
 test("blackhole: silence both ways, and what was lost stays lost", async () => {
   const [caller, silent] = [await call(), await call()];
   caller.socket.write("a");
-  await heardBy(caller, "a");
+  await untilReceived(caller, "a");
   await until("both to have reached the server", () => echo.sockets.size === 2);
   proxy.blackhole();
   caller.socket.write("b");
@@ -140,7 +141,7 @@ test("blackhole: silence both ways, and what was lost stays lost", async () => {
   expect(echo.text).toBe("a");
   // It has lost nothing, so it goes on.
   silent.socket.write("c");
-  await heardBy(silent, "c");
+  await untilReceived(silent, "c");
 });
 
 test("blackhole: the server doesn't learn that a client has gone", async () => {
@@ -159,7 +160,7 @@ test("blackhole in one direction: the request arrives, the answer doesn't", asyn
   const caller = await call();
   proxy.blackhole("toClient");
   caller.socket.write("a");
-  await heardBy(echo, "a");
+  await untilReceived(echo, "a");
   await sleep(50);
   expect(caller.text).toBe("");
   await proxy.heal();
@@ -185,7 +186,7 @@ test("cutAfter: exactly so many bytes arrive, then the connection is over", asyn
   expect(proxy.counters().cutMidway).toBe(6);
   const next = await call();
   next.socket.write("whole");
-  await heardBy(next, "whole");
+  await untilReceived(next, "whole");
 });
 
 test("cutAfter: Redis has done what its client never heard of", async () => {
@@ -204,8 +205,8 @@ test("retarget: new connections go elsewhere; nobody there means a reset", async
   const moved = await call();
   stays.socket.write("a");
   moved.socket.write("a");
-  await heardBy(stays, "a");
-  await heardBy(moved, "other:a");
+  await untilReceived(stays, "a");
+  await untilReceived(moved, "other:a");
   other.server.close();
   for (const socket of other.sockets) socket.destroy();
   await closed(moved);

@@ -28,7 +28,7 @@ export function isAlive(pid: number): boolean {
 }
 
 /** All that `root` has started, directly or not, and that still runs. */
-export function descendantsOf(root: number): number[] {
+export function listDescendants(root: number): number[] {
   const children = new Map<number, number[]>();
   for (const name of readdirSync("/proc")) {
     const pid = Number(name);
@@ -56,18 +56,18 @@ function signal(pid: number, name: NodeJS.Signals): void {
 /** Stops the root first: it could start another child while the others are being stopped. */
 export function freezeTree(root: number): void {
   signal(root, "SIGSTOP");
-  for (const pid of descendantsOf(root)) signal(pid, "SIGSTOP");
+  for (const pid of listDescendants(root)) signal(pid, "SIGSTOP");
 }
 
 export function thawTree(root: number): void {
-  for (const pid of descendantsOf(root)) signal(pid, "SIGCONT");
+  for (const pid of listDescendants(root)) signal(pid, "SIGCONT");
   signal(root, "SIGCONT");
 }
 
 /** Answers with the ids of all that it has killed; they may take a moment to be gone. */
 export function killTree(root: number): number[] {
   signal(root, "SIGSTOP");
-  const pids = [root, ...descendantsOf(root)];
+  const pids = [root, ...listDescendants(root)];
   for (const pid of pids) signal(pid, "SIGKILL");
   return pids;
 }

@@ -14,7 +14,7 @@ import { text } from "node:stream/consumers";
 
 import { ServiceError } from "../servers/service-error.ts";
 
-export type Order = { watch: number } | { forget: number } | { keep: string } | { removed: string };
+export type WatchdogCommand = { watch: number } | { forget: number } | { keep: string } | { removed: string };
 
 /** Node opens its ends of the pipes as sockets, which its types don't say. */
 type Watchdog = ChildProcess & { stdin: Socket; stdout: Socket; stderr: Socket };
@@ -24,7 +24,7 @@ const folders = new Set<string>();
 let starting: Promise<void> | undefined;
 let present: Watchdog | undefined;
 
-function tell(order: Order): void {
+function send(order: WatchdogCommand): void {
   present?.stdin.write(`${JSON.stringify(order)}\n`);
 }
 
@@ -45,14 +45,14 @@ async function startWatchdog(): Promise<void> {
   const child = spawnWatchdog();
   present = child;
   // At once, not when it is there: the pipe keeps it.
-  for (const pid of pids) tell({ watch: pid });
-  for (const folder of folders) tell({ keep: folder });
-  const said = text(child.stderr);
+  for (const pid of pids) send({ watch: pid });
+  for (const folder of folders) send({ keep: folder });
+  const stderr = text(child.stderr);
   try {
     await Promise.race([
       once(child.stdout, "data"),
       once(child, "exit").then(async () => {
-        throw new Error(await said);
+        throw new Error(await stderr);
       }),
     ]);
   } catch (error) {
@@ -81,12 +81,12 @@ async function ensureWatchdog(): Promise<void> {
 
 export function watch(pid: number): void {
   pids.add(pid);
-  tell({ watch: pid });
+  send({ watch: pid });
 }
 
 export function forget(pid: number): void {
   pids.delete(pid);
-  tell({ forget: pid });
+  send({ forget: pid });
 }
 
 /** The first step of every server. */
@@ -94,12 +94,12 @@ export async function makeFolder(prefix: string): Promise<string> {
   await ensureWatchdog();
   const folder = mkdtempSync(join(tmpdir(), `turnstream-${prefix}-`));
   folders.add(folder);
-  tell({ keep: folder });
+  send({ keep: folder });
   return folder;
 }
 
 export function removeFolder(folder: string): void {
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   folders.delete(folder);
-  tell({ removed: folder });
+  send({ removed: folder });
 }

@@ -9,7 +9,7 @@ import { createInterface } from "node:readline";
 import { until } from "../util/until.ts";
 import { cleanUpAfterKill } from "../servers/postgres-folder.ts";
 import { isAlive, killTree } from "./process-tree.ts";
-import type { Order } from "./watch.ts";
+import type { WatchdogCommand } from "./watch.ts";
 
 // Only the end of its owner ends it.
 for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(name, () => undefined);
@@ -20,7 +20,7 @@ const folders = new Set<string>();
 console.log("ready");
 try {
   for await (const line of createInterface({ input: process.stdin })) {
-    const order = JSON.parse(line) as Order;
+    const order = JSON.parse(line) as WatchdogCommand;
     if ("watch" in order) pids.add(order.watch);
     else if ("forget" in order) pids.delete(order.forget);
     else if ("keep" in order) folders.add(order.keep);

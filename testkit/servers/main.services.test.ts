@@ -10,7 +10,7 @@ import { Client } from "pg";
 import { expect, test, vi } from "vitest";
 
 import { until } from "../util/until.ts";
-import { descendantsOf, isAlive } from "../processes/process-tree.ts";
+import { listDescendants, isAlive } from "../processes/process-tree.ts";
 import { redisCommand } from "./redis-command.ts";
 
 const fileOf = (name: string) => join(import.meta.dirname, name);
@@ -45,7 +45,7 @@ async function careless(then: string) {
   return { ...rest, ...(JSON.parse(lines[0] ?? "") as Started) };
 }
 
-async function areAllGone({ pids, folders }: Started): Promise<boolean> {
+async function areAllRemoved({ pids, folders }: Started): Promise<boolean> {
   expect(pids.length).toBeGreaterThan(3);
   expect(folders).toHaveLength(2);
   await until("all to be gone", () => !pids.some(isAlive) && !folders.some((folder) => existsSync(folder)));
@@ -65,19 +65,19 @@ test("after kill -9 of the owner", async () => {
   const owner = await careless("setInterval(() => {}, 1000);");
   expect(owner.pids.every(isAlive)).toBe(true);
   owner.child.kill("SIGKILL");
-  expect(await areAllGone(owner)).toBe(true);
+  expect(await areAllRemoved(owner)).toBe(true);
 });
 
 test("after kill -9 of the owner of frozen servers", async () => {
   const owner = await careless("for (const each of servers) each.freeze(); setInterval(() => {}, 1000);");
   owner.child.kill("SIGKILL");
-  expect(await areAllGone(owner)).toBe(true);
+  expect(await areAllRemoved(owner)).toBe(true);
 });
 
 test("after kill -9 of the watchdog, and then of the owner", async () => {
   const owner = await careless("process.on('SIGUSR2', () => console.log()); setInterval(() => {}, 1000);");
   const watchdogs = () =>
-    descendantsOf(owner.child.pid ?? 0).filter((pid) => commandOf(pid).includes("watchdog.ts"));
+    listDescendants(owner.child.pid ?? 0).filter((pid) => commandOf(pid).includes("watchdog.ts"));
   const [first = 0] = watchdogs();
   process.kill(first, "SIGTERM");
   process.kill(first, "SIGKILL");
@@ -87,7 +87,7 @@ test("after kill -9 of the watchdog, and then of the owner", async () => {
   owner.child.kill("SIGUSR2");
   await answered;
   owner.child.kill("SIGKILL");
-  expect(await areAllGone(owner)).toBe(true);
+  expect(await areAllRemoved(owner)).toBe(true);
 });
 
 test("without a watchdog nothing is started", async () => {
@@ -106,7 +106,7 @@ test.each([
 ])("%s", async (_, then) => {
   const owner = await careless(then);
   await owner.ended;
-  expect(await areAllGone(owner)).toBe(true);
+  expect(await areAllRemoved(owner)).toBe(true);
 });
 
 test("npm run services says where the servers are and ends them on Ctrl-C", async () => {
@@ -119,7 +119,7 @@ test("npm run services says where the servers are and ends them on Ctrl-C", asyn
   expect((await client.query("select 1 as one")).rows).toEqual([{ one: 1 }]);
   await client.end();
 
-  const pids = descendantsOf(child.pid ?? 0);
+  const pids = listDescendants(child.pid ?? 0);
   child.kill("SIGINT");
   expect(await ended).toEqual([0, null]);
   await until("all to be gone", () => !pids.some(isAlive));

@@ -47,8 +47,8 @@ export async function initialize(folder: string, initdb: string, owner: Owner | 
     await run(initdb, args, { ...owner, cwd: folder });
   } catch (error) {
     removeFolder(folder);
-    const said = error instanceof Error && "stderr" in error ? String(error.stderr) : String(error);
-    throw new ServiceError("start_failed", `initdb failed:\n${said.trimEnd()}`, { cause: error });
+    const message = error instanceof Error && "stderr" in error ? String(error.stderr) : String(error);
+    throw new ServiceError("start_failed", `initdb failed:\n${message.trimEnd()}`, { cause: error });
   }
   return data;
 }

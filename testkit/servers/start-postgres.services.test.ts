@@ -6,7 +6,7 @@ import { Client } from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { type PostgresServer, startPostgres } from "./start-postgres.ts";
-import { descendantsOf, isAlive } from "../processes/process-tree.ts";
+import { listDescendants, isAlive } from "../processes/process-tree.ts";
 
 let postgres: PostgresServer;
 
@@ -54,7 +54,7 @@ test("committed rows outlive kill -9 in mid-write; the write in mid-way doesn't"
   const cutOff = new Promise((resolve) => writer.on("error", resolve));
   await writer.connect();
   await writer.query("begin; insert into kept values (0)");
-  const family = [postgres.pid, ...descendantsOf(postgres.pid)];
+  const family = [postgres.pid, ...listDescendants(postgres.pid)];
   expect(family.length).toBeGreaterThan(3);
   expect(sharedMemory()).toContain(postgres.pid);
 

@@ -37,7 +37,7 @@ const PATIENT_MS = 30_000;
 const IMPATIENT_MS = 1_000;
 const SLOTS = 16_384;
 
-async function setPatience(nodes: readonly RedisServer[], ms: number): Promise<void> {
+async function setNodeTimeout(nodes: readonly RedisServer[], ms: number): Promise<void> {
   await Promise.all(
     nodes.map(async (node) => await node.command("CONFIG", "SET", "cluster-node-timeout", ms)),
   );
@@ -135,7 +135,7 @@ export async function startRedisCluster(options: RedisClusterOptions = {}): Prom
       await until(`the cluster to be ok at port ${node.port}`, async () => await hasAllNodes(node));
     });
     await Promise.all(whole);
-    await setPatience(running(), PATIENT_MS);
+    await setNodeTimeout(running(), PATIENT_MS);
   }
 
   await waitUntilWhole();
@@ -149,7 +149,7 @@ export async function startRedisCluster(options: RedisClusterOptions = {}): Prom
     replicas,
     waitUntilWhole,
     async waitUntilBroken() {
-      await setPatience(running(), IMPATIENT_MS);
+      await setNodeTimeout(running(), IMPATIENT_MS);
       for (const node of running()) await until("the others to notice", async () => await isBroken(node));
     },
     async waitForReplicas() {
@@ -161,7 +161,7 @@ export async function startRedisCluster(options: RedisClusterOptions = {}): Prom
       if (!pair)
         throw new ServiceError("not_running", "there is no replica: start the cluster with replicas");
       await pair.primary.kill();
-      await setPatience(running(), IMPATIENT_MS);
+      await setNodeTimeout(running(), IMPATIENT_MS);
       for (const node of running()) {
         await until("the replica to take over", async () => await isPrimaryFor(node, pair.replica));
       }

@@ -51,11 +51,11 @@ test("what was written outlives kill -9, on the same port", async () => {
 });
 
 test("a restart in peace keeps everything, and without the file nothing is kept over kill -9", async () => {
-  const [kept, lost] = await Promise.all([start(), start({ appendOnly: false })]);
-  await kept.command("SET", "key", "1");
+  const [durable, lost] = await Promise.all([start(), start({ appendOnly: false })]);
+  await durable.command("SET", "key", "1");
   await lost.command("SET", "key", "1");
-  await Promise.all([kept.restart(), lost.kill().then(async () => await lost.restart())]);
-  expect(await kept.command("GET", "key")).toBe("1");
+  await Promise.all([durable.restart(), lost.kill().then(async () => await lost.restart())]);
+  expect(await durable.command("GET", "key")).toBe("1");
   expect(await lost.command("GET", "key")).toBeNull();
 });
 

@@ -10,7 +10,7 @@ import { createDbosEngine as create, type DbosEngineOptions } from "../../src/en
 import { migrateEngine } from "../../src/engine/dbos-migrate.ts";
 import type { Engine, JobHandler } from "../../src/engine/engine.ts";
 import { isEngineError } from "../../src/engine/errors.ts";
-import { migratedDatabaseUrl } from "../store/migrated-database.ts";
+import { migratedDatabaseUrl } from "@turnstream/testkit/backend/migrated-database-url.ts";
 import { describeEngine } from "./engine.contract.ts";
 
 describeEngine("DBOS", async () => {

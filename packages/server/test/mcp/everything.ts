@@ -7,7 +7,7 @@ import { freePort, HOST } from "@turnstream/testkit/network/free-port.ts";
 const EVERYTHING = fileURLToPath(
   import.meta.resolve("@modelcontextprotocol/server-everything/dist/index.js"),
 );
-const ODD = fileURLToPath(new URL("odd-server.ts", import.meta.url));
+const ODD = fileURLToPath(new URL("misbehaving-server.ts", import.meta.url));
 
 export const everythingStdio = { command: process.execPath, args: [EVERYTHING, "stdio"] };
 

@@ -8,7 +8,8 @@ import type { Db } from "../../src/store/postgres/database.ts";
 import { openDatabase, type PostgresOptions } from "../../src/store/postgres/open-database.ts";
 import { createPostgresStore } from "../../src/store/postgres/store.ts";
 import type { Harness } from "./harness.ts";
-import { migratedDatabaseUrl, migrateStore } from "./migrated-database.ts";
+import { migratedDatabaseUrl } from "@turnstream/testkit/backend/migrated-database-url.ts";
+import { migrateStore } from "@turnstream/testkit/backend/migrate-database.ts";
 
 export interface PostgresHarness extends Harness {
   readonly db: Db;

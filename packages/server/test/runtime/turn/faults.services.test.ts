@@ -15,7 +15,8 @@ import { jobPrefix } from "../../../src/runtime/attempt/job-id.ts";
 import { startWorker } from "../../../src/runtime/worker/supervise.ts";
 import { eraseSession, finishErasures } from "../../../src/session/lifecycle/erase.ts";
 import type { SessionRef } from "../../../src/store/refs.ts";
-import { migrateAll, migratedDatabaseUrl } from "../../store/migrated-database.ts";
+import { migratedDatabaseUrl } from "@turnstream/testkit/backend/migrated-database-url.ts";
+import { migrateDatabase } from "@turnstream/testkit/backend/migrate-database.ts";
 import { partsOn } from "../real-backend.ts";
 import { outline, Stage } from "../turn-harness.ts";
 
@@ -107,7 +108,7 @@ describe("a running turn", () => {
       const postgres = await startPostgres();
       cleanups.push(() => postgres.stop());
       const databaseUrl = await postgres.createDatabase(`t_${randomUUID().slice(0, 8)}`);
-      await migrateAll(databaseUrl);
+      await migrateDatabase(databaseUrl);
       const parts = await partsOn(sharedRedisUrl(), databaseUrl);
       const stage = await Stage.open(parts);
       cleanups.push(() => stage.close());

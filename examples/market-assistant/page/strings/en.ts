@@ -1,7 +1,7 @@
 /** English. */
-import type { Words } from "./words.ts";
+import type { PageStrings } from "./strings.ts";
 
-export const en: Words = {
+export const en: PageStrings = {
   name: "Market assistant",
   tagline: "Ask about the market or your portfolio, or have it trade. Press a suggestion to begin.",
   analyst: "Analyst",

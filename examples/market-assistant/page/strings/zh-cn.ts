@@ -1,7 +1,7 @@
 /** Simplified Chinese. */
-import type { Words } from "./words.ts";
+import type { PageStrings } from "./strings.ts";
 
-export const zhCn: Words = {
+export const zhCn: PageStrings = {
   name: "市场助手",
   tagline: "询问市场或持仓，也可以下单。点一条建议开始。",
   analyst: "分析师",

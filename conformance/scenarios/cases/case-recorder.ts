@@ -14,20 +14,20 @@ import type { LegalCase } from "../vector-types.ts";
 
 type Stamp = { readonly id?: string; readonly first?: number };
 
-export class Judge {
+export class CaseRecorder {
   readonly cases: LegalCase[] = [];
 
   /** The event may follow here. */
-  fine(log: Story, name: string, draft: EventDraft, stamp: Stamp = {}): void {
-    this.judge(log, null, name, draft, stamp);
+  legal(log: Story, name: string, draft: EventDraft, stamp: Stamp = {}): void {
+    this.record(log, null, name, draft, stamp);
   }
 
   /** The event may not follow here, by that rule. */
-  wrong(log: Story, rule: EventRule, name: string, draft: EventDraft, stamp: Stamp = {}): void {
-    this.judge(log, rule, name, draft, stamp);
+  illegal(log: Story, rule: EventRule, name: string, draft: EventDraft, stamp: Stamp = {}): void {
+    this.record(log, rule, name, draft, stamp);
   }
 
-  private judge(log: Story, rule: EventRule | null, name: string, draft: EventDraft, stamp: Stamp): void {
+  private record(log: Story, rule: EventRule | null, name: string, draft: EventDraft, stamp: Stamp): void {
     const { epoch, seq } = log.state;
     const id = `${draft.type === "turn.takeover" ? epoch + 1 : Math.max(epoch, 1)}-${seq + 1}`;
     const event = { v: SCHEMA_VERSION, id, at: log.now, ...stamp, ...draft } as SessionEvent;
@@ -41,13 +41,13 @@ export class Judge {
 }
 
 /** A log with a turn that has just begun. */
-export function begun(): Story {
+export function startedStory(): Story {
   return new Story().session("ses_rule", 1).begin("Go");
 }
 
 /** A call of the main run that has ended, and its id. */
 export function called(name = "look_up"): { log: Story; call: string } {
-  const log = begun();
+  const log = startedStory();
   return { log, call: log.call(name, ["{}"]) };
 }
 

@@ -1,34 +1,26 @@
 /**
- * What the bench of the gateway plays on: private servers, sessions with turns that run, and the pen that writes into them.
- * No worker: what a turn says is written here, as fast as a bench wants it.
+ * The environment of the bench of the gateway: private servers, sessions with running turns, and the writers of these
+ * sessions. No worker: events are written here, as fast as a bench needs them.
  */
 import { createHmac } from "node:crypto";
 import type { SessionEvent, EventDraft } from "@turnstream/protocol";
-import {
-  claimSession,
-  type Claimed,
-  createRedisLog,
-  type Log,
-  migrate,
-  openDatabase,
-  createPostgresStore,
-  type Store,
-} from "@turnstream/server";
+import { claimSession, type Claimed, type Log, type Store } from "@turnstream/server";
+import { openBackend } from "@turnstream/testkit/backend/open-backend.ts";
 import { startPostgres } from "@turnstream/testkit/servers/start-postgres.ts";
 import { startRedis } from "@turnstream/testkit/servers/start-redis.ts";
 
 const TENANT = "bench";
 const USER = "somebody";
 /** How many sessions are made at a time. */
-const AT_A_TIME = 20;
+const CONCURRENCY = 20;
 const BATCH = 500;
 const SECRET = "only for the bench, and only on this machine";
 const TOKEN_SECONDS = 3_600;
 
-export interface GatewayStage {
+export interface GatewayBenchEnvironment {
   readonly redisUrl: string;
   readonly databaseUrl: string;
-  readonly prefix: string;
+  readonly keyPrefix: string;
   readonly secret: string;
   /** What lets a client in. */
   readonly headers: Readonly<Record<string, string>>;
@@ -58,39 +50,41 @@ export async function startServers(): Promise<Servers> {
   };
 }
 
-export async function openGatewayStage(servers: Servers, prefix: string): Promise<GatewayStage> {
+export async function openGatewayEnvironment(
+  servers: Servers,
+  keyPrefix: string,
+): Promise<GatewayBenchEnvironment> {
   const { redisUrl, databaseUrl } = servers;
-  const db = openDatabase({ url: databaseUrl, name: "bench" });
-  await migrate(db);
-  const store = createPostgresStore(db);
-  const log = await createRedisLog({ url: redisUrl, keyPrefix: prefix });
+  const backend = await openBackend({ redisUrl, databaseUrl, keyPrefix, name: "bench", shouldMigrate: true });
+  const { store, log } = backend;
   await store.tenants.create({ id: TENANT, name: "Bench" });
   return {
     redisUrl,
     databaseUrl,
-    prefix,
+    keyPrefix,
     secret: SECRET,
-    headers: { authorization: `Bearer ${tokenOf(SECRET)}` },
+    headers: { authorization: `Bearer ${signToken(SECRET)}` },
     store,
     log,
     async close() {
-      await log.close();
-      await store.close();
+      await backend.close();
       await servers.stop();
     },
   };
 }
 
-/** As a team signs it for its own people. */
-function tokenOf(secret: string): string {
+/** As a team signs it for its own users. */
+function signToken(secret: string): string {
   const claims = { sub: USER, tenant: TENANT, exp: Math.floor(Date.now() / 1_000) + TOKEN_SECONDS };
-  const parts = [{ alg: "HS256", typ: "JWT" }, claims];
-  const text = parts.map((part) => Buffer.from(JSON.stringify(part)).toString("base64url")).join(".");
+  const sections = [{ alg: "HS256", typ: "JWT" }, claims];
+  const text = sections
+    .map((section) => Buffer.from(JSON.stringify(section)).toString("base64url"))
+    .join(".");
   return `${text}.${createHmac("sha256", secret).update(text).digest("base64url")}`;
 }
 
 /** Writes one session. */
-export class Pen {
+export class SessionWriter {
   readonly session: string;
   readonly #log: Log;
   readonly #claimed: Claimed;
@@ -118,31 +112,31 @@ export class Pen {
 }
 
 /** Sessions of that name, numbered, each with its first event and what comes right after it. */
-export async function openPens(
-  { store, log }: GatewayStage,
+export async function openWriters(
+  { store, log }: GatewayBenchEnvironment,
   name: string,
   count: number,
   events: readonly EventDraft[],
-): Promise<Pen[]> {
-  const pens: Pen[] = [];
-  for (let from = 0; from < count; from += AT_A_TIME) {
-    const numbers = Array.from({ length: Math.min(AT_A_TIME, count - from) }, (_, n) => from + n);
-    pens.push(...(await Promise.all(numbers.map(async (n) => openPen(`${name}-${n}`)))));
+): Promise<SessionWriter[]> {
+  const writers: SessionWriter[] = [];
+  for (let from = 0; from < count; from += CONCURRENCY) {
+    const numbers = Array.from({ length: Math.min(CONCURRENCY, count - from) }, (_, n) => from + n);
+    writers.push(...(await Promise.all(numbers.map(async (n) => openWriter(`${name}-${n}`)))));
   }
-  return pens;
+  return writers;
 
-  async function openPen(session: string): Promise<Pen> {
+  async function openWriter(session: string): Promise<SessionWriter> {
     const { number } = await store.sessions.create({ tenant: TENANT, user: USER }, { id: session });
     const event = { type: "session.start", session, number } as const;
     const ref = { tenant: TENANT, session };
     const claimed = await claimSession({ store, log }, ref, { by: "bench", reason: "bench", event });
-    const pen = new Pen(log, session, claimed);
-    await pen.writeAll(events);
-    return pen;
+    const sessionWriter = new SessionWriter(log, session, claimed);
+    await sessionWriter.writeAll(events);
+    return sessionWriter;
   }
 }
 
 /** An event as it was before the log has taken it. */
-export function draftOf({ v: _v, id: _id, at: _at, ...draft }: SessionEvent): EventDraft {
+export function toDraft({ v: _v, id: _id, at: _at, ...draft }: SessionEvent): EventDraft {
   return draft;
 }

@@ -27,7 +27,7 @@ const registryHost = /\bregistry[.](?:npmjs|yarnpkg|npmmirror)[.]/;
 
 describe("every source file", () => {
   test("is looked at", () => {
-    expect(sources).toContain("scripts/house-rules.test.ts");
+    expect(sources).toContain("scripts/repository-rules.test.ts");
   });
 
   test("has a kebab-case name", () => {

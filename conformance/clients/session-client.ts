@@ -2,39 +2,39 @@
  * Somebody who looks at a session over a real connection: what they see, and how they come back with the last cursor
  * seen. Never comes back by itself.
  */
-import { type Door, type Line, type LineEnd, openEvents, openSocket } from "./connections.ts";
-import { type Frame, Screen, type ScreenName } from "./rendered-state.ts";
+import { type Endpoint, type Connection, type ConnectionEnd, openEvents, openSocket } from "./connections.ts";
+import { type Frame, RenderedState, type ClientDialect } from "./rendered-state.ts";
 
-export interface ViewerOptions {
+export interface SessionClientOptions {
   readonly session: string;
-  readonly dialect: ScreenName;
+  readonly dialect: ClientDialect;
   readonly wire: "socket" | "sse";
   /** Called in the very moment in which something has come and was taken. */
-  readonly onFrame?: (frame: Frame, viewer: Viewer) => void;
+  readonly onFrame?: (frame: Frame, client: SessionClient) => void;
   /** The connection is over, and not because we cut it. */
-  readonly onEnd?: (end: LineEnd, viewer: Viewer) => void;
+  readonly onEnd?: (end: ConnectionEnd, client: SessionClient) => void;
 }
 
-export class Viewer {
-  readonly options: ViewerOptions;
-  readonly screen: Screen;
+export class SessionClient {
+  readonly options: SessionClientOptions;
+  readonly rendered: RenderedState;
   /** How the last connection ended; null while it lasts. */
-  end: LineEnd | null = null;
+  end: ConnectionEnd | null = null;
   connects = 0;
   /** Frames of the session since the last connect. */
   fresh = 0;
   readonly #replies = new Map<string, (reply: Frame) => void>();
   readonly #waiting = new Set<() => void>();
-  #line: Line | null = null;
+  #line: Connection | null = null;
   #requests = 0;
 
-  constructor(options: ViewerOptions) {
+  constructor(options: SessionClientOptions) {
     this.options = options;
-    this.screen = new Screen(options.dialect);
+    this.rendered = new RenderedState(options.dialect);
   }
 
   /** @param after another cursor than the last one seen; null for none */
-  connect(door: Door, after: string | null = this.screen.cursor): this {
+  connect(endpoint: Endpoint, after: string | null = this.rendered.cursor): this {
     this.#line?.cut();
     this.connects++;
     this.fresh = 0;
@@ -42,11 +42,11 @@ export class Viewer {
     const { session, dialect, wire } = this.options;
     const open = wire === "socket" ? openSocket : openEvents;
     this.#line = open(
-      door,
+      endpoint,
       { session, dialect, after },
       {
-        frame: (frame) => this.#take(frame),
-        ended: (end) => {
+        onFrame: (frame) => this.#take(frame),
+        onEnd: (end) => {
           this.end = end;
           this.options.onEnd?.(end, this);
           this.#wake();
@@ -99,9 +99,9 @@ export class Viewer {
   }
 
   #state(): string {
-    const { cursor, told, frames, problems } = this.screen;
+    const { cursor, starts, frames, problems } = this.rendered;
     const last = frames.at(-1)?.type;
-    return JSON.stringify({ cursor, told, frames: frames.length, last, problems, end: this.end });
+    return JSON.stringify({ cursor, starts, frames: frames.length, last, problems, end: this.end });
   }
 
   #take(frame: Frame): void {
@@ -112,7 +112,7 @@ export class Viewer {
       reply(frame);
     } else {
       if (frame.type !== "subscribed") this.fresh++;
-      this.screen.handle(frame);
+      this.rendered.handle(frame);
     }
     this.options.onFrame?.(frame, this);
     this.#wake();

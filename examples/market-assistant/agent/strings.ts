@@ -1,7 +1,7 @@
 /** What the runtime itself tells people, in the language that the example is at home in. */
 import type { WorkerOptions } from "@turnstream/server";
 
-export const WORDS: NonNullable<WorkerOptions["strings"]> = {
+export const STRINGS: NonNullable<WorkerOptions["strings"]> = {
   stopped: "Bạn đã dừng. Gửi tin nhắn mới để tiếp tục.",
   thinkingLabel: "Suy nghĩ",
   errors: {

@@ -6,10 +6,10 @@ import {
   createPostgresStore,
   ToolError,
 } from "@turnstream/server";
-import { setting } from "./process-life.ts";
+import { readSetting } from "./process-life.ts";
 
-export async function openParts() {
-  const [databaseUrl, redisUrl] = [setting("DATABASE_URL"), setting("REDIS_URL")];
+export async function openBackend() {
+  const [databaseUrl, redisUrl] = [readSetting("DATABASE_URL"), readSetting("REDIS_URL")];
   const db = openDatabase({ url: databaseUrl, max: 8 });
   // Leases have connections of their own, so that a busy worker is never taken for a dead one.
   const leases = openDatabase({ url: databaseUrl, max: 2 });
@@ -18,7 +18,7 @@ export async function openParts() {
   const signals = createRedisSignals({ url: redisUrl });
   return {
     databaseUrl,
-    parts: { store, log, signals },
+    backend: { store, log, signals },
     async close() {
       await Promise.all([signals.close(), log.close()]);
       await store.close();

@@ -1,7 +1,7 @@
 /** What the page itself says, beside the thread, in one language. */
 import type { Topic } from "../../shared/suggestions.ts";
 
-export interface Words {
+export interface PageStrings {
   readonly name: string;
   readonly tagline: string;
   readonly analyst: string;

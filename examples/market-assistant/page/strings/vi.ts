@@ -1,7 +1,7 @@
 /** Vietnamese. */
-import type { Words } from "./words.ts";
+import type { PageStrings } from "./strings.ts";
 
-export const vi: Words = {
+export const vi: PageStrings = {
   name: "Trợ lý thị trường",
   tagline: "Hỏi về thị trường, danh mục, hay nhờ đặt lệnh. Bấm một gợi ý để bắt đầu.",
   analyst: "Chuyên gia phân tích",

@@ -7,15 +7,15 @@ const THOUGHT_MS = 24;
 /** Languages without spaces come in pairs of characters, as tokens do. */
 const PIECES = /\s*(?:[\u3000-\u9fff\uff00-\uffef]{1,2}|[^\s\u3000-\u9fff\uff00-\uffef]+)/gu;
 
-export interface Voice {
+export interface TextStreamer {
   readonly think: (text: string) => ScriptPart;
-  readonly say: (text: string) => ScriptPart;
+  readonly write: (text: string) => ScriptPart;
   /** Says something in between, outside groups. */
   readonly share: (thought: string) => ScriptPart;
   readonly wait: (ms: number) => ScriptPart;
 }
 
-export function voiceOf({ speed }: Pace): Voice {
+export function createStreamer({ speed }: Pace): TextStreamer {
   const part = (kind: "text" | "reasoning", text: string, ms: number): ScriptPart => ({
     kind,
     pieces: piecesOf(text),
@@ -24,7 +24,7 @@ export function voiceOf({ speed }: Pace): Voice {
   });
   return {
     think: (text) => part("reasoning", text, THOUGHT_MS),
-    say: (text) => part("text", text, WORD_MS),
+    write: (text) => part("text", text, WORD_MS),
     share: (thought) =>
       script.toolCall(
         "share_thought",
