@@ -199,7 +199,11 @@ describe.each(NOT_IN_HEADERS)("a cursor %s", (_, cursor) => {
 });
 
 /** Of an event stream with the cursor in its address. */
-async function firstOf({ url, headers }: Endpoint, { ref }: World, after: string): Promise<"anew" | "refused"> {
+async function firstOf(
+  { url, headers }: Endpoint,
+  { ref }: World,
+  after: string,
+): Promise<"anew" | "refused"> {
   const query = new URLSearchParams({ dialect: "native", after }).toString();
   const leave = new AbortController();
   const signal = AbortSignal.any([leave.signal, AbortSignal.timeout(WITHIN_MS)]);
