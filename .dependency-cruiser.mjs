@@ -181,8 +181,20 @@ export const written = [
     to: {
       path: [
         "^packages/[^/]+/(test|scripts)/",
-        "^(conformance|services|chaos|bench|gallery|browser|examples|scripts)/",
+        "^(conformance|testkit|chaos|bench|gallery|browser|examples|scripts)/",
         "[.]test[.]tsx?$",
+      ],
+    },
+  },
+  {
+    name: "testkit-not-to-its-users",
+    severity: "error",
+    comment: "the testkit serves tests, chaos, bench and browser, and knows none of them",
+    from: { path: "^testkit/" },
+    to: {
+      path: [
+        "^packages/[^/]+/(test|scripts)/",
+        "^(conformance|chaos|bench|gallery|browser|examples|scripts)/",
       ],
     },
   },

@@ -30,7 +30,7 @@ const ISOLATED = {
   "packages/server/test/gateway/connection/idle-connections.test.ts": "counts the objects on the heap",
   "packages/server/test/gateway/event-loop-fairness.test.ts": "measures the heap",
   "packages/server/test/safe-fetch/fetch-limits.test.ts": "measures the memory of its process",
-  "services/free-port.services.test.ts": "replaces `node:crypto` in the module under test",
+  "testkit/network/free-port.services.test.ts": "replaces `node:crypto` in the module under test",
 };
 const isolated = Object.keys(ISOLATED);
 // A file that was moved would silently share a process.
@@ -47,7 +47,7 @@ const LONGEST = [
   "chaos/",
   "bench/",
   "packages/server/test/engine/processes.",
-  "services/main.",
+  "testkit/servers/main.",
   "browser/stories.",
   "packages/client/test/live/faults.",
   "conformance/properties/tasks.",
@@ -107,11 +107,11 @@ export default defineConfig({
         extends: true,
         test: {
           name: "services",
-          include: ["packages/*/test", "services", "chaos", "bench"].map(
+          include: ["packages/*/test", "testkit", "chaos", "bench"].map(
             (folder) => `${folder}/${withServices}`,
           ),
           exclude: [...configDefaults.exclude, ...isolated],
-          globalSetup: "services/global-setup.ts",
+          globalSetup: "testkit/servers/global-setup.ts",
           expect: { poll },
           testTimeout: 180_000,
           hookTimeout: 120_000,

@@ -2,20 +2,21 @@
  * Three thousand calls that wait for a person in one worker: what each weighs, what they ask of PostgreSQL while nobody
  * decides, and how soon a tool starts once somebody does. On private servers. Takes some minutes.
  */
+import { setTimeout as sleep } from "node:timers/promises";
 import { decideApproval, type SessionRef } from "@turnstream/server";
-import { runSql } from "@turnstream/services/sql.ts";
-import { figure, type Measurement, median, percentile } from "./measure.ts";
-import { between, readCounters } from "./turns-counters.ts";
+import { runSql } from "@turnstream/testkit/servers/run-sql.ts";
+import { median } from "@turnstream/testkit/util/median.ts";
+import { figure, type Measurement, percentile } from "./measure.ts";
+import { subtractCounters, readCounters } from "./turns-counters.ts";
 import {
-  gate,
+  createGate,
   openSessions,
-  openStage,
+  openTurnsEnvironment,
   send,
-  settle,
-  type Stage,
-  watch,
-  WorkerProcess,
-} from "./turns-stage.ts";
+  type TurnsEnvironment,
+  watchSessions,
+} from "./turns-environment.ts";
+import { WorkerProcess } from "./worker-process.ts";
 
 const WAITING = 3_000;
 /** As long as a worker takes to look at all of them by itself. */
@@ -27,20 +28,20 @@ const TTL_MS = 30_000;
 const NAME = `${WAITING} waiting approvals`;
 
 export async function benchApprovals(): Promise<Measurement[]> {
-  const stage = await openStage();
+  const environment = await openTurnsEnvironment();
   try {
-    const worker = await WorkerProcess.start(stage, { counts: true, ttlMs: TTL_MS });
-    const refs = await openSessions(stage, WAITING);
-    const empty = await worker.weigh("clean");
-    await askAll(stage, refs);
-    const counters = await readCounters(stage);
-    const before = await worker.weigh("clean");
-    await settle(IDLE_MS);
-    const after = await worker.weigh();
-    const spent = between(counters, await readCounters(stage));
+    const worker = await WorkerProcess.start(environment, { countsStatements: true, ttlMs: TTL_MS });
+    const refs = await openSessions(environment, WAITING);
+    const empty = await worker.measure("clean");
+    await askAll(environment, refs);
+    const counters = await readCounters(environment);
+    const before = await worker.measure("clean");
+    await sleep(IDLE_MS);
+    const after = await worker.measure();
+    const spent = subtractCounters(counters, await readCounters(environment));
     const queries = sum(after.statements) - sum(before.statements);
-    const times = await decideSome(stage, refs.slice(0, DECIDED));
-    const { failures } = await worker.weigh();
+    const times = await decideSome(environment, refs.slice(0, DECIDED));
+    const { failures } = await worker.measure();
     const kilobytes = (bytes: number) => bytes / 1024 / WAITING;
     return [
       figure(`${NAME}: resident memory`, kilobytes(before.rss - empty.rss), "KB each"),
@@ -55,44 +56,51 @@ export async function benchApprovals(): Promise<Measurement[]> {
       { measure: `${NAME}: failures in the worker`, value: failures.length, atMost: 0 },
     ];
   } finally {
-    await stage.close();
+    await environment.backend.close();
   }
 }
 
 /** A few at a time: how many turns a worker can begin at once is another bench. */
-async function askAll(stage: Stage, refs: readonly SessionRef[]): Promise<void> {
+async function askAll(environment: TurnsEnvironment, refs: readonly SessionRef[]): Promise<void> {
   for (let n = 0; n < refs.length; n += AT_ONCE) {
-    await Promise.all(refs.slice(n, n + AT_ONCE).map((ref) => send(stage, ref, "asking")));
+    await Promise.all(refs.slice(n, n + AT_ONCE).map((ref) => send(environment, ref, "asking")));
     // The next ones may begin while the last of these do.
-    await waitFor(stage, n);
+    await waitFor(environment, n);
   }
-  await waitFor(stage, refs.length);
+  await waitFor(environment, refs.length);
 }
 
-async function waitFor({ databaseUrl }: Stage, count: number): Promise<void> {
+async function waitFor({ backend }: TurnsEnvironment, count: number): Promise<void> {
   while (true) {
-    const [row] = await runSql(databaseUrl, "select count(*) from interactions where status = 'pending'");
+    const [row] = await runSql(
+      backend.databaseUrl,
+      "select count(*) from interactions where status = 'pending'",
+    );
     if (Number(row?.["count"]) >= count) return;
-    await settle(100);
+    await sleep(100);
   }
 }
 
 /** One after the other, with all the others still waiting. @returns milliseconds from the command to the tool's start */
-async function decideSome(stage: Stage, refs: readonly SessionRef[]): Promise<number[]> {
+async function decideSome(environment: TurnsEnvironment, refs: readonly SessionRef[]): Promise<number[]> {
   const times: number[] = [];
   for (const ref of refs) {
-    const started = gate();
-    const stop = await watch(stage, [ref], ({ type }) => {
+    const started = createGate();
+    const stop = await watchSessions(environment, [ref], ({ type }) => {
       if (type === "tool_result.start") started.open();
     });
-    const [asked] = await stage.parts.store.interactions.list(ref, { pending: true });
+    const [asked] = await environment.backend.store.interactions.list(ref, { pending: true });
     if (asked === undefined) throw new Error(`nothing waits in ${ref.session}`);
-    const begun = performance.now();
+    const startedAt = performance.now();
     await Promise.all([
-      decideApproval(stage.parts, ref, { key: asked.key, decision: "approve", userId: stage.actor.user }),
+      decideApproval(environment.backend, ref, {
+        key: asked.key,
+        decision: "approve",
+        userId: environment.actor.user,
+      }),
       started.opened,
     ]);
-    times.push(performance.now() - begun);
+    times.push(performance.now() - startedAt);
     await stop();
   }
   return times;

@@ -7,7 +7,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { createClient } from "@redis/client";
 import { WebSocketServer } from "ws";
 
-export type BareKind = "ws" | "corked" | "sse";
+export type BaselineKind = "ws" | "corked" | "sse";
 
 /** What one event amounts to on the wire, about. */
 const FRAME_BYTES = 200;
@@ -18,19 +18,23 @@ type Viewers<T> = ReadonlyMap<string, Set<T>>;
 interface Bare {
   readonly server: Server;
   /** What to do with a message of Redis. */
-  heard(session: string, text: string): void;
+  onMessage(session: string, text: string): void;
 }
 
 /** Viewers name their session in the query. @returns its port */
-export async function openBareServer(kind: BareKind, redisUrl: string, prefix: string): Promise<number> {
-  const news = createClient({ url: redisUrl, RESP: 3, commandOptions: { timeout: 0 } });
-  await news.connect();
+export async function openBaselineServer(
+  kind: BaselineKind,
+  redisUrl: string,
+  prefix: string,
+): Promise<number> {
+  const subscriberClient = createClient({ url: redisUrl, RESP: 3, commandOptions: { timeout: 0 } });
+  await subscriberClient.connect();
   const wanted = new Map<string, Promise<unknown>>();
   const subscribe = (session: string): Promise<unknown> => {
     const asked =
       wanted.get(session) ??
-      news.sSubscribe(`${prefix}:{${session}}`, (message) =>
-        bare.heard(session, message.slice(-FRAME_BYTES)),
+      subscriberClient.sSubscribe(`${prefix}:{${session}}`, (message) =>
+        bare.onMessage(session, message.slice(-FRAME_BYTES)),
       );
     wanted.set(session, asked);
     return asked;
@@ -58,7 +62,7 @@ function bareSockets(subscribe: Subscribe): Bare {
   });
   return {
     server,
-    heard(session, text) {
+    onMessage(session, text) {
       const bytes = Buffer.from(text);
       for (const ws of of(viewers, session)) ws.send(bytes, { binary: false });
     },
@@ -93,7 +97,7 @@ function corkedSockets(subscribe: Subscribe): Bare {
   });
   return {
     server,
-    heard(session, text) {
+    onMessage(session, text) {
       const frame = frameOf(text);
       for (const socket of of(viewers, session)) write(socket, frame);
     },
@@ -111,7 +115,7 @@ function bareStreams(subscribe: Subscribe): Bare {
   });
   return {
     server,
-    heard(session, text) {
+    onMessage(session, text) {
       const bytes = Buffer.from(`data: ${text}\n\n`);
       for (const response of of(viewers, session)) response.write(bytes);
     },
@@ -123,10 +127,10 @@ function sessionOf(url: string | undefined): string {
 }
 
 /** @returns how to take it out again */
-function add<T>(viewers: Map<string, Set<T>>, session: string, viewer: T): () => void {
+function add<T>(viewers: Map<string, Set<T>>, session: string, client: T): () => void {
   const there = viewers.get(session) ?? new Set();
-  viewers.set(session, there.add(viewer));
-  return () => there.delete(viewer);
+  viewers.set(session, there.add(client));
+  return () => there.delete(client);
 }
 
 function of<T>(viewers: Viewers<T>, session: string): Iterable<T> {

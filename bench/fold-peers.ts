@@ -6,10 +6,10 @@
 import type { SessionEvent } from "@turnstream/protocol";
 import { connectedClients, onWire, parseAndJoin } from "./fold-readers.ts";
 import { alternateAsync, growth, type Measurement, ratio, round } from "./measure.ts";
-import { agUiEvents } from "./peers/ag-ui-events.ts";
-import { assistantChunks } from "./peers/assistant-chunks.ts";
+import { toAgUiEvents } from "./peers/ag-ui-events.ts";
+import { toAssistantChunks } from "./peers/assistant-chunks.ts";
 import { readByAgUi, readByAi, readByAssistantStream } from "./peers/readers.ts";
-import { uiChunks } from "./peers/ui-chunks.ts";
+import { toUiChunks } from "./peers/ui-chunks.ts";
 import { longArguments, longCall, typicalTurn } from "./workloads.ts";
 
 /** What is quick is run this often in its turn, so that the clock sees it. */
@@ -34,7 +34,9 @@ async function candidates(log: readonly string[], runs: number): Promise<Candida
   const frames = onWire(log);
   const next = await connectedClients(runs * TIMES);
   const events = frames.map((frame) => JSON.parse(frame) as SessionEvent);
-  const [ai, agUi, assistant] = [uiChunks, agUiEvents, assistantChunks].map((make) => lines(make(events)));
+  const [ai, agUi, assistant] = [toUiChunks, toAgUiEvents, toAssistantChunks].map((make) =>
+    lines(make(events)),
+  );
   return {
     floor: often(() => parseAndJoin(frames)),
     "@turnstream/client": often(() => next()(frames)),

@@ -1,9 +1,9 @@
 /** Ways to read the frames of a turn that the benches of the fold compare. Each leaves something behind, so that no work is optimised away. */
 import { createClient } from "@turnstream/client";
 import { emptyState, currentInput } from "@turnstream/protocol";
-import { FedGateway } from "./in-process-gateway.ts";
+import { InProcessGateway } from "./in-process-gateway.ts";
 
-export const sink: { kept: unknown } = { kept: undefined };
+export const sink: { value: unknown } = { value: undefined };
 
 const SESSION = "ses_market";
 
@@ -21,7 +21,7 @@ export function parseAndJoin(frames: readonly string[]): void {
     if (event.block !== undefined && text !== undefined)
       texts.set(event.block, (texts.get(event.block) ?? "") + text);
   }
-  sink.kept = texts;
+  sink.value = texts;
 }
 
 /** Reads the frames of a whole log by a client of its own, once. After each frame it looks at the newest block. */
@@ -38,7 +38,7 @@ export async function connectedClients(count: number): Promise<() => ReadByClien
 }
 
 async function connectedClient(): Promise<ReadByClient> {
-  const gateway = new FedGateway(emptyState);
+  const gateway = new InProcessGateway(emptyState);
   const client = createClient({
     url: "http://gateway",
     auth: () => ({ token: "token" }),
@@ -51,9 +51,9 @@ async function connectedClient(): Promise<ReadByClient> {
     await new Promise((resolve) => setTimeout(resolve, 1));
   return (frames) => {
     for (const frame of frames) {
-      gateway.hear(frame);
+      gateway.receive(frame);
       const block = session.getSnapshot().state.turns.last()?.items.last();
-      sink.kept = block?.kind === "tool_call" ? currentInput(block) : block;
+      sink.value = block?.kind === "tool_call" ? currentInput(block) : block;
     }
     const status = session.getSnapshot().state.turns.last()?.status;
     if (status !== "end_turn") throw new Error(`The client has not seen the end of the turn: ${status}.`);

@@ -11,7 +11,7 @@ import { longAnswer, longArguments, longCall, manyRecords, turnAfter, typicalTur
 const LONGER = 5;
 
 function parseAll(frames: readonly string[]): void {
-  for (const frame of frames) sink.kept = JSON.parse(frame);
+  for (const frame of frames) sink.value = JSON.parse(frame);
 }
 
 function parsed(frames: readonly string[]): SessionEvent[] {
@@ -21,7 +21,7 @@ function parsed(frames: readonly string[]): SessionEvent[] {
 function foldEvents(events: readonly SessionEvent[], from: SessionState = emptyState): SessionState {
   let state = from;
   for (const event of events) state = fold(state, event);
-  sink.kept = state;
+  sink.value = state;
   return state;
 }
 

@@ -1,14 +1,14 @@
-/** Who looks, and at what: the subjects' names for their ways in, and how a raw client asks for a session there. */
-import type { RawWish } from "./raw-client.ts";
-import type { SubjectSettings } from "./processes/measured-server.ts";
+/** Who looks, and at what: the servers' names for their ways in, and how a raw client asks for a session there. */
+import type { RawClientOptions } from "./raw-client.ts";
+import type { MeasuredServerSettings } from "./processes/measured-server.ts";
 
-export interface Way {
-  readonly kind: SubjectSettings["kind"];
-  readonly wire: RawWish["wire"];
+export interface ClientKind {
+  readonly kind: MeasuredServerSettings["kind"];
+  readonly wire: RawClientOptions["wire"];
   readonly dialect?: "blocks" | "native";
 }
 
-export interface Sight {
+export interface ClientTarget {
   readonly port: number;
   /** What lets a client in. */
   readonly headers: Readonly<Record<string, string>>;
@@ -17,10 +17,10 @@ export interface Sight {
   readonly after?: string;
 }
 
-export function wishOf(
-  { kind, wire, dialect = "blocks" }: Way,
-  { port, headers, session, after }: Sight,
-): RawWish {
+export function toClientOptions(
+  { kind, wire, dialect = "blocks" }: ClientKind,
+  { port, headers, session, after }: ClientTarget,
+): RawClientOptions {
   if (kind !== "gateway") return { port, wire, headers: {}, path: `/?session=${session}` };
   if (wire === "socket") {
     const cursor = after === undefined ? {} : { last_event_id: after };
@@ -30,5 +30,3 @@ export function wishOf(
   const query = `dialect=${dialect}${after === undefined ? "" : `&after=${after}`}`;
   return { port, wire, headers, path: `/api/v1/sessions/${session}/events?${query}` };
 }
-
-export const settle = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));

@@ -1,18 +1,25 @@
 /**
  * What a delivery costs the server's processor, from Redis to the sockets of all who look: the gateway against bare loops on
  * the same subscription. Events come in bursts, each as an append of its own; the next burst comes when everybody has all of
- * the last one. All subjects stay open and take turns.
+ * the last one. All servers stay open and take turns.
  */
+import { setTimeout as sleep } from "node:timers/promises";
 import type { EventDraft } from "@turnstream/protocol";
 import { LogWriter } from "@turnstream/conformance/support/log-writer.ts";
-import { draftOf, type GatewayStage, openPens, type Pen } from "./gateway-stage.ts";
-import { Subject } from "./measured-server.ts";
-import { settle, type Way, wishOf } from "./gateway-clients.ts";
-import { type Measurement, median, round } from "./measure.ts";
+import {
+  toDraft,
+  type GatewayBenchEnvironment,
+  openWriters,
+  type SessionWriter,
+} from "./gateway-environment.ts";
+import { MeasuredServer } from "./measured-server.ts";
+import { type ClientKind, toClientOptions } from "./gateway-clients.ts";
+import { median } from "@turnstream/testkit/util/median.ts";
+import { type Measurement, round } from "./measure.ts";
 import { MARK, RawClient } from "./raw-client.ts";
 
 export interface FanOutSize {
-  /** Connections to each subject, whatever the number of viewers per session. */
+  /** Connections to each server, whatever the number of viewers per session. */
   readonly clients: number;
   readonly rounds: number;
   readonly burst: number;
@@ -20,7 +27,7 @@ export interface FanOutSize {
   readonly deliveries: Readonly<Record<number, number>>;
 }
 
-interface Kind extends Way {
+interface Kind extends ClientKind {
   readonly name: string;
   /** Letters of one delta, so that a frame has about 200 bytes. */
   readonly letters: number;
@@ -41,45 +48,50 @@ const STREAMS: readonly Kind[] = [
 
 const AT_MOST_TIMES_BARE = 1.3;
 const SETTLE_MS = 500;
-const PATIENCE_MS = 60_000;
+const TIMEOUT_MS = 60_000;
 
-/** One subject with its viewers, at one number of viewers per session. */
-class Hall {
+/** One server with its viewers, at one number of viewers per session. */
+class ServerClients {
   readonly name: string;
-  readonly #subject: Subject;
-  readonly #pens: readonly Pen[];
+  readonly #server: MeasuredServer;
+  readonly #writers: readonly SessionWriter[];
   readonly #draft: EventDraft;
   readonly #perSession: number;
   #clients: readonly RawClient[] = [];
   #missing = 0;
-  #told: (() => void) | null = null;
+  #onAllArrived: (() => void) | null = null;
 
-  private constructor(kind: Kind, subject: Subject, pens: readonly Pen[], perSession: number) {
+  private constructor(
+    kind: Kind,
+    server: MeasuredServer,
+    writers: readonly SessionWriter[],
+    perSession: number,
+  ) {
     this.name = kind.name;
-    this.#subject = subject;
-    this.#pens = pens;
+    this.#server = server;
+    this.#writers = writers;
     this.#draft = { ...DELTA, text: "x".repeat(kind.letters) + MARK } as EventDraft;
     this.#perSession = perSession;
   }
 
   static async open(
-    stage: GatewayStage,
+    environment: GatewayBenchEnvironment,
     kind: Kind,
-    subject: Subject,
+    server: MeasuredServer,
     perSession: number,
     clients: number,
-  ): Promise<Hall> {
+  ): Promise<ServerClients> {
     const slug = kind.name.replaceAll(/\W+/g, "_");
-    const pens = await openPens(stage, `${slug}-${perSession}`, clients / perSession, OPENED);
-    const hall = new Hall(kind, subject, pens, perSession);
-    const wishes = Array.from({ length: clients }, (_, n) =>
-      wishOf(kind, {
-        port: subject.port,
-        headers: stage.headers,
-        session: pens[n % pens.length]?.session ?? "",
+    const writers = await openWriters(environment, `${slug}-${perSession}`, clients / perSession, OPENED);
+    const hall = new ServerClients(kind, server, writers, perSession);
+    const clientOptions = Array.from({ length: clients }, (_, n) =>
+      toClientOptions(kind, {
+        port: server.port,
+        headers: environment.headers,
+        session: writers[n % writers.length]?.session ?? "",
       }),
     );
-    hall.#clients = wishes.map((wish) => new RawClient(wish, (more) => hall.#arrived(more)));
+    hall.#clients = clientOptions.map((options) => new RawClient(options, (more) => hall.#arrived(more)));
     await Promise.all(hall.#clients.map(({ ready }) => ready));
     return hall;
   }
@@ -87,23 +99,23 @@ class Hall {
   /** @returns microseconds of the server's processor per delivery, and bytes */
   async run(burst: number, deliveries: number) {
     const bytes = this.#bytes();
-    const before = await this.#subject.weigh();
+    const before = await this.#server.measure();
     let delivered = 0;
     while (delivered < deliveries) {
       this.#missing = burst * this.#perSession;
       delivered += this.#missing;
       const arrived = new Promise<void>((resolve) => {
-        this.#told = resolve;
+        this.#onAllArrived = resolve;
       });
       const written: Promise<void>[] = [];
       for (let n = 0; n < burst; n++) {
-        const pen = this.#pens[n % this.#pens.length];
-        if (pen !== undefined) written.push(pen.write([this.#draft]));
+        const writer = this.#writers[n % this.#writers.length];
+        if (writer !== undefined) written.push(writer.write([this.#draft]));
       }
       await Promise.all(written);
       await withinTime(arrived, this.name);
     }
-    const after = await this.#subject.weigh();
+    const after = await this.#server.measure();
     return {
       micros: (after.cpuMicros - before.cpuMicros) / delivered,
       bytes: (this.#bytes() - bytes) / delivered,
@@ -120,7 +132,7 @@ class Hall {
 
   #arrived(more: number): void {
     this.#missing -= more;
-    if (this.#missing === 0) this.#told?.();
+    if (this.#missing === 0) this.#onAllArrived?.();
     else if (this.#missing < 0) throw new Error(`${this.name}: more has come than was sent`);
   }
 }
@@ -129,18 +141,21 @@ class Hall {
 const writer = new LogWriter().session().begin("Go on.");
 const place = writer.place();
 writer.add({ type: "text.start", ...place, part: false });
-const OPENED = writer.events.slice(1).map(draftOf);
+const OPENED = writer.events.slice(1).map(toDraft);
 const DELTA = { type: "text.delta", ...place };
 
-export async function measureFanOut(stage: GatewayStage, size: FanOutSize): Promise<Measurement[]> {
+export async function measureFanOut(
+  environment: GatewayBenchEnvironment,
+  size: FanOutSize,
+): Promise<Measurement[]> {
   return [
-    ...(await compare(stage, size, SOCKETS, ["ws.send", "corked frames"])),
-    ...(await compare(stage, size, STREAMS, ["res.write"])),
+    ...(await compare(environment, size, SOCKETS, ["ws.send", "corked frames"])),
+    ...(await compare(environment, size, STREAMS, ["res.write"])),
   ];
 }
 
 async function compare(
-  stage: GatewayStage,
+  environment: GatewayBenchEnvironment,
   size: FanOutSize,
   kinds: readonly Kind[],
   bare: readonly string[],
@@ -148,13 +163,14 @@ async function compare(
   const measurements: Measurement[] = [];
   for (const [perSession, deliveries] of Object.entries(size.deliveries)) {
     const viewers = Number(perSession);
-    const subjects = await Promise.all(kinds.map(async ({ kind }) => Subject.start(stage, kind)));
-    const halls: Hall[] = [];
+    const servers = await Promise.all(kinds.map(async ({ kind }) => MeasuredServer.start(environment, kind)));
+    const halls: ServerClients[] = [];
     for (const [n, kind] of kinds.entries()) {
-      const subject = subjects[n];
-      if (subject !== undefined) halls.push(await Hall.open(stage, kind, subject, viewers, size.clients));
+      const server = servers[n];
+      if (server !== undefined)
+        halls.push(await ServerClients.open(environment, kind, server, viewers, size.clients));
     }
-    await settle(SETTLE_MS);
+    await sleep(SETTLE_MS);
     const runs = new Map(halls.map((hall) => [hall.name, [] as { micros: number; bytes: number }[]]));
     // The first round warms everything up and doesn't count.
     for (let n = 0; n <= size.rounds; n++) {
@@ -164,7 +180,7 @@ async function compare(
       }
     }
     for (const hall of halls) hall.close();
-    await Promise.all(subjects.map(async (subject) => subject.leave()));
+    await Promise.all(servers.map(async (server) => server.stop()));
     const cost = (name: string) => median(runs.get(name)?.map(({ micros }) => micros) ?? []);
     const best = Math.min(...bare.map(cost));
     for (const { name } of kinds) {
@@ -188,7 +204,7 @@ async function compare(
 async function withinTime(arrived: Promise<void>, name: string): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`${name}: not everybody got everything`)), PATIENCE_MS);
+    timer = setTimeout(() => reject(new Error(`${name}: not everybody got everything`)), TIMEOUT_MS);
   });
   await Promise.race([arrived, late]).finally(() => clearTimeout(timer));
 }

@@ -1,13 +1,15 @@
 /**
  * What an idle connection holds, each with a session of its own: resident memory of the server before and after thousands have
  * come, with garbage collected both times. A first part of them comes before, so that what is loaded and grown once is
- * not counted. Every subject is a fresh process in every round: memory that was once resident rarely goes back. Subjects take
+ * not counted. Every server is a fresh process in every round: memory that was once resident rarely goes back. Subjects take
  * turns, and medians count.
  */
-import { type GatewayStage, openPens } from "./gateway-stage.ts";
-import { Subject } from "./measured-server.ts";
-import { settle, type Way, wishOf } from "./gateway-clients.ts";
-import { figure, type Measurement, median } from "./measure.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type GatewayBenchEnvironment, openWriters } from "./gateway-environment.ts";
+import { MeasuredServer } from "./measured-server.ts";
+import { type ClientKind, toClientOptions } from "./gateway-clients.ts";
+import { median } from "@turnstream/testkit/util/median.ts";
+import { figure, type Measurement } from "./measure.ts";
 import { RawClient } from "./raw-client.ts";
 
 export interface MemorySize {
@@ -25,11 +27,11 @@ const AT_A_TIME = 50;
 
 interface Kind {
   readonly name: string;
-  readonly bare: Way;
-  readonly ours: Way;
+  readonly bare: ClientKind;
+  readonly ours: ClientKind;
 }
 
-interface Held {
+interface MemoryUse {
   readonly rss: number;
   readonly grown: number;
   readonly heap: number;
@@ -48,57 +50,61 @@ const KINDS: readonly Kind[] = [
   },
 ];
 
-export async function measureMemory(stage: GatewayStage, size: MemorySize): Promise<Measurement[]> {
+export async function measureMemory(
+  environment: GatewayBenchEnvironment,
+  size: MemorySize,
+): Promise<Measurement[]> {
   const { connections, warmUp, rounds } = size;
-  const pens = await openPens(stage, "idle", connections + warmUp, []);
-  const sessions = pens.map(({ session }) => session);
+  const writers = await openWriters(environment, "idle", connections + warmUp, []);
+  const sessions = writers.map(({ session }) => session);
   const ways = KINDS.flatMap(({ bare, ours }) => [bare, ours]);
-  const runs = new Map(ways.map((way) => [way, [] as Held[]]));
+  const runs = new Map(ways.map((way) => [way, [] as MemoryUse[]]));
   for (let n = 0; n < rounds; n++) {
     for (const way of n % 2 === 0 ? ways : ways.toReversed())
-      runs.get(way)?.push(await weigh(stage, way, sessions, size));
+      runs.get(way)?.push(await weigh(environment, way, sessions, size));
   }
-  const heldBy = (way: Way, what: keyof Held) => median(runs.get(way)?.map((held) => held[what]) ?? []);
+  const medianUse = (way: ClientKind, what: keyof MemoryUse) =>
+    median(runs.get(way)?.map((use) => use[what]) ?? []);
   return KINDS.flatMap(({ name, bare, ours }) => {
     const note = `KB at ${connections} connections`;
-    const [least, held] = [heldBy(bare, "rss"), heldBy(ours, "rss")];
+    const [least, most] = [medianUse(bare, "rss"), medianUse(ours, "rss")];
     return [
       figure(`${name}, bare: memory per idle connection`, least, note),
-      figure(`${name}, bare: of this in the heap`, heldBy(bare, "heap"), note),
-      figure(`${name}, gateway: memory per idle connection`, held, note),
-      figure(`${name}, gateway: of this in the heap`, heldBy(ours, "heap"), note),
-      figure(`${name}, bare: with what V8 has not given back yet`, heldBy(bare, "grown"), note),
-      figure(`${name}, gateway: with what V8 has not given back yet`, heldBy(ours, "grown"), note),
-      figure(`${name}: memory per idle connection, more than bare`, held - least, "KB", AT_MOST_MORE_KB),
+      figure(`${name}, bare: of this in the heap`, medianUse(bare, "heap"), note),
+      figure(`${name}, gateway: memory per idle connection`, most, note),
+      figure(`${name}, gateway: of this in the heap`, medianUse(ours, "heap"), note),
+      figure(`${name}, bare: with what V8 has not given back yet`, medianUse(bare, "grown"), note),
+      figure(`${name}, gateway: with what V8 has not given back yet`, medianUse(ours, "grown"), note),
+      figure(`${name}: memory per idle connection, more than bare`, most - least, "KB", AT_MOST_MORE_KB),
     ];
   });
 }
 
 async function weigh(
-  stage: GatewayStage,
-  way: Way,
+  environment: GatewayBenchEnvironment,
+  way: ClientKind,
   sessions: readonly string[],
   { connections, warmUp, settleMs }: MemorySize,
-): Promise<Held> {
-  const subject = await Subject.start(stage, way.kind);
-  const { headers } = stage;
+): Promise<MemoryUse> {
+  const server = await MeasuredServer.start(environment, way.kind);
+  const { headers } = environment;
   const clients: RawClient[] = [];
   const come = async (names: readonly string[]) => {
     for (let at = 0; at < names.length; at += AT_A_TIME) {
       const more = names
         .slice(at, at + AT_A_TIME)
-        .map((session) => new RawClient(wishOf(way, { port: subject.port, headers, session })));
+        .map((session) => new RawClient(toClientOptions(way, { port: server.port, headers, session })));
       clients.push(...more);
       await Promise.all(more.map(({ ready }) => ready));
     }
-    await settle(settleMs);
+    await sleep(settleMs);
   };
   await come(sessions.slice(0, warmUp));
-  const before = await subject.weigh("clean");
+  const before = await server.measure("clean");
   await come(sessions.slice(warmUp, warmUp + connections));
-  const after = await subject.weigh("clean");
+  const after = await server.measure("clean");
   for (const client of clients) client.close();
-  await subject.leave();
+  await server.stop();
   const each = (bytes: number) => bytes / connections / 1024;
   const [rss, grown] = [each(after.rss - before.rss), each(after.grown - before.rss)];
   return { rss, grown, heap: each(after.heap - before.heap) };

@@ -5,10 +5,16 @@
  * each way in, so that none has more to read than another; ways take turns, and medians count.
  */
 import type { EventDraft } from "@turnstream/protocol";
-import { draftOf, type GatewayStage, openPens, type Pen } from "./gateway-stage.ts";
-import { Subject } from "./measured-server.ts";
-import { type Sight, type Way, wishOf } from "./gateway-clients.ts";
-import { figure, type Measurement, median, percentile, round } from "./measure.ts";
+import {
+  toDraft,
+  type GatewayBenchEnvironment,
+  openWriters,
+  type SessionWriter,
+} from "./gateway-environment.ts";
+import { MeasuredServer } from "./measured-server.ts";
+import { type ClientTarget, type ClientKind, toClientOptions } from "./gateway-clients.ts";
+import { median } from "@turnstream/testkit/util/median.ts";
+import { figure, type Measurement, percentile, round } from "./measure.ts";
 import { MARK, RawClient } from "./raw-client.ts";
 import { typicalTurn } from "./workloads.ts";
 
@@ -28,10 +34,10 @@ const FEW_AT_MOST_MS = 100;
 /** Of the answer's deltas, how many are still to come. */
 const LEFT = 10;
 /** 5,000 viewers take 20,000 deliveries a second then: more would measure those. */
-const GOES_ON_EVERY_MS = 250;
-const PATIENCE_MS = 60_000;
+const WRITE_EVERY_MS = 250;
+const TIMEOUT_MS = 60_000;
 
-const WAYS: readonly (Way & { readonly name: string })[] = [
+const WAYS: readonly (ClientKind & { readonly name: string })[] = [
   { name: "native", kind: "gateway", wire: "socket", dialect: "native" },
   { name: "blocks", kind: "gateway", wire: "socket", dialect: "blocks" },
   { name: "native SSE", kind: "gateway", wire: "sse", dialect: "native" },
@@ -43,7 +49,7 @@ type Turn = ReturnType<typeof cutTurn>;
 /** W1 up to the mark: what is in the log, what is still to come, and where its deltas of text are. */
 function cutTurn() {
   const events = typicalTurn()
-    .map((frame) => draftOf(JSON.parse(frame) as Parameters<typeof draftOf>[0]))
+    .map((frame) => toDraft(JSON.parse(frame) as Parameters<typeof toDraft>[0]))
     .slice(1);
   const deltas = events.flatMap((event, n) => (event.type === "text.delta" ? [n] : []));
   const last = deltas.at(-LEFT - 1) ?? 0;
@@ -68,13 +74,18 @@ interface Storm {
   readonly half: number;
 }
 
-export async function measureStorm(stage: GatewayStage, size: StormSize): Promise<Measurement[]> {
+export async function measureStorm(
+  environment: GatewayBenchEnvironment,
+  size: StormSize,
+): Promise<Measurement[]> {
   const turn = cutTurn();
-  const measurements: Measurement[] = await measureBytes(stage, turn);
+  const measurements: Measurement[] = await measureBytes(environment, turn);
   const runs = new Map(WAYS.map((way) => [way, [] as Storm[]]));
   for (let n = 0; n < size.rounds; n++) {
     for (const way of n % 2 === 0 ? WAYS : WAYS.toReversed())
-      runs.get(way)?.push(await stormIn(stage, way, `storm-${n}-${way.wire}-${way.dialect}`, turn, size));
+      runs
+        .get(way)
+        ?.push(await stormIn(environment, way, `storm-${n}-${way.wire}-${way.dialect}`, turn, size));
   }
   for (const [{ name }, storms] of runs) {
     const took = (what: keyof Storm) => median(storms.map((storm) => storm[what]));
@@ -89,22 +100,25 @@ export async function measureStorm(stage: GatewayStage, size: StormSize): Promis
 }
 
 async function stormIn(
-  stage: GatewayStage,
-  way: Way,
+  environment: GatewayBenchEnvironment,
+  way: ClientKind,
   name: string,
   turn: Turn,
   { sessions, clients, few, times }: StormSize,
 ): Promise<Storm> {
-  const pens = await openPens(stage, name, sessions, turn.there);
-  const subject = await Subject.start(stage, way.kind);
+  const writers = await openWriters(environment, name, sessions, turn.there);
+  const server = await MeasuredServer.start(environment, way.kind);
   // Some were away for long, some for a moment.
   const seqs = SHARES.map((share) => turn.cursorAt(share).seq);
   const storm = async (count: number): Promise<number[]> => {
-    const stop = goOn(pens, turn.coming);
-    const wishes = Array.from({ length: count }, (_, n) =>
-      wishOf(way, sightOf(stage, subject, pens[n % pens.length] as Pen, seqs[n % seqs.length])),
+    const stop = goOn(writers, turn.coming);
+    const clientOptions = Array.from({ length: count }, (_, n) =>
+      toClientOptions(
+        way,
+        sightOf(environment, server, writers[n % writers.length] as SessionWriter, seqs[n % seqs.length]),
+      ),
     );
-    const took = await comeBack(wishes);
+    const took = await comeBack(clientOptions);
     await stop();
     return took;
   };
@@ -113,32 +127,39 @@ async function stormIn(
   const small: number[] = [];
   for (let n = 0; n < times; n++) small.push(Math.max(...(await storm(few))));
   const all = await storm(clients);
-  await subject.leave();
+  await server.stop();
   // Thousands of events each: what Redis holds must not grow with every round.
-  await Promise.all(pens.map(async ({ session }) => stage.log.remove(session)));
+  await Promise.all(writers.map(async ({ session }) => environment.log.remove(session)));
   return { few: median(small), all: Math.max(...all), half: percentile(all, 0.5) };
 }
 
-function sightOf(stage: GatewayStage, { port }: Subject, { session, epoch }: Pen, seq?: number): Sight {
+function sightOf(
+  environment: GatewayBenchEnvironment,
+  { port }: MeasuredServer,
+  { session, epoch }: SessionWriter,
+  seq?: number,
+): ClientTarget {
   const after = seq === undefined ? {} : { after: `${epoch}-${seq}` };
-  return { port, headers: stage.headers, session, ...after };
+  return { port, headers: environment.headers, session, ...after };
 }
 
 /** In a session in which nothing more is said. */
-async function measureBytes(stage: GatewayStage, turn: Turn): Promise<Measurement[]> {
-  const [quiet] = await openPens(stage, "quiet", 1, turn.there);
-  const subject = await Subject.start(stage, "gateway");
+async function measureBytes(environment: GatewayBenchEnvironment, turn: Turn): Promise<Measurement[]> {
+  const [idle] = await openWriters(environment, "quiet", 1, turn.there);
+  const server = await MeasuredServer.start(environment, "gateway");
   const measurements: Measurement[] = [];
   for (const way of WAYS)
-    measurements.push(...(await countBytes(way, turn, (seq) => sightOf(stage, subject, quiet as Pen, seq))));
-  await subject.leave();
+    measurements.push(
+      ...(await countBytes(way, turn, (seq) => sightOf(environment, server, idle as SessionWriter, seq))),
+    );
+  await server.stop();
   return measurements;
 }
 
 async function countBytes(
-  way: Way & { readonly name: string },
+  way: ClientKind & { readonly name: string },
   turn: Turn,
-  sightAt: (seq?: number) => Sight,
+  sightAt: (seq?: number) => ClientTarget,
 ): Promise<Measurement[]> {
   const measurements: Measurement[] = [];
   for (const share of SHARES) {
@@ -159,9 +180,9 @@ async function countBytes(
   ];
 }
 
-async function bytesOf(way: Way, sight: Sight): Promise<number> {
+async function bytesOf(way: ClientKind, sight: ClientTarget): Promise<number> {
   return new Promise((resolve, reject) => {
-    const client: RawClient = new RawClient(wishOf(way, sight), () => {
+    const client: RawClient = new RawClient(toClientOptions(way, sight), () => {
       client.close();
       resolve(client.bytes);
     });
@@ -170,12 +191,12 @@ async function bytesOf(way: Way, sight: Sight): Promise<number> {
 }
 
 /** All connect in one go. @returns when each of them had caught up, in milliseconds since then */
-async function comeBack(wishes: readonly ReturnType<typeof wishOf>[]): Promise<number[]> {
+async function comeBack(clientOptions: readonly ReturnType<typeof toClientOptions>[]): Promise<number[]> {
   const started = performance.now();
-  const caughtUp = wishes.map(
-    (wish) =>
+  const caughtUp = clientOptions.map(
+    (options) =>
       new Promise<{ client: RawClient; ms: number }>((resolve, reject) => {
-        const client: RawClient = new RawClient(wish, () =>
+        const client: RawClient = new RawClient(options, () =>
           resolve({ client, ms: performance.now() - started }),
         );
         client.ready.catch(reject);
@@ -183,7 +204,7 @@ async function comeBack(wishes: readonly ReturnType<typeof wishOf>[]): Promise<n
   );
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error("not everybody could catch up")), PATIENCE_MS);
+    timer = setTimeout(() => reject(new Error("not everybody could catch up")), TIMEOUT_MS);
   });
   const all = await Promise.race([Promise.all(caughtUp), late]).finally(() => clearTimeout(timer));
   for (const { client } of all) client.close();
@@ -191,13 +212,13 @@ async function comeBack(wishes: readonly ReturnType<typeof wishOf>[]): Promise<n
 }
 
 /** The turns speak on. What is still to come is said again and again. @returns how to stop */
-function goOn(pens: readonly Pen[], coming: readonly EventDraft[]): () => Promise<void> {
+function goOn(writers: readonly SessionWriter[], coming: readonly EventDraft[]): () => Promise<void> {
   let n = 0;
   let written: Promise<unknown> = Promise.resolve();
   const timer = setInterval(() => {
     const event = coming[n++ % coming.length];
-    if (event !== undefined) written = Promise.all(pens.map(async (pen) => pen.write([event])));
-  }, GOES_ON_EVERY_MS);
+    if (event !== undefined) written = Promise.all(writers.map(async (writer) => writer.write([event])));
+  }, WRITE_EVERY_MS);
   return async () => {
     clearInterval(timer);
     await written;

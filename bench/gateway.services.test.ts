@@ -1,5 +1,5 @@
 /** The bench of the gateway in its smallest form, so that it can't rot. What it measures here means nothing. */
-import { freshDatabaseUrl, freshPrefix, sharedRedisUrl } from "@turnstream/services/shared.ts";
+import { freshDatabaseUrl, freshPrefix, sharedRedisUrl } from "@turnstream/testkit/servers/shared-servers.ts";
 import { expect, test } from "vitest";
 import { type GatewayBenchSize, runGatewayBench } from "./gateway.ts";
 

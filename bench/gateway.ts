@@ -5,7 +5,7 @@
  */
 import { type FanOutSize, measureFanOut } from "./gateway-fan-out.ts";
 import { type MemorySize, measureMemory } from "./gateway-memory.ts";
-import { openGatewayStage, type Servers, startServers } from "./gateway-stage.ts";
+import { openGatewayEnvironment, type Servers, startServers } from "./gateway-environment.ts";
 import { measureStorm, type StormSize } from "./gateway-storm.ts";
 import type { Measurement } from "./measure.ts";
 
@@ -36,14 +36,14 @@ export async function runGatewayBench(
   prefix: string,
   size: GatewayBenchSize,
 ): Promise<Measurement[]> {
-  const stage = await openGatewayStage(servers, prefix);
+  const environment = await openGatewayEnvironment(servers, prefix);
   try {
     return [
-      ...(await measureFanOut(stage, size.fanOut)),
-      ...(await measureMemory(stage, size.memory)),
-      ...(await measureStorm(stage, size.storm)),
+      ...(await measureFanOut(environment, size.fanOut)),
+      ...(await measureMemory(environment, size.memory)),
+      ...(await measureStorm(environment, size.storm)),
     ];
   } finally {
-    await stage.close();
+    await environment.close();
   }
 }

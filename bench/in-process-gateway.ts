@@ -5,7 +5,7 @@
 import type { ClientEnv } from "@turnstream/client";
 import { formatCursor, type SessionState, snapshot } from "@turnstream/protocol";
 
-export class FedGateway {
+export class InProcessGateway {
   private socket: FedSocket | null = null;
   private readonly state: SessionState;
 
@@ -19,8 +19,8 @@ export class FedGateway {
     storage: null,
   };
 
-  hear(frame: string): void {
-    this.socket?.say(frame);
+  receive(frame: string): void {
+    this.socket?.deliver(frame);
   }
 
   private socketClass(): new () => FedSocket {
@@ -38,10 +38,10 @@ export class FedGateway {
     const { type, request_id, session_id } = JSON.parse(text) as Readonly<Record<string, string>>;
     if (type !== "subscribe") return;
     const head = formatCursor(this.state);
-    const begun = { type: "subscribed", request_id, session_id, resumed: false, reason: "fresh", head };
-    this.hear(JSON.stringify(begun));
-    const told = { type: "snapshot", session_id, event_id: head, snapshot: snapshot(this.state) };
-    this.hear(JSON.stringify(told));
+    const subscribed = { type: "subscribed", request_id, session_id, resumed: false, reason: "fresh", head };
+    this.receive(JSON.stringify(subscribed));
+    const snapshotFrame = { type: "snapshot", session_id, event_id: head, snapshot: snapshot(this.state) };
+    this.receive(JSON.stringify(snapshotFrame));
   }
 }
 
@@ -66,7 +66,7 @@ class FedSocket {
     this.listeners.set(type, listener);
   }
 
-  say(data: string): void {
+  deliver(data: string): void {
     this.listeners.get("message")?.({ data });
   }
 

@@ -6,7 +6,7 @@ import { createClient } from "@redis/client";
 import { type EventDraft, SCHEMA_VERSION } from "@turnstream/protocol";
 import { createRedisLog } from "@turnstream/server";
 
-interface Subject {
+interface LogTarget {
   append(session: number, draft: EventDraft): Promise<unknown>;
   close(): Promise<void>;
 }
@@ -14,21 +14,21 @@ interface Subject {
 /** Called with each event that arrives. */
 type Arrival = (session: number, event: object) => void;
 
-export type OpenSubject = (url: string, sessions: number, arrival: Arrival) => Promise<Subject>;
+export type OpenLogTarget = (url: string, sessions: number, arrival: Arrival) => Promise<LogTarget>;
 
 const MINIMAL = `
 local id = redis.call('XADD', KEYS[1], '*', 'e', ARGV[1])
 redis.call('SPUBLISH', KEYS[1], ARGV[1])
 return id`;
 
-export const openBare: OpenSubject = async (url, sessions, arrival) => {
+export const openBaseline: OpenLogTarget = async (url, sessions, arrival) => {
   const settings = { url, RESP: 3, commandOptions: { timeout: 0 } } as const;
-  const [commands, news] = [createClient(settings), createClient(settings)];
-  await Promise.all([commands.connect(), news.connect()]);
+  const [commands, subscriber] = [createClient(settings), createClient(settings)];
+  await Promise.all([commands.connect(), subscriber.connect()]);
   const sha = await commands.sendCommand<string>(["SCRIPT", "LOAD", MINIMAL]);
   const keys = Array.from({ length: sessions }, (_, n) => `bare:{${n}}`);
   await Promise.all(
-    keys.map((key, n) => news.sSubscribe(key, (message) => arrival(n, JSON.parse(message) as object))),
+    keys.map((key, n) => subscriber.sSubscribe(key, (message) => arrival(n, JSON.parse(message) as object))),
   );
   return {
     append: (n, draft) => {
@@ -39,12 +39,12 @@ export const openBare: OpenSubject = async (url, sessions, arrival) => {
     async close() {
       await commands.sendCommand(["DEL", ...keys]);
       commands.destroy();
-      news.destroy();
+      subscriber.destroy();
     },
   };
 };
 
-export const openOurs: OpenSubject = async (url, sessions, arrival) => {
+export const openTurnstreamLog: OpenLogTarget = async (url, sessions, arrival) => {
   const log = await createRedisLog({ url, keyPrefix: "ours" });
   const names = Array.from({ length: sessions }, (_, n) => `s${n}`);
   const counters = new Uint32Array(sessions);

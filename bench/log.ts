@@ -2,10 +2,12 @@
  * The log against the bare engine: processor time per event (client and Redis), latency, and throughput, from an
  * append to a reader. Ours and the bare loop take turns on one private Redis; medians of five.
  */
+import { setTimeout as sleep } from "node:timers/promises";
 import type { EventDraft } from "@turnstream/protocol";
-import { type RedisServer, startRedis } from "@turnstream/services/redis.ts";
-import { openBare, openOurs, type OpenSubject } from "./log-targets.ts";
-import { type Measurement, median, round } from "./measure.ts";
+import { type RedisServer, startRedis } from "@turnstream/testkit/servers/start-redis.ts";
+import { openBaseline, openTurnstreamLog, type OpenLogTarget } from "./log-targets.ts";
+import { median } from "@turnstream/testkit/util/median.ts";
+import { type Measurement, round } from "./measure.ts";
 
 const SESSIONS = 200;
 const RATE = 6_000;
@@ -32,8 +34,6 @@ function draftOf(n: number): EventDraft {
   };
 }
 
-const settle = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
-
 async function redisCpuMicros(redis: RedisServer): Promise<number> {
   const info = String(await redis.command("INFO", "cpu"));
   const read = (name: string) => Number(new RegExp(`^${name}:([\\d.]+)`, "m").exec(info)?.[1]);
@@ -41,14 +41,14 @@ async function redisCpuMicros(redis: RedisServer): Promise<number> {
 }
 
 /** A steady stream, spread over all sessions. */
-async function pace(redis: RedisServer, open: OpenSubject): Promise<Omit<Run, "perSecond">> {
+async function pace(redis: RedisServer, open: OpenLogTarget): Promise<Omit<Run, "perSecond">> {
   const sent: number[][] = Array.from({ length: SESSIONS }, () => []);
   const latencies: number[] = [];
   const subject = await open(redis.url, SESSIONS, (session) => {
     const at = sent[session]?.shift();
     if (at !== undefined) latencies.push(performance.now() - at);
   });
-  await settle(300);
+  await sleep(300);
   const events = RATE * SECONDS;
   const [cpu, redisCpu, started] = [process.cpuUsage(), await redisCpuMicros(redis), performance.now()];
   let n = 0;
@@ -60,10 +60,10 @@ async function pace(redis: RedisServer, open: OpenSubject): Promise<Omit<Run, "p
       sent[session]?.push(performance.now());
       pending.push(subject.append(session, draftOf(n)));
     }
-    await settle(TICK_MS);
+    await sleep(TICK_MS);
   }
   await Promise.all(pending);
-  while (latencies.length < events) await settle(TICK_MS);
+  while (latencies.length < events) await sleep(TICK_MS);
   const used = process.cpuUsage(cpu);
   const redisUsed = (await redisCpuMicros(redis)) - redisCpu;
   await subject.close();
@@ -77,10 +77,10 @@ async function pace(redis: RedisServer, open: OpenSubject): Promise<Omit<Run, "p
 }
 
 /** As fast as it goes: every session sends its next event when the last one is answered. */
-async function rush(redis: RedisServer, open: OpenSubject): Promise<number> {
+async function rush(redis: RedisServer, open: OpenLogTarget): Promise<number> {
   const count = { sent: 0, arrived: 0 };
   const subject = await open(redis.url, SESSIONS, () => count.arrived++);
-  await settle(300);
+  await sleep(300);
   const until = performance.now() + (SECONDS / 2) * 1000;
   const started = performance.now();
   await Promise.all(
@@ -88,7 +88,7 @@ async function rush(redis: RedisServer, open: OpenSubject): Promise<number> {
       while (performance.now() < until) await subject.append(session, draftOf(count.sent++));
     }),
   );
-  while (count.arrived < count.sent) await settle(1);
+  while (count.arrived < count.sent) await sleep(1);
   const perSecond = (count.sent * 1000) / (performance.now() - started);
   await subject.close();
   return perSecond;
@@ -98,7 +98,7 @@ export async function benchLog(): Promise<Measurement[]> {
   // Syncing every round would take most of the time of both, and hide what they differ in.
   const redis = await startRedis({ config: { appendfsync: "everysec" } });
   const runs: Record<"bare" | "ours", Run[]> = { bare: [], ours: [] };
-  const subjects = { bare: openBare, ours: openOurs } as const;
+  const subjects = { bare: openBaseline, ours: openTurnstreamLog } as const;
   try {
     // The first round warms everything up and doesn't count.
     for (let n = 0; n <= ROUNDS; n++) {

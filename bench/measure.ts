@@ -2,6 +2,7 @@
  * How the benches measure: candidates take turns, so that a noisy machine is noisy for all of them, and the
  * median of each counts. Ratios inside one run are what a bench may promise; never absolute times.
  */
+import { median } from "@turnstream/testkit/util/median.ts";
 
 const REPETITIONS = 5;
 const WARM_UPS = 5;
@@ -42,11 +43,6 @@ export async function alternateAsync(
     }
   }
   return Object.fromEntries(Object.entries(times).map(([name, values]) => [name, median(values)]));
-}
-
-export function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 }
 
 export function percentile(values: readonly number[], share: number): number {

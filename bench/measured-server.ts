@@ -1,46 +1,38 @@
-/** A measured server from outside: starts its process, asks what it has used, ends it. All its failures are ours. */
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
+/** `MeasuredServer` is a server whose use of CPU and memory is measured; processes/measured-server.ts is its program. */
 import { join } from "node:path";
-import type { GatewayStage } from "./gateway-stage.ts";
+import { ChildProgram } from "@turnstream/testkit/processes/child-program.ts";
+import type { GatewayBenchEnvironment } from "./gateway-environment.ts";
 import type {
-  SubjectOrder,
-  SubjectSettings,
-  SubjectWeight,
-  SubjectWord,
+  MeasuredServerSettings,
+  ServerMessage,
+  ServerRequest,
+  ServerUsage,
 } from "./processes/measured-server.ts";
 
-export class Subject {
-  readonly #process: ChildProcess;
-  readonly #ended: Promise<unknown>;
+export class MeasuredServer {
+  readonly #program: ChildProgram<ServerMessage, ServerRequest>;
   #port = 0;
-  #isLeaving = false;
+  #isStopping = false;
 
-  private constructor(settings: SubjectSettings) {
-    const file = join(import.meta.dirname, "processes", "gateway-subject.ts");
-    // BENCH_FLAGS, such as --cpu-prof, is for who wants to look into it.
-    const flags = [
-      "--conditions=@turnstream/source",
-      "--expose-gc",
-      ...(process.env["BENCH_FLAGS"]?.split(" ") ?? []),
-    ];
-    this.#process = spawn(process.execPath, [...flags, file, JSON.stringify(settings)], {
-      stdio: ["ignore", "ignore", "inherit", "ipc"],
-    });
-    this.#ended = once(this.#process, "exit");
-    this.#process.on("exit", (code) => {
-      // Nobody would hear of it who waits for a delivery.
-      if (!this.#isLeaving) throw new Error(`a server of the bench has ended by itself (${String(code)})`);
+  private constructor(settings: MeasuredServerSettings) {
+    const file = join(import.meta.dirname, "processes/measured-server.ts");
+    // BENCH_FLAGS, such as --cpu-prof, is for a closer look.
+    const nodeFlags = ["--expose-gc", ...(process.env["BENCH_FLAGS"]?.split(" ") ?? [])];
+    this.#program = new ChildProgram({ file, settings, nodeFlags });
+    void this.#program.exited.then(({ code }) => {
+      // Ends the bench: it would wait for frames that never come.
+      if (!this.#isStopping) throw new Error(`a server of the bench has exited by itself (${String(code)})`);
     });
   }
 
-  static async start(stage: GatewayStage, kind: SubjectSettings["kind"]): Promise<Subject> {
-    const { redisUrl, databaseUrl, prefix, secret } = stage;
-    const subject = new Subject({ kind, redisUrl, databaseUrl, prefix, secret });
-    const word = await subject.#word();
-    if (!("port" in word)) throw new Error("a server of the bench said something else");
-    subject.#port = word.port;
-    return subject;
+  static async start(
+    environment: GatewayBenchEnvironment,
+    kind: MeasuredServerSettings["kind"],
+  ): Promise<MeasuredServer> {
+    const { redisUrl, databaseUrl, keyPrefix, secret } = environment;
+    const server = new MeasuredServer({ kind, redisUrl, databaseUrl, keyPrefix, secret });
+    server.#port = (await server.#program.waitFor("port", 60_000)).port;
+    return server;
   }
 
   get port(): number {
@@ -48,22 +40,13 @@ export class Subject {
   }
 
   /** "clean" collects garbage before. */
-  async weigh(how: "now" | "clean" = "now"): Promise<SubjectWeight> {
-    const said = this.#word();
-    this.#process.send({ weigh: how } satisfies SubjectOrder);
-    const word = await said;
-    if (!("weight" in word)) throw new Error("a server of the bench said something else");
-    return word.weight;
+  async measure(how: "now" | "clean" = "now"): Promise<ServerUsage> {
+    return (await this.#program.request({ measure: how }, "usage")).usage;
   }
 
-  async leave(): Promise<void> {
-    this.#isLeaving = true;
-    this.#process.send({ leave: true } satisfies SubjectOrder);
-    await this.#ended;
-  }
-
-  async #word(): Promise<SubjectWord> {
-    const [word] = (await once(this.#process, "message")) as [SubjectWord];
-    return word;
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    this.#program.send({ exit: true });
+    await this.#program.exited;
   }
 }

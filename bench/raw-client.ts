@@ -10,7 +10,7 @@ export const MARK = "@@";
 const AT = MARK.charCodeAt(0);
 const HEAD_END = "\r\n\r\n";
 
-export interface RawWish {
+export interface RawClientOptions {
   readonly port: number;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -35,16 +35,16 @@ export class RawClient {
   #isLeaving = false;
   #settle: { resolve(): void; reject(error: Error): void } | null = null;
 
-  constructor(wish: RawWish, onMarks: OnMarks = () => undefined) {
+  constructor(options: RawClientOptions, onMarks: OnMarks = () => undefined) {
     this.#onMarks = onMarks;
     this.ready = new Promise((resolve, reject) => {
       this.#settle = { resolve, reject };
     });
-    this.#socket = connect({ port: wish.port, host: "127.0.0.1", noDelay: true });
-    this.#socket.write(requestOf(wish));
-    this.#socket.on("data", (chunk) => this.#take(chunk, wish));
+    this.#socket = connect({ port: options.port, host: "127.0.0.1", noDelay: true });
+    this.#socket.write(requestOf(options));
+    this.#socket.on("data", (chunk) => this.#take(chunk, options));
     this.#socket.on("error", (error) => this.#fail(error));
-    this.#socket.on("close", () => this.#fail(new Error(`the server has closed ${wish.path}`)));
+    this.#socket.on("close", () => this.#fail(new Error(`the server has closed ${options.path}`)));
   }
 
   close(): void {
@@ -57,7 +57,7 @@ export class RawClient {
     this.#socket.pause();
   }
 
-  #take(chunk: Buffer, wish: RawWish): void {
+  #take(chunk: Buffer, options: RawClientOptions): void {
     if (this.#head !== null) {
       this.#head += chunk.toString("latin1");
       const end = this.#head.indexOf(HEAD_END);
@@ -65,7 +65,7 @@ export class RawClient {
       if (!/^HTTP\/1\.1 (101|200) /.test(this.#head)) return this.#fail(new Error(this.#head));
       const rest = Buffer.from(this.#head.slice(end + HEAD_END.length), "latin1");
       this.#head = null;
-      if (wish.first !== undefined) this.#socket.write(clientFrame(wish.first));
+      if (options.first !== undefined) this.#socket.write(clientFrame(options.first));
       if (rest.length > 0) this.#count(rest);
       return;
     }
@@ -101,7 +101,7 @@ export class RawClient {
   }
 }
 
-function requestOf({ path, headers, wire }: RawWish): string {
+function requestOf({ path, headers, wire }: RawClientOptions): string {
   const upgrade = {
     connection: "Upgrade",
     upgrade: "websocket",

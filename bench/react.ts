@@ -4,16 +4,17 @@
  * `--short` takes one round of a shorter answer, to see that everything works.
  */
 import { openBrowser } from "@turnstream/browser/chromium.ts";
-import { figure, type Measurement, median, percentile, round } from "./measure.ts";
-import { buildPages, type Cost, streamInto, type SubjectName } from "./react/page.ts";
+import { median } from "@turnstream/testkit/util/median.ts";
+import { figure, type Measurement, percentile, round } from "./measure.ts";
+import { buildPages, type Cost, streamInto, type TargetName } from "./react/page.ts";
 
-const NAMES: Readonly<Record<SubjectName, string>> = {
+const NAMES: Readonly<Record<TargetName, string>> = {
   turnstream: "Turnstream",
   "use-chat": "useChat + react-markdown",
   "use-chat-memo": "useChat + react-markdown, memoised, throttle 50",
   streamdown: "useChat + Streamdown, memoised",
 };
-const SUBJECTS = Object.keys(NAMES) as SubjectName[];
+const SUBJECTS = Object.keys(NAMES) as TargetName[];
 const THREADS = { "empty thread": 0, "200 messages": 200 } as const;
 type Thread = keyof typeof THREADS;
 const PACE = 200;
@@ -44,14 +45,14 @@ export async function benchReact(): Promise<Measurement[]> {
   }
 }
 
-function key(subject: SubjectName, thread: string): string {
+function key(subject: TargetName, thread: string): string {
   return `${subject}, ${thread}`;
 }
 
 function measurements(costs: Costs, thread: Thread): Measurement[] {
-  const of = (subject: SubjectName, read: (cost: Cost) => number): number =>
+  const of = (subject: TargetName, read: (cost: Cost) => number): number =>
     median((costs[key(subject, thread)] ?? []).map((cost) => read(cost)));
-  const script = (subject: SubjectName): number => of(subject, ({ scriptMs }) => scriptMs);
+  const script = (subject: TargetName): number => of(subject, ({ scriptMs }) => scriptMs);
   const rows = SUBJECTS.flatMap((subject): Measurement[] => {
     const title = `${thread}, ${NAMES[subject]}`;
     const isOurs = subject === "turnstream";

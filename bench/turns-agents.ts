@@ -12,9 +12,9 @@ type Request = Parameters<Model["doStream"]>[0];
 export const STEPS = 20;
 export const PACE_MS = 50;
 const THOUGHTS = 200;
-const WORDS = 400;
+const WORD_COUNT = 400;
 /** How long the model of `paced` takes to say everything. */
-export const PACED_MS = (THOUGHTS + WORDS) * PACE_MS;
+export const PACED_MS = (THOUGHTS + WORD_COUNT) * PACE_MS;
 export const WIDE = 50;
 export const DEEP = 5;
 
@@ -79,7 +79,7 @@ function paced(): Agent {
   const pace = { chunk: PIECE.length, paceMs: PACE_MS };
   const model = stamped([
     [script.reasoning(PIECE.repeat(THOUGHTS), pace), script.toolCall("look", { symbol: "VNM" })],
-    [script.text(PIECE.repeat(WORDS), pace)],
+    [script.text(PIECE.repeat(WORD_COUNT), pace)],
   ]);
   return defineAgent({ name: "paced", model, tools: { look }, title: false });
 }

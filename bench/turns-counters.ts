@@ -1,7 +1,8 @@
 /** What the servers have done so far, by their own count. Never changes anything, and counts itself out where it can. */
+import { setTimeout as sleep } from "node:timers/promises";
 import { readdirSync, readFileSync } from "node:fs";
-import { runSql } from "@turnstream/services/sql.ts";
-import { settle, type Stage } from "./turns-stage.ts";
+import { runSql } from "@turnstream/testkit/servers/run-sql.ts";
+import { DATABASE, type TurnsEnvironment } from "./turns-environment.ts";
 
 export interface Counters {
   /** Transactions that PostgreSQL committed, and those of them that wrote. */
@@ -18,21 +19,24 @@ const REPORTED_MS = 11_500;
 const TICKS_PER_SECOND = 100;
 
 /** Exact, once everything that was done is reported; give `settled: false` for what needs no such wait. */
-export async function readCounters(stage: Stage, { settled = true } = {}): Promise<Counters> {
-  if (settled) await settle(REPORTED_MS);
+export async function readCounters(
+  environment: TurnsEnvironment,
+  { settled = true } = {},
+): Promise<Counters> {
+  if (settled) await sleep(REPORTED_MS);
   // Over the server's own database, so that asking isn't counted.
   const [row = {}] = await runSql(
-    stage.postgres.url,
-    `select (select xact_commit from pg_stat_database where datname = 'bench') as commits,
+    environment.backend.postgres.url,
+    `select (select xact_commit from pg_stat_database where datname = '${DATABASE}') as commits,
        pg_snapshot_xmax(pg_current_snapshot())::text as xid`,
   );
-  const info = String(await stage.redis.command("INFO", "everything"));
+  const info = String(await environment.backend.redis.command("INFO", "everything"));
   const read = (name: string) => Number(new RegExp(`^${name}:([\\d.]+)`, "m").exec(info)?.[1]);
   return {
     commits: Number(row["commits"]),
     writes: Number(row["xid"]),
     redisCommands: read("total_commands_processed"),
-    postgresMs: processorTime(stage.postgres.pid),
+    postgresMs: processorTime(environment.backend.postgres.pid),
     redisMs: (read("used_cpu_user") + read("used_cpu_sys")) * 1000,
     at: performance.now(),
   };
@@ -62,7 +66,7 @@ function statOf(pid: string): string[] {
   }
 }
 
-export function between(before: Counters, after: Counters): Counters & { readonly seconds: number } {
+export function subtractCounters(before: Counters, after: Counters): Counters & { readonly seconds: number } {
   return {
     commits: after.commits - before.commits,
     writes: after.writes - before.writes,

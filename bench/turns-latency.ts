@@ -1,7 +1,9 @@
 /** From `sendMessage` in one process to the first events of its turn, which runs in another; and what waiting costs. */
+import { setTimeout as sleep } from "node:timers/promises";
 import { figure, type Measurement, percentile } from "./measure.ts";
-import { between, readCounters } from "./turns-counters.ts";
-import { gate, openSessions, send, settle, type Stage, watch, WorkerProcess } from "./turns-stage.ts";
+import { subtractCounters, readCounters } from "./turns-counters.ts";
+import { createGate, openSessions, send, type TurnsEnvironment, watchSessions } from "./turns-environment.ts";
+import { WorkerProcess } from "./worker-process.ts";
 
 const SESSIONS = 10;
 const TURNS = 300;
@@ -16,32 +18,34 @@ export interface IdleCost {
   readonly redisPerSecond: number;
 }
 
-export async function measureLatency(stage: Stage): Promise<{ figures: Measurement[]; idle: IdleCost }> {
-  const worker = await WorkerProcess.start(stage);
-  const refs = await openSessions(stage, SESSIONS);
-  const [starts, words]: [number[], number[]] = [[], []];
+export async function measureLatency(
+  environment: TurnsEnvironment,
+): Promise<{ figures: Measurement[]; idle: IdleCost }> {
+  const worker = await WorkerProcess.start(environment);
+  const refs = await openSessions(environment, SESSIONS);
+  const [starts, firstTexts]: [number[], number[]] = [[], []];
   let sentAt = 0;
-  let ended = gate();
-  const stop = await watch(stage, refs, ({ type }) => {
+  let ended = createGate();
+  const stop = await watchSessions(environment, refs, ({ type }) => {
     if (type === "turn.start") starts.push(performance.now() - sentAt);
-    if (type === "text.delta") words.push(performance.now() - sentAt);
+    if (type === "text.delta") firstTexts.push(performance.now() - sentAt);
     if (type === "turn.end") ended.open();
   });
   for (let n = 0; n < WARM_UP + TURNS; n++) {
     const ref = refs[n % SESSIONS];
     if (ref === undefined) break;
-    ended = gate();
+    ended = createGate();
     sentAt = performance.now();
-    await send(stage, ref, "instant");
+    await send(environment, ref, "instant");
     await ended.opened;
-    await settle(REST_MS);
+    await sleep(REST_MS);
   }
   await stop();
-  const before = await readCounters(stage);
-  await settle(IDLE_MS);
-  const spent = between(before, await readCounters(stage));
-  await worker.leave();
-  const [start, word] = [starts.slice(WARM_UP), words.slice(WARM_UP)];
+  const before = await readCounters(environment);
+  await sleep(IDLE_MS);
+  const spent = subtractCounters(before, await readCounters(environment));
+  await worker.shutdown();
+  const [start, word] = [starts.slice(WARM_UP), firstTexts.slice(WARM_UP)];
   const idle = {
     commitsPerSecond: spent.commits / spent.seconds,
     writesPerSecond: spent.writes / spent.seconds,

@@ -2,57 +2,59 @@
  * Many turns at a time in one worker, each at the pace of a real model: processor time, memory, and how long a delta takes
  * from the model to a reader of the log.
  */
+import { setTimeout as sleep } from "node:timers/promises";
 import { figure, type Measurement, percentile } from "./measure.ts";
 import { PACE_MS, PACED_MS, wallClock } from "./turns-agents.ts";
-import { between, readCounters } from "./turns-counters.ts";
-import { gate, openSessions, send, settle, type Stage, watch, WorkerProcess } from "./turns-stage.ts";
+import { subtractCounters, readCounters } from "./turns-counters.ts";
+import { createGate, openSessions, send, type TurnsEnvironment, watchSessions } from "./turns-environment.ts";
+import { WorkerProcess } from "./worker-process.ts";
 
 const TURNS = 500;
 const RAMP_MS = 5_000;
 const WINDOW_MS = 15_000;
 
-export async function measureLoad(stage: Stage, turns = TURNS): Promise<Measurement[]> {
-  const worker = await WorkerProcess.start(stage);
-  const refs = await openSessions(stage, turns);
+export async function measureLoad(environment: TurnsEnvironment, turns = TURNS): Promise<Measurement[]> {
+  const worker = await WorkerProcess.start(environment);
+  const refs = await openSessions(environment, turns);
   const latencies: number[] = [];
   const durations: number[] = [];
-  const begun = new Map<string, number>();
+  const startedAt = new Map<string, number>();
   let isMeasured = false;
-  const [allBegun, allEnded] = [gate(), gate()];
-  const stop = await watch(stage, refs, (event, session) => {
+  const [allStarted, allEnded] = [createGate(), createGate()];
+  const stop = await watchSessions(environment, refs, (event, session) => {
     if (event.type === "text.delta" || event.type === "thinking.delta") {
       if (!isMeasured) return;
       // Deltas that were joined have a stamp each.
       for (const stamp of event.text.trim().split(" ")) latencies.push(wallClock() - Number(stamp));
     } else if (event.type === "turn.start") {
-      begun.set(session, performance.now());
-      if (begun.size === turns) allBegun.open();
+      startedAt.set(session, performance.now());
+      if (startedAt.size === turns) allStarted.open();
     } else if (event.type === "turn.end") {
-      durations.push(performance.now() - (begun.get(session) ?? Number.NaN));
+      durations.push(performance.now() - (startedAt.get(session) ?? Number.NaN));
       if (durations.length === turns) allEnded.open();
     }
   });
-  const empty = await worker.weigh("clean");
+  const empty = await worker.measure("clean");
   for (const ref of refs) {
-    void send(stage, ref, "paced");
-    await settle(RAMP_MS / turns);
+    void send(environment, ref, "paced");
+    await sleep(RAMP_MS / turns);
   }
-  await allBegun.opened;
+  await allStarted.opened;
   const [weight, counters, cpu] = [
-    await worker.weigh(),
-    await readCounters(stage, { settled: false }),
+    await worker.measure(),
+    await readCounters(environment, { settled: false }),
     process.cpuUsage(),
   ];
   isMeasured = true;
-  await settle(WINDOW_MS);
+  await sleep(WINDOW_MS);
   isMeasured = false;
-  const full = await worker.weigh();
-  const spent = between(counters, await readCounters(stage, { settled: false }));
+  const full = await worker.measure();
+  const spent = subtractCounters(counters, await readCounters(environment, { settled: false }));
   const gateway = process.cpuUsage(cpu);
-  const clean = await worker.weigh("clean");
+  const clean = await worker.measure("clean");
   await allEnded.opened;
   await stop();
-  const failures = await worker.leave();
+  const failures = await worker.shutdown();
   const wallMs = spent.seconds * 1000;
   const wanted = turns * (1000 / PACE_MS);
   const cpuMs = full.cpuMs - weight.cpuMs;

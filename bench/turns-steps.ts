@@ -2,11 +2,13 @@
  * What a step costs PostgreSQL. Turns with one call per step, with two, and with none but one step: from these follow the
  * shares of a turn, of a model step and of a call. The engine's own transactions are among them.
  */
+import { setTimeout as sleep } from "node:timers/promises";
 import { figure, type Measurement } from "./measure.ts";
 import { STEPS } from "./turns-agents.ts";
-import { between, readCounters } from "./turns-counters.ts";
+import { subtractCounters, readCounters } from "./turns-counters.ts";
 import type { IdleCost } from "./turns-latency.ts";
-import { openSessions, playAll, settle, type Stage, WorkerProcess } from "./turns-stage.ts";
+import { openSessions, runTurns, type TurnsEnvironment } from "./turns-environment.ts";
+import { WorkerProcess } from "./worker-process.ts";
 
 const TURNS = 20;
 
@@ -17,17 +19,17 @@ interface Cost {
 }
 
 /** Per turn of this agent, without what a worker does anyway. */
-async function costOf(stage: Stage, agent: string, idle: IdleCost): Promise<Cost> {
-  const worker = await WorkerProcess.start(stage, { counts: true });
-  const refs = await openSessions(stage, TURNS);
-  const before = await readCounters(stage);
-  const { statements: sentBefore } = await worker.weigh();
-  for (const ref of refs) await playAll(stage, [ref], agent);
+async function costOf(environment: TurnsEnvironment, agent: string, idle: IdleCost): Promise<Cost> {
+  const worker = await WorkerProcess.start(environment, { countsStatements: true });
+  const refs = await openSessions(environment, TURNS);
+  const before = await readCounters(environment);
+  const { statements: sentBefore } = await worker.measure();
+  for (const ref of refs) await runTurns(environment, [ref], agent);
   // Its end is told before its last commit.
-  await settle(500);
-  const { statements: sent } = await worker.weigh();
-  const spent = between(before, await readCounters(stage));
-  await worker.leave();
+  await sleep(500);
+  const { statements: sent } = await worker.measure();
+  const spent = subtractCounters(before, await readCounters(environment));
+  await worker.shutdown();
   return {
     commits: (spent.commits - idle.commitsPerSecond * spent.seconds) / TURNS,
     writes: (spent.writes - idle.writesPerSecond * spent.seconds) / TURNS,
@@ -39,10 +41,10 @@ function sum(counts: Readonly<Record<string, number>>): number {
   return Object.values(counts).reduce((all, count) => all + count, 0);
 }
 
-export async function measureSteps(stage: Stage, idle: IdleCost): Promise<Measurement[]> {
+export async function measureSteps(environment: TurnsEnvironment, idle: IdleCost): Promise<Measurement[]> {
   const costs: Record<string, Cost> = {};
   for (const agent of ["instant", "one_call", "two_calls", "careful_call"]) {
-    costs[agent] = await costOf(stage, agent, idle);
+    costs[agent] = await costOf(environment, agent, idle);
   }
   const of = (agent: string, kind: keyof Cost) => costs[agent]?.[kind] ?? Number.NaN;
   const calls = STEPS - 1;

@@ -1,46 +1,47 @@
 /** Turns that wait, and one turn with many sub-agents: what they weigh, and what they ask of the servers. */
+import { setTimeout as sleep } from "node:timers/promises";
 import { stopTurn } from "@turnstream/server";
-import { figure, type Measurement, median } from "./measure.ts";
+import { median } from "@turnstream/testkit/util/median.ts";
+import { figure, type Measurement } from "./measure.ts";
 import { DEEP, WIDE } from "./turns-agents.ts";
-import { between, readCounters } from "./turns-counters.ts";
+import { subtractCounters, readCounters } from "./turns-counters.ts";
 import {
-  gate,
+  createGate,
   openSessions,
-  playAll,
+  runTurns,
   send,
-  settle,
-  type Stage,
-  watch,
-  WorkerProcess,
-} from "./turns-stage.ts";
+  type TurnsEnvironment,
+  watchSessions,
+} from "./turns-environment.ts";
+import { WorkerProcess } from "./worker-process.ts";
 
 const TURNS = 500;
 const IDLE_MS = 10_000;
 const ROUNDS = 5;
 
-export async function measureWaiting(stage: Stage): Promise<Measurement[]> {
-  const worker = await WorkerProcess.start(stage);
-  const refs = await openSessions(stage, TURNS);
-  const [allWait, allEnded] = [gate(), gate()];
+export async function measureWaiting(environment: TurnsEnvironment): Promise<Measurement[]> {
+  const worker = await WorkerProcess.start(environment);
+  const refs = await openSessions(environment, TURNS);
+  const [allWait, allEnded] = [createGate(), createGate()];
   let [waiting, ended] = [0, 0];
-  const stop = await watch(stage, refs, ({ type }) => {
+  const stop = await watchSessions(environment, refs, ({ type }) => {
     if (type === "tool_result.start" && ++waiting === TURNS) allWait.open();
     if (type === "turn.end" && ++ended === TURNS) allEnded.open();
   });
-  const empty = await worker.weigh("clean");
-  for (const ref of refs) await send(stage, ref, "waiting");
+  const empty = await worker.measure("clean");
+  for (const ref of refs) await send(environment, ref, "waiting");
   await allWait.opened;
-  const counters = await readCounters(stage);
-  const before = await worker.weigh("clean");
-  await settle(IDLE_MS);
-  const after = await worker.weigh();
-  const spent = between(counters, await readCounters(stage));
+  const counters = await readCounters(environment);
+  const before = await worker.measure("clean");
+  await sleep(IDLE_MS);
+  const after = await worker.measure();
+  const spent = subtractCounters(counters, await readCounters(environment));
   const stoppedAt = performance.now();
-  for (const ref of refs) await stopTurn(stage.parts, ref, { userId: stage.actor.user });
+  for (const ref of refs) await stopTurn(environment.backend, ref, { userId: environment.actor.user });
   await allEnded.opened;
   const stopMs = performance.now() - stoppedAt;
   await stop();
-  await worker.leave();
+  await worker.shutdown();
   const kilobytes = (bytes: number) => bytes / 1024 / TURNS;
   const name = `${TURNS} waiting turns`;
   return [
@@ -53,28 +54,28 @@ export async function measureWaiting(stage: Stage): Promise<Measurement[]> {
   ];
 }
 
-export async function measureTree(stage: Stage): Promise<Measurement[]> {
-  const worker = await WorkerProcess.start(stage);
+export async function measureTree(environment: TurnsEnvironment): Promise<Measurement[]> {
+  const worker = await WorkerProcess.start(environment);
   const times: number[] = [];
   const runs: number[] = [];
-  const empty = await worker.weigh("clean");
+  const empty = await worker.measure("clean");
   let peak = 0;
   for (let n = 0; n < ROUNDS; n++) {
-    const refs = await openSessions(stage, 1);
+    const refs = await openSessions(environment, 1);
     let ended = 0;
-    const stop = await watch(stage, refs, (event) => {
+    const stop = await watchSessions(environment, refs, (event) => {
       if (event.type === "run.end" && event.status === "completed") ended++;
     });
-    const begun = performance.now();
-    await playAll(stage, refs, "tree");
-    times.push(performance.now() - begun);
-    peak = Math.max(peak, (await worker.weigh()).rss);
+    const startedAt = performance.now();
+    await runTurns(environment, refs, "tree");
+    times.push(performance.now() - startedAt);
+    peak = Math.max(peak, (await worker.measure()).rss);
     // The reader that counts may be a little behind the one that saw the end.
-    await settle(100);
+    await sleep(100);
     await stop();
     runs.push(ended);
   }
-  await worker.leave();
+  await worker.shutdown();
   const all = WIDE * DEEP + 1;
   const name = `${WIDE} sub-agents, each ${DEEP} deep`;
   return [

@@ -5,22 +5,22 @@
 import type { Measurement } from "./measure.ts";
 import { measureLatency } from "./turns-latency.ts";
 import { measureLoad } from "./turns-load.ts";
-import { openStage } from "./turns-stage.ts";
+import { openTurnsEnvironment } from "./turns-environment.ts";
 import { measureSteps } from "./turns-steps.ts";
 import { measureTree, measureWaiting } from "./turns-waiting.ts";
 
 export async function benchTurns(): Promise<Measurement[]> {
-  const stage = await openStage();
+  const environment = await openTurnsEnvironment();
   try {
-    const { figures, idle } = await measureLatency(stage);
+    const { figures, idle } = await measureLatency(environment);
     return [
       ...figures,
-      ...(await measureSteps(stage, idle)),
-      ...(await measureLoad(stage)),
-      ...(await measureWaiting(stage)),
-      ...(await measureTree(stage)),
+      ...(await measureSteps(environment, idle)),
+      ...(await measureLoad(environment)),
+      ...(await measureWaiting(environment)),
+      ...(await measureTree(environment)),
     ];
   } finally {
-    await stage.close();
+    await environment.backend.close();
   }
 }

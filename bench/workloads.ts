@@ -4,7 +4,7 @@
  */
 import { LogWriter } from "@turnstream/conformance/support/log-writer.ts";
 
-const WORDS = [
+const VOCABULARY = [
   "the ",
   "price ",
   "of ",
@@ -21,7 +21,7 @@ const WORDS = [
 
 function pieces(count: number): string[] {
   return Array.from({ length: count }, (_, n) =>
-    n > 0 && n % 330 === 0 ? "[^1]." : (WORDS[(n * 7) % WORDS.length] ?? ""),
+    n > 0 && n % 330 === 0 ? "[^1]." : (VOCABULARY[(n * 7) % VOCABULARY.length] ?? ""),
   );
 }
 

@@ -1,24 +1,26 @@
-/** The agents of the tests that tell no story: one that talks at length, one that asks before it acts. */
+/** The agents of the tests without a story: `longAnswerAgent` writes at length, `askingAgent` asks before it acts. */
 import { type Agent, script, defineAgent, scriptedModel, tool } from "@turnstream/server";
 
-/** Waits before each piece; rejects when it is told to stop. */
-export type Beat = (ms: number, signal: AbortSignal) => Promise<unknown>;
+/** Waits before each chunk; rejects when the signal aborts. */
+export type Pause = (ms: number, signal: AbortSignal) => Promise<unknown>;
 
-const WORDS = 60;
+export const LONG_ANSWER = "long-answer";
+export const ASKING = "asking";
+const WORD_COUNT = 60;
 
-/** What the talker answers: every word can be told from the others. */
+/** The answer of `longAnswerAgent`: no two words are the same. */
 export function answerTo(text: string): string {
-  return Array.from({ length: WORDS }, (_, n) => `${text}-${n + 1}`).join(" ");
+  return Array.from({ length: WORD_COUNT }, (_, n) => `${text}-${n + 1}`).join(" ");
 }
 
-export function talker(beat: Beat | null, paceMs = 20): Agent {
+export function longAnswerAgent(pause: Pause | null, paceMs = 20): Agent {
   const replies = ({ text }: { readonly text: string }) => [
     script.text(answerTo(text), { chunk: 7, paceMs }),
   ];
   return defineAgent({
-    name: "talker",
+    name: LONG_ANSWER,
     title: false,
-    model: scriptedModel(replies, beat === null ? {} : { sleep: beat }),
+    model: scriptedModel(replies, pause === null ? {} : { sleep: pause }),
   });
 }
 
@@ -40,18 +42,18 @@ const FORM = {
 };
 
 /** Asks for what the message names: "approval", "question" or "form"; then says so. */
-export function asker(): Agent {
+export function askingAgent(): Agent {
   const calls: Readonly<Record<string, ReturnType<typeof script.toolCall>>> = {
     approval: script.toolCall("write_note", { note: "Buy milk" }),
     question: script.toolCall("ask_user_question", { questions: QUESTIONS }),
     form: script.toolCall("request_form", FORM),
   };
   const model = scriptedModel(({ text, step }) => {
-    const asked = calls[text];
-    return step === 0 && asked !== undefined ? [asked] : [script.text("All of it is done.")];
+    const call = calls[text];
+    return step === 0 && call !== undefined ? [call] : [script.text("All of it is done.")];
   });
   return defineAgent({
-    name: "asker",
+    name: ASKING,
     title: false,
     model,
     askUser: true,

@@ -1,5 +1,5 @@
 /** What the live regions of a page say in the course of whole stories, in order. */
-import { eventsOf, SCENARIOS } from "@turnstream/conformance/scenarios/index.ts";
+import { listEvents, SCENARIOS } from "@turnstream/conformance/scenarios/index.ts";
 import type { SessionEvent } from "@turnstream/protocol";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
@@ -9,30 +9,30 @@ withRecordedPages();
 
 declare global {
   interface Window {
-    said?: string[];
+    announced?: string[];
   }
 }
 
 /** Writes down what is put into live regions from now on, as a screen reader hears it; what is urgent is marked. */
 async function listen(page: Page): Promise<void> {
   await page.evaluate(() => {
-    const said: string[] = [];
-    window.said = said;
-    const hear = (node: Node): void => {
+    const announced: string[] = [];
+    window.announced = announced;
+    const record = (node: Node): void => {
       const region = (node instanceof Element ? node : node.parentElement)?.closest("[aria-live]");
       const live = region?.getAttribute("aria-live");
       const text = node.textContent?.trim() ?? "";
-      if (text !== "" && live === "polite") said.push(text);
-      if (text !== "" && live === "assertive") said.push(`! ${text}`);
+      if (text !== "" && live === "polite") announced.push(text);
+      if (text !== "" && live === "assertive") announced.push(`! ${text}`);
     };
     new MutationObserver((changes) => {
       for (const { type, target, addedNodes } of changes)
-        for (const node of type === "characterData" ? [target] : addedNodes) hear(node);
+        for (const node of type === "characterData" ? [target] : addedNodes) record(node);
     }).observe(document.body, { subtree: true, childList: true, characterData: true });
   });
 }
 
-const said = async (page: Page) => await page.evaluate(() => window.said);
+const readAnnounced = async (page: Page) => await page.evaluate(() => window.announced);
 
 /** Two regions: each in its order, and nobody knows which is read first. */
 const byRegion = (list: readonly string[] = []) =>
@@ -41,7 +41,7 @@ const byRegion = (list: readonly string[] = []) =>
 function logOf(name: string): readonly SessionEvent[] {
   const scenario = SCENARIOS[name];
   if (scenario === undefined) throw new Error(`there is no scenario ${name}`);
-  return eventsOf(scenario);
+  return listEvents(scenario);
 }
 
 const STARTED = "Market is working.";
@@ -63,7 +63,7 @@ test.each(STORIES)("U07 the page says what happens, event by event: %s", async (
   await start(page, first === undefined ? [] : [first]);
   await listen(page);
   for (const event of events) await append(page, [event]);
-  await expect.poll(() => said(page)).toEqual(texts);
+  await expect.poll(() => readAnnounced(page)).toEqual(texts);
 });
 
 test.each(STORIES)("U07 nothing is left out where all of it comes at once: %s", async (name, texts) => {
@@ -74,5 +74,5 @@ test.each(STORIES)("U07 nothing is left out where all of it comes at once: %s", 
   await page.evaluate((text) => {
     for (const event of JSON.parse(text) as SessionEvent[]) window.recorded?.append([event]);
   }, JSON.stringify(events));
-  await expect.poll(async () => byRegion(await said(page))).toEqual(byRegion(texts));
+  await expect.poll(async () => byRegion(await readAnnounced(page))).toEqual(byRegion(texts));
 });

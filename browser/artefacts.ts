@@ -10,7 +10,7 @@ import { onTestFailed } from "vitest";
 const FOLDER = join(import.meta.dirname, "../.artefacts");
 const PICTURE_MS = 5_000;
 
-const said = new WeakMap<Page, string[]>();
+const consoleLines = new WeakMap<Page, string[]>();
 
 /** Keeps what its pages say, and writes it all down if the test that runs now fails. */
 export function keepArtefacts(context: BrowserContext): void {
@@ -23,15 +23,15 @@ export function keepArtefacts(context: BrowserContext): void {
 }
 
 /** What a page has said on its console, and what went wrong in it. */
-export function saidBy(page: Page): readonly string[] {
-  return said.get(page) ?? [];
+export function readConsole(page: Page): readonly string[] {
+  return consoleLines.get(page) ?? [];
 }
 
 function listen(page: Page): void {
   // Over several tests it is one page.
-  if (said.has(page)) return;
+  if (consoleLines.has(page)) return;
   const lines: string[] = [];
-  said.set(page, lines);
+  consoleLines.set(page, lines);
   page.on("console", (message) => lines.push(`${message.type()}: ${message.text()}`));
   page.on("pageerror", (error) => lines.push(`thrown: ${error.stack ?? error.message}`));
 }
@@ -39,7 +39,7 @@ function listen(page: Page): void {
 async function write(page: Page, name: string): Promise<void> {
   mkdirSync(FOLDER, { recursive: true });
   const file = (ending: string) => join(FOLDER, `${name}.${ending}`);
-  writeFileSync(file("txt"), saidBy(page).join("\n"));
+  writeFileSync(file("txt"), readConsole(page).join("\n"));
   // A page that hangs must not keep the others from being told of.
   await page.screenshot({ path: file("png"), timeout: PICTURE_MS }).catch(() => undefined);
   const html = await Promise.race([page.content().catch(String), late()]);

@@ -1,6 +1,6 @@
 /** How little is drawn when something comes, and that what a server drew is taken over as it is. */
 import { Story } from "@turnstream/conformance/scenarios/story.ts";
-import { eventsOf, SCENARIOS } from "@turnstream/conformance/scenarios/index.ts";
+import { listEvents, SCENARIOS } from "@turnstream/conformance/scenarios/index.ts";
 import { recordedSession } from "@turnstream/client/recorded";
 import { preload } from "@turnstream/react";
 import type { SessionEvent } from "@turnstream/protocol";
@@ -73,7 +73,7 @@ test.each(["as it loads", "preloaded"])(
       await preload();
       await page.evaluate(async () => await window.recorded?.preload());
     }
-    const [logs, drawn] = [Object.values(SCENARIOS).map(eventsOf), new Set<string>()];
+    const [logs, drawn] = [Object.values(SCENARIOS).map(listEvents), new Set<string>()];
     for (const events of logs) {
       for (let n = events.length; n > 0; n -= STRIDE) {
         const log = events.slice(0, n);

@@ -4,8 +4,8 @@
  */
 // By path: what vitest runs before the tests is resolved without our condition.
 import { join } from "node:path";
-import { setup as startServers } from "../services/global-setup.ts";
-import { makeFolder, removeFolder } from "../services/watch.ts";
+import { setup as startServers } from "../testkit/servers/global-setup.ts";
+import { makeFolder, removeFolder } from "../testkit/processes/watch.ts";
 import type { TestProject } from "vitest/node";
 import { buildPage } from "./build-page.ts";
 import type { BuiltPage, PageName } from "./pages.ts";

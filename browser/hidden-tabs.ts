@@ -9,18 +9,18 @@ declare global {
 }
 
 /** Before its tabs are opened: lets them be hidden. As in a real one, no frame is drawn then. */
-export async function letHide(context: BrowserContext): Promise<void> {
+export async function allowHiding(context: BrowserContext): Promise<void> {
   await context.addInitScript(() => {
     let isHidden = false;
-    const held: FrameRequestCallback[] = [];
+    const queued: FrameRequestCallback[] = [];
     const draw = window.requestAnimationFrame.bind(window);
-    window.requestAnimationFrame = (run) => (isHidden ? -held.push(run) : draw(run));
+    window.requestAnimationFrame = (run) => (isHidden ? -queued.push(run) : draw(run));
     Object.defineProperty(document, "hidden", { get: () => isHidden });
     Object.defineProperty(document, "visibilityState", { get: () => (isHidden ? "hidden" : "visible") });
     window.setHidden = (value) => {
       isHidden = value;
       document.dispatchEvent(new Event("visibilitychange", { bubbles: true }));
-      if (!isHidden) for (const run of held.splice(0)) draw(run);
+      if (!isHidden) for (const run of queued.splice(0)) draw(run);
     };
   });
 }

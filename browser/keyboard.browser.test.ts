@@ -1,33 +1,34 @@
 /** Whoever has only a keyboard can answer everything that they are asked. No mouse is touched here. */
+import { ASKING } from "./agents.ts";
 import { en } from "@turnstream/react";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { Room } from "./browser-context.ts";
-import { cardOf } from "./story/cards.ts";
+import { BrowserSession } from "./browser-session.ts";
+import { findCard } from "./story/cards.ts";
 import type { Tab } from "./tab.ts";
 
-let room: Room;
+let browserSession: BrowserSession;
 
 beforeAll(async () => {
-  room = await Room.open();
+  browserSession = await BrowserSession.open();
 });
 
 afterEach(async () => {
-  for (const context of room.browser.contexts()) await context.close();
+  for (const context of browserSession.browser.contexts()) await context.close();
 });
 
 afterAll(async () => {
-  await room?.close();
+  await browserSession?.close();
 });
 
-const { cards: words } = en;
+const { cards: strings } = en;
 const MOST_STOPS = 60;
 
 async function askedFor(what: "approval" | "question" | "form") {
-  const ref = await room.session();
-  const tab = await room.tab(await room.person(), ref, "asker");
+  const ref = await browserSession.createSession();
+  const tab = await browserSession.openTab(await browserSession.openContext(), ref, ASKING);
   await tab.live();
   await tab.send(what);
-  await cardOf(tab, what).waitFor();
+  await findCard(tab, what).waitFor();
   return { ref, tab };
 }
 
@@ -61,16 +62,16 @@ test("U05 an approval: A goes to the card, and Y decides", async () => {
   await tab.page.keyboard.press("Shift+Tab");
   await tab.page.keyboard.press("a");
   await expect
-    .poll(() => cardOf(tab, "approval").evaluate((card) => card === document.activeElement))
+    .poll(() => findCard(tab, "approval").evaluate((card) => card === document.activeElement))
     .toBe(true);
-  expect(await cardOf(tab, "approval").count()).toBe(1);
+  expect(await findCard(tab, "approval").count()).toBe(1);
   await tab.page.keyboard.press("y");
   await tab.reads("All of it is done.");
 });
 
 test("U05 an approval, button by button: rejected with a reason", async () => {
   const { tab } = await askedFor("approval");
-  await goTo(tab, new RegExp(`^${words.reject}$`));
+  await goTo(tab, new RegExp(`^${strings.reject}$`));
   await tab.page.keyboard.press("Enter");
   await tab.page.keyboard.insertText("Not today");
   await tab.page.keyboard.press("Enter");
@@ -92,7 +93,7 @@ test("U07 a form", async () => {
   await goTo(tab, /^Email/);
   // Empty, it is refused, and the person is left where something has to be done.
   await tab.page.keyboard.press("Enter");
-  await tab.reads(words.mendFields(1));
+  await tab.reads(strings.mendFields(1));
   await expect.poll(() => focused(tab)).toMatch(/^Email/);
   await tab.page.keyboard.insertText("an@example.org");
   await tab.page.keyboard.press("Enter");

@@ -1,59 +1,61 @@
 /** Servers that are killed under a page: what it shows in the end is what a page shows that has only just come. */
+import { join } from "node:path";
+import { ChildProgram } from "@turnstream/testkit/processes/child-program.ts";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { answerTo } from "./agents.ts";
-import { killChild, startChild } from "./child-process.ts";
 import type { WorkerSettings } from "./processes/worker.ts";
-import { Room } from "./browser-context.ts";
-import { wordsOf } from "./screen.ts";
-import { sameScreens } from "./story/compare.ts";
+import { BrowserSession } from "./browser-session.ts";
+import { readText } from "./screen.ts";
+import { compareScreens } from "./story/compare.ts";
 
 /** Longer than a busy machine stands still: a worker that loses its lease ends itself. */
 const TTL_MS = 10_000;
 
-let room: Room;
+let browserSession: BrowserSession;
 
 beforeAll(async () => {
-  room = await Room.open({ gateway: "apart", hasWorker: false });
+  browserSession = await BrowserSession.open({ gateway: "child-process", hasWorker: false });
 });
 
 afterAll(async () => {
-  await room?.close();
+  await browserSession?.close();
 });
 
 async function startWorker(name: string, paceMs: number) {
-  const settings: WorkerSettings = { ...room.house.places, name, paceMs, ttlMs: TTL_MS };
-  const child = await startChild("worker.ts", settings);
-  onTestFinished(() => killChild(child));
-  return child;
+  const settings: WorkerSettings = { ...browserSession.environment.urls, name, paceMs, ttlMs: TTL_MS };
+  const file = join(import.meta.dirname, "processes/worker.ts");
+  const worker = await ChildProgram.start({ file, settings, name });
+  onTestFinished(() => worker.kill());
+  return worker;
 }
 
 test("a gateway that is killed in mid-answer, and started again", async () => {
   await startWorker("steady", 30);
-  const ref = await room.session();
-  const tab = await room.tab(await room.person(), ref);
+  const ref = await browserSession.createSession();
+  const tab = await browserSession.openTab(await browserSession.openContext(), ref);
   await tab.live();
   await tab.send("gateway");
   await tab.reads("gateway-5 ");
-  await room.house.process?.kill();
+  await browserSession.environment.killGateway();
   await tab.until("to notice", ({ phase }) => phase !== "live");
-  await room.house.process?.start();
+  await browserSession.environment.restartGateway();
   await tab.reads(answerTo("gateway"));
-  const fresh = await room.tab(await room.person(), ref);
-  await sameScreens(tab, fresh, room.head(ref));
+  const fresh = await browserSession.openTab(await browserSession.openContext(), ref);
+  await compareScreens(tab, fresh, browserSession.readHead(ref));
 });
 
 test("a worker that is killed in mid-answer, and another that goes on", async () => {
   const first = await startWorker("first", 60);
-  const ref = await room.session();
-  const tab = await room.tab(await room.person(), ref);
+  const ref = await browserSession.createSession();
+  const tab = await browserSession.openTab(await browserSession.openContext(), ref);
   await tab.live();
   await tab.send("worker");
   await tab.reads("worker-5 ");
-  await killChild(first);
+  await first.kill();
   await startWorker("second", 5);
   await tab.reads(answerTo("worker"));
   // What the first one had said is void: the page shows one answer.
-  expect((await wordsOf(tab.page)).split("worker-1 ")).toHaveLength(2);
-  const fresh = await room.tab(await room.person(), ref);
-  await sameScreens(tab, fresh, room.head(ref));
+  expect((await readText(tab.page)).split("worker-1 ")).toHaveLength(2);
+  const fresh = await browserSession.openTab(await browserSession.openContext(), ref);
+  await compareScreens(tab, fresh, browserSession.readHead(ref));
 });

@@ -1,36 +1,36 @@
 /** Pages whose network goes and comes back in the middle of an answer: they end with all of it, once. */
-import { until } from "@turnstream/services/poll.ts";
+import { until } from "@turnstream/testkit/util/until.ts";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { outline } from "../packages/server/test/runtime/turn-harness.ts";
 import { answerTo } from "./agents.ts";
-import { saidBy } from "./artefacts.ts";
-import { Room } from "./browser-context.ts";
-import { wordsOf } from "./screen.ts";
-import { sameScreens } from "./story/compare.ts";
+import { readConsole } from "./artefacts.ts";
+import { BrowserSession } from "./browser-session.ts";
+import { readText } from "./screen.ts";
+import { compareScreens } from "./story/compare.ts";
 
-let room: Room;
+let browserSession: BrowserSession;
 
 beforeAll(async () => {
-  room = await Room.open();
+  browserSession = await BrowserSession.open();
 });
 
 afterEach(async () => {
-  room.pace.paceMs = null;
-  await room.house.proxy.heal();
-  for (const context of room.browser.contexts()) await context.close();
+  browserSession.pace.paceMs = null;
+  await browserSession.environment.proxy.heal();
+  for (const context of browserSession.browser.contexts()) await context.close();
 });
 
 afterAll(async () => {
-  await room?.close();
+  await browserSession?.close();
 });
 
 /** A tab in the middle of an answer that has more to come. */
 async function halfAnswered(question: string) {
-  const ref = await room.session();
-  const context = await room.person();
-  const tab = await room.tab(context, ref);
+  const ref = await browserSession.createSession();
+  const context = await browserSession.openContext();
+  const tab = await browserSession.openTab(context, ref);
   await tab.live();
-  room.pace.paceMs = 40;
+  browserSession.pace.paceMs = 40;
   await tab.send(question);
   await tab.reads(`${question}-5 `);
   return { ref, context, tab };
@@ -38,25 +38,25 @@ async function halfAnswered(question: string) {
 
 /** It ends as a tab that has only just come. */
 async function endsWhole({ ref, tab }: Awaited<ReturnType<typeof halfAnswered>>, question: string) {
-  room.pace.paceMs = null;
+  browserSession.pace.paceMs = null;
   await tab.reads(answerTo(question));
-  const words = await wordsOf(tab.page);
-  expect(words.split(answerTo(question))).toHaveLength(2);
-  const fresh = await room.tab(await room.person(), ref);
-  await sameScreens(tab, fresh, room.head(ref));
-  expect(saidBy(tab.page).filter((line) => line.startsWith("thrown"))).toEqual([]);
+  const text = await readText(tab.page);
+  expect(text.split(answerTo(question))).toHaveLength(2);
+  const fresh = await browserSession.openTab(await browserSession.openContext(), ref);
+  await compareScreens(tab, fresh, browserSession.readHead(ref));
+  expect(readConsole(tab.page).filter((line) => line.startsWith("thrown"))).toEqual([]);
 }
 
 test("a connection that is cut and comes back", async () => {
   const half = await halfAnswered("cut");
-  room.house.proxy.cut();
+  browserSession.environment.proxy.cut();
   await half.tab.until("to notice", ({ phase }) => phase === "waiting" || phase === "connecting");
   // The answer goes on meanwhile.
-  await room.stage.until(half.ref, 60_000, ({ turns }) => {
+  await browserSession.harness.until(half.ref, 60_000, ({ turns }) => {
     const [turn] = turns.toArray();
     return turn !== undefined && outline(turn).join(" ").includes("cut-30 ") ? true : null;
   });
-  await room.house.proxy.heal();
+  await browserSession.environment.proxy.heal();
   await endsWhole(half, "cut");
 });
 
@@ -64,10 +64,12 @@ test("connections that are reset again and again", async () => {
   const half = await halfAnswered("reset");
   for (let n = 0; n < 5; n++) {
     await half.tab.live();
-    const { accepted } = room.house.proxy.counters();
-    room.house.proxy.cutConnections();
+    const { accepted } = browserSession.environment.proxy.counters();
+    browserSession.environment.proxy.cutConnections();
     // It may be back before anybody can see that it was away.
-    await until("it to notice", () => room.house.proxy.counters().accepted > accepted, { timeoutMs: 60_000 });
+    await until("it to notice", () => browserSession.environment.proxy.counters().accepted > accepted, {
+      timeoutMs: 60_000,
+    });
   }
   await endsWhole(half, "reset");
 });
@@ -82,24 +84,27 @@ test("a machine that is offline for a while", async () => {
 
 test("a connection that goes silent without a word", async () => {
   const half = await halfAnswered("silent");
-  room.house.proxy.blackhole();
+  browserSession.environment.proxy.blackhole();
   // Long enough for the answer to have ended on the server.
-  room.pace.paceMs = null;
-  await room.stage.ended(half.ref, () => true, 60_000);
+  browserSession.pace.paceMs = null;
+  await browserSession.harness.ended(half.ref, () => true, 60_000);
   await until("it to notice", async () => (await half.tab.view())?.phase !== "live", {
     timeoutMs: 90_000,
     everyMs: 200,
   });
-  await room.house.proxy.heal();
+  await browserSession.environment.proxy.heal();
   await endsWhole(half, "silent");
 }, 240_000);
 
 test("who presses Try now, in whichever tab, doesn't wait for the next attempt", async () => {
-  const ref = await room.session();
-  const context = await room.person();
-  const tabs = [await room.tab(context, ref), await room.tab(context, ref)] as const;
+  const ref = await browserSession.createSession();
+  const context = await browserSession.openContext();
+  const tabs = [
+    await browserSession.openTab(context, ref),
+    await browserSession.openTab(context, ref),
+  ] as const;
   for (const tab of tabs) await tab.live();
-  room.house.proxy.cut();
+  browserSession.environment.proxy.cut();
   const pressed = tabs[1];
   const retryAt = async () =>
     await pressed.page.evaluate(() => {
@@ -112,7 +117,7 @@ test("who presses Try now, in whichever tab, doesn't wait for the next attempt",
     everyMs: 100,
   });
   const wouldTryAt = await retryAt();
-  await room.house.proxy.heal();
+  await browserSession.environment.proxy.heal();
   await pressed.page.getByRole("button", { name: "Try now" }).click();
   await pressed.until("to try", ({ phase }) => phase !== "waiting");
   expect(await now()).toBeLessThan(wouldTryAt);

@@ -20,10 +20,10 @@ export async function openAll(page: Page): Promise<void> {
   });
 }
 
-export async function screenOf(page: Page): Promise<string> {
+export async function readScreen(page: Page): Promise<string> {
   return await page.evaluate(() => {
     const SKIPPED = "script, style, template, time, [role=timer], [aria-live=polite], [popover]";
-    const KEPT = ["role", "aria-label", "aria-busy", "href", "src", "alt", "title", "disabled"];
+    const COMPARED = ["role", "aria-label", "aria-busy", "href", "src", "alt", "title", "disabled"];
     const lines: string[] = [];
 
     // Signed addresses differ from one connection to the next.
@@ -32,7 +32,9 @@ export async function screenOf(page: Page): Promise<string> {
     function describe(element: Element): string {
       const classes = [...element.classList].filter((name) => name.startsWith("ts-")).toSorted();
       const own = [...element.attributes]
-        .filter(({ name }) => KEPT.includes(name) || (name.startsWith("data-") && !/open|state/.test(name)))
+        .filter(
+          ({ name }) => COMPARED.includes(name) || (name.startsWith("data-") && !/open|state/.test(name)),
+        )
         .map(({ name, value }) => `${name}=${value.replace(signed, "/blobs/…")}`)
         .toSorted();
       const tag = element.tagName.toLowerCase();
@@ -62,7 +64,7 @@ export async function screenOf(page: Page): Promise<string> {
 }
 
 /** What can be read on it, as a person would say it aloud. */
-export async function wordsOf(page: Page): Promise<string> {
+export async function readText(page: Page): Promise<string> {
   const text = await page.evaluate(() => document.querySelector<HTMLElement>(".ts-turns")?.innerText ?? "");
   return text.replaceAll(/\s+/g, " ").trim();
 }

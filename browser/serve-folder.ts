@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { extname, join, normalize, sep } from "node:path";
-import { freePort, HOST } from "../services/free-port.ts";
+import { freePort, HOST } from "../testkit/network/free-port.ts";
 
 const KINDS: Readonly<Record<string, string>> = {
   ".html": "text/html; charset=utf-8",

@@ -1,9 +1,9 @@
 /** A tab that shows a live session, and what a person does in it. */
-import { until } from "@turnstream/services/poll.ts";
+import { until } from "@turnstream/testkit/util/until.ts";
 import type { BrowserContext, Page } from "playwright-core";
 import { pageUrl } from "./pages.ts";
 import type { LiveView } from "./page/live.ts";
-import { openAll, screenOf, wordsOf } from "./screen.ts";
+import { openAll, readScreen, readText } from "./screen.ts";
 
 export interface TabOptions {
   /** The gateway, as this tab reaches it. */
@@ -13,7 +13,7 @@ export interface TabOptions {
   readonly agent?: string;
 }
 
-const PATIENCE = { timeoutMs: 60_000, everyMs: 50 };
+const POLL = { timeoutMs: 60_000, everyMs: 50 };
 
 export class Tab {
   readonly page: Page;
@@ -24,7 +24,7 @@ export class Tab {
 
   static async open(context: BrowserContext, { url, session, agent }: TabOptions): Promise<Tab> {
     const page = await context.newPage();
-    page.setDefaultTimeout(PATIENCE.timeoutMs);
+    page.setDefaultTimeout(POLL.timeoutMs);
     const query = new URLSearchParams({ url, session, ...(agent === undefined ? {} : { agent }) });
     await page.goto(`${pageUrl("live")}/?${query}`);
     return new Tab(page);
@@ -41,7 +41,7 @@ export class Tab {
       last = await this.view();
       return last !== null && isTrue(last);
     };
-    await until(what, look, PATIENCE).catch((error: unknown) => {
+    await until(what, look, POLL).catch((error: unknown) => {
       throw new Error(`${String(error)}; it shows ${JSON.stringify(last)}`);
     });
   }
@@ -72,8 +72,8 @@ export class Tab {
   /** Waits until it can be read. */
   async reads(text: string): Promise<void> {
     let last = "";
-    const look = async () => (last = await wordsOf(this.page)).includes(text);
-    await until(`"${text}" to be read`, look, PATIENCE).catch((error: unknown) => {
+    const look = async () => (last = await readText(this.page)).includes(text);
+    await until(`"${text}" to be read`, look, POLL).catch((error: unknown) => {
       throw new Error(`${String(error)}; it reads "${last}"`);
     });
   }
@@ -81,6 +81,6 @@ export class Tab {
   /** As everybody must see it, with everything folded open. */
   async screen(): Promise<string> {
     await openAll(this.page);
-    return await screenOf(this.page);
+    return await readScreen(this.page);
   }
 }

@@ -1,33 +1,33 @@
 /** Tabs of one person: what is done in one is seen in the others, and one connection does for all. */
-import { until } from "@turnstream/services/poll.ts";
+import { until } from "@turnstream/testkit/util/until.ts";
 import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from "vitest";
-import { freeze, letHide, setHidden } from "./hidden-tabs.ts";
-import { answerTo } from "./agents.ts";
-import { Room } from "./browser-context.ts";
-import { approve, cardOf, stop } from "./story/cards.ts";
-import { sameScreens } from "./story/compare.ts";
+import { freeze, allowHiding, setHidden } from "./hidden-tabs.ts";
+import { answerTo, ASKING } from "./agents.ts";
+import { BrowserSession } from "./browser-session.ts";
+import { approve, findCard, stop } from "./story/cards.ts";
+import { compareScreens } from "./story/compare.ts";
 import type { Tab } from "./tab.ts";
 
-let room: Room;
+let browserSession: BrowserSession;
 
 beforeAll(async () => {
-  room = await Room.open();
+  browserSession = await BrowserSession.open();
 });
 
 afterEach(async () => {
-  for (const context of room.browser.contexts()) await context.close();
+  for (const context of browserSession.browser.contexts()) await context.close();
 });
 
 afterAll(async () => {
-  await room?.close();
+  await browserSession?.close();
 });
 
 async function openTabs(count: number, agent?: string) {
-  const ref = await room.session();
-  const context = await room.person();
-  await letHide(context);
+  const ref = await browserSession.createSession();
+  const context = await browserSession.openContext();
+  await allowHiding(context);
   const tabs: Tab[] = [];
-  for (let n = 0; n < count; n++) tabs.push(await room.tab(context, ref, agent));
+  for (let n = 0; n < count; n++) tabs.push(await browserSession.openTab(context, ref, agent));
   for (const tab of tabs) await tab.live();
   const [first, second] = tabs;
   if (first === undefined || second === undefined) throw new Error("two tabs at the least");
@@ -36,22 +36,22 @@ async function openTabs(count: number, agent?: string) {
 
 /** Sockets of tabs that were closed may take a moment to go. */
 async function connectionsAre(count: number): Promise<void> {
-  await until(`${count} connections`, () => room.house.connections === count);
+  await until(`${count} connections`, () => browserSession.environment.connections === count);
 }
 
 test.each(["one browser", "two browsers"])(
   "U05 an approval that is decided in one tab goes in the other: %s",
   async (where) => {
-    const { ref, context, first } = await openTabs(2, "asker");
-    const other = where === "one browser" ? context : await room.person();
-    const second = await room.tab(other, ref, "asker");
+    const { ref, context, first } = await openTabs(2, ASKING);
+    const other = where === "one browser" ? context : await browserSession.openContext();
+    const second = await browserSession.openTab(other, ref, ASKING);
     await second.live();
     await first.send("approval");
     for (const tab of [first, second]) await tab.reads("Buy milk");
     await approve(second);
     for (const tab of [first, second]) await tab.reads("All of it is done.");
-    await expect.poll(() => cardOf(first, "approval").count()).toBe(0);
-    await sameScreens(first, second, room.head(ref));
+    await expect.poll(() => findCard(first, "approval").count()).toBe(0);
+    await compareScreens(first, second, browserSession.readHead(ref));
   },
 );
 
@@ -60,9 +60,9 @@ function holdAfter(count: number): void {
   let goOn: (() => void) | undefined;
   const over = new Promise<void>((resolve) => (goOn = resolve));
   let beats = 0;
-  room.pace.onBeat = () => (++beats > count ? over : undefined);
+  browserSession.pace.onBeat = () => (++beats > count ? over : undefined);
   onTestFinished(() => {
-    room.pace.onBeat = () => undefined;
+    browserSession.pace.onBeat = () => undefined;
     goOn?.();
   });
 }
@@ -75,7 +75,7 @@ test("a turn that is stopped from the other tab", async () => {
   await stop(second);
   for (const tab of [first, second])
     await tab.until("to be stopped", ({ turns }) => turns.at(-1) === "user_stopped");
-  const screen = await sameScreens(first, second, room.head(ref));
+  const screen = await compareScreens(first, second, browserSession.readHead(ref));
   expect(screen).not.toContain("data-running");
   expect(screen).not.toContain("stop-60");
 });
@@ -90,7 +90,7 @@ test("U08 two tabs have one connection, and none when both are closed", async ()
   await second.send("two");
   await second.reads(answerTo("two"));
   await connectionsAre(1);
-  expect(await room.said(ref)).toEqual(["one", "two"]);
+  expect(await browserSession.readMessages(ref)).toEqual(["one", "two"]);
   await second.close();
   await connectionsAre(0);
 });
@@ -100,7 +100,7 @@ test("ten tabs have one connection, and show the same", async () => {
   await connectionsAre(1);
   await first.send("ten");
   for (const tab of tabs) await tab.reads(answerTo("ten"));
-  for (const tab of tabs.slice(1)) await sameScreens(first, tab, room.head(ref));
+  for (const tab of tabs.slice(1)) await compareScreens(first, tab, browserSession.readHead(ref));
 });
 
 test("U08 a hidden tab catches up when it is looked at", async () => {
@@ -110,7 +110,7 @@ test("U08 a hidden tab catches up when it is looked at", async () => {
   await first.reads(answerTo("hidden"));
   await setHidden(second, false);
   await second.reads(answerTo("hidden"));
-  await sameScreens(first, second, room.head(ref));
+  await compareScreens(first, second, browserSession.readHead(ref));
 });
 
 test("a tab that did not run for a while catches up", async () => {
@@ -120,7 +120,7 @@ test("a tab that did not run for a while catches up", async () => {
   await first.reads(answerTo("frozen"));
   await goOn();
   await second.reads(answerTo("frozen"));
-  await sameScreens(first, second, room.head(ref));
+  await compareScreens(first, second, browserSession.readHead(ref));
 });
 
 test("a tab that has the connection of all and doesn't run doesn't hold up the others", async () => {
@@ -130,6 +130,6 @@ test("a tab that has the connection of all and doesn't run doesn't hold up the o
   await second.reads(answerTo("leader"));
   await goOn();
   await first.reads(answerTo("leader"));
-  await sameScreens(first, second, room.head(ref));
-  expect(await room.said(ref)).toEqual(["leader"]);
+  await compareScreens(first, second, browserSession.readHead(ref));
+  expect(await browserSession.readMessages(ref)).toEqual(["leader"]);
 });

@@ -1,97 +1,97 @@
 /**
- * What stands behind the pages of a test: a gateway on real servers, with a proxy before it that is the network's faults,
- * and a person with a token. Who works on the turns is the test's matter.
+ * `TestEnvironment` is what a test's pages connect to: a gateway on real servers, with a proxy in front of it for the
+ * faults of the network, and tokens for users. The test starts the worker.
  */
 import { randomBytes } from "node:crypto";
-import { type Actor, createServer, signToken, type Server } from "@turnstream/server";
-import { type TcpProxy, startProxy } from "@turnstream/services/proxy.ts";
-import { freshPrefix, sharedRedisUrl } from "@turnstream/services/shared.ts";
+import { type Actor, createServer, type Server, signToken } from "@turnstream/server";
+import {
+  type BackendOptions,
+  openBackend,
+  type TestBackend,
+} from "@turnstream/testkit/backend/open-backend.ts";
+import { GatewayProgram } from "@turnstream/testkit/gateway/gateway-program.ts";
+import { startProxy, type TcpProxy } from "@turnstream/testkit/network/tcp-proxy.ts";
+import { migratedDatabaseUrl } from "@turnstream/testkit/backend/migrated-database-url.ts";
+import { freshPrefix, sharedRedisUrl } from "@turnstream/testkit/servers/shared-servers.ts";
 import type { Browser, BrowserContext } from "playwright-core";
-import { partsOn } from "../packages/server/test/runtime/real-backend.ts";
-import type { StageParts } from "../packages/server/test/runtime/turn-harness.ts";
-import { migratedDatabaseUrl } from "../packages/server/test/store/migrated-database.ts";
 import { keepArtefacts } from "./artefacts.ts";
-import { GatewayProcess } from "./gateway-process.ts";
 import { pageUrl } from "./pages.ts";
 
-/** Where everything is, for this process and for others. */
-export interface Places {
-  readonly redisUrl: string;
-  readonly postgresUrl: string;
-  readonly prefix: string;
-}
+/** What other processes need to open the same backend. */
+export type BackendUrls = Required<Pick<BackendOptions, "databaseUrl" | "redisUrl" | "keyPrefix">>;
+
+/** Where the gateway runs: in the test's process, or in one of its own, to be killed. */
+export type GatewayPlace = "in-process" | "child-process";
 
 const TOKEN_MS = 3_600_000;
 const SCOPES = ["read", "write", "decide"];
 
-export class House {
-  readonly places: Places;
-  readonly parts: StageParts;
+export class TestEnvironment {
+  readonly urls: BackendUrls;
+  readonly backend: TestBackend;
   readonly proxy: TcpProxy;
-  /** Null when the gateway is a process of its own. */
-  readonly server: Server | null;
-  readonly process: GatewayProcess | null;
-  readonly failures: string[];
-  readonly #secret: string;
+  /** Errors that a gateway in this process has reported. */
+  readonly failures: string[] = [];
+  readonly #secret = randomBytes(32).toString("hex");
+  #server: Server | null = null;
+  #program: GatewayProgram | null = null;
 
-  private constructor(
-    made: Pick<House, "places" | "parts" | "proxy" | "server" | "process" | "failures">,
-    secret: string,
-  ) {
-    this.places = made.places;
-    this.parts = made.parts;
-    this.proxy = made.proxy;
-    this.server = made.server;
-    this.process = made.process;
-    this.failures = made.failures;
-    this.#secret = secret;
+  private constructor(urls: BackendUrls, backend: TestBackend, proxy: TcpProxy) {
+    this.urls = urls;
+    this.backend = backend;
+    this.proxy = proxy;
   }
 
-  /** @param gateway `apart`: as a process, to be killed */
-  static async open(gateway: "here" | "apart" = "here"): Promise<House> {
-    const places = {
+  static async open(place: GatewayPlace = "in-process"): Promise<TestEnvironment> {
+    const urls = {
       redisUrl: sharedRedisUrl(),
-      postgresUrl: await migratedDatabaseUrl(),
-      prefix: freshPrefix(),
+      databaseUrl: await migratedDatabaseUrl(),
+      keyPrefix: freshPrefix(),
     };
-    const parts = await partsOn(places.redisUrl, places.postgresUrl, places.prefix);
-    const secret = randomBytes(32).toString("hex");
-    const origins = [pageUrl("live")];
-    const failures: string[] = [];
+    const backend = await openBackend({ ...urls, hasLeasePool: true });
     // The gateway has to know where pages reach it, which is the proxy.
     const proxy = await startProxy({ to: { host: "127.0.0.1", port: 1 } });
-    const publicUrl = `http://${proxy.host}:${proxy.port}`;
-    const onError = (error: unknown, about: string) => failures.push(`${about}: ${String(error)}`);
-    const { store, log, signals } = parts;
-    const server =
-      gateway === "here"
-        ? createServer({
-            store,
-            log,
-            signals,
-            secrets: [secret],
-            allowedOrigins: origins,
-            publicUrl,
-            onError,
-          })
-        : null;
-    const child = gateway === "apart" ? new GatewayProcess({ ...places, secret, origins, publicUrl }) : null;
-    const url = server === null ? await child?.start() : await server.listen();
-    proxy.retarget({ host: "127.0.0.1", port: Number(new URL(url ?? "").port) });
-    return new House({ places, parts, proxy, server, process: child, failures }, secret);
+    const environment = new TestEnvironment(urls, backend, proxy);
+    const url = await environment.#openGateway(place);
+    proxy.retarget({ host: "127.0.0.1", port: Number(new URL(url).port) });
+    return environment;
+  }
+
+  async #openGateway(place: GatewayPlace): Promise<string> {
+    const secrets: [string] = [this.#secret];
+    const options = { secrets, allowedOrigins: [pageUrl("live")], publicUrl: this.url };
+    if (place === "child-process") {
+      const backend = { ...this.urls, database: { max: 10 } };
+      this.#program = await GatewayProgram.launch({ ...options, backend });
+      return this.#program.url;
+    }
+    const { store, log, signals } = this.backend;
+    const onError = (error: unknown, about: string) => this.failures.push(`${about}: ${String(error)}`);
+    this.#server = createServer({ ...options, store, log, signals, onError });
+    return await this.#server.listen();
   }
 
   get url(): string {
     return `http://${this.proxy.host}:${this.proxy.port}`;
   }
 
-  /** How many sockets and streams the gateway has open. */
+  /** How many sockets and streams the gateway has open; NaN if it is a process of its own. */
   get connections(): number {
-    return this.server?.stats().connections ?? Number.NaN;
+    return this.#server?.stats().connections ?? Number.NaN;
   }
 
-  /** A browser of one person: its tabs know each other, and nobody else's. */
-  async person(browser: Browser, { tenant, user }: Actor): Promise<BrowserContext> {
+  /** kill -9 of a gateway that is a process of its own. */
+  async killGateway(): Promise<void> {
+    await this.#program?.kill();
+  }
+
+  /** Starts a killed gateway again, at the same port. */
+  async restartGateway(): Promise<void> {
+    this.#program = (await this.#program?.relaunch()) ?? null;
+  }
+
+  /** A browser of one user: its tabs know each other, and no other user's. */
+  async openContext(browser: Browser, { tenant, user }: Actor): Promise<BrowserContext> {
     const grant = { tenant, user, key: null, scopes: SCOPES, expiresAt: Date.now() + TOKEN_MS };
     const token = await signToken(grant, this.#secret, Date.now());
     const context = await browser.newContext();
@@ -100,10 +100,10 @@ export class House {
     return context;
   }
 
-  /** Closes what it has opened; whoever works on the turns has left before. */
+  /** Closes the gateway and the proxy. Shut down the worker before. */
   async close(): Promise<void> {
     await this.proxy.close();
-    await this.server?.close();
-    await this.process?.kill();
+    await this.#server?.close();
+    await this.killGateway();
   }
 }

@@ -7,7 +7,7 @@ import { append, openRecorded, settled, start, withRecordedPages } from "./recor
 
 withRecordedPages();
 
-function begun(question = "How is VNM?"): Story {
+function startedStory(question = "How is VNM?"): Story {
   return new Story({ check: false }).session("ses_thread", 3).begin(question);
 }
 
@@ -25,7 +25,7 @@ async function play(page: Page, log: Story, from: number, to = log.events.length
 }
 
 function withTool(): Story {
-  const log = begun();
+  const log = startedStory();
   const call = log.call("get_price", ['{"symbol":', '"VNM"}'], { label: "Reading the price" });
   log.endResult(log.startResult(call, "get_price", { label: "Reading the price" }), "82,000 VND");
   return log.text(["It stands at 82,000."], { final: true }).end();
@@ -60,7 +60,7 @@ describe("a call", () => {
 
   test("U02 U01 shows how it stands by its dot, and its result once", async () => {
     const page = await openRecorded();
-    const log = begun();
+    const log = startedStory();
     const ends = [
       ["success", "done"],
       ["error", "error"],
@@ -87,7 +87,10 @@ describe("a call", () => {
 
 test("a thought is open while it comes and shuts by itself; what the person chose stays", async () => {
   const page = await openRecorded();
-  const log = begun().think(["First ", "one."]).text(["So."], { part: true }).think(["Second ", "one."]);
+  const log = startedStory()
+    .think(["First ", "one."])
+    .text(["So."], { part: true })
+    .think(["Second ", "one."]);
   log.text(["Done."], { final: true }).end();
   const first = after(log, "thinking.delta");
   await start(page, log.events.slice(0, first));
@@ -295,7 +298,7 @@ describe("the composer", () => {
 
   test("U07 stops what runs", async () => {
     const page = await openRecorded();
-    const log = begun();
+    const log = startedStory();
     await start(page, log.events);
     await page.getByRole("button", { name: "Stop" }).click();
     const turn = foldAll(log.events).turns.last()?.id;

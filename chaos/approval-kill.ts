@@ -6,14 +6,20 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { listBlocks } from "@turnstream/protocol";
 import { decideApproval, type ApprovalDecision, type Interaction } from "@turnstream/server";
-import { until } from "@turnstream/services/poll.ts";
-import { startProxy, type TcpProxy } from "@turnstream/services/proxy.ts";
-import { atMoment } from "./aim.ts";
-import { allAsked, askedPlan, decisionOf, effectsByKey, outcomesOf } from "./approval-turn.ts";
+import { until } from "@turnstream/testkit/util/until.ts";
+import { startProxy, type TcpProxy } from "@turnstream/testkit/network/tcp-proxy.ts";
+import { atMoment } from "./at-moment.ts";
+import {
+  waitForApprovals,
+  approvalPlan,
+  createDecision,
+  countEffects,
+  readOutcomes,
+} from "./approval-turn.ts";
 import { DeciderProcess } from "./decider-process.ts";
 import type { Figure, RunOptions, Scenario } from "./scenario.ts";
 import type { TurnFollower } from "./turn-follower.ts";
-import { TurnStage } from "./turn-stage.ts";
+import { TurnEnvironment } from "./turn-environment.ts";
 import type { WorkerProcess } from "./worker-process.ts";
 
 const WORKERS = 3;
@@ -42,7 +48,7 @@ interface Slow {
 }
 
 async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
-  return TurnStage.use(async (stage) => {
+  return TurnEnvironment.use(async (environment) => {
     const kills = Object.fromEntries(MOMENTS.map((moment) => [moment, 0])) as Record<Moment, number>;
     const found: Found = {
       kills,
@@ -54,13 +60,13 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
       illegal: [],
     };
     for (let n = 0; n < times; n++) {
-      stage.keep(WORKERS, SETTINGS);
-      await until("two workers", () => readyOf(stage) >= 2);
-      await playOne(stage, `a${n}`, MOMENTS[n % MOMENTS.length] ?? "waits", random, found);
+      environment.keepWorkers(WORKERS, SETTINGS);
+      await until("two workers", () => readyOf(environment) >= 2);
+      await playOne(environment, `a${n}`, MOMENTS[n % MOMENTS.length] ?? "waits", random, found);
       progress(`${n + 1} of ${times}: ${JSON.stringify(found)}`.slice(0, 400));
     }
     for (const problem of [...found.problems, ...found.illegal].slice(0, 20)) progress(problem);
-    const { running, journal } = await stage.leftovers();
+    const { running, journal } = await environment.countLeftovers();
     const share = Math.floor((times / MOMENTS.length) * 0.8);
     return [
       ...MOMENTS.map((moment) => ({
@@ -84,65 +90,66 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
   });
 }
 
-function readyOf(stage: TurnStage): number {
-  return stage.workers.filter((worker) => !worker.isOver && worker.saidAt("ready") !== null).length;
+function readyOf(environment: TurnEnvironment): number {
+  return environment.workers.filter((worker) => !worker.hasExited && worker.isReady).length;
 }
 
 async function playOne(
-  stage: TurnStage,
+  environment: TurnEnvironment,
   name: string,
   moment: Moment,
   random: () => number,
   found: Found,
 ): Promise<void> {
-  const ref = await stage.session();
-  const follower = stage.follow(ref);
-  const message = await stage.send(ref, askedPlan(name, DECISIONS.length, 300));
-  const rows = await allAsked(stage, ref, DECISIONS.length);
-  const wishes = rows.map((row, n) => decisionOf(row, DECISIONS[n] ?? "reject", "somebody"));
-  const victim = await hit(stage, follower, rows, wishes, moment, random, found);
+  const ref = await environment.createSession();
+  const follower = environment.follow(ref);
+  const message = await environment.send(ref, approvalPlan(name, DECISIONS.length, 300));
+  const rows = await waitForApprovals(environment, ref, DECISIONS.length);
+  const decisions = rows.map((row, n) => createDecision(row, DECISIONS[n] ?? "reject", "somebody"));
+  const victim = await hit(environment, follower, rows, decisions, moment, random, found);
   if (victim !== null) {
     found.kills[moment]++;
-    await victim.ended();
-    stage.keep(WORKERS, SETTINGS);
+    await victim.exited;
+    environment.keepWorkers(WORKERS, SETTINGS);
   }
   // Whatever is not decided yet is decided as it was meant; the rest is lost to the first decision.
-  for (const wish of wishes) await decideApproval(stage.parts, ref, wish);
-  const turn = await follower.ended(message);
-  await stage.idle(ref);
+  for (const decision of decisions) await decideApproval(environment.backend, ref, decision);
+  const turn = await follower.untilEnded(message);
+  await environment.untilIdle(ref);
   await follower.stop();
-  const { events, illegal } = await stage.look(ref);
+  const { events, illegal } = await environment.checkSession(ref);
   found.illegal.push(...illegal, ...follower.illegal);
-  const effects = await effectsByKey(stage);
-  for (const outcome of await outcomesOf(stage, ref, turn, events, effects, found.problems)) {
+  const effects = await countEffects(environment);
+  for (const outcome of await readOutcomes(environment, ref, turn, events, effects, found.problems)) {
     const { key, status, plain, edited, result } = outcome;
-    const say = (problem: string) => found.problems.push(`${key} (${moment}): ${problem}`);
+    const report = (problem: string) => found.problems.push(`${key} (${moment}): ${problem}`);
     if (status === "rejected") {
       found.refused++;
-      if (plain + edited > 0 || result !== "error") say(`refused, and ${JSON.stringify(outcome)}`);
+      if (plain + edited > 0 || result !== "error") report(`refused, and ${JSON.stringify(outcome)}`);
       continue;
     }
     found.approved++;
     const [right, wrong] = status === "edited" ? [edited, plain] : [plain, edited];
-    if (wrong > 0 || right > 1) say(`ran ${JSON.stringify(outcome)}`);
+    if (wrong > 0 || right > 1) report(`ran ${JSON.stringify(outcome)}`);
     if (result === "unknown") found.unknown++;
-    else if (result !== "success" || right !== 1) say(`approved, and ${JSON.stringify(outcome)}`);
+    else if (result !== "success" || right !== 1) report(`approved, and ${JSON.stringify(outcome)}`);
   }
 }
 
 /** Kills at the moment. @returns who was killed */
 async function hit(
-  stage: TurnStage,
+  environment: TurnEnvironment,
   follower: TurnFollower,
   rows: readonly Interaction[],
-  wishes: readonly ApprovalDecision[],
+  decisions: readonly ApprovalDecision[],
   moment: Moment,
   random: () => number,
   found: Found,
 ): Promise<WorkerProcess | null> {
   const { ref } = follower;
   const kill = (): WorkerProcess | null => {
-    const worker = stage.workers.find(({ name, isOver }) => name === follower.owner && !isOver) ?? null;
+    const worker =
+      environment.workers.find(({ name, hasExited }) => name === follower.owner && !hasExited) ?? null;
     worker?.signal("SIGKILL");
     return worker;
   };
@@ -154,23 +161,23 @@ async function hit(
       return victim;
     }
     case "is decided": {
-      const decided = wishes.map((wish) => decideApproval(stage.parts, ref, wish));
+      const decided = decisions.map((decision) => decideApproval(environment.backend, ref, decision));
       await sleep(random() * 15);
       const victim = kill();
       await Promise.all(decided);
       return victim;
     }
     case "is committed, not told":
-      return killBetween(stage, follower, rows, wishes, kill, found);
+      return killBetween(environment, follower, rows, decisions, kill, found);
     case "was told": {
       let victim: WorkerProcess | null = null;
       const after = random() < 0.5 ? 0 : random() * 20;
-      const told = atMoment([follower], {
+      const updated = atMoment([follower], {
         act: ({ event }) => event.type === "approval.update" && event.status !== "rejected",
         timeoutMs: 10_000,
       });
-      const decided = wishes.map((wish) => decideApproval(stage.parts, ref, wish));
-      await told;
+      const decided = decisions.map((decision) => decideApproval(environment.backend, ref, decision));
+      await updated;
       if (after > 0) await sleep(after);
       victim = kill();
       await Promise.all(decided);
@@ -180,21 +187,23 @@ async function hit(
 }
 
 async function killBetween(
-  stage: TurnStage,
+  environment: TurnEnvironment,
   follower: TurnFollower,
   rows: readonly Interaction[],
-  wishes: readonly ApprovalDecision[],
+  decisions: readonly ApprovalDecision[],
   kill: () => WorkerProcess | null,
   found: Found,
 ): Promise<WorkerProcess | null> {
-  const { decider, proxy } = await startSlow(stage);
+  const { decider, proxy } = await startSlow(environment);
   const { ref } = follower;
-  void decider.decide({ ref, wishes: wishes.map((decision) => ({ at: 0, decision })), stopAt: null });
+  void decider.decide({ ref, decisions: decisions.map((decision) => ({ at: 0, decision })), stopAt: null });
   let committed: Interaction | undefined;
   await until(
     "a commit",
     async () => {
-      const now = await Promise.all(rows.map(({ id }) => stage.parts.store.interactions.get(ref, id)));
+      const now = await Promise.all(
+        rows.map(({ id }) => environment.backend.store.interactions.get(ref, id)),
+      );
       committed = now.find((row) => row !== null && row.status !== "pending") ?? undefined;
       return committed !== undefined;
     },
@@ -204,19 +213,26 @@ async function killBetween(
   const victim = kill();
   await decider.kill();
   await proxy.close();
-  if (committed !== undefined && !isTold(follower, committed)) found.between++;
+  if (committed !== undefined && !isPublished(follower, committed)) found.between++;
   return victim;
 }
 
-async function startSlow(stage: TurnStage): Promise<Slow> {
-  const { port } = new URL(stage.redisUrl);
+async function startSlow(environment: TurnEnvironment): Promise<Slow> {
+  const { port } = new URL(environment.backend.redisUrl);
   const proxy = await startProxy({ to: { host: "127.0.0.1", port: Number(port) } });
   proxy.delay(DELAY_MS);
   const url = `redis://127.0.0.1:${proxy.port}`;
-  return { decider: await DeciderProcess.start(stage.postgresUrl, url, "slow"), proxy };
+  return {
+    decider: await DeciderProcess.launch({
+      name: "slow",
+      databaseUrl: environment.backend.databaseUrl,
+      redisUrl: url,
+    }),
+    proxy,
+  };
 }
 
-function isTold({ running }: TurnFollower, { block }: Interaction): boolean {
+function isPublished({ running }: TurnFollower, { block }: Interaction): boolean {
   const blocks = running === undefined ? [] : listBlocks(running);
   return blocks.some((each) => each.id === block && each.kind === "approval" && each.version > 0);
 }

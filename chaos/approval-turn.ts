@@ -9,25 +9,29 @@ import {
   type Interaction,
   type SessionRef,
 } from "@turnstream/server";
-import { until } from "@turnstream/services/poll.ts";
+import { until } from "@turnstream/testkit/util/until.ts";
 import type { Plan } from "./turn-plan.ts";
-import type { TurnStage } from "./turn-stage.ts";
+import type { TurnEnvironment } from "./turn-environment.ts";
 
 const UNKNOWN = DEFAULT_STRINGS.errors.OUTCOME_UNKNOWN;
 
-export function askedPlan(name: string, calls: number, wait: number): Plan {
+export function approvalPlan(name: string, calls: number, wait: number): Plan {
   const asked = Array.from(
     { length: calls },
     (_, n) => ({ tool: "asked", key: `${name}.${n}`, ms: 20, wait }) as const,
   );
-  return { name, steps: [{ think: "", say: "", calls: asked }], final: `Done with ${name}`, paceMs: 1 };
+  return { name, steps: [{ think: "", text: "", calls: asked }], final: `Done with ${name}`, paceMs: 1 };
 }
 
 /** Once all of its calls wait. */
-export async function allAsked(stage: TurnStage, ref: SessionRef, calls: number): Promise<Interaction[]> {
+export async function waitForApprovals(
+  environment: TurnEnvironment,
+  ref: SessionRef,
+  calls: number,
+): Promise<Interaction[]> {
   let rows: Interaction[] = [];
   await until(`${calls} requests in ${ref.session}`, async () => {
-    rows = await stage.parts.store.interactions.list(ref);
+    rows = await environment.backend.store.interactions.list(ref);
     return rows.length === calls;
   });
   return rows;
@@ -36,7 +40,7 @@ export async function allAsked(stage: TurnStage, ref: SessionRef, calls: number)
 const EDITED = "!";
 
 /** The same three decisions on each; an edit changes the key that the tool writes down. */
-export function decisionOf(
+export function createDecision(
   row: Interaction,
   decision: ApprovalDecision["decision"],
   by: string,
@@ -58,29 +62,29 @@ export interface Outcome {
 }
 
 /** @param effects by the key that the tool was given */
-export async function outcomesOf(
-  stage: TurnStage,
+export async function readOutcomes(
+  environment: TurnEnvironment,
   ref: SessionRef,
   turn: Turn,
   events: readonly SessionEvent[],
   effects: ReadonlyMap<string, number>,
   problems: string[],
 ): Promise<Outcome[]> {
-  const rows = await stage.parts.store.interactions.list(ref);
+  const rows = await environment.backend.store.interactions.list(ref);
   const outcomes: Outcome[] = [];
   for (const row of rows) {
-    const changes = await stage.parts.store.interactions.changes(ref, row.id);
+    const changes = await environment.backend.store.interactions.changes(ref, row.id);
     const { block, call, status } = row;
-    const told = events.filter((event) => event.type === "approval.update" && event.block === block);
+    const updates = events.filter((event) => event.type === "approval.update" && event.block === block);
     const asked = events.filter((event) => event.type === "approval.request" && event.call === call);
     const { key } = (row.request as unknown as { actions: { input: { key: string } }[] }).actions[0]
       ?.input ?? {
       key: "?",
     };
-    const [update] = told;
+    const [update] = updates;
     if (changes.length !== 1) problems.push(`${key}: ${changes.length} changes`);
     if (asked.length !== 1) problems.push(`${key}: asked ${asked.length} times`);
-    if (told.length !== 1) problems.push(`${key}: ${told.length} events of its decision`);
+    if (updates.length !== 1) problems.push(`${key}: ${updates.length} events of its decision`);
     if (update?.type === "approval.update" && update.status !== status)
       problems.push(`${key}: told ${update.status}, is ${status}`);
     const results = listBlocks(turn).filter((each) => each.kind === "tool_result" && each.call === call);
@@ -96,8 +100,8 @@ export async function outcomesOf(
 }
 
 /** How often each tool ran. */
-export async function effectsByKey(stage: TurnStage): Promise<Map<string, number>> {
+export async function countEffects(environment: TurnEnvironment): Promise<Map<string, number>> {
   const counts = new Map<string, number>();
-  for (const { key } of await stage.effects()) counts.set(key, (counts.get(key) ?? 0) + 1);
+  for (const { key } of await environment.readEffects()) counts.set(key, (counts.get(key) ?? 0) + 1);
   return counts;
 }

@@ -21,6 +21,7 @@ import {
   type Backend,
   type SessionRef,
 } from "@turnstream/server";
+import { readArchive, readLog } from "@turnstream/testkit/backend/read-all-events.ts";
 
 export interface ArchiveAftermath {
   /** Archived events that were acknowledged and are not there. */
@@ -42,22 +43,22 @@ export class ArchiveLoad {
   ambiguous = 0;
   #archived = 0;
   #counter = 0;
-  readonly #parts: Backend;
+  readonly #backend: Backend;
   readonly #ref: SessionRef;
   readonly #writer: { readonly epoch: number; readonly writer: string };
 
-  private constructor(parts: Backend, ref: SessionRef, writer: { epoch: number; writer: string }) {
-    this.#parts = parts;
+  private constructor(backend: Backend, ref: SessionRef, writer: { epoch: number; writer: string }) {
+    this.#backend = backend;
     this.#ref = ref;
     this.#writer = writer;
   }
 
-  static async begin(parts: Backend, ref: SessionRef): Promise<ArchiveLoad> {
+  static async begin(backend: Backend, ref: SessionRef): Promise<ArchiveLoad> {
     const event = { type: "session.start", session: ref.session, number: 1 } as const;
     return new ArchiveLoad(
-      parts,
+      backend,
       ref,
-      await claimSession(parts, ref, { by: "chaos", reason: "test", event }),
+      await claimSession(backend, ref, { by: "chaos", reason: "test", event }),
     );
   }
 
@@ -68,7 +69,7 @@ export class ArchiveLoad {
   async #write(isOver: () => boolean): Promise<void> {
     for (let n = 0; !isOver(); n++) {
       for (const draft of turn(n)) {
-        await this.#parts.log.append(this.#ref.session, {
+        await this.#backend.log.append(this.#ref.session, {
           ...this.#writer,
           counter: ++this.#counter,
           events: [draft],
@@ -82,24 +83,24 @@ export class ArchiveLoad {
 
   async #archive(isOver: () => boolean, isDown: () => boolean): Promise<void> {
     while (!isOver()) {
-      const begunDown = isDown();
+      const startedDown = isDown();
       try {
-        const { cursor } = await archiveSession(this.#parts, this.#ref, { step: 5 });
+        const { cursor } = await archiveSession(this.#backend, this.#ref, { step: 5 });
         this.#archived = Math.max(this.#archived, seqOf(cursor));
         this.acknowledged++;
       } catch (error) {
         if (!isStoreError(error, "UNAVAILABLE")) throw error;
-        if (!begunDown) this.ambiguous++;
+        if (!startedDown) this.ambiguous++;
         await sleep(AGAIN_MS);
       }
     }
   }
 
   async aftermath(): Promise<ArchiveAftermath> {
-    const end = seqOf((await this.#parts.store.archive.header(this.#ref)).archived);
+    const end = seqOf((await this.#backend.store.archive.header(this.#ref)).archived);
     const half = (await this.#isLogUpTo(end)) ? 0 : 1;
-    await archiveSession(this.#parts, this.#ref);
-    const repeated = await archiveSession(this.#parts, this.#ref);
+    await archiveSession(this.#backend, this.#ref);
+    const repeated = await archiveSession(this.#backend, this.#ref);
     const isRight = repeated.events === 0 && (await this.#isLogUpTo(seqOf(repeated.cursor)));
     const isAll = seqOf(repeated.cursor) === (await this.#logged()).length;
     return { lost: Math.max(0, this.#archived - end), half, repeatedWrong: isRight && isAll ? 0 : 1 };
@@ -107,14 +108,9 @@ export class ArchiveLoad {
 
   /** Both what the archived events amount to and what was folded beside them. */
   async #isLogUpTo(seq: number): Promise<boolean> {
-    const { store } = this.#parts;
+    const { store } = this.#backend;
     const { header, turns, earlier } = await store.archive.window(this.#ref, WINDOW);
-    const events: SessionEvent[] = [];
-    for (let after = 0; ; after = seqOf(events.at(-1)?.id)) {
-      const page = await store.archive.events(this.#ref, { after, limit: PAGE });
-      if (page.length === 0) break;
-      events.push(...page);
-    }
+    const events = await readArchive(store, this.#ref);
     const logged = foldAll((await this.#logged()).slice(0, seq));
     const folded = restore({ ...emptyState, ...header, v: SCHEMA_VERSION, earlier, turns });
     const ends = await store.turns.list(this.#ref, { limit: WINDOW });
@@ -127,13 +123,9 @@ export class ArchiveLoad {
   }
 
   async #logged(): Promise<SessionEvent[]> {
-    const events: SessionEvent[] = [];
-    for (let after = "0-0"; ; after = events.at(-1)?.id ?? after) {
-      const page = await this.#parts.log.read(this.#ref.session, { after, limit: PAGE });
-      if (!page.ok) throw new Error(`the log can't be read: ${page.reason}`);
-      events.push(...page.entries.map(({ event }) => event));
-      if (!page.more) return events;
-    }
+    const entries = await readLog(this.#backend.log, this.#ref.session, "0-0");
+    if (entries === null) throw new Error("the log can't be read from its start");
+    return entries.map(({ event }) => event);
   }
 }
 

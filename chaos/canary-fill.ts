@@ -26,20 +26,20 @@ const MONEY = { amount: 990, currency: "TWD" } as const;
 
 /** @param signs who the messages of the log say they are by */
 export async function fill(
-  parts: Backend,
+  backend: Backend,
   ref: SessionRef,
   user: string,
   canary: string,
   signs = user,
 ): Promise<Filled> {
-  const { store, log } = parts;
+  const { store, log } = backend;
   const { tenant, session } = ref;
   await store.sessions.create({ tenant, user }, { id: session, title: canary });
   const event = { type: "session.start", session, number: 1, title: canary } as const;
-  const claimed = await claimSession(parts, ref, { by: "chaos", reason: "test", event });
+  const claimed = await claimSession(backend, ref, { by: "chaos", reason: "test", event });
   const { epoch, writer } = claimed;
   await log.append(session, { epoch, writer, counter: 1, events: turn(signs, canary) });
-  await archiveSession(parts, ref);
+  await archiveSession(backend, ref);
   const share = await store.shares.create({ tenant, user }, session);
   // This stays in the log alone.
   await log.append(session, {
@@ -57,13 +57,13 @@ export async function fill(
   // Its message runs, and another one waits.
   await store.running.begin(ref, { turn: "t2" });
   await store.running.requestStop(ref, { by: user });
-  const entry = { turn: "t2", key: canary, value: { said: canary }, epoch, isRetained: true };
+  const entry = { turn: "t2", key: canary, value: { text: canary }, epoch, isRetained: true };
   await store.journal.write(ref, entry);
   await store.queuedMessages.add(ref, { id: "m3", text: canary, by: user, options: { agent: canary } });
   await store.blobs.put(ref, { id: "b", mediaType: "text/plain", body: Buffer.from(`a blob of ${canary}`) });
   const draft = { type: "session.update", title: canary } as const;
   await store.outbox.add(ref, { key: "told", draft, since: claimed.cursor });
-  await ledger(parts, ref, user, canary);
+  await ledger(backend, ref, user, canary);
   return { ref, user, canary, claimed, orderNo: orderOf(session), share: share.id };
 }
 

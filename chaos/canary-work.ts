@@ -23,17 +23,17 @@ export interface Work {
 const PAUSE_MS = 2;
 
 /** One round of each; what is refused is what should be, once the session is gone. */
-function jobs(parts: Backend, { ref, user, canary, claimed, orderNo }: Filled) {
-  const { store, log } = parts;
+function jobs(backend: Backend, { ref, user, canary, claimed, orderNo }: Filled) {
+  const { store, log } = backend;
   const { tenant, session } = ref;
   const draft = { type: "session.update", title: canary } as const;
   const { epoch, writer } = claimed;
   return [
     (n: number) => log.append(session, { epoch, writer, counter: n + 10, events: [draft] }),
     (n: number) => log.append(session, { writer: `gateway.${n}`, counter: 0, events: [draft] }),
-    () => claimIdleSession(parts, ref, "chaos"),
-    () => archiveSession(parts, ref, { step: 3 }),
-    () => trimLog(parts, ref),
+    () => claimIdleSession(backend, ref, "chaos"),
+    () => archiveSession(backend, ref, { step: 3 }),
+    () => trimLog(backend, ref),
     (n: number) => store.outbox.add(ref, { key: `w${n}`, draft }),
     (n: number) => store.blobs.put(ref, { id: `w${n}`, mediaType: canary, body: Buffer.from(canary) }),
     (n: number) => store.queuedMessages.add(ref, { id: `w${n}`, text: canary, by: user }),
@@ -45,7 +45,7 @@ function jobs(parts: Backend, { ref, user, canary, claimed, orderNo }: Filled) {
       const entry = {
         turn: "t2",
         key: `${canary}.${n}`,
-        value: { said: canary },
+        value: { text: canary },
         epoch: 1e14,
         isRetained: true,
       };
@@ -70,21 +70,21 @@ function jobs(parts: Backend, { ref, user, canary, claimed, orderNo }: Filled) {
 }
 
 /** A session in which nobody works: its log expires, and now and then there is something to tell. */
-function idleJobs(parts: Backend, { ref, canary }: Filled) {
-  const { store, log } = parts;
+function idleJobs(backend: Backend, { ref, canary }: Filled) {
+  const { store, log } = backend;
   const draft = { type: "session.update", title: canary } as const;
   return [
-    async () => log.expire(ref.session, (await archiveSession(parts, ref)).cursor, 1),
+    async () => log.expire(ref.session, (await archiveSession(backend, ref)).cursor, 1),
     (n: number) => store.outbox.add(ref, { key: `w${n}`, draft }),
   ];
 }
 
-export function workOn(parts: Backend, filled: Filled, isOver: () => boolean): Promise<Work> {
-  return workAt(jobs(parts, filled), isOver);
+export function workOn(backend: Backend, filled: Filled, isOver: () => boolean): Promise<Work> {
+  return workAt(jobs(backend, filled), isOver);
 }
 
-export function idleOn(parts: Backend, filled: Filled, isOver: () => boolean): Promise<Work> {
-  return workAt(idleJobs(parts, filled), isOver);
+export function idleOn(backend: Backend, filled: Filled, isOver: () => boolean): Promise<Work> {
+  return workAt(idleJobs(backend, filled), isOver);
 }
 
 type Job = (n: number) => Promise<unknown>;
@@ -101,11 +101,11 @@ async function workAt(todo: readonly Job[], isOver: () => boolean): Promise<Work
   return work;
 }
 
-export async function relayAll(parts: Backend, isOver: () => boolean): Promise<void> {
+export async function relayAll(backend: Backend, isOver: () => boolean): Promise<void> {
   const work = { done: 0, refused: 0 };
-  const claim = (ref: Filled["ref"]) => claimIdleSession(parts, ref, "relay");
+  const claim = (ref: Filled["ref"]) => claimIdleSession(backend, ref, "relay");
   while (!isOver()) {
-    await tried(() => relayOutbox(parts, { olderThanMs: 0, claim }), work);
+    await tried(() => relayOutbox(backend, { olderThanMs: 0, claim }), work);
     await sleep(PAUSE_MS);
   }
 }

@@ -11,8 +11,8 @@ import {
   type Turn,
 } from "@turnstream/protocol";
 import { DEFAULT_STRINGS } from "@turnstream/server";
-import { inputOf, thoughtsOf } from "./plan-script.ts";
-import { type Plan, type PlanCall, resultOfTool } from "./turn-plan.ts";
+import { createInput, listThoughts } from "./plan-script.ts";
+import { type Plan, type PlanCall, formatToolResult } from "./turn-plan.ts";
 
 interface Verdict {
   readonly problems: string[];
@@ -29,24 +29,24 @@ const UNKNOWN = DEFAULT_STRINGS.errors.OUTCOME_UNKNOWN;
 const RETRYING = DEFAULT_STRINGS.retrying(1, 1, 1).split("1")[0] ?? "";
 
 /** @param mayBeCut whether a worker died in it, so that tools that may not run again can have been cut off */
-export function judge(turn: Turn, plan: Plan, mayBeCut: boolean): Verdict {
+export function checkPlan(turn: Turn, plan: Plan, mayBeCut: boolean): Verdict {
   const verdict: Verdict = { problems: [], unknown: [], done: [], removed: [] };
-  const say = (problem: string) => verdict.problems.push(`${plan.name}: ${problem}`);
-  if (turn.status !== "end_turn") say(`ended as ${turn.status}`);
-  if (turn.open > 0) say(`${turn.open} blocks are open`);
+  const report = (problem: string) => verdict.problems.push(`${plan.name}: ${problem}`);
+  if (turn.status !== "end_turn") report(`ended as ${turn.status}`);
+  if (turn.open > 0) report(`${turn.open} blocks are open`);
   const open = turn.runs.filter(({ status }) => status === "running").length;
-  if (open > 0) say(`${open} runs are open`);
+  if (open > 0) report(`${open} runs are open`);
   const main = turn.runs.find(({ parent }) => parent === null);
-  if (main === undefined) say("no main run");
-  else judgeRun(turn, main, plan, mayBeCut, verdict, say);
+  if (main === undefined) report("no main run");
+  else checkRun(turn, main, plan, mayBeCut, verdict, report);
   const finals = listBlocks(turn).filter((block) => block.kind === "text" && block.final);
-  if (finals.length !== 1) say(`${finals.length} final texts`);
+  if (finals.length !== 1) report(`${finals.length} final texts`);
   const planned = callsIn(plan, verdict.removed);
   const failed = new Set(turn.runs.flatMap(({ id, status }) => (status === "failed" ? [id] : [])));
   const results = listBlocks(turn).filter(
     ({ kind, run }) => kind === "tool_result" && !failed.has(run),
   ).length;
-  if (results !== planned) say(`${results} results for ${planned} calls`);
+  if (results !== planned) report(`${results} results for ${planned} calls`);
   return verdict;
 }
 
@@ -58,21 +58,21 @@ function callsIn({ steps }: Plan, removed: readonly string[]): number {
   return calls.reduce((sum, each) => sum + 1 + within(each), 0);
 }
 
-function judgeRun(
+function checkRun(
   turn: Turn,
   run: Run,
   plan: Plan,
   mayBeCut: boolean,
   verdict: Verdict,
-  say: (problem: string) => void,
+  report: (problem: string) => void,
 ): void {
   const blocks = listBlocks(turn).filter((block) => block.run === run.id);
-  const told = blocks.flatMap(lineOf);
+  const actual = blocks.flatMap(lineOf);
   const expected = linesOf(plan);
-  const wrong = expected.findIndex((line, n) => !same(line, told[n]));
-  if (wrong >= 0 || told.length !== expected.length) {
+  const wrong = expected.findIndex((line, n) => !same(line, actual[n]));
+  if (wrong >= 0 || actual.length !== expected.length) {
     const n = wrong < 0 ? expected.length : wrong;
-    say(`in run ${run.id}, line ${n}: ${told[n] ?? "nothing"} instead of ${expected[n] ?? "nothing"}`);
+    report(`in run ${run.id}, line ${n}: ${actual[n] ?? "nothing"} instead of ${expected[n] ?? "nothing"}`);
     return;
   }
   const calls = blocks.filter((block) => block.kind === "tool_call");
@@ -81,35 +81,36 @@ function judgeRun(
     const results = blocks.filter((block) => block.kind === "tool_result" && block.call === call);
     const [result] = results;
     if (results.length !== 1 || result?.kind !== "tool_result") {
-      say(`${results.length} results of ${call}`);
+      report(`${results.length} results of ${call}`);
       continue;
     }
-    judgeResult(result, planned, mayBeCut, verdict, say);
+    checkResult(result, planned, mayBeCut, verdict, report);
     if ("thought" in planned) {
       const thoughts = blocks.filter((block) => block.kind === "text" && block.call === call);
       const isRight =
         thoughts.length === 1 && thoughts[0]?.kind === "text" && thoughts[0].text === planned.thought;
-      if (!isRight) say(`a shared thought is there ${thoughts.length} times, or is another`);
+      if (!isRight) report(`a shared thought is there ${thoughts.length} times, or is another`);
     }
     if (!("plan" in planned)) continue;
     const sub = turn.runs.filter((each) => each.call === call && each.status !== "superseded");
     if (verdict.removed.includes(planned.plan.name)) {
       // Nothing is left of one that had journaled nothing.
-      if (sub.some(({ status }) => status !== "failed")) say(`a run of ${call} that is gone has not failed`);
+      if (sub.some(({ status }) => status !== "failed"))
+        report(`a run of ${call} that is gone has not failed`);
       continue;
     }
     if (sub.length !== 1 || sub[0] === undefined || sub[0].status !== "completed")
-      say(`${sub.length} runs of ${call}`);
-    else judgeRun(turn, sub[0], planned.plan, mayBeCut, verdict, say);
+      report(`${sub.length} runs of ${call}`);
+    else checkRun(turn, sub[0], planned.plan, mayBeCut, verdict, report);
   }
 }
 
-function judgeResult(
+function checkResult(
   result: ToolResultBlock,
   planned: PlanCall,
   mayBeCut: boolean,
   { unknown, done, removed }: Verdict,
-  say: (problem: string) => void,
+  report: (problem: string) => void,
 ): void {
   const { status, preview } = result;
   if ("key" in planned && planned.tool !== "again" && mayBeCut && status === "error" && preview === UNKNOWN) {
@@ -117,25 +118,26 @@ function judgeResult(
     return;
   }
   // What a deploy has taken away is an error that the model can read.
-  if (status === "error" && isGone(planned.tool, preview)) {
+  if (status === "error" && isRemoved(planned.tool, preview)) {
     removed.push(keyOf(planned));
     return;
   }
-  if (status !== "success") return say(`${planned.tool} ${keyOf(planned)} ended as ${status}: ${preview}`);
+  if (status !== "success") return report(`${planned.tool} ${keyOf(planned)} ended as ${status}: ${preview}`);
   if ("key" in planned) done.push(planned.key);
-  const expected = "plan" in planned ? planned.plan.final : "key" in planned ? resultOfTool(planned.key) : "";
+  const expected =
+    "plan" in planned ? planned.plan.final : "key" in planned ? formatToolResult(planned.key) : "";
   if (preview !== expected && !("plan" in planned && preview.startsWith(expected))) {
-    say(`the result of ${keyOf(planned)} is ${preview}`);
+    report(`the result of ${keyOf(planned)} is ${preview}`);
   }
 }
 
 const PASSING = ["extra", "added", "veiled", "passing", "turning"];
 
 /** A tool that has become a sub-agent finds no task in its call, and the other way round no arguments. */
-const isGone = (tool: string, preview: string): boolean =>
+const isRemoved = (tool: string, preview: string): boolean =>
   PASSING.includes(tool) &&
   [`There is no tool ${tool}`, "`task` is missing.", `The arguments don't fit the tool ${tool}`].some(
-    (words) => preview.startsWith(words),
+    (start) => preview.startsWith(start),
   );
 
 const keyOf = (planned: PlanCall): string =>
@@ -144,15 +146,15 @@ const keyOf = (planned: PlanCall): string =>
 /** Ends with … where more may follow. */
 function linesOf({ steps, final, echo }: Plan): string[] {
   const lines = steps.flatMap((step) => [
-    ...thoughtsOf(step).map((text) => `thinking ${text}`),
-    ...(step.say === "" ? [] : [`text ${step.say}`]),
-    ...step.calls.map((each) => callLine(each.tool, inputOf(each))),
+    ...listThoughts(step).map((text) => `thinking ${text}`),
+    ...(step.text === "" ? [] : [`text ${step.text}`]),
+    ...step.calls.map((each) => callLine(each.tool, createInput(each))),
   ]);
   return [...lines, `text ${final}${echo === true ? "…" : ""}`];
 }
 
-function same(expected: string, told: string | undefined): boolean {
-  return expected.endsWith("…") ? (told?.startsWith(expected.slice(0, -1)) ?? false) : expected === told;
+function same(expected: string, actual: string | undefined): boolean {
+  return expected.endsWith("…") ? (actual?.startsWith(expected.slice(0, -1)) ?? false) : expected === actual;
 }
 
 function lineOf(block: Block): string[] {

@@ -1,7 +1,7 @@
 /** Every way to look at a session: each dialect over each wire that carries it. */
-import type { ViewerOptions } from "@turnstream/conformance/clients/viewer.ts";
+import type { SessionClientOptions } from "@turnstream/conformance/clients/session-client.ts";
 
-export const KINDS: readonly Pick<ViewerOptions, "dialect" | "wire">[] = [
+export const CLIENT_KINDS: readonly Pick<SessionClientOptions, "dialect" | "wire">[] = [
   { dialect: "blocks", wire: "socket" },
   { dialect: "tasks", wire: "socket" },
   { dialect: "native", wire: "socket" },

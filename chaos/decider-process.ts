@@ -1,47 +1,24 @@
-/** A process that decides on approvals when told to, and that may be killed; see processes/decider.ts. */
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
+/** `DeciderProcess` decides on approvals on request, and may be killed; processes/decider.ts is its program. */
 import { join } from "node:path";
-import { forget, watch } from "@turnstream/services/watch.ts";
-import type { DecideOrder, DecideWord } from "./processes/decider.ts";
+import { ChildProgram } from "@turnstream/testkit/processes/child-program.ts";
+import type { DeciderMessage, DeciderSettings, DecideRequest, DecideResult } from "./processes/decider.ts";
 
-type Told = Extract<DecideWord, { won: unknown }>;
+export class DeciderProcess extends ChildProgram<DeciderMessage, DecideRequest> {
+  #requests = 0;
 
-export class DeciderProcess {
-  readonly #process: ChildProcess;
-  readonly #waiting = new Map<number, (word: Told) => void>();
-  #count = 0;
-
-  private constructor(child: ChildProcess) {
-    this.#process = child;
-    child.on("message", (word: DecideWord) => {
-      if ("won" in word) this.#waiting.get(word.id)?.(word);
-    });
+  private constructor(settings: DeciderSettings) {
+    super({ file: join(import.meta.dirname, "processes/decider.ts"), settings, name: settings.name });
   }
 
-  static async start(...args: readonly string[]): Promise<DeciderProcess> {
-    const file = join(import.meta.dirname, "processes/decider.ts");
-    const child = spawn(process.execPath, ["--conditions=@turnstream/source", file, ...args], {
-      stdio: ["ignore", "ignore", "inherit", "ipc"],
-    });
-    if (child.pid !== undefined) watch(child.pid);
-    await once(child, "message");
-    return new DeciderProcess(child);
+  static async launch(settings: DeciderSettings): Promise<DeciderProcess> {
+    const decider = new DeciderProcess(settings);
+    await decider.ready();
+    return decider;
   }
 
-  /** Never fulfilled when it is killed meanwhile. */
-  decide(order: Omit<DecideOrder, "id">): Promise<Told> {
-    const id = ++this.#count;
-    return new Promise((resolve) => {
-      this.#waiting.set(id, resolve);
-      this.#process.send({ id, ...order } satisfies DecideOrder);
-    });
-  }
-
-  async kill(): Promise<void> {
-    const ended = once(this.#process, "exit");
-    this.#process.kill("SIGKILL");
-    await ended;
-    if (this.#process.pid !== undefined) forget(this.#process.pid);
+  /** Stays pending if the process is killed meanwhile. */
+  decide(request: Omit<DecideRequest, "id">): Promise<DecideResult> {
+    const id = ++this.#requests;
+    return this.request({ id, ...request }, "won", (result) => result.id === id);
   }
 }

@@ -4,13 +4,20 @@
  */
 import type { Turn } from "@turnstream/protocol";
 import type { ApprovalDecision, SessionRef } from "@turnstream/server";
-import { allAsked, askedPlan, decisionOf, effectsByKey, type Outcome, outcomesOf } from "./approval-turn.ts";
+import {
+  waitForApprovals,
+  approvalPlan,
+  createDecision,
+  countEffects,
+  type Outcome,
+  readOutcomes,
+} from "./approval-turn.ts";
 import { DeciderProcess } from "./decider-process.ts";
 import type { Figure, RunOptions, Scenario } from "./scenario.ts";
-import { TurnStage } from "./turn-stage.ts";
+import { TurnEnvironment } from "./turn-environment.ts";
 
 const CALLS = 10;
-const LANES = 3;
+const CONCURRENCY = 3;
 const WAIT_SECONDS = 3;
 /** So close to the deadline, or to the moment in which a stop withdraws what waits, the decisions on a call are aimed. */
 const AIM_MS = 200;
@@ -28,45 +35,46 @@ interface Played {
 }
 
 async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
-  return TurnStage.use(async (stage) => {
-    await stage.launched(1, { asks: true });
+  return TurnEnvironment.use(async (environment) => {
+    await environment.launchReadyWorkers(1, { asks: true });
+    const { databaseUrl, redisUrl } = environment.backend;
     const deciders = await Promise.all(
-      ["left", "right"].map((name) => DeciderProcess.start(stage.postgresUrl, stage.redisUrl, name)),
+      ["left", "right"].map((name) => DeciderProcess.launch({ name, databaseUrl, redisUrl })),
     );
     const played: Played[] = [];
     const failures: string[] = [];
     const turns = Math.ceil(times / CALLS);
     let next = 0;
-    const lane = async (): Promise<void> => {
+    const work = async (): Promise<void> => {
       while (next < turns) {
         const n = next++;
         const kind = KINDS[n % KINDS.length] ?? "people";
-        played.push(await playOne(stage, deciders, `d${n}`, kind, random, failures));
+        played.push(await playOne(environment, deciders, `d${n}`, kind, random, failures));
         progress(`${played.length} of ${turns} turns`);
       }
     };
     try {
-      await Promise.all(Array.from({ length: LANES }, lane));
+      await Promise.all(Array.from({ length: CONCURRENCY }, work));
     } finally {
       await Promise.all(deciders.map((decider) => decider.kill()));
     }
-    return judgeAll(stage, played, failures, times, progress);
+    return judgeAll(environment, played, failures, times, progress);
   });
 }
 
 async function playOne(
-  stage: TurnStage,
+  environment: TurnEnvironment,
   deciders: readonly DeciderProcess[],
   name: string,
   kind: Kind,
   random: () => number,
   failures: string[],
 ): Promise<Played> {
-  const ref = await stage.session();
-  const follower = stage.follow(ref);
+  const ref = await environment.createSession();
+  const follower = environment.follow(ref);
   const wait = kind === "deadline" ? WAIT_SECONDS : 300;
-  const message = await stage.send(ref, askedPlan(name, CALLS, wait));
-  const rows = await allAsked(stage, ref, CALLS);
+  const message = await environment.send(ref, approvalPlan(name, CALLS, wait));
+  const rows = await waitForApprovals(environment, ref, CALLS);
   const stopAt = kind === "stop" ? Date.now() + TOGETHER_MS : null;
   const aimed = new Map(
     // A stop takes a moment until it withdraws anything.
@@ -76,25 +84,25 @@ async function playOne(
   const leadOf = (id: string, decision: ApprovalDecision["decision"]): number =>
     (favourites.get(id) === decision ? -1 : random()) * TOGETHER_MS;
   const now = Date.now();
-  const told = await Promise.all(
+  const results = await Promise.all(
     deciders.map((decider, side) => {
-      const wishes = rows.flatMap((row) =>
+      const decisions = rows.flatMap((row) =>
         DECISIONS.toSorted(() => random() - 0.5).map((decision) => ({
           at:
             kind === "people"
               ? now + TOGETHER_MS + leadOf(row.id, decision)
               : (stopAt ?? row.deadline ?? 0) + (aimed.get(row.id) ?? 0) + leadOf(row.id, decision),
-          decision: decisionOf(row, decision, `side-${side}`),
+          decision: createDecision(row, decision, `side-${side}`),
         })),
       );
-      return decider.decide({ ref, wishes, stopAt: side === 0 ? stopAt : null });
+      return decider.decide({ ref, decisions, stopAt: side === 0 ? stopAt : null });
     }),
   );
-  failures.push(...told.flatMap((word) => word.failures));
-  const turn = await follower.ended(message);
-  await stage.idle(ref);
+  failures.push(...results.flatMap((result) => result.failures));
+  const turn = await follower.untilEnded(message);
+  await environment.untilIdle(ref);
   await follower.stop();
-  return { kind, ref, turn, won: told.flatMap(({ won }) => won) };
+  return { kind, ref, turn, won: results.flatMap(({ won }) => won) };
 }
 
 /** One of the decisions on a call may get a start: an edit is checked first, takes longer, and would hardly ever win. */
@@ -109,22 +117,22 @@ const STATUS: Readonly<Record<ApprovalDecision["decision"], string>> = {
 };
 
 async function judgeAll(
-  stage: TurnStage,
+  environment: TurnEnvironment,
   played: readonly Played[],
   failures: readonly string[],
   times: number,
   progress: (text: string) => void,
 ): Promise<Figure[]> {
-  const effects = await effectsByKey(stage);
+  const effects = await countEffects(environment);
   const problems: string[] = [];
   const illegal: string[] = [];
   const counts: Record<string, number> = {};
   let refusedAndRun = 0;
   for (const { kind, ref, turn, won } of played) {
-    const look = await stage.look(ref);
+    const look = await environment.checkSession(ref);
     illegal.push(...look.illegal);
-    const outcomes = await outcomesOf(stage, ref, turn, look.events, effects, problems);
-    const rows = await stage.parts.store.interactions.list(ref);
+    const outcomes = await readOutcomes(environment, ref, turn, look.events, effects, problems);
+    const rows = await environment.backend.store.interactions.list(ref);
     for (const [n, outcome] of outcomes.entries()) {
       counts[outcome.status] = (counts[outcome.status] ?? 0) + 1;
       const winners = won.filter(({ key }) => key === rows[n]?.key);

@@ -8,14 +8,15 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { listBlocks } from "@turnstream/protocol";
 import { decideApproval } from "@turnstream/server";
-import { until } from "@turnstream/services/poll.ts";
-import { allAsked, decisionOf } from "./approval-turn.ts";
-import { judge } from "./check-plan.ts";
-import { echoIn } from "./plan-script.ts";
+import { until } from "@turnstream/testkit/util/until.ts";
+import { waitForApprovals, createDecision } from "./approval-turn.ts";
+import { checkPlan } from "./check-plan.ts";
+import { parseEcho } from "./plan-script.ts";
 import type { Figure, RunOptions, Scenario } from "./scenario.ts";
 import type { Listener, TurnFollower } from "./turn-follower.ts";
-import { type Plan, type PlanCall, type PlanTool, words } from "./turn-plan.ts";
-import { median, TurnStage, turnOf } from "./turn-stage.ts";
+import { type Plan, type PlanCall, type PlanTool, randomText } from "./turn-plan.ts";
+import { median } from "@turnstream/testkit/util/median.ts";
+import { TurnEnvironment, findTurn } from "./turn-environment.ts";
 import type { WorkerProcess } from "./worker-process.ts";
 
 const WORKERS = 2;
@@ -60,17 +61,19 @@ interface Found {
 interface Pool {
   version: Version;
   workers: WorkerProcess[];
-  /** Of the other version, loaded and held. */
+  /** Of the other version, loaded and paused. */
   next: WorkerProcess[];
 }
 
-function launchHeld(stage: TurnStage, version: Version): WorkerProcess[] {
-  return Array.from({ length: WORKERS }, () => stage.launch({ version, held: true, ...SETTINGS }));
+function launchPaused(environment: TurnEnvironment, version: Version): WorkerProcess[] {
+  return Array.from({ length: WORKERS }, () =>
+    environment.launchWorker({ version, isPaused: true, ...SETTINGS }),
+  );
 }
 
 async function run({ times: replaced, random, progress }: RunOptions): Promise<Figure[]> {
   const times = Math.ceil(replaced / WORKERS);
-  return TurnStage.use(async (stage) => {
+  return TurnEnvironment.use(async (environment) => {
     const found: Found = {
       turns: 0,
       moved: 0,
@@ -87,10 +90,10 @@ async function run({ times: replaced, random, progress }: RunOptions): Promise<F
       takeovers: [],
       leaves: [],
     };
-    const workers = await stage.launched(WORKERS, { version: "a", ...SETTINGS });
-    const pool: Pool = { version: "a", workers, next: launchHeld(stage, "b") };
+    const workers = await environment.launchReadyWorkers(WORKERS, { version: "a", ...SETTINGS });
+    const pool: Pool = { version: "a", workers, next: launchPaused(environment, "b") };
     for (let n = 0; n < times; n++) {
-      await deployOnce(stage, pool, {
+      await deployOnce(environment, pool, {
         name: `d${n}`,
         way: WAYS[n % WAYS.length] ?? "SIGTERM",
         random,
@@ -100,12 +103,12 @@ async function run({ times: replaced, random, progress }: RunOptions): Promise<F
       const medians = { handOver: median(handOvers), takeover: median(takeovers), leave: median(leaves) };
       progress(`${n + 1} of ${times}: ${JSON.stringify({ ...rest, ...medians })}`.slice(0, 500));
     }
-    const failures = stage.workers.flatMap((worker) => worker.failures);
+    const failures = environment.workers.flatMap((worker) => worker.failures);
     for (const problem of [...found.problems, ...found.illegal, ...new Set(failures)].slice(0, 30))
       progress(problem);
-    const ran = new Set((await stage.effects()).map(({ key }) => key));
+    const ran = new Set((await environment.readEffects()).map(({ key }) => key));
     const unrun = found.left.filter((key) => !ran.has(key));
-    const { running, journal } = await stage.leftovers();
+    const { running, journal } = await environment.countLeftovers();
     return [
       { figure: "workers replaced", value: times * WORKERS, atLeast: replaced },
       { figure: "deploys", value: times, exactly: times },
@@ -172,17 +175,21 @@ interface Round {
   readonly found: Found;
 }
 
-async function deployOnce(stage: TurnStage, pool: Pool, { name, way, random, found }: Round): Promise<void> {
+async function deployOnce(
+  environment: TurnEnvironment,
+  pool: Pool,
+  { name, way, random, found }: Round,
+): Promise<void> {
   const old = pool.workers;
   const version = pool.version === "a" ? "b" : "a";
   const fresh = pool.next;
   // Loaded while this round goes on.
-  pool.next = launchHeld(stage, pool.version);
+  pool.next = launchPaused(environment, pool.version);
   await Promise.all(fresh.map((worker) => (way === "mixed" ? worker.begin() : worker.loaded())));
   const plays = await Promise.all(
     plansOf(name, pool.version, way, random).map(async (plan) => {
-      const ref = await stage.session();
-      const follower = stage.follow(ref);
+      const ref = await environment.createSession();
+      const follower = environment.follow(ref);
       const versions: Version[] = [];
       /** Of those who had it until its first block: what it goes by was noted by then. */
       const beginners = new Set<Version>();
@@ -193,7 +200,7 @@ async function deployOnce(stage: TurnStage, pool: Pool, { name, way, random, fou
         const isSilent = (follower.state.turns.last()?.items.length ?? 0) === 0;
         if (isSilent) beginners.add(owned);
       });
-      return { follower, plan, versions, beginners, message: await stage.send(ref, plan) };
+      return { follower, plan, versions, beginners, message: await environment.send(ref, plan) };
     }),
   );
   await until("the turns to begin", () =>
@@ -209,17 +216,17 @@ async function deployOnce(stage: TurnStage, pool: Pool, { name, way, random, fou
   }
   for (const { follower, plan } of plays) {
     if (!isAsked(plan)) continue;
-    for (const row of await allAsked(stage, follower.ref, 1))
-      await decideApproval(stage.parts, follower.ref, decisionOf(row, "approve", "someone"));
+    for (const row of await waitForApprovals(environment, follower.ref, 1))
+      await decideApproval(environment.backend, follower.ref, createDecision(row, "approve", "someone"));
   }
   for (const { follower, plan, message, versions, beginners } of plays) {
-    await follower.ended(message);
-    await stage.idle(follower.ref);
+    await follower.untilEnded(message);
+    await environment.untilIdle(follower.ref);
     await follower.stop();
-    const { state, illegal } = await stage.look(follower.ref);
+    const { state, illegal } = await environment.checkSession(follower.ref);
     found.illegal.push(...illegal, ...follower.illegal);
-    const turn = turnOf(state, message);
-    const verdict = turn === undefined ? null : judge(turn, plan, follower.takeovers > 0);
+    const turn = findTurn(state, message);
+    const verdict = turn === undefined ? null : checkPlan(turn, plan, follower.takeovers > 0);
     found.turns++;
     found.problems.push(...(verdict?.problems ?? [`${plan.name}: no turn`]));
     found.removed += verdict?.removed.length ?? 0;
@@ -231,7 +238,7 @@ async function deployOnce(stage: TurnStage, pool: Pool, { name, way, random, fou
     }
     const final =
       turn === undefined ? undefined : listBlocks(turn).find((block) => block.kind === "text" && block.final);
-    const echo = final?.kind === "text" ? echoIn(final.text) : null;
+    const echo = final?.kind === "text" ? parseEcho(final.text) : null;
     if (echo === null) continue;
     found.echoes++;
     const isRight = [...beginners].some(
@@ -267,7 +274,7 @@ async function replace(
   await Promise.all(
     workers.map(async (worker) => {
       worker.signal(signal);
-      await worker.ended();
+      await worker.exited;
       if (signal === "SIGTERM") found.leaves.push(performance.now() - at);
     }),
   );
@@ -282,13 +289,13 @@ const isAsked = ({ steps }: Plan): boolean =>
  * are asked to leave, in a tool that outlasts their grace.
  */
 function plansOf(name: string, version: Version, way: Way, random: () => number): Plan[] {
-  const gone = version === "a" ? "extra" : "added";
+  const removedTool = version === "a" ? "extra" : "added";
   const tool = (key: string, kind: PlanTool, ms: number): PlanCall => ({
     tool: kind,
     key: `${name}.${key}`,
     ms,
   });
-  const step = (...calls: PlanCall[]) => ({ think: words(random, 4), say: "", calls });
+  const step = (...calls: PlanCall[]) => ({ think: randomText(random, 4), text: "", calls });
   const plan = (kind: string, steps: Plan["steps"], more: Partial<Plan> = {}): Plan => {
     const final = `Done with ${name}.${kind}`;
     return { name: `${name}.${kind}`, steps, final, paceMs: 5, echo: true, ...more };
@@ -309,7 +316,7 @@ function plansOf(name: string, version: Version, way: Way, random: () => number)
       : [tool("turning", "turning", 1_200)];
   const quick = Array.from({ length: 12 }, (_, n) => step(tool(`quick.${n}`, "again", 60 + random() * 60)));
   return [
-    plan("slow", [step(tool("slow", "again", 1_200)), step(tool("slow.gone", gone, 10))]),
+    plan("slow", [step(tool("slow", "again", 1_200)), step(tool("slow.gone", removedTool, 10))]),
     plan("once", [
       step(tool("once.a", "once", 500)),
       step(tool("once.b", "once", 500)),
@@ -319,7 +326,10 @@ function plansOf(name: string, version: Version, way: Way, random: () => number)
     plan("busy", [step(tool("busy", "again", 20))], { busy: { step: 1, times: 1, ms: 900 } }),
     plan("quick", quick),
     plan("sub", [step({ tool: "helper", plan: sub("sub") })]),
-    plan("stream", [step(tool("stream", "again", 50))], { final: `Done ${words(random, 60)}`, paceMs: 40 }),
+    plan("stream", [step(tool("stream", "again", 50))], {
+      final: `Done ${randomText(random, 60)}`,
+      paceMs: 40,
+    }),
     plan("asked", [step({ tool: "asked", key: `${name}.asked`, ms: 20, wait: 300 })]),
     plan("changed", [step(tool("turned", "turned", 1_200), ...others)]),
   ];

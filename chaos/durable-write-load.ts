@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { EventDraft } from "@turnstream/protocol";
 import { isStoreError, type openDatabase, type SessionRef, type Store } from "@turnstream/server";
-import { type Deed, decision, paymentSteps, type Trace, toolStart } from "./durable-writes.ts";
+import { type DurableWrite, decision, paymentSteps, type Trace, toolStart } from "./durable-writes.ts";
 
 export type Db = ReturnType<typeof openDatabase>;
 
@@ -22,11 +22,11 @@ export interface Aftermath {
 
 const AGAIN_MS = 50;
 
-export class DeedLoad {
-  readonly acknowledged: Deed[] = [];
-  readonly #cutOff: Deed[] = [];
+export class DurableWriteLoad {
+  readonly acknowledged: DurableWrite[] = [];
+  readonly #cutOff: DurableWrite[] = [];
   /** Begun while there was no server. */
-  readonly #refused: Deed[] = [];
+  readonly #refused: DurableWrite[] = [];
   readonly #store: Store;
   readonly #db: Db;
   readonly #refs: readonly SessionRef[];
@@ -41,25 +41,25 @@ export class DeedLoad {
   /** One client. The name makes its keys its own. */
   async work(name: string, isOver: () => boolean, isDown: () => boolean): Promise<void> {
     for (let n = 0; !isOver(); n++) {
-      for (const deed of this.#next(name, n)) if (!(await this.#tried(deed, isDown()))) break;
+      for (const write of this.#next(name, n)) if (!(await this.#tried(write, isDown()))) break;
     }
   }
 
-  #next(name: string, n: number): readonly Deed[] {
+  #next(name: string, n: number): readonly DurableWrite[] {
     const ref = this.#refs[this.#count++ % this.#refs.length] as SessionRef;
     const key = `${ref.session}.${name}.${n}`;
     if (n % 3 === 0) return paymentSteps(ref, key);
     return [n % 3 === 1 ? decision(ref, key, "someone") : toolStart(ref, key)];
   }
 
-  async #tried(deed: Deed, begunDown: boolean): Promise<boolean> {
+  async #tried(write: DurableWrite, startedDown: boolean): Promise<boolean> {
     try {
-      await deed.commit(this.#store);
-      this.acknowledged.push(deed);
+      await write.commit(this.#store);
+      this.acknowledged.push(write);
       return true;
     } catch (error) {
       if (!isStoreError(error, "UNAVAILABLE")) throw error;
-      (begunDown ? this.#refused : this.#cutOff).push(deed);
+      (startedDown ? this.#refused : this.#cutOff).push(write);
       await sleep(AGAIN_MS);
       return false;
     }
@@ -70,8 +70,8 @@ export class DeedLoad {
     const acknowledged = await this.#look(this.acknowledged);
     const cutOff = await this.#look(this.#cutOff);
     const refused = await this.#look(this.#refused);
-    for (const deed of failed) await deed.commit(this.#store);
-    for (const deed of [...this.acknowledged.slice(-3), ...failed]) await deed.commit(this.#store);
+    for (const write of failed) await write.commit(this.#store);
+    for (const write of [...this.acknowledged.slice(-3), ...failed]) await write.commit(this.#store);
     const repeated = await this.#look([...this.acknowledged, ...failed]);
     return {
       acknowledged: acknowledged.length,
@@ -83,17 +83,17 @@ export class DeedLoad {
     };
   }
 
-  async #look(deeds: readonly Deed[]): Promise<Trace[]> {
-    const told = await toldIn(this.#db, this.#refs);
+  async #look(writes: readonly DurableWrite[]): Promise<Trace[]> {
+    const drafts = await readOutboxDrafts(this.#db, this.#refs);
     const traces: Trace[] = [];
-    for (const deed of deeds)
-      traces.push(await deed.look(this.#store, told.get(deed.ref.session) ?? new Map()));
+    for (const write of writes)
+      traces.push(await write.look(this.#store, drafts.get(write.ref.session) ?? new Map()));
     return traces;
   }
 }
 
 /** The drafts of all outbox rows, delivered or not, in the order of their commits. */
-export async function toldIn(
+export async function readOutboxDrafts(
   db: Db,
   refs: readonly SessionRef[],
 ): Promise<Map<string, ReadonlyMap<string, EventDraft>>> {
@@ -107,7 +107,7 @@ export async function toldIn(
     )
     .orderBy("id")
     .execute();
-  const told = new Map(refs.map(({ session }) => [session, new Map<string, EventDraft>()]));
-  for (const { session_id, key, draft } of rows) told.get(session_id)?.set(key, draft);
-  return told;
+  const drafts = new Map(refs.map(({ session }) => [session, new Map<string, EventDraft>()]));
+  for (const { session_id, key, draft } of rows) drafts.get(session_id)?.set(key, draft);
+  return drafts;
 }

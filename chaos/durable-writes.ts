@@ -8,34 +8,34 @@ import type { SessionRef, Store } from "@turnstream/server";
 /** `half` is also: there twice, or with other content. */
 export type Trace = "whole" | "nothing" | "half";
 
-export interface Deed {
+export interface DurableWrite {
   readonly ref: SessionRef;
   /** Of its outbox row, and somewhere in its event. */
   readonly key: string;
   readonly draft: EventDraft;
   /** All of it in one transaction. Doing it again changes nothing. */
   commit(store: Store, since?: string): Promise<void>;
-  /** @param told the drafts of the session's outbox rows, by key */
-  look(store: Store, told: ReadonlyMap<string, EventDraft>): Promise<Trace>;
+  /** @param drafts the drafts of the session's outbox rows, by key */
+  look(store: Store, drafts: ReadonlyMap<string, EventDraft>): Promise<Trace>;
 }
 
 const PLACE = { turn: "t", run: "main", index: 1 } as const;
 const MONEY = { amount: 1_250, currency: "TWD" } as const;
 
-/** Which events tell of deeds, and of which one. */
-export function keyOfEvent(event: EventDraft): string | null {
+/** The key of the write that an event belongs to; null for other events. */
+export function findWriteKey(event: EventDraft): string | null {
   if (event.type === "approval.update" || event.type === "payment.update") return event.reason ?? null;
   return event.type === "tool_result.start" ? event.block : null;
 }
 
-function row(deed: Pick<Deed, "key" | "draft">, since: string | undefined) {
-  return { key: deed.key, draft: deed.draft, ...(since === undefined ? {} : { since }) };
+function row(write: Pick<DurableWrite, "key" | "draft">, since: string | undefined) {
+  return { key: write.key, draft: write.draft, ...(since === undefined ? {} : { since }) };
 }
 
-/** All of the parts must be there, or none. */
-function traceOf(parts: readonly (boolean | "wrong")[]): Trace {
-  if (parts.every((part) => part === true)) return "whole";
-  return parts.every((part) => part === false) ? "nothing" : "half";
+/** All of them must be there, or none. */
+function summarizeChecks(checks: readonly (boolean | "wrong")[]): Trace {
+  if (checks.every((part) => part === true)) return "whole";
+  return checks.every((part) => part === false) ? "nothing" : "half";
 }
 
 function same(found: unknown, meant: unknown): boolean | "wrong" {
@@ -43,7 +43,7 @@ function same(found: unknown, meant: unknown): boolean | "wrong" {
   return JSON.stringify(found) === JSON.stringify(meant) ? true : "wrong";
 }
 
-export function toolStart(ref: SessionRef, key: string): Deed {
+export function toolStart(ref: SessionRef, key: string): DurableWrite {
   const draft: EventDraft = {
     type: "tool_result.start",
     ...PLACE,
@@ -62,11 +62,11 @@ export function toolStart(ref: SessionRef, key: string): Deed {
         await tx.outbox.add(ref, row(this, since));
       });
     },
-    look: async (_store, told) => traceOf([same(told.get(key), draft)]),
+    look: async (_store, drafts) => summarizeChecks([same(drafts.get(key), draft)]),
   };
 }
 
-export function decision(ref: SessionRef, key: string, by: string): Deed {
+export function decision(ref: SessionRef, key: string, by: string): DurableWrite {
   const body = { note: `decided ${key}` };
   const draft: EventDraft = {
     type: "approval.update",
@@ -89,25 +89,25 @@ export function decision(ref: SessionRef, key: string, by: string): Deed {
         await tx.outbox.add(ref, row(this, since));
       });
     },
-    async look(store, told) {
+    async look(store, drafts) {
       const found = await store.interactions.get(ref, key);
       const changes = await store.interactions.changes(ref, key);
       const noted = changes.map((change) => [change.version, change.status, change.by, change.body]);
-      return traceOf([
+      return summarizeChecks([
         same(found && [found.status, found.version, found.request], ["rejected", 1, { shown: key }]),
         noted.length === 0 ? false : same(noted, [[1, "rejected", by, body]]),
-        same(told.get(key), draft),
+        same(drafts.get(key), draft),
       ]);
     },
   };
 }
 
 /** The two steps of one payment; the second only after the first is committed. */
-export function paymentSteps(ref: SessionRef, orderNo: string): [Deed, Deed] {
+export function paymentSteps(ref: SessionRef, orderNo: string): [DurableWrite, DurableWrite] {
   return [paymentStep(ref, orderNo, 1), paymentStep(ref, orderNo, 2)];
 }
 
-function paymentStep(ref: SessionRef, orderNo: string, version: 1 | 2): Deed {
+function paymentStep(ref: SessionRef, orderNo: string, version: 1 | 2): DurableWrite {
   const status = version === 1 ? "processing" : "succeeded";
   const key = `${orderNo}.${status}`;
   const notice = { gateway: "newebpay", event: key, body: { order: orderNo, status } };
@@ -126,15 +126,15 @@ function paymentStep(ref: SessionRef, orderNo: string, version: 1 | 2): Deed {
     async commit(store, since) {
       await store.transaction(async (tx) => {
         if (version === 1) await order(tx, ref, orderNo);
-        const told = { orderNo, reason: key, body: notice.body, notice };
+        const change = { orderNo, reason: key, body: notice.body, notice };
         await tx.payments.apply(
           ref.tenant,
-          status === "succeeded" ? { ...told, to: status, paid: MONEY } : { ...told, to: status },
+          status === "succeeded" ? { ...change, to: status, paid: MONEY } : { ...change, to: status },
         );
         await tx.outbox.add(ref, row(this, since));
       });
     },
-    async look(store, told) {
+    async look(store, drafts) {
       const found = await store.payments.byOrderNo(ref.tenant, orderNo);
       const asked = await store.interactions.get(ref, orderNo);
       // Order and request always say the same.
@@ -142,22 +142,22 @@ function paymentStep(ref: SessionRef, orderNo: string, version: 1 | 2): Deed {
       const changes = await store.interactions.changes(ref, orderNo);
       const noted = changes.filter((change) => change.version === version || change.status === status);
       const notices = await store.payments.notices(ref, orderNo);
-      const kept = notices.filter((each) => each.event === key);
-      return traceOf([
+      const stored = notices.filter((each) => each.event === key);
+      return summarizeChecks([
         noted.length === 0
           ? false
           : same(
               noted.map((each) => [each.status, each.body]),
               [[status, notice.body]],
             ),
-        kept.length === 0
+        stored.length === 0
           ? false
           : same(
-              kept.map((each) => [each.outcome, each.body]),
+              stored.map((each) => [each.outcome, each.body]),
               [["won", notice.body]],
             ),
         changes.length < version ? false : found?.amount === MONEY.amount ? true : "wrong",
-        same(told.get(key), draft),
+        same(drafts.get(key), draft),
       ]);
     },
   };

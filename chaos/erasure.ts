@@ -18,10 +18,10 @@ import {
   createPostgresStore,
   verifyTenantAudit,
 } from "@turnstream/server";
-import { until } from "@turnstream/services/poll.ts";
-import { startPostgres } from "@turnstream/services/postgres.ts";
-import { startRedis, type RedisServer } from "@turnstream/services/redis.ts";
-import { runSql } from "@turnstream/services/sql.ts";
+import { until } from "@turnstream/testkit/util/until.ts";
+import { startPostgres } from "@turnstream/testkit/servers/start-postgres.ts";
+import { startRedis, type RedisServer } from "@turnstream/testkit/servers/start-redis.ts";
+import { runSql } from "@turnstream/testkit/servers/run-sql.ts";
 import { type Filled, fill } from "./canary-fill.ts";
 import { idleOn, relayAll, workOn } from "./canary-work.ts";
 import type { Figure, RunOptions, Scenario } from "./scenario.ts";
@@ -36,8 +36,8 @@ const HANGS_MS = 20_000;
 const PER_ROUND = 5;
 
 /** Words that stand nowhere else. */
-const GONE = `gone${randomUUID().slice(0, 8)}`;
-const KEPT = `kept${randomUUID().slice(0, 8)}`;
+const ERASED = `gone${randomUUID().slice(0, 8)}`;
+const RETAINED = `kept${randomUUID().slice(0, 8)}`;
 const LENT = `lent${randomUUID().slice(0, 8)}`;
 
 const COUNTS = {
@@ -47,9 +47,9 @@ const COUNTS = {
   inTables: 0,
   inRedis: 0,
   inFiles: 0,
-  keptTables: 0,
-  keptRedis: 0,
-  keptFiles: 0,
+  retainedTables: 0,
+  retainedRedis: 0,
+  retainedFiles: 0,
   lost: 0,
   signed: 0,
   forksLost: 0,
@@ -58,7 +58,7 @@ const COUNTS = {
 
 interface World {
   readonly url: string;
-  readonly parts: Backend;
+  readonly backend: Backend;
   readonly redis: RedisServer;
   readonly progress: (text: string) => void;
 }
@@ -68,14 +68,14 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
   const config = { rdbcompression: "no", "aof-use-rdb-preamble": "no" };
   const [server, redis] = await Promise.all([startPostgres(), startRedis({ config })]);
   const db = openDatabase({ url: server.url, max: 30 });
-  const parts = { store: createPostgresStore(db), log: await createRedisLog({ url: redis.url }) };
+  const backend = { store: createPostgresStore(db), log: await createRedisLog({ url: redis.url }) };
   try {
     await migrate(db);
-    await parts.store.tenants.create({ id: TENANT, name: "Chaos" });
+    await backend.store.tenants.create({ id: TENANT, name: "Chaos" });
     const sum = { ...COUNTS };
     const rounds = Math.ceil(times / PER_ROUND);
     for (let n = 1; n <= rounds; n++) {
-      const counts = await round({ url: server.url, parts, redis, progress }, n, random() * LONGEST_MS);
+      const counts = await round({ url: server.url, backend, redis, progress }, n, random() * LONGEST_MS);
       for (const key of Object.keys(sum) as (keyof typeof sum)[]) sum[key] += counts[key];
       progress(`${n} of ${rounds}: ${JSON.stringify(sum)}`);
     }
@@ -84,15 +84,15 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
       ...searchFiles(server.folder, needle, ["pg_wal"]),
       ...searchFiles(redis.folder, needle),
     ];
-    const found = files(GONE);
+    const found = files(ERASED);
     for (const file of found) progress(`left in ${file}`);
     sum.inFiles = found.length;
-    sum.keptFiles = files(KEPT).length;
+    sum.retainedFiles = files(RETAINED).length;
     return figuresOf(sum, rounds);
   } finally {
     // The servers first: who hangs in them would else never let go.
     await Promise.all([server.stop(), redis.stop()]);
-    await Promise.all([parts.store.close(), parts.log.close()]);
+    await Promise.all([backend.store.close(), backend.log.close()]);
   }
 }
 
@@ -110,44 +110,44 @@ async function rewriteRedis(redis: RedisServer): Promise<void> {
 }
 
 async function round(world: World, n: number, eraseMs: number): Promise<typeof COUNTS> {
-  const { url, parts, redis } = world;
+  const { url, backend, redis } = world;
   const session = (name: string) => ({ tenant: TENANT, session: `${name}.${n}` });
-  const person = `${GONE}.person.${n}`;
-  const stays = `${KEPT}.person.${n}`;
+  const user = `${ERASED}.person.${n}`;
+  const stays = `${RETAINED}.person.${n}`;
   const [one, two, idle, lent, mine, other] = [
-    await fill(parts, session("one"), person, `${GONE}.said.${n}`),
-    await fill(parts, session("two"), person, `${GONE}.said.${n}`),
-    await fill(parts, session("idle"), person, `${GONE}.said.${n}`),
+    await fill(backend, session("one"), user, `${ERASED}.said.${n}`),
+    await fill(backend, session("two"), user, `${ERASED}.said.${n}`),
+    await fill(backend, session("idle"), user, `${ERASED}.said.${n}`),
     // Its fork is somebody else's and stays, and so does the id of the person who signed what is in it.
-    await fill(parts, session("lent"), person, `${LENT}.said.${n}`, `${LENT}.person.${n}`),
-    await fill(parts, session("mine"), stays, `${GONE}.said.${n}`),
-    await fill(parts, session("other"), stays, `${KEPT}.said.${n}`),
+    await fill(backend, session("lent"), user, `${LENT}.said.${n}`, `${LENT}.person.${n}`),
+    await fill(backend, session("mine"), stays, `${ERASED}.said.${n}`),
+    await fill(backend, session("other"), stays, `${RETAINED}.said.${n}`),
   ];
-  await forkShare(parts.store, { tenant: TENANT, user: stays }, lent.share, { id: `fork.${n}` });
+  await forkShare(backend.store, { tenant: TENANT, user: stays }, lent.share, { id: `fork.${n}` });
   // What the planner knows of the tables is content too.
   await runSql(url, "analyze");
-  const before = (await searchTables(url, GONE)).length + (await searchRedis(redis, GONE)).length;
+  const before = (await searchTables(url, ERASED)).length + (await searchRedis(redis, ERASED)).length;
   let over = false;
   const isOver = () => over;
   const working = [
-    idleOn(parts, idle, isOver),
-    ...[one, two, lent, mine, other].map((filled) => workOn(parts, filled, isOver)),
+    idleOn(backend, idle, isOver),
+    ...[one, two, lent, mine, other].map((filled) => workOn(backend, filled, isOver)),
   ];
-  const relaying = [relayAll(parts, isOver), relayAll(parts, isOver)];
+  const relaying = [relayAll(backend, isOver), relayAll(backend, isOver)];
   const all = Promise.all([...working, ...relaying]);
   // Its failure is reported where it is waited for.
   all.catch(() => undefined);
   try {
-    await eraseBeside(parts, person, mine, eraseMs);
+    await eraseBeside(backend, user, mine, eraseMs);
     await sleep(AFTERWARDS_MS);
   } finally {
     over = true;
   }
   await inTime(all);
   const work = await Promise.all(working);
-  await finishErasures(parts, { graceMs: 0 });
+  await finishErasures(backend, { graceMs: 0 });
   // Word of orders that are gone is nobody's, and goes by age.
-  await parts.store.payments.pruneNotices({ olderThanMs: 0, limit: 1_000 });
+  await backend.store.payments.pruneNotices({ olderThanMs: 0, limit: 1_000 });
   return {
     ...COUNTS,
     before,
@@ -158,21 +158,24 @@ async function round(world: World, n: number, eraseMs: number): Promise<typeof C
 }
 
 /** Erases a person and a session of somebody else, and lets a claim come late. */
-async function eraseBeside(parts: Backend, person: string, mine: Filled, eraseMs: number): Promise<void> {
+async function eraseBeside(backend: Backend, user: string, mine: Filled, eraseMs: number): Promise<void> {
   const { session } = mine.ref;
   await sleep(eraseMs);
-  const { epoch, archived } = await parts.store.epochs.next(mine.ref, {
+  const { epoch, archived } = await backend.store.epochs.next(mine.ref, {
     seen: 0,
     by: "late",
     reason: "test",
   });
   await inTime(
-    Promise.all([erase(() => eraseUser(parts, TENANT, person)), erase(() => eraseSession(parts, mine.ref))]),
+    Promise.all([
+      erase(() => eraseUser(backend, TENANT, user)),
+      erase(() => eraseSession(backend, mine.ref)),
+    ]),
   );
-  await finishErasures(parts);
+  await finishErasures(backend);
   // Somebody got their epoch before the session was gone, and comes to claim only now.
   const event = { type: "session.start", session, number: 1, title: mine.canary } as const;
-  await parts.log.claim(session, { epoch, writer: "late", event, archivedUpTo: archived });
+  await backend.log.claim(session, { epoch, writer: "late", event, archivedUpTo: archived });
 }
 
 async function inTime<T>(work: Promise<T>): Promise<T> {
@@ -194,25 +197,25 @@ async function erase(work: () => Promise<unknown>): Promise<void> {
   }
 }
 
-async function look({ url, parts, redis, progress }: World, n: number, other: Filled) {
-  const tables = await searchTables(url, GONE);
-  const keys = await searchRedis(redis, GONE);
+async function look({ url, backend, redis, progress }: World, n: number, other: Filled) {
+  const tables = await searchTables(url, ERASED);
+  const keys = await searchRedis(redis, ERASED);
   for (const hit of [...tables, ...keys]) progress(hit);
-  const kept = await searchTables(url, `${KEPT}.said.${n}`);
-  const keptRedis = await searchRedis(redis, `${KEPT}.said.${n}`);
+  const retained = await searchTables(url, `${RETAINED}.said.${n}`);
+  const retainedRedis = await searchRedis(redis, `${RETAINED}.said.${n}`);
   // The tables in which a session that nobody erased has something.
-  const names = new Set(kept.map((hit) => hit.split(":")[0]));
-  const lost = (await parts.store.sessions.find(other.ref)) === null ? 1 : 0;
+  const names = new Set(retained.map((hit) => hit.split(":")[0]));
+  const lost = (await backend.store.sessions.find(other.ref)) === null ? 1 : 0;
   const signed = (await searchTables(url, `${LENT}.person.${n}`)).length;
   const forked = (await searchTables(url, `${LENT}.said.${n}`)).filter((hit) =>
     hit.startsWith("archived_events"),
   );
-  const { ok } = await verifyTenantAudit(parts.store.audit, TENANT);
+  const { ok } = await verifyTenantAudit(backend.store.audit, TENANT);
   return {
     inTables: tables.length,
     inRedis: keys.length,
-    keptTables: names.size,
-    keptRedis: keptRedis.length,
+    retainedTables: names.size,
+    retainedRedis: retainedRedis.length,
     lost,
     signed,
     forksLost: forked.length === 0 ? 1 : 0,
@@ -229,9 +232,13 @@ function figuresOf(sum: typeof COUNTS, rounds: number): Figure[] {
     { figure: "left in tables", value: sum.inTables, exactly: 0 },
     { figure: "left in Redis", value: sum.inRedis, exactly: 0 },
     { figure: "left in files", value: sum.inFiles, exactly: 0 },
-    { figure: "tables in which others' canaries still are", value: sum.keptTables, atLeast: 10 * rounds },
-    { figure: "keys of Redis in which others' canaries still are", value: sum.keptRedis, atLeast: rounds },
-    { figure: "files in which others' canaries still are", value: sum.keptFiles, atLeast: 10 },
+    { figure: "tables in which others' canaries still are", value: sum.retainedTables, atLeast: 10 * rounds },
+    {
+      figure: "keys of Redis in which others' canaries still are",
+      value: sum.retainedRedis,
+      atLeast: rounds,
+    },
+    { figure: "files in which others' canaries still are", value: sum.retainedFiles, atLeast: 10 },
     { figure: "others' sessions lost", value: sum.lost, exactly: 0 },
     { figure: "rows of forks that name the erased person", value: sum.signed, exactly: 0 },
     { figure: "forks lost", value: sum.forksLost, exactly: 0 },

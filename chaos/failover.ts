@@ -7,13 +7,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Cursor, compareCursors } from "@turnstream/protocol";
 import { createRedisLog, isLogError, createMemoryStore } from "@turnstream/server";
-import { startProxy } from "@turnstream/services/proxy.ts";
-import { until } from "@turnstream/services/poll.ts";
-import type { RedisServer } from "@turnstream/services/redis.ts";
-import { type RedisPair, startRedisPair } from "@turnstream/services/redis-pair.ts";
-import { said } from "./ledger.ts";
+import { startProxy } from "@turnstream/testkit/network/tcp-proxy.ts";
+import { until } from "@turnstream/testkit/util/until.ts";
+import type { RedisServer } from "@turnstream/testkit/servers/start-redis.ts";
+import { type RedisPair, startRedisPair } from "@turnstream/testkit/servers/start-redis-pair.ts";
+import { readText } from "./ledger.ts";
 import { type Crowd, hasExactly, Load } from "./load.ts";
-import { PenOwner } from "./writers.ts";
+import { WriterOwner } from "./writers.ts";
 import type { Figure, RunOptions, Scenario } from "./scenario.ts";
 
 const SESSIONS = 8;
@@ -37,7 +37,7 @@ interface Found {
   sawLostUntold: number;
   silentGaps: number;
   twoMeanings: number;
-  told: number;
+  reported: number;
   /** Readers that went along with the new log and were never told anything. */
   wentOn: number;
 }
@@ -72,7 +72,7 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
     sawLostUntold: 0,
     silentGaps: 0,
     twoMeanings: 0,
-    told: 0,
+    reported: 0,
     wentOn: 0,
   };
   let [primary, replica] = [pair.primary, pair.replica];
@@ -119,7 +119,7 @@ async function tryToAppend(load: Load, server: RedisServer, found: Found): Promi
     if (head !== null) heads.set(session, head.last);
     const { writer = "", epoch = 0 } = owner.claimed ?? {};
     const event = { type: "session.update", title: "never|0|0|1" } as const;
-    for (const batch of [{ writer, epoch }, { writer: "stranger" }, { writer, epoch, repeat: true }]) {
+    for (const batch of [{ writer, epoch }, { writer: "stranger" }, { writer, epoch, isRetry: true }]) {
       found.tries++;
       await log.append(session, { ...batch, counter: 1e9, events: [event] }).catch((error: unknown) => {
         if (isLogError(error, "UNCLAIMED")) found.refused++;
@@ -135,8 +135,8 @@ async function check(load: Load, crowd: Crowd, head: Cursor, found: Found): Prom
   const entries = await load.read(crowd);
   // The replica had it before the link was cut.
   if (entries === null) throw new Error(`the log of ${crowd.session} lost what was compared before`);
-  const { lost, lostWords, gaps, duplicates, torn, strangers } = ledger.compare(entries);
-  found.lost += lost.length + lostWords;
+  const { lost, lostTexts, gaps, duplicates, torn, strangers } = ledger.compare(entries);
+  found.lost += lost.length + lostTexts;
   found.gaps += gaps;
   found.duplicates += duplicates;
   found.torn += torn;
@@ -149,22 +149,22 @@ async function check(load: Load, crowd: Crowd, head: Cursor, found: Found): Prom
   found.lostForNothing += lost.filter(
     ({ cursor }) => compareCursors(cursor, head) <= 0 || compareCursors(cursor, since) >= 0,
   ).length;
-  const pen = owner instanceof PenOwner ? ledger.pens.get(owner.pen ?? "") : undefined;
-  found.lostForNothing += pen === undefined ? 0 : Math.max(0, pen.flushed - pen.found);
+  const record = owner instanceof WriterOwner ? ledger.writers.get(owner.writerName ?? "") : undefined;
+  found.lostForNothing += record === undefined ? 0 : Math.max(0, record.flushed - record.found);
 
   const texts = new Map(entries.map(({ cursor, text }) => [cursor, text]));
   const meanings = new Map<Cursor, string>();
-  for (const ack of ledger.acks) meanings.set(ack.cursor, ack.said);
+  for (const ack of ledger.acks) meanings.set(ack.cursor, ack.text);
   for (const watcher of watchers) {
     if (!(await hasExactly(watcher, entries))) found.silentGaps++;
-    else if (watcher.told.length === 0 && after.length > 0) found.wentOn++;
+    else if (watcher.ends.length === 0 && after.length > 0) found.wentOn++;
     const sawLost = watcher.given.some(({ cursor, text }) => texts.get(cursor) !== text);
     if (sawLost) found.sawLost++;
-    if (sawLost && watcher.told.length === 0) found.sawLostUntold++;
-    found.told += watcher.told.length;
+    if (sawLost && watcher.ends.length === 0) found.sawLostUntold++;
+    found.reported += watcher.ends.length;
     for (const entry of watcher.given) {
-      const meaning = meanings.get(entry.cursor) ?? said(entry);
-      if (meaning !== said(entry)) found.twoMeanings++;
+      const meaning = meanings.get(entry.cursor) ?? readText(entry);
+      if (meaning !== readText(entry)) found.twoMeanings++;
       meanings.set(entry.cursor, meaning);
     }
   }
@@ -197,7 +197,7 @@ function figures(times: number, found: Found, load: Load): Figure[] {
     { figure: "acknowledged events", value: load.tally.acknowledged, atLeast: times * SESSIONS },
     { figure: "acknowledged events lost in the failover", value: found.lost, atLeast: times },
     { figure: "readers that saw lost events", value: found.sawLost, atLeast: times },
-    { figure: "readers told to begin anew", value: found.told, atLeast: times },
+    { figure: "readers told to begin anew", value: found.reported, atLeast: times },
     { figure: "readers that could go on as they were", value: found.wentOn, atLeast: times },
     { figure: "refusals until a new claim", value: found.refused + load.tally.unclaimed, atLeast: times },
   ];

@@ -6,18 +6,18 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { EventType } from "@turnstream/protocol";
 import type { LogEntry } from "@turnstream/server";
-import { until } from "@turnstream/services/poll.ts";
-import { runSql } from "@turnstream/services/sql.ts";
-import { atMoment } from "./aim.ts";
-import { judge } from "./check-plan.ts";
+import { until } from "@turnstream/testkit/util/until.ts";
+import { runSql } from "@turnstream/testkit/servers/run-sql.ts";
+import { atMoment } from "./at-moment.ts";
+import { checkPlan } from "./check-plan.ts";
 import { type Figure, NEVER_MS, type RunOptions, type Scenario } from "./scenario.ts";
 import type { TurnFollower } from "./turn-follower.ts";
 import { type Plan, randomPlan } from "./turn-plan.ts";
-import { TurnStage } from "./turn-stage.ts";
+import { TurnEnvironment } from "./turn-environment.ts";
 import type { WorkerProcess } from "./worker-process.ts";
 
 const WORKERS = 4;
-const LANES = 2;
+const CONCURRENCY = 2;
 const TURNS = 3;
 /** Shorter than usual, so that a hundred rounds end in time. */
 const TTL_MS = 1_000;
@@ -51,7 +51,7 @@ const COUNTS = {
   starts: 0,
   /** Tools that it had called before it was frozen, and whose effect came when it woke up. */
   late: 0,
-  notTold: 0,
+  unreported: 0,
   problems: 0,
   illegal: 0,
   early: 0,
@@ -60,9 +60,9 @@ const COUNTS = {
 };
 
 async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
-  return TurnStage.use(async (stage) => {
-    await runSql(stage.postgresUrl, ...NOTES);
-    await stage.launched(WORKERS, { ttlMs: TTL_MS, stays: true });
+  return TurnEnvironment.use(async (environment) => {
+    await runSql(environment.backend.databaseUrl, ...NOTES);
+    await environment.launchReadyWorkers(WORKERS, { ttlMs: TTL_MS, stays: true });
     const sum = { ...COUNTS };
     const aimed = AIMS.map(() => 0);
     let slowestMs = 0;
@@ -70,14 +70,14 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
     let wanted = 0;
     let done = 0;
     const frozen = new Set<string>();
-    const lane = async (): Promise<void> => {
+    const work = async (): Promise<void> => {
       while (wanted < times) {
         const n = wanted++;
         const aim = n % AIMS.length;
         let round: Awaited<ReturnType<typeof freezeOnce>> = null;
         while (round === null) {
           if (tries > 3 * times) throw new Error("too few turns could be frozen");
-          round = await freezeOnce(stage, {
+          round = await freezeOnce(environment, {
             name: `f${tries++}`,
             aim: AIMS[aim] ?? [],
             early: n % 8 < 4,
@@ -93,8 +93,8 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
         progress(`${done} of ${times}: ${JSON.stringify({ ...sum, slowestMs: Math.round(slowestMs) })}`);
       }
     };
-    await Promise.all(Array.from({ length: LANES }, lane));
-    const { running, journal } = await stage.leftovers();
+    await Promise.all(Array.from({ length: CONCURRENCY }, work));
+    const { running, journal } = await environment.countLeftovers();
     const share = Math.floor(times / 5);
     return [
       { figure: "freezes past the lease, in mid-turn", value: times, exactly: times },
@@ -112,7 +112,7 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
       { figure: "journal rows of it in turns not taken over yet", value: sum.untaken },
       { figure: "tools that it started after it woke up", value: sum.starts, exactly: 0 },
       { figure: "effects of tools that it had started before", value: sum.late },
-      { figure: "not told that it has lost its lease", value: sum.notTold, exactly: 0 },
+      { figure: "not told that it has lost its lease", value: sum.unreported, exactly: 0 },
       { figure: "slowest to learn it", value: Math.round(slowestMs), atMost: LEARN_MS, unit: "ms" },
       { figure: "turns that did not end as planned", value: sum.problems, exactly: 0 },
       { figure: "events that broke a rule", value: sum.illegal, exactly: 0 },
@@ -134,28 +134,28 @@ interface Round {
 }
 
 async function freezeOnce(
-  stage: TurnStage,
+  environment: TurnEnvironment,
   round: Round,
 ): Promise<(typeof COUNTS & { learnMs: number }) | null> {
   const { name, aim, early, frozen, random, progress } = round;
   // One that is too slow for its lease, on a busy machine, is lost as well.
-  const well = stage.workers.filter(
-    (worker) => !worker.isOver && worker.saidAt("lost") === null && !frozen.has(worker.name),
+  const well = environment.workers.filter(
+    (worker) => !worker.hasExited && !worker.hasLostLease && !frozen.has(worker.name),
   );
-  for (let n = well.length; n < WORKERS; n++) stage.launch({ ttlMs: TTL_MS, stays: true });
+  for (let n = well.length; n < WORKERS; n++) environment.launchWorker({ ttlMs: TTL_MS, stays: true });
   const plays: { follower: TurnFollower; plan: Plan; message: string }[] = [];
   const entries = new Map<TurnFollower, LogEntry[]>();
   for (let n = 0; n < TURNS; n++) {
-    const ref = await stage.session();
-    const follower = stage.follow(ref);
+    const ref = await environment.createSession();
+    const follower = environment.follow(ref);
     const seen: LogEntry[] = [];
     entries.set(follower, seen);
     follower.listeners.add((entry) => seen.push(entry));
     const plan = randomPlan(`${name}.${n}`, random, SLOWNESS);
-    plays.push({ follower, plan, message: await stage.send(ref, plan) });
+    plays.push({ follower, plan, message: await environment.send(ref, plan) });
   }
   const own = new Set(plays.map(({ follower }) => follower));
-  const victim = await frozenAt(stage, own, aim, frozen, Math.floor(random() * 12));
+  const victim = await frozenAt(environment, own, aim, frozen, Math.floor(random() * 12));
   const cut = plays.filter(
     ({ follower }) => follower.owner === victim?.name && follower.running !== undefined,
   );
@@ -169,25 +169,26 @@ async function freezeOnce(
     await until("the takeovers", () => cut.every(isTaken), { timeoutMs: 60_000 });
     // Past its lease in any case.
     await sleep(Math.max(0, since + 2 * TTL_MS - performance.now()));
-    if (!early) await Promise.all(cut.map(({ follower, message }) => follower.ended(message)));
+    if (!early) await Promise.all(cut.map(({ follower, message }) => follower.untilEnded(message)));
     if (cut.some(({ follower }) => follower.running !== undefined)) counts.early++;
-    await wake(stage, victim, counts);
+    await wake(environment, victim, counts);
   }
   for (const { follower, message, plan } of plays) {
-    await follower.ended(message);
-    await stage.idle(follower.ref);
+    await follower.untilEnded(message);
+    await environment.untilIdle(follower.ref);
     await follower.stop();
-    const { state, illegal } = await stage.look(follower.ref);
+    const { state, illegal } = await environment.checkSession(follower.ref);
     counts.illegal += illegal.length + follower.illegal.length;
     const turn = state.turns.toArray().find((each) => each.message?.id === message);
-    const problems = turn === undefined ? ["no turn"] : judge(turn, plan, follower.takeovers > 0).problems;
+    const problems =
+      turn === undefined ? ["no turn"] : checkPlan(turn, plan, follower.takeovers > 0).problems;
     counts.problems += problems.length;
     for (const problem of [...problems, ...illegal]) progress(problem);
     for (const each of frozen) {
       const late = afterTakeover(entries.get(follower) ?? [], each);
       counts.events += late.length;
       if (late.length > 0)
-        progress(`${each} in ${follower.ref.session}: ${told(entries.get(follower) ?? [])}`);
+        progress(`${each} in ${follower.ref.session}: ${toText(entries.get(follower) ?? [])}`);
     }
   }
   if (victim !== null) await victim.kill();
@@ -196,7 +197,7 @@ async function freezeOnce(
 
 /** Freezes the worker that writes such an event in one of these sessions. */
 async function frozenAt(
-  stage: TurnStage,
+  environment: TurnEnvironment,
   followers: ReadonlySet<TurnFollower>,
   aim: readonly EventType[],
   frozen: Set<string>,
@@ -208,11 +209,11 @@ async function frozenAt(
     timeoutMs: AIM_MS,
     act: ({ event }, { owner }) => {
       if (!aim.includes(event.type) || seen++ < skip) return false;
-      const others = stage.workers.filter((worker) => worker.name !== owner && isWell(worker, frozen));
-      victim = stage.workers.find((worker) => worker.name === owner && isWell(worker, frozen)) ?? null;
+      const others = environment.workers.filter((worker) => worker.name !== owner && isWell(worker, frozen));
+      victim = environment.workers.find((worker) => worker.name === owner && isWell(worker, frozen)) ?? null;
       if (victim === null || others.length === 0) return false;
       frozen.add(victim.name);
-      victim.stopNow();
+      victim.signal("SIGSTOP");
       return true;
     },
   });
@@ -223,50 +224,45 @@ async function frozenAt(
 }
 
 function isWell(worker: WorkerProcess, frozen: ReadonlySet<string>): boolean {
-  return (
-    !worker.isOver &&
-    worker.saidAt("ready") !== null &&
-    worker.saidAt("lost") === null &&
-    !frozen.has(worker.name)
-  );
+  return !worker.hasExited && worker.isReady && !worker.hasLostLease && !frozen.has(worker.name);
 }
 
 async function wake(
-  stage: TurnStage,
+  environment: TurnEnvironment,
   victim: WorkerProcess,
   counts: typeof COUNTS & { learnMs: number },
 ): Promise<void> {
   // Where nobody has taken over yet, it still has its epoch, and what it journals stands.
   const untaken = new Set(
-    [...stage.followers].flatMap(({ owner, ref }) => (owner === victim.name ? [ref.session] : [])),
+    [...environment.followers].flatMap(({ owner, ref }) => (owner === victim.name ? [ref.session] : [])),
   );
-  const before = await journaledBy(stage, victim.name);
-  const effects = new Set((await stage.effects()).map(({ n }) => n));
+  const before = await journaledBy(environment, victim.name);
+  const effects = new Set((await environment.readEffects()).map(({ n }) => n));
   const wokenAt = performance.now();
   const wokenClock = Date.now();
   victim.signal("SIGCONT");
-  const isTold = () => victim.saidAt("lost") !== null || victim.isOver;
-  while (!isTold() && performance.now() - wokenAt < NEVER_MS) await sleep(1);
-  counts.learnMs = (victim.saidAt("lost") ?? performance.now()) - wokenAt;
-  if (!isTold()) counts.notTold++;
+  const isReported = () => victim.hasLostLease || victim.hasExited;
+  while (!isReported() && performance.now() - wokenAt < NEVER_MS) await sleep(1);
+  counts.learnMs = (victim.find("lost")?.at ?? performance.now()) - wokenAt;
+  if (!isReported()) counts.unreported++;
   await sleep(AFTER_MS);
   for (const count of before.values()) counts.journalBefore += count;
-  for (const [session, count] of await journaledBy(stage, victim.name)) {
+  for (const [session, count] of await journaledBy(environment, victim.name)) {
     const more = count - (before.get(session) ?? 0);
     if (untaken.has(session)) counts.untaken += more;
     else counts.journal += more;
   }
-  for (const { n, executor, begun } of await stage.effects()) {
+  for (const { n, executor, calledAt } of await environment.readEffects()) {
     if (effects.has(n) || executor !== victim.name) continue;
-    if (begun < wokenClock) counts.late++;
+    if (calledAt < wokenClock) counts.late++;
     else counts.starts++;
   }
 }
 
 /** By session. */
-async function journaledBy({ postgresUrl }: TurnStage, name: string): Promise<Map<string, number>> {
+async function journaledBy({ backend }: TurnEnvironment, name: string): Promise<Map<string, number>> {
   const query = `select session, count(*) from journal_notes where who = '${name}' group by 1`;
-  const rows = await runSql(postgresUrl, query);
+  const rows = await runSql(backend.databaseUrl, query);
   return new Map(rows.map((row) => [String(row["session"]), Number(row["count"])]));
 }
 
@@ -287,7 +283,7 @@ function afterTakeover(entries: readonly LogEntry[], name: string): LogEntry[] {
 }
 
 /** Who wrote what, in short. */
-function told(entries: readonly LogEntry[]): string {
+function toText(entries: readonly LogEntry[]): string {
   return entries.map(({ writer, event }) => `${writer} ${event.type}`).join(", ");
 }
 

@@ -4,54 +4,54 @@
  * wiped, everybody leaves, or a hundred calls stop the turn at once.
  */
 import { FAULTS, type Found, GatewayRound } from "./gateway-round.ts";
-import { GatewayStage } from "./gateway-stage.ts";
-import { KINDS } from "./client-kinds.ts";
+import { GatewayEnvironment } from "./gateway-environment.ts";
+import { CLIENT_KINDS } from "./client-kinds.ts";
 import type { Figure, RunOptions, Scenario } from "./scenario.ts";
 import { STOP_MS } from "./stop.ts";
 
 const WORKERS = 2;
 const GATEWAYS = 2;
 /** How soon viewers must be told that Redis has forgotten what they saw. */
-const TELL_MS = 1_000;
+const REPORT_MS = 1_000;
 
 async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
   const found: Found = {
     rounds: { none: 0, gateway: 0, redis: 0, leave: 0, stop: 0, wipe: 0 },
     viewers: 0,
     returns: 0,
-    anew: 0,
-    anewWithoutWipe: 0,
-    slowestToldMs: 0,
+    resyncs: 0,
+    resyncsWithoutWipe: 0,
+    slowestReportMs: 0,
     slowestStopMs: 0,
     firstStops: 0,
     problems: [],
   };
-  const leftovers = await GatewayStage.use(async (stage) => {
-    const gateways = await Promise.all(Array.from({ length: GATEWAYS }, () => stage.gateway()));
-    await stage.turns.launched(WORKERS);
-    const round = new GatewayRound(stage, gateways, random, found);
+  const leftovers = await GatewayEnvironment.use(async (environment) => {
+    const gateways = await Promise.all(Array.from({ length: GATEWAYS }, () => environment.launchGateway()));
+    await environment.turns.launchReadyWorkers(WORKERS);
+    const round = new GatewayRound(environment, gateways, random, found);
     for (let n = 0; n < times; n++) {
-      stage.turns.keep(WORKERS);
+      environment.turns.keepWorkers(WORKERS);
       await round.run(`g${n}`, FAULTS[n % FAULTS.length] ?? "none");
       progress(`${n + 1} of ${times}: ${JSON.stringify({ ...found, problems: found.problems.length })}`);
     }
-    for (const failure of stage.failures.slice(0, 10)) progress(failure);
-    return stage.turns.leftovers();
+    for (const failure of environment.failures.slice(0, 10)) progress(failure);
+    return environment.turns.countLeftovers();
   });
   for (const problem of found.problems.slice(0, 20)) progress(problem);
   const each = Math.floor(times / FAULTS.length);
   return [
     ...FAULTS.map((fault) => ({ figure: `turns: ${fault}`, value: found.rounds[fault], atLeast: each })),
-    { figure: "viewers", value: found.viewers, exactly: times * GATEWAYS * KINDS.length },
-    { figure: "connections lost and made again", value: found.returns, atLeast: each * KINDS.length },
+    { figure: "viewers", value: found.viewers, exactly: times * GATEWAYS * CLIENT_KINDS.length },
+    { figure: "connections lost and made again", value: found.returns, atLeast: each * CLIENT_KINDS.length },
     {
       figure: "viewers that don't see what the log holds, and turns that did not end as planned",
       value: found.problems.length,
       exactly: 0,
     },
-    { figure: "told to begin anew after a wipe", value: found.anew, atLeast: found.rounds.wipe },
-    { figure: "slowest to be told", value: Math.round(found.slowestToldMs), atMost: TELL_MS, unit: "ms" },
-    { figure: "told to begin anew without a wipe", value: found.anewWithoutWipe, exactly: 0 },
+    { figure: "told to begin anew after a wipe", value: found.resyncs, atLeast: found.rounds.wipe },
+    { figure: "slowest to be told", value: Math.round(found.slowestReportMs), atMost: REPORT_MS, unit: "ms" },
+    { figure: "told to begin anew without a wipe", value: found.resyncsWithoutWipe, exactly: 0 },
     {
       figure: "requests to stop that were the first of their turn (the others came over sockets)",
       value: found.firstStops,

@@ -4,30 +4,34 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { EventDraft } from "@turnstream/protocol";
 import { type Claimed, claimSession, type CommandBackend, type SessionRef } from "@turnstream/server";
 
-export class Talk {
+export class LatencySession {
   readonly ref: SessionRef;
-  readonly #parts: CommandBackend;
+  readonly #backend: CommandBackend;
   readonly #claimed: Claimed;
   #counter = 0;
 
-  private constructor(parts: CommandBackend, ref: SessionRef, claimed: Claimed) {
-    this.#parts = parts;
+  private constructor(backend: CommandBackend, ref: SessionRef, claimed: Claimed) {
+    this.#backend = backend;
     this.ref = ref;
     this.#claimed = claimed;
   }
 
   static async begin(
-    parts: CommandBackend,
+    backend: CommandBackend,
     actor: { readonly tenant: string; readonly user: string },
-  ): Promise<Talk> {
-    const { id, number } = await parts.store.sessions.create(actor, { id: `talk-${randomUUID()}` });
+  ): Promise<LatencySession> {
+    const { id, number } = await backend.store.sessions.create(actor, { id: `talk-${randomUUID()}` });
     const ref = { tenant: actor.tenant, session: id };
     const event: EventDraft = { type: "session.start", session: ref.session, number };
-    return new Talk(parts, ref, await claimSession(parts, ref, { by: "chaos", reason: "chaos", event }));
+    return new LatencySession(
+      backend,
+      ref,
+      await claimSession(backend, ref, { by: "chaos", reason: "chaos", event }),
+    );
   }
 
-  /** One whole turn, so that what was said before is not part of what is open. */
-  async say(turn: string, text: string): Promise<void> {
+  /** One whole turn, so that the text before is not part of what is open. */
+  async writeTurn(turn: string, text: string): Promise<void> {
     const on = { turn, run: "main", block: "b0", index: 0 };
     const start = { number: 1, message_number: 1, agent: "a", mode: "agent", from_share: false } as const;
     await this.#append(
@@ -43,21 +47,21 @@ export class Talk {
 
   /** Titles that say when they were sent, one after the other. */
   async tick(times: number, everyMs: number): Promise<void> {
-    const begun = performance.now();
+    const startedAt = performance.now();
     for (let n = 0; n < times; n++) {
       await this.#append({ type: "session.update", title: `@${performance.now()}@` });
-      const ahead = begun + (n + 1) * everyMs - performance.now();
+      const ahead = startedAt + (n + 1) * everyMs - performance.now();
       if (ahead > 0) await sleep(ahead);
     }
   }
 
   async #append(...events: EventDraft[]): Promise<void> {
     const { writer, epoch } = this.#claimed;
-    await this.#parts.log.append(this.ref.session, { writer, epoch, counter: ++this.#counter, events });
+    await this.#backend.log.append(this.ref.session, { writer, epoch, counter: ++this.#counter, events });
   }
 }
 
-export class Listener {
+export class LatencyClient {
   /** How long each title was under way, in milliseconds. */
   readonly took: number[] = [];
   readonly #socket: WebSocket;
@@ -71,11 +75,11 @@ export class Listener {
     url: string,
     headers: Readonly<Record<string, string>>,
     session: string,
-  ): Promise<Listener> {
+  ): Promise<LatencyClient> {
     const socket = new WebSocket(`${url.replace("http", "ws")}/api/v1/socket?dialect=native`, {
       headers: { ...headers },
     });
-    const listener = new Listener(socket);
+    const client = new LatencyClient(socket);
     await new Promise((resolve, reject) => {
       socket.addEventListener("open", resolve, { once: true });
       socket.addEventListener("error", () => reject(new Error("a socket was refused")), { once: true });
@@ -85,7 +89,7 @@ export class Listener {
     });
     socket.send(JSON.stringify({ type: "subscribe", session_id: session }));
     await subscribed;
-    return listener;
+    return client;
   }
 
   close(): void {

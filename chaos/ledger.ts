@@ -8,14 +8,14 @@ import type { LogEntry } from "@turnstream/server";
 
 export interface Ack {
   readonly cursor: Cursor;
-  readonly said: string;
+  readonly text: string;
 }
 
 /** How often each thing was found that must never be; `lost` is for the scenario to judge. */
 export interface Findings {
   readonly lost: readonly Ack[];
   /** What a pen had flushed and is not there. */
-  readonly lostWords: number;
+  readonly lostTexts: number;
   readonly gaps: number;
   readonly duplicates: number;
   readonly torn: number;
@@ -23,7 +23,7 @@ export interface Findings {
   readonly strangers: number;
 }
 
-export interface PenRecord {
+export interface WriterRecord {
   readonly name: string;
   /** How many words were written, and how many of them flush has answered for. */
   written: number;
@@ -33,16 +33,16 @@ export interface PenRecord {
 }
 
 /** One event of a batch, as text: who, which batch, which of how many. */
-export function saying(writer: string, counter: number, n: number, size: number): string {
+export function makeText(writer: string, counter: number, n: number, size: number): string {
   return `${writer}|${counter}|${n}|${size}`;
 }
 
-export function title(text: string): EventDraft {
+export function createTitle(text: string): EventDraft {
   return { type: "session.update", title: text };
 }
 
 /** What an entry says, in short. */
-export function said({ event }: LogEntry): string {
+export function readText({ event }: LogEntry): string {
   if (event.type === "session.update") return event.title;
   return event.type === "text.delta" ? `${event.block}~${event.text}` : event.type;
 }
@@ -51,47 +51,47 @@ export class Ledger {
   /** Everything up to here was compared and found good. */
   checked: Cursor = "0-0";
   acks: Ack[] = [];
-  readonly pens = new Map<string, PenRecord>();
+  readonly writers = new Map<string, WriterRecord>();
   readonly #orders = new Map<string, number>();
 
   acknowledge(epoch: number, first: number, texts: readonly string[]): void {
-    for (const [n, text] of texts.entries()) this.acks.push({ cursor: `${epoch}-${first + n}`, said: text });
+    for (const [n, text] of texts.entries()) this.acks.push({ cursor: `${epoch}-${first + n}`, text });
   }
 
-  pen(name: string): PenRecord {
+  writerRecord(name: string): WriterRecord {
     const record = { name, written: 0, flushed: 0, found: 0 };
-    this.pens.set(name, record);
+    this.writers.set(name, record);
     return record;
   }
 
   /** @param entries all of the log after `checked`, while nobody writes */
   compare(entries: readonly LogEntry[]): Findings {
-    const texts = new Map(entries.map((entry) => [entry.cursor, said(entry)]));
-    const known = new Set(this.acks.map((ack) => ack.said));
-    const lost = this.acks.filter((ack) => texts.get(ack.cursor) !== ack.said);
+    const texts = new Map(entries.map((entry) => [entry.cursor, readText(entry)]));
+    const known = new Set(this.acks.map((ack) => ack.text));
+    const lost = this.acks.filter((ack) => texts.get(ack.cursor) !== ack.text);
     const counts = { gaps: 0, duplicates: 0, torn: 0, strangers: 0 };
     let [epoch = 0, seq = 0] = this.checked.split("-").map(Number);
     let before = "";
     for (const entry of entries) {
-      const text = said(entry);
+      const text = readText(entry);
       if (entry.seq !== seq + 1 || entry.epoch < epoch) counts.gaps++;
       // Only a claim begins an epoch.
       if (entry.epoch !== epoch && text.includes("|")) counts.gaps++;
       [epoch, seq] = [entry.epoch, entry.seq];
-      if (text.includes("~")) this.#comparePen(text, counts);
+      if (text.includes("~")) this.#compareWriter(text, counts);
       else if (text.includes("|")) this.#compareBatch(text, before, counts);
       if (!text.includes("~") && !known.has(text)) counts.strangers++;
       before = text;
     }
-    const short = [...this.pens.values()].map(({ flushed, found }) => Math.max(0, flushed - found));
-    return { lost, lostWords: short.reduce((sum, n) => sum + n, 0), ...counts };
+    const short = [...this.writers.values()].map(({ flushed, found }) => Math.max(0, flushed - found));
+    return { lost, lostTexts: short.reduce((sum, n) => sum + n, 0), ...counts };
   }
 
   /** Goes on after these entries. Pens that write no more are forgotten. */
-  settle(entries: readonly LogEntry[], pen: string | null): void {
+  settle(entries: readonly LogEntry[], writerName: string | null): void {
     this.checked = entries.at(-1)?.cursor ?? this.checked;
     this.acks = [];
-    for (const name of this.pens.keys()) if (name !== pen) this.pens.delete(name);
+    for (const name of this.writers.keys()) if (name !== writerName) this.writers.delete(name);
   }
 
   #compareBatch(text: string, before: string, counts: { duplicates: number; torn: number }): void {
@@ -99,19 +99,19 @@ export class Ledger {
     const order = Number(counter) * 100 + Number(n);
     if (order <= (this.#orders.get(writer) ?? -1)) counts.duplicates++;
     this.#orders.set(writer, order);
-    if (Number(n) > 0 && before !== saying(writer, Number(counter), Number(n) - 1, Number(size)))
+    if (Number(n) > 0 && before !== makeText(writer, Number(counter), Number(n) - 1, Number(size)))
       counts.torn++;
   }
 
   /** Words of a pen are numbers that count up. */
-  #comparePen(text: string, counts: { duplicates: number; gaps: number }): void {
-    const [name = "", words = ""] = text.split("~");
-    const pen = this.pens.get(name);
-    if (pen === undefined) return void counts.duplicates++;
-    for (const word of words.split(";").slice(0, -1).map(Number)) {
-      if (word <= pen.found) counts.duplicates++;
-      else if (word !== pen.found + 1) counts.gaps++;
-      pen.found = Math.max(pen.found, word);
+  #compareWriter(text: string, counts: { duplicates: number; gaps: number }): void {
+    const [name = "", numbers = ""] = text.split("~");
+    const record = this.writers.get(name);
+    if (record === undefined) return void counts.duplicates++;
+    for (const word of numbers.split(";").slice(0, -1).map(Number)) {
+      if (word <= record.found) counts.duplicates++;
+      else if (word !== record.found + 1) counts.gaps++;
+      record.found = Math.max(record.found, word);
     }
   }
 }

@@ -5,8 +5,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Log, LogEntry, ClosableStore } from "@turnstream/server";
 import { Ledger } from "./ledger.ts";
-import { readAll, Watcher } from "./watcher.ts";
-import { Joiner, Owner, PenOwner, type Setting, type Tally } from "./writers.ts";
+import { readLog } from "@turnstream/testkit/backend/read-all-events.ts";
+import { Watcher } from "./watcher.ts";
+import { Joiner, Owner, WriterOwner, type Setting, type Tally } from "./writers.ts";
 
 export interface LoadOptions {
   readonly store: ClosableStore;
@@ -35,7 +36,7 @@ function newShift(): Shift {
 }
 
 const TENANT = "chaos";
-const PATIENCE_MS = 60_000;
+const TIMEOUT_MS = 60_000;
 
 export class Load {
   readonly crowds = new Set<Crowd>();
@@ -65,10 +66,15 @@ export class Load {
     const ledger = new Ledger();
     const ref = { tenant: TENANT, session };
     const base = { ref, ledger, tally: this.tally, random };
-    const setting: Setting = { ...base, parts: { store, log: owners }, name: `owner${n}`, restMs: 8 };
-    const owner = n % 2 === 0 ? new PenOwner(setting) : new Owner(setting);
+    const setting: Setting = { ...base, backend: { store, log: owners }, name: `owner${n}`, restMs: 8 };
+    const owner = n % 2 === 0 ? new WriterOwner(setting) : new Owner(setting);
     await owner.claim();
-    const gateway = new Joiner({ ...base, parts: { store, log: gateways }, name: `gateway${n}`, restMs: 20 });
+    const gateway = new Joiner({
+      ...base,
+      backend: { store, log: gateways },
+      name: `gateway${n}`,
+      restMs: 20,
+    });
     const watchers = readers.map((log) => new Watcher(log, session, "0-0"));
     const crowd: Crowd = { session, ledger, owner, gateway, watchers };
     this.crowds.add(crowd);
@@ -106,7 +112,7 @@ export class Load {
   async recovered(): Promise<void> {
     const writers = [...this.crowds].flatMap(({ owner, gateway }) => [owner, gateway]);
     const marks = new Map(writers.map((writer) => [writer, writer.answers]));
-    const deadline = performance.now() + PATIENCE_MS;
+    const deadline = performance.now() + TIMEOUT_MS;
     const isWaiting = () => writers.some((writer) => writer.answers <= (marks.get(writer) ?? 0));
     while (isWaiting()) {
       if (performance.now() > deadline) throw new Error("a writer did not recover");
@@ -129,13 +135,13 @@ export class Load {
 
   /** All of a session's log that was not compared yet; null when even what was compared is gone. */
   read({ session, ledger }: Crowd): Promise<LogEntry[] | null> {
-    return readAll(this.#options.owners, session, ledger.checked);
+    return readLog(this.#options.owners, session, ledger.checked);
   }
 
   /** The comparison is done: goes on from here, with a log as short as can be. */
   async accept(crowd: Crowd, entries: readonly LogEntry[]): Promise<void> {
     const { ledger, owner, session, watchers } = crowd;
-    ledger.settle(entries, owner instanceof PenOwner ? owner.pen : null);
+    ledger.settle(entries, owner instanceof WriterOwner ? owner.writerName : null);
     for (const watcher of watchers) watcher.settle(ledger.checked);
     await this.#options.owners.trim(session, ledger.checked);
   }
@@ -157,7 +163,7 @@ export class Load {
 
 /** Whether a reader has the log exactly, once it has had the time to get there. */
 export async function hasExactly(watcher: Watcher, entries: readonly LogEntry[]): Promise<boolean> {
-  const deadline = performance.now() + PATIENCE_MS;
+  const deadline = performance.now() + TIMEOUT_MS;
   const isThere = () => watcher.view.at(-1)?.cursor === entries.at(-1)?.cursor;
   while (!isThere() && performance.now() < deadline) await sleep(5);
   const { view } = watcher;

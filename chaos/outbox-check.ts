@@ -2,9 +2,10 @@
  * Compares what a session's outbox says was committed with what its archive holds in the end, by content and by
  * order. Reads only.
  */
-import { type SessionEvent, type EventDraft, parseCursor } from "@turnstream/protocol";
+import type { EventDraft, SessionEvent } from "@turnstream/protocol";
 import type { Backend, SessionRef } from "@turnstream/server";
-import { keyOfEvent } from "./durable-writes.ts";
+import { readArchive } from "@turnstream/testkit/backend/read-all-events.ts";
+import { findWriteKey } from "./durable-writes.ts";
 
 export interface OutboxFindings {
   committed: number;
@@ -17,34 +18,34 @@ export interface OutboxFindings {
   outOfOrder: number;
 }
 
-const PAGE = 1_000;
-
-/** @param told the session's outbox rows in the order of their commits */
+/** @param drafts the session's outbox rows in the order of their commits */
 export async function checkOutbox(
   { store }: Backend,
   ref: SessionRef,
-  told: ReadonlyMap<string, EventDraft>,
+  drafts: ReadonlyMap<string, EventDraft>,
   brought: ReadonlySet<string>,
 ): Promise<OutboxFindings> {
-  const events: SessionEvent[] = [];
-  for (let after = 0; ; after = parseCursor(events.at(-1)?.id ?? "0-0")?.seq ?? 0) {
-    const page = await store.archive.events(ref, { after, limit: PAGE });
-    if (page.length === 0) break;
-    events.push(...page);
-  }
+  const events = await readArchive(store, ref);
   const places = new Map<string, number>();
-  const findings = { committed: told.size, missing: 0, twice: 0, foreign: 0, otherContent: 0, outOfOrder: 0 };
+  const findings = {
+    committed: drafts.size,
+    missing: 0,
+    twice: 0,
+    foreign: 0,
+    otherContent: 0,
+    outOfOrder: 0,
+  };
   for (const [at, event] of events.entries()) {
-    const key = keyOfEvent(event);
+    const key = findWriteKey(event);
     if (key === null) continue;
-    const draft = told.get(key);
+    const draft = drafts.get(key);
     if (places.has(key)) findings.twice++;
     else if (draft === undefined) findings.foreign++;
     else if (!isSame(event, draft)) findings.otherContent++;
     places.set(key, at);
   }
   let latest = -1;
-  for (const key of told.keys()) {
+  for (const key of drafts.keys()) {
     const place = places.get(key);
     if (place === undefined) findings.missing++;
     // A relay takes a row only once everything committed before it is in the log.

@@ -15,13 +15,13 @@ import {
   createPostgresStore,
   type SessionRef,
 } from "@turnstream/server";
-import { until } from "@turnstream/services/poll.ts";
-import { startPostgres } from "@turnstream/services/postgres.ts";
-import { startProxy, type TcpProxy } from "@turnstream/services/proxy.ts";
-import { startRedis } from "@turnstream/services/redis.ts";
-import { runSql } from "@turnstream/services/sql.ts";
-import { Child } from "./child.ts";
-import { type Db, toldIn } from "./durable-write-load.ts";
+import { until } from "@turnstream/testkit/util/until.ts";
+import { startPostgres } from "@turnstream/testkit/servers/start-postgres.ts";
+import { startProxy, type TcpProxy } from "@turnstream/testkit/network/tcp-proxy.ts";
+import { startRedis } from "@turnstream/testkit/servers/start-redis.ts";
+import { runSql } from "@turnstream/testkit/servers/run-sql.ts";
+import { CommitterProcess } from "./committer-process.ts";
+import { type Db, readOutboxDrafts } from "./durable-write-load.ts";
 import { checkOutbox } from "./outbox-check.ts";
 import { archiveOn, newNotes, relayOn } from "./outbox-round.ts";
 import type { Figure, RunOptions, Scenario } from "./scenario.ts";
@@ -49,10 +49,10 @@ const COUNTS = {
   outOfOrder: 0,
 };
 
-interface World {
+interface OutboxEnvironment {
   readonly url: string;
   readonly db: Db;
-  readonly parts: Backend;
+  readonly backend: Backend;
   /** With a connection to Redis of its own. */
   readonly other: Backend;
   readonly proxy: TcpProxy;
@@ -65,14 +65,15 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
   const db = openDatabase({ url: server.url });
   const store = createPostgresStore(db);
   const logs = await Promise.all([createRedisLog({ url: redisUrl }), createRedisLog({ url: redisUrl })]);
-  const world = {
+  const environment = {
     url: server.url,
     db,
-    parts: { store, log: logs[0] },
+    backend: { store, log: logs[0] },
     other: { store, log: logs[1] },
     proxy,
   };
-  const start = (n: number) => new Child("commit-and-deliver.ts", [childName(n), server.url, redisUrl]);
+  const start = (n: number) =>
+    new CommitterProcess({ name: childName(n), databaseUrl: server.url, redisUrl });
   try {
     await migrate(db);
     await store.tenants.create({ id: "chaos", name: "Chaos" });
@@ -82,7 +83,7 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
       const child = next;
       // Begun now, so that it is ready when this one is dead.
       if (n < times) next = start(n + 1);
-      const counts = await round(world, child, { name: childName(n), isHeld: n % 5 !== 0, random });
+      const counts = await round(environment, child, { name: childName(n), isPaused: n % 5 !== 0, random });
       for (const key of Object.keys(sum) as (keyof typeof sum)[]) sum[key] += counts[key];
       progress(`${n} of ${times}: ${JSON.stringify(sum)}`);
     }
@@ -100,55 +101,59 @@ interface Plan {
   /** By which the database knows the child. */
   readonly name: string;
   /** Whether it is killed between a commit and its append, or at any time. */
-  readonly isHeld: boolean;
+  readonly isPaused: boolean;
   readonly random: () => number;
 }
 
-async function round(world: World, child: Child, { name, isHeld, random }: Plan): Promise<typeof COUNTS> {
-  const { parts, other, proxy, db } = world;
-  const refs = await Promise.all(Array.from({ length: SESSIONS }, () => newSession(parts)));
+async function round(
+  environment: OutboxEnvironment,
+  child: CommitterProcess,
+  { name, isPaused, random }: Plan,
+): Promise<typeof COUNTS> {
+  const { backend, other, proxy, db } = environment;
+  const refs = await Promise.all(Array.from({ length: SESSIONS }, () => newSession(backend)));
   const notes = newNotes();
   let over = false;
   const isOver = () => over;
   const working = Promise.all([
-    relayOn(parts, notes, isOver),
+    relayOn(backend, notes, isOver),
     relayOn(other, notes, isOver),
-    archiveOn(parts, refs, notes, isOver),
+    archiveOn(backend, refs, notes, isOver),
   ]);
   // Its failure is reported where it is waited for.
   working.catch(() => undefined);
-  const holdAt = isHeld ? 1 + Math.floor(random() * MOST_COMMITS) : null;
-  await child.begin({ refs, seed: Math.floor(random() * 2 ** 31), holdAt });
+  const pauseAt = isPaused ? 1 + Math.floor(random() * MOST_COMMITS) : null;
+  await child.begin({ refs, seed: Math.floor(random() * 2 ** 31), pauseAt });
   const cuts = cutNowAndThen(proxy, random);
-  if (holdAt !== null) await child.killAt(holdAt);
-  else await child.kill(random() * LONGEST_MS);
+  if (pauseAt !== null) await child.killAt(pauseAt);
+  else await child.killAfter(random() * LONGEST_MS);
   const broughtBefore = notes.brought.size;
   const cut = cuts.stop();
   await proxy.heal();
   // What the dead one has sent may still be committed.
   const open = `select 1 from pg_stat_activity where application_name = '${name}'`;
-  await until("the last commits", async () => (await runSql(world.url, open)).length === 0);
+  await until("the last commits", async () => (await runSql(environment.url, open)).length === 0);
   const delivered = async () => (await undelivered(db, refs)).length === 0;
   await Promise.race([until("everything to be delivered", delivered), working]);
   over = true;
   await working;
-  const told = await toldIn(db, refs);
+  const drafts = await readOutboxDrafts(db, refs);
   const counts = { ...COUNTS, cuts: cut };
   counts.brought = notes.brought.size;
   counts.orphans = notes.brought.size - broughtBefore;
   counts.found = notes.found.size;
   counts.trims = notes.trims;
   counts.interruptions = notes.interruptions;
-  const kept = new Set([...told.values()].flatMap((rows) => [...rows.keys()]));
+  const stored = new Set([...drafts.values()].flatMap((rows) => [...rows.keys()]));
   // The child waited before this append until it was killed. A relay's note of it may lack: its answer was cut off.
-  const held = holdAt === null ? undefined : child.committed[holdAt - 1];
-  counts.between = held !== undefined && kept.has(held) ? 1 : 0;
-  counts.unkept = child.committed.filter((key) => !kept.has(key)).length;
+  const paused = pauseAt === null ? undefined : child.committed[pauseAt - 1];
+  counts.between = paused !== undefined && stored.has(paused) ? 1 : 0;
+  counts.unkept = child.committed.filter((key) => !stored.has(key)).length;
   for (const ref of refs) {
-    await archiveSession(parts, ref);
-    const found = await checkOutbox(parts, ref, told.get(ref.session) ?? new Map(), notes.brought);
+    await archiveSession(backend, ref);
+    const found = await checkOutbox(backend, ref, drafts.get(ref.session) ?? new Map(), notes.brought);
     for (const key of Object.keys(found) as (keyof typeof found)[]) counts[key] += found[key];
-    await eraseSession(parts, ref);
+    await eraseSession(backend, ref);
   }
   return counts;
 }
@@ -182,11 +187,11 @@ function cutNowAndThen(proxy: TcpProxy, random: () => number): { stop: () => num
   };
 }
 
-async function newSession(parts: Backend): Promise<SessionRef> {
+async function newSession(backend: Backend): Promise<SessionRef> {
   const ref = { tenant: "chaos", session: `s-${randomUUID()}` };
-  await parts.store.sessions.create({ tenant: ref.tenant, user: "someone" }, { id: ref.session });
+  await backend.store.sessions.create({ tenant: ref.tenant, user: "someone" }, { id: ref.session });
   const event = { type: "session.start", session: ref.session, number: 1 } as const;
-  await claimSession(parts, ref, { by: "chaos", reason: "test", event });
+  await claimSession(backend, ref, { by: "chaos", reason: "test", event });
   return ref;
 }
 

@@ -42,7 +42,7 @@ export async function relayOn({ store, log }: Backend, notes: Notes, isOver: () 
     },
   };
   while (!isOver()) {
-    await patiently(notes, () =>
+    await tolerateOutages(notes, () =>
       relayOutbox({ store, log: watched }, { olderThanMs: YOUNG_MS, leaseMs: 300 }),
     );
     await sleep(PAUSE_MS);
@@ -50,16 +50,16 @@ export async function relayOn({ store, log }: Backend, notes: Notes, isOver: () 
 }
 
 export async function archiveOn(
-  parts: Backend,
+  backend: Backend,
   refs: readonly SessionRef[],
   notes: Notes,
   isOver: () => boolean,
 ): Promise<void> {
   while (!isOver()) {
     for (const ref of refs) {
-      await patiently(notes, async () => {
-        await archiveSession(parts, ref, { step: 10 });
-        if (await trimLog(parts, ref)) notes.trims++;
+      await tolerateOutages(notes, async () => {
+        await archiveSession(backend, ref, { step: 10 });
+        if (await trimLog(backend, ref)) notes.trims++;
       });
     }
     await sleep(PAUSE_MS);
@@ -67,7 +67,7 @@ export async function archiveOn(
 }
 
 /** A connection was cut, or two stood in each other's way: what the product says may happen. */
-async function patiently(notes: Notes, work: () => Promise<unknown>): Promise<void> {
+async function tolerateOutages(notes: Notes, work: () => Promise<unknown>): Promise<void> {
   try {
     await work();
   } catch (error) {

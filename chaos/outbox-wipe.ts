@@ -18,8 +18,8 @@ import {
   relayOutbox,
   trimLog,
 } from "@turnstream/server";
-import { startPostgres } from "@turnstream/services/postgres.ts";
-import { type RedisServer, startRedis } from "@turnstream/services/redis.ts";
+import { startPostgres } from "@turnstream/testkit/servers/start-postgres.ts";
+import { type RedisServer, startRedis } from "@turnstream/testkit/servers/start-redis.ts";
 import type { Figure, RunOptions, Scenario } from "./scenario.ts";
 
 const SESSIONS = 5;
@@ -45,17 +45,17 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
   const [redis, postgres] = await Promise.all([startRedis(), startPostgres()]);
   const db = openDatabase({ url: await postgres.createDatabase("outbox_wipe") });
   await migrate(db);
-  const parts = { store: createPostgresStore(db), log: await createRedisLog({ url: redis.url }) };
+  const backend = { store: createPostgresStore(db), log: await createRedisLog({ url: redis.url }) };
   const found: Found = { committed: 0, missing: 0, twice: 0, disordered: 0, broughtAgain: 0 };
   try {
-    await parts.store.tenants.create({ id: "t", name: "Test" });
+    await backend.store.tenants.create({ id: "t", name: "Test" });
     for (let n = 1; n <= times; n++) {
-      await round(parts, redis, random, found);
+      await round(backend, redis, random, found);
       if (n % 10 === 0) progress(`${n} of ${times}`);
     }
   } finally {
-    await parts.log.close();
-    await parts.store.close();
+    await backend.log.close();
+    await backend.store.close();
     await Promise.all([redis.stop(), postgres.stop()]);
   }
   return [
@@ -67,14 +67,19 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
   ];
 }
 
-async function round(parts: Backend, redis: RedisServer, random: () => number, found: Found): Promise<void> {
-  const refs = await Promise.all(Array.from({ length: SESSIONS }, () => begin(parts)));
+async function round(
+  backend: Backend,
+  redis: RedisServer,
+  random: () => number,
+  found: Found,
+): Promise<void> {
+  const refs = await Promise.all(Array.from({ length: SESSIONS }, () => begin(backend)));
   const at = Math.floor(random() * COMMITS);
   for (let n = 0; n < COMMITS; n++) {
-    for (const ref of refs) await commit(parts, ref, n, random);
-    if (n === at) await wipe(parts, redis, refs, found);
+    for (const ref of refs) await commit(backend, ref, n, random);
+    if (n === at) await wipe(backend, redis, refs, found);
   }
-  for (const ref of refs) await check(parts, ref, found);
+  for (const ref of refs) await check(backend, ref, found);
 }
 
 async function begin({ store, log }: Backend): Promise<SessionRef> {
@@ -84,39 +89,39 @@ async function begin({ store, log }: Backend): Promise<SessionRef> {
   return ref;
 }
 
-async function commit(parts: Backend, ref: SessionRef, n: number, random: () => number): Promise<void> {
+async function commit(backend: Backend, ref: SessionRef, n: number, random: () => number): Promise<void> {
   const draft = { type: "session.update", title: `${n}` } as const;
-  await parts.store.transaction((tx) => tx.outbox.add(ref, { key: `k${n}`, draft }));
+  await backend.store.transaction((tx) => tx.outbox.add(ref, { key: `k${n}`, draft }));
   // Some are left to a relay, some are archived at once, some of those trimmed.
-  if (random() < 0.7) await publishCommitted(parts, ref);
-  if (random() < 0.2) await archiveSession(parts, ref);
-  if (random() < 0.1) await trimLog(parts, ref);
+  if (random() < 0.7) await publishCommitted(backend, ref);
+  if (random() < 0.2) await archiveSession(backend, ref);
+  if (random() < 0.1) await trimLog(backend, ref);
 }
 
 async function wipe(
-  parts: Backend,
+  backend: Backend,
   redis: RedisServer,
   refs: readonly SessionRef[],
   found: Found,
 ): Promise<void> {
   await redis.command("FLUSHALL");
-  const before = await Promise.all(refs.map((ref) => parts.store.outbox.undelivered(ref, 100)));
+  const before = await Promise.all(refs.map((ref) => backend.store.outbox.undelivered(ref, 100)));
   for (const [n, ref] of refs.entries()) {
-    await claimIdleSession(parts, ref, "worker");
-    const after = await parts.store.outbox.undelivered(ref, 100);
+    await claimIdleSession(backend, ref, "worker");
+    const after = await backend.store.outbox.undelivered(ref, 100);
     found.broughtAgain += after.length - (before[n]?.length ?? 0);
   }
 }
 
-async function check(parts: Backend, ref: SessionRef, found: Found): Promise<void> {
-  const claim = (of: SessionRef) => claimIdleSession(parts, of, "relay");
-  while ((await parts.store.outbox.undelivered(ref, 1)).length > 0) {
-    await relayOutbox(parts, { olderThanMs: 0, leaseMs: 0, claim }).catch((error: unknown) => {
+async function check(backend: Backend, ref: SessionRef, found: Found): Promise<void> {
+  const claim = (of: SessionRef) => claimIdleSession(backend, of, "relay");
+  while ((await backend.store.outbox.undelivered(ref, 1)).length > 0) {
+    await relayOutbox(backend, { olderThanMs: 0, leaseMs: 0, claim }).catch((error: unknown) => {
       if (!isLogError(error) && !isStoreError(error, "BUSY")) throw error;
     });
   }
-  await archiveSession(parts, ref);
-  const events = await parts.store.archive.events(ref, { after: 0, limit: 1_000 });
+  await archiveSession(backend, ref);
+  const events = await backend.store.archive.events(ref, { after: 0, limit: 1_000 });
   const titles = events.flatMap((event) => (event.type === "session.update" ? [Number(event.title)] : []));
   const unique = new Set(titles);
   found.committed += COMMITS;

@@ -6,7 +6,7 @@ const CHUNK = 6;
 const ARGUMENT_CHUNKS = 3;
 
 /** @param random how the pace varies; another one in every process */
-export function scriptOf(random: () => number): Script {
+export function createPlanScript(random: () => number): Script {
   return (asked) => {
     const plan = JSON.parse(asked.text) as Plan;
     const paceMs = plan.paceMs * random();
@@ -15,27 +15,31 @@ export function scriptOf(random: () => number): Script {
     const first =
       busy === null ? [] : [script.error({ status: 529, retryAfterMs: busy.ms }, { times: busy.times })];
     if (step === undefined)
-      return [...first, script.delay(paceMs), script.text(finalOf(plan, asked), { chunk: CHUNK, paceMs })];
+      return [
+        ...first,
+        script.delay(paceMs),
+        script.text(formatFinal(plan, asked), { chunk: CHUNK, paceMs }),
+      ];
     return [
       ...first,
       script.delay(paceMs),
-      ...thoughtsOf(step).map((text) =>
+      ...listThoughts(step).map((text) =>
         script.reasoning(text, { chunk: CHUNK, paceMs: step.thoughts === undefined ? paceMs : 1 }),
       ),
-      ...(step.say === "" ? [] : [script.text(step.say, { chunk: CHUNK, paceMs })]),
+      ...(step.text === "" ? [] : [script.text(step.text, { chunk: CHUNK, paceMs })]),
       ...step.calls.map((each) =>
-        script.toolCall(each.tool, inputOf(each), { chunks: ARGUMENT_CHUNKS, paceMs }),
+        script.toolCall(each.tool, createInput(each), { chunks: ARGUMENT_CHUNKS, paceMs }),
       ),
     ] satisfies ScriptedReply;
   };
 }
 
 /** What a step thinks, one block each. */
-export function thoughtsOf({ think: text, thoughts = 1 }: Plan["steps"][number]): string[] {
+export function listThoughts({ think: text, thoughts = 1 }: Plan["steps"][number]): string[] {
   return text === "" ? [] : Array.from({ length: thoughts }, () => text);
 }
 
-export function inputOf(planned: PlanCall): Record<string, string | number> {
+export function createInput(planned: PlanCall): Record<string, string | number> {
   if ("plan" in planned) return { task: JSON.stringify(planned.plan) };
   if ("thought" in planned) return { thought: planned.thought };
   const { key, ms } = planned;
@@ -50,7 +54,7 @@ interface Echo {
 
 const SEAM = " ¦ ";
 
-function finalOf({ final, echo }: Plan, { prompt, tools }: ScriptCall): string {
+function formatFinal({ final, echo }: Plan, { prompt, tools }: ScriptCall): string {
   if (echo !== true) return final;
   const [first] = prompt;
   const given: Echo = {
@@ -60,7 +64,7 @@ function finalOf({ final, echo }: Plan, { prompt, tools }: ScriptCall): string {
   return `${final}${SEAM}${JSON.stringify(given)}`;
 }
 
-export function echoIn(text: string): Echo | null {
+export function parseEcho(text: string): Echo | null {
   const [, given] = text.split(SEAM);
   return given === undefined ? null : (JSON.parse(given) as Echo);
 }

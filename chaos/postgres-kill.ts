@@ -14,10 +14,10 @@ import {
   createPostgresStore,
   type SessionRef,
 } from "@turnstream/server";
-import { type PostgresServer, startPostgres } from "@turnstream/services/postgres.ts";
-import { startProxy, type TcpProxy } from "@turnstream/services/proxy.ts";
+import { type PostgresServer, startPostgres } from "@turnstream/testkit/servers/start-postgres.ts";
+import { startProxy, type TcpProxy } from "@turnstream/testkit/network/tcp-proxy.ts";
 import { ArchiveLoad } from "./archive-load.ts";
-import { type Db, DeedLoad } from "./durable-write-load.ts";
+import { type Db, DurableWriteLoad } from "./durable-write-load.ts";
 import type { Figure, RunOptions, Scenario } from "./scenario.ts";
 
 const ABOUT = "kills PostgreSQL with -9 under load: nothing committed is lost, nothing is half";
@@ -41,7 +41,7 @@ const COUNTS = {
 interface World {
   readonly server: PostgresServer;
   readonly proxy: TcpProxy;
-  readonly parts: Backend;
+  readonly backend: Backend;
   readonly db: Db;
   readonly tenant: string;
 }
@@ -52,21 +52,21 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
   const url = new URL(server.url);
   url.port = String(proxy.port);
   const db = openDatabase({ url: url.href, max: 8 });
-  const parts = { store: createPostgresStore(db), log: createMemoryLog() };
+  const backend = { store: createPostgresStore(db), log: createMemoryLog() };
   const tenant = "chaos";
   try {
     await migrate(db);
-    await parts.store.tenants.create({ id: tenant, name: "Chaos" });
+    await backend.store.tenants.create({ id: tenant, name: "Chaos" });
     const sum = { ...COUNTS };
     for (let n = 1; n <= times; n++) {
       const moments = { killMs: random() * LONGEST_MS, deafMs: n % 3 === 0 ? 0 : 10 + random() * DEAF_MS };
-      const counts = await round({ server, proxy, parts, db, tenant }, moments);
+      const counts = await round({ server, proxy, backend, db, tenant }, moments);
       for (const key of Object.keys(sum) as (keyof typeof sum)[]) sum[key] += counts[key];
       progress(`${n} of ${times}: ${JSON.stringify(sum)}`);
     }
     return figuresOf(sum, times);
   } finally {
-    await Promise.all([parts.store.close(), parts.log.close()]);
+    await Promise.all([backend.store.close(), backend.log.close()]);
     await proxy.close();
     await server.stop();
   }
@@ -79,18 +79,18 @@ interface Moments {
 }
 
 async function round(world: World, { killMs, deafMs }: Moments): Promise<typeof COUNTS> {
-  const { server, proxy, parts, db, tenant } = world;
-  const refs = await Promise.all(Array.from({ length: SESSIONS + 1 }, () => newSession(parts, tenant)));
-  const [archivedRef, ...deedRefs] = refs as [SessionRef, ...SessionRef[]];
-  const deeds = new DeedLoad(parts.store, db, deedRefs);
-  const archive = await ArchiveLoad.begin(parts, archivedRef);
+  const { server, proxy, backend, db, tenant } = world;
+  const refs = await Promise.all(Array.from({ length: SESSIONS + 1 }, () => newSession(backend, tenant)));
+  const [archivedRef, ...writeRefs] = refs as [SessionRef, ...SessionRef[]];
+  const writes = new DurableWriteLoad(backend.store, db, writeRefs);
+  const archive = await ArchiveLoad.begin(backend, archivedRef);
   let over = false;
   let down = false;
   const isOver = () => over;
   const isDown = () => down;
   const working = Promise.all([
     archive.work(isOver, isDown),
-    ...Array.from({ length: CLIENTS }, (_, n) => deeds.work(`c${n}`, isOver, isDown)),
+    ...Array.from({ length: CLIENTS }, (_, n) => writes.work(`c${n}`, isOver, isDown)),
   ]);
   // Its failure is reported where it is waited for.
   working.catch(() => undefined);
@@ -100,14 +100,14 @@ async function round(world: World, { killMs, deafMs }: Moments): Promise<typeof 
   await server.kill();
   await proxy.heal();
   down = true;
-  const before = deeds.acknowledged.length;
+  const before = writes.acknowledged.length;
   await server.restart();
   down = false;
   await sleep(AFTERWARDS_MS);
   over = true;
   await working;
-  const [done, archived] = [await deeds.aftermath(), await archive.aftermath()];
-  for (const ref of refs) await eraseSession(parts, ref);
+  const [done, archived] = [await writes.aftermath(), await archive.aftermath()];
+  for (const ref of refs) await eraseSession(backend, ref);
   return {
     acknowledged: before,
     afterwards: done.acknowledged - before,

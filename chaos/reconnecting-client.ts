@@ -1,41 +1,41 @@
 /** A viewer as people's apps are: whenever its connection is lost it comes back, to another gateway, with its last cursor. */
-import type { Door } from "@turnstream/conformance/clients/connections.ts";
-import type { Told } from "@turnstream/conformance/clients/rendered-state.ts";
+import type { Endpoint } from "@turnstream/conformance/clients/connections.ts";
+import type { ConnectionStart } from "@turnstream/conformance/clients/rendered-state.ts";
 import { START_CURSOR } from "@turnstream/protocol";
-import { Viewer, type ViewerOptions } from "@turnstream/conformance/clients/viewer.ts";
+import { SessionClient, type SessionClientOptions } from "@turnstream/conformance/clients/session-client.ts";
 
 const BACK_MS = 25;
 /** How soon it looks for the next answer. */
 const NEXT_MS = 200;
 
-export class ReturningViewer {
-  readonly viewer: Viewer;
+export class ReconnectingClient {
+  readonly client: SessionClient;
   /** When it was told how it goes on. */
-  readonly told: { readonly told: Told; readonly at: number }[] = [];
+  readonly starts: { readonly start: ConnectionStart; readonly at: number }[] = [];
   returns = 0;
-  readonly #doors: () => readonly Door[];
+  readonly #endpoints: () => readonly Endpoint[];
   #next: number;
-  #isGone = false;
+  #isDisconnected = false;
 
-  /** @param first which of the doors it takes at first */
+  /** @param first which of the endpoints it takes at first */
   constructor(
-    options: Pick<ViewerOptions, "session" | "dialect" | "wire">,
-    doors: () => readonly Door[],
+    options: Pick<SessionClientOptions, "session" | "dialect" | "wire">,
+    endpoints: () => readonly Endpoint[],
     first: number,
   ) {
-    this.#doors = doors;
+    this.#endpoints = endpoints;
     this.#next = first;
-    this.viewer = new Viewer({
+    this.client = new SessionClient({
       ...options,
       onFrame: ({ type }) => {
-        const told = type === "subscribed" ? this.viewer.screen.told.at(-1) : undefined;
-        if (told !== undefined) this.told.push({ told, at: performance.now() });
+        const start = type === "subscribed" ? this.client.rendered.starts.at(-1) : undefined;
+        if (start !== undefined) this.starts.push({ start, at: performance.now() });
       },
       onEnd: ({ type }) => {
         const isOver = type === "ended" && this.#isOfAnswers;
         setTimeout(
           () => {
-            if (this.#isGone) return;
+            if (this.#isDisconnected) return;
             if (!isOver) this.returns++;
             this.#connect();
           },
@@ -47,24 +47,24 @@ export class ReturningViewer {
   }
 
   leave(): void {
-    this.#isGone = true;
-    this.viewer.cut();
+    this.#isDisconnected = true;
+    this.client.cut();
   }
 
   comeBack(): void {
-    this.#isGone = false;
+    this.#isDisconnected = false;
     this.#connect();
   }
 
   get #isOfAnswers(): boolean {
-    return this.viewer.options.dialect === "responses";
+    return this.client.options.dialect === "responses";
   }
 
   #connect(): void {
-    const doors = this.#doors();
-    const door = doors[this.#next++ % doors.length];
-    if (door === undefined) throw new Error("no gateway is left");
+    const endpoints = this.#endpoints();
+    const endpoint = endpoints[this.#next++ % endpoints.length];
+    if (endpoint === undefined) throw new Error("no gateway is left");
     // A follower of 002 has nothing to follow while no turn runs: it comes back, and must not miss the beginning.
-    this.viewer.connect(door, this.viewer.screen.cursor ?? (this.#isOfAnswers ? START_CURSOR : null));
+    this.client.connect(endpoint, this.client.rendered.cursor ?? (this.#isOfAnswers ? START_CURSOR : null));
   }
 }

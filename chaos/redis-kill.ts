@@ -5,8 +5,8 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { createRedisLog, createMemoryStore } from "@turnstream/server";
-import { startProxy } from "@turnstream/services/proxy.ts";
-import { type RedisServer, startRedis } from "@turnstream/services/redis.ts";
+import { startProxy } from "@turnstream/testkit/network/tcp-proxy.ts";
+import { type RedisServer, startRedis } from "@turnstream/testkit/servers/start-redis.ts";
 import { hasExactly, Load } from "./load.ts";
 import type { Figure, RunOptions, Scenario } from "./scenario.ts";
 
@@ -21,7 +21,7 @@ interface Found {
   torn: number;
   strangers: number;
   wrongReaders: number;
-  told: number;
+  reported: number;
 }
 
 export const redisKill: Scenario = {
@@ -55,7 +55,7 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
     torn: 0,
     strangers: 0,
     wrongReaders: 0,
-    told: 0,
+    reported: 0,
   };
   let entries = 0;
   try {
@@ -90,7 +90,7 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
     { figure: "batches torn", value: found.torn, exactly: 0 },
     { figure: "events that were refused and are there", value: found.strangers, exactly: 0 },
     { figure: "readers that don't have exactly the log", value: found.wrongReaders, exactly: 0 },
-    { figure: "readers told to begin anew", value: found.told },
+    { figure: "readers told to begin anew", value: found.reported },
     { figure: "acknowledged events", value: acknowledged, atLeast: times * SESSIONS },
     { figure: "events compared", value: entries, atLeast: times * SESSIONS },
     { figure: "appends cut off in flight", value: ambiguous, atLeast: times },
@@ -118,15 +118,15 @@ async function check(load: Load, found: Found): Promise<number> {
       await load.add();
       continue;
     }
-    const { lost, lostWords, gaps, duplicates, torn, strangers } = crowd.ledger.compare(entries);
-    found.lost += lost.length + lostWords;
+    const { lost, lostTexts, gaps, duplicates, torn, strangers } = crowd.ledger.compare(entries);
+    found.lost += lost.length + lostTexts;
     found.gaps += gaps;
     found.duplicates += duplicates;
     found.torn += torn;
     found.strangers += strangers;
     const exact = await Promise.all(crowd.watchers.map((watcher) => hasExactly(watcher, entries)));
     found.wrongReaders += exact.filter((isExact) => !isExact).length;
-    for (const watcher of crowd.watchers) found.told += watcher.told.length;
+    for (const watcher of crowd.watchers) found.reported += watcher.ends.length;
     await load.accept(crowd, entries);
     compared += entries.length;
   }

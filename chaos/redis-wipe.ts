@@ -4,10 +4,10 @@
  * ends up with exactly what the archive holds. Some readers hang on a process that has only just started.
  */
 import { createRedisLog, migrate, openDatabase, createPostgresStore } from "@turnstream/server";
-import { startPostgres } from "@turnstream/services/postgres.ts";
-import { startRedis } from "@turnstream/services/redis.ts";
+import { startPostgres } from "@turnstream/testkit/servers/start-postgres.ts";
+import { startRedis } from "@turnstream/testkit/servers/start-redis.ts";
 import type { Figure, RunOptions, Scenario } from "./scenario.ts";
-import { RUNNING, TELL_MS, TENANT, type WipeFound, WipeRound } from "./wipe-round.ts";
+import { RUNNING, REPORT_MS, TENANT, type WipeFound, WipeRound } from "./wipe-round.ts";
 
 export const redisWipe: Scenario = {
   promise: 6,
@@ -27,7 +27,7 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
     createRedisLog({ url: redis.url }),
   ]);
   const found: WipeFound = {
-    mustTell: 0,
+    mustReport: 0,
     untold: 0,
     slowestMs: 0,
     badHistory: 0,
@@ -56,7 +56,7 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
     await Promise.all([postgres.stop(), redis.stop()]);
   }
   return [
-    { figure: "slowest to be told", value: Math.round(found.slowestMs), atMost: TELL_MS, unit: "ms" },
+    { figure: "slowest to be told", value: Math.round(found.slowestMs), atMost: REPORT_MS, unit: "ms" },
     { figure: "readers never told", value: found.untold, exactly: 0 },
     { figure: "histories that are not what was archived", value: found.badHistory, exactly: 0 },
     { figure: "illegal events", value: found.illegal, exactly: 0 },
@@ -64,6 +64,6 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
     { figure: "readers that don't have the final state", value: found.wrongReaders, exactly: 0 },
     { figure: "archives that don't fold to the final state", value: found.wrongArchives, exactly: 0 },
     { figure: "writers that were not refused", value: found.notRefused, exactly: 0 },
-    { figure: "readers beyond the archive", value: found.mustTell, atLeast: times * (RUNNING + 2) },
+    { figure: "readers beyond the archive", value: found.mustReport, atLeast: times * (RUNNING + 2) },
   ];
 }

@@ -2,7 +2,8 @@
  * `npm run chaos -- NAME`: does one kind of fault to real servers as often as docs/reliability.md says, prints one
  * JSON object per figure and a last line that sums up. The exit code tells whether every promise was kept.
  */
-import { isMet, seeded } from "./scenario.ts";
+import { readSeed, seededRandom } from "@turnstream/testkit/util/seeded-random.ts";
+import { isMet } from "./scenario.ts";
 import { SCENARIOS } from "./scenarios.ts";
 
 const HELP = `npm run chaos -- NAME [--times N] [--seed N]
@@ -30,11 +31,11 @@ if (scenario === undefined || process.argv.includes("--help")) {
   process.exitCode = name === undefined || process.argv.includes("--help") ? 0 : 2;
 } else {
   const times = option("times") ?? scenario.times;
-  const seed = option("seed") ?? Math.floor(Math.random() * 2 ** 31);
+  const seed = option("seed") ?? readSeed();
   const started = performance.now();
   const figures = await scenario.run({
     times,
-    random: seeded(seed),
+    random: seededRandom(seed),
     progress: (text) => console.error(`[${name}] ${text}`),
   });
   for (const figure of figures) console.log(JSON.stringify({ chaos: name, ...figure, ok: isMet(figure) }));

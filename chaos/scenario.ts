@@ -3,6 +3,8 @@
  * out as promised in docs/reliability.md. Never runs one.
  */
 
+import type { Random } from "@turnstream/testkit/util/seeded-random.ts";
+
 /** Who has not been told of something by then never is; whether it was soon enough is a figure of its own. */
 export const NEVER_MS = 30_000;
 
@@ -20,7 +22,7 @@ export interface Scenario {
 export interface RunOptions {
   readonly times: number;
   /** Choices between 0 and 1, so that a run can be repeated. */
-  readonly random: () => number;
+  readonly random: Random;
   /** Tells people how far it is. */
   readonly progress: (text: string) => void;
 }
@@ -37,16 +39,4 @@ export interface Figure {
 
 export function isMet({ value, exactly = value, atMost = Infinity, atLeast = -Infinity }: Figure): boolean {
   return value === exactly && value <= atMost && value >= atLeast;
-}
-
-/** Numbers from 0 to 1 that follow from a seed (mulberry32). */
-export function seeded(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let t = state;
-    t = Math.imul(t ^ (t >>> 15), t | 1);
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
 }

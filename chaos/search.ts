@@ -4,9 +4,9 @@
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
-import { runSql } from "@turnstream/services/sql.ts";
-import type { RedisServer } from "@turnstream/services/redis.ts";
-import type { RedisReply } from "@turnstream/services/resp.ts";
+import { runSql } from "@turnstream/testkit/servers/run-sql.ts";
+import type { RedisServer } from "@turnstream/testkit/servers/start-redis.ts";
+import type { RedisReply } from "@turnstream/testkit/servers/redis-command.ts";
 
 const TABLES = "select table_name as name from information_schema.tables where table_schema = 'public'";
 

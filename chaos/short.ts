@@ -1,6 +1,7 @@
 /** Tests the short form of scenarios, for CI: `testShort` takes every second one, so that two processes share them. */
+import { seededRandom } from "@turnstream/testkit/util/seeded-random.ts";
 import { expect, test } from "vitest";
-import { type Figure, isMet, seeded } from "./scenario.ts";
+import { type Figure, isMet } from "./scenario.ts";
 import { SCENARIOS } from "./scenarios.ts";
 
 const TIMES = 10;
@@ -19,7 +20,7 @@ export function testShort(from: 0 | 1): void {
     const times = scenario.short ?? TIMES;
     let unmet: Figure[] = [];
     for (let n = 1; n <= TRIES; n++) {
-      const figures = await scenario.run({ times, random: seeded(n), progress: () => undefined });
+      const figures = await scenario.run({ times, random: seededRandom(n), progress: () => undefined });
       expect(figures.length).toBeGreaterThan(0);
       unmet = figures.filter((figure) => !isMet(figure));
       if (unmet.length === 0 || !unmet.every(isByChance)) break;

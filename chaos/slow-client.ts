@@ -3,25 +3,14 @@
  * while it fills and is degraded nor while it drains and is brought up to date. Each round is run with it and without it, in
  * turns, and only rounds of one pair are compared.
  */
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import type { Socket } from "node:net";
-import { join } from "node:path";
-import {
-  type CommandBackend,
-  createRedisLog,
-  createRedisSignals,
-  migrate,
-  openDatabase,
-  createPostgresStore,
-} from "@turnstream/server";
-import { startPostgres } from "@turnstream/services/postgres.ts";
-import { startRedis } from "@turnstream/services/redis.ts";
-import { forget, watch } from "@turnstream/services/watch.ts";
-import type { Settings, Word } from "./processes/loaded-gateway.ts";
+import type { CommandBackend } from "@turnstream/server";
+import { startBackend } from "@turnstream/testkit/backend/open-backend.ts";
+import { GatewayProgram } from "@turnstream/testkit/gateway/gateway-program.ts";
+import { median } from "@turnstream/testkit/util/median.ts";
 import type { Figure, RunOptions, Scenario } from "./scenario.ts";
 import { openStalled } from "./stalled-socket.ts";
-import { Listener, Talk } from "./latency-session.ts";
+import { LatencyClient, LatencySession } from "./latency-session.ts";
 
 const ACTOR = { tenant: "chaos", user: "someone" };
 const LISTENERS = 99;
@@ -34,7 +23,9 @@ const FILL_TICKS = 2;
 const DRAIN_TICKS = 200;
 const TICKS = FILL_TURNS * FILL_TICKS + DRAIN_TICKS;
 const TICK_MS = 10;
-const PATIENCE_MS = 30_000;
+const TIMEOUT_MS = 30_000;
+/** Longer than a round: on a busy machine, a client that doesn't read would be cut off before it is asked to read on. */
+const STALL_MS = 600_000;
 /** As many pairs as a median is taken of. */
 const ENOUGH = 5;
 const MIB = 1024 * 1024;
@@ -44,7 +35,7 @@ interface Round {
   readonly missed: number;
   readonly peak: number;
   /** It was told that it was slow, once it read again. */
-  readonly toldSlow: boolean;
+  readonly isReportedSlow: boolean;
 }
 
 export const slowClient: Scenario = {
@@ -53,73 +44,68 @@ export const slowClient: Scenario = {
   times: ENOUGH,
   short: 1,
   async run({ times, progress }: RunOptions): Promise<Figure[]> {
-    const [postgres, redis] = await Promise.all([startPostgres(), startRedis()]);
-    const db = openDatabase({ url: postgres.url });
-    await migrate(db);
-    const parts = {
-      store: createPostgresStore(db),
-      log: await createRedisLog({ url: redis.url }),
-      signals: createRedisSignals({ url: redis.url }),
-    };
-    await parts.store.tenants.create({ id: ACTOR.tenant, name: "Chaos" });
-    const { secret } = await parts.store.keys.create(ACTOR.tenant, { name: "chaos", scopes: [] });
+    const backend = await startBackend();
+    await backend.store.tenants.create({ id: ACTOR.tenant, name: "Chaos" });
+    const { secret } = await backend.store.keys.create(ACTOR.tenant, { name: "chaos", scopes: [] });
     const headers = { "x-api-key": secret, "x-user-id": ACTOR.user };
-    const gateway = await startGateway({ postgresUrl: postgres.url, redisUrl: redis.url });
+    const gateway = await launchGateway(backend.databaseUrl, backend.redisUrl);
     try {
       const pairs: { readonly calm: Round; readonly stalled: Round }[] = [];
       for (let n = 0; n < times; n++) {
         const order = n % 2 === 0 ? [false, true] : [true, false];
         const rounds = new Map<boolean, Round>();
-        for (const isStalled of order) rounds.set(isStalled, await round(parts, headers, gateway, isStalled));
+        for (const isStalled of order)
+          rounds.set(isStalled, await round(backend, headers, gateway, isStalled));
         const [calm, stalled] = [rounds.get(false) as Round, rounds.get(true) as Round];
         pairs.push({ calm, stalled });
         progress(`p99 ${calm.p99.toFixed(1)} ms without, ${stalled.p99.toFixed(1)} ms with`);
       }
       return figures(pairs);
     } finally {
-      gateway.stop();
-      await parts.signals.close();
-      await parts.log.close();
-      await parts.store.close();
-      await Promise.all([postgres.stop(), redis.stop()]);
+      await gateway.kill();
+      for (const failure of gateway.failures.slice(0, 10)) progress(failure);
+      await backend.close();
     }
   },
 };
 
 async function round(
-  parts: CommandBackend,
+  backend: CommandBackend,
   headers: Readonly<Record<string, string>>,
-  { url, peak }: Gateway,
+  gateway: GatewayProgram,
   isStalled: boolean,
 ): Promise<Round> {
-  const talk = await Talk.begin(parts, ACTOR);
-  const { session } = talk.ref;
+  const { url } = gateway;
+  const latencySession = await LatencySession.begin(backend, ACTOR);
+  const { session } = latencySession.ref;
   const listeners = await Promise.all(
-    Array.from({ length: LISTENERS }, () => Listener.open(url, headers, session)),
+    Array.from({ length: LISTENERS }, () => LatencyClient.open(url, headers, session)),
   );
   const stalled = isStalled ? await openStalled(url, headers, session) : null;
-  await peak();
+  await gateway.takePeak();
   for (let n = 0; n < FILL_TURNS; n++) {
-    await talk.say(`t${n}`, FILL_TEXT);
-    await talk.tick(FILL_TICKS, TICK_MS);
+    await latencySession.writeTurn(`t${n}`, FILL_TEXT);
+    await latencySession.tick(FILL_TICKS, TICK_MS);
   }
-  const held = await peak();
-  let toldSlow = false;
-  if (stalled !== null) readOn(stalled, () => (toldSlow = true));
-  await talk.tick(DRAIN_TICKS, TICK_MS);
-  await until(() => listeners.every(({ took }) => took.length >= TICKS) && (stalled === null || toldSlow));
+  const peak = await gateway.takePeak();
+  let isReportedSlow = false;
+  if (stalled !== null) readOn(stalled, () => (isReportedSlow = true));
+  await latencySession.tick(DRAIN_TICKS, TICK_MS);
+  await until(
+    () => listeners.every(({ took }) => took.length >= TICKS) && (stalled === null || isReportedSlow),
+  );
   stalled?.destroy();
   for (const listener of listeners) listener.close();
   const took = listeners.flatMap((listener) => listener.took).toSorted((a, b) => a - b);
   const missed = sum(listeners.map((listener) => Math.max(0, TICKS - listener.took.length)));
-  return { p99: took[Math.floor(took.length * 0.99)] ?? Infinity, missed, peak: held, toldSlow };
+  return { p99: took[Math.floor(took.length * 0.99)] ?? Infinity, missed, peak, isReportedSlow };
 }
 
-function readOn(socket: Socket, slow: () => void): void {
+function readOn(socket: Socket, onSlow: () => void): void {
   let last = "";
   socket.on("data", (bytes: Buffer) => {
     const text = last + bytes.toString("latin1");
-    if (text.includes('"reason":"slow"')) slow();
+    if (text.includes('"reason":"slow"')) onSlow();
     last = text.slice(-20);
   });
   socket.resume();
@@ -127,7 +113,7 @@ function readOn(socket: Socket, slow: () => void): void {
 
 /** What doesn't come is a figure, not an error. */
 async function until(isThere: () => boolean): Promise<void> {
-  const deadline = performance.now() + PATIENCE_MS;
+  const deadline = performance.now() + TIMEOUT_MS;
   while (!isThere() && performance.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
@@ -140,7 +126,7 @@ function figures(pairs: readonly { readonly calm: Round; readonly stalled: Round
     { figure: "most kept for the stalled socket", value: most, atLeast: MIB / 8, atMost: MIB, unit: "bytes" },
     {
       figure: "stalled sockets that were told so when they read again",
-      value: pairs.filter(({ stalled }) => stalled.toldSlow).length,
+      value: pairs.filter(({ stalled }) => stalled.isReportedSlow).length,
       exactly: length,
     },
     { figure: "words that others missed", value: sum(rounds.map(({ missed }) => missed)), exactly: 0 },
@@ -163,38 +149,13 @@ function figures(pairs: readonly { readonly calm: Round; readonly stalled: Round
   ];
 }
 
-interface Gateway {
-  readonly url: string;
-  /** The most held for one client since it was last asked. */
-  readonly peak: () => Promise<number>;
-  readonly stop: () => void;
-}
-
-async function startGateway(settings: Settings): Promise<Gateway> {
-  const file = join(import.meta.dirname, "processes/loaded-gateway.ts");
-  const child = spawn(process.execPath, ["--conditions=@turnstream/source", file, JSON.stringify(settings)], {
-    stdio: ["ignore", "ignore", "inherit", "ipc"],
+function launchGateway(databaseUrl: string, redisUrl: string): Promise<GatewayProgram> {
+  return GatewayProgram.launch({
+    backend: { databaseUrl, redisUrl, database: { max: 10 } },
+    secrets: ["a secret that only this scenario knows, for its one gateway"],
+    limits: { stallTimeoutMs: STALL_MS, pingIntervalMs: STALL_MS },
+    samplesBuffers: true,
   });
-  const { pid } = child;
-  if (pid !== undefined) {
-    watch(pid);
-    child.once("exit", () => forget(pid));
-  }
-  const [word] = (await once(child, "message")) as [Word];
-  if (!("url" in word)) throw new Error("the gateway didn't begin");
-  return {
-    url: word.url,
-    peak: async () => {
-      child.send("peak");
-      const [told] = (await once(child, "message")) as [Word];
-      return "peak" in told ? told.peak : 0;
-    },
-    stop: () => void child.kill("SIGKILL"),
-  };
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
 
 function sum(values: readonly number[]): number {

@@ -23,14 +23,14 @@ export class StateReader {
   state: SessionState = emptyState;
   /** Events that may not follow where they stood. */
   illegal = 0;
-  readonly told: { reason: FollowEndReason; at: number }[] = [];
-  readonly #parts: Backend;
+  readonly ends: { reason: FollowEndReason; at: number }[] = [];
+  readonly #backend: Backend;
   readonly #ref: SessionRef;
   readonly #stopped = new AbortController();
   readonly #done: Promise<void>;
 
-  constructor(parts: Backend, ref: SessionRef) {
-    this.#parts = parts;
+  constructor(backend: Backend, ref: SessionRef) {
+    this.#backend = backend;
     this.#ref = ref;
     this.#done = this.#follow();
   }
@@ -55,7 +55,7 @@ export class StateReader {
     const { signal } = this.#stopped;
     while (!signal.aborted) {
       try {
-        const { state, cursor, archivedUpTo } = await readHistory(this.#parts, this.#ref);
+        const { state, cursor, archivedUpTo } = await readHistory(this.#backend, this.#ref);
         this.state = state;
         await this.#attach(cursor, archivedUpTo, signal);
       } catch (error) {
@@ -66,9 +66,9 @@ export class StateReader {
   }
 
   async #attach(after: Cursor, floor: Cursor, signal: AbortSignal): Promise<void> {
-    for await (const delivery of this.#parts.log.attach(this.#ref.session, { after, floor, signal })) {
+    for await (const delivery of this.#backend.log.attach(this.#ref.session, { after, floor, signal })) {
       if (delivery.type === "end") {
-        this.told.push({ reason: delivery.reason, at: performance.now() });
+        this.ends.push({ reason: delivery.reason, at: performance.now() });
         return;
       }
       for (const { event } of delivery.entries) {

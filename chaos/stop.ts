@@ -4,17 +4,17 @@
  * half two processes ask a hundred times at once that it stops, now and then after its worker was killed.
  */
 import { listBlocks, type SessionEvent, type Turn } from "@turnstream/protocol";
-import { until } from "@turnstream/services/poll.ts";
-import { judge } from "./check-plan.ts";
+import { until } from "@turnstream/testkit/util/until.ts";
+import { checkPlan } from "./check-plan.ts";
 import type { Figure, RunOptions, Scenario } from "./scenario.ts";
 import { StopperProcess } from "./stopper-process.ts";
 import type { TurnFollower } from "./turn-follower.ts";
 import type { Plan, PlanCall } from "./turn-plan.ts";
-import { TurnStage, turnOf } from "./turn-stage.ts";
+import { TurnEnvironment, findTurn } from "./turn-environment.ts";
 
 const WORKERS = 2;
 const STOPPERS = 2;
-const LANES = 3;
+const CONCURRENCY = 3;
 export const CALLS = 100;
 const WIDE = 3;
 /** How long a stop may take. */
@@ -37,11 +37,12 @@ interface Found {
 type Kind = "leave" | "stop" | "kill and stop";
 
 async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
-  return TurnStage.use(async (stage) => {
-    await stage.launched(WORKERS);
+  return TurnEnvironment.use(async (environment) => {
+    await environment.launchReadyWorkers(WORKERS);
+    const { databaseUrl, redisUrl } = environment.backend;
     const stoppers = await Promise.all(
       Array.from({ length: STOPPERS }, (_, n) =>
-        StopperProcess.start(stage.postgresUrl, stage.redisUrl, `stopper-${n}`),
+        StopperProcess.launch({ name: `stopper-${n}`, databaseUrl, redisUrl }),
       ),
     );
     const found: Found = {
@@ -59,22 +60,22 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
       // Alone, since the turns of others would be hit as well.
       const kills = Math.max(1, Math.floor(times / 20));
       for (let n = 0; n < kills; n++)
-        await playStop(stage, stoppers, `k${n}`, "kill and stop", random, found);
+        await playStop(environment, stoppers, `k${n}`, "kill and stop", random, found);
       let next = kills;
-      const lane = async (): Promise<void> => {
+      const work = async (): Promise<void> => {
         while (next < times) {
           const n = next++;
-          if (n % 2 === 0) await playLeave(stage, `l${n}`, found);
-          else await playStop(stage, stoppers, `s${n}`, "stop", random, found);
+          if (n % 2 === 0) await playLeave(environment, `l${n}`, found);
+          else await playStop(environment, stoppers, `s${n}`, "stop", random, found);
           progress(`${n + 1} of ${times}: ${JSON.stringify(found)}`);
         }
       };
-      await Promise.all(Array.from({ length: LANES }, lane));
+      await Promise.all(Array.from({ length: CONCURRENCY }, work));
     } finally {
-      await Promise.all(stoppers.map((stopper) => stopper.end()));
+      await Promise.all(stoppers.map((stopper) => stopper.kill()));
     }
     for (const problem of found.problems.slice(0, 20)) progress(problem);
-    const { running, journal } = await stage.leftovers();
+    const { running, journal } = await environment.countLeftovers();
     return [
       { figure: "turns that everybody left", value: found.left, atLeast: Math.floor(times / 3) },
       { figure: "turns stopped", value: found.stopped, atLeast: Math.floor(times / 3) },
@@ -93,7 +94,7 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
 }
 
 /** Sub-agents in sub-agents, each with tools at the bottom. */
-export function nested(name: string, ms: number): Plan {
+export function createNestedPlan(name: string, ms: number): Plan {
   const three = (make: (side: string) => PlanCall) =>
     Array.from({ length: WIDE }, (_, n) => make(`${name}.${n}`));
   const tool = (key: string, n: number): PlanCall => ({ tool: n % 2 === 0 ? "again" : "once", key, ms });
@@ -101,7 +102,7 @@ export function nested(name: string, ms: number): Plan {
     tool: "inner",
     plan: {
       name: key,
-      steps: [{ think: "", say: "", calls: [tool(`${key}.t`, n)] }],
+      steps: [{ think: "", text: "", calls: [tool(`${key}.t`, n)] }],
       final: `inner ${key}`,
       paceMs: 1,
     },
@@ -113,7 +114,7 @@ export function nested(name: string, ms: number): Plan {
       steps: [
         {
           think: `on ${side}`,
-          say: "",
+          text: "",
           calls: [inner(`${side}.a`, 0), inner(`${side}.b`, 1), inner(`${side}.c`, 2)],
         },
       ],
@@ -124,14 +125,14 @@ export function nested(name: string, ms: number): Plan {
   const beside = tool(`${name}.beside`, 0);
   return {
     name,
-    steps: [{ think: `nested ${name}`, say: "", calls: [...three(helper), beside] }],
+    steps: [{ think: `nested ${name}`, text: "", calls: [...three(helper), beside] }],
     final: `Done with ${name}`,
     paceMs: 2,
   };
 }
 
 /** Tools that run. */
-export function atWork({ running }: TurnFollower): number {
+export function countRunningTools({ running }: TurnFollower): number {
   if (running === undefined) return 0;
   const names = new Set(["again", "once"]);
   return listBlocks(running).filter(
@@ -141,21 +142,21 @@ export function atWork({ running }: TurnFollower): number {
 
 export const TOOLS = WIDE * WIDE + 1;
 
-async function playLeave(stage: TurnStage, name: string, found: Found): Promise<void> {
-  const plan = nested(name, 400);
-  const ref = await stage.session();
-  const follower = stage.follow(ref);
-  const message = await stage.send(ref, plan);
-  await until("the tools to run", () => atWork(follower) > 0);
+async function playLeave(environment: TurnEnvironment, name: string, found: Found): Promise<void> {
+  const plan = createNestedPlan(name, 400);
+  const ref = await environment.createSession();
+  const follower = environment.follow(ref);
+  const message = await environment.send(ref, plan);
+  await until("the tools to run", () => countRunningTools(follower) > 0);
   await follower.stop();
   found.left++;
   // Nobody is attached from here on.
-  await stage.idle(ref);
-  const { state, events, illegal } = await stage.look(ref);
-  const turn = turnOf(state, message);
+  await environment.untilIdle(ref);
+  const { state, events, illegal } = await environment.checkSession(ref);
+  const turn = findTurn(state, message);
   found.problems.push(
     ...illegal,
-    ...(turn === undefined ? [`${name}: no turn`] : judge(turn, plan, isTakenOver(events)).problems),
+    ...(turn === undefined ? [`${name}: no turn`] : checkPlan(turn, plan, isTakenOver(events)).problems),
   );
 }
 
@@ -165,28 +166,28 @@ export function isTakenOver(events: readonly SessionEvent[]): boolean {
 }
 
 async function playStop(
-  stage: TurnStage,
+  environment: TurnEnvironment,
   stoppers: readonly StopperProcess[],
   name: string,
   kind: Kind,
   random: () => number,
   found: Found,
 ): Promise<void> {
-  const ref = await stage.session();
-  const follower = stage.follow(ref);
+  const ref = await environment.createSession();
+  const follower = environment.follow(ref);
   let endedAt = 0;
   follower.listeners.add(({ event }) => {
     if (event.type === "turn.end") endedAt = Date.now();
   });
-  const message = await stage.send(ref, nested(name, FOREVER_MS));
+  const message = await environment.send(ref, createNestedPlan(name, FOREVER_MS));
   // Some while it still unfolds, most when all is at work.
   const enough = random() < 0.2 ? 1 + Math.floor(random() * TOOLS) : TOOLS;
-  await until("the tools to run", () => atWork(follower) >= enough, { everyMs: 2 });
-  if (kind === "kill and stop") await replaceOwner(stage, follower);
+  await until("the tools to run", () => countRunningTools(follower) >= enough, { everyMs: 2 });
+  if (kind === "kill and stop") await replaceOwner(environment, follower);
   const open = (follower.running?.open ?? 0) + (follower.running?.runs.length ?? 0);
   const receipts = await Promise.all(stoppers.map((stopper) => stopper.stop(ref, CALLS / stoppers.length)));
-  await follower.ended(message);
-  await stage.idle(ref);
+  await follower.untilEnded(message);
+  await environment.untilIdle(ref);
   await follower.stop();
   const tookMs = endedAt - Math.min(...receipts.map(({ at }) => at));
   if (kind === "stop") found.slowestMs = Math.max(found.slowestMs, tookMs);
@@ -197,19 +198,19 @@ async function playStop(
   found.failures += receipts.reduce((sum, { failures }) => sum + failures, 0);
   const first = receipts.flatMap((each) => each.receipts).filter((receipt) => receipt === "stopping").length;
   if (first !== 1) found.notOnce++;
-  const { state, events, illegal } = await stage.look(ref);
-  const turn = turnOf(state, message);
-  const problems = turn === undefined ? ["no turn"] : stoppedWrongly(turn, events, enough);
+  const { state, events, illegal } = await environment.checkSession(ref);
+  const turn = findTurn(state, message);
+  const problems = turn === undefined ? ["no turn"] : checkStopped(turn, events, enough);
   found.problems.push(...illegal, ...follower.illegal, ...problems.map((problem) => `${name}: ${problem}`));
 }
 
-async function replaceOwner(stage: TurnStage, { owner }: TurnFollower): Promise<void> {
-  const worker = stage.workers.find(({ name }) => name === owner);
+async function replaceOwner(environment: TurnEnvironment, { owner }: TurnFollower): Promise<void> {
+  const worker = environment.workers.find(({ name }) => name === owner);
   await worker?.kill();
-  stage.keep(WORKERS);
+  environment.keepWorkers(WORKERS);
 }
 
-export function stoppedWrongly(turn: Turn, events: readonly SessionEvent[], enough: number): string[] {
+export function checkStopped(turn: Turn, events: readonly SessionEvent[], enough: number): string[] {
   const problems: string[] = [];
   if (turn.status !== "user_stopped") problems.push(`ended as ${turn.status}`);
   const ends = events.filter((event) => event.type === "turn.end" && event.turn === turn.id);

@@ -1,46 +1,22 @@
-/** A process that stops turns when told to; see processes/stopper.ts. */
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
+/** `StopperProcess` stops turns on request; processes/stopper.ts is its program. */
 import { join } from "node:path";
 import type { SessionRef } from "@turnstream/server";
-import { forget, watch } from "@turnstream/services/watch.ts";
-import type { Order, Word } from "./processes/stopper.ts";
+import { ChildProgram } from "@turnstream/testkit/processes/child-program.ts";
+import type { StopperMessage, StopperSettings, StopRequest, StopResult } from "./processes/stopper.ts";
 
-type Receipts = Extract<Word, { receipts: unknown }>;
-
-export class StopperProcess {
-  readonly #process: ChildProcess;
-  readonly #waiting = new Map<string, (word: Receipts) => void>();
-
-  private constructor(child: ChildProcess) {
-    this.#process = child;
-    child.on("message", (word: Word) => {
-      if ("receipts" in word) this.#waiting.get(word.session)?.(word);
-    });
+export class StopperProcess extends ChildProgram<StopperMessage, StopRequest> {
+  private constructor(settings: StopperSettings) {
+    super({ file: join(import.meta.dirname, "processes/stopper.ts"), settings, name: settings.name });
   }
 
-  static async start(...args: readonly string[]): Promise<StopperProcess> {
-    const file = join(import.meta.dirname, "processes/stopper.ts");
-    const child = spawn(process.execPath, ["--conditions=@turnstream/source", file, ...args], {
-      stdio: ["ignore", "ignore", "inherit", "ipc"],
-    });
-    if (child.pid !== undefined) watch(child.pid);
-    await once(child, "message");
-    return new StopperProcess(child);
+  static async launch(settings: StopperSettings): Promise<StopperProcess> {
+    const stopper = new StopperProcess(settings);
+    await stopper.ready();
+    return stopper;
   }
 
   /** Many calls at once. */
-  stop(ref: SessionRef, count: number): Promise<Receipts> {
-    return new Promise((resolve) => {
-      this.#waiting.set(ref.session, resolve);
-      this.#process.send({ ref, count } satisfies Order);
-    });
-  }
-
-  async end(): Promise<void> {
-    const ended = once(this.#process, "exit");
-    this.#process.kill("SIGKILL");
-    await ended;
-    if (this.#process.pid !== undefined) forget(this.#process.pid);
+  stop(ref: SessionRef, count: number): Promise<StopResult> {
+    return this.request({ ref, count }, "receipts", ({ session }) => session === ref.session);
   }
 }

@@ -5,17 +5,17 @@
  */
 import { listBlocks, type EventType, type Json } from "@turnstream/protocol";
 import type { LogEntry } from "@turnstream/server";
-import { until } from "@turnstream/services/poll.ts";
-import { startProxy, type TcpProxy } from "@turnstream/services/proxy.ts";
-import { judge } from "./check-plan.ts";
+import { until } from "@turnstream/testkit/util/until.ts";
+import { startProxy, type TcpProxy } from "@turnstream/testkit/network/tcp-proxy.ts";
+import { checkPlan } from "./check-plan.ts";
 import type { Figure, RunOptions, Scenario } from "./scenario.ts";
 import type { TurnFollower } from "./turn-follower.ts";
 import type { Plan, PlanCall } from "./turn-plan.ts";
-import { TurnStage, turnOf } from "./turn-stage.ts";
+import { TurnEnvironment, findTurn } from "./turn-environment.ts";
 import type { WorkerProcess } from "./worker-process.ts";
 
 const WORKERS = 4;
-const LANES = 2;
+const CONCURRENCY = 2;
 const TURNS = 2;
 /** Shorter than usual, so that two hundred rounds end in time. */
 const TTL_MS = 1_500;
@@ -35,46 +35,45 @@ interface Found {
 }
 
 class Pool {
-  readonly #stage: TurnStage;
+  readonly #environment: TurnEnvironment;
   readonly #proxies = new Map<WorkerProcess, TcpProxy>();
 
-  constructor(stage: TurnStage) {
-    this.#stage = stage;
+  constructor(environment: TurnEnvironment) {
+    this.#environment = environment;
   }
 
   /** Starts as many as are missing. */
   async keep(): Promise<void> {
-    const gone = [...this.#proxies.keys()].filter((worker) => worker.isOver);
-    for (const worker of gone) await this.bury(worker);
+    const exited = [...this.#proxies.keys()].filter((worker) => worker.hasExited);
+    for (const worker of exited) await this.bury(worker);
     while (this.#proxies.size < WORKERS) await this.#launch();
   }
 
   async #launch(): Promise<void> {
-    const { port } = new URL(this.#stage.redisUrl);
+    const { port } = new URL(this.#environment.backend.redisUrl);
     const proxy = await startProxy({ to: { host: "127.0.0.1", port: Number(port) } });
     proxy.delay(DELAY_MS);
     this.#proxies.set(
-      this.#stage.launch({ redisUrl: `redis://127.0.0.1:${proxy.port}`, ttlMs: TTL_MS }),
+      this.#environment.launchWorker({ redisUrl: `redis://127.0.0.1:${proxy.port}`, ttlMs: TTL_MS }),
       proxy,
     );
   }
 
   /** Those that could take over. */
   get ready(): number {
-    return [...this.#proxies.keys()].filter((worker) => !worker.isOver && worker.saidAt("ready") !== null)
-      .length;
+    return [...this.#proxies.keys()].filter((worker) => !worker.hasExited && worker.isReady).length;
   }
 
   /** At once; nothing that it has sent and that has not arrived will. */
   kill(name: string | null): WorkerProcess | null {
-    const entry = [...this.#proxies].find(([worker]) => worker.name === name && !worker.isOver);
+    const entry = [...this.#proxies].find(([worker]) => worker.name === name && !worker.hasExited);
     entry?.[1].blackhole();
     entry?.[0].signal("SIGKILL");
     return entry?.[0] ?? null;
   }
 
   async bury(worker: WorkerProcess): Promise<void> {
-    await worker.ended();
+    await worker.exited;
     const proxy = this.#proxies.get(worker);
     this.#proxies.delete(worker);
     await proxy?.close();
@@ -82,15 +81,15 @@ class Pool {
 
   async close(): Promise<void> {
     for (const [worker, proxy] of this.#proxies) {
-      if (!worker.isOver) await worker.kill();
+      if (!worker.hasExited) await worker.kill();
       await proxy.close();
     }
   }
 }
 
 async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
-  return TurnStage.use(async (stage) => {
-    const pool = new Pool(stage);
+  return TurnEnvironment.use(async (environment) => {
+    const pool = new Pool(environment);
     const found: Found = {
       kills: 0,
       between: { start: 0, call: 0 },
@@ -102,22 +101,22 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
       await pool.keep();
       let tries = 0;
       let wanted = 0;
-      const lane = async (): Promise<void> => {
+      const work = async (): Promise<void> => {
         while (wanted < times) {
           if (tries > 2 * times) throw new Error("too few kills found their moment");
           await pool.keep();
           await until("two workers", () => pool.ready >= 2);
           const aim = wanted++ % 2 === 0 ? "start" : "call";
-          if (!(await killOnce(stage, pool, `k${tries++}`, aim, random, found))) wanted--;
+          if (!(await killOnce(environment, pool, `k${tries++}`, aim, random, found))) wanted--;
           progress(`${found.kills} of ${times}: ${JSON.stringify(found)}`.slice(0, 400));
         }
       };
-      await Promise.all(Array.from({ length: LANES }, lane));
+      await Promise.all(Array.from({ length: CONCURRENCY }, work));
     } finally {
       await pool.close();
     }
     for (const problem of [...found.problems, ...found.illegal].slice(0, 20)) progress(problem);
-    const { running, journal } = await stage.leftovers();
+    const { running, journal } = await environment.countLeftovers();
     const share = Math.floor(times * 0.4);
     return [
       { figure: "kills", value: found.kills, exactly: times },
@@ -140,7 +139,7 @@ interface Play {
 }
 
 async function killOnce(
-  stage: TurnStage,
+  environment: TurnEnvironment,
   pool: Pool,
   name: string,
   aim: Aim,
@@ -149,20 +148,20 @@ async function killOnce(
 ): Promise<boolean> {
   const plays: Play[] = [];
   for (let n = 0; n < TURNS; n++) {
-    const ref = await stage.session();
+    const ref = await environment.createSession();
     const plan = planOf(`${name}.${n}`, random);
-    const follower = stage.follow(ref);
+    const follower = environment.follow(ref);
     const entries: LogEntry[] = [];
     follower.listeners.add((entry) => entries.push(entry));
-    plays.push({ follower, entries, plan, message: await stage.send(ref, plan) });
+    plays.push({ follower, entries, plan, message: await environment.send(ref, plan) });
   }
-  const hit = await killAtRow(stage, pool, plays, aim);
+  const hit = await killAtRow(environment, pool, plays, aim);
   if (hit !== null) {
     found.kills++;
     await pool.bury(hit.victim);
     await pool.keep();
   }
-  for (const play of plays) await check(stage, play, hit, aim, found);
+  for (const play of plays) await check(environment, play, hit, aim, found);
   return hit !== null;
 }
 
@@ -174,7 +173,7 @@ function planOf(name: string, random: () => number): Plan {
     ms: Math.floor(20 + random() * 100),
   });
   const again: PlanCall = { tool: "again", key: `${name}.c`, ms: 50 };
-  const steps = [{ think: "one", say: "", calls: [tool("a"), tool("b"), again] }];
+  const steps = [{ think: "one", text: "", calls: [tool("a"), tool("b"), again] }];
   return { name, steps, final: `Done with ${name}`, paceMs: 3 };
 }
 
@@ -188,7 +187,7 @@ interface Hit {
 
 /** Looks at the journal until it has what the log has not, and kills in that moment. */
 async function killAtRow(
-  stage: TurnStage,
+  environment: TurnEnvironment,
   pool: Pool,
   plays: readonly Play[],
   aim: Aim,
@@ -198,10 +197,10 @@ async function killAtRow(
     for (const { follower } of plays) {
       const { running, ref, owner } = follower;
       if (running === undefined) continue;
-      const rows = await stage.parts.store.journal.read(ref, running.id);
+      const rows = await environment.backend.store.journal.read(ref, running.id);
       for (const { key, value } of rows) {
         const call = key.startsWith(`${aim}/`) ? key.slice(aim.length + 1) : null;
-        if (call === null || isTold(follower, call, aim)) continue;
+        if (call === null || isPublished(follower, call, aim)) continue;
         const victim = pool.kill(owner);
         if (victim !== null) {
           return { victim, session: ref.session, call, isSuccess: statusIn(value) === "success" };
@@ -213,29 +212,35 @@ async function killAtRow(
   return null;
 }
 
-function isTold({ running }: TurnFollower, call: string, aim: Aim): boolean {
+function isPublished({ running }: TurnFollower, call: string, aim: Aim): boolean {
   const results =
     running === undefined ? [] : listBlocks(running).filter((block) => block.kind === "tool_result");
   return results.some((block) => block.call === call && (aim === "start" || block.end !== null));
 }
 
-async function check(stage: TurnStage, play: Play, hit: Hit | null, aim: Aim, found: Found): Promise<void> {
+async function check(
+  environment: TurnEnvironment,
+  play: Play,
+  hit: Hit | null,
+  aim: Aim,
+  found: Found,
+): Promise<void> {
   const { follower, plan, message, entries } = play;
-  await follower.ended(message);
-  await stage.idle(follower.ref);
+  await follower.untilEnded(message);
+  await environment.untilIdle(follower.ref);
   await follower.stop();
-  const { state, illegal } = await stage.look(follower.ref);
+  const { state, illegal } = await environment.checkSession(follower.ref);
   found.illegal.push(...illegal, ...follower.illegal);
-  const turn = turnOf(state, message);
+  const turn = findTurn(state, message);
   if (turn === undefined) {
     found.problems.push(`${plan.name}: no turn`);
     return;
   }
-  const { problems, unknown, done } = judge(turn, plan, follower.takeovers > 0);
+  const { problems, unknown, done } = checkPlan(turn, plan, follower.takeovers > 0);
   found.problems.push(...problems);
   const keys = plan.steps.flatMap(({ calls }) => calls.flatMap((each) => ("key" in each ? [each.key] : [])));
   found.calls += keys.length;
-  const effects = (await stage.effects()).filter(({ key }) => keys.includes(key));
+  const effects = (await environment.readEffects()).filter(({ key }) => keys.includes(key));
   const once = keys.filter((key) => !key.endsWith(".c"));
   for (const key of once) {
     const count = effects.filter((effect) => effect.key === key).length;
@@ -243,7 +248,7 @@ async function check(stage: TurnStage, play: Play, hit: Hit | null, aim: Aim, fo
   }
   if (hit === null || hit.session !== follower.ref.session) return;
   // What the dead one could still tell of it: nothing, or it was not killed in between.
-  if (hasTold(entries, hit, UNTOLD[aim])) return;
+  if (hasPublished(entries, hit, UNTOLD[aim])) return;
   found.between[aim]++;
   const planned = plannedOf(turn, hit.call);
   if (planned === null) return;
@@ -252,13 +257,13 @@ async function check(stage: TurnStage, play: Play, hit: Hit | null, aim: Aim, fo
   if (aim === "start" && effects.some(({ key }) => key === planned))
     found.problems.push(`${planned}: ran unseen`);
   if (aim === "start") return;
-  const isKept = (hit.isSuccess ? done : unknown).includes(planned);
-  if (!isKept) found.problems.push(`${planned}: a result was forgotten`);
+  const isStored = (hit.isSuccess ? done : unknown).includes(planned);
+  if (!isStored) found.problems.push(`${planned}: a result was forgotten`);
   const count = effects.filter(({ key }) => key === planned).length;
   if (hit.isSuccess && count < 1) found.problems.push(`${planned}: a result without an effect`);
 }
 
-function hasTold(entries: readonly LogEntry[], { victim, call }: Hit, type: EventType): boolean {
+function hasPublished(entries: readonly LogEntry[], { victim, call }: Hit, type: EventType): boolean {
   const blocks = new Set<string>();
   for (const { event, writer } of entries) {
     if (event.type === "tool_result.start" && event.call === call) blocks.add(event.block);

@@ -12,7 +12,7 @@ import {
   type Turn,
 } from "@turnstream/protocol";
 import { type Log, type LogEntry, type SessionRef } from "@turnstream/server";
-import { until } from "@turnstream/services/poll.ts";
+import { until } from "@turnstream/testkit/util/until.ts";
 
 export type Listener = (entry: LogEntry, follower: TurnFollower) => void;
 
@@ -44,7 +44,7 @@ export class TurnFollower {
   }
 
   /** Until the turn of a message has ended. */
-  async ended(message: string, timeoutMs = 90_000): Promise<Turn> {
+  async untilEnded(message: string, timeoutMs = 90_000): Promise<Turn> {
     const find = () => this.state.turns.toArray().findLast((turn) => turn.message?.id === message);
     const isOver = () => (find()?.status ?? "running") !== "running";
     await until(`the turn of ${message} in ${this.ref.session} to end`, isOver, { timeoutMs });

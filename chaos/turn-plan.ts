@@ -20,7 +20,7 @@ interface PlanStep {
   readonly think: string;
   /** How often it thinks that, as fast as it can; once when absent. */
   readonly thoughts?: number;
-  readonly say: string;
+  readonly text: string;
   readonly calls: readonly PlanCall[];
 }
 
@@ -36,14 +36,16 @@ export type PlanTool = "again" | "once" | "extra" | "added" | "veiled" | "turned
 
 type Random = () => number;
 
-const WORDS = "the quick brown fox jumps over a lazy dog while nobody looks and the log goes on".split(" ");
+const VOCABULARY = "the quick brown fox jumps over a lazy dog while nobody looks and the log goes on".split(
+  " ",
+);
 
-export function words(random: Random, count: number): string {
-  return Array.from({ length: count }, () => WORDS[Math.floor(random() * WORDS.length)]).join(" ");
+export function randomText(random: Random, count: number): string {
+  return Array.from({ length: count }, () => VOCABULARY[Math.floor(random() * VOCABULARY.length)]).join(" ");
 }
 
 /** What a tool answers; its own key, so that a result in the wrong place is seen. */
-export const resultOfTool = (key: string): string => `did ${key}`;
+export const formatToolResult = (key: string): string => `did ${key}`;
 
 /**
  * A turn of some seconds with something of everything.
@@ -60,26 +62,26 @@ export function randomPlan(name: string, random: Random, slowness = 1): Plan {
         calls.push({ tool: "helper", plan: subPlan(`${name}.${n}.${side}`, random, slowness) });
       if (random() < 0.5) calls.push(toolCall(`${name}.${n}.beside`, random, slowness));
     } else if (kind < 0.5) {
-      calls.push({ tool: "share_thought", thought: `thought of ${name}.${n}: ${words(random, 6)}` });
+      calls.push({ tool: "share_thought", thought: `thought of ${name}.${n}: ${randomText(random, 6)}` });
     } else {
       const tools = 1 + Math.floor(random() * 3);
       for (let t = 0; t < tools; t++) calls.push(toolCall(`${name}.${n}.${t}`, random, slowness));
     }
-    const say = random() < 0.3 ? `Meanwhile ${words(random, 5)}` : "";
-    steps.push({ think: `Step ${n}: ${words(random, 8)}`, say, calls });
+    const text = random() < 0.3 ? `Meanwhile ${randomText(random, 5)}` : "";
+    steps.push({ think: `Step ${n}: ${randomText(random, 8)}`, text, calls });
   }
   return {
     name,
     steps,
-    final: `Done with ${name}: ${words(random, 12)}`,
+    final: `Done with ${name}: ${randomText(random, 12)}`,
     paceMs: slowness * (10 + random() * 40),
   };
 }
 
 function subPlan(name: string, random: Random, slowness: number): Plan {
   const step = {
-    think: `Sub ${words(random, 5)}`,
-    say: "",
+    think: `Sub ${randomText(random, 5)}`,
+    text: "",
     calls: [toolCall(`${name}.a`, random, slowness), toolCall(`${name}.b`, random, slowness)],
   };
   return { name, steps: [step], final: `Answer of ${name}`, paceMs: slowness * (10 + random() * 40) };

@@ -4,18 +4,8 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Cursor } from "@turnstream/protocol";
+import { readLog } from "@turnstream/testkit/backend/read-all-events.ts";
 import { type FollowEndReason, isLogError, type Log, type LogEntry } from "@turnstream/server";
-
-/** All of a log after a position, or null while the position is not in it. */
-export async function readAll(log: Log, session: string, after: Cursor): Promise<LogEntry[] | null> {
-  const entries: LogEntry[] = [];
-  while (true) {
-    const page = await log.read(session, { after: entries.at(-1)?.cursor ?? after });
-    if (!page.ok) return null;
-    entries.push(...page.entries);
-    if (!page.more) return entries;
-  }
-}
 
 export class Watcher {
   /** What it was given since `settle`, also of timelines that are lost by now. */
@@ -23,7 +13,7 @@ export class Watcher {
   /** What it takes the log to be. */
   view: LogEntry[] = [];
   /** Why it had to begin anew, since `settle`. */
-  told: FollowEndReason[] = [];
+  ends: FollowEndReason[] = [];
   readonly #log: Log;
   readonly #session: string;
   readonly #stopped = new AbortController();
@@ -40,7 +30,7 @@ export class Watcher {
   /** What was compared needs no second look. */
   settle(checked: Cursor): void {
     this.#base = checked;
-    [this.given, this.view, this.told] = [[], [], []];
+    [this.given, this.view, this.ends] = [[], [], []];
   }
 
   async stop(): Promise<void> {
@@ -57,7 +47,7 @@ export class Watcher {
           this.given.push(...delivery.entries);
           this.view.push(...delivery.entries);
         } else {
-          this.told.push(delivery.reason);
+          this.ends.push(delivery.reason);
           await this.#resync(signal);
         }
       }
@@ -67,7 +57,7 @@ export class Watcher {
   async #resync(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
-        const entries = await readAll(this.#log, this.#session, this.#base);
+        const entries = await readLog(this.#log, this.#session, this.#base);
         if (entries !== null) {
           this.view = entries;
           this.given.push(...entries);

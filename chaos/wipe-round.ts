@@ -20,23 +20,23 @@ import {
   readHistory,
   type SessionRef,
 } from "@turnstream/server";
-import type { RedisServer } from "@turnstream/services/redis.ts";
-import { title } from "./ledger.ts";
+import type { RedisServer } from "@turnstream/testkit/servers/start-redis.ts";
+import { createTitle } from "./ledger.ts";
 import { NEVER_MS } from "./scenario.ts";
 import { StateReader } from "./state-reader.ts";
-import { ToldTurn } from "./written-turn.ts";
+import { WrittenTurn } from "./written-turn.ts";
 
 export const TENANT = "chaos";
 /** How many sessions have a running turn. */
 export const RUNNING = 2;
 /** How soon whoever has seen what is gone must be told. */
-export const TELL_MS = 1_000;
+export const REPORT_MS = 1_000;
 /** How much of an idle session is archived. */
 const IDLE = ["nothing", "part", "all"] as const;
 
 /** Summed up over all rounds. */
 export interface WipeFound {
-  mustTell: number;
+  mustReport: number;
   untold: number;
   slowestMs: number;
   badHistory: number;
@@ -50,19 +50,19 @@ export interface WipeFound {
 interface Watched {
   readonly ref: SessionRef;
   readonly readers: readonly StateReader[];
-  readonly turn: ToldTurn | null;
+  readonly turn: WrittenTurn | null;
 }
 
 export class WipeRound {
   /** Where each reader stood when Redis was wiped. */
   readonly #at = new Map<StateReader, { readonly ref: SessionRef; readonly cursor: string }>();
-  readonly #parts: Backend;
+  readonly #backend: Backend;
   readonly #readers: readonly Backend[];
   readonly #random: () => number;
   readonly #found: WipeFound;
 
-  constructor(parts: Backend, readers: readonly Backend[], random: () => number, found: WipeFound) {
-    this.#parts = parts;
+  constructor(backend: Backend, readers: readonly Backend[], random: () => number, found: WipeFound) {
+    this.#backend = backend;
     this.#readers = readers;
     this.#random = random;
     this.#found = found;
@@ -80,48 +80,48 @@ export class WipeRound {
     await redis.command("FLUSHALL");
     const beyond = (await Promise.all(all.map((watched) => this.#beyondArchive(watched)))).flat();
     const refused = Promise.all(streams);
-    const telling = this.#wait(beyond, wipedAt);
+    const reporting = this.#wait(beyond, wipedAt);
     const ending = turns.map(async ({ turn }) => {
       await refused;
       await this.#goOn(turn);
     });
     for (const isRefused of await refused) if (!isRefused) this.#found.notRefused++;
-    await Promise.all([telling, ...ending]);
+    await Promise.all([reporting, ...ending]);
     await Promise.all(all.filter(({ turn }) => turn === null).map(({ ref }) => this.#rename(ref)));
     await Promise.all(all.map((watched) => this.#compare(watched)));
   }
 
   async #makeRunning(session: string): Promise<Watched> {
     const ref = await this.#create(session);
-    const turn = new ToldTurn(this.#parts, ref);
+    const turn = new WrittenTurn(this.#backend, ref);
     await turn.begin();
     return this.#watch(ref, turn);
   }
 
   async #makeIdle(session: string, archived: (typeof IDLE)[number]): Promise<Watched> {
     const ref = await this.#create(session);
-    const { log } = this.#parts;
+    const { log } = this.#backend;
     const { epoch } = await log.claim(session, {
-      epoch: (await this.#parts.store.epochs.next(ref, { seen: 0, by: "chaos", reason: "chaos" })).epoch,
+      epoch: (await this.#backend.store.epochs.next(ref, { seen: 0, by: "chaos", reason: "chaos" })).epoch,
       writer: "chaos",
       event: { type: "session.start", session, number: 1 },
       archivedUpTo: "0-0",
     });
-    await log.append(session, { writer: "chaos", epoch, counter: 1, events: [title("first")] });
-    if (archived === "part") await archiveSession(this.#parts, ref);
-    await log.append(session, { writer: "chaos", epoch, counter: 2, events: [title("second")] });
-    if (archived === "all") await archiveSession(this.#parts, ref);
+    await log.append(session, { writer: "chaos", epoch, counter: 1, events: [createTitle("first")] });
+    if (archived === "part") await archiveSession(this.#backend, ref);
+    await log.append(session, { writer: "chaos", epoch, counter: 2, events: [createTitle("second")] });
+    if (archived === "all") await archiveSession(this.#backend, ref);
     return this.#watch(ref, null);
   }
 
   async #create(session: string): Promise<SessionRef> {
-    await this.#parts.store.sessions.create({ tenant: TENANT, user: "chaos" }, { id: session });
+    await this.#backend.store.sessions.create({ tenant: TENANT, user: "chaos" }, { id: session });
     return { tenant: TENANT, session };
   }
 
-  async #watch(ref: SessionRef, turn: ToldTurn | null): Promise<Watched> {
-    const readers = this.#readers.map((parts) => new StateReader(parts, ref));
-    const { cursor } = await readHistory(this.#parts, ref);
+  async #watch(ref: SessionRef, turn: WrittenTurn | null): Promise<Watched> {
+    const readers = this.#readers.map((backend) => new StateReader(backend, ref));
+    const { cursor } = await readHistory(this.#backend, ref);
     for (const reader of readers) await reader.reaches(cursor);
     return { ref, readers, turn };
   }
@@ -129,7 +129,7 @@ export class WipeRound {
   /** Those who have seen what is gone now. */
   async #beyondArchive({ ref, readers }: Watched): Promise<StateReader[]> {
     const seen = readers.map(({ cursor }) => cursor);
-    const { archived } = await this.#parts.store.archive.header(ref);
+    const { archived } = await this.#backend.store.archive.header(ref);
     const beyond = readers.filter((_, n) => compareCursors(seen[n] ?? "0-0", archived) > 0);
     for (const [n, reader] of readers.entries()) this.#at.set(reader, { ref, cursor: seen[n] ?? "0-0" });
     return beyond;
@@ -143,52 +143,56 @@ export class WipeRound {
     const at = this.#at.get(reader);
     const [epoch = 0, seq = 0] = at?.cursor.split("-").map(Number) ?? [];
     if (at === undefined) return false;
-    const [event] = await this.#parts.store.archive.events(at.ref, { after: seq - 1, limit: 1 });
+    const [event] = await this.#backend.store.archive.events(at.ref, { after: seq - 1, limit: 1 });
     return event?.id.startsWith(`${epoch}-`) === true;
   }
 
   async #wait(readers: readonly StateReader[], since: number): Promise<void> {
-    this.#found.mustTell += readers.length;
+    this.#found.mustReport += readers.length;
     const deadline = since + NEVER_MS;
-    const isWaiting = () => readers.some(({ told }) => told.length === 0);
+    const isWaiting = () => readers.some(({ ends }) => ends.length === 0);
     while (isWaiting() && performance.now() < deadline) await sleep(5);
     for (const reader of readers) {
-      const [first] = reader.told;
+      const [first] = reader.ends;
       if (first === undefined) this.#found.untold += (await this.#isArchived(reader)) ? 0 : 1;
       else this.#found.slowestMs = Math.max(this.#found.slowestMs, first.at - since);
     }
   }
 
   /** Some time after the loss another worker goes on. */
-  async #goOn(turn: ToldTurn): Promise<void> {
+  async #goOn(turn: WrittenTurn): Promise<void> {
     await sleep(this.#random() * 600);
     const history = await turn.history();
-    if (history.logUnavailableReason !== "missing" || !turn.isBeginning(history)) this.#found.badHistory++;
+    if (history.logUnavailableReason !== "missing" || !turn.isStart(history)) this.#found.badHistory++;
     await turn.takeOver(history);
     if (!turn.isWhole(await turn.history())) this.#found.unended++;
   }
 
   /** Somebody comes back to a session in which nobody worked. */
   async #rename(ref: SessionRef): Promise<void> {
-    const { state, logUnavailableReason } = await readHistory(this.#parts, ref);
+    const { state, logUnavailableReason } = await readHistory(this.#backend, ref);
     const expected = { nothing: null, part: "first", all: "second" };
     const kind = IDLE.find((each) => ref.session.endsWith(each)) ?? "all";
     if (logUnavailableReason !== "missing" || state.title !== expected[kind]) this.#found.badHistory++;
     if (kind === "nothing") {
       const event = { type: "session.start", session: ref.session, number: 1 } as const;
-      const { epoch, archived } = await this.#parts.store.epochs.next(ref, {
+      const { epoch, archived } = await this.#backend.store.epochs.next(ref, {
         seen: 0,
         by: "chaos",
         reason: "anew",
       });
-      await this.#parts.log.claim(ref.session, { epoch, writer: "anew", event, archivedUpTo: archived });
-    } else await claimIdleSession(this.#parts, ref, "chaos");
-    await this.#parts.log.append(ref.session, { writer: "gateway", counter: 1, events: [title("third")] });
+      await this.#backend.log.claim(ref.session, { epoch, writer: "anew", event, archivedUpTo: archived });
+    } else await claimIdleSession(this.#backend, ref, "chaos");
+    await this.#backend.log.append(ref.session, {
+      writer: "gateway",
+      counter: 1,
+      events: [createTitle("third")],
+    });
   }
 
   async #compare({ ref, readers }: Watched): Promise<void> {
-    await archiveSession(this.#parts, ref);
-    const { state, cursor, archivedUpTo } = await readHistory(this.#parts, ref);
+    await archiveSession(this.#backend, ref);
+    const { state, cursor, archivedUpTo } = await readHistory(this.#backend, ref);
     const refolded = await this.#refold(ref, cursor);
     if (archivedUpTo !== cursor || !isSame(refolded, state)) this.#found.wrongArchives++;
     for (const reader of readers) {
@@ -202,7 +206,7 @@ export class WipeRound {
   async #refold(ref: SessionRef, upTo: Cursor): Promise<SessionState> {
     let state = emptyState;
     while (compareCursors(`${state.epoch}-${state.seq}`, upTo) < 0) {
-      const events = await this.#parts.store.archive.events(ref, { after: state.seq, limit: 100 });
+      const events = await this.#backend.store.archive.events(ref, { after: state.seq, limit: 100 });
       for (const event of events) {
         if (checkEvent(state, event) !== null) this.#found.illegal++;
         state = fold(state, event);

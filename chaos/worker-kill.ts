@@ -5,18 +5,19 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { EventType } from "@turnstream/protocol";
-import { until } from "@turnstream/services/poll.ts";
-import { atMoment } from "./aim.ts";
-import { judge } from "./check-plan.ts";
+import { until } from "@turnstream/testkit/util/until.ts";
+import { atMoment } from "./at-moment.ts";
+import { checkPlan } from "./check-plan.ts";
 import type { Figure, RunOptions, Scenario } from "./scenario.ts";
 import type { Listener, TurnFollower } from "./turn-follower.ts";
-import { type Plan, randomPlan, words } from "./turn-plan.ts";
-import { median, TurnStage, turnOf } from "./turn-stage.ts";
+import { type Plan, randomPlan, randomText } from "./turn-plan.ts";
+import { median } from "@turnstream/testkit/util/median.ts";
+import { TurnEnvironment, findTurn } from "./turn-environment.ts";
 import type { WorkerProcess } from "./worker-process.ts";
 
 const ABOUT = "kills workers with -9 in mid-turn: every turn ends well, elsewhere";
 const WORKERS = 3;
-const LANES = 12;
+const CONCURRENCY = 12;
 const TURNS_PER_SESSION = 3;
 /** Short enough to end between two kills, most of the time. */
 const SLOWNESS = 0.7;
@@ -68,7 +69,7 @@ interface Found {
 }
 
 async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
-  return TurnStage.use(async (stage) => {
+  return TurnEnvironment.use(async (environment) => {
     const found: Found = {
       turns: 0,
       kills: 0,
@@ -87,11 +88,11 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
       doneKeys: new Set(),
       onceKeys: new Set(),
     };
-    await stage.launched(WORKERS);
+    await environment.launchReadyWorkers(WORKERS);
     for (let n = 0; n < Math.ceil(times / TURNS_PER_LONG); n++)
-      await cutLong(stage, longPlan(`long${n}`, random), found);
+      await cutLong(environment, longPlan(`long${n}`, random), found);
     let isOver = false;
-    const killing = killOn(stage, found, random, () => isOver);
+    const killing = killOn(environment, found, random, () => isOver);
     // Its failure is reported where it is waited for.
     killing.catch(() => undefined);
     let next = 0;
@@ -100,19 +101,19 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
       const isEnough = isCutEnough && found.beside >= besideGoal(times);
       return (isEnough ? times : times * MOST_WORK) - next;
     };
-    const lane = async (): Promise<void> => {
+    const work = async (): Promise<void> => {
       for (let left = leftToDo(); left > 0; left = leftToDo()) {
-        const count = Math.min(TURNS_PER_SESSION, left, Math.ceil(times / LANES));
+        const count = Math.min(TURNS_PER_SESSION, left, Math.ceil(times / CONCURRENCY));
         const plans = Array.from({ length: count }, () => randomPlan(`t${++next}`, random, SLOWNESS));
-        await playSession(stage, plans, found);
+        await playSession(environment, plans, found);
         progress(`${found.turns} of ${times}: ${JSON.stringify(summary(found))}`);
       }
     };
-    await Promise.all(Array.from({ length: Math.min(LANES, times) }, lane));
+    await Promise.all(Array.from({ length: Math.min(CONCURRENCY, times) }, work));
     isOver = true;
     await killing;
-    for (const worker of stage.workers) found.failures.push(...worker.failures);
-    return figures(stage, found, times, progress);
+    for (const worker of environment.workers) found.failures.push(...worker.failures);
+    return figures(environment, found, times, progress);
   });
 }
 
@@ -134,29 +135,33 @@ function hasSubAgents({ running }: TurnFollower): boolean {
   return open.length >= 2;
 }
 
-async function playSession(stage: TurnStage, plans: readonly Plan[], found: Found): Promise<void> {
-  const ref = await stage.session();
-  const follower = stage.follow(ref);
+async function playSession(
+  environment: TurnEnvironment,
+  plans: readonly Plan[],
+  found: Found,
+): Promise<void> {
+  const ref = await environment.createSession();
+  const follower = environment.follow(ref);
   const messages = new Map<string, Plan>();
   for (const plan of plans) {
-    const message = await stage.send(ref, plan);
+    const message = await environment.send(ref, plan);
     messages.set(message, plan);
-    await follower.ended(message);
+    await follower.untilEnded(message);
   }
-  await stage.idle(ref);
+  await environment.untilIdle(ref);
   await follower.stop();
-  const { state, events, illegal } = await stage.look(ref);
+  const { state, events, illegal } = await environment.checkSession(ref);
   found.illegal.push(...illegal, ...follower.illegal);
   for (const event of events) if (event.type === "turn.takeover") found.voided += event.blocks.length;
   for (const [message, plan] of messages) {
     found.turns++;
-    const turn = turnOf(state, message);
+    const turn = findTurn(state, message);
     const cuts = events.filter((event) => event.type === "turn.takeover" && event.turn === turn?.id).length;
     if (turn === undefined) {
       found.problems.push(`${plan.name}: no turn`);
       continue;
     }
-    const { problems, unknown, done } = judge(turn, plan, cuts > 0);
+    const { problems, unknown, done } = checkPlan(turn, plan, cuts > 0);
     found.problems.push(...problems);
     found.unknown += unknown.length;
     for (const key of unknown) found.unknownKeys.add(key);
@@ -170,25 +175,25 @@ function longPlan(name: string, random: () => number): Plan {
   const step = {
     think: "hm",
     thoughts: LONG_THOUGHTS,
-    say: `Then ${words(random, 8)}`,
+    text: `Then ${randomText(random, 8)}`,
     calls: [{ tool: "again", key: `${name}.a`, ms: 10 } as const],
   };
   return { name, steps: [step], final: `Done with ${name}`, paceMs: 40 };
 }
 
-async function cutLong(stage: TurnStage, plan: Plan, found: Found): Promise<void> {
-  const played = playSession(stage, [plan], found);
+async function cutLong(environment: TurnEnvironment, plan: Plan, found: Found): Promise<void> {
+  const played = playSession(environment, [plan], found);
   // Its failure is reported where it is waited for.
   played.catch(() => undefined);
-  await until("a long step", () => [...stage.followers].some(({ state }) => state.seq > LONG_EVENTS), {
+  await until("a long step", () => [...environment.followers].some(({ state }) => state.seq > LONG_EVENTS), {
     everyMs: 5,
   });
-  const [follower] = stage.followers;
-  const victim = aliveOf(stage).find(({ name }) => name === follower?.owner);
+  const [follower] = environment.followers;
+  const victim = aliveOf(environment).find(({ name }) => name === follower?.owner);
   if (victim !== undefined && follower?.running !== undefined) {
     await victim.kill();
     found.long++;
-    stage.keep(WORKERS);
+    environment.keepWorkers(WORKERS);
   }
   await played;
 }
@@ -203,7 +208,7 @@ function onceKeys({ steps }: Plan): string[] {
 
 /** Kills one worker after the other, and starts another for each. */
 async function killOn(
-  stage: TurnStage,
+  environment: TurnEnvironment,
   found: Found,
   random: () => number,
   isOver: () => boolean,
@@ -221,11 +226,11 @@ async function killOn(
     // A takeover comes soon after the kill before.
     if (AIMS[aim] !== TAKEOVER) await sleep(random() * LONGEST_PAUSE_MS);
     if (isOver()) return;
-    const victim = await chosen(stage, AIMS[aim] ?? null, random);
+    const victim = await chosen(environment, AIMS[aim] ?? null, random);
     if (victim === null) continue;
     const killedAt = performance.now();
     victim.signal("SIGKILL");
-    const cut = [...stage.followers].filter(
+    const cut = [...environment.followers].filter(
       ({ owner, running }) => owner === victim.name && running !== undefined,
     );
     for (const follower of cut) {
@@ -239,28 +244,28 @@ async function killOn(
       if (cut.some(hasSubAgents)) found.beside++;
       found.aimed[aim] = (found.aimed[aim] ?? 0) + 1;
     }
-    await victim.ended();
-    stage.keep(WORKERS);
+    await victim.exited;
+    environment.keepWorkers(WORKERS);
     // So many that turns get on between two kills; only a takeover is hit sooner.
     if (AIMS[(n + 1) % AIMS.length] !== TAKEOVER)
-      await until("all workers", () => aliveOf(stage).length >= WORKERS);
+      await until("all workers", () => aliveOf(environment).length >= WORKERS);
   }
 }
 
-function aliveOf({ workers }: TurnStage): WorkerProcess[] {
-  return workers.filter((worker) => !worker.isOver && worker.saidAt("ready") !== null);
+function aliveOf({ workers }: TurnEnvironment): WorkerProcess[] {
+  return workers.filter((worker) => !worker.hasExited && worker.isReady);
 }
 
 /** Any worker that has a turn; or, with an aim, the one that writes such an event next. */
 async function chosen(
-  stage: TurnStage,
+  environment: TurnEnvironment,
   aim: readonly EventType[] | null,
   random: () => number,
 ): Promise<WorkerProcess | null> {
-  const alive = () => aliveOf(stage);
+  const alive = () => aliveOf(environment);
   if (aim === null) {
     const owners = new Set(
-      [...stage.followers].flatMap(({ owner, running }) => (running === undefined ? [] : [owner])),
+      [...environment.followers].flatMap(({ owner, running }) => (running === undefined ? [] : [owner])),
     );
     const busy = alive().filter(({ name }) => owners.has(name));
     return busy[Math.floor(random() * busy.length)] ?? null;
@@ -268,7 +273,7 @@ async function chosen(
   const skip = aim === TAKEOVER ? 0 : Math.floor(random() * 20);
   let seen = 0;
   let victim: WorkerProcess | null = null;
-  await atMoment(stage.followers, {
+  await atMoment(environment.followers, {
     timeoutMs: AIM_MS,
     act: ({ event }, { owner }) => {
       if (!aim.includes(event.type) || seen++ < skip) return false;
@@ -309,18 +314,18 @@ function summary({
 }
 
 async function figures(
-  stage: TurnStage,
+  environment: TurnEnvironment,
   found: Found,
   times: number,
   progress: RunOptions["progress"],
 ): Promise<Figure[]> {
   const effects = new Map<string, number>();
-  for (const { key } of await stage.effects()) effects.set(key, (effects.get(key) ?? 0) + 1);
+  for (const { key } of await environment.readEffects()) effects.set(key, (effects.get(key) ?? 0) + 1);
   const twice = [...found.onceKeys].filter((key) => (effects.get(key) ?? 0) > 1);
   const without = [...found.doneKeys].filter((key) => !effects.has(key));
   const again = [...effects].filter(([key, count]) => count > 1 && !found.onceKeys.has(key)).length;
   const unknownDone = [...found.unknownKeys].filter((key) => effects.has(key)).length;
-  const { running, journal } = await stage.leftovers();
+  const { running, journal } = await environment.countLeftovers();
   for (const problem of [...found.problems, ...found.illegal, ...new Set(found.failures)].slice(0, 40))
     progress(problem);
   return [

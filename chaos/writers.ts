@@ -12,7 +12,7 @@ import {
   type SessionRef,
   Writer,
 } from "@turnstream/server";
-import { type Ledger, type PenRecord, saying, title } from "./ledger.ts";
+import { type Ledger, type WriterRecord, makeText, createTitle } from "./ledger.ts";
 
 export interface Tally {
   acknowledged: number;
@@ -26,7 +26,7 @@ export interface Tally {
 }
 
 export interface Setting {
-  readonly parts: Backend;
+  readonly backend: Backend;
   readonly ref: SessionRef;
   readonly name: string;
   readonly ledger: Ledger;
@@ -47,13 +47,18 @@ const RETRY_MS = 10;
 
 /** Sends a batch until it is known what became of it. False: an owner's was refused, because the log is unclaimed. */
 async function settle(setting: Setting, counter: number, writer: string, epoch?: number): Promise<boolean> {
-  const { parts, ref, tally, ledger, random } = setting;
+  const { backend, ref, tally, ledger, random } = setting;
   const size = 1 + Math.floor(random() * 3);
-  const texts = Array.from({ length: size }, (_, n) => saying(writer, counter, n, size));
-  const batch = { writer, counter, events: texts.map(title), ...(epoch === undefined ? {} : { epoch }) };
+  const texts = Array.from({ length: size }, (_, n) => makeText(writer, counter, n, size));
+  const batch = {
+    writer,
+    counter,
+    events: texts.map(createTitle),
+    ...(epoch === undefined ? {} : { epoch }),
+  };
   for (let repeat = false; ;) {
     try {
-      const done = await parts.log.append(ref.session, { ...batch, isRetry: repeat });
+      const done = await backend.log.append(ref.session, { ...batch, isRetry: repeat });
       ledger.acknowledge(done.epoch, done.first, texts);
       tally.acknowledged += size;
       if (done.repeated) tally.repeated++;
@@ -96,7 +101,7 @@ export class Owner implements LoadWriter {
   answers = 0;
   readonly setting: Setting;
   #claimed: Claimed | null = null;
-  #hasBegun = false;
+  #hasStarted = false;
   #counter = 0;
 
   constructor(setting: Setting) {
@@ -118,16 +123,16 @@ export class Owner implements LoadWriter {
   }
 
   async claim(): Promise<Claimed> {
-    const { parts, ref, name, ledger, tally } = this.setting;
-    const event: EventDraft = this.#hasBegun
+    const { backend, ref, name, ledger, tally } = this.setting;
+    const event: EventDraft = this.#hasStarted
       ? { type: "turn.takeover", turn: null, blocks: [], groups: [], runs: [] }
       : { type: "session.start", session: ref.session, number: 1 };
     while (true) {
       try {
-        const claimed = await claimSession(parts, ref, { by: name, reason: "chaos", event });
-        ledger.acks.push({ cursor: claimed.cursor, said: event.type });
+        const claimed = await claimSession(backend, ref, { by: name, reason: "chaos", event });
+        ledger.acks.push({ cursor: claimed.cursor, text: event.type });
         tally.claims++;
-        this.#hasBegun = true;
+        this.#hasStarted = true;
         this.#claimed = claimed;
         this.begin(claimed);
         return claimed;
@@ -149,19 +154,19 @@ export class Owner implements LoadWriter {
 }
 
 /** An owner that writes through a `Writer`: numbers that count up, mostly as deltas of one block. */
-export class PenOwner extends Owner {
-  #pen: Writer | null = null;
-  #record: PenRecord | null = null;
+export class WriterOwner extends Owner {
+  #writer: Writer | null = null;
+  #record: WriterRecord | null = null;
 
-  get pen(): string | null {
+  get writerName(): string | null {
     return this.#record?.name ?? null;
   }
 
   protected override begin({ writer, epoch }: Claimed): void {
-    const { parts, ref, ledger } = this.setting;
-    this.#record = ledger.pen(writer);
-    this.#pen = new Writer({
-      log: parts.log,
+    const { backend, ref, ledger } = this.setting;
+    this.#record = ledger.writerRecord(writer);
+    this.#writer = new Writer({
+      log: backend.log,
       session: ref.session,
       writer,
       epoch,
@@ -174,15 +179,17 @@ export class PenOwner extends Owner {
 
   protected override async write(claimed: Claimed): Promise<boolean> {
     const { random, tally } = this.setting;
-    const [pen, record] = [this.#pen, this.#record];
-    if (pen === null || record === null) throw new Error("a pen before the claim");
+    const [writer, record] = [this.#writer, this.#record];
+    if (writer === null || record === null) throw new Error("a pen before the claim");
     try {
       for (let left = 1 + Math.floor(random() * 4); left > 0; left--) {
         const word = `${++record.written};`;
-        await pen.write(random() < 0.2 ? title(`${claimed.writer}~${word}`) : delta(claimed.writer, word));
+        await writer.write(
+          random() < 0.2 ? createTitle(`${claimed.writer}~${word}`) : delta(claimed.writer, word),
+        );
       }
       const upTo = record.written;
-      await pen.flush();
+      await writer.flush();
       tally.acknowledged += upTo - record.flushed;
       record.flushed = upTo;
       return true;

@@ -2,27 +2,28 @@
 import { randomUUID } from "node:crypto";
 import { type SessionEvent, type EventDraft, START_CURSOR } from "@turnstream/protocol";
 import { type Claimed, claimSession, type CommandBackend, type SessionRef } from "@turnstream/server";
+import { readLog } from "@turnstream/testkit/backend/read-all-events.ts";
 
 const MAX_BATCH = 6;
 
 export class WrittenSession {
   readonly ref: SessionRef;
-  readonly #parts: CommandBackend;
+  readonly #backend: CommandBackend;
   #claimed: Claimed | null = null;
   #counter = 0;
 
-  private constructor(parts: CommandBackend, ref: SessionRef) {
-    this.#parts = parts;
+  private constructor(backend: CommandBackend, ref: SessionRef) {
+    this.#backend = backend;
     this.ref = ref;
   }
 
   static async make(
-    parts: CommandBackend,
+    backend: CommandBackend,
     actor: { readonly tenant: string; readonly user: string },
   ): Promise<WrittenSession> {
     const session = `w-${randomUUID()}`;
-    await parts.store.sessions.create(actor, { id: session });
-    return new WrittenSession(parts, { tenant: actor.tenant, session });
+    await backend.store.sessions.create(actor, { id: session });
+    return new WrittenSession(backend, { tenant: actor.tenant, session });
   }
 
   /** Makes the log. */
@@ -53,7 +54,7 @@ export class WrittenSession {
   }
 
   async #claim(event: EventDraft): Promise<void> {
-    this.#claimed = await claimSession(this.#parts, this.ref, { by: "chaos", reason: "chaos", event });
+    this.#claimed = await claimSession(this.#backend, this.ref, { by: "chaos", reason: "chaos", event });
     this.#counter = 0;
   }
 
@@ -61,18 +62,13 @@ export class WrittenSession {
     if (this.#claimed === null) throw new Error("begin it first");
     const { writer, epoch } = this.#claimed;
     const batch = { writer, epoch, counter: ++this.#counter, events };
-    await this.#parts.log.append(this.ref.session, batch);
+    await this.#backend.log.append(this.ref.session, batch);
   }
 
   /** All of it as the log has it. */
   async events(): Promise<SessionEvent[]> {
-    const events: SessionEvent[] = [];
-    for (let after = START_CURSOR; ;) {
-      const page = await this.#parts.log.read(this.ref.session, { after });
-      if (!page.ok) throw new Error(`the log can't be read: ${page.reason}`);
-      events.push(...page.entries.map(({ event }) => event));
-      if (!page.more) return events;
-      after = events.at(-1)?.id ?? after;
-    }
+    const entries = await readLog(this.#backend.log, this.ref.session, START_CURSOR);
+    if (entries === null) throw new Error("the log can't be read from its start");
+    return entries.map(({ event }) => event);
   }
 }

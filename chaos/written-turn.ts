@@ -19,16 +19,16 @@ import {
 const TURN = "t1";
 const RUN = { turn: TURN, run: "main" };
 
-export class ToldTurn {
-  readonly #parts: Backend;
+export class WrittenTurn {
+  readonly #backend: Backend;
   readonly #ref: SessionRef;
-  #pen: Writer | null = null;
+  #writer: Writer | null = null;
   /** What was written before the loss, and after it. */
   before = "";
   after = "";
 
-  constructor(parts: Backend, ref: SessionRef) {
-    this.#parts = parts;
+  constructor(backend: Backend, ref: SessionRef) {
+    this.#backend = backend;
     this.#ref = ref;
   }
 
@@ -48,7 +48,7 @@ export class ToldTurn {
       { type: "run.start", ...RUN, agent: "a" },
       { type: "text.start", ...RUN, block: "b0", index: 0, part: false },
     );
-    await archiveSession(this.#parts, this.#ref);
+    await archiveSession(this.#backend, this.#ref);
   }
 
   /** Streams until the log refuses. @returns whether it refused because it is unclaimed */
@@ -62,7 +62,7 @@ export class ToldTurn {
         this.before += word;
         if (!isArchived && performance.now() - started > archiveAfterMs) {
           isArchived = true;
-          await archiveSession(this.#parts, this.#ref);
+          await archiveSession(this.#backend, this.#ref);
         }
         await sleep(3);
       }
@@ -74,7 +74,7 @@ export class ToldTurn {
 
   /** What is left of it without the log. */
   history(): Promise<SessionHistory> {
-    return readHistory(this.#parts, this.#ref);
+    return readHistory(this.#backend, this.#ref);
   }
 
   /** Goes on from the history: what is half-written no longer counts, and the turn is told to its end. */
@@ -90,7 +90,7 @@ export class ToldTurn {
     for (let n = 1; n <= 20; n++) {
       await this.#write({ type: "text.delta", ...block, text: `again ${n};` });
       this.after += `again ${n};`;
-      if (n === 10) await archiveSession(this.#parts, this.#ref);
+      if (n === 10) await archiveSession(this.#backend, this.#ref);
     }
     await this.#write(
       { type: "text.end", ...block, final: true },
@@ -100,7 +100,7 @@ export class ToldTurn {
   }
 
   /** Whether a history without the log tells a beginning of what was written. */
-  isBeginning({ state }: SessionHistory): boolean {
+  isStart({ state }: SessionHistory): boolean {
     const turn = findTurn(state, TURN);
     const [block] = turn === undefined ? [] : listBlocks(turn);
     return block?.kind === "text" && this.before.startsWith(block.text);
@@ -115,13 +115,13 @@ export class ToldTurn {
   }
 
   async #claim(event: EventDraft): Promise<void> {
-    const { log } = this.#parts;
-    const claimed: Claimed = await claimSession(this.#parts, this.#ref, {
+    const { log } = this.#backend;
+    const claimed: Claimed = await claimSession(this.#backend, this.#ref, {
       by: "worker",
       reason: "chaos",
       event,
     });
-    this.#pen = new Writer({
+    this.#writer = new Writer({
       log,
       session: this.#ref.session,
       writer: claimed.writer,
@@ -133,7 +133,7 @@ export class ToldTurn {
   }
 
   async #write(...drafts: readonly EventDraft[]): Promise<void> {
-    for (const draft of drafts) await this.#pen?.write(draft);
-    await this.#pen?.flush();
+    for (const draft of drafts) await this.#writer?.write(draft);
+    await this.#writer?.flush();
   }
 }

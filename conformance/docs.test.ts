@@ -41,7 +41,7 @@ import {
   checkSse,
 } from "./support/doc-dialects.ts";
 import { checkListed, checkTwice } from "./support/doc-pages.ts";
-import { anchorsOf, fencesOf, linksOf } from "./support/markdown.ts";
+import { readAnchors, readFences, readLinks } from "./support/markdown.ts";
 import { framesFrom, statesOf } from "./support/replay.ts";
 
 const root = join(import.meta.dirname, "..");
@@ -51,14 +51,14 @@ const DOCUMENTS = globSync(PATHS, { cwd: root }).toSorted();
 
 /** Links to files and headings that are not there; addresses on the web are not looked at. */
 function checkLinks(text: string, path: string): string[] {
-  return linksOf(text).flatMap((link) => {
+  return readLinks(text).flatMap((link) => {
     if (/^[a-z]+:/.test(link)) return [];
     const [file = "", anchor] = link.split("#");
     const target = file === "" ? join(root, path) : join(root, dirname(path), file);
     if (!existsSync(target)) return [`${path} links to ${link}`];
     if (anchor === undefined) return [];
     const there = file === "" ? text : readFileSync(target, "utf8");
-    return anchorsOf(there).has(anchor) ? [] : [`${path} links to the heading ${link}`];
+    return readAnchors(there).has(anchor) ? [] : [`${path} links to the heading ${link}`];
   });
 }
 
@@ -87,7 +87,7 @@ const FOR_PAGES: ts.CompilerOptions = {
 const checkCode: Check = (text) => [...checkCodeOf(text, "ts"), ...checkCodeOf(text, "tsx")];
 
 function checkCodeOf(text: string, language: "ts" | "tsx"): string[] {
-  const code = fencesOf(text).filter(({ info }) => info === language);
+  const code = readFences(text).filter(({ info }) => info === language);
   if (config === undefined || code.length === 0) return [];
   const sources = new Map(
     code.map(({ body, line }) => [join(root, "conformance", `line-${line}.${language}`), body] as const),
@@ -113,7 +113,7 @@ function checkCodeOf(text: string, language: "ts" | "tsx"): string[] {
 
 /** Runs each TypeScript block that is followed by its output, and compares the two. */
 const checkOutput: Check = (text) => {
-  const fences = fencesOf(text);
+  const fences = readFences(text);
   mkdirSync(join(root, ".tsc"), { recursive: true });
   const folder = mkdtempSync(join(root, ".tsc/docs-"));
   try {
@@ -135,7 +135,7 @@ const checkOutput: Check = (text) => {
 /** The files of a token's life: at most eight, in order, all there. */
 const checkLife: Check = (text) => {
   const [, after = ""] = text.split("\n## Life of a token\n");
-  const files = linksOf(after.split(/^## /m)[0] ?? "");
+  const files = readLinks(after.split(/^## /m)[0] ?? "");
   const many = files.length >= 1 && files.length <= 10 ? [] : [`${files.length} files`];
   return [...many, ...files.filter((file) => !existsSync(join(root, "docs", file)))];
 };
@@ -188,7 +188,7 @@ test("README.md leads to every page of docs/", () => {
 });
 
 test("README.md has a program, and docs/architecture.md the life of a token", () => {
-  expect(fencesOf(read("README.md")).map(({ info }) => info)).toContain("ts");
+  expect(readFences(read("README.md")).map(({ info }) => info)).toContain("ts");
   expect(checkLife(read("docs/architecture.md"))).toEqual([]);
 });
 

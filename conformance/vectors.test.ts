@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { eventSchema, eventSchemas } from "@turnstream/protocol/schema";
 import { describe, expect, test } from "vitest";
-import { eventsOf, SCENARIOS } from "./scenarios/index.ts";
+import { listEvents, SCENARIOS } from "./scenarios/index.ts";
 import { damaged, promises, sample } from "./scenarios/verify/damage.ts";
 import { verifyFile } from "./scenarios/verify/files.ts";
 import { vectorFiles } from "./scenarios/write/files.ts";
@@ -23,7 +23,7 @@ function checkInPython(where: string) {
 }
 
 describe("the scenarios", () => {
-  const logs = Object.entries(SCENARIOS).map(([name, scenario]) => ({ name, events: eventsOf(scenario) }));
+  const logs = Object.entries(SCENARIOS).map(([name, scenario]) => ({ name, events: listEvents(scenario) }));
 
   test("have every type of event between them, each as its schema has it", () => {
     const events = logs.flatMap((log) => log.events);
@@ -86,7 +86,7 @@ describe("the vector files", () => {
   });
 });
 
-function isHeld(number: string): boolean {
+function isCovered(number: string): boolean {
   return /^-?\d+$/.test(number) ? Number.isSafeInteger(Number(number)) : Number.isFinite(Number(number));
 }
 
@@ -95,7 +95,7 @@ describe("readers in other languages", () => {
     for (const [path, text] of texts) {
       const numbers = text.replaceAll(/"(?:[^"\\]|\\.)*"/g, '""').match(/-?\d[\d.eE+-]*/g) ?? [];
       expect(
-        numbers.filter((number) => !isHeld(number)),
+        numbers.filter((number) => !isCovered(number)),
         path,
       ).toEqual([]);
     }

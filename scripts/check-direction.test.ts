@@ -71,7 +71,7 @@ const clean: Tree = {
   "packages/react/src/index.ts": `export { fold } from "../../client/src/index.ts";`,
   "packages/studio/src/index.ts": `export { fold } from "../../react/src/index.ts";`,
   "conformance/requirements.ts": `export { fold } from "@turnstream/protocol";`,
-  "services/redis.ts": `export const startRedis = 1;`,
+  "testkit/servers/start-redis.ts": `export const startRedis = 1;`,
 };
 
 async function check(tree: Tree) {
@@ -90,7 +90,7 @@ test("a clean tree is not reported", async () => {
   const { modules, violations } = await check(clean);
   expect(violations).toEqual([]);
   expect(modules).toBe(
-    Object.keys(clean).filter((path) => /^(packages|conformance|services)\/.*[.]ts$/.test(path)).length,
+    Object.keys(clean).filter((path) => /^(packages|conformance|testkit)\/.*[.]ts$/.test(path)).length,
   );
 });
 
@@ -174,7 +174,8 @@ const breaches: [rule: string, planted: Tree][] = [
   ["src-not-to-undeclared", { "packages/server/src/x.ts": `import "zod";` }],
   ["src-not-to-test", { "packages/protocol/src/x.ts": `import "../test/fold.test.ts";` }],
   ["src-not-to-test", { "packages/server/src/x.ts": `import "../../../conformance/requirements.ts";` }],
-  ["src-not-to-test", { "packages/server/src/x.ts": `import "../../../services/redis.ts";` }],
+  ["src-not-to-test", { "packages/server/src/x.ts": `import "../../../testkit/servers/start-redis.ts";` }],
+  ["testkit-not-to-its-users", { "testkit/x.ts": `import "../conformance/requirements.ts";` }],
   ["resolvable", { "conformance/x.ts": `import "./gone.ts";` }],
   ["zod-stays-in-schemas", { "packages/protocol/src/x.ts": `export { z } from "zod";` }],
   ["zod-stays-in-schemas", { "packages/protocol/src/dialects/blocks/encode.ts": `export { z } from "zod";` }],

@@ -12,7 +12,7 @@ import { atRunTime, written } from "../.dependency-cruiser.mjs";
 const folders = [
   "packages",
   "conformance",
-  "services",
+  "testkit",
   "chaos",
   "bench",
   "gallery",

@@ -4,12 +4,12 @@
  */
 import { Profiler } from "react";
 import { createRoot } from "react-dom/client";
-import { LAST_WORDS, streamed } from "../react/turn.ts";
+import { LAST_SENTENCE, streamed } from "../react/turn.ts";
 import type { Paced } from "./pace.worker.ts";
-import type { MakeSubject, Subject } from "./target.ts";
+import type { CreateTarget, BenchTarget } from "./target.ts";
 import { onCommit, type Smoothness, watchSmoothness } from "./watch.ts";
 
-const SUBJECTS: Readonly<Record<string, () => Promise<MakeSubject>>> = {
+const SUBJECTS: Readonly<Record<string, () => Promise<CreateTarget>>> = {
   turnstream: async () => (await import("./turnstream.tsx")).turnstream,
   "use-chat": async () => (await import("./use-chat.tsx")).useChatPlain,
   "use-chat-memo": async () => (await import("./use-chat.tsx")).useChatMemo,
@@ -19,7 +19,7 @@ const SUBJECTS: Readonly<Record<string, () => Promise<MakeSubject>>> = {
 const asked = new URLSearchParams(location.search);
 const number = (name: string): number => Number(asked.get(name));
 
-async function open(): Promise<Subject> {
+async function open(): Promise<BenchTarget> {
   const make = await SUBJECTS[asked.get("subject") ?? ""]?.();
   const place = document.getElementById("root");
   if (make === undefined || place === null) throw new Error("The address names no subject.");
@@ -29,33 +29,33 @@ async function open(): Promise<Subject> {
       {subject.node}
     </Profiler>,
   );
-  while (!subject.isReady()) await quiet();
+  while (!subject.isReady()) await idle();
   // What loads later, such as a renderer, has loaded; what is drawn at leisure is drawn.
-  await quiet(1000);
+  await idle(1000);
   return subject;
 }
 
 /** Settles when the page has had nothing to do for a moment. */
-async function quiet(ms = 50): Promise<void> {
+async function idle(ms = 50): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, ms));
   await new Promise((resolve) => requestIdleCallback(resolve));
 }
 
-async function stream(subject: Subject): Promise<Smoothness> {
+async function stream(subject: BenchTarget): Promise<Smoothness> {
   const wire = new Worker(new URL("./pace.worker.ts", import.meta.url), { type: "module" });
   const stop = watchSmoothness();
   subject.begin();
   await new Promise<void>((resolve) => {
     wire.addEventListener("message", ({ data }: MessageEvent<string | null>) => {
       if (data === null) resolve();
-      else subject.hear(data);
+      else subject.receive(data);
     });
     // A worker has no origin to name.
     // oxlint-disable-next-line unicorn/require-post-message-target-origin
     wire.postMessage({ frames: subject.frames, perSecond: number("pace") } satisfies Paced);
   });
-  do await quiet();
-  while (!document.body.textContent.includes(LAST_WORDS));
+  do await idle();
+  while (!document.body.textContent.includes(LAST_SENTENCE));
   wire.terminate();
   return stop();
 }

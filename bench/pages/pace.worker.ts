@@ -7,10 +7,10 @@ export interface Paced {
 const LOOK_MS = 4;
 
 onmessage = ({ data: { frames, perSecond } }: MessageEvent<Paced>) => {
-  const begun = performance.now();
+  const startedAt = performance.now();
   let sent = 0;
   const timer = setInterval(() => {
-    const due = Math.min(frames.length, Math.ceil(((performance.now() - begun) * perSecond) / 1000));
+    const due = Math.min(frames.length, Math.ceil(((performance.now() - startedAt) * perSecond) / 1000));
     while (sent < due) postMessage(frames[sent++]);
     if (sent === frames.length) {
       clearInterval(timer);

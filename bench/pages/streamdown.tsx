@@ -2,9 +2,9 @@
 import type { UIMessage } from "ai";
 import { memo } from "react";
 import { Streamdown } from "streamdown";
-import type { MakeSubject } from "./target.ts";
+import type { CreateTarget } from "./target.ts";
 import { Parts } from "./ui-parts.tsx";
-import { uiSubject } from "./ui-target.tsx";
+import { createUiTarget } from "./ui-target.tsx";
 
 function Markdown({ text }: { readonly text: string }) {
   return <Streamdown>{text}</Streamdown>;
@@ -14,4 +14,4 @@ const Message = memo(function Message({ message }: { readonly message: UIMessage
   return <Parts message={message} Markdown={Markdown} />;
 });
 
-export const streamdown: MakeSubject = (streamed) => uiSubject(streamed, { Message });
+export const streamdown: CreateTarget = (streamed) => createUiTarget(streamed, { Message });

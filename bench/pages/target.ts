@@ -2,7 +2,7 @@
 import type { Streamed } from "../react/turn.ts";
 import type { ReactNode } from "react";
 
-export interface Subject {
+export interface BenchTarget {
   /** Draws the thread with what was there before. */
   readonly node: ReactNode;
   /** The wire's frames of the turn that comes, as JSON text, in the format of the subject. */
@@ -12,7 +12,7 @@ export interface Subject {
   /** Asks for the turn; from then on frames come. */
   begin(): void;
   /** One frame from the wire. */
-  hear(frame: string): void;
+  receive(frame: string): void;
 }
 
-export type MakeSubject = (streamed: Streamed) => Subject;
+export type CreateTarget = (streamed: Streamed) => BenchTarget;

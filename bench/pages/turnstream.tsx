@@ -3,12 +3,12 @@ import { createClient } from "@turnstream/client";
 import { foldAll } from "@turnstream/protocol";
 import { SessionProvider, Thread } from "@turnstream/react";
 import "@turnstream/react/styles.css";
-import { FedGateway } from "../in-process-gateway.ts";
-import type { MakeSubject } from "./target.ts";
+import { InProcessGateway } from "../in-process-gateway.ts";
+import type { CreateTarget } from "./target.ts";
 
-export const turnstream: MakeSubject = ({ before, turn }) => {
+export const turnstream: CreateTarget = ({ before, turn }) => {
   const state = foldAll(before);
-  const gateway = new FedGateway(state);
+  const gateway = new InProcessGateway(state);
   const client = createClient({
     url: location.origin,
     auth: () => ({ token: "token" }),
@@ -25,6 +25,6 @@ export const turnstream: MakeSubject = ({ before, turn }) => {
     frames: turn.map((event) => JSON.stringify({ ...event, session_id: state.session })),
     isReady: () => session.getSnapshot().connection.phase === "live",
     begin() {},
-    hear: (frame) => gateway.hear(frame),
+    receive: (frame) => gateway.receive(frame),
   };
 };

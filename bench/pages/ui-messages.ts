@@ -2,7 +2,7 @@
 import { currentInput, isBlock, findToolResult, type SessionState, type Turn } from "@turnstream/protocol";
 import type { UIMessage } from "ai";
 
-export function uiMessages(state: SessionState): UIMessage[] {
+export function toUiMessages(state: SessionState): UIMessage[] {
   return state.turns.toArray().flatMap((turn) => [question(turn), answer(turn)]);
 }
 

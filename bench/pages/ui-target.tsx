@@ -3,10 +3,10 @@ import { useChat } from "@ai-sdk/react";
 import { foldAll } from "@turnstream/protocol";
 import type { UIMessage } from "ai";
 import { type ComponentType, useEffect } from "react";
-import { uiChunks } from "../peers/ui-chunks.ts";
+import { toUiChunks } from "../peers/ui-chunks.ts";
 import type { Streamed } from "../react/turn.ts";
-import type { Subject } from "./target.ts";
-import { uiMessages } from "./ui-messages.ts";
+import type { BenchTarget } from "./target.ts";
+import { toUiMessages } from "./ui-messages.ts";
 import { UiWire } from "./ui-wire.ts";
 
 export interface UiOptions {
@@ -14,9 +14,9 @@ export interface UiOptions {
   readonly throttle?: number;
 }
 
-export function uiSubject({ before, turn }: Streamed, { Message, throttle }: UiOptions): Subject {
+export function createUiTarget({ before, turn }: Streamed, { Message, throttle }: UiOptions): BenchTarget {
   const wire = new UiWire();
-  const earlier = uiMessages(foldAll(before));
+  const earlier = toUiMessages(foldAll(before));
   const asked = turn.find((event) => event.type === "message.add")?.text ?? "";
   let send: (() => void) | null = null;
 
@@ -42,9 +42,9 @@ export function uiSubject({ before, turn }: Streamed, { Message, throttle }: UiO
 
   return {
     node: <Chat />,
-    frames: uiChunks(turn).map((chunk) => JSON.stringify(chunk)),
+    frames: toUiChunks(turn).map((chunk) => JSON.stringify(chunk)),
     isReady: () => send !== null,
     begin: () => send?.(),
-    hear: (frame) => wire.hear(frame),
+    receive: (frame) => wire.receive(frame),
   };
 }

@@ -5,7 +5,7 @@ export class UiWire implements ChatTransport<UIMessage> {
   private controller: ReadableStreamDefaultController<UIMessageChunk> | null = null;
   private readonly early: string[] = [];
 
-  hear(frame: string): void {
+  receive(frame: string): void {
     if (this.controller === null) {
       this.early.push(frame);
       return;
@@ -19,7 +19,7 @@ export class UiWire implements ChatTransport<UIMessage> {
     return new ReadableStream({
       start: (controller) => {
         this.controller = controller;
-        for (const frame of this.early.splice(0)) this.hear(frame);
+        for (const frame of this.early.splice(0)) this.receive(frame);
       },
     });
   }

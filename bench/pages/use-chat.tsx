@@ -3,9 +3,9 @@ import type { UIMessage } from "ai";
 import { memo } from "react";
 import ReactMarkdown from "react-markdown";
 import remarkGfm from "remark-gfm";
-import type { MakeSubject } from "./target.ts";
+import type { CreateTarget } from "./target.ts";
 import { Parts } from "./ui-parts.tsx";
-import { uiSubject } from "./ui-target.tsx";
+import { createUiTarget } from "./ui-target.tsx";
 
 const PLUGINS = [remarkGfm];
 const THROTTLE_MS = 50;
@@ -20,7 +20,7 @@ function Message({ message }: { readonly message: UIMessage }) {
 
 const MemoMessage = memo(Message);
 
-export const useChatPlain: MakeSubject = (streamed) => uiSubject(streamed, { Message });
+export const useChatPlain: CreateTarget = (streamed) => createUiTarget(streamed, { Message });
 
-export const useChatMemo: MakeSubject = (streamed) =>
-  uiSubject(streamed, { Message: MemoMessage, throttle: THROTTLE_MS });
+export const useChatMemo: CreateTarget = (streamed) =>
+  createUiTarget(streamed, { Message: MemoMessage, throttle: THROTTLE_MS });

@@ -3,7 +3,7 @@ import { type BaseEvent, EventType } from "@ag-ui/client";
 import type { SessionEvent } from "@turnstream/protocol";
 import { Calls } from "./calls.ts";
 
-export function agUiEvents(events: readonly SessionEvent[]): BaseEvent[] {
+export function toAgUiEvents(events: readonly SessionEvent[]): BaseEvent[] {
   const calls = new Calls();
   return events.flatMap((event) => eventsOf(event, calls));
 }

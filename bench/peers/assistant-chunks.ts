@@ -3,7 +3,7 @@ import type { SessionEvent } from "@turnstream/protocol";
 import type { AssistantStreamChunk } from "assistant-stream";
 import { Calls } from "./calls.ts";
 
-export function assistantChunks(events: readonly SessionEvent[]): AssistantStreamChunk[] {
+export function toAssistantChunks(events: readonly SessionEvent[]): AssistantStreamChunk[] {
   const calls = new Calls();
   /** Which part of the message a block or a call is. */
   const places = new Map<string, number>();

@@ -39,9 +39,9 @@ class FramesAgent extends AbstractAgent {
   }
 
   run(): Observable<BaseEvent> {
-    return new Observable((told) => {
-      for (const frame of this.frames) told.next(JSON.parse(frame) as BaseEvent);
-      told.complete();
+    return new Observable((subscriber) => {
+      for (const frame of this.frames) subscriber.next(JSON.parse(frame) as BaseEvent);
+      subscriber.complete();
     });
   }
 }

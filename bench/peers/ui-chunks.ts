@@ -3,7 +3,7 @@ import type { SessionEvent } from "@turnstream/protocol";
 import type { UIMessageChunk } from "ai";
 import { Calls } from "./calls.ts";
 
-export function uiChunks(events: readonly SessionEvent[]): UIMessageChunk[] {
+export function toUiChunks(events: readonly SessionEvent[]): UIMessageChunk[] {
   const calls = new Calls();
   return events.flatMap((event) => chunksOf(event, calls));
 }

@@ -2,18 +2,20 @@
  * A server of its own, to be measured: one of the bare loops, or the gateway. It tells where it listens, and what it has
  * used when it is asked. Nothing else happens in this process: who publishes and who looks are others.
  */
-import { type BareKind, openBareServer } from "../baseline-server.ts";
-import { openGatewayServer } from "../gateway-server.ts";
+import { type BaselineKind, openBaselineServer } from "../baseline-server.ts";
+import { createServer } from "@turnstream/server";
+import { openBackend } from "@turnstream/testkit/backend/open-backend.ts";
+import { connectParent, readSettings } from "@turnstream/testkit/processes/parent-process.ts";
 
-export interface SubjectSettings {
-  readonly kind: BareKind | "gateway";
+export interface MeasuredServerSettings {
+  readonly kind: BaselineKind | "gateway";
   readonly redisUrl: string;
   readonly databaseUrl: string;
-  readonly prefix: string;
+  readonly keyPrefix: string;
   readonly secret: string;
 }
 
-export interface SubjectWeight {
+export interface ServerUsage {
   readonly cpuMicros: number;
   readonly rss: number;
   /** The same with the pages that V8 keeps for the next burst. */
@@ -21,29 +23,48 @@ export interface SubjectWeight {
   readonly heap: number;
 }
 
-export type SubjectOrder = { readonly weigh: "now" | "clean" } | { readonly leave: true };
-export type SubjectWord = { readonly port: number } | { readonly weight: SubjectWeight };
+export type ServerRequest = { readonly measure: "now" | "clean" } | { readonly exit: true };
+export type ServerMessage = { readonly port: number } | { readonly usage: ServerUsage };
 
-const settings = JSON.parse(process.argv[2] ?? "") as SubjectSettings;
-const { kind, redisUrl, prefix } = settings;
-const port =
-  kind === "gateway" ? await openGatewayServer(settings) : await openBareServer(kind, redisUrl, prefix);
+/** The clients of a bench are too simple to answer a ping. */
+const NEVER_MS = 3_600_000;
 
-function tell(word: SubjectWord): void {
-  if (process.connected) process.send?.(word);
+const settings = readSettings<MeasuredServerSettings>();
+const { kind, redisUrl, keyPrefix } = settings;
+const parent = connectParent<ServerRequest, ServerMessage>();
+const port = kind === "gateway" ? await openGateway() : await openBaselineServer(kind, redisUrl, keyPrefix);
+
+/** The gateway as teams run it, on the real store and the real log. @returns its port */
+async function openGateway(): Promise<number> {
+  const { databaseUrl, secret } = settings;
+  const { store, log, signals } = await openBackend({
+    databaseUrl,
+    redisUrl,
+    keyPrefix,
+    name: "bench-gateway",
+  });
+  const server = createServer({
+    store,
+    log,
+    signals,
+    secrets: [secret],
+    limits: { pingIntervalMs: NEVER_MS, pongTimeoutMs: NEVER_MS },
+    onError: (error, about) => console.error(about, error),
+  });
+  return Number(new URL(await server.listen()).port);
 }
 
 /**
  * What is only waiting to be collected is nobody's: with "clean" it is collected before. Then pages that V8 keeps for the next
  * burst are given back, which it does by itself only some time after a process has come to rest.
  */
-async function weigh(isClean: boolean): Promise<void> {
+async function measure(isClean: boolean): Promise<void> {
   if (isClean) await collect({});
   const { rss: grown } = process.memoryUsage();
   if (isClean) await collect({ flavor: "last-resort" });
   const { user, system } = process.cpuUsage();
   const { rss, heapUsed } = process.memoryUsage();
-  tell({ weight: { cpuMicros: user + system, rss, grown, heap: heapUsed } });
+  parent.send({ usage: { cpuMicros: user + system, rss, grown, heap: heapUsed } });
 }
 
 async function collect(how: { flavor?: "last-resort" }): Promise<void> {
@@ -53,9 +74,8 @@ async function collect(how: { flavor?: "last-resort" }): Promise<void> {
   }
 }
 
-process.on("disconnect", () => process.exit());
-process.on("message", (order: SubjectOrder) => {
-  if ("weigh" in order) void weigh(order.weigh === "clean");
+parent.onMessage((request) => {
+  if ("measure" in request) void measure(request.measure === "clean");
   else process.exit();
 });
-tell({ port });
+parent.send({ port });

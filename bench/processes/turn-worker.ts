@@ -2,27 +2,22 @@
  * A worker of its own, to be measured: PostgreSQL, Redis, DBOS and the agents of the bench. It tells what it weighs and
  * which statements it has sent when it is asked. Never sends a message and never measures anything by itself.
  */
-import {
-  createDbosEngine,
-  createRedisLog,
-  createRedisSignals,
-  openDatabase,
-  createPostgresStore,
-  createWorker,
-} from "@turnstream/server";
+import { createWorker } from "@turnstream/server";
+import { openBackend } from "@turnstream/testkit/backend/open-backend.ts";
+import { connectParent, readSettings } from "@turnstream/testkit/processes/parent-process.ts";
 import { benchAgents } from "../turns-agents.ts";
 
 export interface WorkerSettings {
   readonly databaseUrl: string;
   readonly redisUrl: string;
-  readonly prefix: string;
+  readonly keyPrefix: string;
   /** Whether to count statements, which costs a little. */
-  readonly counts: boolean;
+  readonly countsStatements: boolean;
   /** Of its lease; what a worker has when absent. */
   readonly ttlMs?: number;
 }
 
-export interface Weight {
+export interface WorkerUsage {
   readonly cpuMs: number;
   readonly rss: number;
   readonly heap: number;
@@ -31,33 +26,31 @@ export interface Weight {
   readonly failures: readonly string[];
 }
 
-export type Order = { readonly weigh: "now" | "clean" } | { readonly leave: true };
-export type Word = { readonly ready: true } | { readonly weight: Weight };
+export type WorkerRequest = { readonly measure: "now" | "clean" } | { readonly shutdown: true };
+export type WorkerMessage = { readonly ready: true } | { readonly usage: WorkerUsage };
 
 const SHOWN = 70;
-const settings = JSON.parse(process.argv[2] ?? "") as WorkerSettings;
+const { countsStatements, ttlMs, ...urls } = readSettings<WorkerSettings>();
+const parent = connectParent<WorkerRequest, WorkerMessage>();
 const statements: Record<string, number> = {};
 const failures: string[] = [];
 
-const { databaseUrl, redisUrl, prefix } = settings;
-const db = openDatabase({
-  url: databaseUrl,
+const backend = await openBackend({
+  ...urls,
   name: "bench-worker",
-  ...(settings.counts ? { onQuery: ({ query }) => count(query.sql) } : {}),
+  database: countsStatements ? { onQuery: ({ query }) => count(query.sql) } : {},
+  // In one pool with hundreds of turns that commit at a time, a renewal would come too late.
+  hasLeasePool: true,
 });
-// Of its own: in one pool with hundreds of turns that commit at a time, a renewal would come too late.
-const leaseDb = openDatabase({ url: databaseUrl, max: 2, name: "bench-leases" });
-const store = createPostgresStore(db, { leases: leaseDb });
-const log = await createRedisLog({ url: redisUrl, keyPrefix: prefix });
-const signals = createRedisSignals({ url: redisUrl, keyPrefix: prefix });
+const { store, log, signals, engine } = backend;
 const worker = await createWorker({
   store,
   log,
   signals,
-  engine: (hooks) => createDbosEngine({ ...hooks, databaseUrl }),
+  engine,
   agents: benchAgents(),
   maxConcurrentToolCalls: 1_000,
-  ...(settings.ttlMs === undefined ? {} : { leaseTtlMs: settings.ttlMs }),
+  ...(ttlMs === undefined ? {} : { leaseTtlMs: ttlMs }),
   onError: (error, about) => failures.push(`${about}: ${String(error)}`),
   onLeaseLost: () => {
     console.error("the worker has lost its lease");
@@ -70,30 +63,24 @@ function count(text: string): void {
   statements[name] = (statements[name] ?? 0) + 1;
 }
 
-function tell(word: Word): void {
-  if (process.connected) process.send?.(word);
-}
-
-function weigh(isClean: boolean): void {
+function measure(isClean: boolean): void {
   if (isClean) globalThis.gc?.();
   const { user, system } = process.cpuUsage();
   const { rss, heapUsed } = process.memoryUsage();
   const { running } = worker;
-  tell({ weight: { cpuMs: (user + system) / 1000, rss, heap: heapUsed, running, statements, failures } });
+  parent.send({
+    usage: { cpuMs: (user + system) / 1000, rss, heap: heapUsed, running, statements, failures },
+  });
 }
 
-async function leave(): Promise<void> {
+async function shutDown(): Promise<void> {
   await worker.shutdown();
-  await signals.close();
-  await log.close();
-  await store.close();
-  await leaseDb.destroy();
+  await backend.close();
   process.exit();
 }
 
-process.on("disconnect", () => process.exit());
-process.on("message", (order: Order) => {
-  if ("weigh" in order) weigh(order.weigh === "clean");
-  else void leave();
+parent.onMessage((request) => {
+  if ("measure" in request) measure(request.measure === "clean");
+  else void shutDown();
 });
-tell({ ready: true });
+parent.send({ ready: true });

@@ -7,15 +7,15 @@ import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { serveFolder } from "@turnstream/browser/serve-folder.ts";
-import { makeFolder, removeFolder } from "@turnstream/services/watch.ts";
+import { makeFolder, removeFolder } from "@turnstream/testkit/processes/watch.ts";
 import type { Browser, CDPSession } from "playwright-core";
 import type { Smoothness } from "../pages/watch.ts";
 import { traceTasks } from "./tasks.ts";
 
-export type SubjectName = "turnstream" | "use-chat" | "use-chat-memo" | "streamdown";
+export type TargetName = "turnstream" | "use-chat" | "use-chat-memo" | "streamdown";
 
-export interface Scene {
-  readonly subject: SubjectName;
+export interface StreamOptions {
+  readonly subject: TargetName;
   /** Messages that are there before. */
   readonly messages: number;
   /** Text deltas of the answer. */
@@ -66,7 +66,7 @@ export async function buildPages(): Promise<Built> {
   };
 }
 
-export async function streamInto(browser: Browser, url: string, scene: Scene): Promise<Cost> {
+export async function streamInto(browser: Browser, url: string, options: StreamOptions): Promise<Cost> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
   try {
     const page = await context.newPage();
@@ -74,11 +74,11 @@ export async function streamInto(browser: Browser, url: string, scene: Scene): P
     page.on("pageerror", (error) => errors.push(error));
     const cdp = await context.newCDPSession(page);
     await cdp.send("Performance.enable", { timeDomain: "threadTicks" });
-    const query = new URLSearchParams(Object.entries(scene).map(([name, value]) => [name, String(value)]));
-    const begun = performance.now();
+    const query = new URLSearchParams(Object.entries(options).map(([name, value]) => [name, String(value)]));
+    const startedAt = performance.now();
     await page.goto(`${url}/?${query.toString()}`);
     await page.evaluate(async () => await window.bench.ready);
-    const loadMs = performance.now() - begun;
+    const loadMs = performance.now() - startedAt;
     const tasks = await traceTasks(cdp);
     const before = await metrics(cdp);
     const smoothness = await page.evaluate(async () => await window.bench.stream());

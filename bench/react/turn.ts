@@ -8,7 +8,7 @@ import type { SessionEvent } from "@turnstream/protocol";
 const PIECES = [4, 5, 6, 5];
 const CITATIONS = 6;
 /** By this a page knows that it shows all of the answer. */
-export const LAST_WORDS = "That is all for today.";
+export const LAST_SENTENCE = "That is all for today.";
 
 function sections(n: number): string {
   const price = 60_000 + n * 350;
@@ -67,7 +67,7 @@ function answer(log: LogWriter, deltas: number): void {
   log.closeGroup("Searched three times");
   const on = log.place();
   log.add({ type: "text.start", ...on, part: false });
-  const ending = cut(`\n\n${LAST_WORDS}`);
+  const ending = cut(`\n\n${LAST_SENTENCE}`);
   let length = 0;
   for (const [n, piece] of [...prose(deltas - ending.length), ...ending].entries()) {
     const every = Math.floor(deltas / CITATIONS);

@@ -22,7 +22,7 @@ export function texts(strings: readonly string[], cut: (text: string) => readonl
   return [
     [
       { type: "session.start", session: "s", number: 1 },
-      ...beginning("t", "hi", "a"),
+      ...startTurn("t", "hi", "a"),
       ...strings.map((_, n) => ({ type: "text.start", ...place(n), part: false })),
     ],
     ...Array.from({ length: rounds }, (_, round) =>
@@ -45,7 +45,7 @@ function cited(text: string): Json {
   return [...text.matchAll(/\[\^/g)].map(({ index }) => ({ reference: 1, start: index, end: index + 4 }));
 }
 
-function beginning(turn: string, text: string, agent: string): Draft[] {
+function startTurn(turn: string, text: string, agent: string): Draft[] {
   return [
     {
       type: "message.add",
@@ -119,7 +119,7 @@ export function everywhere(s: string): Draft[] {
   const types = ["text", "longText", "number", "date", "select", "multiSelect", "checkbox", "file"];
   return [
     { type: "session.start", session: "s", number: 1, title: s },
-    ...beginning(turn, s, s || "a"),
+    ...startTurn(turn, s, s || "a"),
     ...[on()].flatMap((b): Draft[] => [
       { type: "files.start", ...b, files: [{ url: s, name: s }, { url: s }] },
       { type: "files.end", ...b, status: "failed", message: s },

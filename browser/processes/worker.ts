@@ -1,32 +1,31 @@
 /** A program of its own, to be killed: a worker on PostgreSQL and Redis that answers slowly. Never serves a page. */
-import {
-  createDbosEngine,
-  createRedisLog,
-  createRedisSignals,
-  openDatabase,
-  createPostgresStore,
-  createWorker,
-} from "@turnstream/server";
-import { talker } from "../agents.ts";
-import type { Places } from "../test-environment.ts";
+import { createWorker } from "@turnstream/server";
+import { openBackend } from "@turnstream/testkit/backend/open-backend.ts";
+import { connectParent, readSettings } from "@turnstream/testkit/processes/parent-process.ts";
+import { longAnswerAgent } from "../agents.ts";
+import type { BackendUrls } from "../test-environment.ts";
 
-export interface WorkerSettings extends Places {
+export interface WorkerSettings extends BackendUrls {
   readonly name: string;
   readonly paceMs: number;
   readonly ttlMs: number;
 }
 
-const settings = JSON.parse(process.argv[2] ?? "{}") as WorkerSettings;
-const { name, postgresUrl, redisUrl, prefix, paceMs, ttlMs } = settings;
-
-process.on("disconnect", () => process.exit());
+const { name, paceMs, ttlMs, ...urls } = readSettings<WorkerSettings>();
+const parent = connectParent<never, { readonly ready: true }>();
+const { store, log, signals, engine } = await openBackend({
+  ...urls,
+  executor: name,
+  database: { max: 6 },
+  enginePoolSize: 4,
+});
 await createWorker({
-  store: createPostgresStore(openDatabase({ url: postgresUrl, max: 6 })),
-  log: await createRedisLog({ url: redisUrl, keyPrefix: prefix }),
-  signals: createRedisSignals({ url: redisUrl, keyPrefix: prefix }),
-  engine: (hooks) => createDbosEngine({ ...hooks, databaseUrl: postgresUrl, executor: name, poolSize: 4 }),
-  agents: [talker(null, paceMs)],
+  store,
+  log,
+  signals,
+  engine,
+  agents: [longAnswerAgent(null, paceMs)],
   leaseTtlMs: ttlMs,
   onLeaseLost: () => process.exit(1),
 });
-process.send?.("ready");
+parent.send({ ready: true });

@@ -8,11 +8,11 @@ interface AppProps {
   readonly components?: Partial<Components>;
 }
 
-const PEOPLE = { binh: "Bình" };
+const USERS = { binh: "Bình" };
 
 export function App({ session, components = {} }: AppProps): ReactNode {
   return (
-    <SessionProvider session={session} components={components} people={PEOPLE}>
+    <SessionProvider session={session} components={components} people={USERS}>
       <Thread label="Recorded" />
     </SessionProvider>
   );

@@ -7,10 +7,10 @@ import type { Tab } from "../tab.ts";
 type Values = Readonly<Record<string, string | number>>;
 type Answers = Extract<Choice, { readonly answers: unknown }>["answers"];
 
-const { cards: words, thread } = en;
+const { cards: strings, thread } = en;
 
 /** The card that waits. */
-export function cardOf({ page }: Tab, kind: "approval" | "question" | "form"): Locator {
+export function findCard({ page }: Tab, kind: "approval" | "question" | "form"): Locator {
   return page.locator(`.ts-card[data-card=${kind}][data-waiting]`);
 }
 
@@ -29,26 +29,26 @@ export async function attach(
 }
 
 export async function approve(tab: Tab): Promise<void> {
-  await press(cardOf(tab, "approval"), words.approve);
+  await press(findCard(tab, "approval"), strings.approve);
 }
 
 export async function edit(tab: Tab, input: Values): Promise<void> {
-  const card = cardOf(tab, "approval");
-  await press(card, words.edit);
+  const card = findCard(tab, "approval");
+  await press(card, strings.edit);
   for (const [name, value] of Object.entries(input)) await fieldOf(card, name).fill(String(value));
-  await press(card, words.approveEdited);
+  await press(card, strings.approveEdited);
 }
 
 export async function reject(tab: Tab, reason: string): Promise<void> {
-  const card = cardOf(tab, "approval");
-  await press(card, words.reject);
-  await card.getByLabel(words.reason).fill(reason);
-  await press(card, words.confirmReject);
+  const card = findCard(tab, "approval");
+  await press(card, strings.reject);
+  await card.getByLabel(strings.reason).fill(reason);
+  await press(card, strings.confirmReject);
 }
 
 /** The n-th question is `q<n>`, and its n-th option `o<n>`. */
 export async function answer(tab: Tab, answers: Answers): Promise<void> {
-  const card = cardOf(tab, "question");
+  const card = findCard(tab, "question");
   for (const { question, selected, text } of answers) {
     const asked = card.locator("fieldset").nth(Number(question.slice(1)) - 1);
     for (const option of selected)
@@ -56,40 +56,40 @@ export async function answer(tab: Tab, answers: Answers): Promise<void> {
         .locator(".ts-option input")
         .nth(Number(option.slice(1)) - 1)
         .check();
-    if (text !== undefined) await asked.getByLabel(words.ownWords).fill(text);
+    if (text !== undefined) await asked.getByLabel(strings.ownWords).fill(text);
   }
-  await press(card, words.answer);
+  await press(card, strings.answer);
 }
 
 export async function fillForm(tab: Tab, values: Values): Promise<void> {
-  const card = cardOf(tab, "form");
+  const card = findCard(tab, "form");
   for (const [name, value] of Object.entries(values)) await fieldOf(card, name).fill(String(value));
 }
 
 /** What is in the fields of the form, by name. */
-export async function filledIn(tab: Tab, names: readonly string[]): Promise<Values> {
-  const card = cardOf(tab, "form");
+export async function readForm(tab: Tab, names: readonly string[]): Promise<Values> {
+  const card = findCard(tab, "form");
   const values = names.map(async (name) => [name, await fieldOf(card, name).inputValue()] as const);
   return Object.fromEntries(await Promise.all(values));
 }
 
-export async function draftIsSaved(tab: Tab): Promise<void> {
-  await cardOf(tab, "form").getByText(words.draftSaved).waitFor();
+export async function untilDraftSaved(tab: Tab): Promise<void> {
+  await findCard(tab, "form").getByText(strings.draftSaved).waitFor();
 }
 
 export async function submitForm(tab: Tab): Promise<void> {
-  await press(cardOf(tab, "form"), words.submit);
+  await press(findCard(tab, "form"), strings.submit);
 }
 
-export async function problemIsTold(tab: Tab): Promise<void> {
-  await cardOf(tab, "form").locator("[aria-invalid=true]").first().waitFor();
+export async function untilProblemShown(tab: Tab): Promise<void> {
+  await findCard(tab, "form").locator("[aria-invalid=true]").first().waitFor();
 }
 
 export async function declineForm(tab: Tab, reason: string): Promise<void> {
-  const card = cardOf(tab, "form");
-  await press(card, words.decline);
-  await card.getByLabel(words.reason).fill(reason);
-  await press(card, words.decline);
+  const card = findCard(tab, "form");
+  await press(card, strings.decline);
+  await card.getByLabel(strings.reason).fill(reason);
+  await press(card, strings.decline);
 }
 
 async function press(card: Locator, name: string): Promise<void> {

@@ -2,14 +2,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Tab } from "../tab.ts";
 
-const PATIENCE_MS = 45_000;
+const TIMEOUT_MS = 45_000;
 
 /**
  * @param head the newest position of the log
  * @returns what both show; throws with what is different
  */
-export async function sameScreens(one: Tab, other: Tab, head: () => Promise<string>): Promise<string> {
-  const deadline = performance.now() + PATIENCE_MS;
+export async function compareScreens(one: Tab, other: Tab, head: () => Promise<string>): Promise<string> {
+  const deadline = performance.now() + TIMEOUT_MS;
   while (true) {
     const at = await head();
     const [oneView, otherView] = await Promise.all([one.view(), other.view()]);

@@ -5,17 +5,17 @@ import { play } from "../../packages/server/test/stories/run-story.ts";
 import { Theatre } from "../../packages/server/test/stories/story-environment.ts";
 import { PacedGates } from "./paced-gates.ts";
 
-const PATIENCE_MS = 90_000;
+const TIMEOUT_MS = 90_000;
 
-class PatientHands extends OwnHands {
-  readonly patienceMs = PATIENCE_MS;
+class PatientDriver extends OwnHands {
+  readonly patienceMs = TIMEOUT_MS;
 }
 
 export async function countBeats(): Promise<ReadonlyMap<string, number>> {
   const gates = new Map(STORIES.map((story) => [story, new PacedGates()]));
   const theatre = await Theatre.open((story) => gates.get(story) ?? new PacedGates());
-  const hands = new PatientHands(theatre.stage, theatre.served);
-  await Promise.all([...gates].map(([story, own]) => play(theatre.stage, story, own, hands)));
+  const driver = new PatientDriver(theatre.stage, theatre.served);
+  await Promise.all([...gates].map(([story, own]) => play(theatre.stage, story, own, driver)));
   await theatre.close();
   return new Map([...gates].map(([{ name }, { beats }]) => [name, beats]));
 }

@@ -1,7 +1,7 @@
 /** A thread in short, line by line in the order in which it is read: what a story has to show. */
 import type { Page } from "playwright-core";
 
-export async function outlineOf(page: Page): Promise<string[]> {
+export async function readOutline(page: Page): Promise<string[]> {
   return await page.evaluate(() => {
     /** What each part says of itself, by its class. */
     const PARTS: Readonly<Record<string, (part: HTMLElement) => string>> = {

@@ -9,20 +9,20 @@ export class PacedGates extends Gates {
   /** Called at each beat; the story stands still until it is done. */
   onBeat: (beat: number) => Promise<void> | undefined = () => undefined;
   paceMs: number | null = null;
-  #held: Promise<void> | undefined;
+  #pause: Promise<void> | undefined;
 
   override async beat(ms: number): Promise<void> {
     // Whoever plays side by side stands still too.
-    while (this.#held !== undefined) await this.#held;
-    const held = this.onBeat(++this.beats);
-    if (held !== undefined) {
-      const over = held.then(
+    while (this.#pause !== undefined) await this.#pause;
+    const pause = this.onBeat(++this.beats);
+    if (pause !== undefined) {
+      const over = pause.then(
         () => undefined,
         () => undefined,
       );
-      this.#held = over;
+      this.#pause = over;
       await over;
-      if (this.#held === over) this.#held = undefined;
+      if (this.#pause === over) this.#pause = undefined;
     }
     await sleep(this.paceMs ?? ms);
   }

@@ -4,58 +4,61 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import {
-  createRedisLog,
-  createRedisSignals,
+  type ApprovalDecision,
   decideApproval,
   isStoreError,
-  type ApprovalDecision,
-  openDatabase,
-  createPostgresStore,
   type SessionRef,
   stopTurn,
 } from "@turnstream/server";
+import { openBackend } from "@turnstream/testkit/backend/open-backend.ts";
+import { connectParent, readSettings } from "@turnstream/testkit/processes/parent-process.ts";
 
-export interface DecideOrder {
+export interface DeciderSettings {
+  readonly name: string;
+  readonly databaseUrl: string;
+  readonly redisUrl: string;
+}
+
+export interface DecideRequest {
   readonly id: number;
   readonly ref: SessionRef;
   /** Each at its own time, by the clock of the machine; 0 for now. */
-  readonly wishes: readonly { readonly at: number; readonly decision: ApprovalDecision }[];
+  readonly decisions: readonly { readonly at: number; readonly decision: ApprovalDecision }[];
   /** When to stop the turn, too; null for not at all. */
   readonly stopAt: number | null;
 }
 
-export type DecideWord =
-  | { readonly ready: true }
-  | { readonly id: number; readonly won: readonly ApprovalDecision[]; readonly failures: readonly string[] };
-
-const TRIES = 20;
-const [postgresUrl = "", redisUrl = "", name = ""] = process.argv.slice(2);
-const store = createPostgresStore(openDatabase({ url: postgresUrl, max: 10, name }));
-const log = await createRedisLog({ url: redisUrl });
-const signals = createRedisSignals({ url: redisUrl });
-await store.leases.expired(1);
-
-function tell(word: DecideWord): void {
-  if (process.connected) process.send?.(word);
+export interface DecideResult {
+  readonly id: number;
+  readonly won: readonly ApprovalDecision[];
+  readonly failures: readonly string[];
 }
 
-async function decideAll({ id, ref, wishes, stopAt }: DecideOrder): Promise<void> {
-  const parts = { store, log, signals };
-  const stopped = stopAt === null ? null : at(stopAt).then(() => stopTurn(parts, ref, { userId: name }));
+export type DeciderMessage = { readonly ready: true } | DecideResult;
+
+const TRIES = 20;
+const settings = readSettings<DeciderSettings>();
+const parent = connectParent<DecideRequest, DeciderMessage>();
+const backend = await openBackend({ ...settings, database: { max: 10 } });
+await backend.store.leases.expired(1);
+
+async function decideAll({ id, ref, decisions, stopAt }: DecideRequest): Promise<void> {
+  const stopped =
+    stopAt === null ? null : sleepUntil(stopAt).then(() => stopTurn(backend, ref, { userId: settings.name }));
   const settled = await Promise.allSettled(
-    wishes.map(async ({ at: when, decision }) => {
-      await at(when);
-      return (await patiently(() => decideApproval(parts, ref, decision))).applied ? [decision] : [];
+    decisions.map(async ({ at, decision }) => {
+      await sleepUntil(at);
+      return (await retry(() => decideApproval(backend, ref, decision))).applied ? [decision] : [];
     }),
   );
   await stopped;
   const won = settled.flatMap((each) => (each.status === "fulfilled" ? each.value : []));
   const failures = settled.flatMap((each) => (each.status === "rejected" ? [String(each.reason)] : []));
-  tell({ id, won, failures });
+  parent.send({ id, won, failures });
 }
 
 /** Sixty at once have to wait for a connection, on a busy machine longer than it allows. */
-async function patiently<T>(work: () => Promise<T>): Promise<T> {
+async function retry<T>(work: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
       return await work();
@@ -65,11 +68,10 @@ async function patiently<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-async function at(time: number): Promise<void> {
+async function sleepUntil(time: number): Promise<void> {
   const ms = time - Date.now();
   if (ms > 0) await sleep(ms);
 }
 
-process.on("message", (order: DecideOrder) => void decideAll(order));
-process.on("disconnect", () => process.exit());
-tell({ ready: true });
+parent.onMessage((request) => void decideAll(request));
+parent.send({ ready: true });

@@ -4,54 +4,60 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { createRedisLog, isLogError, type Log, Writer } from "@turnstream/server";
-import { title } from "../ledger.ts";
+import { connectParent, readSettings } from "@turnstream/testkit/processes/parent-process.ts";
+import { createTitle } from "../ledger.ts";
 
-/** Begin a reign: claim each session under its epoch, then write. */
-export interface Order {
-  readonly reigns: readonly Reign[];
+export interface FrozenWriterSettings {
+  readonly redisUrl: string;
 }
 
-export interface Reign {
+/** Asks to claim each session under its epoch, then to write. */
+export interface WriteRequest {
+  readonly claims: readonly SessionClaim[];
+}
+
+export interface SessionClaim {
   readonly session: string;
   readonly epoch: number;
   readonly writer: string;
   /** Through a `Writer`, or append by append. */
-  readonly pen: boolean;
+  readonly usesWriter: boolean;
 }
 
-export type Report =
-  | { readonly type: "ready" | "reigning" }
-  | {
-      readonly type: "refused";
-      readonly session: string;
-      readonly code: string;
-      readonly epoch: number | null;
-      /** How many events were acknowledged before. */
-      readonly acknowledged: number;
-    };
+export interface Refusal {
+  readonly refused: string;
+  readonly code: string;
+  readonly epoch: number | null;
+  /** How many events were acknowledged before. */
+  readonly acknowledged: number;
+}
+
+export type FrozenWriterMessage = { readonly ready: true } | { readonly claimed: true } | Refusal;
 
 const RETRY_MS = 5;
-const [url = ""] = process.argv.slice(2);
+const parent = connectParent<WriteRequest, FrozenWriterMessage>();
 
-function tell(report: Report): void {
-  process.send?.(report);
-}
-
-async function claim(log: Log, { session, epoch, writer }: Reign): Promise<void> {
+async function claim(log: Log, { session, epoch, writer }: SessionClaim): Promise<void> {
   const event = { type: "turn.takeover", turn: null, blocks: [], groups: [], runs: [] } as const;
   await log.claim(session, { epoch, writer, event, archivedUpTo: "0-0" });
 }
 
 async function appendAll(
   log: Log,
-  { session, epoch, writer }: Reign,
-  acknowledged: () => void,
+  { session, epoch, writer }: SessionClaim,
+  onAcknowledged: () => void,
 ): Promise<never> {
   for (let counter = 1; ; counter++) {
     for (let repeat = false; ; repeat = true) {
       try {
-        await log.append(session, { epoch, writer, counter, events: [title(`${counter}`)], isRetry: repeat });
-        acknowledged();
+        await log.append(session, {
+          epoch,
+          writer,
+          counter,
+          events: [createTitle(`${counter}`)],
+          isRetry: repeat,
+        });
+        onAcknowledged();
         break;
       } catch (error) {
         if (!isLogError(error, "UNAVAILABLE")) throw error;
@@ -63,36 +69,44 @@ async function appendAll(
 
 async function writeAll(
   log: Log,
-  { session, epoch, writer }: Reign,
-  acknowledged: () => void,
+  { session, epoch, writer }: SessionClaim,
+  onAcknowledged: () => void,
 ): Promise<never> {
   const blobs = { put: () => Promise.reject(new Error("nothing here is large")) };
-  const pen = new Writer({ log, session, epoch, writer, blobs, newBlobId: () => "none", retryMs: RETRY_MS });
+  const sessionWriter = new Writer({
+    log,
+    session,
+    epoch,
+    writer,
+    blobs,
+    newBlobId: () => "none",
+    retryMs: RETRY_MS,
+  });
   for (let counter = 1; ; counter++) {
-    await pen.write(title(`${counter}`));
-    await pen.flush();
-    acknowledged();
+    await sessionWriter.write(createTitle(`${counter}`));
+    await sessionWriter.flush();
+    onAcknowledged();
   }
 }
 
-async function reign(log: Log, each: Reign): Promise<void> {
+async function writeUntilRefused(log: Log, claimed: SessionClaim): Promise<void> {
   let acknowledged = 0;
   try {
-    await (each.pen ? writeAll : appendAll)(log, each, () => acknowledged++);
+    await (claimed.usesWriter ? writeAll : appendAll)(log, claimed, () => acknowledged++);
   } catch (error) {
     const [code, epoch] = isLogError(error) ? [error.code, error.epoch] : [String(error), null];
-    tell({ type: "refused", session: each.session, code, epoch, acknowledged });
+    parent.send({ refused: claimed.session, code, epoch, acknowledged });
   }
 }
 
 // Less patient than the longest freeze: some wake up to a connection that they give up.
-const log = await createRedisLog({ url, healthCheckMs: 50, responseTimeoutMs: 250 });
-async function obey({ reigns }: Order): Promise<void> {
-  await Promise.all(reigns.map((each) => claim(log, each)));
-  tell({ type: "reigning" });
-  await Promise.all(reigns.map((each) => reign(log, each)));
+const { redisUrl } = readSettings<FrozenWriterSettings>();
+const log = await createRedisLog({ url: redisUrl, healthCheckMs: 50, responseTimeoutMs: 250 });
+async function write({ claims }: WriteRequest): Promise<void> {
+  await Promise.all(claims.map((each) => claim(log, each)));
+  parent.send({ claimed: true });
+  await Promise.all(claims.map((each) => writeUntilRefused(log, each)));
 }
 
-process.on("message", (order: Order) => void obey(order));
-process.on("disconnect", () => process.exit());
-tell({ type: "ready" });
+parent.onMessage((request) => void write(request));
+parent.send({ ready: true });

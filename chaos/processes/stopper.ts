@@ -2,47 +2,43 @@
  * A program of its own that stops turns, as a gateway would: with connections of its own to PostgreSQL and Redis, and
  * many calls at once. Tells the receipts, and when it began. Never runs a turn and never follows one.
  */
-import {
-  createRedisSignals,
-  openDatabase,
-  createPostgresStore,
-  type SessionRef,
-  type StopReceipt,
-  stopTurn,
-} from "@turnstream/server";
+import { type SessionRef, type StopReceipt, stopTurn } from "@turnstream/server";
+import { openBackend } from "@turnstream/testkit/backend/open-backend.ts";
+import { connectParent, readSettings } from "@turnstream/testkit/processes/parent-process.ts";
 
-export interface Order {
+export interface StopperSettings {
+  readonly name: string;
+  readonly databaseUrl: string;
+  readonly redisUrl: string;
+}
+
+export interface StopRequest {
   readonly ref: SessionRef;
   readonly count: number;
 }
 
-export type Word =
-  | { readonly ready: true }
-  | {
-      readonly session: string;
-      /** By the clock of the machine. */
-      readonly at: number;
-      readonly receipts: readonly StopReceipt[];
-      readonly failures: number;
-    };
-
-const [postgresUrl = "", redisUrl = "", by = ""] = process.argv.slice(2);
-const store = createPostgresStore(openDatabase({ url: postgresUrl, max: 10, name: by }));
-const signals = createRedisSignals({ url: redisUrl });
-await store.leases.expired(1);
-
-function tell(word: Word): void {
-  process.send?.(word);
+export interface StopResult {
+  readonly session: string;
+  /** When the calls started, by the clock of the machine. */
+  readonly at: number;
+  readonly receipts: readonly StopReceipt[];
+  readonly failures: number;
 }
 
-async function stopAll({ ref, count }: Order): Promise<void> {
+export type StopperMessage = { readonly ready: true } | StopResult;
+
+const settings = readSettings<StopperSettings>();
+const parent = connectParent<StopRequest, StopperMessage>();
+const backend = await openBackend({ ...settings, database: { max: 10 } });
+await backend.store.leases.expired(1);
+
+async function stopAll({ ref, count }: StopRequest): Promise<void> {
   const at = Date.now();
-  const calls = Array.from({ length: count }, () => stopTurn({ store, signals }, ref, { userId: by }));
+  const calls = Array.from({ length: count }, () => stopTurn(backend, ref, { userId: settings.name }));
   const settled = await Promise.allSettled(calls);
   const receipts = settled.flatMap((each) => (each.status === "fulfilled" ? [each.value.receipt] : []));
-  tell({ session: ref.session, at, receipts, failures: count - receipts.length });
+  parent.send({ session: ref.session, at, receipts, failures: count - receipts.length });
 }
 
-process.on("message", (order: Order) => void stopAll(order));
-process.on("disconnect", () => process.exit());
-tell({ ready: true });
+parent.onMessage((request) => void stopAll(request));
+parent.send({ ready: true });

@@ -3,39 +3,33 @@
  * whose tools write what they do into a table, over connections of their own. Tools never listen to their signal.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import {
-  type Agent,
-  createDbosEngine,
-  createRedisLog,
-  createRedisSignals,
-  defineAgent,
-  openDatabase,
-  createPostgresStore,
-  scriptedModel,
-  createWorker,
-  type Tool,
-  tool,
-} from "@turnstream/server";
-import { runSql } from "@turnstream/services/sql.ts";
-import { scriptOf } from "../plan-script.ts";
-import { resultOfTool } from "../turn-plan.ts";
+import { type Agent, defineAgent, scriptedModel, createWorker, type Tool, tool } from "@turnstream/server";
+import { openBackend } from "@turnstream/testkit/backend/open-backend.ts";
+import { connectParent, readSettings } from "@turnstream/testkit/processes/parent-process.ts";
+import { runSql } from "@turnstream/testkit/servers/run-sql.ts";
+import { createPlanScript } from "../plan-script.ts";
+import { formatToolResult } from "../turn-plan.ts";
 
-export interface Settings {
+export interface WorkerSettings {
   readonly name: string;
-  readonly postgresUrl: string;
+  readonly databaseUrl: string;
   readonly redisUrl: string;
   readonly ttlMs: number;
   /** Which version of the agent's code this is. */
   readonly version: "a" | "b";
-  /** Whether it waits for the word before it begins, with everything loaded. */
-  readonly held?: boolean;
+  /** Whether it waits for a `StartCommand` before it starts, with everything loaded. */
+  readonly isPaused?: boolean;
   /** Whether it stays when it has lost its lease, to be watched; otherwise it ends, as a worker should. */
   readonly stays?: boolean;
   /** Whether it has the tool that a person has to approve. */
   readonly asks?: boolean;
 }
 
-export type Word =
+export interface StartCommand {
+  readonly start: true;
+}
+
+export type WorkerMessage =
   | { readonly loaded: true }
   | { readonly ready: true }
   | { readonly lost: true }
@@ -43,7 +37,7 @@ export type Word =
   | { readonly failed: string };
 
 /** So that others may take over what it had begun to write. */
-const LAST_WORDS_MS = 500;
+const EXIT_DELAY_MS = 500;
 
 interface Input {
   readonly key: string;
@@ -51,12 +45,9 @@ interface Input {
   readonly wait?: number;
 }
 
-const settings = JSON.parse(process.argv[2] ?? "{}") as Settings;
-const { name, postgresUrl, redisUrl, ttlMs, version } = settings;
-
-function tell(word: Word): void {
-  if (process.connected) process.send?.(word);
-}
+const settings = readSettings<WorkerSettings>();
+const { name, databaseUrl, redisUrl, ttlMs, version } = settings;
+const parent = connectParent<StartCommand, WorkerMessage>();
 
 const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`;
 
@@ -85,17 +76,17 @@ function toolOf(rerun: "always" | "never", label: string, { isAsked = false, isH
       const { idempotencyKey, call } = context;
       const values = [idempotencyKey, call, key, name, String(Date.now())].map(quoted).join();
       await runSql(
-        postgresUrl,
-        `insert into effects (idempotency_key, call, key, executor, begun) values (${values})`,
+        databaseUrl,
+        `insert into effects (idempotency_key, call, key, executor, called_at) values (${values})`,
       );
       context.progress(`at ${key}`);
       await sleep(ms);
-      return resultOfTool(key);
+      return formatToolResult(key);
     },
   });
 }
 
-const model = scriptedModel(scriptOf(Math.random));
+const model = scriptedModel(createPlanScript(Math.random));
 const retry = { maxAttempts: 8, initialDelayMs: 50 };
 
 /**
@@ -136,34 +127,38 @@ function mainAgent(): Agent {
   });
 }
 
-const store = createPostgresStore(openDatabase({ url: postgresUrl, max: 6, name }));
-const log = await createRedisLog({ url: redisUrl });
-const signals = createRedisSignals({ url: redisUrl });
+const { store, log, signals, engine } = await openBackend({
+  databaseUrl,
+  redisUrl,
+  name,
+  executor: name,
+  database: { max: 6 },
+  enginePoolSize: 4,
+});
 
-process.on("disconnect", () => process.exit());
-if (settings.held === true) {
-  tell({ loaded: true });
+if (settings.isPaused === true) {
+  parent.send({ loaded: true });
   await new Promise((resolve) => process.once("message", resolve));
 }
 const worker = await createWorker({
   store,
   log,
   signals,
-  engine: (hooks) => createDbosEngine({ ...hooks, databaseUrl: postgresUrl, executor: name, poolSize: 4 }),
+  engine,
   agents: [mainAgent()],
   leaseTtlMs: ttlMs,
   onLeaseLost: () => {
-    tell({ lost: true });
-    if (settings.stays !== true) setTimeout(() => process.exit(1), LAST_WORDS_MS);
+    parent.send({ lost: true });
+    if (settings.stays !== true) setTimeout(() => process.exit(1), EXIT_DELAY_MS);
   },
-  onError: (error, about) => tell({ failed: `${about}: ${String(error)}` }),
+  onError: (error, about) => parent.send({ failed: `${about}: ${String(error)}` }),
 });
 
-process.on("SIGTERM", () => void leave());
-tell({ ready: true });
+process.on("SIGTERM", () => void shutDown());
+parent.send({ ready: true });
 
-async function leave(): Promise<void> {
+async function shutDown(): Promise<void> {
   await worker.shutdown();
-  tell({ left: true });
+  parent.send({ left: true });
   process.exit();
 }

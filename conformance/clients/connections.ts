@@ -4,34 +4,34 @@
  */
 import { WebSocket } from "ws";
 import { EventStreamReader, readStream, type StreamMessage, StreamRefused } from "./event-stream.ts";
-import { DONE, type Frame, type ScreenName } from "./rendered-state.ts";
+import { DONE, type Frame, type ClientDialect } from "./rendered-state.ts";
 
 /** Where the server is, and what lets one in. */
-export interface Door {
+export interface Endpoint {
   /** Such as `http://127.0.0.1:3000`. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-export interface Wish {
+export interface ConnectionOptions {
   readonly session: string;
-  readonly dialect: ScreenName;
+  readonly dialect: ClientDialect;
   /** The last cursor seen. */
   readonly after: string | null;
 }
 
 /** How a connection ended. Of one that is refused, what the server says. */
-export type LineEnd =
+export type ConnectionEnd =
   | { readonly type: "cut" | "ended" }
   | { readonly type: "lost"; readonly error: unknown }
   | { readonly type: "refused"; readonly error: Frame };
 
-export interface Hears {
-  frame(frame: Frame): void;
-  ended(end: LineEnd): void;
+export interface ConnectionHandlers {
+  onFrame(frame: Frame): void;
+  onEnd(end: ConnectionEnd): void;
 }
 
-export interface Line {
+export interface Connection {
   /** Without a word, as when the network is gone. Nothing is heard afterwards. */
   cut(): void;
   /** Over a socket. */
@@ -40,18 +40,22 @@ export interface Line {
 
 const SUBSCRIBE = "subscribe";
 
-export function openSocket(door: Door, { session, dialect, after }: Wish, hears: Hears): Line {
-  const url = `${door.url.replace(/^http/, "ws")}/api/v1/socket?dialect=${dialect}`;
-  const socket = new WebSocket(url, { headers: door.headers, perMessageDeflate: false });
+export function openSocket(
+  endpoint: Endpoint,
+  { session, dialect, after }: ConnectionOptions,
+  handlers: ConnectionHandlers,
+): Connection {
+  const url = `${endpoint.url.replace(/^http/, "ws")}/api/v1/socket?dialect=${dialect}`;
+  const socket = new WebSocket(url, { headers: endpoint.headers, perMessageDeflate: false });
   const waiting: Frame[] = [];
   let isOver = false;
   /** Whether our own command was answered. */
   let isSubscribed = false;
-  const end = (how: LineEnd): void => {
+  const end = (how: ConnectionEnd): void => {
     if (isOver) return;
     isOver = true;
     socket.terminate();
-    hears.ended(how);
+    handlers.onEnd(how);
   };
   const send = (frame: Frame): void => {
     if (socket.readyState === WebSocket.CONNECTING) waiting.push(frame);
@@ -66,7 +70,7 @@ export function openSocket(door: Door, { session, dialect, after }: Wish, hears:
     isSubscribed ||= frame.type === "subscribed";
     if (frame.type === "error" && request === SUBSCRIBE) end({ type: "refused", error: frame });
     else if (frame.type === "unsubscribed") end({ type: "ended" });
-    else hears.frame(frame);
+    else handlers.onFrame(frame);
   });
   socket.on("close", () => end({ type: "ended" }));
   socket.on("error", (error) => end({ type: "lost", error }));
@@ -81,24 +85,28 @@ export function openSocket(door: Door, { session, dialect, after }: Wish, hears:
   };
 }
 
-export function openEvents(door: Door, { session, dialect, after }: Wish, hears: Hears): Line {
+export function openEvents(
+  endpoint: Endpoint,
+  { session, dialect, after }: ConnectionOptions,
+  handlers: ConnectionHandlers,
+): Connection {
   const leave = new AbortController();
   const cursor = after === null ? {} : { "last-event-id": after };
-  const url = `${door.url}/api/v1/sessions/${session}/events?dialect=${dialect}`;
+  const url = `${endpoint.url}/api/v1/sessions/${session}/events?dialect=${dialect}`;
   const reader = new EventStreamReader();
-  const end = (how: LineEnd): void => {
-    if (!leave.signal.aborted) hears.ended(how);
+  const end = (how: ConnectionEnd): void => {
+    if (!leave.signal.aborted) handlers.onEnd(how);
   };
   const take = (frame: Frame): void => {
     if (leave.signal.aborted) return;
     if (frame.type === "error") {
       end({ type: "refused", error: frame });
       leave.abort();
-    } else hears.frame(frame);
+    } else handlers.onFrame(frame);
   };
-  readStream(url, { headers: { ...door.headers, ...cursor }, signal: leave.signal }, (text) => {
+  readStream(url, { headers: { ...endpoint.headers, ...cursor }, signal: leave.signal }, (text) => {
     const messages = reader.push(text);
-    for (const comment of reader.comments.splice(0)) toldBy(comment).forEach(take);
+    for (const comment of reader.comments.splice(0)) parseComment(comment).forEach(take);
     for (const message of messages) take(frameOf(message, dialect));
   }).then(
     () => end({ type: "ended" }),
@@ -116,12 +124,12 @@ export function openEvents(door: Door, { session, dialect, after }: Wish, hears:
 }
 
 /** `responses` has no frame for it. */
-function toldBy(comment: string): Frame[] {
+function parseComment(comment: string): Frame[] {
   const [, not, reason] = /^(not )?resumed: (\w+)$/.exec(comment) ?? [];
   return reason === undefined ? [] : [{ type: "subscribed", resumed: not === undefined, reason }];
 }
 
-function frameOf({ id, data }: StreamMessage, dialect: ScreenName): Frame {
+function frameOf({ id, data }: StreamMessage, dialect: ClientDialect): Frame {
   const frame = data === DONE ? { type: DONE } : (JSON.parse(data) as Frame);
   if (id === null) return frame;
   const isEvent = dialect === "native" && frame.type !== "snapshot";

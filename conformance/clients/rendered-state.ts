@@ -10,7 +10,7 @@ import { TasksClient } from "./tasks-client.ts";
 export type Frame = Record<string, unknown> & { readonly type: string };
 
 /** Said by the server of this connection, and not of the session. */
-export interface Told {
+export interface ConnectionStart {
   readonly resumed: boolean;
   readonly reason: string;
 }
@@ -22,20 +22,20 @@ interface Fold {
   display(): unknown;
 }
 
-export type ScreenName = "blocks" | "tasks" | "native" | "responses";
+export type ClientDialect = "blocks" | "tasks" | "native" | "responses";
 
-export class Screen {
-  readonly name: ScreenName;
+export class RenderedState {
+  readonly name: ClientDialect;
   /** Of all connections, in the order in which they came. */
   readonly frames: Frame[] = [];
-  readonly told: Told[] = [];
+  readonly starts: ConnectionStart[] = [];
   #fold: Fold;
   /** What clients had to complain about before they were told to begin anew. */
   readonly #earlier: string[] = [];
 
-  constructor(name: ScreenName) {
+  constructor(name: ClientDialect) {
     this.name = name;
-    this.#fold = foldOf(name);
+    this.#fold = createFold(name);
   }
 
   get cursor(): string | null {
@@ -56,25 +56,25 @@ export class Screen {
   }
 
   handle(frame: Frame): void {
-    if (frame.type === "subscribed") this.#begin(frame as unknown as Told);
+    if (frame.type === "subscribed") this.#begin(frame as unknown as ConnectionStart);
     else {
       this.frames.push(frame);
       this.#fold.handle(frame);
     }
   }
 
-  #begin({ resumed, reason }: Told): void {
-    this.told.push({ resumed, reason });
+  #begin({ resumed, reason }: ConnectionStart): void {
+    this.starts.push({ resumed, reason });
     // 002 knows no such thing: its clients go on, and the final text is right.
     if (resumed || this.name === "responses") return;
     this.#earlier.push(...this.#fold.problems);
-    this.#fold = foldOf(this.name);
+    this.#fold = createFold(this.name);
   }
 }
 
 export const DONE = "[DONE]";
 
-function foldOf(name: ScreenName): Fold {
+function createFold(name: ClientDialect): Fold {
   if (name === "blocks") return new BlocksClient();
   if (name === "tasks") return new TasksClient();
   return name === "native" ? new NativeClient() : new ResponsesFold();
@@ -98,8 +98,8 @@ class ResponsesFold implements Fold {
     this.#reader.push(`${id}data: ${data}\n\n`);
   }
 
-  /** Also what was heard before the final text took its place, so that nothing said twice can hide behind that. */
+  /** Also the text before the final text took its place, so that no repeated text can hide behind that. */
   display(): unknown {
-    return { ...(this.#reader.display() as object), heard: this.#reader.output };
+    return { ...(this.#reader.display() as object), streamed: this.#reader.output };
   }
 }

@@ -38,11 +38,11 @@ export class TasksClient {
     if (type === "task.output_item.done") {
       const whole = frame["item"] as Data;
       // 001: a result that a sub-agent filled gets only its status.
-      const kept =
+      const retained =
         whole["block_list"] === undefined && item["block_list"] !== undefined
           ? { block_list: item["block_list"] }
           : {};
-      output[index] = { ...structuredClone(whole), ...kept };
+      output[index] = { ...structuredClone(whole), ...retained };
     }
   }
 

@@ -86,7 +86,7 @@ function waits(turn: Turn): boolean {
 }
 
 function endings(w: LogWriter, turn: Turn, { which, text }: Choice): Move[] {
-  const needsPerson = blocksIn(turn).some((b) => "version" in b && outlivesTurn(b));
+  const needsUser = blocksIn(turn).some((b) => "version" in b && outlivesTurn(b));
   const stop = (): void => {
     closeAll(w, turn.id);
     w.add({ type: "notice.stopped", ...w.place(), text: `stopped ${text}` });
@@ -100,10 +100,10 @@ function endings(w: LogWriter, turn: Turn, { which, text }: Choice): Move[] {
     w.end("error");
   };
   const end = (): void => {
-    if (!needsPerson) w.text([text], { final: true });
-    w.end(needsPerson ? "requires_interaction" : "end_turn");
+    if (!needsUser) w.text([text], { final: true });
+    w.end(needsUser ? "requires_interaction" : "end_turn");
   };
-  return [...(isOver(turn) ? ([[needsPerson ? 80 : 4, end]] as Move[]) : []), [1, stop], [1, fail]];
+  return [...(isOver(turn) ? ([[needsUser ? 80 : 4, end]] as Move[]) : []), [1, stop], [1, fail]];
 }
 
 function runMoves(w: LogWriter, turn: Turn, run: Run, choice: Choice): Move[] {

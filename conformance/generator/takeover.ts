@@ -7,15 +7,15 @@ import type { LogWriter } from "../support/log-writer.ts";
 export function takeOver(w: LogWriter, turn: Turn, wanted: number): void {
   // What a person was asked is committed, and so is a run that ended: nothing before the last of these is void.
   let from = wanted;
-  let gone = voidFrom(turn, from);
-  for (let last = lastCommitted(turn, gone); last >= 0; last = lastCommitted(turn, gone)) {
+  let superseded = voidFrom(turn, from);
+  for (let last = lastCommitted(turn, superseded); last >= 0; last = lastCommitted(turn, superseded)) {
     from = Math.max(from, last) + 1;
-    gone = voidFrom(turn, from);
+    superseded = voidFrom(turn, from);
   }
   const groups = turn.items
     .toArray()
     .flatMap((item) => (item?.kind === "group_start" && item.index >= from ? [item.id] : []));
-  const { blocks, runs } = gone;
+  const { blocks, runs } = superseded;
   w.add({ type: "turn.takeover", turn: turn.id, blocks: [...blocks], groups, runs: [...runs] });
 }
 

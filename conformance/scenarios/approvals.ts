@@ -38,11 +38,11 @@ export function approvedAndEdited(): Story {
   log.wait(9);
   log.add({ type: "approval.update", ...first, version: 1, by: "usr_an", status: "approved", always: true });
   log.result(mail, "send_email", "已发送 ✉️");
-  const room = log.call("book_room", ['{"room":"A","people":12}'], { label: "订会议室" });
+  const booking = log.call("book_room", ['{"room":"A","people":12}'], { label: "订会议室" });
   const second = request(
     log,
     "ses_mail_2",
-    room,
+    booking,
     { name: "book_room", input: { room: "A", people: 12 } },
     true,
   );
@@ -56,7 +56,7 @@ export function approvedAndEdited(): Story {
     status: "edited",
     actions: [{ name: "book_room", input: { room: "B", people: 12 } }],
   });
-  log.result(room, "book_room", "B 室已订").closeGroup("发了邮件，订了会议室");
+  log.result(booking, "book_room", "B 室已订").closeGroup("发了邮件，订了会议室");
   log.text(["邮件已发，B 室已订好。"], { final: true }).end();
   return log;
 }

@@ -100,6 +100,6 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
 };
 
 /** The log of a scenario. */
-export function eventsOf(scenario: Scenario): readonly SessionEvent[] {
+export function listEvents(scenario: Scenario): readonly SessionEvent[] {
   return scenario.write().events;
 }

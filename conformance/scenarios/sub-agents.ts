@@ -37,21 +37,21 @@ export function subAgents(): Story {
   const ask = log.call("call_agent", ['{"agent":"critic"}'], { run: painter });
   const onAsk = log.startResult(ask, "call_agent", { run: painter });
   const critic = log.startRun(ask, "critic", painter);
-  const words = log.place(critic);
-  log.add({ type: "text.start", ...words, part: true });
-  const told = log.place(guide);
-  log.add({ type: "text.start", ...told, part: true });
-  log.add({ type: "text.delta", ...told, text: "17 km" });
-  log.add({ type: "text.delta", ...words, text: "雾很美。" });
+  const criticText = log.place(critic);
+  log.add({ type: "text.start", ...criticText, part: true });
+  const guideText = log.place(guide);
+  log.add({ type: "text.start", ...guideText, part: true });
+  log.add({ type: "text.delta", ...guideText, text: "17 km" });
+  log.add({ type: "text.delta", ...criticText, text: "雾很美。" });
   log.add({
     type: "text.delta",
-    ...told,
+    ...guideText,
     text: "[^1] of path",
     annotations: [{ reference: 1, start: 5, end: 9 }],
   });
-  log.add({ type: "text.end", ...words, final: false });
+  log.add({ type: "text.end", ...criticText, final: false });
   log.endRun(critic).endResult(onAsk, "雾很美。");
-  log.add({ type: "text.end", ...told, final: false });
+  log.add({ type: "text.end", ...guideText, final: false });
   const usage = { input_tokens: 310, output_tokens: 52, total_tokens: 362, calls: 2 };
   log.add({ type: "run.end", turn: log.turn, run: guide, status: "completed", usage });
   log.text(["The critic likes it."], { part: true, run: painter }).endRun(painter);
@@ -86,8 +86,8 @@ export function takeover(): Story {
   const log = new Story().session("ses_flight", 112);
   log.begin("Find me a flight to Đà Lạt on Friday ✈️");
   log.text(["Let me check the airlines."], { part: true }).openGroup();
-  const kept = log.call("list_airlines", ["{}"]);
-  log.result(kept, "list_airlines", "VN, VJ");
+  const retained = log.call("list_airlines", ["{}"]);
+  log.result(retained, "list_airlines", "VN, VJ");
   const call = log.call("call_agent", ['{"agent":"fares"}']);
   const asked = findBlock(log, call);
   const on = log.startResult(call, "call_agent");

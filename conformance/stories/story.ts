@@ -94,7 +94,7 @@ export interface StoryAgent {
 
 export type Part =
   | { readonly think: string }
-  | { readonly say: string }
+  | { readonly text: string }
   /** The provider answers with this HTTP status, every time. */
   | { readonly fail: number }
   | { readonly call: string; readonly id: string; readonly input: Readonly<Record<string, unknown>> };

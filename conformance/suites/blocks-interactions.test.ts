@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { LogWriter } from "../support/log-writer.ts";
 import { bareFramesOf, blocksIn, framesOf, read } from "./frames.ts";
 
-const nobody = { subagent: null, parent_tool_use_id: null };
+const noAgent = { subagent: null, parent_tool_use_id: null };
 
 /** A ticket to be bought, once somebody approves. */
 function asking(): { log: LogWriter; on: ReturnType<LogWriter["place"]> } {
@@ -33,7 +33,7 @@ describe("an approval", () => {
       {
         type: "content_block_start",
         ...at,
-        content_block: { type: "approval_request", approval_key: "ses_rail_1", ...nobody },
+        content_block: { type: "approval_request", approval_key: "ses_rail_1", ...noAgent },
       },
       {
         type: "content_block_delta",
@@ -67,7 +67,7 @@ describe("an approval", () => {
     ],
   ];
 
-  test.each(decided)("W13 the decision is told by approval_result: %j", (update, told) => {
+  test.each(decided)("W13 the decision is told by approval_result: %j", (update, result) => {
     const { log, on } = asking();
     log.add({ type: "approval.update", ...on, ...update });
     const frames = framesOf(blocks, log);
@@ -77,7 +77,7 @@ describe("an approval", () => {
       index: 2,
       approval_key: "ses_rail_1",
       version: 1,
-      ...told,
+      ...result,
       event_id: log.events.at(-1)?.id,
     });
     const { status, actions = null } = update;
@@ -169,7 +169,7 @@ describe("a question", () => {
       {
         type: "content_block_start",
         ...at,
-        content_block: { type: "approval_request", approval_key: "ses_rail_2", ...nobody },
+        content_block: { type: "approval_request", approval_key: "ses_rail_2", ...noAgent },
       },
       {
         type: "content_block_delta",

@@ -7,7 +7,7 @@ import { LogWriter } from "../support/log-writer.ts";
 import { framesFrom, statesOf } from "../support/replay.ts";
 import { bareFramesOf, framesOf } from "./frames.ts";
 
-const nobody = { subagent: null, parent_tool_use_id: null };
+const noAgent = { subagent: null, parent_tool_use_id: null };
 
 /** A turn with one call, as in 000's whole example. */
 function trainTurn(mode: "agent" | "chat" = "agent"): LogWriter {
@@ -43,7 +43,7 @@ describe("a whole turn", () => {
       {
         type: "content_block_start",
         ...at(0),
-        content_block: { type: "thinking", thinking: "", ...nobody },
+        content_block: { type: "thinking", thinking: "", ...noAgent },
       },
       {
         type: "content_block_delta",
@@ -62,7 +62,7 @@ describe("a whole turn", () => {
           tool_use_id: "toolu_7",
           tool_content_message: "Looking up trains to Hue",
           input: { to: "Hue" },
-          ...nobody,
+          ...noAgent,
         },
       },
       { type: "content_block_stop", ...at(1) },
@@ -78,14 +78,14 @@ describe("a whole turn", () => {
           content: "SE3, 19:20, platform 2",
           artifact: null,
           tool_content_message: "Find train",
-          ...nobody,
+          ...noAgent,
         },
       },
       { type: "content_block_stop", ...at(2) },
       {
         type: "content_block_start",
         ...at(3),
-        content_block: { type: "text", text: "", ...nobody, is_part: false },
+        content_block: { type: "text", text: "", ...noAgent, is_part: false },
       },
       { type: "content_block_delta", ...at(3), delta: { type: "text_delta", text: "**SE3** leaves " } },
       { type: "content_block_delta", ...at(3), delta: { type: "text_delta", text: "at 19:20." } },
@@ -169,7 +169,7 @@ describe("text", () => {
         type: "content_block_start",
         message_id: log.turn,
         index: 0,
-        content_block: { type: "text", text: "", ...nobody, is_part: true },
+        content_block: { type: "text", text: "", ...noAgent, is_part: true },
       },
       {
         type: "content_block_delta",

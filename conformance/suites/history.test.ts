@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { LogWriter } from "../support/log-writer.ts";
 import { pick } from "./frames.ts";
 
-const nobody = { subagent: null, parent_tool_use_id: null };
+const noAgent = { subagent: null, parent_tool_use_id: null };
 
 /** 004's example: a shared thought, two calls in a group, the answer. */
 function tideTurn(log = new LogWriter().session()): LogWriter {
@@ -25,7 +25,7 @@ const outline = (messages: readonly HistoryMessage[]) =>
 describe("messages", () => {
   test("H01 W14 are flat, with the fields of 004", () => {
     const log = tideTurn();
-    const common = { message_id: log.turn, ...nobody };
+    const common = { message_id: log.turn, ...noAgent };
     expect(toHistory(log.state).messages).toEqual([
       {
         role: "user",
@@ -109,7 +109,7 @@ describe("messages", () => {
       role: "assistant",
       message_id: log.turn,
       message_type: "chat",
-      ...nobody,
+      ...noAgent,
       content: [{ type: "thinking", thinking: "Hm, tides." }],
       display_type: "group_start",
       summary: "Thought",
@@ -137,9 +137,9 @@ describe("messages", () => {
     log.text(["Five."], { part: true, run }).endRun(run).endResult(on, "Five.");
     expect(pick(toHistory(log.state).messages, "role", "subagent", "parent_tool_use_id")).toEqual([
       { role: "user" },
-      { role: "assistant", ...nobody },
+      { role: "assistant", ...noAgent },
       { role: "assistant", subagent: "tides", parent_tool_use_id: "tc-1" },
-      { role: "tool", ...nobody },
+      { role: "tool", ...noAgent },
     ]);
   });
 

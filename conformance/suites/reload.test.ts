@@ -24,7 +24,7 @@ import { pick, turnOf } from "./frames.ts";
 import { everyEvent } from "./every-event.ts";
 
 /** The state at the latest quiet point of a log: what history is made from. */
-function quietOf(log: LogWriter, upTo = log.events.length): SessionState {
+function foldHandoff(log: LogWriter, upTo = log.events.length): SessionState {
   let track = trackHandoffPoint(emptyState);
   for (const event of log.events.slice(0, upTo)) track = foldWithHandoffPoint(track, event);
   return track.handoff ?? emptyState;
@@ -105,7 +105,7 @@ describe("a reload while an approval waits", () => {
   test("H02 H04 the agent runs, and the approval is there with all that is needed to answer it", () => {
     const log = waiting();
     expect(isHandoffPoint(log.state)).toBe(true);
-    const history = toHistory(quietOf(log));
+    const history = toHistory(foldHandoff(log));
     expect(history.agent_status).toBe("running");
     expect(history.pending_approval).toEqual({
       type: "approval_request",
@@ -122,7 +122,7 @@ describe("a reload while an approval waits", () => {
 
   test("H04 its group is open and the call in it pending", () => {
     const log = waiting();
-    const { messages } = toHistory(quietOf(log));
+    const { messages } = toHistory(foldHandoff(log));
     expect(pick(messages, "display_type", "summary", "group_closed").slice(1)).toEqual([
       { display_type: "group_start" },
       { display_type: "group_item" },
@@ -140,12 +140,12 @@ describe("a reload while an approval waits", () => {
   test("H04 once answered, the stream goes on: approval_result, tool_result, group_end", () => {
     const log = waiting();
     const from = log.events.length;
-    const quiet = quietOf(log);
+    const handoff = foldHandoff(log);
     const approval = listBlocks(turnOf(log.state)).find((block) => block.kind === "approval");
     const on = { turn: log.turn, run: log.main, block: approval?.id ?? "", index: approval?.index ?? 0 };
     log.add({ type: "approval.update", ...on, version: 1, status: "approved" });
     log.result("tc-1", "buy_ticket", "bought").closeGroup("Bought");
-    const frames = framesFrom(blocks, quiet, log.events.slice(from));
+    const frames = framesFrom(blocks, handoff, log.events.slice(from));
     const types = frames.map((f) => (f.type === "content_block_start" ? f.content_block.type : f.type));
     expect(types).toEqual(["approval_result", "tool_result", "content_block_stop", "group_end"]);
     expect(toHistory(log.state).pending_approval).toBeNull();
@@ -159,9 +159,9 @@ describe("the quiet point", () => {
     const on = log.place();
     log.add({ type: "text.start", ...on, part: false });
     for (const text of ["one ", "two ", "three"]) log.add({ type: "text.delta", ...on, text });
-    const quiet = quietOf(log);
-    expect(toHistory(quiet).last_event_id).toBe(`1-${before}`);
-    const frames = framesFrom(blocks, quiet, coalesce(log.events.slice(before)));
+    const handoff = foldHandoff(log);
+    expect(toHistory(handoff).last_event_id).toBe(`1-${before}`);
+    const frames = framesFrom(blocks, handoff, coalesce(log.events.slice(before)));
     expect(frames.map((frame) => (frame.type === "content_block_delta" ? frame.delta : frame.type))).toEqual([
       "content_block_start",
       { type: "text_delta", text: "one two three" },
@@ -233,8 +233,8 @@ describe("the hand-off at every position of a log with every kind of event", () 
     const uncut = client(null, framesFrom(blocks, emptyState, events));
     let track = trackHandoffPoint(emptyState);
     for (const k of cuts) {
-      const quiet = track.handoff ?? emptyState;
-      const shown = client(toHistory(quiet), framesFrom(blocks, quiet, events.slice(quiet.seq)));
+      const handoff = track.handoff ?? emptyState;
+      const shown = client(toHistory(handoff), framesFrom(blocks, handoff, events.slice(handoff.seq)));
       for (const [turn, message] of Object.entries(uncut)) {
         const items = shown[turn]?.items.filter((item) => (item as { type: string }).type !== "user");
         expect({ turn, k, items: asRequested(items) }).toEqual({

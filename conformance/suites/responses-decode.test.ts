@@ -80,8 +80,8 @@ describe("the decoder on frames of 002", () => {
   });
 
   test("a turn that is told again from its start says nothing twice", () => {
-    const told = [created, delta("We open ")];
-    const { state, problems } = read(responses, [...whole.slice(0, 5), ...told, delta("at nine.")]);
+    const frames = [created, delta("We open ")];
+    const { state, problems } = read(responses, [...whole.slice(0, 5), ...frames, delta("at nine.")]);
     expect(problems).toEqual([]);
     expect(blocksIn(state)).toMatchObject([{ kind: "text", text: "We open at nine." }]);
     expect(turnOf(state).status).toBe("running");

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { LogWriter } from "../support/log-writer.ts";
 import { bareFramesOf, framesOf } from "./frames.ts";
 
-function begun(): LogWriter {
+function startedLog(): LogWriter {
   return new LogWriter().session("cvg-shop", 12_345).begin("When do you open?");
 }
 
@@ -22,7 +22,7 @@ describe("interaction requests", () => {
   } as const;
 
   test("S07 a form has all fields of both of 002's shapes, and then the stream ends", () => {
-    const log = begun();
+    const log = startedLog();
     log.add({ type: "form.request", ...log.place(), form: "frm_1", schema });
     log.end("requires_interaction");
     expect(bareFramesOf(responses, log).slice(1)).toEqual([
@@ -47,7 +47,7 @@ describe("interaction requests", () => {
   };
 
   test("S07 S08 a payment is nested under payment, and then the stream ends", () => {
-    const log = begun();
+    const log = startedLog();
     log.add({ type: "payment.request", ...log.place(), ...order, amount: 1200, currency: "TWD" });
     log.end("requires_interaction");
     expect(bareFramesOf(responses, log).slice(1)).toEqual([
@@ -73,7 +73,7 @@ describe("interaction requests", () => {
   });
 
   test("S07 amount_twd is only said of an amount in TWD", () => {
-    const log = begun();
+    const log = startedLog();
     log.add({ type: "payment.request", ...log.place(), ...order, amount: 990, currency: "EUR" });
     const request = framesOf(responses, log).at(-1);
     expect(request).toMatchObject({ payment: { amount: 990, currency: "EUR" } });
@@ -81,7 +81,7 @@ describe("interaction requests", () => {
   });
 
   test("S07 an approval and a question are requests of ours, and their end is told", () => {
-    const log = begun();
+    const log = startedLog();
     const call = log.call("http_request", ['{"url":"https://shop.example"}'], { call: "step_1" });
     const on = log.place();
     const actions = [{ name: "http_request", input: { url: "https://shop.example" } }];
@@ -144,7 +144,7 @@ describe("interaction requests", () => {
 
 describe("errors", () => {
   test.each(TURN_ERROR_CODES)("S09 %s has its message and its number, then [DONE]", (code) => {
-    const log = begun();
+    const log = startedLog();
     const error = { code, can_retry: ERRORS[code].can_retry, error_type: "terminal" } as const;
     log.add({ type: "notice.error", ...log.place(), text: "That did not work.", ...error });
     log.end("error");

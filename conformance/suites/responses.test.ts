@@ -8,7 +8,7 @@ import { everyEvent } from "./every-event.ts";
 
 const zero = { total_prompt_tokens: 0, total_completion_tokens: 0, total_tokens: 0, total_calls: 0 };
 
-function begun(): LogWriter {
+function startedLog(): LogWriter {
   return new LogWriter().session("cvg-shop", 12_345).begin("When do you open?");
 }
 
@@ -26,7 +26,7 @@ describe("the envelope", () => {
   test.each(["end_turn", "user_stopped", "error", "requires_interaction"] as const)(
     "S02 every turn ends with [DONE]: %s",
     (reason) => {
-      const log = begun();
+      const log = startedLog();
       if (reason === "user_stopped") log.add({ type: "notice.stopped", ...log.place(), text: "Stopped." });
       const error = { code: "TOOL_ERROR", can_retry: true, error_type: "terminal" } as const;
       if (reason === "error") log.add({ type: "notice.error", ...log.place(), text: "Failed.", ...error });
@@ -42,7 +42,7 @@ describe("the envelope", () => {
 
 describe("a turn", () => {
   test("S03 S04 S05 is told in the frames of 002", () => {
-    const log = begun();
+    const log = startedLog();
     const call = log.call("retrieve_context_objs", ['{"query":"hours"}'], {
       label: "Searching the handbook",
       call: "step_1",
@@ -104,7 +104,7 @@ describe("a turn", () => {
   });
 
   test("S03 user_conversation_id counts the user's messages", () => {
-    const log = begun().text(["Nine."], { final: true }).end();
+    const log = startedLog().text(["Nine."], { final: true }).end();
     log.begin("And on Sundays?").text(["Ten."], { final: true }).end();
     const created = framesOf(responses, log).flatMap((f) =>
       f.type === "response.created" ? [f.user_conversation_id] : [],
@@ -118,7 +118,7 @@ describe("a turn", () => {
   ] as const)(
     "S04 a step that ends as %s did not succeed, and used nothing it knows of",
     (status, result) => {
-      const log = begun();
+      const log = startedLog();
       log.result(log.call("http_request", []), "http_request", "no answer", { status });
       const end = framesOf(responses, log).find((frame) => frame.type === "response.reasoning_step.end");
       expect(end?.step).toMatchObject({ tool_name: "http_request", result, token_usage: zero });
@@ -126,7 +126,7 @@ describe("a turn", () => {
   );
 
   test("S04 a sub-agent's steps are steps too, its text is not output", () => {
-    const log = begun();
+    const log = startedLog();
     const call = log.call("call_agent", [], { call: "step_a" });
     const on = log.startResult(call, "call_agent");
     const run = log.startRun(call, "calendar");
@@ -145,7 +145,7 @@ describe("a turn", () => {
   });
 
   test("S05 the deltas joined are the final text, with a blank line between blocks", () => {
-    const log = begun().text(["Let me ", "look."], { part: true });
+    const log = startedLog().text(["Let me ", "look."], { part: true });
     log
       .result(log.call("search_web", []), "search_web", "ok")
       .text(["We open at nine."], { final: true })
@@ -159,7 +159,7 @@ describe("a turn", () => {
   });
 
   test("S05 a takeover: what became void is not in the final text", () => {
-    const log = begun();
+    const log = startedLog();
     const on = log.place();
     log.add({ type: "text.start", ...on, part: false });
     log.add({ type: "text.delta", ...on, text: "We op" });
@@ -171,7 +171,7 @@ describe("a turn", () => {
 
 /** The deltas and the final text of an answer that arrives in these pieces. */
 function answer(pieces: readonly string[], include_tool_tags?: boolean) {
-  const log = begun().text(pieces, { final: true }).end();
+  const log = startedLog().text(pieces, { final: true }).end();
   const options = include_tool_tags === undefined ? {} : { include_tool_tags };
   const frames = framesOf(responses, log, options);
   const deltas = frames.flatMap((frame) =>

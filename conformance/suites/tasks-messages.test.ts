@@ -13,14 +13,14 @@ function itemFrames(log: LogWriter): Record<string, unknown>[] {
   );
 }
 
-function begun(): LogWriter {
+function startedLog(): LogWriter {
   return new LogWriter().session("ses_sky", 5).begin("Will it rain?");
 }
 
 /** Writes a text whose one citation stands there. */
 function annotate(start: number, end: number): () => void {
   return () => {
-    const log = begun();
+    const log = startedLog();
     const on = log.place();
     log.add({ type: "text.start", ...on, part: false });
     log.add({ type: "text.delta", ...on, text: "Dry.[^1]", annotations: [{ reference: 1, start, end }] });
@@ -29,7 +29,7 @@ function annotate(start: number, end: number): () => void {
 
 describe("a message", () => {
   test("T02 T05 T07 streams as text with its citations, and is done whole", () => {
-    const log = begun();
+    const log = startedLog();
     const on = log.place();
     log.add({ type: "text.start", ...on, part: false });
     log.add({ type: "text.delta", ...on, text: "It stays dry." });
@@ -56,7 +56,7 @@ describe("a message", () => {
     ["Vietnamese in composed and decomposed letters", "Huế: nắng.[^1] Hue\u0302\u0301.", 10, 14],
     ["an id of two digits", "Dry.[^12]", 4, 9],
   ])("T07 an annotation covers exactly its marker in UTF-16 units: %s", (_, text, start, end) => {
-    const log = begun();
+    const log = startedLog();
     const on = log.place();
     const reference = Number(/\[\^(\d+)\]/.exec(text)?.[1]);
     log.add({ type: "text.start", ...on, part: false });
@@ -94,7 +94,7 @@ function stated(log: LogWriter): Record<string, unknown> {
 
 describe("what a client of 001 has in the end", () => {
   test("T01 T06 is {task_id, output} of four kinds of items, and nothing for the model", () => {
-    const log = begun().think(["Hm."]);
+    const log = startedLog().think(["Hm."]);
     const on = log.startResult(log.call("get_weather", ["{}"]), "get_weather");
     log.add({ type: "tool_result.delta", ...on, part: 0, media: "text", data: "dry", done: true });
     log.endResult(on, "dry").text(["It stays dry."], { final: true }).end();
@@ -119,7 +119,7 @@ describe("what a client of 001 has in the end", () => {
   });
 
   test("T01 a stop and an error are messages, told apart by a mark of ours", () => {
-    const log = begun();
+    const log = startedLog();
     log.add({ type: "notice.stopped", ...log.place(), text: "You stopped it." });
     log.end("user_stopped");
     expect(itemFrames(log).at(-1)).toMatchObject({
@@ -135,14 +135,14 @@ describe("what a client of 001 has in the end", () => {
   });
 
   test("T02 what a takeover makes void is emptied in its place", () => {
-    const log = begun();
+    const log = startedLog();
     const on = log.place();
     log.add({ type: "text.start", ...on, part: false });
     log.add({ type: "text.delta", ...on, text: "It will r" });
     log.add({ type: "turn.takeover", turn: log.turn, blocks: [on.block], groups: [], runs: [] });
     log.text(["It stays dry."], { final: true }).end();
-    const [gone, answer] = folded(log)[log.turn] as object[];
-    expect(gone).toEqual({
+    const [superseded, answer] = folded(log)[log.turn] as object[];
+    expect(superseded).toEqual({
       type: "message",
       id: on.block,
       role: "assistant",

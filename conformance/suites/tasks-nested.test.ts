@@ -326,19 +326,19 @@ const printedResult = (more: object): object => ({
   ...more,
 });
 const printedText = { type: "text", text: "12 degrees", id: 1 };
-const printedMessage = (said: string): object => ({
+const printedMessage = (text: string): object => ({
   type: "message",
   id: "msg",
   role: "assistant",
-  block_list: [{ type: "text", text: said }],
+  block_list: [{ type: "text", text }],
 });
-const printedWords = (task_id: string, output_index: number, words: string): object => ({
+const printedTextDelta = (task_id: string, output_index: number, text: string): object => ({
   type: "task.text.done",
   task_id,
   item_id: "msg",
   output_index,
   block_index: 0,
-  item: { type: "text", text: words },
+  item: { type: "text", text },
 });
 
 describe("001's nested stream as it is printed", () => {
@@ -360,11 +360,11 @@ describe("001's nested stream as it is printed", () => {
       },
       printedItem(innerTask, 1, "done", printedResult({ block_list: [printedText] })),
       printedItem(innerTask, 2, "added", { ...printedMessage(""), block_list: [] }),
-      printedWords(innerTask, 2, "It is cool."),
+      printedTextDelta(innerTask, 2, "It is cool."),
       printedItem(innerTask, 2, "done", printedMessage("It is cool.")),
       printedItem(outerTask, 1, "done", printedResult({ status: "completed" })),
       printedItem(outerTask, 2, "added", { ...printedMessage(""), block_list: [] }),
-      printedWords(outerTask, 2, "Take a coat."),
+      printedTextDelta(outerTask, 2, "Take a coat."),
       printedItem(outerTask, 2, "done", printedMessage("Take a coat.")),
     ]);
     expect(problems).toEqual([]);

@@ -14,7 +14,7 @@ function itemFrames(log: LogWriter): Record<string, unknown>[] {
   );
 }
 
-function begun(): LogWriter {
+function startedLog(): LogWriter {
   return new LogWriter().session("ses_sky", 5).begin("Will it rain?");
 }
 
@@ -28,7 +28,7 @@ describe("the envelope", () => {
   });
 
   test("T01 a task begins and ends with frames of our own, which say how it went", () => {
-    const log = begun().text(["No."], { final: true }).end();
+    const log = startedLog().text(["No."], { final: true }).end();
     const frames = bareFramesOf(tasks, log);
     expect(frames[0]).toEqual({
       type: "task.created",
@@ -51,7 +51,7 @@ describe("the envelope", () => {
 
 describe("reasoning", () => {
   test("T02 T03 streams as a summary item", () => {
-    const log = begun().think(["Clouds from ", "the west."]);
+    const log = startedLog().think(["Clouds from ", "the west."]);
     const of = { task_id: log.turn, output_index: 0 };
     const id = blocksIn(log.state)[0]?.id;
     const piece = { ...of, item_id: id, summary_index: 0 };
@@ -69,7 +69,7 @@ describe("reasoning", () => {
 
 describe("a tool call", () => {
   test("T02 T04 streams its arguments as text and gives them whole at the end", () => {
-    const log = begun();
+    const log = startedLog();
     log.call("get_weather", ['{"', "place", '":"Hue"}'], { call: "call_1", label: "Asking for the weather" });
     const of = { task_id: log.turn, output_index: 0 };
     const id = blocksIn(log.state)[0]?.id;
@@ -111,7 +111,7 @@ describe("a tool result", () => {
     pieces: readonly Piece[],
     preview = "",
   ): { frames: Record<string, unknown>[]; inItem: object } {
-    const log = begun();
+    const log = startedLog();
     const on = log.startResult(log.call("get_weather", [], { call: "call_1" }), "get_weather");
     for (const piece of pieces) log.add({ type: "tool_result.delta", ...on, ...piece });
     log.endResult(on, preview);
@@ -199,9 +199,9 @@ describe("a tool result", () => {
     ["success", "completed"],
     ["error", "failed"],
     ["cancelled", "cancelled"],
-  ] as const)("T02 ends with its status: %s is %s", (status, told) => {
-    const log = begun();
+  ] as const)("T02 ends with its status: %s is %s", (status, expected) => {
+    const log = startedLog();
     log.result(log.call("get_weather", []), "get_weather", "", { status });
-    expect(itemFrames(log).at(-1)).toMatchObject({ item: { type: "tool_result", status: told } });
+    expect(itemFrames(log).at(-1)).toMatchObject({ item: { type: "tool_result", status: expected } });
   });
 });

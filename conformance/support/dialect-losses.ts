@@ -21,8 +21,8 @@ function order(a: unknown, b: unknown): number {
 }
 
 function without(from: object, ...fields: string[]): Fields {
-  const kept = Object.entries(from).filter(([field]) => !fields.includes(field));
-  return Object.fromEntries(kept.toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  const retained = Object.entries(from).filter(([field]) => !fields.includes(field));
+  return Object.fromEntries(retained.toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 function mainOf(turn: Turn): string | undefined {
@@ -114,8 +114,8 @@ function blocksBlock(block: Block): Fields {
 
 /** A label that is missing comes over the wire as words made from the tool's name. */
 function labelOf(block: { name: string; label: string }): string {
-  const words = block.name.replaceAll("_", " ");
-  return block.label || words.charAt(0).toUpperCase() + words.slice(1);
+  const label = block.name.replaceAll("_", " ");
+  return block.label || label.charAt(0).toUpperCase() + label.slice(1);
 }
 
 function cut(text: string): string {

@@ -17,7 +17,7 @@ import {
   TURN_ERROR_CODES,
 } from "@turnstream/protocol";
 import { parseEvent } from "@turnstream/protocol/schema";
-import { codeIn, fencesOf, jsonIn, linksOf, tablesOf } from "./markdown.ts";
+import { readCode, readFences, readJson, readLinks, readTables } from "./markdown.ts";
 import { statesOf } from "./replay.ts";
 
 /** What is wrong with a document; nothing, when it is true. */
@@ -31,8 +31,8 @@ export function bothWays(what: string, written: Iterable<string>, real: Iterable
 }
 
 /** The rows of all tables with this first column, code marks left in. */
-export function rowsOf(text: string, name: string): (readonly string[])[] {
-  const tables = tablesOf(text, name);
+export function readRows(text: string, name: string): (readonly string[])[] {
+  const tables = readTables(text, name);
   if (tables.length === 0) throw new Error(`there is no table ${name}`);
   return tables.flat();
 }
@@ -41,12 +41,12 @@ export function rowsOf(text: string, name: string): (readonly string[])[] {
 export const bare = (cell: string | undefined): string => (cell ?? "").replaceAll("`", "");
 
 /** The JSON values of the fenced blocks with this mark. */
-export function examplesOf(text: string, mark: string): unknown[] {
-  return fencesOf(text).flatMap(({ info, body }) => (info === `json ${mark}` ? jsonIn(body) : []));
+export function readExamples(text: string, mark: string): unknown[] {
+  return readFences(text).flatMap(({ info, body }) => (info === `json ${mark}` ? readJson(body) : []));
 }
 
 /** The log that the examples of events make up. */
-export const logOf = (text: string): SessionEvent[] => examplesOf(text, "event") as SessionEvent[];
+export const logOf = (text: string): SessionEvent[] => readExamples(text, "event") as SessionEvent[];
 
 /** As much of JSON Schema as our schemas use. */
 export interface Schema {
@@ -67,16 +67,16 @@ export interface Schema {
 }
 
 /** The published schemas of a set, by `type`. */
-export function schemasOf(name: string): Record<string, Schema> {
+export function listSchemas(name: string): Record<string, Schema> {
   const url = new URL(`../../packages/protocol/schemas/${name}.json`, import.meta.url);
   return (JSON.parse(readFileSync(url, "utf8")) as { $defs: Record<string, Schema> }).$defs;
 }
 
-const EVENTS = schemasOf("events");
+const EVENTS = listSchemas("events");
 const ENVELOPE = ["v", "id", "at", "first", "type"];
 
 /** The fields of an object, those that may be absent with a question mark. */
-export function fieldsOf(schema: Schema, without: readonly string[] = []): string[] {
+export function listFields(schema: Schema, without: readonly string[] = []): string[] {
   const fields = Object.keys(schema.properties ?? {}).filter((field) => !without.includes(field));
   return fields.map((field) => (schema.required?.includes(field) === true ? field : `${field}?`));
 }
@@ -97,14 +97,14 @@ export const checkExamples: Check = (text) => {
 
 /** Where the examples stand beside a reader, and that each place has a row and an example. */
 export const checkPlaces: Check = (text) => {
-  const examples = rowsOf(text, "reader at").map((row) => row.map(bare));
+  const examples = readRows(text, "reader at").map((row) => row.map(bare));
   const wrong = examples.flatMap(([at = "", id = "", first = "-", type = "", place]) => {
     const last = parseCursor(at);
     if (last === null) return [`${at} is not a position`];
     const real = classifyEvent(last, { id, type, ...(first === "-" ? {} : { first: Number(first) }) });
     return real === place ? [] : [`${id} stands ${real} beside ${at}`];
   });
-  const places = rowsOf(text, "place").map(([place]) => bare(place));
+  const places = readRows(text, "place").map(([place]) => bare(place));
   return [
     ...wrong,
     ...bothWays(
@@ -117,23 +117,23 @@ export const checkPlaces: Check = (text) => {
 
 /** The fields that place an event, by the word in the column `on`. */
 function placesOf(text: string): Map<string, string[]> {
-  return new Map(rowsOf(text, "on").map(([on = "", fields = ""]) => [on, codeIn(fields)]));
+  return new Map(readRows(text, "on").map(([on = "", fields = ""]) => [on, readCode(fields)]));
 }
 
 export const checkEvents: Check = (text) => {
   const places = placesOf(text);
-  const written = rowsOf(text, "event").map(([event, on = "", own = "", says]) => {
-    const fields = [...(places.get(on) ?? ["?"]), ...codeIn(own)].toSorted();
-    return `${bare(event)} ${fields.join()} ${says}`;
+  const written = readRows(text, "event").map(([event, on = "", own = "", description]) => {
+    const fields = [...(places.get(on) ?? ["?"]), ...readCode(own)].toSorted();
+    return `${bare(event)} ${fields.join()} ${description}`;
   });
   const real = Object.entries(EVENTS).map(
-    ([type, schema]) => `${type} ${fieldsOf(schema, ENVELOPE).toSorted().join()} ${schema.description}`,
+    ([type, schema]) => `${type} ${listFields(schema, ENVELOPE).toSorted().join()} ${schema.description}`,
   );
-  const envelope = rowsOf(text, "envelope").map(([field]) => bare(field));
+  const envelope = readRows(text, "envelope").map(([field]) => bare(field));
   const every = Object.values(EVENTS).flatMap((schema) =>
-    fieldsOf(schema).filter((f) => ENVELOPE.includes(f.replace("?", ""))),
+    listFields(schema).filter((f) => ENVELOPE.includes(f.replace("?", ""))),
   );
-  const folded = rowsOf(text, "event folded").flatMap(([types = ""]) => codeIn(types));
+  const folded = readRows(text, "event folded").flatMap(([types = ""]) => readCode(types));
   return [
     ...bothWays("event", written, real),
     ...bothWays("envelope", envelope, every),
@@ -190,7 +190,7 @@ function kindOf(schema: Schema): string {
       return `list of ${kindOf(schema.items ?? {})}${maxItems === undefined ? "" : limits}`;
     }
     case "object": {
-      const same = (path: string): boolean => fieldsOf(shapeAt(path)).join() === fieldsOf(schema).join();
+      const same = (path: string): boolean => listFields(shapeAt(path)).join() === listFields(schema).join();
       if (schema.properties === undefined) return "object";
       return Object.entries(SHAPES).find(([, path]) => same(path))?.[0] ?? "a shape without a name";
     }
@@ -201,42 +201,42 @@ function kindOf(schema: Schema): string {
 
 function kindsOf(name: string, schema: Schema, without: readonly string[]): string[] {
   const kinds = Object.values(schema.properties ?? {}).map(kindOf);
-  const names = fieldsOf(schema).map((field, n) => [field, kinds[n]] as const);
+  const names = listFields(schema).map((field, n) => [field, kinds[n]] as const);
   const own = names.filter(([field]) => !without.includes(field.replace("?", "")));
   return own.map(([field, kind]) => `${name} ${field} ${kind}`);
 }
 
 export const checkFields: Check = (text) => {
   const places = [...placesOf(text).values()];
-  const written = rowsOf(text, "field").flatMap(([field, of = "", is]) =>
-    codeIn(of).map((type) => `${type} ${bare(field)} ${bare(is)}`),
+  const written = readRows(text, "field").flatMap(([field, of = "", is]) =>
+    readCode(of).map((type) => `${type} ${bare(field)} ${bare(is)}`),
   );
   const real = Object.entries(EVENTS).flatMap(([type, schema]) => {
-    const all = fieldsOf(schema);
+    const all = listFields(schema);
     const place = places
       .filter((p) => p.every((f) => all.includes(f)))
       .toSorted((a, b) => b.length - a.length);
     return kindsOf(type, schema, [...ENVELOPE, ...(place[0] ?? [])]);
   });
-  const shapes = rowsOf(text, "shape").map((row) => row.slice(0, 3).map(bare).join(" "));
+  const shapes = readRows(text, "shape").map((row) => row.slice(0, 3).map(bare).join(" "));
   const realShapes = Object.entries(SHAPES).flatMap(([name, path]) => kindsOf(name, shapeAt(path), []));
   return [...bothWays("field", written, real), ...bothWays("shape", shapes, realShapes)];
 };
 
 export const checkRules: Check = (text) => {
-  const written = rowsOf(text, "rule").map(([rule, words]) => `${rule} ${words}`);
-  const promises = rowsOf(text, "promise");
+  const written = readRows(text, "rule").map(([rule, meaning]) => `${rule} ${meaning}`);
+  const promises = readRows(text, "promise");
   const numbers = ["F", "X"].flatMap((letter) =>
     promises
       .filter(([id]) => id?.startsWith(letter))
       .map((_, n) => `${letter}${String(n + 1).padStart(2, "0")}`),
   );
-  const proofs = promises.filter(([, , proof = ""]) => linksOf(proof).length === 0);
+  const proofs = promises.filter(([, , proof = ""]) => readLinks(proof).length === 0);
   return [
     ...bothWays(
       "rule",
       written,
-      Object.entries(EVENT_RULES).map(([rule, words]) => `${rule} ${words}`),
+      Object.entries(EVENT_RULES).map(([rule, meaning]) => `${rule} ${meaning}`),
     ),
     ...bothWays(
       "promise",
@@ -250,7 +250,7 @@ export const checkRules: Check = (text) => {
 export const checkErrors: Check = (text) =>
   bothWays(
     "error",
-    rowsOf(text, "word").map((row) => row.map(bare).join(" | ")),
+    readRows(text, "word").map((row) => row.map(bare).join(" | ")),
     Object.entries(ERRORS).map(([word, { number, about, can_retry, meaning }]) =>
       [word, number, about, can_retry ? "yes" : "no", meaning].join(" | "),
     ),
@@ -264,13 +264,13 @@ function seen(things: readonly object[]): string[] {
 export const checkStates: Check = (text) => {
   const states = statesOf(logOf(text)).map((state) => snapshot(state));
   const turns = states.flatMap((state) => state.turns);
-  const names = (table: string): string[] => rowsOf(text, table).map(([field]) => bare(field));
+  const names = (table: string): string[] => readRows(text, table).map(([field]) => bare(field));
   const items = turns.flatMap((turn) => turn.items.filter((item) => item !== null));
-  const bases = new Map(rowsOf(text, "base").map(([base = "", fields = ""]) => [base, codeIn(fields)]));
+  const bases = new Map(readRows(text, "base").map(([base = "", fields = ""]) => [base, readCode(fields)]));
   const parts = items.flatMap((item) => (item.kind === "tool_result" ? item.parts : []));
-  const written = rowsOf(text, "kind").flatMap(([kind, has = "", own = ""]) => {
+  const written = readRows(text, "kind").flatMap(([kind, has = "", own = ""]) => {
     const base = has.split(" ").flatMap((name) => bases.get(name) ?? ["?"]);
-    return ["kind", ...base, ...codeIn(own)].map((field) => `${bare(kind)}.${field.replace("?", "")}`);
+    return ["kind", ...base, ...readCode(own)].map((field) => `${bare(kind)}.${field.replace("?", "")}`);
   });
   const real = items.flatMap((item) => Object.keys(item).map((field) => `${item.kind}.${field}`));
   return [
@@ -282,8 +282,8 @@ export const checkStates: Check = (text) => {
     ...bothWays("part", names("part"), seen(parts)),
     ...bothWays(
       "transition",
-      rowsOf(text, "interaction").flatMap(([kind, from, to = ""]) =>
-        codeIn(to).map((next) => `${kind} ${bare(from)} ${next}`),
+      readRows(text, "interaction").flatMap(([kind, from, to = ""]) =>
+        readCode(to).map((next) => `${kind} ${bare(from)} ${next}`),
       ),
       Object.entries(TRANSITIONS).flatMap(([kind, all]) =>
         Object.entries(all).flatMap(([from, to]) => to.map((next) => `${kind} ${from} ${next}`)),

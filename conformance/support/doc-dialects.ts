@@ -28,14 +28,14 @@ import {
   bare,
   bothWays,
   type Check,
-  examplesOf,
-  fieldsOf,
+  readExamples,
+  listFields,
   logOf,
-  rowsOf,
+  readRows,
   type Schema,
-  schemasOf,
+  listSchemas,
 } from "./doc-checks.ts";
-import { codeIn, fencesOf, jsonIn, listUnder } from "./markdown.ts";
+import { readCode, readFences, readJson, readList } from "./markdown.ts";
 import { statesOf } from "./replay.ts";
 
 interface AnyFrame {
@@ -48,7 +48,7 @@ interface Validator {
 }
 
 /** A dialect, told apart no further: the checks only encode with it. */
-interface Told {
+interface DialectFrames {
   readonly name: string;
   readonly cannotCarry: readonly string[];
   readonly schema: Validator;
@@ -56,8 +56,11 @@ interface Told {
   readonly frames: (text: string) => { readonly event: string; readonly frames: readonly AnyFrame[] }[];
 }
 
-function toldBy<E, D, F extends AnyFrame, O>(dialect: Dialect<E, D, F, O>, schema: Validator): Told {
-  const frames: Told["frames"] = (text) => {
+function collectFrames<E, D, F extends AnyFrame, O>(
+  dialect: Dialect<E, D, F, O>,
+  schema: Validator,
+): DialectFrames {
+  const frames: DialectFrames["frames"] = (text) => {
     let encoder = dialect.attach(emptyState);
     return logOf(text).map((event) => {
       const step = dialect.encode(encoder, event);
@@ -68,10 +71,10 @@ function toldBy<E, D, F extends AnyFrame, O>(dialect: Dialect<E, D, F, O>, schem
   return { name: dialect.name, cannotCarry: dialect.cannotCarry, schema, frames };
 }
 
-const DIALECTS: readonly Told[] = [
-  toldBy(blocks, blocksFrameSchema),
-  toldBy(tasks, tasksFrameSchema),
-  toldBy(responses, responsesFrameSchema),
+const DIALECTS: readonly DialectFrames[] = [
+  collectFrames(blocks, blocksFrameSchema),
+  collectFrames(tasks, tasksFrameSchema),
+  collectFrames(responses, responsesFrameSchema),
 ];
 
 function problemsOf(what: string, schema: Validator, values: readonly unknown[]): string[] {
@@ -84,7 +87,7 @@ function problemsOf(what: string, schema: Validator, values: readonly unknown[])
 /** Every frame type has an example, each example is valid and is a frame of the document's own log. */
 export const checkFrames: Check = (text) =>
   DIALECTS.flatMap(({ name, schema, frames }) => {
-    const shown = examplesOf(text, `${name}-frame`) as AnyFrame[];
+    const shown = readExamples(text, `${name}-frame`) as AnyFrame[];
     const given = frames(text).flatMap((step) => step.frames);
     const known = new Set(given.map(sorted));
     const invented = shown.filter((frame) => !known.has(sorted(frame)));
@@ -97,7 +100,7 @@ export const checkFrames: Check = (text) =>
         );
         return `${name}: not ${JSON.stringify(frame)} but ${alike.map((f) => JSON.stringify(f)).join(" or ")}`;
       }),
-      ...bothWays(`example of ${name}`, types, Object.keys(schemasOf(`${name}-frames`))),
+      ...bothWays(`example of ${name}`, types, Object.keys(listSchemas(`${name}-frames`))),
     ];
   });
 
@@ -115,11 +118,11 @@ const VARIES = "turn.takeover";
 
 export const checkMappings: Check = (text) =>
   DIALECTS.flatMap(({ name, frames }) => {
-    const types = new Set(Object.keys(schemasOf(`${name}-frames`)));
+    const types = new Set(Object.keys(listSchemas(`${name}-frames`)));
     const real = frames(text).flatMap((step) => step.frames.map((frame) => `${step.event} to ${frame.type}`));
-    const written = rowsOf(text, `event to ${name}`).flatMap(([events = "", to = ""]) => {
-      const told = codeIn(to).filter((code) => types.has(code));
-      return codeIn(events).flatMap((event) => told.map((frame) => `${event} to ${frame}`));
+    const written = readRows(text, `event to ${name}`).flatMap(([events = "", to = ""]) => {
+      const listed = readCode(to).filter((code) => types.has(code));
+      return readCode(events).flatMap((event) => listed.map((frame) => `${event} to ${frame}`));
     });
     const certain = written.filter((line) => !line.startsWith(`${VARIES} `) || real.includes(line));
     return bothWays(name, certain, real);
@@ -135,24 +138,26 @@ function variantsOf(name: string, schema: Schema): [string, Schema][] {
 
 function checkTable(text: string, table: string, variants: readonly [string, Schema][]): string[] {
   const known = new Set(variants.map(([name]) => name));
-  const written = rowsOf(text, table).map(([name, fields = "", ours = ""]) => {
-    const all = [...codeIn(fields), ...codeIn(ours)].toSorted();
+  const written = readRows(text, table).map(([name, fields = "", ours = ""]) => {
+    const all = [...readCode(fields), ...readCode(ours)].toSorted();
     return `${known.has(bare(name)) ? bare(name) : ""} ${all.join()}`;
   });
-  const real = variants.map(([name, s]) => `${name} ${fieldsOf(s, ["type", "event_id"]).toSorted().join()}`);
+  const real = variants.map(
+    ([name, s]) => `${name} ${listFields(s, ["type", "event_id"]).toSorted().join()}`,
+  );
   return bothWays(table, written, real);
 }
 
 function partOf(set: string, ...path: string[]): Schema {
   const [type = "", ...fields] = path;
-  let schema: Schema = schemasOf(set)[type] ?? {};
+  let schema: Schema = listSchemas(set)[type] ?? {};
   for (const field of fields) schema = schema.properties?.[field] ?? {};
   return schema;
 }
 
 export const checkFrameFields: Check = (text) => {
   const frames = DIALECTS.flatMap(({ name }) => {
-    const all = Object.entries(schemasOf(`${name}-frames`));
+    const all = Object.entries(listSchemas(`${name}-frames`));
     return checkTable(
       text,
       `${name} frame`,
@@ -178,14 +183,14 @@ export const checkFrameFields: Check = (text) => {
 
 export const checkLimits: Check = (text) =>
   DIALECTS.flatMap(({ name, cannotCarry }) =>
-    bothWays(`${name} can't carry`, listUnder(text, `#### What \`${name}\` can't carry`), cannotCarry),
+    bothWays(`${name} can't carry`, readList(text, `#### What \`${name}\` can't carry`), cannotCarry),
   );
 
 export const checkHistory: Check = (text) => {
   const states = statesOf(logOf(text));
-  const shown = fencesOf(text).flatMap(({ info, body }) => {
+  const shown = readFences(text).flatMap(({ info, body }) => {
     const [, at] = /^json history (\S+)$/.exec(info) ?? [];
-    return at === undefined ? [] : [{ at, history: jsonIn(body)[0] }];
+    return at === undefined ? [] : [{ at, history: readJson(body)[0] }];
   });
   const wrong = shown.flatMap(({ at, history }) => {
     const state = states.find(({ epoch, seq }) => `${epoch}-${seq}` === at);
@@ -199,16 +204,16 @@ export const checkHistory: Check = (text) => {
   const messages = all.flatMap((history) => [...history.messages, ...history.waiting]);
   const always = messages.reduce((keys, m) => keys.filter((key) => key in m), Object.keys(messages[0] ?? {}));
   const keys = messages.flatMap((m) => Object.keys(m).map((key) => (always.includes(key) ? key : `${key}?`)));
-  const names = (table: string): string[] => rowsOf(text, table).map(([field]) => bare(field));
+  const names = (table: string): string[] => readRows(text, table).map(([field]) => bare(field));
   return [
     ...(shown.length > 0 ? wrong : ["there is no history"]),
     ...bothWays("history", names("history field"), all.flatMap(Object.keys)),
     ...bothWays("history message", names("history message"), keys),
-    ...bothWays("not quiet", examplesOf(text, "not-quiet").flat() as string[], notQuiet(text)),
+    ...bothWays("not quiet", readExamples(text, "not-quiet").flat() as string[], checkHandoffRows(text)),
   ];
 };
 
-function notQuiet(text: string): string[] {
+function checkHandoffRows(text: string): string[] {
   let state: SessionState = emptyState;
   return logOf(text).flatMap((event) => (isHandoffPoint((state = fold(state, event))) ? [] : [event.id]));
 }
@@ -221,7 +226,7 @@ export const checkSse: Check = (text) => {
       .join("")
       .trimEnd(),
   );
-  const shown = fencesOf(text).filter(({ info }) => info === "sse");
+  const shown = readFences(text).filter(({ info }) => info === "sse");
   const wrong = shown.filter(({ body }) => !real.includes(body)).map(({ line }) => `SSE in line ${line}`);
   return shown.length > 0 ? wrong : ["there is no SSE"];
 };
@@ -233,15 +238,17 @@ const BODIES: Readonly<Record<string, { validator: Validator; name: string }>> =
 };
 
 export const checkCommands: Check = (text) => {
-  const commands = examplesOf(text, "socket-command") as AnyFrame[];
-  const replies = examplesOf(text, "socket-reply") as AnyFrame[];
+  const commands = readExamples(text, "socket-command") as AnyFrame[];
+  const replies = readExamples(text, "socket-reply") as AnyFrame[];
   const table = (name: string, all: Record<string, Schema>, without: string[]): string[] =>
     bothWays(
       name,
-      rowsOf(text, name).map(([type, fields = "", says]) => `${bare(type)} ${codeIn(fields).join()} ${says}`),
-      Object.entries(all).map(([type, s]) => `${type} ${fieldsOf(s, without).join()} ${s.description}`),
+      readRows(text, name).map(
+        ([type, fields = "", description]) => `${bare(type)} ${readCode(fields).join()} ${description}`,
+      ),
+      Object.entries(all).map(([type, s]) => `${type} ${listFields(s, without).join()} ${s.description}`),
     );
-  const http = schemasOf("http");
+  const http = listSchemas("http");
   const bodies = Object.fromEntries(
     Object.entries(BODIES).map(([mark, { name }]) => [mark, http[name] ?? {}]),
   );
@@ -254,7 +261,7 @@ export const checkCommands: Check = (text) => {
     ...bothWays(
       "example of a command",
       commands.map((c) => c.type),
-      Object.keys(schemasOf("socket-commands")),
+      Object.keys(listSchemas("socket-commands")),
     ),
     ...bothWays(
       "example of a reply",
@@ -262,11 +269,11 @@ export const checkCommands: Check = (text) => {
       Object.keys(socketReplies),
     ),
     ...Object.entries(BODIES).flatMap(([mark, { validator }]) => {
-      const shown = examplesOf(text, mark);
+      const shown = readExamples(text, mark);
       return shown.length === 0 ? [`there is no ${mark}`] : problemsOf(mark, validator, shown);
     }),
-    ...table("command", schemasOf("socket-commands"), ["type"]),
-    ...table("reply", schemasOf("socket-replies"), ["type"]),
+    ...table("command", listSchemas("socket-commands"), ["type"]),
+    ...table("reply", listSchemas("socket-replies"), ["type"]),
     ...table("body", bodies, []),
   ];
 };

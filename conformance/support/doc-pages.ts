@@ -2,11 +2,11 @@
  * Checks of the documents as a whole: every page can be found, and no list says the same thing twice. A check takes the
  * text and says what is wrong with it. Never reads a file itself.
  */
-import { linksOf } from "./markdown.ts";
+import { readLinks } from "./markdown.ts";
 
 /** Pages that a text doesn't link to. */
 export function checkListed(text: string, pages: readonly string[]): string[] {
-  const links = new Set(linksOf(text));
+  const links = new Set(readLinks(text));
   return pages.filter((page) => !links.has(page)).map((page) => `no link to ${page}`);
 }
 

@@ -14,7 +14,7 @@ export interface Fence {
 /** A table without its header and its line of dashes. */
 export type Rows = readonly (readonly string[])[];
 
-export function fencesOf(text: string): Fence[] {
+export function readFences(text: string): Fence[] {
   const fences: Fence[] = [];
   let open: { info: string; line: number; body: string[] } | null = null;
   for (const [at, line] of text.split("\n").entries()) {
@@ -34,7 +34,7 @@ function withoutFences(text: string): string {
 }
 
 /** The tables whose first column has this name. */
-export function tablesOf(text: string, name: string): Rows[] {
+export function readTables(text: string, name: string): Rows[] {
   const tables: string[][][] = [];
   let rows: string[][] | null = null;
   for (const line of withoutFences(text).split("\n")) {
@@ -59,12 +59,12 @@ function cellsOf(line: string): string[] {
 }
 
 /** The spans of code in a cell or sentence, in order. */
-export function codeIn(text: string): string[] {
+export function readCode(text: string): string[] {
   return [...text.matchAll(/`([^`]+)`/g)].map((match) => match[1] ?? "");
 }
 
 /** The items of the first list after a heading; an item may go on over several lines. */
-export function listUnder(text: string, heading: string): string[] {
+export function readList(text: string, heading: string): string[] {
   const [, after = ""] = text.split(`\n${heading}\n`);
   const [section = ""] = after.split(/^#/m);
   const items = section.match(/^- .*(\n {2}.*)*/gm) ?? [];
@@ -72,19 +72,19 @@ export function listUnder(text: string, heading: string): string[] {
 }
 
 /** Where the text links to, outside fenced blocks. */
-export function linksOf(text: string): string[] {
+export function readLinks(text: string): string[] {
   return [...withoutFences(text).matchAll(/\]\(([^)\s]+)\)/g)].map((match) => match[1] ?? "");
 }
 
 /** The anchors of the text's headings, as code hosts make them. */
-export function anchorsOf(text: string): Set<string> {
+export function readAnchors(text: string): Set<string> {
   const headings = withoutFences(text).match(/^#+ .*$/gm) ?? [];
-  const words = headings.map((heading) => heading.replace(/^#+ /, "").toLowerCase());
-  return new Set(words.map((word) => word.replaceAll(/[^\p{L}\p{N}\s_-]/gu, "").replaceAll(" ", "-")));
+  const titles = headings.map((heading) => heading.replace(/^#+ /, "").toLowerCase());
+  return new Set(titles.map((word) => word.replaceAll(/[^\p{L}\p{N}\s_-]/gu, "").replaceAll(" ", "-")));
 }
 
 /** JSON values that stand below each other, each on one line or on several. */
-export function jsonIn(body: string): unknown[] {
+export function readJson(body: string): unknown[] {
   const values: unknown[] = [];
   let pending = "";
   for (const line of body.split("\n")) {

@@ -1,7 +1,7 @@
 /** `npm start`: everything the market assistant needs, in one command, until Ctrl-C. Leaves nothing behind. */
 import { randomBytes } from "node:crypto";
-import { ServiceError } from "@turnstream/services/errors.ts";
-import { freePort } from "@turnstream/services/free-port.ts";
+import { ServiceError } from "@turnstream/testkit/servers/service-error.ts";
+import { freePort } from "@turnstream/testkit/network/free-port.ts";
 import { startBacking } from "./cli/backing.ts";
 import { buildPage } from "./cli/build-page.ts";
 import { checkServers } from "./cli/check-servers.ts";
@@ -12,7 +12,7 @@ import { StartError, supervise } from "./cli/supervise.ts";
 
 /** What to do at the end, the last begun first. */
 const endings: (() => unknown)[] = [];
-const say = (line: string): void => console.log(`  ${line}`);
+const print = (line: string): void => console.log(`  ${line}`);
 
 async function portOf({ port }: Options): Promise<number> {
   if (port === null) return (await isFree(DEFAULT_PORT)) ? DEFAULT_PORT : await freePort();
@@ -22,24 +22,24 @@ async function portOf({ port }: Options): Promise<number> {
 }
 
 async function start(options: Options): Promise<void> {
-  const begun = performance.now();
+  const startedAt = performance.now();
   console.log("Market assistant, an example of Turnstream\n");
   const port = await portOf(options);
   await checkServers(process.env);
   const [page, backing] = await Promise.all([
     buildPage().then((built) => {
       endings.push(() => built.remove());
-      say("Page        built");
+      print("Page        built");
       return built;
     }),
-    startBacking(process.env, say).then((started) => {
+    startBacking(process.env, print).then((started) => {
       endings.push(() => started.stop());
       return started;
     }),
   ]);
   const prepared = await prepare(backing.databaseUrl);
   endings.push(() => prepared.undo());
-  say("Database    ready");
+  print("Database    ready");
   const env = {
     DATABASE_URL: backing.databaseUrl,
     REDIS_URL: backing.redisUrl,
@@ -50,13 +50,13 @@ async function start(options: Options): Promise<void> {
     MARKET_PORT: String(port),
   };
   const [worker, server] = await Promise.all([
-    supervise({ name: "Worker", file: "worker.ts", env, say }),
-    supervise({ name: "Server", file: "server.ts", env, say }),
+    supervise({ name: "Worker", file: "worker.ts", env, print }),
+    supervise({ name: "Server", file: "server.ts", env, print }),
   ]);
   endings.push(() => Promise.all([worker.leave(), server.leave()]));
-  say(`Worker      process ${worker.pid}, model: ${worker.ready}`);
-  say(`Server      process ${server.pid}`);
-  const seconds = ((performance.now() - begun) / 1_000).toFixed(1);
+  print(`Worker      process ${worker.pid}, model: ${worker.ready}`);
+  print(`Server      process ${server.pid}`);
+  const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1);
   console.log(`\nReady after ${seconds} s. Open ${server.ready}\nCtrl-C ends everything.`);
 }
 

@@ -4,15 +4,15 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import { closeBrowser, openBrowser } from "@turnstream/browser/chromium.ts";
-import { keepArtefacts, saidBy } from "@turnstream/browser/artefacts.ts";
-import { until } from "@turnstream/services/poll.ts";
-import { isAlive } from "@turnstream/services/process-tree.ts";
+import { keepArtefacts, readConsole } from "@turnstream/browser/artefacts.ts";
+import { until } from "@turnstream/testkit/util/until.ts";
+import { isAlive } from "@turnstream/testkit/processes/process-tree.ts";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Topic } from "./shared/suggestions.ts";
-import { type Started, startExample } from "./started.ts";
+import { type Started, startExample } from "./start-example.ts";
 
-const PATIENCE_MS = 60_000;
+const TIMEOUT_MS = 60_000;
 const SPEED = "5";
 
 let example: Started;
@@ -35,7 +35,7 @@ beforeEach(() => keepArtefacts(context));
 
 async function open(): Promise<Page> {
   const opened = await context.newPage();
-  opened.setDefaultTimeout(PATIENCE_MS);
+  opened.setDefaultTimeout(TIMEOUT_MS);
   await opened.goto(example.url);
   return opened;
 }
@@ -152,15 +152,15 @@ test("sessions have titles, and can be renamed and erased", async () => {
 
 test("on a phone an empty conversation is read from its beginning", async () => {
   const phone = await browser.newContext({ locale: "vi-VN", viewport: { width: 375, height: 500 } });
-  const held = await phone.newPage();
-  await held.goto(example.url);
-  await held.locator(".ma-empty [data-topic]").last().waitFor({ timeout: PATIENCE_MS });
-  const { top, room } = await held.locator(".ts-scroll").evaluate(async (scroller) => {
+  const scrolledPage = await phone.newPage();
+  await scrolledPage.goto(example.url);
+  await scrolledPage.locator(".ma-empty [data-topic]").last().waitFor({ timeout: TIMEOUT_MS });
+  const { top, scrollable } = await scrolledPage.locator(".ts-scroll").evaluate(async (scroller) => {
     // What follows its end does so when its size is known, a frame later at the most.
     await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)));
-    return { top: scroller.scrollTop, room: scroller.scrollHeight - scroller.clientHeight };
+    return { top: scroller.scrollTop, scrollable: scroller.scrollHeight - scroller.clientHeight };
   });
-  expect(room).toBeGreaterThan(0);
+  expect(scrollable).toBeGreaterThan(0);
   expect(top).toBe(0);
   await phone.close();
 });
@@ -176,7 +176,7 @@ test("another language speaks it, page and agent", async () => {
 test("reloaded in the middle, it goes on, and a tab that never reloaded shows the same (H04)", async () => {
   await ask("buy");
   const other = await context.newPage();
-  other.setDefaultTimeout(PATIENCE_MS);
+  other.setDefaultTimeout(TIMEOUT_MS);
   await other.goto(page.url());
   await reads("Để mình kiểm tra giá");
   await page.reload();
@@ -196,7 +196,7 @@ test("worker and server are killed in the middle of an answer, and it goes on", 
   await reads("Để mình xem chỉ số");
   process.kill(example.pidOf("Worker"), "SIGKILL");
   await until("the worker to be back", () => example.lines.some((line) => line.includes("Worker is back")), {
-    timeoutMs: PATIENCE_MS,
+    timeoutMs: TIMEOUT_MS,
   });
   process.kill(example.pidOf("Server"), "SIGKILL");
   await reads("Thị trường hôm nay tích cực");
@@ -205,11 +205,11 @@ test("worker and server are killed in the middle of an answer, and it goes on", 
 });
 
 test("no script failed, and Ctrl-C leaves nothing behind", async () => {
-  const thrown = saidBy(page).filter((line) => line.startsWith("thrown"));
+  const thrown = readConsole(page).filter((line) => line.startsWith("thrown"));
   expect(thrown).toEqual([]);
   const pids = [example.pidOf("Worker"), example.pidOf("Server")];
   await example.interrupt();
   // What it printed may be read after it has ended.
   await expect.poll(() => example.lines).toContain("Ending…");
-  await until("its processes to be gone", () => !pids.some(isAlive), { timeoutMs: PATIENCE_MS });
+  await until("its processes to be gone", () => !pids.some(isAlive), { timeoutMs: TIMEOUT_MS });
 });

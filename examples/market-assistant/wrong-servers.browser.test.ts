@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
-import { freePort } from "@turnstream/services/free-port.ts";
+import { freePort } from "@turnstream/testkit/network/free-port.ts";
 import { expect, test } from "vitest";
 import { checkServers } from "./cli/check-servers.ts";
 import { localeFor } from "./shared/locales.ts";

@@ -1,5 +1,5 @@
 /** Logs of whole threads: long ones, and the stories and scenarios that the conformance tests are made of. */
-import { eventsOf, SCENARIOS } from "@turnstream/conformance/scenarios/index.ts";
+import { listEvents, SCENARIOS } from "@turnstream/conformance/scenarios/index.ts";
 import { Story } from "@turnstream/conformance/scenarios/story.ts";
 import type { SessionEvent } from "@turnstream/protocol";
 import { blocks, type BlocksFrame } from "@turnstream/protocol/blocks";
@@ -22,7 +22,7 @@ export function longThread(messages: number): Story {
 }
 
 export const scenarios: Readonly<Record<string, () => readonly SessionEvent[]>> = Object.fromEntries(
-  Object.entries(SCENARIOS).map(([name, scenario]) => [name, () => eventsOf(scenario)]),
+  Object.entries(SCENARIOS).map(([name, scenario]) => [name, () => listEvents(scenario)]),
 );
 
 /** The frames that are written down for each story, by its name. */

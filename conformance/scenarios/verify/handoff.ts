@@ -72,12 +72,12 @@ function verifyReload(report: Report, vector: HandoffVector, log: FoldVector, wh
   const uncut = fed(new BlocksClient(), whole.frames.flat());
   for (const point of vector.reload) {
     const seq = seqOf(point.last_event_id);
-    const quiet = foldAll(log.events.slice(0, seq));
-    report.same(`history at ${point.last_event_id}`, toHistory(quiet), point.history);
-    report.same("cursor of the history", formatCursor(quiet), point.last_event_id);
-    for (const k of point.k) report.same(`quiet point of ${k}`, latestQuiet(log.events, k), seq);
+    const handoff = foldAll(log.events.slice(0, seq));
+    report.same(`history at ${point.last_event_id}`, toHistory(handoff), point.history);
+    report.same("cursor of the history", formatCursor(handoff), point.last_event_id);
+    for (const k of point.k) report.same(`quiet point of ${k}`, findLatestHandoff(log.events, k), seq);
     const rest = restOf(point, vector.replay.blocks);
-    report.same(`rest after ${point.last_event_id}`, framesAfter("blocks", quiet, log.events), rest);
+    report.same(`rest after ${point.last_event_id}`, framesAfter("blocks", handoff, log.events), rest);
     const client = new BlocksClient();
     client.load(point.history);
     fed(client, rest);
@@ -137,7 +137,7 @@ function seqOf(cursor: string): number {
   return Number(cursor.split("-")[1]);
 }
 
-function latestQuiet(events: readonly SessionEvent[], k: number): number {
+function findLatestHandoff(events: readonly SessionEvent[], k: number): number {
   for (let at = k; at > 0; at--) if (isHandoffPoint(foldAll(events.slice(0, at)))) return at;
   return 0;
 }

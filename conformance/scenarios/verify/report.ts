@@ -31,9 +31,9 @@ export class Report {
 /** Where two plain values first differ, in words; null when they are the same. The order of keys is nothing. */
 function difference(actual: unknown, expected: unknown, path = ""): string | null {
   if (Object.is(actual, expected)) return null;
-  const say = `${path}: ${JSON.stringify(actual)?.slice(0, 200)} and not ${JSON.stringify(expected)?.slice(0, 200)}`;
-  if (!isContainer(actual) || !isContainer(expected)) return say;
-  if (Array.isArray(actual) !== Array.isArray(expected)) return say;
+  const message = `${path}: ${JSON.stringify(actual)?.slice(0, 200)} and not ${JSON.stringify(expected)?.slice(0, 200)}`;
+  if (!isContainer(actual) || !isContainer(expected)) return message;
+  if (Array.isArray(actual) !== Array.isArray(expected)) return message;
   // A field that is undefined is a field that JSON leaves out.
   const keys = new Set([...keysOf(actual), ...keysOf(expected)]);
   for (const key of keys) {

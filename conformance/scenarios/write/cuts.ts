@@ -18,7 +18,7 @@ export function situation(state: SessionState): string {
   if (turn.status !== "running") return [`turn over (${turn.status})`, ...pending, ...waiting].join(", ");
   const open = listBlocks(turn)
     .filter(isOpen)
-    .map((block) => `${block.kind} ${isBegun(block) ? "half written" : "open"}`);
+    .map((block) => `${block.kind} ${isStarted(block) ? "half written" : "open"}`);
   const agents = turn.runs.filter((run) => run.status === "running" && run.parent !== null).length;
   const parts = [
     "turn runs",
@@ -31,14 +31,14 @@ export function situation(state: SessionState): string {
   return state.epoch > 1 ? `${parts.join(", ")}, after a takeover` : parts.join(", ");
 }
 
-function isBegun(block: Block): boolean {
+function isStarted(block: Block): boolean {
   if (block.kind === "text" || block.kind === "thinking") return block.text !== "";
   return block.kind === "tool_call"
     ? block.args !== ""
     : block.kind === "tool_result" && block.parts.length > 0;
 }
 
-export function cutsOf(states: readonly SessionState[]): number[] {
+export function findCuts(states: readonly SessionState[]): number[] {
   const all = [...states.keys()];
   if (all.length - 1 <= SHORT) return all;
   const seen = new Set<string>();

@@ -2,20 +2,20 @@
 import { EVENT_RULES } from "@turnstream/protocol";
 import { legalCases } from "../cases/legal.ts";
 import { oddEvents } from "../cases/odd-events.ts";
-import { eventsOf, SCENARIOS } from "../index.ts";
+import { listEvents, SCENARIOS } from "../index.ts";
 import type { LegalVector } from "../vector-types.ts";
 import { blocksVector, responsesVector, tasksVector } from "./dialects.ts";
 import { foldVector } from "./fold.ts";
 import { handoffVector } from "./handoff.ts";
-import { layOut } from "./layout.ts";
+import { formatJson } from "./layout.ts";
 import { cursorsVector, partialJsonVector, placesVector, sseVector, toolTagsVector } from "./small.ts";
 
 export function vectorFiles(): Map<string, string> {
   const files = new Map<string, string>();
-  const put = (path: string, value: unknown): void => void files.set(`${path}.json`, layOut(value));
+  const put = (path: string, value: unknown): void => void files.set(`${path}.json`, formatJson(value));
   for (const [name, scenario] of Object.entries(SCENARIOS)) {
     const { description } = scenario;
-    const events = eventsOf(scenario);
+    const events = listEvents(scenario);
     put(`fold/${name}`, foldVector(description, events));
     put(`dialects/blocks/${name}`, blocksVector(description, events));
     put(`dialects/tasks/${name}`, tasksVector(description, events));

@@ -20,7 +20,7 @@ import { responses } from "@turnstream/protocol/responses";
 import { tasks } from "@turnstream/protocol/tasks";
 import { framesFrom, positionOf, resumeFrames, statesOf } from "../../support/replay.ts";
 import type { Frame, HandoffVector, Rest, ResumePoint } from "../vector-types.ts";
-import { cutsOf, situation } from "./cuts.ts";
+import { findCuts, situation } from "./cuts.ts";
 
 interface Log {
   readonly events: readonly SessionEvent[];
@@ -38,7 +38,7 @@ export function handoffVector(
   events: readonly SessionEvent[],
 ): HandoffVector {
   const states = statesOf(events);
-  const log: Log = { events, states, cuts: cutsOf(states) };
+  const log: Log = { events, states, cuts: findCuts(states) };
   const replay = {
     native: coalesce(events),
     blocks: after(log, blocks, 0),
@@ -97,11 +97,11 @@ function isSame(a: unknown, b: unknown): boolean {
 
 function reloads(log: Log, replay: readonly Frame[]): HandoffVector["reload"] {
   let track = trackHandoffPoint(emptyState);
-  const quiet = [
+  const handoffs = [
     track.handoff,
     ...log.events.map((event) => (track = foldWithHandoffPoint(track, event)).handoff),
   ];
-  return [...grouped(log.cuts, (k) => quiet[k] ?? emptyState)].map(([from, k]) => ({
+  return [...grouped(log.cuts, (k) => handoffs[k] ?? emptyState)].map(([from, k]) => ({
     k,
     last_event_id: formatCursor(from),
     history: toHistory(from),

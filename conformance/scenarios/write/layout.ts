@@ -9,7 +9,7 @@ const WIDTH = 100;
 /** What no editor shows, and what some would change: written as escapes. Half surrogates JSON escapes itself. */
 const INVISIBLE = /[\u007f-\u009f\u00ad\u200b-\u200f\u2028-\u202f\u2060-\u2064\ufeff\ufffe\uffff]/g;
 
-export function layOut(value: unknown): string {
+export function formatJson(value: unknown): string {
   // What JSON leaves out (undefined) is left out here too.
   return `${lines(JSON.parse(JSON.stringify(value)) as Json, "")}\n`;
 }

@@ -8,6 +8,6 @@ const [first = []] = agent.answers;
 export const contactFormDeclined: Story = {
   ...contactForm,
   name: "contact-form-declined",
-  agent: { ...agent, name: "declined-agent", answers: [first, [{ say: "好的,不用填表。" }]] },
+  agent: { ...agent, name: "declined-agent", answers: [first, [{ text: "好的,不用填表。" }]] },
   form: { draft: { email: "an@" }, bad: { email: "" }, finally: { decline: "不想留資料" } },
 };

@@ -27,7 +27,7 @@ export const contactForm: Story = {
           },
         },
       ],
-      [{ say: "收到,我們會寫信到 an@example.org。" }],
+      [{ text: "收到,我們會寫信到 an@example.org。" }],
     ],
   },
   outcomes: { call_hours: { gives: "09:00-18:00", after: "tool_result.start call_hours" } },

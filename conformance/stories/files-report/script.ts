@@ -16,7 +16,7 @@ export const filesReport: Story = {
     model: "model-000",
     tools: {},
     answers: [
-      [{ think: "Báo cáo có hai trang." }, { say: "Doanh thu quý 3 là **15.300 tỷ đồng**, tăng 4%." }],
+      [{ think: "Báo cáo có hai trang." }, { text: "Doanh thu quý 3 là **15.300 tỷ đồng**, tăng 4%." }],
     ],
   },
   outcomes: {},

@@ -23,10 +23,10 @@ const QUESTIONS = [
 const PLACED: readonly (readonly Part[])[] = [
   [{ call: "ask_user_question", id: "q-1", input: { questions: QUESTIONS } }],
   [{ call: "set_alert", id: "tc-3", input: { symbol: "VNM" } }],
-  [{ say: "Lệnh mua đã vào sàn, và mình sẽ báo khi giá lên 90,000." }],
+  [{ text: "Lệnh mua đã vào sàn, và mình sẽ báo khi giá lên 90,000." }],
 ];
 
-const NOT_PLACED: readonly (readonly Part[])[] = [[{ say: "Mình chưa đặt lệnh nào." }]];
+const NOT_PLACED: readonly (readonly Part[])[] = [[{ text: "Mình chưa đặt lệnh nào." }]];
 
 const ANSWERED: Choice = {
   answers: [

@@ -32,7 +32,7 @@ export const marketOverview: Story = {
         { call: "read_file", id: "tc-3", input: { path: "thanh-khoan.csv" } },
         { call: "web_search", id: "tc-4", input: { query: "thị trường 25/03/2026" } },
       ],
-      [{ think: "Đủ dữ liệu để trả lời." }, { say: "VNINDEX hôm nay tăng 2.69%..." }],
+      [{ think: "Đủ dữ liệu để trả lời." }, { text: "VNINDEX hôm nay tăng 2.69%..." }],
     ],
   },
   outcomes: {

@@ -5,7 +5,7 @@
 import { parisWeather } from "../paris-weather/script.ts";
 import type { Part, Story, StoryAgent } from "../story.ts";
 
-const ANSWER: readonly Part[] = [{ say: "The weather in Paris is sunny with a temperature of 15C.[^1]" }];
+const ANSWER: readonly Part[] = [{ text: "The weather in Paris is sunny with a temperature of 15C.[^1]" }];
 const SKY = { temperature: "15C", condition: "Sunny" };
 
 function citing(agent: StoryAgent, name: string, model = agent.model): StoryAgent {

@@ -26,7 +26,7 @@ export const parisWeather: Story = {
             { think: "Thinking about the weather in Paris.\n\nDecided to call get_weather function." },
             { call: "get_weather", id: "call_inner", input: { location: "Paris, France" } },
           ],
-          [{ say: "The weather in Paris is sunny with a temperature of 15C." }],
+          [{ text: "The weather in Paris is sunny with a temperature of 15C." }],
         ],
       },
     },
@@ -40,7 +40,7 @@ export const parisWeather: Story = {
         },
         { call: "get_local_time", id: "call_time", input: { location: "Paris, France" } },
       ],
-      [{ say: "The weather in Paris is sunny with a temperature of 15C." }],
+      [{ text: "The weather in Paris is sunny with a temperature of 15C." }],
     ],
   },
   outcomes: {

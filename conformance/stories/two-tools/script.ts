@@ -14,8 +14,8 @@ export const twoTools: Story = {
         { call: "search_stock", id: "toolu_01", input: { symbol: "VNM" } },
         { call: "search_stock", id: "toolu_02", input: { symbol: "HPG" } },
       ],
-      [{ say: "Để mình vẽ biểu đồ." }, { call: "create_chart", id: "toolu_03", input: { symbol: "VNM" } }],
-      [{ say: "VNM: 82,000 VND, HPG: 28,500 VND." }],
+      [{ text: "Để mình vẽ biểu đồ." }, { call: "create_chart", id: "toolu_03", input: { symbol: "VNM" } }],
+      [{ text: "VNM: 82,000 VND, HPG: 28,500 VND." }],
     ],
   },
   outcomes: {

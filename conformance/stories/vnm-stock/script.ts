@@ -15,7 +15,7 @@ export const vnmStock: Story = {
         { think: "Cần tra giá VNM trước." },
         { call: "search_stock", id: "toolu_01", input: { symbol: "VNM" } },
       ],
-      [{ say: "Cổ phiếu **VNM** đang giao dịch ở **82,000 VND**, giảm 1.2%." }],
+      [{ text: "Cổ phiếu **VNM** đang giao dịch ở **82,000 VND**, giảm 1.2%." }],
     ],
   },
   outcomes: { toolu_01: { gives: "VNM: 82,000 VND (-1.2%)", after: "tool_result.start toolu_01" } },

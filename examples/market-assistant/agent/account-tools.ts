@@ -1,25 +1,25 @@
 /** Tools that touch what is the person's: the portfolio, an order that has to be approved, a form to open an account. */
 import { tool, type Tool, ToolError } from "@turnstream/server";
 import { z } from "zod";
-import { HOLDINGS, priceOf, stockOf } from "./data.ts";
+import { HOLDINGS, computePrice, findStock } from "./data.ts";
 import type { Lines } from "./lines/lines.ts";
 import { found } from "./market-tools.ts";
-import { numbersOf } from "./numbers.ts";
+import { createNumbers } from "./numbers.ts";
 import type { Pace } from "./pace.ts";
 
 const LEVELS = ["none", "some", "much"] as const;
 
 function holdings() {
   return HOLDINGS.map(({ symbol, count, cost }) => {
-    const stock = stockOf(symbol);
-    const price = stock === undefined ? 0 : priceOf(stock);
+    const stock = findStock(symbol);
+    const price = stock === undefined ? 0 : computePrice(stock);
     return { symbol, count, price, gain: count * (price - cost) };
   });
 }
 
 export function accountTools(lines: Lines, pace: Pace): Readonly<Record<string, Tool>> {
-  const { labels, found: words, form } = lines;
-  const { money, whole, signed } = numbersOf(lines.locale);
+  const { labels, found: texts, form } = lines;
+  const { money, whole, signed } = createNumbers(lines.locale);
   return {
     get_portfolio: tool({
       description: "What the person holds in one of their accounts.",
@@ -29,7 +29,7 @@ export function accountTools(lines: Lines, pace: Pace): Readonly<Record<string, 
       async run({ account }, { signal }) {
         await pace.work(800, signal);
         // The example's person has not allowed it: what a refusal looks like.
-        if (account === "long_term") throw new ToolError(words.noPermission);
+        if (account === "long_term") throw new ToolError(texts.noPermission);
         const rows = holdings();
         const gain = rows.reduce((sum, row) => sum + row.gain, 0);
         return { content: rows, preview: `${signed(gain)} VND` };
@@ -43,11 +43,11 @@ export function accountTools(lines: Lines, pace: Pace): Readonly<Record<string, 
       async run(_, { signal }) {
         await pace.work(500, signal);
         const rows = holdings().map(({ symbol, count, price, gain }) => [symbol, count, price, gain]);
-        const data = { columns: [...words.holdingColumns], rows };
+        const data = { columns: [...texts.holdingColumns], rows };
         const title = labels.portfolioTable;
         return {
           content: rows,
-          preview: words.stocks(rows.length),
+          preview: texts.stocks(rows.length),
           artifact: { type: "table", title, data },
         };
       },
@@ -67,7 +67,7 @@ export function accountTools(lines: Lines, pace: Pace): Readonly<Record<string, 
         await pace.work(1_200, signal);
         // A real exchange would be given the key: whatever happens, the order is placed once.
         const order = `#${numberFrom(idempotencyKey)}`;
-        return words.ordered(order, whole(count), stock.symbol, money(max).replace(" VND", ""));
+        return texts.ordered(order, whole(count), stock.symbol, money(max).replace(" VND", ""));
       },
     }),
     open_account: tool({

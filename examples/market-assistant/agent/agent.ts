@@ -2,7 +2,7 @@
 import { type Agent, defineAgent } from "@turnstream/server";
 import { AGENTS } from "../shared/locales.ts";
 import { accountTools } from "./account-tools.ts";
-import { analystOf } from "./analyst.ts";
+import { createAnalyst } from "./analyst.ts";
 import { en } from "./lines/en.ts";
 import type { Lines } from "./lines/lines.ts";
 import { vi } from "./lines/vi.ts";
@@ -27,7 +27,7 @@ export function marketAgents(models: Models, pace: Pace): Agent[] {
       model: models.market(lines),
       instructions: ({ session }) => instructions(lines, session),
       tools: { ...marketTools(lines, pace), ...accountTools(lines, pace) },
-      subAgents: { analyst: analystOf(lines, models.analyst(lines), pace) },
+      subAgents: { analyst: createAnalyst(lines, models.analyst(lines), pace) },
       shareThought: true,
       askUser: true,
       // A person who sees the error can try again; waiting would only hide it.

@@ -3,12 +3,12 @@ import { type Agent, defineAgent, type Model, tool } from "@turnstream/server";
 import { z } from "zod";
 import type { Lines } from "./lines/lines.ts";
 import { found } from "./market-tools.ts";
-import { numbersOf } from "./numbers.ts";
+import { createNumbers } from "./numbers.ts";
 import type { Pace } from "./pace.ts";
 
-export function analystOf(lines: Lines, model: Model, pace: Pace): Agent {
-  const { labels, found: words } = lines;
-  const { plain } = numbersOf(lines.locale);
+export function createAnalyst(lines: Lines, model: Model, pace: Pace): Agent {
+  const { labels, found: texts } = lines;
+  const { plain } = createNumbers(lines.locale);
   const input = z.object({ symbol: z.string() });
   return defineAgent({
     name: "analyst",
@@ -26,7 +26,7 @@ export function analystOf(lines: Lines, model: Model, pace: Pace): Agent {
         async run({ symbol }, { signal }) {
           await pace.work(1_300, signal);
           const { pe, sectorPe, dividend } = found(lines, symbol);
-          const preview = words.ratios(plain(pe), plain(sectorPe), plain(dividend));
+          const preview = texts.ratios(plain(pe), plain(sectorPe), plain(dividend));
           return { content: { pe, sector_pe: sectorPe, dividend_percent: dividend }, preview };
         },
       }),
@@ -38,10 +38,10 @@ export function analystOf(lines: Lines, model: Model, pace: Pace): Agent {
         async run(_, { signal }) {
           await pace.work(1_700, signal);
           return {
-            content: `${words.reports.length} reports.`,
-            preview: words.articles(words.reports.length),
-            references: words.reports.map(({ title, url, text }) => ({ title, url, content: text })),
-            results: words.reports.length,
+            content: `${texts.reports.length} reports.`,
+            preview: texts.articles(texts.reports.length),
+            references: texts.reports.map(({ title, url, text }) => ({ title, url, content: text })),
+            results: texts.reports.length,
           };
         },
       }),

@@ -64,16 +64,16 @@ export const HOLDINGS: readonly Holding[] = [
   { symbol: "MWG", count: 300, cost: 61_500 },
 ];
 
-export function stockOf(symbol: string): Stock | undefined {
+export function findStock(symbol: string): Stock | undefined {
   return STOCKS.find((stock) => stock.symbol === symbol.trim().toUpperCase());
 }
 
-export function priceOf({ closes }: Stock): number {
+export function computePrice({ closes }: Stock): number {
   return closes.at(-1) ?? 0;
 }
 
 /** Against the session before, in percent. */
-export function changeOf({ closes }: Stock): number {
+export function computeChange({ closes }: Stock): number {
   const [before = 1, last = 1] = closes.slice(-2);
   return (last / before - 1) * 100;
 }

@@ -1,9 +1,9 @@
 /** Tools that look at the market: index, prices, news, tables, charts, a long scan. They only read. */
 import { tool, type Tool, ToolError } from "@turnstream/server";
 import { z } from "zod";
-import { changeOf, INDEX, priceOf, SESSIONS, type Stock, stockOf, STOCKS } from "./data.ts";
+import { computeChange, INDEX, computePrice, SESSIONS, type Stock, findStock, STOCKS } from "./data.ts";
 import type { Lines } from "./lines/lines.ts";
-import { numbersOf } from "./numbers.ts";
+import { createNumbers } from "./numbers.ts";
 import type { Pace } from "./pace.ts";
 
 const symbol = z.string().describe("such as VNM");
@@ -11,14 +11,14 @@ const STEPS = 40;
 const ALL = 1_600;
 
 export function found(lines: Lines, name: string): Stock {
-  const stock = stockOf(name);
+  const stock = findStock(name);
   if (stock === undefined) throw new ToolError(lines.found.noSuchStock(name));
   return stock;
 }
 
 export function marketTools(lines: Lines, pace: Pace): Readonly<Record<string, Tool>> {
-  const { labels, found: words } = lines;
-  const { money, plain, signed, whole } = numbersOf(lines.locale);
+  const { labels, found: texts } = lines;
+  const { money, plain, signed, whole } = createNumbers(lines.locale);
   return {
     get_index: tool({
       description: "The index of the market today: value, change, turnover, how many rose and fell.",
@@ -26,8 +26,8 @@ export function marketTools(lines: Lines, pace: Pace): Readonly<Record<string, T
       rerun: "always",
       async run(_, { signal }) {
         await pace.work(900, signal);
-        const said = `${plain(INDEX.value)} (${signed(INDEX.change)}%)`;
-        return { content: INDEX, preview: `${said}, ${words.breadth(INDEX.up, INDEX.down)}` };
+        const value = `${plain(INDEX.value)} (${signed(INDEX.change)}%)`;
+        return { content: INDEX, preview: `${value}, ${texts.breadth(INDEX.up, INDEX.down)}` };
       },
     }),
     get_price: tool({
@@ -38,23 +38,23 @@ export function marketTools(lines: Lines, pace: Pace): Readonly<Record<string, T
       async run(input, { signal }) {
         await pace.work(700, signal);
         const stock = found(lines, input.symbol);
-        const [price, change] = [priceOf(stock), changeOf(stock)];
+        const [price, change] = [computePrice(stock), computeChange(stock)];
         const content = { symbol: stock.symbol, price, change_percent: Number(change.toFixed(2)) };
         return { content, preview: `${money(price)} (${signed(change)}%)` };
       },
     }),
     search_news: tool({
       description: "News of today's session. Cite what you use.",
-      label: labels.news,
+      label: labels.articles,
       input: z.object({ query: z.string() }),
       rerun: "always",
       async run(_, { signal }) {
         await pace.work(1_400, signal);
         return {
-          content: `${words.news.length} articles.`,
-          preview: words.articles(words.news.length),
-          references: words.news.map(({ title, url, text }) => ({ title, url, content: text })),
-          results: words.news.length,
+          content: `${texts.latest.length} articles.`,
+          preview: texts.articles(texts.latest.length),
+          references: texts.latest.map(({ title, url, text }) => ({ title, url, content: text })),
+          results: texts.latest.length,
         };
       },
     }),
@@ -65,12 +65,16 @@ export function marketTools(lines: Lines, pace: Pace): Readonly<Record<string, T
       display: { standalone: true },
       async run(_, { signal }) {
         await pace.work(600, signal);
-        const moved = STOCKS.toSorted((a, b) => Math.abs(changeOf(b)) - Math.abs(changeOf(a)));
-        const rows = moved.map((stock) => [stock.symbol, priceOf(stock), Number(changeOf(stock).toFixed(2))]);
-        const data = { columns: [...words.moverColumns], rows };
+        const moved = STOCKS.toSorted((a, b) => Math.abs(computeChange(b)) - Math.abs(computeChange(a)));
+        const rows = moved.map((stock) => [
+          stock.symbol,
+          computePrice(stock),
+          Number(computeChange(stock).toFixed(2)),
+        ]);
+        const data = { columns: [...texts.moverColumns], rows };
         return {
           content: rows,
-          preview: words.stocks(rows.length),
+          preview: texts.stocks(rows.length),
           artifact: { type: "table", title: labels.movers, data },
         };
       },
@@ -86,7 +90,7 @@ export function marketTools(lines: Lines, pace: Pace): Readonly<Record<string, T
         const stock = found(lines, input.symbol);
         const data = { kind: "line", labels: [...SESSIONS], values: [...stock.closes], unit: "VND" };
         const artifact = { type: "chart", title: labels.chart(stock.symbol), data };
-        return { content: stock.closes, preview: money(priceOf(stock)), artifact };
+        return { content: stock.closes, preview: money(computePrice(stock)), artifact };
       },
     }),
     scan_market: tool({
@@ -98,11 +102,11 @@ export function marketTools(lines: Lines, pace: Pace): Readonly<Record<string, T
         for (let step = 1; step <= STEPS; step++) {
           await pace.work(1_500, context.signal);
           const [done, hits] = [(ALL / STEPS) * step, Math.floor(step / 13)];
-          if (step % 4 === 0) context.progress(`${words.scanned(whole(done), whole(ALL), whole(hits))}\n`);
+          if (step % 4 === 0) context.progress(`${texts.scanned(whole(done), whole(ALL), whole(hits))}\n`);
         }
         return {
           content: ["VNM", "HPG", "VCB"],
-          preview: words.scanned(whole(ALL), whole(ALL), "3"),
+          preview: texts.scanned(whole(ALL), whole(ALL), "3"),
           results: 3,
         };
       },

@@ -20,7 +20,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 const ANTHROPIC = "claude-sonnet-4-6";
 const OPENAI = "gpt-5.4-mini";
 
-export function modelsFrom(env: Environment, pace: Pace): Models {
+export function createModels(env: Environment, pace: Pace): Models {
   const real = realModel(env);
   if (real !== null)
     return {

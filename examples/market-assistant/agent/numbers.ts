@@ -7,7 +7,7 @@ export interface Numbers {
   readonly plain: (value: number) => string;
 }
 
-export function numbersOf(locale: string): Numbers {
+export function createNumbers(locale: string): Numbers {
   const whole = new Intl.NumberFormat(locale, { maximumFractionDigits: 0 });
   const signed = new Intl.NumberFormat(locale, { maximumFractionDigits: 2, signDisplay: "exceptZero" });
   const plain = new Intl.NumberFormat(locale, { maximumFractionDigits: 1 });

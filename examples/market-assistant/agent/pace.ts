@@ -8,7 +8,7 @@ export interface Pace {
   work(ms: number, signal: AbortSignal): Promise<void>;
 }
 
-export function paceOf(speed: number): Pace {
+export function createPace(speed: number): Pace {
   return {
     speed,
     async work(ms, signal) {

@@ -1,6 +1,6 @@
 /** PostgreSQL and Redis: those that the environment names, or new ones that are gone with this process. */
-import { startPostgres } from "@turnstream/services/postgres.ts";
-import { startRedis } from "@turnstream/services/redis.ts";
+import { startPostgres } from "@turnstream/testkit/servers/start-postgres.ts";
+import { startRedis } from "@turnstream/testkit/servers/start-redis.ts";
 
 export interface Backing {
   readonly databaseUrl: string;
@@ -13,15 +13,15 @@ type Part = { readonly url: string; stop(): Promise<void> };
 
 const yours = (url: string): Part => ({ url, stop: async () => undefined });
 
-export async function startBacking(env: Environment, say: (line: string) => void): Promise<Backing> {
+export async function startBacking(env: Environment, print: (line: string) => void): Promise<Backing> {
   const { DATABASE_URL: database = "", REDIS_URL: redis = "" } = env;
   const start = async (name: string, given: string, own: () => Promise<Part>): Promise<Part> => {
     if (given !== "") {
-      say(`${name}  yours`);
+      print(`${name}  yours`);
       return yours(given);
     }
     const part = await own();
-    say(`${name}  started (${part.url})`);
+    print(`${name}  started (${part.url})`);
     return part;
   };
   const began = await Promise.allSettled([

@@ -1,6 +1,6 @@
 /** Makes the chat page from its source, into a folder that is gone with this process. */
 import { join } from "node:path";
-import { makeFolder, removeFolder } from "@turnstream/services/watch.ts";
+import { makeFolder, removeFolder } from "@turnstream/testkit/processes/watch.ts";
 import react from "@vitejs/plugin-react";
 import { build } from "vite";
 

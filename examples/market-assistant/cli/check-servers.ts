@@ -20,8 +20,8 @@ export async function checkServers(env: Readonly<Record<string, string | undefin
     database === "" ? null : problemOfDatabase(database),
     redis === "" ? null : problemOfRedis(redis),
   ]);
-  const words = problems.filter((problem) => problem !== null);
-  if (words.length > 0) throw new StartError(words.join("\n"));
+  const messages = problems.filter((problem) => problem !== null);
+  if (messages.length > 0) throw new StartError(messages.join("\n"));
 }
 
 async function problemOfDatabase(url: string): Promise<string | null> {

@@ -5,7 +5,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import type { Told } from "../processes/process-life.ts";
+import type { ProcessMessage } from "../processes/process-life.ts";
 
 export interface Supervised {
   readonly pid: number;
@@ -18,7 +18,7 @@ export interface Program {
   readonly name: string;
   readonly file: string;
   readonly env: Readonly<Record<string, string>>;
-  readonly say: (line: string) => void;
+  readonly print: (line: string) => void;
 }
 
 const AGAIN_MS = 300;
@@ -27,7 +27,7 @@ const LEAVE_MS = 10_000;
 export class StartError extends Error {}
 
 export async function supervise(program: Program): Promise<Supervised> {
-  const { name, say } = program;
+  const { name, print } = program;
   let child: ChildProcess;
   let isLeaving = false;
   let again: ReturnType<typeof setTimeout> | undefined;
@@ -35,24 +35,24 @@ export async function supervise(program: Program): Promise<Supervised> {
   async function start(): Promise<string> {
     child = launch(program);
     const current = child;
-    const said = await firstWord(current);
+    const message = await firstMessage(current);
     if (isLeaving) return "";
-    if ("failed" in said) throw new StartError(said.failed);
+    if ("failed" in message) throw new StartError(message.failed);
     current.once("exit", (code, signal) => {
       if (isLeaving) return;
-      say(`${name} ended (${signal ?? code}): starting it again`);
+      print(`${name} ended (${signal ?? code}): starting it again`);
       restart();
     });
-    return said.ready;
+    return message.ready;
   }
 
   function restart(): void {
     if (isLeaving) return;
     again = setTimeout(() => {
       start().then(
-        () => say(`${name} is back (process ${child.pid})`),
+        () => print(`${name} is back (process ${child.pid})`),
         (error: unknown) => {
-          say(`${name} did not start: ${error instanceof Error ? error.message : String(error)}`);
+          print(`${name} did not start: ${error instanceof Error ? error.message : String(error)}`);
           restart();
         },
       );
@@ -87,8 +87,10 @@ function launch({ file, env }: Program): ChildProcess {
   });
 }
 
-async function firstWord(child: ChildProcess): Promise<Told> {
-  const said = once(child, "message").then(([told]) => told as Told);
-  const ended = once(child, "exit").then(([code]): Told => ({ failed: `It ended with ${String(code)}.` }));
-  return await Promise.race([said, ended]);
+async function firstMessage(child: ChildProcess): Promise<ProcessMessage> {
+  const message = once(child, "message").then(([received]) => received as ProcessMessage);
+  const ended = once(child, "exit").then(([code]): ProcessMessage => ({
+    failed: `It ended with ${String(code)}.`,
+  }));
+  return await Promise.race([message, ended]);
 }

@@ -19,7 +19,7 @@ export function App(): ReactNode {
   const [locale, setLocale] = useSetting("locale", LOCALES, localeFor(navigator.languages));
   const [theme, setTheme] = useSetting("theme", THEMES, "system");
   const language = LANGUAGES[locale];
-  const { words } = language;
+  const { strings } = language;
   const current = useRoute();
   const list = useSessions();
   const isNarrow = useNarrow();
@@ -36,8 +36,8 @@ export function App(): ReactNode {
     else document.documentElement.dataset["theme"] = theme;
   }, [locale, theme]);
   useEffect(() => {
-    document.title = title === null ? words.name : `${title} · ${words.name}`;
-  }, [title, words]);
+    document.title = title === null ? strings.name : `${title} · ${strings.name}`;
+  }, [title, strings]);
 
   const openFresh = useCallback(
     async (go: (id: string) => void) => {
@@ -58,7 +58,7 @@ export function App(): ReactNode {
   }, [isChosen]);
 
   const onChange = useCallback(() => void refresh().catch(() => {}), [refresh]);
-  const onGone = useCallback(() => replaceWith(null), []);
+  const onNotFound = useCallback(() => replaceWith(null), []);
   // A keyboard would cover half of a phone's screen.
   const focusComposer = (): void => {
     if (window.matchMedia("(pointer: fine)").matches)
@@ -75,7 +75,7 @@ export function App(): ReactNode {
       <Sidebar
         list={list}
         current={current}
-        words={words}
+        strings={strings}
         isNarrow={isNarrow}
         isOpen={isOpen}
         onClose={() => setOpen(false)}
@@ -91,19 +91,19 @@ export function App(): ReactNode {
             <button
               type="button"
               className="ma-icon-button"
-              aria-label={words.menu}
+              aria-label={strings.menu}
               aria-expanded={isOpen}
               onClick={() => setOpen(true)}
             >
               <Icon name="menu" />
             </button>
           )}
-          <h1 className="ma-title">{title ?? words.untitled}</h1>
+          <h1 className="ma-title">{title ?? strings.untitled}</h1>
           <button
             type="button"
             className="ma-icon-button"
-            aria-label={words.suggestions}
-            title={words.suggestions}
+            aria-label={strings.suggestions}
+            title={strings.suggestions}
             popoverTarget={IDEAS}
           >
             <Icon name="bulb" />
@@ -112,10 +112,10 @@ export function App(): ReactNode {
         </header>
         {current === null ? (
           <div className="ma-opening" role="status">
-            {isFailed ? words.unreachable : words.opening}
+            {isFailed ? strings.unreachable : strings.opening}
             {isFailed && (
               <button type="button" className="ts-button" onClick={() => void openFresh(replaceWith)}>
-                {words.tryAgain}
+                {strings.tryAgain}
               </button>
             )}
           </div>
@@ -126,7 +126,7 @@ export function App(): ReactNode {
               session={client.session(current)}
               language={language}
               onChange={onChange}
-              onGone={onGone}
+              onNotFound={onNotFound}
             />
             <div id={IDEAS} className="ma-ideas" popover="auto" ref={ideas}>
               <Suggestions

@@ -12,37 +12,37 @@ interface ChatProps {
   /** Something that the list of sessions shows is another. */
   readonly onChange: (title: string | null) => void;
   /** It isn't there any more, or never was. */
-  readonly onGone: () => void;
+  readonly onNotFound: () => void;
 }
 
 const PARTS = { Brand };
 
-export function Chat({ session, language, onChange, onGone }: ChatProps): ReactNode {
-  const { words, thread, agent, agents } = language;
+export function Chat({ session, language, onChange, onNotFound }: ChatProps): ReactNode {
+  const { strings, thread, agent, agents } = language;
   const empty = (
     <div className="ma-empty">
       <span className="ma-mark" aria-hidden="true" />
-      <h2>{words.name}</h2>
-      <p>{words.tagline}</p>
+      <h2>{strings.name}</h2>
+      <p>{strings.tagline}</p>
       <Suggestions session={session} language={language} />
-      <p className="ma-note">{words.invented}</p>
+      <p className="ma-note">{strings.invented}</p>
     </div>
   );
   return (
     <SessionProvider session={session} strings={thread} agents={agents} components={PARTS}>
-      <Watcher onChange={onChange} onGone={onGone} />
-      <Thread empty={empty} composer={{ placeholder: words.placeholder, agent }} />
+      <Watcher onChange={onChange} onNotFound={onNotFound} />
+      <Thread empty={empty} composer={{ placeholder: strings.placeholder, agent }} />
     </SessionProvider>
   );
 }
 
-function Watcher({ onChange, onGone }: Pick<ChatProps, "onChange" | "onGone">): null {
+function Watcher({ onChange, onNotFound }: Pick<ChatProps, "onChange" | "onNotFound">): null {
   const title = useView(({ state }) => state.title);
   const turns = useView(({ state }) => state.turns.length);
-  const isGone = useView(({ connection }) => connection.error?.code === "NOT_FOUND");
+  const isNotFound = useView(({ connection }) => connection.error?.code === "NOT_FOUND");
   useEffect(() => onChange(title), [title, turns, onChange]);
   useEffect(() => {
-    if (isGone) onGone();
-  }, [isGone, onGone]);
+    if (isNotFound) onNotFound();
+  }, [isNotFound, onNotFound]);
   return null;
 }

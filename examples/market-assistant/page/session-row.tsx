@@ -2,28 +2,28 @@
 import type { SessionInfo } from "@turnstream/client";
 import { type KeyboardEvent, type ReactNode, useRef, useState } from "react";
 import { Icon } from "./icons.tsx";
-import type { Words } from "./words/words.ts";
+import type { PageStrings } from "./strings/strings.ts";
 
 interface SessionRowProps {
   readonly info: SessionInfo;
   readonly isCurrent: boolean;
-  readonly words: Words;
+  readonly strings: PageStrings;
   readonly onOpen: () => void;
   readonly onRename: (title: string) => void;
   readonly onErase: () => void;
 }
 
 export function SessionRow(props: SessionRowProps): ReactNode {
-  const { info, isCurrent, words, onOpen, onRename, onErase } = props;
+  const { info, isCurrent, strings, onOpen, onRename, onErase } = props;
   const [isRenaming, setRenaming] = useState(false);
   const dialog = useRef<HTMLDialogElement>(null);
-  const title = info.title ?? words.untitled;
+  const title = info.title ?? strings.untitled;
   if (isRenaming) {
     const done = (next: string | null): void => {
       setRenaming(false);
       if (next !== null && next.trim() !== "" && next.trim() !== title) onRename(next.trim());
     };
-    return <TitleField title={title} label={words.newTitle} onDone={done} />;
+    return <TitleField title={title} label={strings.newTitle} onDone={done} />;
   }
   return (
     <li className="ma-row" data-current={isCurrent || undefined}>
@@ -39,26 +39,26 @@ export function SessionRow(props: SessionRowProps): ReactNode {
       <button
         type="button"
         className="ma-row-tool"
-        aria-label={words.rename(title)}
+        aria-label={strings.rename(title)}
         onClick={() => setRenaming(true)}
       >
-        <Icon name="pen" />
+        <Icon name="edit" />
       </button>
       <button
         type="button"
         className="ma-row-tool"
-        aria-label={words.erase(title)}
+        aria-label={strings.erase(title)}
         onClick={() => dialog.current?.showModal()}
       >
         <Icon name="bin" />
       </button>
-      <dialog className="ma-dialog" ref={dialog} aria-label={words.eraseQuestion(title)}>
-        <h2>{words.eraseQuestion(title)}</h2>
-        <p>{words.eraseHint}</p>
+      <dialog className="ma-dialog" ref={dialog} aria-label={strings.eraseQuestion(title)}>
+        <h2>{strings.eraseQuestion(title)}</h2>
+        <p>{strings.eraseHint}</p>
         <form method="dialog" className="ma-dialog-buttons">
-          <button className="ts-button">{words.cancel}</button>
+          <button className="ts-button">{strings.cancel}</button>
           <button className="ts-button ma-danger" onClick={onErase}>
-            {words.eraseYes}
+            {strings.eraseYes}
           </button>
         </form>
       </dialog>

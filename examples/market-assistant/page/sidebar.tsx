@@ -3,12 +3,12 @@ import { type ReactNode, useEffect, useRef } from "react";
 import { Icon } from "./icons.tsx";
 import { SessionRow } from "./session-row.tsx";
 import type { SessionList } from "./use-sessions.ts";
-import type { Words } from "./words/words.ts";
+import type { PageStrings } from "./strings/strings.ts";
 
 interface SidebarProps {
   readonly list: SessionList;
   readonly current: string | null;
-  readonly words: Words;
+  readonly strings: PageStrings;
   readonly isNarrow: boolean;
   readonly isOpen: boolean;
   readonly onClose: () => void;
@@ -18,7 +18,7 @@ interface SidebarProps {
 }
 
 export function Sidebar(props: SidebarProps): ReactNode {
-  const { list, current, words, isNarrow, isOpen, onClose, onNew, onOpen, onErased } = props;
+  const { list, current, strings, isNarrow, isOpen, onClose, onNew, onOpen, onErased } = props;
   const root = useRef<HTMLElement>(null);
   const isHidden = isNarrow && !isOpen;
   useEffect(() => {
@@ -34,33 +34,33 @@ export function Sidebar(props: SidebarProps): ReactNode {
         ref={root}
         data-open={isOpen || undefined}
         inert={isHidden}
-        aria-label={words.sessions}
+        aria-label={strings.sessions}
         onKeyDown={(event) => {
           if (isNarrow && event.key === "Escape") onClose();
         }}
       >
         <div className="ma-brand">
           <span className="ma-mark" aria-hidden="true" />
-          <strong>{words.name}</strong>
+          <strong>{strings.name}</strong>
           {isNarrow && (
-            <button type="button" className="ma-icon-button" aria-label={words.closeMenu} onClick={onClose}>
+            <button type="button" className="ma-icon-button" aria-label={strings.closeMenu} onClick={onClose}>
               <Icon name="close" />
             </button>
           )}
         </div>
         <button type="button" className="ma-new" onClick={onNew}>
           <Icon name="plus" />
-          {words.newSession}
+          {strings.newSession}
         </button>
-        <nav aria-label={words.sessions}>
-          {list.isKnown && shown.length === 0 && <p className="ma-note">{words.noSessions}</p>}
+        <nav aria-label={strings.sessions}>
+          {list.isKnown && shown.length === 0 && <p className="ma-note">{strings.noSessions}</p>}
           <ul className="ma-rows">
             {shown.map((info) => (
               <SessionRow
                 key={info.id}
                 info={info}
                 isCurrent={info.id === current}
-                words={words}
+                strings={strings}
                 onOpen={() => onOpen(info.id)}
                 onRename={(title) => void list.rename(info.id, title).catch(() => {})}
                 onErase={() =>
@@ -73,7 +73,7 @@ export function Sidebar(props: SidebarProps): ReactNode {
             ))}
           </ul>
         </nav>
-        <p className="ma-note ma-foot">{words.invented}</p>
+        <p className="ma-note ma-foot">{strings.invented}</p>
       </aside>
     </>
   );

@@ -14,7 +14,7 @@ interface SuggestionsProps {
 export function Suggestions({ session, language, onAsk }: SuggestionsProps): ReactNode {
   const texts = SUGGESTIONS[language.locale];
   return (
-    <ul className="ma-suggestions" aria-label={language.words.suggestions}>
+    <ul className="ma-suggestions" aria-label={language.strings.suggestions}>
       {TOPICS.map((topic) => (
         <li key={topic}>
           <button
@@ -27,7 +27,7 @@ export function Suggestions({ session, language, onAsk }: SuggestionsProps): Rea
             }}
           >
             <span>{texts[topic]}</span>
-            <small>{language.words.shows[topic]}</small>
+            <small>{language.strings.shows[topic]}</small>
           </button>
         </li>
       ))}

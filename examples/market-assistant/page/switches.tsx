@@ -17,13 +17,13 @@ interface SwitchesProps {
 }
 
 export function Switches({ language, theme, onLocale, onTheme }: SwitchesProps): ReactNode {
-  const { words, locale } = language;
+  const { strings, locale } = language;
   const next = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length] ?? "system";
   return (
     <>
       <select
         className="ma-select"
-        aria-label={words.language}
+        aria-label={strings.language}
         value={locale}
         onChange={(event) => onLocale(event.target.value as Locale)}
       >
@@ -36,8 +36,8 @@ export function Switches({ language, theme, onLocale, onTheme }: SwitchesProps):
       <button
         type="button"
         className="ma-icon-button"
-        aria-label={words.theme[theme]}
-        title={words.theme[theme]}
+        aria-label={strings.theme[theme]}
+        title={strings.theme[theme]}
         onClick={() => onTheme(next)}
       >
         <Icon name={ICONS[theme]} />

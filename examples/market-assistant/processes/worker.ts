@@ -1,21 +1,21 @@
 /** The worker of the example: runs the agent's turns. Kill it in mid-answer, and the next one goes on. */
 import { createDbosEngine, startWorker } from "@turnstream/server";
 import { marketAgents } from "../agent/agent.ts";
-import { modelsFrom } from "../agent/models.ts";
-import { paceOf } from "../agent/pace.ts";
-import { WORDS } from "../agent/words.ts";
-import { openParts, report } from "./parts.ts";
-import { live, setting } from "./process-life.ts";
+import { createModels } from "../agent/models.ts";
+import { createPace } from "../agent/pace.ts";
+import { STRINGS } from "../agent/strings.ts";
+import { openBackend, report } from "./backend.ts";
+import { runProcess, readSetting } from "./process-life.ts";
 
-await live(async () => {
-  const pace = paceOf(Number(setting("MARKET_SPEED")));
-  const models = modelsFrom(process.env, pace);
-  const opened = await openParts();
+await runProcess(async () => {
+  const pace = createPace(Number(readSetting("MARKET_SPEED")));
+  const models = createModels(process.env, pace);
+  const opened = await openBackend();
   const worker = await startWorker({
-    ...opened.parts,
+    ...opened.backend,
     engine: (hooks) => createDbosEngine({ ...hooks, databaseUrl: opened.databaseUrl }),
     agents: marketAgents(models, pace),
-    strings: WORDS,
+    strings: STRINGS,
     shutdownGraceMs: 1_000,
     onError: report,
   });

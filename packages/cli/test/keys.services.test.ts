@@ -1,6 +1,6 @@
 /** `turnstream keys` on a real database: what it prints lets somebody in, until it is revoked. */
 import { openDatabase, type ClosableStore, createPostgresStore, SCOPES } from "@turnstream/server";
-import { freshDatabaseUrl } from "@turnstream/services/shared.ts";
+import { freshDatabaseUrl } from "@turnstream/testkit/servers/shared-servers.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { ran } from "./ran.ts";
 

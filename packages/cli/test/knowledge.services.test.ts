@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { migrate, openDatabase, createPostgresStore } from "@turnstream/server";
-import { freshDatabaseUrl } from "@turnstream/services/shared.ts";
+import { freshDatabaseUrl } from "@turnstream/testkit/servers/shared-servers.ts";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ran } from "./ran.ts";
 

@@ -1,7 +1,7 @@
 /** What is the same for every command: the tables, addresses that lead nowhere, help and version. */
 import { createDbosEngine, openDatabase, createPostgresStore } from "@turnstream/server";
-import { freePort } from "@turnstream/services/free-port.ts";
-import { freshDatabaseUrl } from "@turnstream/services/shared.ts";
+import { freePort } from "@turnstream/testkit/network/free-port.ts";
+import { freshDatabaseUrl } from "@turnstream/testkit/servers/shared-servers.ts";
 import { expect, test } from "vitest";
 import { ran } from "./ran.ts";
 

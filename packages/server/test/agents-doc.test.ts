@@ -1,6 +1,6 @@
 /** The tables of docs/agents.md have every option that the types have, and no other. Its program is run by the test of all documents. */
 import { readFileSync } from "node:fs";
-import { codeIn, tablesOf } from "@turnstream/conformance/support/markdown.ts";
+import { readCode, readTables } from "@turnstream/conformance/support/markdown.ts";
 import { expect, test } from "vitest";
 
 const read = (path: string) => readFileSync(new URL(path, import.meta.url), "utf8");
@@ -23,7 +23,7 @@ test.each([
   ["in `context`", "define/tool.ts", "ToolContext"],
   ["option of `keepWorker`", "worker.ts", "WorkerOptions"],
 ])("the table '%s' has what %s says of %s", (column, file, name) => {
-  const written = tablesOf(page, column).flatMap((rows) => rows.flatMap(([cell = ""]) => codeIn(cell)));
+  const written = readTables(page, column).flatMap((rows) => rows.flatMap(([cell = ""]) => readCode(cell)));
   const real = membersOf(file, name);
   expect(real.length).toBeGreaterThan(2);
   expect(written.toSorted()).toEqual(real.toSorted());
@@ -31,6 +31,6 @@ test.each([
 
 test("every one of the words is named", () => {
   const [sentence = ""] = /^`words` replaces.*$/m.exec(page) ?? [];
-  const written = codeIn(sentence).filter((name) => name !== "words" && name !== "DEFAULT_WORDS");
+  const written = readCode(sentence).filter((name) => name !== "words" && name !== "DEFAULT_WORDS");
   expect(written.toSorted()).toEqual(membersOf("words.ts", "Words").toSorted());
 });

@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
-import { freshDatabaseUrl, sharedRedisUrl } from "@turnstream/services/shared.ts";
+import { freshDatabaseUrl, sharedRedisUrl } from "@turnstream/testkit/servers/shared-servers.ts";
 import { expect, test } from "vitest";
 
 test("the README's program runs a turn and tells all of it", async () => {

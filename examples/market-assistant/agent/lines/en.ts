@@ -7,7 +7,7 @@ export const en: Lines = {
   labels: {
     index: "Looking at VN-Index and the large stocks",
     price: (symbol) => `Looking up ${symbol}`,
-    news: "Searching the news of 25 March",
+    articles: "Searching the news of 25 March",
     movers: "Largest moves",
     portfolio: (account) =>
       account === "long_term" ? "Looking at the long-term account" : "Looking at the short-term account",
@@ -32,7 +32,7 @@ export const en: Lines = {
     ratios: (pe, sectorPe, dividend) => `P/E ${pe} (sector ${sectorPe}), dividend ${dividend}%`,
     stocks: (count) => `${count} stocks`,
     articles: (count) => `${count} articles`,
-    news: [
+    latest: [
       {
         title: "VN-Index stays green as technology leads",
         url: "https://news.example.com/vn-index-25-03",
@@ -153,8 +153,8 @@ FPT carries the portfolio; only MWG is down.`,
 - **Fees and tax**: 143,000 VND
 
 The closing balance is **52,167,000 VND**.`,
-      other: (lines, beginning) =>
-        `The file has about **${lines} lines** and begins like this:\n\n\`\`\`text\n${beginning}\n\`\`\`\n\nI only play a script, so this is as far as I get; set \`ANTHROPIC_API_KEY\` or \`OPENAI_API_KEY\` for a real summary.`,
+      other: (lines, start) =>
+        `The file has about **${lines} lines** and begins like this:\n\n\`\`\`text\n${start}\n\`\`\`\n\nI only play a script, so this is as far as I get; set \`ANTHROPIC_API_KEY\` or \`OPENAI_API_KEY\` for a real summary.`,
     },
     price: (symbol) => `The price of **${symbol}** above is of 25 March. Would you like a chart?`,
     help: `I am the **scripted model** of this example, so I know only a few things:

@@ -8,7 +8,7 @@ export interface Lines {
   readonly labels: {
     readonly index: string;
     readonly price: (symbol: string) => string;
-    readonly news: string;
+    readonly articles: string;
     readonly movers: string;
     readonly portfolio: (account: Account) => string;
     readonly portfolioTable: string;
@@ -31,7 +31,7 @@ export interface Lines {
     readonly ratios: (pe: string, sectorPe: string, dividend: string) => string;
     readonly stocks: (count: number) => string;
     readonly articles: (count: number) => string;
-    readonly news: readonly Article[];
+    readonly latest: readonly Article[];
     readonly reports: readonly Article[];
   };
   readonly form: {
@@ -66,7 +66,7 @@ interface ScriptLines {
   readonly scan: { first: string; answer: string };
   readonly forecast: { think: string; answer: string };
   readonly account: { first: string; done: (name: string) => string; declined: string };
-  readonly file: { think: string; sample: string; other: (lines: number, beginning: string) => string };
+  readonly file: { think: string; sample: string; other: (lines: number, start: string) => string };
   readonly price: (symbol: string) => string;
   readonly help: string;
 }

@@ -7,7 +7,7 @@ export const vi: Lines = {
   labels: {
     index: "Xem VN-Index và các mã lớn",
     price: (symbol) => `Xem giá ${symbol}`,
-    news: "Tìm tin tức thị trường phiên 25/03",
+    articles: "Tìm tin tức thị trường phiên 25/03",
     movers: "Cổ phiếu biến động mạnh",
     portfolio: (account) => (account === "long_term" ? "Xem danh mục dài hạn" : "Xem danh mục ngắn hạn"),
     portfolioTable: "Danh mục ngắn hạn",
@@ -31,7 +31,7 @@ export const vi: Lines = {
     ratios: (pe, sectorPe, dividend) => `P/E ${pe} (ngành ${sectorPe}), cổ tức ${dividend}%`,
     stocks: (count) => `${count} mã`,
     articles: (count) => `${count} bài viết`,
-    news: [
+    latest: [
       {
         title: "VN-Index giữ sắc xanh nhờ nhóm công nghệ",
         url: "https://news.example.com/vn-index-25-03",
@@ -153,8 +153,8 @@ FPT kéo cả danh mục; MWG là mã duy nhất lỗ.`,
 - **Phí và thuế**: 143.000 VND
 
 Số dư cuối kỳ là **52.167.000 VND**.`,
-      other: (lines, beginning) =>
-        `Tệp có khoảng **${lines} dòng**, bắt đầu như sau:\n\n\`\`\`text\n${beginning}\n\`\`\`\n\nMình là mô hình kịch bản nên chỉ đọc được đến đây; hãy đặt \`ANTHROPIC_API_KEY\` hoặc \`OPENAI_API_KEY\` để có bản tóm tắt thật.`,
+      other: (lines, start) =>
+        `Tệp có khoảng **${lines} dòng**, bắt đầu như sau:\n\n\`\`\`text\n${start}\n\`\`\`\n\nMình là mô hình kịch bản nên chỉ đọc được đến đây; hãy đặt \`ANTHROPIC_API_KEY\` hoặc \`OPENAI_API_KEY\` để có bản tóm tắt thật.`,
     },
     price: (symbol) => `Giá **${symbol}** ở trên là của phiên 25/03. Bạn muốn xem biểu đồ không?`,
     help: `Mình là **mô hình kịch bản** của bản thử này, nên chỉ biết vài việc:

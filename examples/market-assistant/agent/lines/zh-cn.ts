@@ -7,7 +7,7 @@ export const zhCn: Lines = {
   labels: {
     index: "查看 VN-Index 和大盘股",
     price: (symbol) => `查看 ${symbol} 价格`,
-    news: "搜索 3 月 25 日市场新闻",
+    articles: "搜索 3 月 25 日市场新闻",
     movers: "涨跌幅最大的股票",
     portfolio: (account) => (account === "long_term" ? "查看长期账户" : "查看短期账户"),
     portfolioTable: "短期账户",
@@ -31,7 +31,7 @@ export const zhCn: Lines = {
     ratios: (pe, sectorPe, dividend) => `市盈率 ${pe}（行业 ${sectorPe}），股息率 ${dividend}%`,
     stocks: (count) => `${count} 只股票`,
     articles: (count) => `${count} 篇文章`,
-    news: [
+    latest: [
       {
         title: "科技股领涨，VN-Index 收红",
         url: "https://news.example.com/vn-index-25-03",
@@ -150,8 +150,8 @@ export const zhCn: Lines = {
 - **费用和税**：143,000 VND
 
 期末余额为 **52,167,000 VND**。`,
-      other: (lines, beginning) =>
-        `文件约有 **${lines} 行**，开头如下：\n\n\`\`\`text\n${beginning}\n\`\`\`\n\n我只是按脚本回答，只能读到这里；设置 \`ANTHROPIC_API_KEY\` 或 \`OPENAI_API_KEY\` 可得到真正的总结。`,
+      other: (lines, start) =>
+        `文件约有 **${lines} 行**，开头如下：\n\n\`\`\`text\n${start}\n\`\`\`\n\n我只是按脚本回答，只能读到这里；设置 \`ANTHROPIC_API_KEY\` 或 \`OPENAI_API_KEY\` 可得到真正的总结。`,
     },
     price: (symbol) => `上面是 **${symbol}** 3 月 25 日的价格。要看走势图吗？`,
     help: `我是本示例的**脚本模型**，只会这些：

@@ -10,7 +10,7 @@ export interface ToolAnswer {
 }
 
 /** The newest result of a tool; null when it hasn't been called. */
-export function resultOf({ prompt }: ScriptCall, tool: string): ToolAnswer | null {
+export function readResult({ prompt }: ScriptCall, tool: string): ToolAnswer | null {
   for (const message of prompt.toReversed()) {
     if (message.role === "user") return null;
     if (message.role !== "tool") continue;
@@ -27,7 +27,7 @@ function answerFrom({ output }: Result): ToolAnswer {
 }
 
 /** What the instructions say of it: the script fails once in each session, and another process has to know which. */
-export function sessionOf({ prompt }: ScriptCall): string {
+export function readSession({ prompt }: ScriptCall): string {
   const system = prompt.find((message) => message.role === "system");
   return /^Session: (.+)$/m.exec(system?.content ?? "")?.[1] ?? "";
 }

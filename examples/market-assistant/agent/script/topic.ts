@@ -3,7 +3,7 @@ import { SUGGESTIONS, type Topic, TOPICS } from "../../shared/suggestions.ts";
 import { STOCKS } from "../data.ts";
 
 /** In this order: the first that fits. */
-const WORDS: readonly (readonly [Topic, RegExp])[] = [
+const PATTERNS: readonly (readonly [Topic, RegExp])[] = [
   ["file", /tệp|sao kê|file|statement|文件|对账单/i],
   ["account", /mở tài khoản|open .*account|开.*户/i],
   ["buy", /\bmua\b|\bbán\b|\bbuy\b|\bsell\b|买|卖/i],
@@ -16,12 +16,12 @@ const WORDS: readonly (readonly [Topic, RegExp])[] = [
 ];
 
 /** @returns a topic, the symbol of a stock whose price is wanted, or null */
-export function topicOf(text: string): Topic | { readonly symbol: string } | null {
-  const said = text.trim();
+export function findTopic(text: string): Topic | { readonly symbol: string } | null {
+  const prompt = text.trim();
   for (const suggestions of Object.values(SUGGESTIONS))
-    for (const topic of TOPICS) if (said.startsWith(suggestions[topic])) return topic;
-  const named = WORDS.find(([, words]) => words.test(said));
+    for (const topic of TOPICS) if (prompt.startsWith(suggestions[topic])) return topic;
+  const named = PATTERNS.find(([, pattern]) => pattern.test(prompt));
   if (named !== undefined) return named[0];
-  const stock = STOCKS.find(({ symbol }) => new RegExp(`\\b${symbol}\\b`, "i").test(said));
+  const stock = STOCKS.find(({ symbol }) => new RegExp(`\\b${symbol}\\b`, "i").test(prompt));
   return stock === undefined ? null : { symbol: stock.symbol };
 }

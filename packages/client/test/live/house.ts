@@ -1,6 +1,6 @@
 /** A gateway with a worker in memory, behind a proxy that can be cut, and clients of it as Node has them. */
 import { afterEach } from "vitest";
-import { startProxy, type TcpProxy } from "@turnstream/services/proxy.ts";
+import { startProxy, type TcpProxy } from "@turnstream/testkit/network/tcp-proxy.ts";
 import { signToken } from "../../../server/src/gateway/auth/tokens.ts";
 import { script } from "../../../server/src/models/script-parts.ts";
 import { scriptedModel } from "../../../server/src/models/scripted-model.ts";

@@ -5,7 +5,7 @@
 import { STORIES } from "@turnstream/conformance/stories/index.ts";
 import type { Story } from "@turnstream/conformance/stories/story.ts";
 import { formatCursor, type SessionState, type UserMessage, resolveBlobUrls } from "@turnstream/protocol";
-import { startProxy, type TcpProxy } from "@turnstream/services/proxy.ts";
+import { startProxy, type TcpProxy } from "@turnstream/testkit/network/tcp-proxy.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { SessionRef } from "../../../server/src/store/refs.ts";
 import { openServer, type TestServer } from "../../../server/test/gateway/test-server.ts";

@@ -1,8 +1,8 @@
 /** The engine on PostgreSQL passes the contract; and what only it can get wrong. */
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { freshDatabaseUrl } from "@turnstream/services/shared.ts";
-import { startPostgres } from "@turnstream/services/postgres.ts";
+import { freshDatabaseUrl } from "@turnstream/testkit/servers/shared-servers.ts";
+import { startPostgres } from "@turnstream/testkit/servers/start-postgres.ts";
 import pg from "pg";
 import { afterEach, expect, test, vi } from "vitest";
 
@@ -10,7 +10,7 @@ import { createDbosEngine as create, type DbosEngineOptions } from "../../src/en
 import { migrateEngine } from "../../src/engine/dbos-migrate.ts";
 import type { Engine, JobHandler } from "../../src/engine/engine.ts";
 import { isEngineError } from "../../src/engine/errors.ts";
-import { migratedDatabaseUrl } from "../store/migrated-database.ts";
+import { migratedDatabaseUrl } from "@turnstream/testkit/backend/migrated-database-url.ts";
 import { describeEngine } from "./engine.contract.ts";
 
 describeEngine("DBOS", async () => {

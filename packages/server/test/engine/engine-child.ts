@@ -8,15 +8,25 @@ import { createExecutor, type Executor } from "../../src/engine/executor.ts";
 import type { JobHandler } from "../../src/engine/engine.ts";
 import { openDatabase } from "../../src/store/postgres/open-database.ts";
 import { createPostgresStore } from "../../src/store/postgres/store.ts";
+import { connectParent, readSettings } from "@turnstream/testkit/processes/parent-process.ts";
 
-export type Order =
+export interface EngineSettings {
+  readonly databaseUrl: string;
+  /** Of the executor. */
+  readonly name: string;
+  readonly ttlMs: number;
+  /** Whether the engine asks the executor if its lease is good. */
+  readonly isGuarded: boolean;
+}
+
+export type EngineRequest =
   | { readonly start: readonly string[] }
   /** All jobs return. */
   | { readonly end: true }
-  | { readonly weigh: true }
+  | { readonly measureHeap: true }
   | { readonly signal: string };
 
-export type ChildReport =
+export type EngineMessage =
   | { readonly ready: true }
   | { readonly job: string; readonly attempt: number; readonly at: number }
   | { readonly aborted: string }
@@ -24,68 +34,64 @@ export type ChildReport =
   | { readonly started: number; readonly refused: number; readonly ms: number }
   | { readonly lost: true }
   | { readonly failed: string }
-  | { readonly weight: number }
+  | { readonly heapUsed: number }
   | { readonly signal: string };
 
-const [databaseUrl = "", name = "", ttlMs = "", guard = ""] = process.argv.slice(2);
-const isGuarded = guard === "guarded";
+const { databaseUrl, name, ttlMs, isGuarded } = readSettings<EngineSettings>();
+const parent = connectParent<EngineRequest, EngineMessage>();
 const ends = new Set<() => void>();
-const running: { executor?: Executor } = {};
-
-function report(message: ChildReport): void {
-  if (process.connected) process.send?.(message);
-}
+/** Set once the executor exists: the engine asks for it earlier. */
+const created: { executor?: Executor } = {};
 
 const work: JobHandler = async ({ id, attempt, signal }) => {
-  report({ job: id, attempt, at: Date.now() });
+  parent.send({ job: id, attempt, at: Date.now() });
   await new Promise<void>((resolve) => {
     ends.add(resolve);
     signal.addEventListener("abort", () => resolve());
   });
-  report(signal.aborted ? { aborted: id } : { returned: id });
+  parent.send(signal.aborted ? { aborted: id } : { returned: id });
 };
 
 const engine = await createDbosEngine({
   databaseUrl,
   executor: name,
   work,
-  ...(isGuarded ? { isFresh: () => running.executor?.isFresh() ?? false } : {}),
+  ...(isGuarded ? { isFresh: () => created.executor?.isFresh() ?? false } : {}),
 });
 const store = createPostgresStore(openDatabase({ url: databaseUrl, max: 2, name }));
 const listeners = new Set<(text: string) => void>();
 
-process.on("disconnect", () => process.exit());
-process.on("SIGTERM", () => void leave());
-process.on("message", (order: Order) => void obey(order));
+process.on("SIGTERM", () => void shutDown());
+parent.onMessage((request) => void handle(request));
 
-running.executor = await createExecutor({
+created.executor = await createExecutor({
   engine,
   leases: store.leases,
   signals: {
-    send: (_channel, text) => report({ signal: text }),
+    send: (_channel, text) => parent.send({ signal: text }),
     listen(_channel, listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
     close: async () => listeners.clear(),
   },
-  ttlMs: Number(ttlMs),
+  ttlMs,
   // A clock that stands still: it learns from the store alone, and late, that it was taken over.
   ...(isGuarded ? {} : { env: { monotonic: () => 0, random: () => 0.5 } }),
-  onLost: () => report({ lost: true }),
-  onError: (error) => report({ failed: String(error) }),
+  onLost: () => parent.send({ lost: true }),
+  onError: (error) => parent.send({ failed: String(error) }),
 });
-report({ ready: true });
+parent.send({ ready: true });
 
-async function obey(order: Order): Promise<void> {
-  if ("signal" in order) for (const listener of listeners) listener(order.signal);
-  else if ("end" in order) for (const end of ends) end();
-  else if ("weigh" in order) weigh();
-  else await start(order.start);
+async function handle(request: EngineRequest): Promise<void> {
+  if ("signal" in request) for (const listener of listeners) listener(request.signal);
+  else if ("end" in request) for (const end of ends) end();
+  else if ("measureHeap" in request) measureHeap();
+  else await start(request.start);
 }
 
 async function start(ids: readonly string[]): Promise<void> {
-  const started = performance.now();
+  const startedAt = performance.now();
   let refused = 0;
   await Promise.all(
     ids.map(async (id) => {
@@ -97,16 +103,16 @@ async function start(ids: readonly string[]): Promise<void> {
       }
     }),
   );
-  report({ started: ids.length - refused, refused, ms: performance.now() - started });
+  parent.send({ started: ids.length - refused, refused, ms: performance.now() - startedAt });
 }
 
-function weigh(): void {
+function measureHeap(): void {
   globalThis.gc?.();
-  report({ weight: process.memoryUsage().heapUsed });
+  parent.send({ heapUsed: process.memoryUsage().heapUsed });
 }
 
-async function leave(): Promise<void> {
-  await running.executor?.leave();
+async function shutDown(): Promise<void> {
+  await created.executor?.leave();
   await engine.close();
   await store.close();
   process.exit();

@@ -1,9 +1,10 @@
 /** The engine and its executors as real processes that are killed, frozen and ended. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { until } from "@turnstream/services/poll.ts";
+import { median } from "@turnstream/testkit/util/median.ts";
+import { until } from "@turnstream/testkit/util/until.ts";
 import { expect, test } from "vitest";
 
-import { median, Workers } from "./worker-process.ts";
+import { Workers } from "./worker-process.ts";
 import { TIMED } from "../timed-test.ts";
 
 const IDS = Array.from({ length: 20 }, (_, n) => `session-${n}/turn`);
@@ -21,7 +22,7 @@ test("kill -9: a living process runs all jobs again within five seconds, each on
     expect(await a?.waitFor("started")).toMatchObject({ started: 20 });
     await until("20 jobs", () => a?.startedJobs.length === 20);
     const killedAt = Date.now();
-    a?.kill("SIGKILL");
+    a?.signal("SIGKILL");
     await until("20 jobs again", () => b?.startedJobs.length === 20, { timeoutMs: 45_000 });
     const after = b?.startedJobs.map(({ at }) => at - killedAt) ?? [];
     report(`takeover after kill -9: median ${median(after)} ms, last ${Math.max(...after)} ms`);
@@ -30,7 +31,7 @@ test("kill -9: a living process runs all jobs again within five seconds, each on
     expect(b?.startedJobs.every(({ attempt }) => attempt === 2)).toBe(true);
     b?.send({ end: true });
     await until("all ended", async () => (await workers.rows()).every(({ status }) => status === "SUCCESS"));
-    expect(b?.reports.filter((report) => "lost" in report)).toEqual([]);
+    expect(b?.findAll("lost")).toEqual([]);
   }),
 );
 
@@ -39,11 +40,11 @@ test("kill -9 of the one that is taking over: the third has all jobs", () =>
     const [a, b, c] = await workers.launch(3, { ttlMs: 2_000 });
     a?.send({ start: IDS });
     await until("20 jobs", () => a?.startedJobs.length === 20);
-    a?.kill("SIGKILL");
+    a?.signal("SIGKILL");
     const taker = () => [b, c].find((worker) => (worker?.startedJobs.length ?? 0) > 0);
     await until("a takeover", () => taker() !== undefined, { timeoutMs: 45_000, everyMs: 1 });
     const last = taker() === b ? c : b;
-    taker()?.kill("SIGKILL");
+    taker()?.signal("SIGKILL");
     await until("20 jobs again", () => last?.startedJobs.length === 20, { timeoutMs: 45_000 });
     expect(last?.startedJobs.map(({ job }) => job).toSorted()).toEqual(SORTED);
     last?.send({ end: true });
@@ -52,35 +53,32 @@ test("kill -9 of the one that is taking over: the third has all jobs", () =>
   }));
 
 test.each([
-  { guarded: true, by: "the executor" },
-  { guarded: false, by: "the database alone" },
-])("SIGSTOP past the lease, then SIGCONT: the frozen one changes nothing, thanks to $by", ({ guarded }) =>
+  { isGuarded: true, by: "the executor" },
+  { isGuarded: false, by: "the database alone" },
+])("SIGSTOP past the lease, then SIGCONT: the frozen one changes nothing, thanks to $by", ({ isGuarded }) =>
   Workers.use(async (workers) => {
-    const [a, b] = await workers.launch(2, { guarded, ttlMs: 5_000 });
+    const [a, b] = await workers.launch(2, { isGuarded, ttlMs: 5_000 });
     a?.send({ start: IDS });
     await until("20 jobs", () => a?.startedJobs.length === 20);
-    a?.kill("SIGSTOP");
+    a?.signal("SIGSTOP");
     await until("20 jobs again", () => b?.startedJobs.length === 20, { timeoutMs: 45_000 });
     // Read when it wakes up, perhaps before any of its timers.
     a?.send({ end: true });
-    if (guarded) a?.send({ start: ["late/turn"] });
-    a?.kill("SIGCONT");
+    if (isGuarded) a?.send({ start: ["late/turn"] });
+    a?.signal("SIGCONT");
     await a?.waitFor("lost");
-    if (guarded) {
-      await until(
-        "a refusal",
-        () => a?.reports.some((report) => "refused" in report && report.refused === 1) ?? false,
-      );
+    if (isGuarded) {
+      await until("a refusal", () => a?.findAll("refused").some(({ refused }) => refused === 1) ?? false);
     } else {
       // Without a clock, it believed that all of them had ended.
-      expect(a?.reports.filter((report) => "returned" in report)).toHaveLength(20);
+      expect(a?.findAll("returned")).toHaveLength(20);
     }
     await sleep(500);
     expect(a?.startedJobs).toHaveLength(20);
     const rows = await workers.rows();
     expect(rows.map(({ id }) => id)).toEqual(SORTED);
     expect(rows.every(({ status, executor }) => status === "PENDING" && executor === b?.name)).toBe(true);
-    expect(a?.reports.filter((report) => "lost" in report)).toHaveLength(1);
+    expect(a?.findAll("lost")).toHaveLength(1);
 
     b?.send({ end: true });
     await until("all ended", async () => (await workers.rows()).every(({ status }) => status === "SUCCESS"));
@@ -93,34 +91,31 @@ test("SIGTERM: others have the jobs at once, and it ends by itself", TIMED, () =
     const [a, b] = await workers.launch(2, { ttlMs: 30_000 });
     a?.send({ start: IDS });
     await until("20 jobs", () => a?.startedJobs.length === 20);
-    const signalledAt = Date.now();
-    a?.kill("SIGTERM");
+    const signaledAt = Date.now();
+    a?.signal("SIGTERM");
     await until("20 jobs again", () => b?.startedJobs.length === 20, { timeoutMs: 45_000 });
-    const after = b?.startedJobs.map(({ at }) => at - signalledAt) ?? [];
+    const after = b?.startedJobs.map(({ at }) => at - signaledAt) ?? [];
     report(`handed over after SIGTERM: median ${median(after)} ms, last ${Math.max(...after)} ms`);
     expect(Math.max(...after)).toBeLessThan(2_000);
-    await a?.waitForExit();
-    expect(a?.reports.filter((report) => "aborted" in report)).toHaveLength(20);
-    expect(a?.reports.filter((report) => "lost" in report)).toEqual([]);
+    await a?.exited;
+    expect(a?.findAll("aborted")).toHaveLength(20);
+    expect(a?.findAll("lost")).toEqual([]);
   }),
 );
 
 test("a thousand jobs that wait in one process are light, and all are recovered", () =>
   Workers.use(async (workers) => {
     const [a, b] = await workers.launch(2);
-    a?.send({ weigh: true });
-    const before = (await a?.waitFor("weight"))?.weight ?? 0;
+    const before = (await a?.measureHeap()) ?? 0;
     const ids = Array.from({ length: 1_000 }, (_, n) => `session-${n}/turn`);
     a?.send({ start: ids });
     const ms = (await a?.waitFor("started"))?.ms ?? 0;
     await until("1,000 jobs", () => a?.startedJobs.length === 1_000);
-    a?.reports.splice(0, a.reports.length);
-    a?.send({ weigh: true });
-    const perJob = (((await a?.waitFor("weight"))?.weight ?? 0) - before) / 1_000;
+    const perJob = (((await a?.measureHeap()) ?? 0) - before) / 1_000;
     report(`${Math.round(1_000_000 / ms)} starts/s, ${(perJob / 1_024).toFixed(1)} KB per waiting job`);
     expect(perJob).toBeLessThan(64 * 1_024);
     const killedAt = Date.now();
-    a?.kill("SIGKILL");
+    a?.signal("SIGKILL");
     await until("1,000 jobs again", () => b?.startedJobs.length === 1_000, { timeoutMs: 45_000 });
     report(`1,000 jobs taken over after ${(b?.startedJobs.at(-1)?.at ?? 0) - killedAt} ms`);
   }));

@@ -1,70 +1,30 @@
 /** Worker processes to be killed and frozen, all on one database, with signals between them. Never starts one again. */
-import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { once } from "node:events";
 import { join } from "node:path";
-import { until } from "@turnstream/services/poll.ts";
+import { ChildProgram } from "@turnstream/testkit/processes/child-program.ts";
+import { migratedDatabaseUrl } from "@turnstream/testkit/backend/migrated-database-url.ts";
 import pg from "pg";
 
-import { migratedDatabaseUrl } from "../store/migrated-database.ts";
-import type { ChildReport, Order } from "./engine-child.ts";
+import type { EngineMessage, EngineRequest, EngineSettings } from "./engine-child.ts";
 
-type JobStart = Extract<ChildReport, { job: string }>;
+export type WorkerSettings = Partial<Pick<EngineSettings, "ttlMs" | "isGuarded">>;
 
-export class WorkerProcess {
-  readonly name: string;
-  readonly reports: ChildReport[] = [];
-  readonly #process: ChildProcess;
-  readonly #ended: Promise<unknown>;
-
-  constructor(databaseUrl: string, settings: Settings, onSignal: (text: string) => void) {
-    this.name = `worker-${randomUUID()}`;
-    const { ttlMs = 3_000, guarded = true } = settings;
+export class WorkerProcess extends ChildProgram<EngineMessage, EngineRequest> {
+  constructor(databaseUrl: string, options: WorkerSettings) {
+    const name = `worker-${randomUUID()}`;
+    const settings: EngineSettings = { databaseUrl, name, ttlMs: 3_000, isGuarded: true, ...options };
     const file = join(import.meta.dirname, "engine-child.ts");
-    const flags = ["--conditions=@turnstream/source", "--expose-gc"];
-    const args = [databaseUrl, this.name, String(ttlMs), guarded ? "guarded" : "bare"];
-    this.#process = spawn(process.execPath, [...flags, file, ...args], {
-      stdio: ["ignore", "ignore", "inherit", "ipc"],
-    });
-    this.#ended = once(this.#process, "exit");
-    this.#process.on("message", (message: ChildReport) => {
-      this.reports.push(message);
-      if ("signal" in message) onSignal(message.signal);
-    });
+    super({ file, settings, name, nodeFlags: ["--expose-gc"] });
   }
 
-  send(order: Order): void {
-    if (this.#process.connected) this.#process.send(order);
+  get startedJobs(): Extract<EngineMessage, { job: string }>[] {
+    return this.findAll("job");
   }
 
-  kill(signal: "SIGKILL" | "SIGSTOP" | "SIGCONT" | "SIGTERM"): void {
-    this.#process.kill(signal);
+  /** The memory that it uses once garbage is collected. */
+  async measureHeap(): Promise<number> {
+    return (await this.request({ measureHeap: true }, "heapUsed")).heapUsed;
   }
-
-  get startedJobs(): JobStart[] {
-    return this.reports.filter((report) => "job" in report);
-  }
-
-  /** The first report with this field. */
-  async waitFor<K extends string>(
-    key: K,
-    timeoutMs = 20_000,
-  ): Promise<Extract<ChildReport, Record<K, unknown>>> {
-    const find = () =>
-      this.reports.find((report): report is Extract<ChildReport, Record<K, unknown>> => key in report);
-    await until(`"${key}" from ${this.name}`, () => find() !== undefined, { timeoutMs });
-    return find() as Extract<ChildReport, Record<K, unknown>>;
-  }
-
-  async waitForExit(): Promise<void> {
-    await this.#ended;
-  }
-}
-
-export interface Settings {
-  readonly ttlMs?: number;
-  /** Whether the engine asks the executor if its lease is good. */
-  readonly guarded?: boolean;
 }
 
 export class Workers {
@@ -81,19 +41,18 @@ export class Workers {
     try {
       await use(workers);
     } finally {
-      for (const worker of workers.#all) worker.kill("SIGKILL");
-      await Promise.all(workers.#all.map((worker) => worker.waitForExit()));
+      await Promise.all(workers.#all.map((worker) => worker.kill()));
     }
   }
 
-  async launch(count: number, settings: Settings = {}): Promise<WorkerProcess[]> {
-    const launched = Array.from({ length: count }, () => {
-      const worker = new WorkerProcess(this.databaseUrl, settings, (signal) => {
-        for (const other of this.#all) if (other !== worker) other.send({ signal });
-      });
-      return worker;
-    });
+  async launch(count: number, settings: WorkerSettings = {}): Promise<WorkerProcess[]> {
+    const launched = Array.from({ length: count }, () => new WorkerProcess(this.databaseUrl, settings));
     this.#all.push(...launched);
+    for (const worker of launched)
+      worker.onMessage((message) => {
+        if (!("signal" in message)) return;
+        for (const other of this.#all) if (other !== worker) other.send(message);
+      });
     await Promise.all(launched.map((worker) => worker.waitFor("ready")));
     return launched;
   }
@@ -110,8 +69,4 @@ export class Workers {
       await client.end();
     }
   }
-}
-
-export function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }

@@ -1,7 +1,7 @@
 /** The code in docs/gateway.md is the code that is compiled and run here. */
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { freshDatabaseUrl, sharedRedisUrl } from "@turnstream/services/shared.ts";
+import { freshDatabaseUrl, sharedRedisUrl } from "@turnstream/testkit/servers/shared-servers.ts";
 import { expect, test, vi } from "vitest";
 import { WebSocket } from "ws";
 import { script } from "../../src/models/script-parts.ts";

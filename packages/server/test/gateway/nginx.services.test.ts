@@ -4,10 +4,10 @@
  */
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Door } from "@turnstream/conformance/clients/connections.ts";
-import { Viewer } from "@turnstream/conformance/clients/viewer.ts";
-import { type NginxServer, startNginx } from "@turnstream/services/nginx.ts";
-import { Screen } from "@turnstream/conformance/clients/rendered-state.ts";
+import type { Endpoint } from "@turnstream/conformance/clients/connections.ts";
+import { SessionClient } from "@turnstream/conformance/clients/session-client.ts";
+import { type NginxServer, startNginx } from "@turnstream/testkit/servers/start-nginx.ts";
+import { RenderedState } from "@turnstream/conformance/clients/rendered-state.ts";
 import { framesFrom } from "@turnstream/conformance/support/replay.ts";
 import { emptyState, type EventDraft, snapshot } from "@turnstream/protocol";
 import { tasks } from "@turnstream/protocol/tasks";
@@ -63,7 +63,7 @@ function replaced(text: string, from: string, to: string | undefined): string {
   return text.replace(from, to);
 }
 
-async function session(url: string): Promise<{ world: World; endpoint: Door }> {
+async function session(url: string): Promise<{ world: World; endpoint: Endpoint }> {
   const world = await (await World.make(parts)).start();
   const { tenant, user } = world.actor;
   const { secret } = await parts.store.keys.create(tenant, { name: "test", scopes: [] });
@@ -101,13 +101,13 @@ describe.each([
   test.each(WIRES)("lets every event through at once, over %s", async (wire) => {
     const { world, endpoint } = await session((await nginx(change)).url);
     let arrived = 0;
-    const subscriber = new Viewer({
+    const subscriber = new SessionClient({
       session: world.ref.session,
       dialect: "native",
       wire,
       onFrame: ({ type }) => type === "session.update" && arrived++,
     }).connect(endpoint);
-    await subscriber.until("subscribed", () => subscriber.screen.told.length > 0);
+    await subscriber.until("subscribed", () => subscriber.rendered.starts.length > 0);
     for (let n = 1; n <= 6; n++) {
       await world.append(title(`step ${n}`));
       // Held back until there is more, it would never come: nothing else is written.
@@ -123,12 +123,12 @@ test.each(WIRES)("a viewer goes on exactly after a reload, over %s", async (wire
   const { world, endpoint } = await session(proxy.url);
   const dialects = ["native", "blocks", "tasks"] as const;
   const subscribers = dialects.map((dialect) =>
-    new Viewer({ session: world.ref.session, dialect, wire }).connect(endpoint),
+    new SessionClient({ session: world.ref.session, dialect, wire }).connect(endpoint),
   );
   for (const subscriber of subscribers)
-    await subscriber.until("subscribed", () => subscriber.screen.told.length > 0);
+    await subscriber.until("subscribed", () => subscriber.rendered.starts.length > 0);
   await world.append(title("before"));
-  await subscribers[0]?.until("there", () => subscribers[0]?.screen.frames.length === 1);
+  await subscribers[0]?.until("there", () => subscribers[0]?.rendered.frames.length === 1);
   await world.append(...turnStart());
   const writing = (async () => {
     for (let n = 0; n < 30; n++) {
@@ -145,15 +145,15 @@ test.each(WIRES)("a viewer goes on exactly after a reload, over %s", async (wire
   const { state, cursor } = await readHistory(parts, world.ref);
   const [native, blocks, inTasks] = subscribers;
   for (const subscriber of subscribers) {
-    await subscriber.until("caught up", () => subscriber.screen.cursor === cursor);
-    expect(subscriber.screen.told.at(-1)).toEqual({ resumed: true, reason: "cursor" });
-    expect(subscriber.screen.problems).toEqual([]);
+    await subscriber.until("caught up", () => subscriber.rendered.cursor === cursor);
+    expect(subscriber.rendered.starts.at(-1)).toEqual({ resumed: true, reason: "cursor" });
+    expect(subscriber.rendered.problems).toEqual([]);
   }
-  expect(native?.screen.display()).toEqual(JSON.parse(JSON.stringify(snapshot(state))));
-  const expected = new Screen("tasks");
+  expect(native?.rendered.display()).toEqual(JSON.parse(JSON.stringify(snapshot(state))));
+  const expected = new RenderedState("tasks");
   for (const frame of framesFrom(tasks, emptyState, world.events)) expected.handle({ ...frame });
-  expect(inTasks?.screen.display()).toEqual(expected.display());
-  const titleFrames = blocks?.screen.frames.filter(({ type }) => type === "session_title");
+  expect(inTasks?.rendered.display()).toEqual(expected.display());
+  const titleFrames = blocks?.rendered.frames.filter(({ type }) => type === "session_title");
   const titles = titleFrames?.map((frame) => frame["title"]);
   expect(titles).toEqual(["before", ...Array.from({ length: 30 }, (_, n) => `step ${n}`)]);
   for (const subscriber of subscribers) subscriber.cut();
@@ -194,7 +194,7 @@ test("a turn without `stream` may last; who is given up on attaches with the sam
 
 test("commands pass over a socket", async () => {
   const { world, endpoint } = await session((await nginx()).url);
-  const subscriber = new Viewer({ session: world.ref.session, dialect: "blocks", wire: "socket" });
+  const subscriber = new SessionClient({ session: world.ref.session, dialect: "blocks", wire: "socket" });
   subscriber.connect(endpoint);
   const reply = await subscriber.command({ type: "send", client_message_id: "one", text: "hello" });
   subscriber.cut();

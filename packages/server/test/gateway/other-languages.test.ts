@@ -2,8 +2,8 @@
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { text } from "node:stream/consumers";
-import { fencesOf } from "@turnstream/conformance/support/markdown.ts";
-import { startProxy } from "@turnstream/services/proxy.ts";
+import { readFences } from "@turnstream/conformance/support/markdown.ts";
+import { startProxy } from "@turnstream/testkit/network/tcp-proxy.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { script } from "../../src/models/script-parts.ts";
 import { scriptedModel } from "../../src/models/scripted-model.ts";
@@ -29,7 +29,7 @@ afterEach(async () => {
   await stage.close();
 });
 
-const codeOf = (language: string) => fencesOf(page).find(({ info }) => info === language)?.body ?? "";
+const codeOf = (language: string) => readFences(page).find(({ info }) => info === language)?.body ?? "";
 
 async function run(command: string, args: readonly string[], api: string): Promise<string> {
   const env = { ...process.env, API: api, KEY: server.key.secret };

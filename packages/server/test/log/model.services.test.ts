@@ -3,7 +3,7 @@
  * they answer alike and end up with the same log.
  */
 import { randomUUID } from "node:crypto";
-import { sharedRedisUrl, freshPrefix } from "@turnstream/services/shared.ts";
+import { sharedRedisUrl, freshPrefix } from "@turnstream/testkit/servers/shared-servers.ts";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { isLogError } from "../../src/log/errors.ts";

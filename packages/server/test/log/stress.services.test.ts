@@ -2,8 +2,8 @@
  * Many sessions at once on a real Redis: writers that are taken over and go on as zombies, readers that come and
  * go, connections that are cut. Sequences stay dense, no zombie gets a word in, and readers see exactly the log.
  */
-import { startProxy } from "@turnstream/services/proxy.ts";
-import { startRedis } from "@turnstream/services/redis.ts";
+import { startProxy } from "@turnstream/testkit/network/tcp-proxy.ts";
+import { startRedis } from "@turnstream/testkit/servers/start-redis.ts";
 import { expect, test } from "vitest";
 import { isLogError } from "../../src/log/errors.ts";
 import type { LogEntry } from "../../src/log/entry.ts";

@@ -2,12 +2,12 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { freePort, HOST } from "@turnstream/services/free-port.ts";
+import { freePort, HOST } from "@turnstream/testkit/network/free-port.ts";
 
 const EVERYTHING = fileURLToPath(
   import.meta.resolve("@modelcontextprotocol/server-everything/dist/index.js"),
 );
-const ODD = fileURLToPath(new URL("odd-server.ts", import.meta.url));
+const ODD = fileURLToPath(new URL("misbehaving-server.ts", import.meta.url));
 
 export const everythingStdio = { command: process.execPath, args: [EVERYTHING, "stdio"] };
 

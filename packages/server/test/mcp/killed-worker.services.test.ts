@@ -1,31 +1,30 @@
 /** A worker that is killed in the middle of an MCP call: nobody knows what became of it, and the turn goes on. */
-import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { listBlocks } from "@turnstream/protocol";
-import { freshPrefix, sharedRedisUrl } from "@turnstream/services/shared.ts";
-import { migratedDatabaseUrl } from "../store/migrated-database.ts";
+import { ChildProgram } from "@turnstream/testkit/processes/child-program.ts";
+import { migratedDatabaseUrl } from "@turnstream/testkit/backend/migrated-database-url.ts";
+import { freshPrefix, sharedRedisUrl } from "@turnstream/testkit/servers/shared-servers.ts";
 import { partsOn } from "../runtime/real-backend.ts";
 import { outline, Stage } from "../runtime/turn-harness.ts";
-import { hangingCaller, type WorkerProcessOptions } from "./worker-process.ts";
+import { hangingCaller, type WorkerSettings } from "./worker-process.ts";
 
 const PROCESS = fileURLToPath(new URL("worker-process.ts", import.meta.url));
 
 it("a call whose worker was killed ends as outcome unknown, the turn goes on, and no server is left behind", async () => {
   const folder = mkdtempSync(join(tmpdir(), "killed-"));
   const pids = join(folder, "pids");
-  const options: WorkerProcessOptions = {
+  const settings: WorkerSettings = {
     redisUrl: sharedRedisUrl(),
     databaseUrl: await migratedDatabaseUrl(),
-    prefix: freshPrefix(),
+    keyPrefix: freshPrefix(),
     pids,
   };
-  const stage = await Stage.open(await partsOn(options.redisUrl, options.databaseUrl, options.prefix));
-  const args = ["--conditions=@turnstream/source", PROCESS, JSON.stringify(options)];
-  const child = spawn(process.execPath, args, { stdio: ["ignore", "ignore", "inherit"] });
+  const stage = await Stage.open(await partsOn(settings.redisUrl, settings.databaseUrl, settings.keyPrefix));
+  const child = new ChildProgram({ file: PROCESS, settings });
   try {
     const ref = await stage.session();
     await stage.send(ref, "go");
@@ -36,7 +35,7 @@ it("a call whose worker was killed ends as outcome unknown, the turn goes on, an
     const caller = hangingCaller(pids);
     // It looks for the dead one every two seconds.
     await stage.worker([caller.agent], { leaseTtlMs: 6_000 });
-    child.kill("SIGKILL");
+    child.signal("SIGKILL");
     const turn = await stage.ended(ref, () => true, 90_000);
     expect(turn.status).toBe("end_turn");
     expect(outline(turn).filter((line) => line.startsWith("result"))).toEqual([
@@ -47,7 +46,7 @@ it("a call whose worker was killed ends as outcome unknown, the turn goes on, an
     const [first = 0] = readFileSync(pids, "utf8").trim().split("\n").map(Number);
     await stage.until(ref, 30_000, () => (existsSync(`/proc/${first}`) ? null : true));
   } finally {
-    child.kill("SIGKILL");
+    await child.kill();
     await stage.close();
     rmSync(folder, { recursive: true });
   }

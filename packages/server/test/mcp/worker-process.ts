@@ -2,13 +2,14 @@
 import { mcpServer } from "../../src/mcp/server.ts";
 import { createWorker } from "../../src/runtime/worker/worker.ts";
 import { partsOn } from "../runtime/real-backend.ts";
+import { connectParent, readSettings } from "@turnstream/testkit/processes/parent-process.ts";
 import { Caller } from "./fake-call.ts";
 import { oddStdio } from "./everything.ts";
 
-export interface WorkerProcessOptions {
+export interface WorkerSettings {
   readonly redisUrl: string;
   readonly databaseUrl: string;
-  readonly prefix: string;
+  readonly keyPrefix: string;
   readonly pids: string;
 }
 
@@ -18,9 +19,9 @@ export function hangingCaller(pids: string): Caller {
 }
 
 if (process.argv[2] !== undefined) {
-  const { redisUrl, databaseUrl, prefix, pids } = JSON.parse(process.argv[2]) as WorkerProcessOptions;
-  const { store, log, signals, engine } = await partsOn(redisUrl, databaseUrl, prefix);
-  if (engine === undefined) throw new Error("no engine");
+  const { redisUrl, databaseUrl, keyPrefix, pids } = readSettings<WorkerSettings>();
+  const parent = connectParent<never, { readonly ready: true }>();
+  const { store, log, signals, engine } = await partsOn(redisUrl, databaseUrl, keyPrefix);
   await createWorker({
     store,
     log,
@@ -30,4 +31,5 @@ if (process.argv[2] !== undefined) {
     leaseTtlMs: 5_000,
     pollIntervalMs: 100,
   });
+  parent.send({ ready: true });
 }

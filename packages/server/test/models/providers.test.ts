@@ -4,10 +4,10 @@
  */
 import { createAnthropic } from "@ai-sdk/anthropic";
 import { createOpenAI } from "@ai-sdk/openai";
-import { startAnthropicServer } from "@turnstream/services/anthropic-server.ts";
-import type { ModelServer, Reply } from "@turnstream/services/model-server.ts";
-import { startOpenaiServer } from "@turnstream/services/openai-server.ts";
-import { until } from "@turnstream/services/poll.ts";
+import { startAnthropicServer } from "@turnstream/testkit/model-servers/anthropic-server.ts";
+import type { ModelServer, Reply } from "@turnstream/testkit/model-servers/model-server.ts";
+import { startOpenaiServer } from "@turnstream/testkit/model-servers/openai-server.ts";
+import { until } from "@turnstream/testkit/util/until.ts";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 
 import { askModel } from "../../src/models/ask-model.ts";

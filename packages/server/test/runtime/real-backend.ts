@@ -1,28 +1,17 @@
-/** What a stage on real servers is made of: PostgreSQL, Redis, and DBOS as the engine. */
-import { freshPrefix, sharedRedisUrl } from "@turnstream/services/shared.ts";
-import { createDbosEngine } from "../../src/engine/dbos.ts";
-import { createRedisLog } from "../../src/log/redis/create-redis-log.ts";
-import { createRedisSignals } from "../../src/signals/redis.ts";
-import { openDatabase } from "../../src/store/postgres/open-database.ts";
-import { createPostgresStore } from "../../src/store/postgres/store.ts";
-import { migratedDatabaseUrl } from "../store/migrated-database.ts";
-import type { StageParts } from "./turn-harness.ts";
+/** The backend of a harness on real servers: PostgreSQL, Redis, and DBOS as the engine. */
+import { openBackend, type TestBackend } from "@turnstream/testkit/backend/open-backend.ts";
+import { migratedDatabaseUrl } from "@turnstream/testkit/backend/migrated-database-url.ts";
+import { freshPrefix, sharedRedisUrl } from "@turnstream/testkit/servers/shared-servers.ts";
 
-export async function realParts(): Promise<StageParts> {
+export async function realParts(): Promise<TestBackend> {
   return partsOn(sharedRedisUrl(), await migratedDatabaseUrl());
 }
 
 /** The same on servers of the caller's own; the database is migrated already. */
-export async function partsOn(
+export function partsOn(
   redisUrl: string,
   databaseUrl: string,
-  prefix: string = freshPrefix(),
-): Promise<StageParts> {
-  const db = openDatabase({ url: databaseUrl });
-  return {
-    log: await createRedisLog({ url: redisUrl, keyPrefix: prefix }),
-    store: createPostgresStore(db, { leases: openDatabase({ url: databaseUrl, max: 2 }) }),
-    signals: createRedisSignals({ url: redisUrl, keyPrefix: prefix }),
-    engine: (hooks) => createDbosEngine({ ...hooks, databaseUrl }),
-  };
+  keyPrefix: string = freshPrefix(),
+): Promise<TestBackend> {
+  return openBackend({ redisUrl, databaseUrl, keyPrefix, hasLeasePool: true });
 }

@@ -12,6 +12,7 @@ import {
   type SessionState,
   type Turn,
 } from "@turnstream/protocol";
+import { readAllEvents } from "@turnstream/testkit/backend/read-all-events.ts";
 import { createMemoryEngine, createMemoryEngineHub, type MemoryEngineHub } from "../../src/engine/memory.ts";
 import type { Log } from "../../src/log/log.ts";
 import type { Agent } from "../../src/runtime/define/agent.ts";
@@ -143,21 +144,7 @@ export class Stage {
 
   /** Everything ever written that is still there, from the archive and the log. */
   async events(ref: SessionRef): Promise<SessionEvent[]> {
-    const { store, log } = this.parts;
-    const events: SessionEvent[] = [];
-    for (let after = 0; ;) {
-      const page = await store.archive.events(ref, { after, limit: 500 });
-      if (page.length === 0) break;
-      events.push(...page);
-      after = Number(page.at(-1)?.id.split("-")[1]);
-    }
-    for (let after = events.at(-1)?.id ?? "0-0"; ;) {
-      const page = await log.read(ref.session, { after });
-      if (!page.ok || page.entries.length === 0) break;
-      events.push(...page.entries.map((entry) => entry.event));
-      after = page.entries.at(-1)?.cursor ?? after;
-    }
-    return events;
+    return readAllEvents(this.parts, ref);
   }
 
   /** The fold of all that was written, each event held to the rules. */

@@ -1,5 +1,5 @@
 /** What joins log and store, on Redis and PostgreSQL. */
-import { freshPrefix, sharedRedisUrl } from "@turnstream/services/shared.ts";
+import { freshPrefix, sharedRedisUrl } from "@turnstream/testkit/servers/shared-servers.ts";
 import { createRedisLog } from "../../src/log/redis/create-redis-log.ts";
 import { createRedisSignals } from "../../src/signals/redis.ts";
 import { postgresHarness } from "../store/postgres-harness.ts";

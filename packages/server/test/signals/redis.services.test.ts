@@ -1,8 +1,12 @@
 /** The contract of signals on Redis, one server and a cluster; and what becomes of them when a server dies. */
 import { spawn } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
-import { startRedis } from "@turnstream/services/redis.ts";
-import { freshPrefix, sharedClusterNodes, sharedRedisUrl } from "@turnstream/services/shared.ts";
+import { startRedis } from "@turnstream/testkit/servers/start-redis.ts";
+import {
+  freshPrefix,
+  sharedClusterNodes,
+  sharedRedisUrl,
+} from "@turnstream/testkit/servers/shared-servers.ts";
 import { expect, test } from "vitest";
 import { createRedisSignals } from "../../src/signals/redis.ts";
 import { connect, signalsContract } from "./signals.contract.ts";

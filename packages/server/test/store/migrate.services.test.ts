@@ -1,7 +1,7 @@
 /** Migrating and opening a real PostgreSQL: several at once, repeatedly, and errors that tell no content. */
 import { readdirSync } from "node:fs";
 
-import { freshDatabaseUrl } from "@turnstream/services/shared.ts";
+import { freshDatabaseUrl } from "@turnstream/testkit/servers/shared-servers.ts";
 import { sql } from "kysely";
 import { expect, test } from "vitest";
 

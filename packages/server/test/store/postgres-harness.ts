@@ -1,14 +1,15 @@
 /** A harness on a new, migrated database of the shared PostgreSQL server, whose clock can be put forward. */
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { preparedDatabaseUrl } from "@turnstream/services/shared.ts";
-import { runSql } from "@turnstream/services/sql.ts";
+import { preparedDatabaseUrl } from "@turnstream/testkit/servers/shared-servers.ts";
+import { runSql } from "@turnstream/testkit/servers/run-sql.ts";
 
 import type { Db } from "../../src/store/postgres/database.ts";
 import { openDatabase, type PostgresOptions } from "../../src/store/postgres/open-database.ts";
 import { createPostgresStore } from "../../src/store/postgres/store.ts";
 import type { Harness } from "./harness.ts";
-import { migratedDatabaseUrl, migrateStore } from "./migrated-database.ts";
+import { migratedDatabaseUrl } from "@turnstream/testkit/backend/migrated-database-url.ts";
+import { migrateStore } from "@turnstream/testkit/backend/migrate-database.ts";
 
 export interface PostgresHarness extends Harness {
   readonly db: Db;

@@ -1,5 +1,5 @@
 /** Nobody waits without limit on a real PostgreSQL server: not for a row, not for a connection, not for a migration. */
-import { freshDatabaseUrl } from "@turnstream/services/shared.ts";
+import { freshDatabaseUrl } from "@turnstream/testkit/servers/shared-servers.ts";
 import { sql } from "kysely";
 import pg from "pg";
 import { expect, test } from "vitest";

@@ -1,5 +1,5 @@
 /** Requests to a gateway as an app makes them: JSON in, JSON out, and an error for what is refused. */
-import type { Door } from "@turnstream/conformance/clients/connections.ts";
+import type { Endpoint } from "@turnstream/conformance/clients/connections.ts";
 
 export class RestRefused extends Error {
   override readonly name = "RestRefused";
@@ -15,7 +15,7 @@ export class RestRefused extends Error {
 
 /** @param path after `/api/v1` */
 export async function rest<T>(
-  { url, headers }: Door,
+  { url, headers }: Endpoint,
   method: "GET" | "POST" | "PUT",
   path: string,
   body?: object,

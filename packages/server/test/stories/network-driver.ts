@@ -12,10 +12,10 @@ import {
   readStream,
   type StreamMessage,
 } from "@turnstream/conformance/clients/event-stream.ts";
-import type { Door } from "@turnstream/conformance/clients/connections.ts";
-import type { Frame, ScreenName } from "@turnstream/conformance/clients/rendered-state.ts";
+import type { Endpoint } from "@turnstream/conformance/clients/connections.ts";
+import type { Frame, ClientDialect } from "@turnstream/conformance/clients/rendered-state.ts";
 import { SseReader } from "@turnstream/conformance/clients/sse-reader.ts";
-import { Viewer, type ViewerOptions } from "@turnstream/conformance/clients/viewer.ts";
+import { SessionClient, type SessionClientOptions } from "@turnstream/conformance/clients/session-client.ts";
 import type { Choice, Moment, Story, StoryForm } from "@turnstream/conformance/stories/story.ts";
 import { type SessionState, START_CURSOR } from "@turnstream/protocol";
 import type { BlocksHistory } from "@turnstream/protocol/blocks";
@@ -25,7 +25,7 @@ import { PATIENCE_MS } from "./follow-log.ts";
 import type { Hands, Reload } from "./driver.ts";
 import { rest, RestRefused } from "./http-client.ts";
 
-const KINDS: readonly Pick<ViewerOptions, "dialect" | "wire">[] = [
+const KINDS: readonly Pick<SessionClientOptions, "dialect" | "wire">[] = [
   { dialect: "blocks", wire: "socket" },
   { dialect: "tasks", wire: "socket" },
   { dialect: "native", wire: "socket" },
@@ -47,25 +47,25 @@ const PYTHON = new URL("../../../../conformance/clients/python/read_sse.py", imp
 
 export class WireHands implements Hands {
   /** One for every dialect and wire. */
-  readonly viewers: Viewer[] = [];
+  readonly viewers: SessionClient[] = [];
   /** One for every message that was posted. */
   readonly asked: Promise<Asked>[] = [];
   readonly #stage: Stage;
-  readonly #door: Door;
+  readonly #door: Endpoint;
   readonly #served: (url: string) => string;
   readonly #asks: Asked["by"];
   #chat = 0;
   #decisions = 0;
 
   /** @param asks who posts the question */
-  constructor(stage: Stage, door: Door, served: (url: string) => string, asks: Asked["by"]) {
+  constructor(stage: Stage, door: Endpoint, served: (url: string) => string, asks: Asked["by"]) {
     this.#stage = stage;
     this.#door = door;
     this.#served = served;
     this.#asks = asks;
   }
 
-  viewer(dialect: ScreenName, wire: ViewerOptions["wire"]): Viewer {
+  viewer(dialect: ClientDialect, wire: SessionClientOptions["wire"]): SessionClient {
     const found = this.viewers.find(({ options }) => options.dialect === dialect && options.wire === wire);
     if (found === undefined) throw new Error(`nobody looks at ${dialect} over ${wire}`);
     return found;
@@ -74,11 +74,11 @@ export class WireHands implements Hands {
   async watch({ session }: SessionRef): Promise<void> {
     const found = await rest<{ chat_id: number }>(this.#door, "GET", `/sessions/${session}`);
     this.#chat = found.chat_id;
-    for (const kind of KINDS) this.viewers.push(new Viewer({ session, ...kind }));
+    for (const kind of KINDS) this.viewers.push(new SessionClient({ session, ...kind }));
     for (const viewer of this.viewers) {
       if (viewer.options.dialect === "responses") continue;
       viewer.connect(this.#door);
-      await viewer.until("subscribed", () => viewer.screen.told.length > 0);
+      await viewer.until("subscribed", () => viewer.rendered.starts.length > 0);
     }
   }
 
@@ -137,17 +137,17 @@ export class WireHands implements Hands {
     const follower = this.viewer("responses", "sse");
     if (follower.connects === 0) follower.connect(this.#door, START_CURSOR);
     return async () => {
-      const viewer = new Viewer({ session: ref.session, dialect: "blocks", wire: "socket" });
+      const viewer = new SessionClient({ session: ref.session, dialect: "blocks", wire: "socket" });
       const client = new BlocksClient();
       client.load(history);
       viewer.connect(this.#door, history.last_event_id);
       // A form ends the turn, and the one after it begins later.
-      const over = () => viewer.screen.frames.filter(({ type }) => type === "message_stop").length;
+      const over = () => viewer.rendered.frames.filter(({ type }) => type === "message_stop").length;
       const before = history.messages.length === 0 ? 0 : endedBefore(history);
       await viewer.until("over", () => before + over() >= turns, 2 * PATIENCE_MS);
       viewer.cut();
-      if (!viewer.screen.told.every(({ resumed }) => resumed)) client.problems.push("not resumed");
-      for (const { session_id: _, ...frame } of viewer.screen.frames) client.handle(frame);
+      if (!viewer.rendered.starts.every(({ resumed }) => resumed)) client.problems.push("not resumed");
+      for (const { session_id: _, ...frame } of viewer.rendered.frames) client.handle(frame);
       return { at, history, client };
     };
   }
@@ -156,7 +156,7 @@ export class WireHands implements Hands {
   async leave(turns: number): Promise<void> {
     for (const viewer of this.viewers) {
       const { dialect } = viewer.options;
-      const ends = () => viewer.screen.frames.filter((frame) => isEnd(dialect, frame)).length;
+      const ends = () => viewer.rendered.frames.filter((frame) => isEnd(dialect, frame)).length;
       while (ends() < turns) {
         await viewer.until(`over ${turns} times`, () => ends() >= turns || viewer.end !== null);
         if (viewer.end !== null && ends() < turns) viewer.connect(this.#door);
@@ -189,12 +189,12 @@ function endedBefore({ messages, agent_status }: BlocksHistory): number {
   return agent_status === "running" ? turns.size - 1 : turns.size;
 }
 
-function isEnd(dialect: ScreenName, { type, task_id, stop_reason }: Frame): boolean {
+function isEnd(dialect: ClientDialect, { type, task_id, stop_reason }: Frame): boolean {
   if (dialect === "tasks") return type === "task.done" && task_id !== undefined && stop_reason !== undefined;
   return type === { blocks: "message_stop", native: "turn.end", responses: "[DONE]" }[dialect];
 }
 
-async function askByFetch(url: string, headers: Door["headers"], wish: object): Promise<Asked> {
+async function askByFetch(url: string, headers: Endpoint["headers"], wish: object): Promise<Asked> {
   const reader = new SseReader();
   const messages = new EventStreamReader();
   const heard: StreamMessage[] = [];
@@ -218,7 +218,7 @@ async function askByFetch(url: string, headers: Door["headers"], wish: object): 
   };
 }
 
-async function askByPython(url: string, headers: Door["headers"], body: object): Promise<Asked> {
+async function askByPython(url: string, headers: Endpoint["headers"], body: object): Promise<Asked> {
   const child = spawn("python3", [PYTHON], { stdio: ["pipe", "pipe", "pipe"] });
   child.stdin.end(JSON.stringify({ url, headers, body }));
   const [said, failed] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "close")]);

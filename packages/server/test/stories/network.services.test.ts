@@ -2,7 +2,7 @@
  * The stories once more, through a gateway: asked, decided and watched over real connections only, in every dialect at
  * once on the same turn, by clients that know nothing but the documents. Held against the same written frames.
  */
-import type { Door } from "@turnstream/conformance/clients/connections.ts";
+import type { Endpoint } from "@turnstream/conformance/clients/connections.ts";
 import type { Frame } from "@turnstream/conformance/clients/rendered-state.ts";
 import { ownIds, STORIES, writtenEnd, writtenFrames } from "@turnstream/conformance/stories/index.ts";
 import { normalise } from "@turnstream/conformance/stories/normalise.ts";
@@ -41,7 +41,7 @@ beforeAll(async () => {
     onError: (error, about) => failures.push(`${about}: ${String(error)}`),
   });
   const { secret } = await store.keys.create(stage.actor.tenant, { name: "stories", scopes: [] });
-  const door: Door = {
+  const door: Endpoint = {
     url: await server.listen(),
     headers: { "x-api-key": secret, "x-user-id": stage.actor.user },
   };
@@ -83,11 +83,11 @@ describe.each(STORIES)("$name", (story) => {
     ["tasks", "sse"],
     ["responses", "sse"],
   ] as const)("W01 W16 T01 S02 is told as it is written down, in %s over %s", (dialect, wire) => {
-    const { screen } = watchedOf(story).hands.viewer(dialect, wire);
-    expect(screen.problems).toEqual([]);
-    const normal = normalOf(story, screen.frames);
+    const { rendered } = watchedOf(story).hands.viewer(dialect, wire);
+    expect(rendered.problems).toEqual([]);
+    const normal = normalOf(story, rendered.frames);
     expect(normal.frames).toEqual(writtenFrames(story, dialect));
-    const end = normal.rename(screen.display()) as object;
+    const end = normal.rename(rendered.display()) as object;
     expect(end).toMatchObject(writtenEnd(story)[dialect] as object);
   });
 
@@ -106,16 +106,16 @@ describe.each(STORIES)("$name", (story) => {
 
   test.each(["socket", "sse"] as const)("H03 native events over %s fold to the log", (wire) => {
     const { hands, played } = watchedOf(story);
-    const { screen } = hands.viewer("native", wire);
-    expect(screen.problems).toEqual([]);
+    const { rendered } = hands.viewer("native", wire);
+    expect(rendered.problems).toEqual([]);
     const whole = JSON.parse(JSON.stringify(snapshot(played.state))) as unknown;
-    expect(screen.display()).toEqual(whole);
+    expect(rendered.display()).toEqual(whole);
   });
 
   test("H01 H02 H03 H04 a page that is reloaded in the middle ends as one that never was", () => {
     const { hands, played } = watchedOf(story);
     expect(played.reloads.map(({ at }) => at).toSorted()).toEqual(story.reloadAt.toSorted());
-    const uncut = hands.viewer("blocks", "socket").screen.display();
+    const uncut = hands.viewer("blocks", "socket").rendered.display();
     for (const { history, client } of played.reloads) {
       expect(history.agent_status).toBe("running");
       expect(client.problems).toEqual([]);
@@ -125,15 +125,15 @@ describe.each(STORIES)("$name", (story) => {
 
   test("W16 every frame of a socket names its session, and everybody was told how they began", () => {
     const { hands, played } = watchedOf(story);
-    for (const { options, screen } of hands.viewers) {
+    for (const { options, rendered } of hands.viewers) {
       const isLate = options.dialect === "responses";
       const told = isLate ? { resumed: true, reason: "cursor" } : { resumed: false, reason: "fresh" };
-      expect(new Set(screen.told.map((each) => JSON.stringify(each)))).toEqual(
+      expect(new Set(rendered.starts.map((each) => JSON.stringify(each)))).toEqual(
         new Set([JSON.stringify(told)]),
       );
     }
     const sockets = hands.viewers.filter(({ options }) => options.wire === "socket");
-    const named = sockets.flatMap(({ screen }) => screen.frames.map((frame) => frame["session_id"]));
+    const named = sockets.flatMap(({ rendered }) => rendered.frames.map((frame) => frame["session_id"]));
     expect(new Set(named)).toEqual(new Set([played.ref.session]));
   });
 });

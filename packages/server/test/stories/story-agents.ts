@@ -88,7 +88,7 @@ export function agentOf(story: Story, gates: Gates, heard: Prompt[], told = stor
 function partOf(part: Part, { pieces: { chunk, chunks } }: Gates): ScriptPart {
   const pace = { chunk, paceMs: PACE_MS };
   if ("think" in part) return script.reasoning(part.think, pace);
-  if ("say" in part) return script.text(part.say, pace);
+  if ("text" in part) return script.text(part.text, pace);
   if ("fail" in part) return script.error({ status: part.fail });
   return script.toolCall(part.call, part.input, { id: part.id, chunks, paceMs: PACE_MS });
 }
@@ -98,7 +98,7 @@ function partOf(part: Part, { pieces: { chunk, chunks } }: Gates): ScriptPart {
  * whether it is final.
  */
 function holds({ reloadAt }: Story, answer: readonly Part[], isMain: boolean): ScriptPart[] {
-  const kinds = answer.flatMap((part) => ("think" in part ? ["thinking"] : "say" in part ? ["text"] : []));
+  const kinds = answer.flatMap((part) => ("think" in part ? ["thinking"] : "text" in part ? ["text"] : []));
   return reloadAt.flatMap((moment, n) => {
     const [event = "", of] = moment.split(" ");
     const isHere = (of === "main") === isMain && kinds.some((kind) => event === `${kind}.delta`);

@@ -1,7 +1,7 @@
 /** A turn that only the archive has: whoever comes new sees it all the same, in every dialect, and what comes after it. */
-import type { Door } from "@turnstream/conformance/clients/connections.ts";
-import { Screen } from "@turnstream/conformance/clients/rendered-state.ts";
-import { Viewer } from "@turnstream/conformance/clients/viewer.ts";
+import type { Endpoint } from "@turnstream/conformance/clients/connections.ts";
+import { RenderedState } from "@turnstream/conformance/clients/rendered-state.ts";
+import { SessionClient } from "@turnstream/conformance/clients/session-client.ts";
 import { framesFrom } from "@turnstream/conformance/support/replay.ts";
 import { emptyState } from "@turnstream/protocol";
 import { blocks } from "@turnstream/protocol/blocks";
@@ -63,7 +63,7 @@ async function finish(world: World): Promise<void> {
 }
 
 function expected(dialect: "blocks" | "tasks", world: World): unknown {
-  const screen = new Screen(dialect);
+  const screen = new RenderedState(dialect);
   const frames =
     dialect === "blocks"
       ? framesFrom(blocks, emptyState, world.events)
@@ -74,7 +74,7 @@ function expected(dialect: "blocks" | "tasks", world: World): unknown {
 
 const DIALECTS = ["blocks", "tasks", "native"] as const;
 
-async function createEndpoint({ actor }: World): Promise<Door> {
+async function createEndpoint({ actor }: World): Promise<Endpoint> {
   const { secret } = await parts.store.keys.create(actor.tenant, { name: "test", scopes: [] });
   return { url: server.url, headers: { "x-api-key": secret, "x-user-id": actor.user } };
 }
@@ -89,22 +89,22 @@ test.each(["while it runs", "once it is over"])("it is all there %s", async (whe
   }
   const subscribers = DIALECTS.flatMap((dialect) =>
     (["socket", "sse"] as const).map((wire) =>
-      new Viewer({ session: world.ref.session, dialect, wire }).connect(endpoint),
+      new SessionClient({ session: world.ref.session, dialect, wire }).connect(endpoint),
     ),
   );
   for (const subscriber of subscribers)
-    await subscriber.until("told", () => subscriber.screen.told.length > 0);
+    await subscriber.until("told", () => subscriber.rendered.starts.length > 0);
   if (when === "while it runs") await finish(world);
   const end = world.events.at(-1)?.id;
   for (const subscriber of subscribers) {
-    await subscriber.until("all there", () => subscriber.screen.cursor === end);
+    await subscriber.until("all there", () => subscriber.rendered.cursor === end);
     subscriber.cut();
     const { dialect } = subscriber.options;
-    const shown = subscriber.screen.display();
+    const shown = subscriber.rendered.display();
     if (dialect === "native") expect(withoutTimes(shown)).toEqual(plain(world.folded()));
     else if (dialect !== "responses") expect(shown).toEqual(expected(dialect, world));
-    expect(subscriber.screen.told).toEqual([{ resumed: false, reason: "fresh" }]);
-    expect(subscriber.screen.problems).toEqual([]);
+    expect(subscriber.rendered.starts).toEqual([{ resumed: false, reason: "fresh" }]);
+    expect(subscriber.rendered.problems).toEqual([]);
   }
   expect(failures).toEqual([]);
 });

@@ -1,6 +1,6 @@
 /** What docs/http.md says of routes, errors and limits is what the code does. Its program is run by the test of all documents. */
 import { readFileSync } from "node:fs";
-import { codeIn, fencesOf, tablesOf } from "@turnstream/conformance/support/markdown.ts";
+import { readCode, readFences, readTables } from "@turnstream/conformance/support/markdown.ts";
 import { ERRORS } from "@turnstream/protocol";
 import { expect, test } from "vitest";
 import { z } from "zod";
@@ -10,7 +10,7 @@ import { ROUTES } from "../../../src/gateway/http/routes/index.ts";
 
 const page = readFileSync(new URL("../../../../../docs/http.md", import.meta.url), "utf8");
 
-const rowsOf = (name: string) => tablesOf(page, name).flat();
+const rowsOf = (name: string) => readTables(page, name).flat();
 
 function fieldsOf(schema: z.ZodType | undefined): string {
   if (schema === undefined) return "-";
@@ -36,7 +36,7 @@ test("every route is in the tables of docs/http.md, as it is, and nothing else",
 });
 
 test("S09 every error is in the table, with its number and the status that it has over HTTP", () => {
-  const written = rowsOf("error").map(([word, ...rest]) => [...codeIn(word ?? ""), ...rest].join(" "));
+  const written = rowsOf("error").map(([word, ...rest]) => [...readCode(word ?? ""), ...rest].join(" "));
   const real = Object.entries(ERRORS).map(([word, { number, can_retry }]) =>
     [word, number, HTTP_STATUS[word as keyof typeof ERRORS], can_retry ? "yes" : "no"].join(" "),
   );
@@ -44,11 +44,11 @@ test("S09 every error is in the table, with its number and the status that it ha
 });
 
 test("the routes that a key makes safe to repeat are those that are listed", () => {
-  const listed = codeIn(/is heeded by (.*?)\. /.exec(page)?.[1] ?? "");
+  const listed = readCode(/is heeded by (.*?)\. /.exec(page)?.[1] ?? "");
   const real = ROUTES.filter(({ idempotent = false }) => idempotent !== false);
   expect(listed.toSorted()).toEqual(real.map(({ method, path }) => `${method} ${path}`).toSorted());
 });
 
 test("the page has a program with its output, which the test of all documents runs", () => {
-  expect(fencesOf(page).map(({ info }) => info)).toEqual(expect.arrayContaining(["ts", "text"]));
+  expect(readFences(page).map(({ info }) => info)).toEqual(expect.arrayContaining(["ts", "text"]));
 });

@@ -4,9 +4,9 @@
  */
 import { randomUUID } from "node:crypto";
 import { EventStreamReader, type StreamMessage } from "@turnstream/conformance/clients/event-stream.ts";
-import type { Door } from "@turnstream/conformance/clients/connections.ts";
+import type { Endpoint } from "@turnstream/conformance/clients/connections.ts";
 import type { Frame } from "@turnstream/conformance/clients/rendered-state.ts";
-import { Viewer } from "@turnstream/conformance/clients/viewer.ts";
+import { SessionClient } from "@turnstream/conformance/clients/session-client.ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createServer, type Server } from "../../../src/gateway/create-server.ts";
 import { archiveSession, trimLog } from "../../../src/session/archive/archive.ts";
@@ -46,7 +46,7 @@ afterAll(async () => {
   await parts.store.close();
 });
 
-async function createEndpoint({ tenant, user }: Actor): Promise<Door> {
+async function createEndpoint({ tenant, user }: Actor): Promise<Endpoint> {
   const { secret } = await parts.store.keys.create(tenant, { name: "test", scopes: [] });
   return { url: server.url, headers: { "x-api-key": secret, "x-user-id": user } };
 }
@@ -56,7 +56,7 @@ const title = (text: string) => ({ type: "session.update", title: text }) as con
 
 interface Opened {
   readonly world: World;
-  readonly endpoint: Door;
+  readonly endpoint: Endpoint;
 }
 
 const turn = { turn: "t1" };
@@ -118,13 +118,13 @@ const NOT_IN_HEADERS: readonly (readonly [string, string])[] = [
 const RESTART_REASONS = new Set(["expired", "invalid"]);
 
 async function answerOf(
-  subscriber: Viewer,
+  subscriber: SessionClient,
 ): Promise<{ isRestarted: boolean; error: string | null; ms: number }> {
   const started = performance.now();
-  const isAnswered = () => subscriber.screen.told.length > 0 || subscriber.end !== null;
+  const isAnswered = () => subscriber.rendered.starts.length > 0 || subscriber.end !== null;
   await subscriber.until("answered", isAnswered, 30_000);
   const ms = performance.now() - started;
-  const [info] = subscriber.screen.told;
+  const [info] = subscriber.rendered.starts;
   const refused = subscriber.end?.type === "refused" ? subscriber.end.error : null;
   if (subscriber.end !== null && refused === null) throw new Error(`lost: ${JSON.stringify(subscriber.end)}`);
   return {
@@ -148,24 +148,24 @@ describe.each(CURSORS)("a cursor that is %s", (_, make) => {
   test.each(WIRES)("is answered in %s over %s, and the state comes anew", TIMED, async (dialect, wire) => {
     const { world, endpoint } = mine;
     const { world: other } = foreign;
-    const subscriber = new Viewer({ session: world.ref.session, dialect, wire });
+    const subscriber = new SessionClient({ session: world.ref.session, dialect, wire });
     subscriber.connect(endpoint, make(world, other));
     const { isRestarted, error, ms } = await answerOf(subscriber);
     expect(ms).toBeLessThan(WITHIN_MS);
     // A socket refuses what is no cursor at all; whatever is one begins anew.
     expect(isRestarted || error === "BAD_REQUEST").toBe(true);
     if (isRestarted && dialect === "native")
-      await subscriber.until("all there", () => subscriber.screen.cursor === at(world, -1), WITHIN_MS);
+      await subscriber.until("all there", () => subscriber.rendered.cursor === at(world, -1), WITHIN_MS);
     // Its streams begin nowhere but with the turn that runs.
     if (dialect === "responses")
-      await subscriber.until("all there", () => subscriber.screen.cursor === at(world, -1), WITHIN_MS);
+      await subscriber.until("all there", () => subscriber.rendered.cursor === at(world, -1), WITHIN_MS);
     subscriber.cut();
     if (dialect === "responses")
-      expect(subscriber.screen.display()).toMatchObject({
+      expect(subscriber.rendered.display()).toMatchObject({
         output: "some words",
         interactions: [{ type: "response.interaction_request", approval_key: "k1" }],
       });
-    expect(subscriber.screen.problems).toEqual([]);
+    expect(subscriber.rendered.problems).toEqual([]);
   });
 
   test("is answered in the address of an event stream", TIMED, async () => {
@@ -179,7 +179,7 @@ describe.each(CURSORS)("a cursor that is %s", (_, make) => {
 describe.each(NOT_IN_HEADERS)("a cursor %s", (_, cursor) => {
   test("is refused over a socket", TIMED, async () => {
     const { world, endpoint } = mine;
-    const subscriber = new Viewer({ session: world.ref.session, dialect: "blocks", wire: "socket" });
+    const subscriber = new SessionClient({ session: world.ref.session, dialect: "blocks", wire: "socket" });
     subscriber.connect(endpoint, cursor);
     const { isRestarted, error, ms } = await answerOf(subscriber);
     expect(isRestarted).toBe(false);
@@ -199,7 +199,11 @@ describe.each(NOT_IN_HEADERS)("a cursor %s", (_, cursor) => {
 });
 
 /** Of an event stream with the cursor in its address. */
-async function firstOf({ url, headers }: Door, { ref }: World, after: string): Promise<"anew" | "refused"> {
+async function firstOf(
+  { url, headers }: Endpoint,
+  { ref }: World,
+  after: string,
+): Promise<"anew" | "refused"> {
   const query = new URLSearchParams({ dialect: "native", after }).toString();
   const leave = new AbortController();
   const signal = AbortSignal.any([leave.signal, AbortSignal.timeout(WITHIN_MS)]);
@@ -233,12 +237,12 @@ describe("a session of somebody else", () => {
       const neighbour = await createEndpoint({ tenant: world.actor.tenant, user: `user-${randomUUID()}` });
       for (const stranger of [endpoint, neighbour])
         for (const cursor of [null, at(world, -1), at(other, -1)]) {
-          const subscriber = new Viewer({ session: world.ref.session, dialect, wire });
+          const subscriber = new SessionClient({ session: world.ref.session, dialect, wire });
           subscriber.connect(stranger, cursor);
           const { error, ms } = await answerOf(subscriber);
           expect(error).toBe("NOT_FOUND");
           expect(ms).toBeLessThan(WITHIN_MS);
-          expect(subscriber.screen.frames).toEqual([]);
+          expect(subscriber.rendered.frames).toEqual([]);
           subscriber.cut();
         }
     },
@@ -248,10 +252,10 @@ describe("a session of somebody else", () => {
 test("a good cursor goes on", async () => {
   const { world, endpoint } = mine;
   for (const [dialect, wire] of WIRES) {
-    const subscriber = new Viewer({ session: world.ref.session, dialect, wire });
+    const subscriber = new SessionClient({ session: world.ref.session, dialect, wire });
     subscriber.connect(endpoint, at(world, -2));
-    await subscriber.until("told", () => subscriber.screen.told.length > 0, WITHIN_MS);
-    expect(subscriber.screen.told).toEqual([{ resumed: true, reason: "cursor" }]);
+    await subscriber.until("told", () => subscriber.rendered.starts.length > 0, WITHIN_MS);
+    expect(subscriber.rendered.starts).toEqual([{ resumed: true, reason: "cursor" }]);
     subscriber.cut();
   }
 });

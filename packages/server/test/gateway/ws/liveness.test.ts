@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import fc from "fast-check";
-import { startProxy } from "@turnstream/services/proxy.ts";
+import { startProxy } from "@turnstream/testkit/network/tcp-proxy.ts";
 import { afterEach, describe, expect, test } from "vitest";
 import { createGateway } from "../../../src/gateway/gateway.ts";
 import { DEFAULT_GATEWAY_LIMITS } from "../../../src/gateway/options.ts";

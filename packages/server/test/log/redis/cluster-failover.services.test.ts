@@ -1,5 +1,5 @@
 /** A primary of a Redis Cluster dies and its replica takes over, with a writer and a reader on it. */
-import { type RedisCluster, startRedisCluster } from "@turnstream/services/redis-cluster.ts";
+import { type RedisCluster, startRedisCluster } from "@turnstream/testkit/servers/start-redis-cluster.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { isLogError } from "../../../src/log/errors.ts";
 import type { Log } from "../../../src/log/log.ts";

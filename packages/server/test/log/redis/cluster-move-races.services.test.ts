@@ -1,7 +1,7 @@
 /** Slots of a Redis Cluster move in awkward moments: whoever listens goes on, and nobody else is disturbed. */
 import { createClient } from "@redis/client";
-import { type RedisCluster, startRedisCluster } from "@turnstream/services/redis-cluster.ts";
-import type { RedisServer } from "@turnstream/services/redis.ts";
+import { type RedisCluster, startRedisCluster } from "@turnstream/testkit/servers/start-redis-cluster.ts";
+import type { RedisServer } from "@turnstream/testkit/servers/start-redis.ts";
 import { afterEach, afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import type { Log } from "../../../src/log/log.ts";
 import { createRedisLog } from "../../../src/log/redis/create-redis-log.ts";

@@ -1,6 +1,6 @@
 /** Slots of a cluster for the tests: who keeps one, sessions of a server, and moving one in the usual steps. */
-import type { RedisCluster } from "@turnstream/services/redis-cluster.ts";
-import type { RedisServer } from "@turnstream/services/redis.ts";
+import type { RedisCluster } from "@turnstream/testkit/servers/start-redis-cluster.ts";
+import type { RedisServer } from "@turnstream/testkit/servers/start-redis.ts";
 import { slotOf } from "../../../src/log/redis/topology/slot-map.ts";
 
 export const slotOfSession = (session: string): number => slotOf(`ts:{${session}}`);

@@ -1,7 +1,7 @@
 /** What goes wrong between a process and its Redis: each is noticed, told with a code, and gone on from. */
 import { createClient } from "@redis/client";
-import { startProxy, type TcpProxy } from "@turnstream/services/proxy.ts";
-import { type RedisServer, startRedis } from "@turnstream/services/redis.ts";
+import { startProxy, type TcpProxy } from "@turnstream/testkit/network/tcp-proxy.ts";
+import { type RedisServer, startRedis } from "@turnstream/testkit/servers/start-redis.ts";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { isLogError } from "../../../src/log/errors.ts";
 import type { Log } from "../../../src/log/log.ts";

@@ -1,5 +1,9 @@
 /** The contract of the log on one Redis and on a Redis Cluster. */
-import { freshPrefix, sharedClusterNodes, sharedRedisUrl } from "@turnstream/services/shared.ts";
+import {
+  freshPrefix,
+  sharedClusterNodes,
+  sharedRedisUrl,
+} from "@turnstream/testkit/servers/shared-servers.ts";
 import { createRedisLog } from "../../../src/log/redis/create-redis-log.ts";
 import { logContract } from "../log.contract.ts";
 

@@ -1,6 +1,6 @@
 /** A Redis that isn't there from the start: who starts a gateway or a worker on it is told, and nobody waits for long. */
-import { freePort } from "@turnstream/services/free-port.ts";
-import { startRedis } from "@turnstream/services/redis.ts";
+import { freePort } from "@turnstream/testkit/network/free-port.ts";
+import { startRedis } from "@turnstream/testkit/servers/start-redis.ts";
 import { expect, test } from "vitest";
 import { isLogError } from "../../../src/log/errors.ts";
 import { createRedisLog } from "../../../src/log/redis/create-redis-log.ts";

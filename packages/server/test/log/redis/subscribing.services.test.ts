@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { connect, createServer, type Server } from "node:net";
-import { type RedisServer, startRedis } from "@turnstream/services/redis.ts";
+import { type RedisServer, startRedis } from "@turnstream/testkit/servers/start-redis.ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createRedisLog } from "../../../src/log/redis/create-redis-log.ts";
 import { Reader, refusal, sessionStart, titles } from "../drafts.ts";

@@ -1,9 +1,9 @@
 /** Whole turns through @ai-sdk/openai and @ai-sdk/anthropic, over real HTTP, against servers that play the providers. */
 import { createAnthropic } from "@ai-sdk/anthropic";
 import { createOpenAI } from "@ai-sdk/openai";
-import type { Reply } from "@turnstream/services/model-server.ts";
-import { startAnthropicServer } from "@turnstream/services/anthropic-server.ts";
-import { startOpenaiServer } from "@turnstream/services/openai-server.ts";
+import type { Reply } from "@turnstream/testkit/model-servers/model-server.ts";
+import { startAnthropicServer } from "@turnstream/testkit/model-servers/anthropic-server.ts";
+import { startOpenaiServer } from "@turnstream/testkit/model-servers/openai-server.ts";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createMemoryLog } from "../../../src/log/memory.ts";

@@ -3,6 +3,7 @@
  * one goes on: the turn ends well, every event is legal, nothing that forbids it runs twice, and the answer is the same.
  */
 import { batchesOf } from "@turnstream/conformance/support/cases.ts";
+import { seededRandom } from "@turnstream/testkit/util/seeded-random.ts";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { listBlocks, type Turn } from "@turnstream/protocol";
@@ -162,7 +163,7 @@ it("a worker can die at every point of a turn", async () => {
 
 it("and the one that goes on can die as well", async () => {
   for (const { seed, runs } of batchesOf({ fixed: 5, fresh: 20, full: 25 })) {
-    const random = seeded(seed);
+    const random = seededRandom(seed);
     for (let round = 0; round < runs; round++) {
       // A turn has more calls than that: the first one dies for sure.
       const deaths = Array.from({ length: 3 }, () => ({
@@ -197,12 +198,3 @@ it("a turn that is stopped when its worker dies ends as stopped, or as it had en
   }
   expect(stopped).toBeGreaterThan(20);
 });
-
-/** The same numbers for the same seed. */
-function seeded(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state / 2 ** 32;
-  };
-}

@@ -1,8 +1,8 @@
 /** What a running turn makes of servers that fail under it, and what is left of a session that is erased. */
 import { randomUUID } from "node:crypto";
-import { startPostgres } from "@turnstream/services/postgres.ts";
-import { startRedis } from "@turnstream/services/redis.ts";
-import { sharedRedisUrl } from "@turnstream/services/shared.ts";
+import { startPostgres } from "@turnstream/testkit/servers/start-postgres.ts";
+import { startRedis } from "@turnstream/testkit/servers/start-redis.ts";
+import { sharedRedisUrl } from "@turnstream/testkit/servers/shared-servers.ts";
 import pg from "pg";
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -15,7 +15,8 @@ import { jobPrefix } from "../../../src/runtime/attempt/job-id.ts";
 import { startWorker } from "../../../src/runtime/worker/supervise.ts";
 import { eraseSession, finishErasures } from "../../../src/session/lifecycle/erase.ts";
 import type { SessionRef } from "../../../src/store/refs.ts";
-import { migrateAll, migratedDatabaseUrl } from "../../store/migrated-database.ts";
+import { migratedDatabaseUrl } from "@turnstream/testkit/backend/migrated-database-url.ts";
+import { migrateDatabase } from "@turnstream/testkit/backend/migrate-database.ts";
 import { partsOn } from "../real-backend.ts";
 import { outline, Stage } from "../turn-harness.ts";
 
@@ -107,7 +108,7 @@ describe("a running turn", () => {
       const postgres = await startPostgres();
       cleanups.push(() => postgres.stop());
       const databaseUrl = await postgres.createDatabase(`t_${randomUUID().slice(0, 8)}`);
-      await migrateAll(databaseUrl);
+      await migrateDatabase(databaseUrl);
       const parts = await partsOn(sharedRedisUrl(), databaseUrl);
       const stage = await Stage.open(parts);
       cleanups.push(() => stage.close());

@@ -1,0 +1,114 @@
+/**
+ * The environment of the bench of turns: private servers, and this process as the gateway that sends and reads.
+ * worker-process.ts is the worker. Never runs a turn here.
+ */
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { SessionEvent } from "@turnstream/protocol";
+import { type Actor, createSession, type SessionRef, sendMessage, systemEnv } from "@turnstream/server";
+import { type StartedBackend, startBackend } from "@turnstream/testkit/backend/open-backend.ts";
+
+/** In front of all keys in Redis. */
+export const KEY_PREFIX = "bench";
+/** turns-counters.ts counts what is done in it. */
+export const DATABASE = "bench";
+
+export interface TurnsEnvironment {
+  readonly backend: StartedBackend;
+  readonly actor: Actor;
+}
+
+export async function openTurnsEnvironment(): Promise<TurnsEnvironment> {
+  const backend = await startBackend({
+    name: "bench-gateway",
+    keyPrefix: KEY_PREFIX,
+    databaseName: DATABASE,
+    // Syncing at every append would measure the disk.
+    redis: { config: { appendfsync: "everysec" } },
+  });
+  const actor = { tenant: "bench", user: "somebody" };
+  await backend.store.tenants.create({ id: actor.tenant, name: "Bench" });
+  return { backend, actor };
+}
+
+export async function openSessions(
+  { backend, actor }: TurnsEnvironment,
+  count: number,
+): Promise<SessionRef[]> {
+  const refs: SessionRef[] = [];
+  for (let n = 0; n < count; n++) {
+    const { id } = await createSession(backend, actor, {}, systemEnv);
+    refs.push({ tenant: actor.tenant, session: id });
+  }
+  return refs;
+}
+
+export async function send(
+  { backend, actor }: TurnsEnvironment,
+  ref: SessionRef,
+  agent: string,
+): Promise<void> {
+  await sendMessage(backend, ref, {
+    id: randomUUID(),
+    text: "Go on.",
+    userId: actor.user,
+    options: { agent },
+  });
+}
+
+export type OnEvent = (event: SessionEvent, session: string) => void;
+
+/** Reads sessions from where they are now. @returns how to stop */
+export async function watchSessions(
+  { backend }: TurnsEnvironment,
+  refs: readonly SessionRef[],
+  onEvent: OnEvent,
+): Promise<() => Promise<void>> {
+  const stopped = new AbortController();
+  const { signal } = stopped;
+  const readers = await Promise.all(
+    refs.map(async ({ session }) => {
+      const after = (await backend.log.head(session))?.last ?? "0-0";
+      return { ended: read(session, after) };
+    }),
+  );
+
+  async function read(session: string, after: string): Promise<void> {
+    for await (const delivery of backend.log.attach(session, { after, signal })) {
+      if (delivery.type === "end") throw new Error(`a reader ended: ${delivery.reason}`);
+      for (const entry of delivery.entries) onEvent(entry.event, session);
+    }
+  }
+
+  return async () => {
+    stopped.abort();
+    await Promise.all(readers.map(({ ended }) => ended));
+  };
+}
+
+/** Sends to all of them, spread over a while, and waits until all turns have ended. */
+export async function runTurns(
+  environment: TurnsEnvironment,
+  refs: readonly SessionRef[],
+  agent: string,
+  overMs = 0,
+): Promise<void> {
+  let left = refs.length;
+  const ended = createGate();
+  const stop = await watchSessions(environment, refs, ({ type }) => {
+    if (type === "turn.end" && --left === 0) ended.open();
+  });
+  for (const ref of refs) {
+    await send(environment, ref, agent);
+    if (overMs > 0) await sleep(overMs / refs.length);
+  }
+  await ended.opened;
+  await stop();
+}
+
+/** A promise, and the function that resolves it. */
+export function createGate(): { readonly opened: Promise<void>; readonly open: () => void } {
+  const waiting: (() => void)[] = [];
+  const opened = new Promise<void>((resolve) => waiting.push(resolve));
+  return { opened, open: () => waiting[0]?.() };
+}

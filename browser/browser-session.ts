@@ -1,0 +1,73 @@
+/** `BrowserSession` is what most tests here start with: a browser, a gateway on real servers, and a worker with agents.ts. */
+import type { SessionRef } from "@turnstream/server";
+import type { Browser, BrowserContext } from "playwright-core";
+import { Stage } from "../packages/server/test/runtime/turn-harness.ts";
+import { askingAgent, LONG_ANSWER, longAnswerAgent } from "./agents.ts";
+import { closeBrowser, openBrowser } from "./chromium.ts";
+import { type GatewayPlace, TestEnvironment } from "./test-environment.ts";
+import { PacedGates } from "./story/paced-gates.ts";
+import { Tab } from "./tab.ts";
+
+interface BrowserSessionOptions {
+  readonly gateway?: GatewayPlace;
+  /** Without one, the test starts workers itself. */
+  readonly hasWorker?: boolean;
+}
+
+export class BrowserSession {
+  readonly browser: Browser;
+  readonly environment: TestEnvironment;
+  readonly harness: Stage;
+  /** How fast the agent writes its long answer, and when it pauses. */
+  readonly pace: PacedGates;
+
+  private constructor(browser: Browser, environment: TestEnvironment, harness: Stage, pace: PacedGates) {
+    this.browser = browser;
+    this.environment = environment;
+    this.harness = harness;
+    this.pace = pace;
+  }
+
+  static async open({
+    gateway = "in-process",
+    hasWorker = true,
+  }: BrowserSessionOptions = {}): Promise<BrowserSession> {
+    const environment = await TestEnvironment.open(gateway);
+    const harness = await Stage.open(environment.backend);
+    const pace = new PacedGates();
+    if (hasWorker)
+      await harness.worker([longAnswerAgent((ms) => pace.beat(ms)), askingAgent()], { leaseTtlMs: 10_000 });
+    return new BrowserSession(await openBrowser(), environment, harness, pace);
+  }
+
+  async createSession(): Promise<SessionRef> {
+    return await this.harness.session();
+  }
+
+  /** A browser of the user whose sessions these are. */
+  async openContext(): Promise<BrowserContext> {
+    return await this.environment.openContext(this.browser, this.harness.actor);
+  }
+
+  async openTab(context: BrowserContext, { session }: SessionRef, agent = LONG_ANSWER): Promise<Tab> {
+    return await Tab.open(context, { url: this.environment.url, session, agent });
+  }
+
+  /** Reads the newest position of a session's log. */
+  readHead({ session }: SessionRef): () => Promise<string> {
+    return async () => (await this.environment.backend.log.head(session))?.last ?? "";
+  }
+
+  /** The texts that users have sent to a session, as the log has them. */
+  async readMessages(ref: SessionRef): Promise<string[]> {
+    const { turns, waiting } = await this.harness.state(ref);
+    const taken = turns.toArray().flatMap(({ message }) => (message === null ? [] : [message.text]));
+    return [...taken, ...waiting.map(({ text }) => text)];
+  }
+
+  async close(): Promise<void> {
+    await closeBrowser(this.browser);
+    await this.environment.close();
+    await this.harness.close();
+  }
+}

@@ -1,0 +1,59 @@
+/** The place where turns are watched through gateway processes: a environment for turns, and a key that lets viewers in. */
+import type { Endpoint } from "@turnstream/conformance/clients/connections.ts";
+import type { CommandBackend, SessionRef } from "@turnstream/server";
+import { GatewayProgram } from "@turnstream/testkit/gateway/gateway-program.ts";
+import { ACTOR, TurnEnvironment } from "./turn-environment.ts";
+
+export class GatewayEnvironment {
+  readonly turns: TurnEnvironment;
+  readonly actor = ACTOR;
+  readonly #headers: Readonly<Record<string, string>>;
+  readonly #gateways: GatewayProgram[] = [];
+  #count = 0;
+
+  private constructor(turns: TurnEnvironment, headers: Readonly<Record<string, string>>) {
+    this.turns = turns;
+    this.#headers = headers;
+  }
+
+  get backend(): CommandBackend {
+    return this.turns.backend;
+  }
+
+  /** Everything is stopped and gone when `use` has come back. */
+  static async use<T>(use: (environment: GatewayEnvironment) => Promise<T>): Promise<T> {
+    return TurnEnvironment.use(async (turns) => {
+      const { secret } = await turns.backend.store.keys.create(ACTOR.tenant, { name: "chaos", scopes: [] });
+      const environment = new GatewayEnvironment(turns, { "x-api-key": secret, "x-user-id": ACTOR.user });
+      try {
+        return await use(environment);
+      } finally {
+        await Promise.all(environment.#gateways.map((gateway) => gateway.kill()));
+      }
+    });
+  }
+
+  async launchGateway(): Promise<GatewayProgram> {
+    const { databaseUrl, redisUrl } = this.turns.backend;
+    const name = `gateway-${++this.#count}`;
+    const gateway = await GatewayProgram.launch({
+      backend: { databaseUrl, redisUrl, name, database: { max: 10 } },
+      secrets: ["a secret that only this scenario knows, for all of its gateways"],
+    });
+    this.#gateways.push(gateway);
+    return gateway;
+  }
+
+  /** A gateway as clients with the key reach it. */
+  endpoint({ url }: GatewayProgram): Endpoint {
+    return { url, headers: this.#headers };
+  }
+
+  get failures(): string[] {
+    return this.#gateways.flatMap(({ failures }) => failures);
+  }
+
+  createSession(): Promise<SessionRef> {
+    return this.turns.createSession();
+  }
+}

@@ -1,0 +1,60 @@
+/** `GatewayProgram` is a gateway in a process of its own, to be killed and started again; run-gateway.ts is its program. */
+import { join } from "node:path";
+import type { ServerOptions } from "@turnstream/server";
+import type { BackendOptions } from "../backend/open-backend.ts";
+import { freePort } from "../network/free-port.ts";
+import { ChildProgram } from "../processes/child-program.ts";
+
+export interface GatewaySettings extends Pick<
+  ServerOptions,
+  "secrets" | "allowedOrigins" | "publicUrl" | "limits"
+> {
+  readonly backend: BackendOptions;
+  /** A gateway that is started again needs the same port. @default a free port */
+  readonly port?: number;
+  /** Whether it samples how much it buffers for its slowest client; see `takePeak`. @default false */
+  readonly samplesBuffers?: boolean;
+}
+
+export type GatewayMessage =
+  | { readonly url: string }
+  | { readonly failed: string }
+  | { readonly peakBufferedBytes: number };
+
+export type GatewayRequest = { readonly takePeak: true };
+
+export class GatewayProgram extends ChildProgram<GatewayMessage, GatewayRequest> {
+  readonly settings: GatewaySettings;
+  #url = "";
+
+  private constructor(settings: GatewaySettings) {
+    const { name = "gateway" } = settings.backend;
+    super({ file: join(import.meta.dirname, "run-gateway.ts"), settings, name });
+    this.settings = settings;
+  }
+
+  /** @returns the gateway once it listens */
+  static async launch(settings: GatewaySettings): Promise<GatewayProgram> {
+    const gateway = new GatewayProgram({ port: await freePort(), ...settings });
+    gateway.#url = (await gateway.waitFor("url", 60_000)).url;
+    return gateway;
+  }
+
+  /** Starts the gateway again at the same port, once it was killed. */
+  async relaunch(): Promise<GatewayProgram> {
+    return GatewayProgram.launch(this.settings);
+  }
+
+  get url(): string {
+    return this.#url;
+  }
+
+  get failures(): string[] {
+    return this.findAll("failed").map(({ failed }) => failed);
+  }
+
+  /** The most bytes that it has buffered for one client since the last call. */
+  async takePeak(): Promise<number> {
+    return (await this.request({ takePeak: true }, "peakBufferedBytes")).peakBufferedBytes;
+  }
+}

@@ -1,0 +1,28 @@
+/** The program of `GatewayProgram`: a gateway on PostgreSQL and Redis with connections of its own. Never runs a turn. */
+import { createServer } from "@turnstream/server";
+import { openBackend } from "../backend/open-backend.ts";
+import { connectParent, readSettings } from "../processes/parent-process.ts";
+import type { GatewayMessage, GatewayRequest, GatewaySettings } from "./gateway-program.ts";
+
+const SAMPLE_MS = 5;
+const { backend, port, samplesBuffers, ...options } = readSettings<GatewaySettings>();
+const parent = connectParent<GatewayRequest, GatewayMessage>();
+const { store, log, signals } = await openBackend(backend);
+const server = createServer({
+  ...options,
+  store,
+  log,
+  signals,
+  onError: (error, about) => parent.send({ failed: `${about}: ${String(error)}` }),
+});
+
+let peakBufferedBytes = 0;
+if (samplesBuffers === true)
+  setInterval(() => {
+    peakBufferedBytes = Math.max(peakBufferedBytes, server.stats().maxBufferedBytes);
+  }, SAMPLE_MS);
+parent.onMessage(() => {
+  parent.send({ peakBufferedBytes });
+  peakBufferedBytes = 0;
+});
+parent.send({ url: await server.listen(port) });

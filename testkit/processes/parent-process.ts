@@ -1,0 +1,28 @@
+/**
+ * `connectParent` is the child's end of a `ChildProgram`: it sends messages to the parent process and receives messages from
+ * it. The child exits when the parent does.
+ */
+
+export interface ParentProcess<Incoming, Outgoing> {
+  /** Does nothing once the parent has exited. */
+  send(message: Outgoing): void;
+  onMessage(listener: (message: Incoming) => void): void;
+}
+
+/** The settings that `ChildProgram` passes. */
+export function readSettings<Settings>(): Settings {
+  return JSON.parse(process.argv[2] ?? "{}") as Settings;
+}
+
+export function connectParent<Incoming extends object, Outgoing extends object>(): ParentProcess<
+  Incoming,
+  Outgoing
+> {
+  process.on("disconnect", () => process.exit());
+  return {
+    send: (message) => {
+      if (process.connected) process.send?.(message);
+    },
+    onMessage: (listener) => void process.on("message", listener),
+  };
+}

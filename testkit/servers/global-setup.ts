@@ -1,0 +1,28 @@
+/**
+ * Starts the servers that all tests of the project `services` share, and stops them after the last test.
+ * Tests read where they are with shared.ts. A server that can't be started fails the run; nothing is skipped.
+ */
+import type { TestProject } from "vitest/node";
+
+import { startPostgres } from "./start-postgres.ts";
+import { startRedisCluster } from "./start-redis-cluster.ts";
+import { startRedis } from "./start-redis.ts";
+
+export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  // No test kills the shared server, so its data need not survive a crash.
+  const config = { fsync: "off", synchronous_commit: "off", full_page_writes: "off" };
+  const [redis, cluster, postgres] = await Promise.all([
+    startRedis(),
+    startRedisCluster(),
+    startPostgres({ config }),
+  ]);
+  project.provide("redisUrl", redis.url);
+  project.provide(
+    "clusterUrls",
+    cluster.nodes.map(({ url }) => url),
+  );
+  project.provide("postgresUrl", postgres.url);
+  return async () => {
+    await Promise.all([redis.stop(), cluster.stop(), postgres.stop()]);
+  };
+}

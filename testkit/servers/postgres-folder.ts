@@ -1,0 +1,79 @@
+/**
+ * The folder of a PostgreSQL server: whose it is, how it is made, and what the server says in it. PostgreSQL
+ * refuses to run as root; then all of it belongs to the user that Debian's package brings. Starts no server.
+ */
+import { execFile, spawnSync } from "node:child_process";
+import { chmodSync, chownSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+
+import { ServiceError } from "./service-error.ts";
+import type { Owner } from "./server-process.ts";
+import { removeFolder } from "../processes/watch.ts";
+
+const run = promisify(execFile);
+
+export const SUPERUSER = "postgres";
+
+async function idOf(flag: "-u" | "-g"): Promise<number> {
+  const { stdout } = await run("id", [flag, SUPERUSER]);
+  return Number(stdout);
+}
+
+/** Undefined: ourselves. */
+export async function findOwner(): Promise<Owner | undefined> {
+  if (process.getuid?.() !== 0) return undefined;
+  try {
+    return { uid: await idOf("-u"), gid: await idOf("-g") };
+  } catch (error) {
+    throw new ServiceError(
+      "binary_missing",
+      `PostgreSQL doesn't run as root and there is no user ${SUPERUSER}: apt-get install postgresql`,
+      { cause: error },
+    );
+  }
+}
+
+const dataOf = (folder: string) => join(folder, "data");
+const lockOf = (folder: string) => join(dataOf(folder), "postmaster.pid");
+
+/** Answers with the folder of the data. */
+export async function initialize(folder: string, initdb: string, owner: Owner | undefined): Promise<string> {
+  chmodSync(folder, 0o700);
+  if (owner) chownSync(folder, owner.uid, owner.gid);
+  const data = dataOf(folder);
+  const args = ["-D", data, "-A", "trust", "-U", SUPERUSER, "-E", "UTF8", "--no-locale", "--no-sync"];
+  try {
+    await run(initdb, args, { ...owner, cwd: folder });
+  } catch (error) {
+    removeFolder(folder);
+    const message = error instanceof Error && "stderr" in error ? String(error.stderr) : String(error);
+    throw new ServiceError("start_failed", `initdb failed:\n${message.trimEnd()}`, { cause: error });
+  }
+  return data;
+}
+
+/** What the running server says of itself: its id first, the key and id of its shared memory on line 7, how it is on line 8. */
+function readLock(folder: string): string[] {
+  try {
+    return readFileSync(lockOf(folder), "utf8").split("\n");
+  } catch {
+    return [];
+  }
+}
+
+export function isReady(folder: string, pid: number): boolean {
+  const lines = readLock(folder);
+  return Number(lines[0]) === pid && lines[7]?.trim() === "ready";
+}
+
+/**
+ * What a server leaves behind after kill -9: a lock that is in the way once a stranger gets the id of the dead
+ * one, and a few bytes of shared memory, of which the system has only some thousand pieces. Does nothing in the
+ * folder of a server that has ended in peace.
+ */
+export function cleanUpAfterKill(folder: string): void {
+  const [, memory] = readLock(folder)[6]?.trim().split(/\s+/) ?? [];
+  if (memory !== undefined) spawnSync("ipcrm", ["--shmem-id", memory], { stdio: "ignore" });
+  rmSync(lockOf(folder), { force: true });
+}

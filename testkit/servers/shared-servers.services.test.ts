@@ -1,0 +1,63 @@
+/** The servers of global-setup.ts reach the tests. */
+import { Client } from "pg";
+import { expect, test } from "vitest";
+
+import { redisCommand } from "./redis-command.ts";
+import {
+  freshDatabaseUrl,
+  freshPrefix,
+  preparedDatabaseUrl,
+  sharedClusterNodes,
+  sharedRedisUrl,
+} from "./shared-servers.ts";
+import { runSql } from "./run-sql.ts";
+
+test("Redis answers", async () => {
+  const port = Number(new URL(sharedRedisUrl()).port);
+  const key = `${freshPrefix()}key`;
+  await redisCommand(port, ["SET", key, "1"]);
+  expect(await redisCommand(port, ["GET", key])).toBe("1");
+});
+
+test("the cluster has three nodes", () => {
+  expect(sharedClusterNodes()).toHaveLength(3);
+});
+
+test("each database is new", async () => {
+  const urls = await Promise.all([freshDatabaseUrl(), freshDatabaseUrl()]);
+  expect(new Set(urls).size).toBe(2);
+  for (const url of urls) {
+    const client = new Client({ connectionString: url });
+    await client.connect();
+    await client.query("create table same_name ()");
+    await client.end();
+  }
+});
+
+test("a database is prepared once, and each copy of it is its own", async () => {
+  const template = `template_${freshPrefix().replaceAll(/[^a-z0-9]/g, "")}`;
+  let prepared = 0;
+  const prepare = async (url: string): Promise<void> => {
+    prepared++;
+    await runSql(url, "create table notes (text text)", "insert into notes values ('of the template')");
+  };
+  const urls = await Promise.all([1, 2, 3].map(() => preparedDatabaseUrl(template, prepare)));
+  expect([new Set(urls).size, prepared]).toEqual([3, 1]);
+  for (const url of urls) {
+    const rows = await runSql(
+      url,
+      "insert into notes values ('own')",
+      "select text from notes order by text",
+    );
+    expect(rows).toEqual([{ text: "of the template" }, { text: "own" }]);
+  }
+});
+
+test("a template that could not be prepared is prepared again", async () => {
+  const template = `template_${freshPrefix().replaceAll(/[^a-z0-9]/g, "")}`;
+  const fail = async (): Promise<void> => {
+    throw new Error("no");
+  };
+  await expect(preparedDatabaseUrl(template, fail)).rejects.toThrow("no");
+  await expect(preparedDatabaseUrl(template, async () => undefined)).resolves.toContain("/test_");
+});

@@ -1,0 +1,64 @@
+/**
+ * A private PostgreSQL server on a free port and in a temporary folder, which can be killed, frozen and
+ * started again. Reached over TCP only, without passwords. Never uses a server that it has not started.
+ */
+import { createDatabase } from "./create-database.ts";
+import { findPostgres } from "./find-binary.ts";
+import { freePort, HOST } from "../network/free-port.ts";
+import { cleanUpAfterKill, findOwner, initialize, isReady, SUPERUSER } from "./postgres-folder.ts";
+import { type ServerProcess, startServer } from "./server-process.ts";
+import { makeFolder } from "../processes/watch.ts";
+
+export interface PostgresOptions {
+  /** Further settings as in postgresql.conf, such as `{ max_connections: "20" }`. They win over ours. */
+  config?: Readonly<Record<string, string>>;
+  /** Default: a free one. */
+  port?: number;
+}
+
+export interface PostgresServer extends ServerProcess {
+  readonly port: number;
+  /** Of the database `postgres`. */
+  readonly url: string;
+  /** Answers with the URL of the new database. */
+  createDatabase(name: string): Promise<string>;
+}
+
+function flags(port: number, data: string, config: PostgresOptions["config"]): string[] {
+  const settings = {
+    listen_addresses: HOST,
+    port: String(port),
+    unix_socket_directories: "",
+    max_connections: "200",
+    // What has been committed must outlive kill -9, and a machine's crash is not worth more.
+    fsync: "on",
+    // The others keep memory outside of the folder, which stays behind after kill -9.
+    dynamic_shared_memory_type: "mmap",
+    ...config,
+  };
+  return ["-D", data, ...Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`])];
+}
+
+export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer> {
+  const { initdb, postgres } = findPostgres();
+  const owner = await findOwner();
+  const folder = await makeFolder("postgres");
+  const data = await initialize(folder, initdb, owner);
+  const port = options.port ?? (await freePort());
+  const server = await startServer({
+    name: "postgres",
+    file: postgres,
+    args: flags(port, data, options.config),
+    folder,
+    owner,
+    stopSignal: "SIGINT",
+    isReady: (pid) => isReady(folder, pid),
+    afterKill: () => cleanUpAfterKill(folder),
+  });
+  const url = `postgres://${SUPERUSER}@${HOST}:${port}/postgres`;
+  return Object.assign(server, {
+    port,
+    url,
+    createDatabase: async (name: string) => await createDatabase(url, name),
+  });
+}

@@ -1,0 +1,27 @@
+/** Waits for something that tells nobody when it comes true. Never waits without an end. */
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { ServiceError } from "../servers/service-error.ts";
+
+export interface PollOptions {
+  /** Default: 120,000. A busy machine may take a minute to start a process. */
+  timeoutMs?: number;
+  /** Default: 10. */
+  everyMs?: number;
+}
+
+/** `what` ends the sentence "waited 120 s for …". */
+export async function until(
+  what: string,
+  isTrue: () => boolean | Promise<boolean>,
+  options: PollOptions = {},
+): Promise<void> {
+  const { timeoutMs = 120_000, everyMs = 10 } = options;
+  const deadline = performance.now() + timeoutMs;
+  while (!(await isTrue())) {
+    if (performance.now() > deadline) {
+      throw new ServiceError("timed_out", `waited ${timeoutMs / 1000} s for ${what}`);
+    }
+    await sleep(everyMs);
+  }
+}
