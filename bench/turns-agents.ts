@@ -31,8 +31,8 @@ const anything = {
 };
 
 const quick = { input: anything, label: "Look", run: () => "found" };
-const look = tool({ ...quick, rerun: "always" });
-const trade = tool({ ...quick, rerun: "never" });
+const look = tool({ ...quick, idempotent: true });
+const trade = tool({ ...quick, idempotent: false });
 
 /** Milliseconds since 1970 with a fraction; comparable between processes of one machine. */
 export function wallClock(): number {
@@ -102,7 +102,7 @@ function waiting(): Agent {
 
 /** Waits for a person, longer than any bench takes. */
 function asking(): Agent {
-  const order = tool({ ...quick, approval: { timeoutSeconds: 7_200, editable: true } });
+  const order = tool({ ...quick, approval: { timeoutMs: 7_200_000, editable: true } });
   const model = scriptedModel([
     [script.reasoning("This needs a person."), script.toolCall("order", { n: 1 })],
     [script.text("Done.")],

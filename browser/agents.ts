@@ -62,8 +62,8 @@ export function askingAgent(): Agent {
       write_note: tool({
         label: "Write a note",
         input: NOTE,
-        rerun: "always",
-        approval: { timeoutSeconds: 300, editable: true },
+        idempotent: true,
+        approval: { timeoutMs: 300_000, editable: true },
         run: async ({ note }) => ({ content: `Noted: ${note}` }),
       }),
     },

@@ -11,7 +11,7 @@ import { pickNumbers, readSeed, seededRandom } from "@turnstream/testkit/util/se
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { play } from "../packages/server/test/stories/run-story.ts";
-import { Theatre } from "../packages/server/test/stories/story-environment.ts";
+import { StoryEnvironment } from "../packages/server/test/stories/story-environment.ts";
 import { readConsole } from "./artefacts.ts";
 import { closeBrowser, openBrowser } from "./chromium.ts";
 import { TestEnvironment } from "./test-environment.ts";
@@ -29,7 +29,7 @@ const LAYOUTS: readonly Layout[] = ["apart", "stable first", "reloaded first"];
 
 let browser: Browser;
 let environment: TestEnvironment;
-let theatre: Theatre;
+let theatre: StoryEnvironment;
 let beats: ReadonlyMap<string, number>;
 let reloads = 0;
 const gates = new Map(STORIES.map((story) => [story, new PacedGates()]));
@@ -37,7 +37,7 @@ const gates = new Map(STORIES.map((story) => [story, new PacedGates()]));
 beforeAll(async () => {
   beats = await countBeats();
   environment = await TestEnvironment.open();
-  theatre = await Theatre.open((story) => gates.get(story) ?? new PacedGates(), environment.backend);
+  theatre = await StoryEnvironment.open((story) => gates.get(story) ?? new PacedGates(), environment.backend);
   browser = await openBrowser();
 }, 300_000);
 

@@ -3,7 +3,7 @@
  * faults of the network, and tokens for users. The test starts the worker.
  */
 import { randomBytes } from "node:crypto";
-import { type Actor, createServer, type Server, signToken } from "@turnstream/server";
+import { type Actor, createServer, type ErrorContext, type Server, signToken } from "@turnstream/server";
 import {
   type BackendOptions,
   openBackend,
@@ -66,7 +66,7 @@ export class TestEnvironment {
       return this.#program.url;
     }
     const { store, log, signals } = this.backend;
-    const onError = (error: unknown, about: string) => this.failures.push(`${about}: ${String(error)}`);
+    const onError = (error: unknown, { during }: ErrorContext) => this.failures.push(`${during}: ${String(error)}`);
     this.#server = createServer({ ...options, store, log, signals, onError });
     return await this.#server.listen();
   }

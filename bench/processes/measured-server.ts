@@ -49,7 +49,7 @@ async function openGateway(): Promise<number> {
     signals,
     secrets: [secret],
     limits: { pingIntervalMs: NEVER_MS, pongTimeoutMs: NEVER_MS },
-    onError: (error, about) => console.error(about, error),
+    onError: (error, { during }) => console.error(during, error),
   });
   return Number(new URL(await server.listen()).port);
 }

@@ -51,7 +51,7 @@ const worker = await createWorker({
   agents: benchAgents(),
   maxConcurrentToolCalls: 1_000,
   ...(ttlMs === undefined ? {} : { leaseTtlMs: ttlMs }),
-  onError: (error, about) => failures.push(`${about}: ${String(error)}`),
+  onError: (error, { during }) => failures.push(`${during}: ${String(error)}`),
   onLeaseLost: () => {
     console.error("the worker has lost its lease");
     process.exit(1);

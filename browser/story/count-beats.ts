@@ -1,19 +1,19 @@
 /** How many beats each story has: played once, without pages, all at the same time. */
 import { STORIES } from "@turnstream/conformance/stories/index.ts";
-import { OwnHands } from "../../packages/server/test/stories/in-process-driver.ts";
+import { InProcessDriver } from "../../packages/server/test/stories/in-process-driver.ts";
 import { play } from "../../packages/server/test/stories/run-story.ts";
-import { Theatre } from "../../packages/server/test/stories/story-environment.ts";
+import { StoryEnvironment } from "../../packages/server/test/stories/story-environment.ts";
 import { PacedGates } from "./paced-gates.ts";
 
 const TIMEOUT_MS = 90_000;
 
-class PatientDriver extends OwnHands {
-  readonly patienceMs = TIMEOUT_MS;
+class PatientDriver extends InProcessDriver {
+  readonly timeoutMs = TIMEOUT_MS;
 }
 
 export async function countBeats(): Promise<ReadonlyMap<string, number>> {
   const gates = new Map(STORIES.map((story) => [story, new PacedGates()]));
-  const theatre = await Theatre.open((story) => gates.get(story) ?? new PacedGates());
+  const theatre = await StoryEnvironment.open((story) => gates.get(story) ?? new PacedGates());
   const driver = new PatientDriver(theatre.stage, theatre.served);
   await Promise.all([...gates].map(([story, own]) => play(theatre.stage, story, own, driver)));
   await theatre.close();

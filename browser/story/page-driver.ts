@@ -8,8 +8,8 @@ import type { SessionRef } from "@turnstream/server";
 import { until } from "@turnstream/testkit/util/until.ts";
 import type { Browser } from "playwright-core";
 import { makePdf } from "../../packages/server/test/text-extraction/make-pdf.ts";
-import type { Stage } from "../../packages/server/test/runtime/turn-harness.ts";
-import type { Hands } from "../../packages/server/test/stories/driver.ts";
+import type { TurnHarness } from "../../packages/server/test/runtime/turn-harness.ts";
+import type { StoryDriver } from "../../packages/server/test/stories/driver.ts";
 import type { TestEnvironment } from "../test-environment.ts";
 import { Tab } from "../tab.ts";
 import {
@@ -41,14 +41,14 @@ export interface Plan {
 interface DriverContext {
   readonly browser: Browser;
   readonly environment: TestEnvironment;
-  readonly stage: Stage;
+  readonly stage: TurnHarness;
 }
 
 /** After an odd reload the story goes on, slowly, for so many beats; after an even one it stands still. */
 const BEATS_ON = 4;
 const SLOW_MS = 60;
 
-export class PageDriver implements Hands<string> {
+export class PageDriver implements StoryDriver<string> {
   readonly patienceMs = 600_000;
   /** What was not as it has to be. After the first nothing more is looked at. */
   readonly failures: string[] = [];

@@ -65,13 +65,13 @@ const input = {
   },
 } as const;
 
-function toolOf(rerun: "always" | "never", label: string, { isAsked = false, isHidden = false } = {}): Tool {
+function toolOf(idempotent: boolean, label: string, { isAsked = false, isHidden = false } = {}): Tool {
   return tool({
     label,
     input,
-    rerun,
+    idempotent,
     display: { call: !isHidden },
-    approval: isAsked && ((asked) => ({ timeoutSeconds: (asked as Input).wait ?? 300, editable: true })),
+    approval: isAsked && ((asked) => ({ timeoutMs: ((asked as Input).wait ?? 300) * 1_000, editable: true })),
     run: async ({ key, ms }, context) => {
       const { idempotencyKey, call } = context;
       const values = [idempotencyKey, call, key, name, String(Date.now())].map(quoted).join();
@@ -95,14 +95,14 @@ const retry = { maxAttempts: 8, initialDelayMs: 50 };
  */
 function mainAgent(): Agent {
   const isA = version === "a";
-  const again = toolOf("always", isA ? "Again" : "Once more");
-  const once = toolOf("never", isA ? "Once" : "Only once");
-  const extra = toolOf("never", "Extra");
-  const added = toolOf("always", "Added");
+  const again = toolOf(true, isA ? "Again" : "Once more");
+  const once = toolOf(false, isA ? "Once" : "Only once");
+  const extra = toolOf(false, "Extra");
+  const added = toolOf(true, "Added");
   const inner = defineAgent({ name: "inner", model, tools: { again, once }, retry });
   const tools: Record<string, Tool> = isA ? { again, once } : { once, again };
-  const veiled = toolOf("always", "Veiled", { isHidden: true });
-  const turned = toolOf("always", "Turned", { isHidden: isA });
+  const veiled = toolOf(true, "Veiled", { isHidden: true });
+  const turned = toolOf(true, "Turned", { isHidden: isA });
   const passing = defineAgent({ name: "passing", model, tools: { again }, retry });
   const helper = defineAgent({
     name: isA ? "helper" : "helper2",
@@ -119,7 +119,7 @@ function mainAgent(): Agent {
     instructions: `You are version ${version}.`,
     tools: {
       ...(isA ? { ...tools, extra, veiled, turned } : { added, ...tools, turned, turning: again }),
-      ...(settings.asks === true ? { asked: toolOf("never", "Asked", { isAsked: true }) } : {}),
+      ...(settings.asks === true ? { asked: toolOf(false, "Asked", { isAsked: true }) } : {}),
     },
     subAgents: isA ? { helper, passing, turning: passing } : { helper },
     shareThought: true,
@@ -151,7 +151,7 @@ const worker = await createWorker({
     parent.send({ lost: true });
     if (settings.stays !== true) setTimeout(() => process.exit(1), EXIT_DELAY_MS);
   },
-  onError: (error, about) => parent.send({ failed: `${about}: ${String(error)}` }),
+  onError: (error, { during }) => parent.send({ failed: `${during}: ${String(error)}` }),
 });
 
 process.on("SIGTERM", () => void shutDown());

@@ -78,9 +78,7 @@ export interface StoryAgent {
   /** Whether it has the tool that asks the person. */
   readonly asksUser?: boolean;
   /** The tools that a person has to approve, by name. */
-  readonly approvals?: Readonly<
-    Record<string, { readonly editable?: boolean; readonly timeoutSeconds?: number }>
-  >;
+  readonly approvals?: Readonly<Record<string, { readonly editable?: boolean; readonly timeoutMs?: number }>>;
   readonly requestsForms?: boolean;
   /** One after the other; each but the last one calls tools. */
   readonly answers: readonly (readonly Part[])[];

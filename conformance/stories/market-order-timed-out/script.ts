@@ -5,5 +5,5 @@ export const marketOrderTimedOut = orderStory({
   name: "timed-out",
   choice: null,
   isPlaced: false,
-  timeoutSeconds: 1,
+  timeoutMs: 1_000,
 });

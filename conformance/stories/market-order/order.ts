@@ -40,12 +40,12 @@ interface Variant {
   /** Null when nobody decides. */
   readonly choice: Choice | null;
   readonly isPlaced: boolean;
-  readonly timeoutSeconds?: number;
+  readonly timeoutMs?: number;
   readonly isStopped?: boolean;
 }
 
-export function orderStory({ name, choice, isPlaced, timeoutSeconds, isStopped = false }: Variant): Story {
-  const asks = { editable: true, ...(timeoutSeconds === undefined ? {} : { timeoutSeconds }) };
+export function orderStory({ name, choice, isPlaced, timeoutMs, isStopped = false }: Variant): Story {
+  const asks = { editable: true, ...(timeoutMs === undefined ? {} : { timeoutMs }) };
   return {
     name: `market-order-${name}`,
     source: "004",

@@ -25,7 +25,7 @@ export function accountTools(lines: Lines, pace: Pace): Readonly<Record<string, 
       description: "What the person holds in one of their accounts.",
       label: (input) => labels.portfolio(input.account),
       input: z.object({ account: z.enum(["short_term", "long_term"]) }),
-      rerun: "always",
+      idempotent: true,
       async run({ account }, { signal }) {
         await pace.work(800, signal);
         // The example's person has not allowed it: what a refusal looks like.
@@ -38,7 +38,7 @@ export function accountTools(lines: Lines, pace: Pace): Readonly<Record<string, 
     show_portfolio: tool({
       description: "Shows the person the short-term account as a table.",
       label: labels.portfolioTable,
-      rerun: "always",
+      idempotent: true,
       display: { standalone: true },
       async run(_, { signal }) {
         await pace.work(500, signal);
@@ -61,7 +61,7 @@ export function accountTools(lines: Lines, pace: Pace): Readonly<Record<string, 
         count: z.int().positive().max(100_000),
         max_price: z.int().positive().describe("in VND"),
       }),
-      approval: { editable: true, timeoutSeconds: 300 },
+      approval: { editable: true, timeoutMs: 300_000 },
       async run({ symbol, count, max_price: max }, { signal, idempotencyKey }) {
         const stock = found(lines, symbol);
         await pace.work(1_200, signal);

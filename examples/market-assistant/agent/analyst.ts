@@ -22,7 +22,7 @@ export function createAnalyst(lines: Lines, model: Model, pace: Pace): Agent {
         description: "Price-earnings ratio of a stock and of its sector, and its dividend.",
         label: ({ symbol }) => labels.ratios(symbol),
         input,
-        rerun: "always",
+        idempotent: true,
         async run({ symbol }, { signal }) {
           await pace.work(1_300, signal);
           const { pe, sectorPe, dividend } = found(lines, symbol);
@@ -34,14 +34,14 @@ export function createAnalyst(lines: Lines, model: Model, pace: Pace): Agent {
         description: "Research reports on a stock and its sector.",
         label: ({ symbol }) => labels.reports(symbol),
         input,
-        rerun: "always",
+        idempotent: true,
         async run(_, { signal }) {
           await pace.work(1_700, signal);
           return {
             content: `${texts.reports.length} reports.`,
             preview: texts.articles(texts.reports.length),
             references: texts.reports.map(({ title, url, text }) => ({ title, url, content: text })),
-            results: texts.reports.length,
+            resultCount: texts.reports.length,
           };
         },
       }),

@@ -23,7 +23,7 @@ export function marketTools(lines: Lines, pace: Pace): Readonly<Record<string, T
     get_index: tool({
       description: "The index of the market today: value, change, turnover, how many rose and fell.",
       label: labels.index,
-      rerun: "always",
+      idempotent: true,
       async run(_, { signal }) {
         await pace.work(900, signal);
         const value = `${plain(INDEX.value)} (${signed(INDEX.change)}%)`;
@@ -34,7 +34,7 @@ export function marketTools(lines: Lines, pace: Pace): Readonly<Record<string, T
       description: "The price of one stock now, and its change against the session before.",
       label: (input) => labels.price(input.symbol),
       input: z.object({ symbol }),
-      rerun: "always",
+      idempotent: true,
       async run(input, { signal }) {
         await pace.work(700, signal);
         const stock = found(lines, input.symbol);
@@ -47,21 +47,21 @@ export function marketTools(lines: Lines, pace: Pace): Readonly<Record<string, T
       description: "News of today's session. Cite what you use.",
       label: labels.articles,
       input: z.object({ query: z.string() }),
-      rerun: "always",
+      idempotent: true,
       async run(_, { signal }) {
         await pace.work(1_400, signal);
         return {
           content: `${texts.latest.length} articles.`,
           preview: texts.articles(texts.latest.length),
           references: texts.latest.map(({ title, url, text }) => ({ title, url, content: text })),
-          results: texts.latest.length,
+          resultCount: texts.latest.length,
         };
       },
     }),
     show_movers: tool({
       description: "Shows the person a table of the stocks that moved most today.",
       label: labels.movers,
-      rerun: "always",
+      idempotent: true,
       display: { standalone: true },
       async run(_, { signal }) {
         await pace.work(600, signal);
@@ -83,7 +83,7 @@ export function marketTools(lines: Lines, pace: Pace): Readonly<Record<string, T
       description: "Shows the person a chart of a stock over the last seven sessions.",
       label: (input) => labels.chart(input.symbol),
       input: z.object({ symbol }),
-      rerun: "always",
+      idempotent: true,
       display: { standalone: true },
       async run(input, { signal }) {
         await pace.work(900, signal);
@@ -97,7 +97,7 @@ export function marketTools(lines: Lines, pace: Pace): Readonly<Record<string, T
       description: "Scans every stock for a criterion. Takes about a minute.",
       label: labels.scan,
       input: z.object({ criterion: z.string() }),
-      rerun: "always",
+      idempotent: true,
       async run(_, context) {
         for (let step = 1; step <= STEPS; step++) {
           await pace.work(1_500, context.signal);
@@ -107,7 +107,7 @@ export function marketTools(lines: Lines, pace: Pace): Readonly<Record<string, T
         return {
           content: ["VNM", "HPG", "VCB"],
           preview: texts.scanned(whole(ALL), whole(ALL), "3"),
-          results: 3,
+          resultCount: 3,
         };
       },
     }),

@@ -2,6 +2,7 @@
 import {
   createRedisLog,
   createRedisSignals,
+  type ErrorContext,
   openDatabase,
   createPostgresStore,
   ToolError,
@@ -28,7 +29,7 @@ export async function openBackend() {
 }
 
 /** One line for whoever started it. What a tool says to people is no failure of ours. */
-export function report(error: unknown, about: string): void {
+export function report(error: unknown, { during }: ErrorContext): void {
   if (error instanceof ToolError) return;
-  console.error(`${about}: ${error instanceof Error ? error.message : String(error)}`);
+  console.error(`${during}: ${error instanceof Error ? error.message : String(error)}`);
 }

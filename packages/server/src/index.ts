@@ -224,6 +224,7 @@ export type { Signals } from "./signals/signals.ts";
 export {
   type Agent,
   type AgentOptions,
+  type SubAgentTool,
   type Compaction,
   defineAgent,
   type InstructionsContext,
@@ -250,18 +251,15 @@ export {
   type ToolContext,
   type ToolDisplay,
   ToolError,
+  type ToolErrorOptions,
   type ToolOptions,
   type ToolOutput,
 } from "./runtime/define/tool.ts";
-export type { FileErrorCode } from "./runtime/files/load-file.ts";
 export { DEFAULT_FILE_LIMITS, type FileLimits } from "./runtime/define/file-limits.ts";
-export { RuntimeError, type RuntimeErrorCode } from "./runtime/errors.ts";
-export {
-  type EngineCallbacks,
-  createWorker,
-  type Worker,
-  type WorkerOptions,
-} from "./runtime/worker/worker.ts";
+export { type FileErrorCode, RuntimeError, type RuntimeErrorCode } from "./runtime/errors.ts";
+export { createWorker, type Worker } from "./runtime/worker/worker.ts";
+export type { EngineCallbacks, WorkerOptions } from "./runtime/worker/options.ts";
+export type { ErrorContext, ErrorHandler } from "./util/error-handler.ts";
 export { DEFAULT_STRINGS, type RuntimeStrings } from "./runtime/strings.ts";
 export { type SupervisedWorker, startWorker } from "./runtime/worker/supervise.ts";
 export { canRetry, type RetryReceipt, retryTurn } from "./session/messages/retry-turn.ts";

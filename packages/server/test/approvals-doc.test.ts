@@ -34,11 +34,11 @@ test("W13 the table of changes is the one that the store goes by", () => {
   const rows = [...page.matchAll(/^\| (\w+) \| `(\w+)` \| `(\w+)` \| (.+?) \| (.+?) \|$/gm)];
   const written = rows.map(([, kind, from, to, who, when]) => ({ kind, from, to, who, when }));
   expect(written.filter(({ who = "" }) => !WHO.includes(who))).toEqual([]);
-  const told = written.map(({ kind, from, to, when }) => [kind, from, to, when].join(" "));
+  const documented = written.map(({ kind, from, to, when }) => [kind, from, to, when].join(" "));
   const real = Object.entries(TRANSITIONS).flatMap(([kind, states]) =>
     Object.entries(states).flatMap(([from, targets]) =>
       targets.map((to) => [kind, from, to, WHEN[deadlineRule(kind as InteractionKind, to)]].join(" ")),
     ),
   );
-  expect(told.toSorted()).toEqual(real.toSorted());
+  expect(documented.toSorted()).toEqual(real.toSorted());
 });

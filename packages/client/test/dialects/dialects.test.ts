@@ -88,7 +88,7 @@ describe.for(CASES)("$dialect.name over a $wires", ({ dialect, wires, erase }) =
     await until(session, "some of it", (view) => sizeOf(view) > 1_500);
     const { server, secrets, url } = house.server;
     await server.close();
-    const next = createServer({ ...house.stage.parts, secrets });
+    const next = createServer({ ...house.stage.backend, secrets });
     try {
       await next.listen(Number(new URL(url).port));
       const { state } = await until(session, "answered", turns(1));

@@ -107,7 +107,7 @@ describe.for(WIRES)("over a %s", (wire) => {
     const session = house.client({ wires: [wire], env: hasty }).session(ref.session);
     session.subscribe(() => {});
     await until(session, "live", isLive);
-    await house.stage.parts.store.keys.revoke(house.stage.actor.tenant, house.server.key.id);
+    await house.stage.backend.store.keys.revoke(house.stage.actor.tenant, house.server.key.id);
     const { connection } = await until(session, "closed", (view) => view.connection.phase === "closed");
     expect(connection).toMatchObject({ wire: null, retryAt: null, error: { code: "UNAUTHENTICATED" } });
   });

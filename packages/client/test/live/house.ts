@@ -11,7 +11,7 @@ import {
   openServer,
   type TestServer,
 } from "../../../server/test/gateway/test-server.ts";
-import { Stage } from "../../../server/test/runtime/turn-harness.ts";
+import { TurnHarness } from "../../../server/test/runtime/turn-harness.ts";
 import { type Client, createClient } from "../../src/client.ts";
 import type { ClientOptions } from "../../src/options.ts";
 import type { Session, SessionView } from "../../src/session.ts";
@@ -32,22 +32,22 @@ const agent = defineAgent({
 });
 
 export class House {
-  readonly stage: Stage;
+  readonly stage: TurnHarness;
   readonly server: TestServer;
   readonly proxy: TcpProxy;
   readonly #clients: Client[] = [];
 
-  private constructor(stage: Stage, server: TestServer, proxy: TcpProxy) {
+  private constructor(stage: TurnHarness, server: TestServer, proxy: TcpProxy) {
     this.stage = stage;
     this.server = server;
     this.proxy = proxy;
   }
 
   static async open(options: Parameters<typeof openServer>[1] = {}): Promise<House> {
-    const stage = await Stage.open(createMemoryBackend());
+    const stage = await TurnHarness.open(createMemoryBackend());
     // A busy machine must not make the one worker look dead.
     await stage.worker([agent], { leaseTtlMs: 20_000 });
-    const server = await openServer(stage.parts, { actor: stage.actor, ...options });
+    const server = await openServer(stage.backend, { actor: stage.actor, ...options });
     const { hostname: host, port } = new URL(server.url);
     const house = new House(stage, server, await startProxy({ to: { host, port: Number(port) } }));
     open.push(house);

@@ -9,9 +9,9 @@ import { startProxy, type TcpProxy } from "@turnstream/testkit/network/tcp-proxy
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { SessionRef } from "../../../server/src/store/refs.ts";
 import { openServer, type TestServer } from "../../../server/test/gateway/test-server.ts";
-import { OwnHands } from "../../../server/test/stories/in-process-driver.ts";
+import { InProcessDriver } from "../../../server/test/stories/in-process-driver.ts";
 import { play } from "../../../server/test/stories/run-story.ts";
-import { Theatre } from "../../../server/test/stories/story-environment.ts";
+import { StoryEnvironment } from "../../../server/test/stories/story-environment.ts";
 import { type Client, createClient } from "../../src/client.ts";
 import type { ConnectionPhase } from "../../src/connection-view.ts";
 import type { Session } from "../../src/session.ts";
@@ -22,15 +22,15 @@ import { oddSockets } from "./odd-sockets.ts";
 const WIRES = ["socket", "stream"] as const;
 const MOST_BYTES = 6_000;
 
-let theatre: Theatre;
+let theatre: StoryEnvironment;
 let server: TestServer;
 const clients: Client[] = [];
 const proxies: TcpProxy[] = [];
 let cuts = 0;
 
 beforeAll(async () => {
-  theatre = await Theatre.open();
-  server = await openServer(theatre.stage.parts, { actor: theatre.stage.actor });
+  theatre = await StoryEnvironment.open();
+  server = await openServer(theatre.stage.backend, { actor: theatre.stage.actor });
 });
 
 afterAll(async () => {
@@ -126,7 +126,7 @@ function withoutAddresses(state: SessionState): unknown {
   return JSON.parse(json.replaceAll(/"https?:\/\/[^"]*\/api\/v1\/blobs\/[^"]*"/g, '"blob"'));
 }
 
-class WatchedHands extends OwnHands {
+class WatchedHands extends InProcessDriver {
   readonly watchers: Unlucky[] = [];
   readonly #seed: number;
 

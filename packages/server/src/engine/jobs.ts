@@ -2,6 +2,7 @@
  * The jobs that run in this process, whichever engine remembers them: who runs, how to abort them, and whether what
  * they come to counts. Never remembers a job that has ended, and never writes anything down.
  */
+import type { ErrorHandler } from "../util/error-handler.ts";
 import type { JobHandler } from "./engine.ts";
 import { EngineError } from "./errors.ts";
 
@@ -12,8 +13,8 @@ export interface JobsOptions {
    * nothing begins, and nothing that ends counts. See createExecutor.
    */
   readonly isFresh?: () => boolean;
-  /** Told what a job threw, with its id. */
-  readonly onError?: (error: unknown, id: string) => void;
+  /** Called with what a job threw. */
+  readonly onError?: ErrorHandler;
 }
 
 /** "left": it isn't over, and isn't this process's any more. */
@@ -77,7 +78,7 @@ export class Jobs {
       return counts() ? "ended" : "left";
     } catch (error) {
       if (!counts()) return "left";
-      this.#options.onError?.(error, id);
+      this.#options.onError?.(error, { during: `job ${id}` });
       return "failed";
     }
   }

@@ -1,4 +1,5 @@
 /** What the transports of the gateway share: what handlers work with, and what they give back. Types only. */
+import type { ErrorHandler } from "../util/error-handler.ts";
 import type { Json } from "@turnstream/protocol";
 import type { CommandBackend } from "../session/backend.ts";
 import type { Env } from "../util/env.ts";
@@ -16,7 +17,7 @@ export interface GatewayContext extends CommandBackend {
   readonly secrets: readonly [string, ...string[]];
   /** What stands before the token of a blob. */
   readonly blobBase: string;
-  readonly onError: (error: unknown, about: string) => void;
+  readonly onError: ErrorHandler;
 }
 
 /** An event stream: called once the head is sent. What it gives back hears what becomes of the connection. */

@@ -74,13 +74,13 @@ export async function executeCommand(
     }
     case "submit": {
       const { form_request_id: form, values } = command;
-      return requireApplied(await submitForm(backend, ref, { ...source, form, values, goOn: startNextTurn }));
+      return requireApplied(await submitForm(backend, ref, { ...source, form, values, startNextTurn }));
     }
     case "decline": {
       const { form_request_id: form, reason } = command;
       const reasonField = reason === undefined ? {} : { reason };
       return requireApplied(
-        await declineForm(backend, ref, { ...source, ...reasonField, form, goOn: startNextTurn }),
+        await declineForm(backend, ref, { ...source, ...reasonField, form, startNextTurn }),
       );
     }
   }

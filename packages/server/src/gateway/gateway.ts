@@ -62,7 +62,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     http.context.limits.revocationCheckMs,
   ).unref();
   const cleanup = setInterval(() => void deleteExpired(http.context), CLEANUP_INTERVAL_MS).unref();
-  const removeOutageListener = options.log.onOutage?.((error) => http.context.onError(error, "the log"));
+  const removeOutageListener = options.log.onOutage?.((error) => http.context.onError(error, { during: "the log" }));
   const acceptSocket = createSocketAcceptor(http);
   const upgrade: Gateway["upgrade"] = (incoming, socket, head, prefix = "") =>
     handleUpgrade(http, acceptSocket, { incoming, socket, head }, prefix);
@@ -99,7 +99,7 @@ async function deleteExpired({ store, onError }: GatewayContext): Promise<void> 
     while ((await store.tickets.sweep(MAX_BATCH)) === MAX_BATCH);
     while ((await store.idempotency.sweep(MAX_BATCH)) === MAX_BATCH);
   } catch (error) {
-    onError(error, "forgetting old tickets and requests");
+    onError(error, { during: "forgetting old tickets and requests" });
   }
 }
 
@@ -107,7 +107,7 @@ async function closeRevoked({ context, connections }: HttpContext): Promise<void
   try {
     await closeRevokedConnections(connections, context.store.keys, context.env.now());
   } catch (error) {
-    context.onError(error, "asking which keys are still good");
+    context.onError(error, { during: "asking which keys are still good" });
   }
 }
 

@@ -1,4 +1,5 @@
 /** The options of a gateway: each is declared here, once, with its default and its validation. */
+import type { ErrorHandler } from "../util/error-handler.ts";
 import type { CommandBackend } from "../session/backend.ts";
 import { DEFAULT_UPLOAD_LIMITS } from "../session/blobs/upload.ts";
 import { MAX_PAGE } from "../store/ports/sessions.ts";
@@ -64,7 +65,7 @@ export interface GatewayOptions extends CommandBackend {
   readonly trustProxy?: TrustProxy;
   readonly limits?: Partial<GatewayLimits>;
   readonly env?: Env;
-  readonly onError?: (error: unknown, about: string) => void;
+  readonly onError?: ErrorHandler;
 }
 
 type Range = readonly [min: number, max: number];

@@ -97,14 +97,14 @@ async function missing(
   base: string,
   seen: ReadonlySet<string>,
 ): Promise<string[]> {
-  const gone: string[] = [];
+  const missingIds: string[] = [];
   for (let after: string | undefined; ;) {
     const page = await store.knowledge.list(tenant, base, {
       limit: MAX_PAGE,
       ...(after === undefined ? {} : { after }),
     });
-    gone.push(...page.flatMap(({ id }) => (seen.has(id) ? [] : [id])));
+    missingIds.push(...page.flatMap(({ id }) => (seen.has(id) ? [] : [id])));
     after = page.at(-1)?.id;
-    if (page.length < MAX_PAGE) return gone;
+    if (page.length < MAX_PAGE) return missingIds;
   }
 }

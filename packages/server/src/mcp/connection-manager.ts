@@ -95,7 +95,8 @@ export class McpConnectionManager {
       onToolsChanged: () => {
         this.#tools = null;
       },
-      onError: (error: unknown) => this.#host.onError(error, `the MCP server ${this.#options.name}`),
+      onError: (error: unknown) =>
+        this.#host.onError(error, { during: `the MCP server ${this.#options.name}` }),
     };
     const opening = Connection.open(this.#options, hooks, this.#closed.signal);
     this.#connection = opening;

@@ -21,14 +21,14 @@ export interface McpToolOptions {
   readonly approval?: McpApproval;
   /** The same for single tools, by the server's names; goes before `approval`. */
   readonly approvals?: Readonly<Record<string, McpApproval>>;
-  /** Which tools may be run again when the worker died while they ran; the others never. */
-  readonly rerun?: readonly string[];
+  /** The tools that another worker may run again after a crash, by the names that the server has for them. */
+  readonly idempotentTools?: readonly string[];
   /**
    * Believes what the server says of its tools: those that it calls read-only or idempotent may be run again. Only for
    * servers that you would run as your own code.
    */
   readonly trustAnnotations?: boolean;
-  /** How long a call may take; the agent's `toolMs` when absent. */
+  /** How long a call may take; the agent's `limits.toolTimeoutMs` when absent. */
   readonly timeoutMs?: number;
   /** How long people have to fill in what the server asks for in a call; 300 by default. */
   readonly formSeconds?: number;

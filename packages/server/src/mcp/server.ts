@@ -14,7 +14,7 @@ export function mcpServer(options: McpServerOptions): ToolSource {
       const report = (tool: string, why: string): void => {
         if (reported.has(tool)) return;
         reported.add(tool);
-        host.onError(new Error(why), `the tool ${tool} of the MCP server ${options.name}`);
+        host.onError(new Error(why), { during: `the tool ${tool} of the MCP server ${options.name}` });
       };
       let made: { readonly from: unknown; readonly tools: Record<string, SourceTool> } | null = null;
       return {

@@ -37,8 +37,13 @@ export function toolsFrom(
 }
 
 /** A name that was misspelt would else quietly leave a tool without its approval. */
-function namedIn({ include = [], exclude = [], approvals = {}, rerun = [] }: McpToolOptions): Set<string> {
-  return new Set([...include, ...exclude, ...Object.keys(approvals), ...rerun]);
+function namedIn({
+  include = [],
+  exclude = [],
+  approvals = {},
+  idempotentTools = [],
+}: McpToolOptions): Set<string> {
+  return new Set([...include, ...exclude, ...Object.keys(approvals), ...idempotentTools]);
 }
 
 function toolFrom(
@@ -54,7 +59,7 @@ function toolFrom(
     label,
     input: toInputSchema(inputSchema as Json),
     run: (input, context) => run(manager, name, input as Input, context),
-    rerun: mayRerun(listed, options) ? "always" : "never",
+    idempotent: isIdempotent(listed, options),
     approval: approvalOf(name, options),
     ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
   });
@@ -73,11 +78,11 @@ async function run(
   return toToolOutput(result);
 }
 
-function mayRerun(
+function isIdempotent(
   { name, annotations }: Tool,
-  { rerun = [], trustAnnotations = false }: McpToolOptions,
+  { idempotentTools = [], trustAnnotations = false }: McpToolOptions,
 ): boolean {
-  if (rerun.includes(name)) return true;
+  if (idempotentTools.includes(name)) return true;
   return trustAnnotations && (annotations?.readOnlyHint === true || annotations?.idempotentHint === true);
 }
 

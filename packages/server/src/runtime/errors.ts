@@ -1,8 +1,9 @@
-/** What the runtime refuses or gives up on, as one typed error. Never shown to people who chat. */
+/** What the runtime refuses or gives up on: the typed `RuntimeError` for developers, and the reasons why a file can't be read. */
 import { defineErrors } from "../util/errors.ts";
 
 const MEANINGS = {
   BAD_AGENT: "The agent can't be used as it is defined. Correct its definition.",
+  BAD_OPTIONS: "The worker can't run with these options. Correct them.",
   UNKNOWN_AGENT:
     "No agent of this name is defined in this worker. Define it, or deploy the worker that has it.",
   NO_AGENTS: "Give the worker at least one agent, each with a name of its own.",
@@ -12,3 +13,14 @@ const MEANINGS = {
 export type RuntimeErrorCode = keyof typeof MEANINGS;
 
 export class RuntimeError extends defineErrors("RuntimeError", MEANINGS) {}
+
+/** Why a file could not be read. */
+export type FileErrorCode =
+  | "NOT_ALLOWED"
+  | "NOT_FOUND"
+  | "TOO_LARGE"
+  | "TOO_MANY"
+  | "TIMEOUT"
+  | "UNREACHABLE"
+  | "UNSUPPORTED"
+  | "UNREADABLE";

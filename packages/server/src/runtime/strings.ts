@@ -1,5 +1,5 @@
 /** What the runtime says to people who chat, in one place, so that a team can say it in its own words. */
-import type { FileErrorCode } from "./files/load-file.ts";
+import type { FileErrorCode } from "./errors.ts";
 import type { TurnErrorCode } from "@turnstream/protocol";
 
 export interface RuntimeStrings {

@@ -5,9 +5,9 @@ export class InputValidationError extends StoreError {
   /** Which field, and what is wrong with it. */
   readonly userMessage: string;
 
-  constructor(what: string, words: string) {
-    super("INVALID", `${what}: ${words}`);
+  constructor(what: string, userMessage: string) {
+    super("INVALID", `${what}: ${userMessage}`);
     this.name = "UnfitError";
-    this.userMessage = words;
+    this.userMessage = userMessage;
   }
 }

@@ -212,12 +212,12 @@ export function describeEngine(name: string, world: () => Promise<EngineWorld>):
           await eventually(() => bench.jobs.length === 1);
           bench.end(id, error);
           await eventually(async () => !(await engine.isRunning(id)));
-          expect(reported).toEqual([[error, id]]);
+          expect(reported).toEqual([[error, `job ${id}`]]);
           expect(await engine.start(id)).toBe(false);
           const other = await next();
           expect(await other.recover(engine.executor)).toBe(0);
         },
-        { onError: (error, id) => reported.push([error, id]) },
+        { onError: (error, { during }) => reported.push([error, during]) },
       );
     });
 

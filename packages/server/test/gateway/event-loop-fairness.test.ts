@@ -11,7 +11,7 @@ import { createTimeSlicer } from "../../src/util/time-slicer.ts";
 import { subscribeToTurn } from "../../src/gateway/sse/turn-subscription.ts";
 import { archiveSession, trimLog } from "../../src/session/archive/archive.ts";
 import { createMemoryStore } from "../../src/store/memory/store.ts";
-import { World } from "../session/session-harness.ts";
+import { SessionHarness } from "../session/session-harness.ts";
 import { createMemoryBackend, openServer } from "./test-server.ts";
 import { streamFormat, waitUntilIdle, TestSubscriber, until } from "./test-subscriber.ts";
 
@@ -29,9 +29,9 @@ function turnOf(turn: string, deltas: number, text: string): EventDraft[] {
   ];
 }
 
-function feedsOf(world: Pick<World, "parts">, options: { tidyMs?: number } = {}): SessionFeeds {
+function feedsOf(world: Pick<SessionHarness, "backend">, options: { tidyMs?: number } = {}): SessionFeeds {
   return createSessionFeeds({
-    ...world.parts,
+    ...world.backend,
     ...options,
     limits: { snapshotTurns: 20 },
     createBlobUrlResolver: () => (blob) => blob,
@@ -76,7 +76,7 @@ const WAYS = (["native", "blocks", "tasks", "responses"] as const).flatMap((dial
 );
 
 /** The ways to look at it that hold the loop for too long. */
-async function findBlocking(world: World): Promise<string[]> {
+async function findBlocking(world: SessionHarness): Promise<string[]> {
   const found: string[] = [];
   const end = world.events.at(-1)?.id;
   for (const { dialect, after } of WAYS) {
@@ -94,17 +94,21 @@ async function findBlocking(world: World): Promise<string[]> {
 }
 
 test("a session of 10 MB is replayed, and shown anew, without holding the event loop for long", async () => {
-  const world = await (await World.make({ log: createMemoryLog(), store: createMemoryStore() })).start();
+  const world = await (
+    await SessionHarness.make({ log: createMemoryLog(), store: createMemoryStore() })
+  ).start();
   for (let n = 0; n < 40; n++) {
     await world.append(...turnOf(`t${n}`, 50, "x".repeat(5_000)));
-    await archiveSession(world.parts, world.ref);
+    await archiveSession(world.backend, world.ref);
   }
   expect(await findBlocking(world)).toEqual([]);
 });
 
 /** Some thousand events. */
-async function manyBlocks(blocks: number): Promise<World> {
-  const world = await (await World.make({ log: createMemoryLog(), store: createMemoryStore() })).start();
+async function manyBlocks(blocks: number): Promise<SessionHarness> {
+  const world = await (
+    await SessionHarness.make({ log: createMemoryLog(), store: createMemoryStore() })
+  ).start();
   const [turn, , ...rest] = turnOf("t", 0, "");
   const ends = rest.slice(-2);
   await world.append(turn as EventDraft, { type: "run.start", turn: "t", run: "t", agent: "a" });
@@ -118,14 +122,14 @@ async function manyBlocks(blocks: number): Promise<World> {
     });
   }
   await world.append(...ends);
-  await archiveSession(world.parts, world.ref);
+  await archiveSession(world.backend, world.ref);
   return world;
 }
 
 test("nor does a turn of many blocks, nor one that only the archive has", async () => {
   const world = await manyBlocks(2_000);
   expect(await findBlocking(world)).toEqual([]);
-  await trimLog(world.parts, world.ref);
+  await trimLog(world.backend, world.ref);
   for (const dialect of ["native", "blocks", "tasks", "responses"] as const) {
     let subscriber = new TestSubscriber(streamFormat(dialect, "sse"));
     const longest = await measureBlocking(async () => {
@@ -133,7 +137,7 @@ test("nor does a turn of many blocks, nor one that only the archive has", async 
       const feeds = feedsOf(world);
       const options = { format: streamFormat(dialect, "sse"), after: "0-0", untilTurnEnd: "t" };
       const own = { feeds, slices: createTimeSlicer(), blobBase: "/", secrets: ["s"], env: { now: () => 0 } };
-      const parts = { ...world.parts, ...own, onError: fail } as unknown as GatewayContext;
+      const parts = { ...world.backend, ...own, onError: fail } as unknown as GatewayContext;
       subscriber.subscription = subscribeToTurn(parts, world.ref, options, subscriber);
       await until(() => subscriber.end !== null, 20_000);
       await feeds.close();
@@ -146,10 +150,10 @@ test("nor does a turn of many blocks, nor one that only the archive has", async 
 
 test("a turn from the archive waits for a client that reads slowly, and is all there", async () => {
   const world = await manyBlocks(300);
-  await trimLog(world.parts, world.ref);
+  await trimLog(world.backend, world.ref);
   const feeds = feedsOf(world);
   const own = { feeds, slices: createTimeSlicer(), blobBase: "/", secrets: ["s"], env: { now: () => 0 } };
-  const parts = { ...world.parts, ...own, onError: fail } as unknown as GatewayContext;
+  const parts = { ...world.backend, ...own, onError: fail } as unknown as GatewayContext;
   const read = async (isSlow: boolean): Promise<readonly unknown[]> => {
     const subscriber = new TestSubscriber(streamFormat("blocks", "sse"), { maxQueued: 20_000 });
     if (isSlow) subscriber.clog();
@@ -174,7 +178,7 @@ test("a turn from the archive waits for a client that reads slowly, and is all t
 
 test("nor does a shared link to a long session, and it has fewer turns then", async () => {
   const parts = createMemoryBackend();
-  const world = await (await World.make(parts)).start();
+  const world = await (await SessionHarness.make(parts)).start();
   for (let n = 0; n < 50; n++) {
     await world.append(...turnOf(`t${n}`, 50, "x".repeat(5_000)));
     await archiveSession(parts, world.ref);
@@ -205,10 +209,10 @@ function fail(error: unknown): void {
 
 test("an idle session holds next to nothing", async () => {
   const parts = { log: createMemoryLog(), store: createMemoryStore() };
-  const feeds = feedsOf({ parts }, { tidyMs: 50 });
+  const feeds = feedsOf({ backend: parts }, { tidyMs: 50 });
   const subscribers: TestSubscriber[] = [];
   for (let n = 0; n < 100; n++) {
-    const world = await (await World.make(parts)).start();
+    const world = await (await SessionHarness.make(parts)).start();
     const subscriber = new TestSubscriber(streamFormat("blocks"), { discardFrames: true }).subscribe(
       feeds,
       world.ref,

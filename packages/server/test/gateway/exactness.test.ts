@@ -21,7 +21,7 @@ import { createMemoryLog } from "../../src/log/memory.ts";
 import { archiveSession, trimLog } from "../../src/session/archive/archive.ts";
 import { MAX_TEXT_LENGTH, prependOlderTurns } from "../../src/session/history/turn-window.ts";
 import { createMemoryStore } from "../../src/store/memory/store.ts";
-import { plain, World } from "../session/session-harness.ts";
+import { plain, SessionHarness } from "../session/session-harness.ts";
 import { streamFormat, waitUntilIdle, TestSubscriber, until } from "./test-subscriber.ts";
 
 const open: SessionFeeds[] = [];
@@ -35,10 +35,10 @@ function pause(ms: number): Promise<void> {
 
 async function stage(
   options: Partial<SessionFeedsOptions> = {},
-): Promise<{ world: World; feeds: SessionFeeds }> {
-  const world = await World.make({ log: createMemoryLog(), store: createMemoryStore() });
+): Promise<{ world: SessionHarness; feeds: SessionFeeds }> {
+  const world = await SessionHarness.make({ log: createMemoryLog(), store: createMemoryStore() });
   const feeds = createSessionFeeds({
-    ...world.parts,
+    ...world.backend,
     limits: { snapshotTurns: 20 },
     createBlobUrlResolver: () => (blob) => `https://blobs.example/${blob}`,
     onError: () => undefined,
@@ -72,7 +72,7 @@ test.for([0, 5])(
     const { world, feeds } = await stage({ idleCleanupMs: 20 });
     const events = talk(1);
     await world.write(events.slice(0, archived));
-    if (archived > 0) await archiveSession(world.parts, world.ref);
+    if (archived > 0) await archiveSession(world.backend, world.ref);
     const first = new TestSubscriber(streamFormat("blocks")).subscribe(feeds, world.ref, "0-0");
     await waitUntilIdle(first);
     await world.write(events.slice(archived));
@@ -95,7 +95,7 @@ test.for([0, 5])(
 test("a message of long ago is found with its turn, and the turn with its end", async () => {
   const { world, feeds } = await stage();
   await world.write(talk(50, 1));
-  await archiveSession(world.parts, world.ref);
+  await archiveSession(world.backend, world.ref);
   const signal = AbortSignal.timeout(30_000);
   const { turn } = await feeds.waitForTurnStart(world.ref, "m-t2", signal);
   expect(turn).toBe("t2");
@@ -174,7 +174,7 @@ test("a slow viewer of one turn whose place is trimmed meanwhile is told its end
   await world.write(events.slice(0, 10));
   const subscriber = new TestSubscriber(streamFormat("responses", "sse"), { maxQueued: 300 });
   const parts = {
-    ...world.parts,
+    ...world.backend,
     feeds,
     slices: createTimeSlicer(),
     blobBase: "/",
@@ -192,8 +192,8 @@ test("a slow viewer of one turn whose place is trimmed meanwhile is told its end
   await waitUntilIdle(subscriber);
   subscriber.clog();
   await world.write(events.slice(10));
-  await archiveSession(world.parts, world.ref);
-  await trimLog(world.parts, world.ref);
+  await archiveSession(world.backend, world.ref);
+  await trimLog(world.backend, world.ref);
   await until(() => subscriber.isDropped);
   // Until the feed holds nothing of it any more.
   await pause(60);
@@ -218,7 +218,7 @@ test("what became of a form is there for who comes after the next turn began, ar
   const schema = { id: "f", title: "Boat", fields: [] };
   await world.append({ type: "form.request", ...on, form: "f", schema });
   await world.write(events.slice(end, next));
-  await archiveSession(world.parts, world.ref);
+  await archiveSession(world.backend, world.ref);
   const first = new TestSubscriber(streamFormat("blocks")).subscribe(feeds, world.ref, "0-0");
   await waitUntilIdle(first);
   const change = { version: 1, status: "submitted", values: {} } as const;
@@ -238,9 +238,9 @@ test("a turn in which nothing was said makes no hole before a long one", async (
     (event) => !("turn" in event && event.turn === "t2" && event.type.startsWith("text")),
   );
   await world.write(events);
-  const { parts, ref } = world;
+  const { backend, ref } = world;
   for (const maxLength of [MAX_TEXT_LENGTH, 1]) {
-    const shown = await prependOlderTurns(parts, ref, world.folded(), { turns: 20, maxLength });
+    const shown = await prependOlderTurns(backend, ref, world.folded(), { turns: 20, maxLength });
     const ids = shown.turns.toArray().map(({ id }) => id);
     expect(ids).toEqual(["t1", "t2", "t3"].slice(-ids.length));
     expect(shown.earlier).toBe(3 - ids.length);
@@ -254,7 +254,7 @@ test("a turn that was archived while it ran, and ended without a word, is over",
   );
   const end = events.findIndex(({ type }) => type === "run.end");
   await world.write(events.slice(0, end));
-  await archiveSession(world.parts, world.ref);
+  await archiveSession(world.backend, world.ref);
   await world.write(events.slice(end));
   const late = new TestSubscriber(streamFormat("native")).subscribe(feeds, world.ref, null);
   await waitUntilIdle(late);

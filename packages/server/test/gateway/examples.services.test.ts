@@ -7,7 +7,7 @@ import { WebSocket } from "ws";
 import { script } from "../../src/models/script-parts.ts";
 import { scriptedModel } from "../../src/models/scripted-model.ts";
 import { defineAgent } from "../../src/runtime/define/agent.ts";
-import { Stage } from "../runtime/turn-harness.ts";
+import { TurnHarness } from "../runtime/turn-harness.ts";
 import { handlersOf } from "./examples/as-handler.ts";
 import { firstKey } from "./examples/first-key.ts";
 import { ownApp } from "./examples/in-fastify.ts";
@@ -82,11 +82,11 @@ class PageSocket extends WebSocket {
 }
 
 test("a message is sent and its answer read, while another page watches and comes back", async () => {
-  const stage = await Stage.open(createMemoryBackend());
+  const stage = await TurnHarness.open(createMemoryBackend());
   await stage.worker([
     defineAgent({ name: "a", model: scriptedModel(({ text }) => [script.text(`You said ${text}.`)]) }),
   ]);
-  const first = await openServer(stage.parts, { actor: stage.actor });
+  const first = await openServer(stage.backend, { actor: stage.actor });
   const ref = await stage.session();
   const { token } = (await first.request("POST", "/tokens", { body: { user_id: stage.actor.user } }))
     .json as {
@@ -109,7 +109,7 @@ test("a message is sent and its answer read, while another page watches and come
   );
   expect(text).toBe("You said hello.");
   await until(() => seen.some((frame) => frame.includes("message_stop")));
-  server = await openServer(stage.parts, { actor: stage.actor, secrets: first.secrets });
+  server = await openServer(stage.backend, { actor: stage.actor, secrets: first.secrets });
   await first.close();
   await until(() => started.length === 2);
   expect(started).toEqual(["fresh", "cursor"]);

@@ -6,22 +6,22 @@ import { errorReply } from "@turnstream/protocol/schema";
 import { createRouter } from "../../src/gateway/http/router.ts";
 import { ROUTES } from "../../src/gateway/http/routes/index.ts";
 import type { ServerOptions } from "../../src/gateway/create-server.ts";
-import { Stage, type StageParts } from "../runtime/turn-harness.ts";
+import { TurnHarness, type HarnessBackend } from "../runtime/turn-harness.ts";
 import { type TestRequest, openServer, type TestServer, type TestResponse } from "./test-server.ts";
 
 const router = createRouter(ROUTES);
 
 export class GatewayHarness {
-  readonly stage: Stage;
+  readonly stage: TurnHarness;
   readonly server: TestServer;
 
-  private constructor(stage: Stage, server: TestServer) {
+  private constructor(stage: TurnHarness, server: TestServer) {
     this.stage = stage;
     this.server = server;
   }
 
-  static async open(parts: StageParts, options: Partial<ServerOptions> = {}): Promise<GatewayHarness> {
-    const stage = await Stage.open(parts);
+  static async open(parts: HarnessBackend, options: Partial<ServerOptions> = {}): Promise<GatewayHarness> {
+    const stage = await TurnHarness.open(parts);
     return new GatewayHarness(stage, await openServer(parts, { ...options, actor: stage.actor }));
   }
 

@@ -15,19 +15,19 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { createServer, type Server } from "../../src/gateway/create-server.ts";
 import { readHistory } from "../../src/session/history/read-history.ts";
 import { listen } from "../safe-fetch/listeners.ts";
-import { realParts } from "../runtime/real-backend.ts";
-import type { StageParts } from "../runtime/turn-harness.ts";
-import { World } from "../session/session-harness.ts";
+import { openRealBackend } from "../runtime/real-backend.ts";
+import type { HarnessBackend } from "../runtime/turn-harness.ts";
+import { SessionHarness } from "../session/session-harness.ts";
 
 const page = readFileSync(new URL("../../../../docs/nginx.md", import.meta.url), "utf8");
 const [http = "", main = ""] = [...page.matchAll(/```nginx\n([\s\S]*?)```/g)].map(([, lines]) => lines ?? "");
 
-let parts: StageParts;
+let parts: HarnessBackend;
 let servers: Server[];
 const nginxes: NginxServer[] = [];
 
 beforeAll(async () => {
-  parts = await realParts();
+  parts = await openRealBackend();
   const { store, log, signals } = parts;
   const secrets = ["a secret that only this test knows, and nobody else"] as const;
   servers = [1, 2].map(() => createServer({ store, log, signals, secrets, trustProxy: "127.0.0.1" }));
@@ -63,8 +63,8 @@ function replaced(text: string, from: string, to: string | undefined): string {
   return text.replace(from, to);
 }
 
-async function session(url: string): Promise<{ world: World; endpoint: Endpoint }> {
-  const world = await (await World.make(parts)).start();
+async function session(url: string): Promise<{ world: SessionHarness; endpoint: Endpoint }> {
+  const world = await (await SessionHarness.make(parts)).start();
   const { tenant, user } = world.actor;
   const { secret } = await parts.store.keys.create(tenant, { name: "test", scopes: [] });
   return { world, endpoint: { url, headers: { "x-api-key": secret, "x-user-id": user } } };

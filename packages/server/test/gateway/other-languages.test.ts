@@ -8,20 +8,20 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { script } from "../../src/models/script-parts.ts";
 import { scriptedModel } from "../../src/models/scripted-model.ts";
 import { defineAgent } from "../../src/runtime/define/agent.ts";
-import { Stage } from "../runtime/turn-harness.ts";
+import { TurnHarness } from "../runtime/turn-harness.ts";
 import { createMemoryBackend, openServer, type TestServer } from "./test-server.ts";
 
 const page = readFileSync(new URL("../../../../docs/http.md", import.meta.url), "utf8");
 const ANSWER = Array.from({ length: 600 }, (_, n) => `word ${n}, `).join("");
 
-let stage: Stage;
+let stage: TurnHarness;
 let server: TestServer;
 
 beforeEach(async () => {
-  stage = await Stage.open(createMemoryBackend());
+  stage = await TurnHarness.open(createMemoryBackend());
   const model = scriptedModel([[script.text(ANSWER, { chunk: 90, paceMs: 20 })]]);
   await stage.worker([defineAgent({ name: "a", title: false, model })], { leaseTtlMs: 20_000 });
-  server = await openServer(stage.parts, { actor: { ...stage.actor, user: "an" } });
+  server = await openServer(stage.backend, { actor: { ...stage.actor, user: "an" } });
 });
 
 afterEach(async () => {

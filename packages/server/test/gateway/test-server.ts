@@ -2,15 +2,16 @@
  * A gateway to test against, as a real server on a free port: on memory or on real parts, with a new tenant, a key for it,
  * and whoever asks named by a header. Every suite that needs a gateway uses this one.
  */
+import type { ErrorContext } from "../../src/util/error-handler.ts";
 import { randomBytes, randomUUID } from "node:crypto";
 import { createServer, type Server, type ServerOptions } from "../../src/gateway/create-server.ts";
 import { createMemoryLog } from "../../src/log/memory.ts";
 import { createMemorySignals } from "../../src/signals/memory.ts";
 import { createMemoryStore } from "../../src/store/memory/store.ts";
 import type { Actor } from "../../src/store/refs.ts";
-import type { StageParts } from "../runtime/turn-harness.ts";
+import type { HarnessBackend } from "../runtime/turn-harness.ts";
 
-export function createMemoryBackend(): StageParts {
+export function createMemoryBackend(): HarnessBackend {
   return { log: createMemoryLog(), store: createMemoryStore(), signals: createMemorySignals() };
 }
 
@@ -31,14 +32,14 @@ export interface TestResponse {
 export interface TestServer {
   readonly server: Server;
   readonly url: string;
-  readonly backend: StageParts;
+  readonly backend: HarnessBackend;
   readonly secrets: readonly [string, ...string[]];
   /** Who asks when nothing else is said. */
   readonly actor: Actor;
   readonly key: { readonly id: string; readonly secret: string };
   /** The headers that let the actor in. */
   readonly auth: Readonly<Record<string, string>>;
-  readonly errors: { error: unknown; about: string }[];
+  readonly errors: { error: unknown; during: string }[];
   /** @param path behind `/api/v1` */
   request(method: string, path: string, request?: TestRequest): Promise<TestResponse>;
   /** Closes the server, and the parts unless they are somebody else's. */
@@ -47,7 +48,7 @@ export interface TestServer {
 
 /** @param given parts of the caller's own (which stay open), such as those of a Stage; in memory when absent */
 export async function openServer(
-  given?: StageParts,
+  given?: HarnessBackend,
   options: Partial<ServerOptions> & { readonly actor?: Actor } = {},
 ): Promise<TestServer> {
   const parts = given ?? createMemoryBackend();
@@ -56,9 +57,9 @@ export async function openServer(
     await parts.store.tenants.create({ id: actor.tenant, name: "Test" });
   const { key, secret } = await parts.store.keys.create(actor.tenant, { name: "test", scopes: [] });
   const secrets: [string, ...string[]] = [randomBytes(32).toString("hex")];
-  const errors: { error: unknown; about: string }[] = [];
+  const errors: { error: unknown; during: string }[] = [];
   const { store, log, signals } = parts;
-  const onError = (error: unknown, about: string) => errors.push({ error, about });
+  const onError = (error: unknown, { during }: ErrorContext) => errors.push({ error, during });
   const server = createServer({ store, log, signals, secrets, onError, ...rest });
   const url = await server.listen();
   const auth = { "x-api-key": secret, "x-user-id": actor.user };

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { errorReply } from "@turnstream/protocol/schema";
 import { LogError } from "../../src/log/errors.ts";
-import type { StageParts } from "../runtime/turn-harness.ts";
+import type { HarnessBackend } from "../runtime/turn-harness.ts";
 import { type TransportName, type TransportServer, openTransport } from "./transports.ts";
 import type { TestResponse } from "./test-server.ts";
 
@@ -15,10 +15,10 @@ function expectError(response: TestResponse, status: number, code: string): void
   expect(errorReply.parse(response.json).error).toBe(code);
 }
 
-export function transportsContract(transport: TransportName, makeParts?: () => Promise<StageParts>): void {
+export function transportsContract(transport: TransportName, makeParts?: () => Promise<HarnessBackend>): void {
   describe(`by ${transport}`, () => {
     let server: TransportServer;
-    let parts: StageParts | undefined;
+    let parts: HarnessBackend | undefined;
     beforeAll(async () => {
       parts = await makeParts?.();
       server = await openTransport(transport, parts, {

@@ -1,6 +1,6 @@
 /** Both doors, on PostgreSQL and Redis. */
-import { realParts } from "../runtime/real-backend.ts";
+import { openRealBackend } from "../runtime/real-backend.ts";
 import { transportsContract } from "./transports.contract.ts";
 
-transportsContract("fastify", realParts);
-transportsContract("fetch", realParts);
+transportsContract("fastify", openRealBackend);
+transportsContract("fetch", openRealBackend);

@@ -1,7 +1,8 @@
 /** The same server behind two doors: Fastify over real HTTP, and the plain handler. */
+import type { ErrorContext } from "../../src/util/error-handler.ts";
 import { createGateway } from "../../src/gateway/gateway.ts";
 import type { ServerOptions } from "../../src/gateway/create-server.ts";
-import type { StageParts } from "../runtime/turn-harness.ts";
+import type { HarnessBackend } from "../runtime/turn-harness.ts";
 import {
   type TestRequest,
   openServer,
@@ -19,12 +20,12 @@ export interface TransportServer extends TestServer {
 
 export async function openTransport(
   transport: TransportName,
-  given?: StageParts,
+  given?: HarnessBackend,
   options: Partial<ServerOptions> = {},
 ): Promise<TransportServer> {
   const opened = await openServer(given, options);
   const { backend, secrets, url, errors, auth } = opened;
-  const onError = (error: unknown, about: string) => errors.push({ error, about });
+  const onError = (error: unknown, { during }: ErrorContext) => errors.push({ error, during });
   const gateway = createGateway({ ...backend, secrets, onError, ...options });
   const send = async (path: string, init: RequestInit) =>
     readResponse(

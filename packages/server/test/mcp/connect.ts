@@ -4,7 +4,7 @@ import type { McpServerOptions } from "../../src/mcp/options.ts";
 import { createMemoryLog } from "../../src/log/memory.ts";
 import { createMemorySignals } from "../../src/signals/memory.ts";
 import { createMemoryStore } from "../../src/store/memory/store.ts";
-import type { StageParts } from "../runtime/turn-harness.ts";
+import type { HarnessBackend } from "../runtime/turn-harness.ts";
 import { EverythingHttp, everythingStdio } from "./everything.ts";
 
 export interface Reached {
@@ -16,7 +16,7 @@ export interface Reached {
   close(): Promise<void>;
 }
 
-export const inMemory = async (): Promise<StageParts> => ({
+export const inMemory = async (): Promise<HarnessBackend> => ({
   log: createMemoryLog(),
   store: createMemoryStore(),
   signals: createMemorySignals(),

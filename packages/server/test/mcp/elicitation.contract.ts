@@ -5,7 +5,7 @@ import type { McpServerOptions } from "../../src/mcp/options.ts";
 import { mcpServer } from "../../src/mcp/server.ts";
 import { declineForm, submitForm } from "../../src/session/interactions/submit-form.ts";
 import type { SessionRef } from "../../src/store/refs.ts";
-import { outline, Stage, type StageParts } from "../runtime/turn-harness.ts";
+import { outline, TurnHarness, type HarnessBackend } from "../runtime/turn-harness.ts";
 import { Caller } from "./fake-call.ts";
 import type { Reached } from "./connect.ts";
 
@@ -13,19 +13,19 @@ const ASK = "ev_trigger-elicitation-request";
 
 export function elicitationContract(
   how: string,
-  makeParts: () => Promise<StageParts>,
+  makeBackend: () => Promise<HarnessBackend>,
   reach: () => Promise<Reached>,
 ): void {
   describe(`an elicitation over ${how}`, () => {
-    let stage: Stage;
+    let harness: TurnHarness;
     let reached: Reached;
     let caller: Caller;
     beforeEach(async () => {
       reached = await reach();
-      stage = await Stage.open(await makeParts());
+      harness = await TurnHarness.open(await makeBackend());
     });
     afterEach(async () => {
-      await stage.close();
+      await harness.close();
       await reached.close();
     });
 
@@ -35,16 +35,16 @@ export function elicitationContract(
       caller = new Caller(mcpServer(options), ({ turn, text }) =>
         turn === 1 && text === "warm" ? ["ev_echo", { message: "warm" }] : [ASK],
       );
-      await stage.worker([caller.agent]);
-      const ref = await stage.session();
-      await stage.ask(ref, "warm");
+      await harness.worker([caller.agent]);
+      const ref = await harness.session();
+      await harness.ask(ref, "warm");
       return ref;
     }
     const waiting = (ref: SessionRef): Promise<FormBlock> =>
-      stage.until(ref, 40_000, async (state) => {
+      harness.until(ref, 40_000, async (state) => {
         const turn = state.turns.last();
         const form = turn && listBlocks(turn).find((block): block is FormBlock => block.kind === "form");
-        const rows = await stage.parts.store.interactions.list(ref, { pending: true });
+        const rows = await harness.backend.store.interactions.list(ref, { pending: true });
         return form?.status === "pending" && rows.length > 0 ? form : null;
       });
 
@@ -81,8 +81,8 @@ export function elicitationContract(
         titledMultipleSelectEnum: ["fish-1", "fish-3"],
         legacyTitledEnum: "pet-2",
       };
-      await submitForm(stage.parts, ref, { form: form.form, values, userId: stage.actor.user });
-      const turn = await stage.ended(ref, ({ number }) => number === 2);
+      await submitForm(harness.backend, ref, { form: form.form, values, userId: harness.actor.user });
+      const turn = await harness.ended(ref, ({ number }) => number === 2);
       expect(turn.status).toBe("end_turn");
       expect(rawAnswer()).toEqual({
         action: "accept",
@@ -100,15 +100,15 @@ export function elicitationContract(
     it("that is declined says so to the server", async () => {
       const ref = await start();
       const { form } = await waiting(ref);
-      await declineForm(stage.parts, ref, { form, userId: stage.actor.user });
-      const turn = await stage.ended(ref, ({ number }) => number === 2);
+      await declineForm(harness.backend, ref, { form, userId: harness.actor.user });
+      const turn = await harness.ended(ref, ({ number }) => number === 2);
       expect(turn.status).toBe("end_turn");
       expect(rawAnswer()).toEqual({ action: "decline" });
     });
 
     it("that nobody answers in time is cancelled", async () => {
       const ref = await start({ formSeconds: 1 });
-      await stage.ended(ref, ({ number }) => number === 2);
+      await harness.ended(ref, ({ number }) => number === 2);
       expect(rawAnswer()).toEqual({ action: "cancel" });
     });
 
@@ -117,38 +117,40 @@ export function elicitationContract(
       const { form } = await waiting(ref);
       await reached.kill();
       await reached.begin();
-      const turn = await stage.ended(ref, ({ number }) => number === 2);
+      const turn = await harness.ended(ref, ({ number }) => number === 2);
       expect(turn.status).toBe("end_turn");
       expect(outline(turn)).toContain(`result ${ASK} error This did not work.`);
-      const late = await submitForm(stage.parts, ref, { form, values: { name: "late" } });
+      const late = await submitForm(harness.backend, ref, { form, values: { name: "late" } });
       expect(late.applied).toBe(false);
     });
 
     it("is shown to nobody but the person whose call it is", async () => {
       const one = await start();
       const first = await waiting(one);
-      const two = await stage.session();
-      await stage.send(two, "go");
+      const two = await harness.session();
+      await harness.send(two, "go");
       const isStdio = "command" in reached.options;
       if (isStdio) {
         // Nothing says whose question it is while two turns call, so nobody is asked.
-        await stage.ended(two, () => true);
+        await harness.ended(two, () => true);
         expect(rawAnswer()).toEqual({ action: "decline" });
-        expect(stage.errors.map(({ error }) => String(error)).join()).toContain("not certain in which call");
+        expect(harness.errors.map(({ error }) => String(error)).join()).toContain(
+          "not certain in which call",
+        );
       } else {
         const second = await waiting(two);
-        await submitForm(stage.parts, two, { form: second.form, values: { name: "Two" } });
-        await stage.ended(two, () => true);
+        await submitForm(harness.backend, two, { form: second.form, values: { name: "Two" } });
+        await harness.ended(two, () => true);
         expect(rawAnswer()).toMatchObject({ content: { name: "Two" } });
       }
-      await submitForm(stage.parts, one, { form: first.form, values: { name: "One" } });
-      await stage.ended(one, ({ number }) => number === 2);
+      await submitForm(harness.backend, one, { form: first.form, values: { name: "One" } });
+      await harness.ended(one, ({ number }) => number === 2);
       expect(rawAnswer()).toMatchObject({ content: { name: "One" } });
     });
 
     async function start(more: Partial<McpServerOptions> = {}): Promise<SessionRef> {
       const ref = await warm(more);
-      await stage.send(ref, "ask");
+      await harness.send(ref, "ask");
       return ref;
     }
 

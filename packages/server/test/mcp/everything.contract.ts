@@ -3,32 +3,32 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type Block, listBlocks, type Turn } from "@turnstream/protocol";
 import type { McpToolOptions } from "../../src/mcp/options.ts";
 import { mcpServer } from "../../src/mcp/server.ts";
-import { outline, Stage, type StageParts } from "../runtime/turn-harness.ts";
+import { outline, TurnHarness, type HarnessBackend } from "../runtime/turn-harness.ts";
 import { Caller, type Wanted } from "./fake-call.ts";
 import type { Reached } from "./connect.ts";
 
 export function everythingContract(
   how: string,
-  makeParts: () => Promise<StageParts>,
+  makeBackend: () => Promise<HarnessBackend>,
   reach: () => Promise<Reached>,
 ): void {
   describe(`the reference server over ${how}`, () => {
-    let stage: Stage;
+    let harness: TurnHarness;
     let reached: Reached;
     beforeEach(async () => {
       reached = await reach();
-      stage = await Stage.open(await makeParts());
+      harness = await TurnHarness.open(await makeBackend());
     });
     afterEach(async () => {
-      await stage.close();
+      await harness.close();
       await reached.close();
     });
 
     async function play(calls: readonly Wanted[], more: McpToolOptions = {}) {
       const caller = new Caller(mcpServer({ ...reached.options, ...more }), calls);
-      await stage.worker([caller.agent]);
-      const ref = await stage.session();
-      const turn = await stage.ask(ref, "go");
+      await harness.worker([caller.agent]);
+      const ref = await harness.session();
+      const turn = await harness.ask(ref, "go");
       return { caller, turn, ref };
     }
 
@@ -49,7 +49,7 @@ export function everythingContract(
         ") Get Sum Tool",
         "text final done",
       ]);
-      expect(stage.errors).toEqual([]);
+      expect(harness.errors).toEqual([]);
     });
 
     it("checks arguments against the tool's JSON Schema before it calls", async () => {
@@ -99,14 +99,14 @@ export function everythingContract(
         }),
         [["ev_echo", { message: "careful" }]],
       );
-      await stage.worker([caller.agent]);
-      const ref = await stage.session();
-      await stage.send(ref, "go");
-      await stage.until(ref, 40_000, (state) =>
+      await harness.worker([caller.agent]);
+      const ref = await harness.session();
+      await harness.send(ref, "go");
+      await harness.until(ref, 40_000, (state) =>
         blocksIn(state.turns.last()).some(({ kind }) => kind === "approval") ? true : null,
       );
-      await stage.stop(ref);
-      const turn = await stage.ended(ref, () => true);
+      await harness.stop(ref);
+      const turn = await harness.ended(ref, () => true);
       expect(turn.status).toBe("user_stopped");
     });
 
@@ -120,17 +120,17 @@ export function everythingContract(
       caller.ready = new Promise((resolve) => {
         onServerReady = resolve;
       });
-      await stage.worker([caller.agent]);
-      const ref = await stage.session();
-      await stage.send(ref, "go");
-      await stage.until(ref, 40_000, (state) => {
+      await harness.worker([caller.agent]);
+      const ref = await harness.session();
+      await harness.send(ref, "go");
+      await harness.until(ref, 40_000, (state) => {
         const result = resultOf(state.turns.last());
         return (result?.parts.length ?? 0) > 1 ? true : null;
       });
       await reached.kill();
       await reached.begin();
       onServerReady();
-      const turn = await stage.ended(ref, () => true, 20_000);
+      const turn = await harness.ended(ref, () => true, 20_000);
       expect(turn.status).toBe("end_turn");
       expect(outline(turn)).toContain("result ev_trigger-long-running-operation error This did not work.");
       expect(outline(turn)).toContain("result ev_echo success Echo: back");
@@ -141,7 +141,7 @@ export function everythingContract(
       const { caller, ref } = await play([["ev_echo", { message: "one" }]]);
       await reached.kill();
       await reached.begin();
-      const turn = await stage.ask(ref, "again");
+      const turn = await harness.ask(ref, "again");
       expect(outline(turn)).toContain("result ev_echo success Echo: one");
       expect(caller.results).toContain("Echo: one");
     });

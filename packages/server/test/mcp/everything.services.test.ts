@@ -1,12 +1,12 @@
 /** The reference server of MCP, over stdio and Streamable HTTP, on parts in memory and on real servers. */
-import { realParts } from "../runtime/real-backend.ts";
+import { openRealBackend } from "../runtime/real-backend.ts";
 import { elicitationContract } from "./elicitation.contract.ts";
 import { everythingContract } from "./everything.contract.ts";
 import { inMemory, overHttp, overStdio } from "./connect.ts";
 
 everythingContract("stdio", inMemory, overStdio);
 everythingContract("Streamable HTTP", inMemory, overHttp);
-everythingContract("Streamable HTTP, on real servers", realParts, overHttp);
+everythingContract("Streamable HTTP, on real servers", openRealBackend, overHttp);
 elicitationContract("stdio", inMemory, overStdio);
 elicitationContract("Streamable HTTP", inMemory, overHttp);
-elicitationContract("stdio, on real servers", realParts, overStdio);
+elicitationContract("stdio, on real servers", openRealBackend, overStdio);

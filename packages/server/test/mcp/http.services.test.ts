@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { McpHttpOptions } from "../../src/mcp/options.ts";
 import { mcpServer } from "../../src/mcp/server.ts";
-import { outline, Stage } from "../runtime/turn-harness.ts";
+import { outline, TurnHarness } from "../runtime/turn-harness.ts";
 import { Caller, type Wanted } from "./fake-call.ts";
 import { inMemory } from "./connect.ts";
 import { TIMED } from "../timed-test.ts";
@@ -15,20 +15,20 @@ interface Request {
   readonly params?: { readonly name?: string; readonly protocolVersion?: string };
 }
 
-let stage: Stage;
+let harness: TurnHarness;
 let server: Server;
 let seen: string[];
 /** Sessions that the server still knows. */
 let sessions: Set<string>;
 beforeEach(async () => {
-  stage = await Stage.open(await inMemory());
+  harness = await TurnHarness.open(await inMemory());
   seen = [];
   sessions = new Set();
   server = createServer((request, response) => void answer(request, response));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
 });
 afterEach(async () => {
-  await stage.close();
+  await harness.close();
   server.closeAllConnections();
   await new Promise((resolve) => server.close(resolve));
 });
@@ -78,8 +78,8 @@ function json(response: ServerResponse, message: object, headers: Record<string,
 async function play(calls: readonly Wanted[], more: Partial<McpHttpOptions> = {}) {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp?key=in-the-address`;
   const caller = new Caller(mcpServer({ name: "raw", url, ...more }), calls);
-  await stage.worker([caller.agent]);
-  const turn = await stage.ask(await stage.session(), "go");
+  await harness.worker([caller.agent]);
+  const turn = await harness.ask(await harness.session(), "go");
   return { caller, turn };
 }
 
@@ -90,9 +90,9 @@ describe("a server over HTTP", () => {
     expect(new Set(seen.map((line) => line.split(" ").slice(1).join(" ")))).toEqual(new Set([authorization]));
     expect(String(caller.results[0])).toContain("broken for [redacted]");
     expect(caller.results[1]).toBe("ok done");
-    const all = JSON.stringify([outline(turn), stage.errors.map(({ error }) => String(error))]);
+    const all = JSON.stringify([outline(turn), harness.errors.map(({ error }) => String(error))]);
     expect(all).not.toMatch(/sesame|in-the-address/);
-    expect(stage.errors.length).toBeGreaterThan(0);
+    expect(harness.errors.length).toBeGreaterThan(0);
   });
 
   it("can have its headers asked for each time", async () => {

@@ -8,8 +8,8 @@ import { listBlocks } from "@turnstream/protocol";
 import { ChildProgram } from "@turnstream/testkit/processes/child-program.ts";
 import { migratedDatabaseUrl } from "@turnstream/testkit/backend/migrated-database-url.ts";
 import { freshPrefix, sharedRedisUrl } from "@turnstream/testkit/servers/shared-servers.ts";
-import { partsOn } from "../runtime/real-backend.ts";
-import { outline, Stage } from "../runtime/turn-harness.ts";
+import { openBackendOn } from "../runtime/real-backend.ts";
+import { outline, TurnHarness } from "../runtime/turn-harness.ts";
 import { hangingCaller, type WorkerSettings } from "./worker-process.ts";
 
 const PROCESS = fileURLToPath(new URL("worker-process.ts", import.meta.url));
@@ -23,20 +23,20 @@ it("a call whose worker was killed ends as outcome unknown, the turn goes on, an
     keyPrefix: freshPrefix(),
     pids,
   };
-  const stage = await Stage.open(await partsOn(settings.redisUrl, settings.databaseUrl, settings.keyPrefix));
+  const harness = await TurnHarness.open(await openBackendOn(settings.redisUrl, settings.databaseUrl, settings.keyPrefix));
   const child = new ChildProgram({ file: PROCESS, settings });
   try {
-    const ref = await stage.session();
-    await stage.send(ref, "go");
-    await stage.until(ref, 60_000, (state) => {
+    const ref = await harness.session();
+    await harness.send(ref, "go");
+    await harness.until(ref, 60_000, (state) => {
       const turn = state.turns.last();
       return turn !== undefined && listBlocks(turn).some(({ kind }) => kind === "tool_result") ? true : null;
     });
     const caller = hangingCaller(pids);
     // It looks for the dead one every two seconds.
-    await stage.worker([caller.agent], { leaseTtlMs: 6_000 });
+    await harness.worker([caller.agent], { leaseTtlMs: 6_000 });
     child.signal("SIGKILL");
-    const turn = await stage.ended(ref, () => true, 90_000);
+    const turn = await harness.ended(ref, () => true, 90_000);
     expect(turn.status).toBe("end_turn");
     expect(outline(turn).filter((line) => line.startsWith("result"))).toEqual([
       "result odd_hang error This was interrupted, and it is not known whether it took effect. Please check.",
@@ -44,10 +44,10 @@ it("a call whose worker was killed ends as outcome unknown, the turn goes on, an
     ]);
     expect(caller.offered).toContain("odd_hang");
     const [first = 0] = readFileSync(pids, "utf8").trim().split("\n").map(Number);
-    await stage.until(ref, 30_000, () => (existsSync(`/proc/${first}`) ? null : true));
+    await harness.until(ref, 30_000, () => (existsSync(`/proc/${first}`) ? null : true));
   } finally {
     await child.kill();
-    await stage.close();
+    await harness.close();
     rmSync(folder, { recursive: true });
   }
 });

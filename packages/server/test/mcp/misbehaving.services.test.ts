@@ -9,29 +9,29 @@ import type { McpServerOptions } from "../../src/mcp/options.ts";
 import { mcpServer } from "../../src/mcp/server.ts";
 import { createMemorySignals } from "../../src/signals/memory.ts";
 import { createMemoryStore } from "../../src/store/memory/store.ts";
-import { outline, Stage } from "../runtime/turn-harness.ts";
+import { outline, TurnHarness } from "../runtime/turn-harness.ts";
 import { Caller, type Wanted } from "./fake-call.ts";
 import { everythingStdio, oddStdio } from "./everything.ts";
 import { TIMED } from "../timed-test.ts";
 
-let stage: Stage;
+let harness: TurnHarness;
 let folder: string;
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), "odd-"));
-  stage = await Stage.open({
+  harness = await TurnHarness.open({
     log: createMemoryLog(),
     store: createMemoryStore(),
     signals: createMemorySignals(),
   });
 });
 afterEach(async () => {
-  await stage.close();
+  await harness.close();
   rmSync(folder, { recursive: true });
 });
 
 const pidFile = (): string => join(folder, "pids");
 const pids = (): number[] => readFileSync(pidFile(), "utf8").trim().split("\n").map(Number);
-const reportedErrors = (): string => stage.errors.map(({ error }) => String(error)).join("\n");
+const reportedErrors = (): string => harness.errors.map(({ error }) => String(error)).join("\n");
 
 function odd(env: Record<string, string> = {}, more: Partial<McpServerOptions> = {}) {
   return { name: "odd", ...oddStdio({ ODD_PIDS: pidFile(), ...env }), ...more };
@@ -43,9 +43,9 @@ async function play(
   limits: { toolTimeoutMs?: number } = {},
 ) {
   const caller = new Caller(mcpServer(options), calls, limits);
-  const worker = await stage.worker([caller.agent]);
-  const ref = await stage.session();
-  const turn = await stage.ask(ref, "go");
+  const worker = await harness.worker([caller.agent]);
+  const ref = await harness.session();
+  const turn = await harness.ask(ref, "go");
   return { caller, turn, ref, worker };
 }
 
@@ -67,7 +67,7 @@ describe("a server", () => {
 
   it("that can't be started is told of, and not started anew by every turn", async () => {
     const { caller, ref } = await play({ name: "odd", command: "no-such-command-here" }, []);
-    await stage.ask(ref, "again");
+    await harness.ask(ref, "again");
     expect(caller.offered).toEqual([]);
     expect(reportedErrors()).toMatch(/UNAVAILABLE: .*ENOENT/);
   });
@@ -81,8 +81,8 @@ describe("a server", () => {
   it("that writes garbage is told of within bounds, and its answer still counts", async () => {
     const { caller } = await play(odd(), [["odd_garbage"], ["odd_ok"]]);
     expect(caller.results).toEqual(["after the garbage", "ok"]);
-    expect(stage.errors.length).toBeGreaterThan(0);
-    expect(stage.errors.length).toBeLessThanOrEqual(20);
+    expect(harness.errors.length).toBeGreaterThan(0);
+    expect(harness.errors.length).toBeLessThanOrEqual(20);
   });
 
   it("that dies in a call gives an error result; the next call has a new one", async () => {
@@ -96,18 +96,18 @@ describe("a server", () => {
 
   it("is one process for all turns of a worker, and ends with it, however it clings to life", async () => {
     const { ref, worker } = await play(odd({ ODD_MODE: "stubborn" }), [["odd_ok"]]);
-    await stage.ask(ref, "again");
+    await harness.ask(ref, "again");
     const [pid = 0, ...others] = pids();
     expect(others).toEqual([]);
     expect(isAlive(pid)).toBe(true);
     await worker.shutdown();
-    await stage.until(ref, 30_000, () => (isAlive(pid) ? null : true));
+    await harness.until(ref, 30_000, () => (isAlive(pid) ? null : true));
   });
 
   it("that says that its list has changed is asked again", async () => {
     const { caller, ref } = await play(odd(), [["odd_grow"]]);
     expect(caller.offered).not.toContain("odd_grown-1");
-    await stage.ask(ref, "again");
+    await harness.ask(ref, "again");
     expect(caller.steps.at(-1)?.tools.map(({ name }) => name)).toContain("odd_grown-1");
   });
 
@@ -117,8 +117,8 @@ describe("a server", () => {
     const { caller } = await play(odd({ ODD_SECRET: secret }), [["odd_leak"], ["odd_die"]]);
     expect(caller.results[0]).toBe("the secret is [redacted]");
     expect(reportedErrors()).not.toContain(secret);
-    await stage.close();
-    stage = await Stage.open({
+    await harness.close();
+    harness = await TurnHarness.open({
       log: createMemoryLog(),
       store: createMemoryStore(),
       signals: createMemorySignals(),
@@ -158,7 +158,7 @@ describe("a server", () => {
   it("is told of when the options name a tool that it doesn't have, and offers what was chosen", async () => {
     const { caller } = await play(odd({}, { include: ["ok", "pid", "okay"], exclude: ["pid"] }), []);
     expect(caller.offered).toEqual(["odd_ok"]);
-    expect(stage.errors.map(({ about }) => about)).toEqual(["the tool okay of the MCP server odd"]);
+    expect(harness.errors.map(({ during }) => during)).toEqual(["the tool okay of the MCP server odd"]);
   });
 
   it("can have hundreds of tools, on several pages", TIMED, async () => {
@@ -187,7 +187,7 @@ describe("a server that asks", () => {
     // It asks some time after its answer.
     await expect
       .poll(async () => {
-        await stage.ask(ref, "again");
+        await harness.ask(ref, "again");
         return String(caller.results.at(-1));
       })
       .toContain('later {"action":"decline"}');

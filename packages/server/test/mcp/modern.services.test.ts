@@ -7,11 +7,11 @@ import { createMcpHandler, inputRequired, McpServer } from "@modelcontextprotoco
 import { listBlocks } from "@turnstream/protocol";
 import { mcpServer } from "../../src/mcp/server.ts";
 import { submitForm } from "../../src/session/interactions/submit-form.ts";
-import { outline, Stage } from "../runtime/turn-harness.ts";
+import { outline, TurnHarness } from "../runtime/turn-harness.ts";
 import { Caller } from "./fake-call.ts";
 import { inMemory } from "./connect.ts";
 
-let stage: Stage;
+let harness: TurnHarness;
 let server: Server;
 let eras: Set<string>;
 const tools = new Set(["ok"]);
@@ -41,12 +41,12 @@ const serve = toNodeHandler(handler);
 
 beforeEach(async () => {
   eras = new Set();
-  stage = await Stage.open(await inMemory());
+  harness = await TurnHarness.open(await inMemory());
   server = createServer((request, response) => void serve(request as never, response));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
 });
 afterEach(async () => {
-  await stage.close();
+  await harness.close();
   await handler.close();
   server.closeAllConnections();
   await new Promise((resolve) => server.close(resolve));
@@ -55,17 +55,17 @@ afterEach(async () => {
 it("is spoken to in its own way, asks by a form, and tells when its list has changed", async () => {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
   const caller = new Caller(mcpServer({ name: "new", url }), [["new_ok"], ["new_ask"]]);
-  await stage.worker([caller.agent]);
-  const ref = await stage.session();
-  await stage.send(ref, "go");
-  const asked = await stage.until(ref, 40_000, async (state) => {
+  await harness.worker([caller.agent]);
+  const ref = await harness.session();
+  await harness.send(ref, "go");
+  const asked = await harness.until(ref, 40_000, async (state) => {
     const turn = state.turns.last();
     const form = turn === undefined ? undefined : listBlocks(turn).find((block) => block.kind === "form");
-    const rows = await stage.parts.store.interactions.list(ref, { pending: true });
+    const rows = await harness.backend.store.interactions.list(ref, { pending: true });
     return form !== undefined && rows.length > 0 ? form : null;
   });
-  await submitForm(stage.parts, ref, { form: asked.form, values: { who: "Ada" } });
-  const turn = await stage.ended(ref, () => true);
+  await submitForm(harness.backend, ref, { form: asked.form, values: { who: "Ada" } });
+  const turn = await harness.ended(ref, () => true);
   expect(outline(turn)).toContain("result new_ok success ok done");
   expect(JSON.parse(String(caller.results[1]))).toEqual({ action: "accept", content: { who: "Ada" } });
   expect([...eras]).toEqual(["modern"]);
@@ -75,11 +75,11 @@ it("is spoken to in its own way, asks by a form, and tells when its list has cha
   // What it tells comes some time later; a turn has what was known when it began.
   const again = async () => {
     const before = caller.steps.length;
-    const next = await stage.session();
-    await stage.send(next, "again");
-    await stage.until(next, 30_000, () => (caller.steps.length > before ? true : null));
+    const next = await harness.session();
+    await harness.send(next, "again");
+    await harness.until(next, 30_000, () => (caller.steps.length > before ? true : null));
     return caller.steps.at(-1)?.tools.map(({ name }) => name);
   };
   await expect.poll(again).toContain("new_newer");
-  expect(stage.errors).toEqual([]);
+  expect(harness.errors).toEqual([]);
 });

@@ -1,7 +1,7 @@
 /** A worker in a process of its own, whose agent calls a tool of an MCP server that never answers. For tests to kill. */
 import { mcpServer } from "../../src/mcp/server.ts";
 import { createWorker } from "../../src/runtime/worker/worker.ts";
-import { partsOn } from "../runtime/real-backend.ts";
+import { openBackendOn } from "../runtime/real-backend.ts";
 import { connectParent, readSettings } from "@turnstream/testkit/processes/parent-process.ts";
 import { Caller } from "./fake-call.ts";
 import { oddStdio } from "./everything.ts";
@@ -21,7 +21,7 @@ export function hangingCaller(pids: string): Caller {
 if (process.argv[2] !== undefined) {
   const { redisUrl, databaseUrl, keyPrefix, pids } = readSettings<WorkerSettings>();
   const parent = connectParent<never, { readonly ready: true }>();
-  const { store, log, signals, engine } = await partsOn(redisUrl, databaseUrl, keyPrefix);
+  const { store, log, signals, engine } = await openBackendOn(redisUrl, databaseUrl, keyPrefix);
   await createWorker({
     store,
     log,

@@ -3,24 +3,24 @@
  * The call at which they die has either happened or not. Their lease runs out at that moment and not before, so that nobody
  * has to wait for it, and no slow machine makes them lose it while they live.
  */
-import type { StageParts } from "./turn-harness.ts";
+import type { HarnessBackend } from "./turn-harness.ts";
 
-export interface Death {
+export interface CrashOptions {
   /** How many calls are answered. */
-  readonly after: number;
+  readonly afterCalls: number;
   /** Whether the call after that still happens, without an answer. */
-  readonly isDone: boolean;
+  readonly isExecuted: boolean;
 }
 
-export class Mortality {
+export class CrashPoint {
   #calls = 0;
   #isDead = false;
-  readonly #death: Death;
+  readonly #death: CrashOptions;
   readonly #onDeath: (call: string) => void;
   readonly #heirs: (() => Promise<void>)[] = [];
 
-  constructor(death: Death, onDeath: (call: string) => void = () => {}) {
-    this.#death = death;
+  constructor(crash: CrashOptions, onDeath: (call: string) => void = () => {}) {
+    this.#death = crash;
     this.#onDeath = onDeath;
   }
 
@@ -28,24 +28,24 @@ export class Mortality {
     return this.#calls;
   }
 
-  get isDead(): boolean {
+  get hasCrashed(): boolean {
     return this.#isDead;
   }
 
   /** To be done when it is dead, and what it had asked for has happened. */
-  afterwards(run: () => Promise<void>): void {
+  onCrashed(run: () => Promise<void>): void {
     this.#heirs.push(run);
   }
 
-  async around(name: string, call: () => Promise<unknown>): Promise<unknown> {
+  async intercept(name: string, call: () => Promise<unknown>): Promise<unknown> {
     if (this.#isDead) return never();
-    if (this.#calls++ < this.#death.after) {
+    if (this.#calls++ < this.#death.afterCalls) {
       const result = await call();
       return this.#isDead ? never() : result;
     }
     this.#isDead = true;
     this.#onDeath(name);
-    if (this.#death.isDone) await call().catch(() => {});
+    if (this.#death.isExecuted) await call().catch(() => {});
     await new Promise((resolve) => setImmediate(resolve));
     for (const run of this.#heirs) await run();
     return never();
@@ -72,10 +72,10 @@ const COUNTED = new Set([
   "transaction",
 ]);
 
-export function mortalParts(parts: StageParts, mortality: Mortality): StageParts {
+export function withCrashPoint(parts: HarnessBackend, crashPoint: CrashPoint): HarnessBackend {
   const { log, store, signals } = parts;
   const take: typeof store.leases.take = (executor, ttlMs) => {
-    mortality.afterwards(async () => {
+    crashPoint.onCrashed(async () => {
       await store.leases.leave(executor);
       signals.send("executors", executor);
     });
@@ -91,8 +91,8 @@ export function mortalParts(parts: StageParts, mortality: Mortality): StageParts
         return (...args: unknown[]) => {
           const call = (): Promise<unknown> => Reflect.apply(value, of, args) as Promise<unknown>;
           if (name === "close") return call();
-          if (COUNTED.has(name)) return mortality.around(name, call);
-          return mortality.isDead ? never() : call();
+          if (COUNTED.has(name)) return crashPoint.intercept(name, call);
+          return crashPoint.hasCrashed ? never() : call();
         };
       },
     });
@@ -104,16 +104,16 @@ export function mortalParts(parts: StageParts, mortality: Mortality): StageParts
         const name = `log.${String(key)}`;
         return (...args: unknown[]) => {
           const call = (): Promise<unknown> => Reflect.apply(value, of, args) as Promise<unknown>;
-          if (COUNTED.has(name)) return mortality.around(name, call);
-          return mortality.isDead ? never() : call();
+          if (COUNTED.has(name)) return crashPoint.intercept(name, call);
+          return crashPoint.hasCrashed ? never() : call();
         };
       },
     }),
     store: wrap("", { ...store, leases: { ...store.leases, take } }),
     signals: {
-      send: (channel, text) => (mortality.isDead ? undefined : signals.send(channel, text)),
+      send: (channel, text) => (crashPoint.hasCrashed ? undefined : signals.send(channel, text)),
       listen: (channel, listener) =>
-        signals.listen(channel, (text) => (mortality.isDead ? undefined : listener(text))),
+        signals.listen(channel, (text) => (crashPoint.hasCrashed ? undefined : listener(text))),
       close: () => signals.close(),
     },
   };

@@ -6,19 +6,19 @@ import { createMemoryLog } from "../../src/log/memory.ts";
 import type { Agent } from "../../src/runtime/define/agent.ts";
 import { createMemorySignals } from "../../src/signals/memory.ts";
 import { createMemoryStore } from "../../src/store/memory/store.ts";
-import { type Death, Mortality, mortalParts } from "./crash-injection.ts";
-import { Stage } from "./turn-harness.ts";
+import { type CrashOptions, CrashPoint, withCrashPoint } from "./crash-injection.ts";
+import { TurnHarness } from "./turn-harness.ts";
 
 /** @param cast makes the agent, for each worker anew */
-export async function doomedTurn(cast: () => Agent, death: Death) {
+export async function startCrashingTurn(cast: () => Agent, crash: CrashOptions) {
   const parts = { log: createMemoryLog(), store: createMemoryStore(), signals: createMemorySignals() };
-  const stage = await Stage.open(parts);
-  const ref = await stage.session();
+  const harness = await TurnHarness.open(parts);
+  const ref = await harness.session();
   const died: string[] = [];
-  const mortality = new Mortality(death, (name) => died.push(name));
-  const { log, store, signals } = mortalParts(parts, mortality);
-  await stage.doomed([cast()], { log, store, signals, pollIntervalMs: 20, onError: () => {} });
-  const message = await stage.send(ref, "go");
-  await stage.worker([cast()], { pollIntervalMs: 20 });
-  return { parts, stage, ref, message, died, mortality };
+  const crashPoint = new CrashPoint(crash, (name) => died.push(name));
+  const { log, store, signals } = withCrashPoint(parts, crashPoint);
+  await harness.crashingWorker([cast()], { log, store, signals, pollIntervalMs: 20, onError: () => {} });
+  const message = await harness.send(ref, "go");
+  await harness.worker([cast()], { pollIntervalMs: 20 });
+  return { parts, harness, ref, message, died, crashPoint };
 }

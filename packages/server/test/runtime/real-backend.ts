@@ -3,12 +3,12 @@ import { openBackend, type TestBackend } from "@turnstream/testkit/backend/open-
 import { migratedDatabaseUrl } from "@turnstream/testkit/backend/migrated-database-url.ts";
 import { freshPrefix, sharedRedisUrl } from "@turnstream/testkit/servers/shared-servers.ts";
 
-export async function realParts(): Promise<TestBackend> {
-  return partsOn(sharedRedisUrl(), await migratedDatabaseUrl());
+export async function openRealBackend(): Promise<TestBackend> {
+  return openBackendOn(sharedRedisUrl(), await migratedDatabaseUrl());
 }
 
 /** The same on servers of the caller's own; the database is migrated already. */
-export function partsOn(
+export function openBackendOn(
   redisUrl: string,
   databaseUrl: string,
   keyPrefix: string = freshPrefix(),

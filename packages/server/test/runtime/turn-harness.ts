@@ -16,7 +16,8 @@ import { readAllEvents } from "@turnstream/testkit/backend/read-all-events.ts";
 import { createMemoryEngine, createMemoryEngineHub, type MemoryEngineHub } from "../../src/engine/memory.ts";
 import type { Log } from "../../src/log/log.ts";
 import type { Agent } from "../../src/runtime/define/agent.ts";
-import { createWorker, type Worker, type WorkerOptions } from "../../src/runtime/worker/worker.ts";
+import type { WorkerOptions } from "../../src/runtime/worker/options.ts";
+import { createWorker, type Worker } from "../../src/runtime/worker/worker.ts";
 import { createSession, ensureSessionLog } from "../../src/session/lifecycle/create.ts";
 import { sendMessage } from "../../src/session/messages/send.ts";
 import { stopTurn } from "../../src/session/messages/stop-turn.ts";
@@ -25,7 +26,7 @@ import { systemEnv } from "../../src/util/env.ts";
 import type { Actor, SessionRef } from "../../src/store/refs.ts";
 import type { ClosableStore } from "../../src/store/store.ts";
 
-export interface StageParts {
+export interface HarnessBackend {
   readonly log: Log;
   readonly store: ClosableStore;
   readonly signals: Signals;
@@ -33,47 +34,47 @@ export interface StageParts {
   readonly engine?: WorkerOptions["engine"];
 }
 
-export class Stage {
-  readonly parts: StageParts;
+export class TurnHarness {
+  readonly backend: HarnessBackend;
   readonly hub: MemoryEngineHub = createMemoryEngineHub();
   readonly actor: Actor;
-  readonly errors: { error: unknown; about: string }[] = [];
+  readonly errors: { error: unknown; during: string }[] = [];
   readonly #workers: Worker[] = [];
   readonly #doomed = new Set<object>();
 
-  private constructor(parts: StageParts, actor: Actor) {
-    this.parts = parts;
+  private constructor(parts: HarnessBackend, actor: Actor) {
+    this.backend = parts;
     this.actor = actor;
   }
 
-  static async open(parts: StageParts): Promise<Stage> {
+  static async open(parts: HarnessBackend): Promise<TurnHarness> {
     const actor = { tenant: `tenant-${randomUUID()}`, user: `user-${randomUUID()}` };
     await parts.store.tenants.create({ id: actor.tenant, name: "Test" });
-    return new Stage(parts, actor);
+    return new TurnHarness(parts, actor);
   }
 
   /** The same stage for another person. */
-  as(actor: Actor): Stage {
-    return new Stage(this.parts, actor);
+  as(actor: Actor): TurnHarness {
+    return new TurnHarness(this.backend, actor);
   }
 
   /** Makes the log of a session that only the store has, such as a fork. */
   async reopen(ref: SessionRef): Promise<void> {
-    await ensureSessionLog(this.parts, ref);
+    await ensureSessionLog(this.backend, ref);
   }
 
   async worker(agents: readonly Agent[], options: Partial<WorkerOptions> = {}): Promise<Worker> {
-    const { store, log, signals } = this.parts;
+    const { store, log, signals } = this.backend;
     const worker = await createWorker({
       store,
       log,
       signals,
-      engine: this.parts.engine ?? ((hooks) => createMemoryEngine({ ...hooks, hub: this.hub })),
+      engine: this.backend.engine ?? ((hooks) => createMemoryEngine({ ...hooks, hub: this.hub })),
       agents,
       pollIntervalMs: 100,
       // Long: on a machine that stops for seconds a short lease would only be lost. Whoever is to die says how soon it's missed.
       leaseTtlMs: 60_000,
-      onError: (error, about) => this.errors.push({ error, about }),
+      onError: (error, { during }) => this.errors.push({ error, during }),
       ...options,
     });
     if (!this.#doomed.has(options)) this.#workers.push(worker);
@@ -81,13 +82,13 @@ export class Stage {
   }
 
   /** A worker that will die: nobody can ask it to leave. */
-  doomed(agents: readonly Agent[], options: Partial<WorkerOptions>): Promise<Worker> {
+  crashingWorker(agents: readonly Agent[], options: Partial<WorkerOptions>): Promise<Worker> {
     this.#doomed.add(options);
     return this.worker(agents, options);
   }
 
   async session(): Promise<SessionRef> {
-    const session = await createSession(this.parts, this.actor, { id: `s-${randomUUID()}` }, systemEnv);
+    const session = await createSession(this.backend, this.actor, { id: `s-${randomUUID()}` }, systemEnv);
     return { tenant: this.actor.tenant, session: session.id };
   }
 
@@ -97,12 +98,12 @@ export class Stage {
     options: { agent?: string; mode?: "agent" | "chat" } = {},
   ): Promise<string> {
     const id = `m-${randomUUID()}`;
-    await sendMessage(this.parts, ref, { id, text, userId: this.actor.user, options });
+    await sendMessage(this.backend, ref, { id, text, userId: this.actor.user, options });
     return id;
   }
 
   stop(ref: SessionRef, turn?: string) {
-    return stopTurn(this.parts, ref, { userId: this.actor.user, ...(turn === undefined ? {} : { turn }) });
+    return stopTurn(this.backend, ref, { userId: this.actor.user, ...(turn === undefined ? {} : { turn }) });
   }
 
   /** Sends, and waits until that turn has ended. */
@@ -116,27 +117,27 @@ export class Stage {
   }
 
   /** The turn that passes, once it has ended and its worker is done with it. */
-  async ended(ref: SessionRef, test: (turn: Turn) => boolean, patienceMs = 120_000): Promise<Turn> {
-    return this.until(ref, patienceMs, async (state) => {
+  async ended(ref: SessionRef, test: (turn: Turn) => boolean, timeoutMs = 120_000): Promise<Turn> {
+    return this.until(ref, timeoutMs, async (state) => {
       const turn = state.turns.findLast(test);
       if (turn === undefined || turn.status === "running") return null;
-      const running = await this.parts.store.running.get(ref);
+      const running = await this.backend.store.running.get(ref);
       return running?.turn === turn.id ? null : turn;
     });
   }
 
   async until<T>(
     ref: SessionRef,
-    patienceMs: number,
+    timeoutMs: number,
     look: (state: SessionState) => Promise<T | null> | T | null,
   ): Promise<T> {
-    const deadline = performance.now() + patienceMs;
+    const deadline = performance.now() + timeoutMs;
     while (true) {
       const state = await this.state(ref);
       const found = await look(state);
       if (found !== null) return found;
       if (performance.now() > deadline) {
-        throw new Error(`not within ${patienceMs} ms: ${JSON.stringify(this.errors.map(String))}`);
+        throw new Error(`not within ${timeoutMs} ms: ${JSON.stringify(this.errors.map(String))}`);
       }
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
@@ -160,9 +161,9 @@ export class Stage {
 
   async close(): Promise<void> {
     for (const worker of this.#workers) await worker.shutdown();
-    await this.parts.signals.close();
-    await this.parts.log.close();
-    await this.parts.store.close();
+    await this.backend.signals.close();
+    await this.backend.log.close();
+    await this.backend.store.close();
   }
 }
 

@@ -27,6 +27,6 @@ handoffContract(
 
 commandsContract("Redis and PostgreSQL", async () => {
   const { store } = await postgresHarness();
-  const redis = { url: sharedRedisUrl(), prefix: freshPrefix() };
+  const redis = { url: sharedRedisUrl(), keyPrefix: freshPrefix() };
   return { log: await createRedisLog(redis), store, signals: createRedisSignals(redis) };
 });

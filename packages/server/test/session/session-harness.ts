@@ -16,15 +16,15 @@ import { claimSession, type Claimed } from "../../src/session/lifecycle/claim.ts
 import type { Actor, SessionRef } from "../../src/store/refs.ts";
 import type { ClosableStore } from "../../src/store/store.ts";
 
-export interface TestParts {
+export interface SessionBackend {
   readonly log: Log;
   readonly store: ClosableStore;
 }
 
-export type MakeParts = () => Promise<TestParts>;
+export type MakeBackend = () => Promise<SessionBackend>;
 
-export class World {
-  readonly parts: TestParts;
+export class SessionHarness {
+  readonly backend: SessionBackend;
   readonly actor: Actor;
   readonly ref: SessionRef;
   /** Everything written, as the log numbered it. */
@@ -32,19 +32,19 @@ export class World {
   #claimed: Claimed | null = null;
   #counter = 0;
 
-  private constructor(parts: TestParts, actor: Actor, ref: SessionRef) {
-    this.parts = parts;
+  private constructor(parts: SessionBackend, actor: Actor, ref: SessionRef) {
+    this.backend = parts;
     this.actor = actor;
     this.ref = ref;
   }
 
   /** @param of whose session it is; somebody new when absent */
-  static async make(parts: TestParts, of?: Actor): Promise<World> {
+  static async make(parts: SessionBackend, of?: Actor): Promise<SessionHarness> {
     const actor = of ?? { tenant: `tenant-${randomUUID()}`, user: `user-${randomUUID()}` };
     const session = `s-${randomUUID()}`;
     if (of === undefined) await parts.store.tenants.create({ id: actor.tenant, name: "Test" });
     await parts.store.sessions.create(actor, { id: session });
-    return new World(parts, actor, { tenant: actor.tenant, session });
+    return new SessionHarness(parts, actor, { tenant: actor.tenant, session });
   }
 
   /** Begins the log. */
@@ -54,7 +54,7 @@ export class World {
   }
 
   async claim(event: EventDraft): Promise<void> {
-    this.#claimed = await claimSession(this.parts, this.ref, { by: "test", reason: "test", event });
+    this.#claimed = await claimSession(this.backend, this.ref, { by: "test", reason: "test", event });
     this.#counter = 0;
     this.#remember(this.#claimed.cursor, event);
   }
@@ -62,7 +62,7 @@ export class World {
   async append(...drafts: EventDraft[]): Promise<void> {
     if (this.#claimed === null) throw new Error("nobody has claimed the log");
     const { writer, epoch } = this.#claimed;
-    const { first } = await this.parts.log.append(this.ref.session, {
+    const { first } = await this.backend.log.append(this.ref.session, {
       writer,
       epoch,
       counter: ++this.#counter,

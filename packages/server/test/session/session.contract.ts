@@ -16,49 +16,49 @@ import type { Store } from "../../src/store/store.ts";
 import { forkShare } from "../../src/store/fork/fork-share.ts";
 import { signShare } from "../../src/store/rules/share-token.ts";
 import { readAll } from "../log/drafts.ts";
-import { type MakeParts, plain, type TestParts, World } from "./session-harness.ts";
+import { type MakeBackend, plain, type SessionBackend, SessionHarness } from "./session-harness.ts";
 
 const title = (text: string) => ({ type: "session.update", title: text }) as const;
 const row = (key: string) => ({ key, draft: title(`decided ${key}`) });
 
-async function told({ parts, ref }: World, after?: string): Promise<string[]> {
-  const entries = await readAll(parts.log, ref.session, after);
+async function typesIn({ backend, ref }: SessionHarness, after?: string): Promise<string[]> {
+  const entries = await readAll(backend.log, ref.session, after);
   return entries.map(({ event }) => (event.type === "session.update" ? event.title : event.type));
 }
 
 /** The titles in the archive, once all of the log is there. */
-async function inArchive({ parts, ref }: World): Promise<string[]> {
-  await archiveSession(parts, ref);
-  const events = await parts.store.archive.events(ref, { after: 0, limit: 1000 });
+async function inArchive({ backend, ref }: SessionHarness): Promise<string[]> {
+  await archiveSession(backend, ref);
+  const events = await backend.store.archive.events(ref, { after: 0, limit: 1000 });
   return events.flatMap((event) => (event.type === "session.update" ? [event.title] : []));
 }
 
-const relay = (parts: TestParts) => relayOutbox(parts, { olderThanMs: 0, leaseMs: 0 });
+const relay = (parts: SessionBackend) => relayOutbox(parts, { olderThanMs: 0, leaseMs: 0 });
 
 /** A session with something in the archive and something in the log. */
-async function full(parts: TestParts): Promise<World> {
-  const world = await (await World.make(parts)).start();
-  await world.append(title("canary"));
-  await archiveSession(parts, world.ref);
-  await world.append(title("canary"));
-  return world;
+async function full(parts: SessionBackend): Promise<SessionHarness> {
+  const harness = await (await SessionHarness.make(parts)).start();
+  await harness.append(title("canary"));
+  await archiveSession(parts, harness.ref);
+  await harness.append(title("canary"));
+  return harness;
 }
 
-export function sessionContract(name: string, makeParts: MakeParts, runs: number): void {
+export function sessionContract(name: string, makeBackend: MakeBackend, runs: number): void {
   describe(`a session on ${name}`, () => {
-    let parts: TestParts;
+    let parts: SessionBackend;
     beforeAll(async () => {
-      parts = await makeParts();
+      parts = await makeBackend();
     });
     afterAll(async () => {
       await Promise.all([parts.log.close(), parts.store.close()]);
     });
 
     /** Everything in the archive, folded from its events alone. */
-    async function refolded(world: World): Promise<SessionState> {
+    async function refolded(harness: SessionHarness): Promise<SessionState> {
       const events: SessionEvent[] = [];
       while (true) {
-        const page = await parts.store.archive.events(world.ref, {
+        const page = await parts.store.archive.events(harness.ref, {
           after: parseCursor(events.at(-1)?.id ?? "0-0")?.seq ?? 0,
           limit: 50,
         });
@@ -74,28 +74,32 @@ export function sessionContract(name: string, makeParts: MakeParts, runs: number
             legalLog(60),
             fc.array(fc.nat(6), { minLength: 5, maxLength: 20 }),
             async (events, moves) => {
-              const world = await World.make(parts);
+              const harness = await SessionHarness.make(parts);
               let n = 0;
-              await world.write(events, async () => {
+              await harness.write(events, async () => {
                 const move = moves[n++ % moves.length];
-                if (move === 1) await archiveSession(parts, world.ref, { step: 3 });
-                if (move === 2) await trimLog(parts, world.ref);
-                if (move === 3) await archiveSession(parts, world.ref);
+                if (move === 1) await archiveSession(parts, harness.ref, { step: 3 });
+                if (move === 2) await trimLog(parts, harness.ref);
+                if (move === 3) await archiveSession(parts, harness.ref);
                 if (move !== undefined && move >= 4) {
                   const turns = move - 3;
-                  const { state, logUnavailableReason } = await readHistory(parts, world.ref, { turns });
+                  const { state, logUnavailableReason } = await readHistory(parts, harness.ref, { turns });
                   expect(logUnavailableReason).toBeNull();
-                  expect(plain(state, turns)).toEqual(plain(world.folded(), turns));
+                  expect(plain(state, turns)).toEqual(plain(harness.folded(), turns));
                 }
               });
-              await archiveSession(parts, world.ref);
-              await trimLog(parts, world.ref);
-              const { state, cursor, archivedUpTo } = await readHistory(parts, world.ref, { turns: 100 });
-              expect(plain(state)).toEqual(plain(world.folded()));
+              await archiveSession(parts, harness.ref);
+              await trimLog(parts, harness.ref);
+              const { state, cursor, archivedUpTo } = await readHistory(parts, harness.ref, { turns: 100 });
+              expect(plain(state)).toEqual(plain(harness.folded()));
               expect(cursor).toBe(archivedUpTo);
-              expect(plain(await refolded(world))).toEqual(plain(world.folded()));
+              expect(plain(await refolded(harness))).toEqual(plain(harness.folded()));
               // Repeating it changes nothing.
-              expect(await archiveSession(parts, world.ref)).toEqual({ cursor, events: 0, isWaiting: false });
+              expect(await archiveSession(parts, harness.ref)).toEqual({
+                cursor,
+                events: 0,
+                isWaiting: false,
+              });
             },
           ),
           { numRuns: runs },
@@ -103,7 +107,7 @@ export function sessionContract(name: string, makeParts: MakeParts, runs: number
       });
 
       test("stays exact for readers beside a writer, archivers, trimmers and takeovers", async () => {
-        const world = await (await World.make(parts)).start();
+        const harness = await (await SessionHarness.make(parts)).start();
         const work = { done: false };
         const writing = (async () => {
           for (let turn = 0; turn < 12; turn++) {
@@ -118,141 +122,145 @@ export function sessionContract(name: string, makeParts: MakeParts, runs: number
               mode: "agent",
               from_share: false,
             } as const;
-            if (turn % 4 === 3) await world.claim(started);
-            else await world.append(started);
-            await world.append(
+            if (turn % 4 === 3) await harness.claim(started);
+            else await harness.append(started);
+            await harness.append(
               { type: "run.start", ...t, run: "main", agent: "a" },
               { type: "text.start", ...b, part: false },
             );
             for (let n = 0; n < 15; n++) {
-              await world.append({ type: "text.delta", ...b, text: `${turn}.${n} ` });
+              await harness.append({ type: "text.delta", ...b, text: `${turn}.${n} ` });
               if (n % 5 === 0) await new Promise((resolve) => setTimeout(resolve, 1));
             }
-            await world.append(
+            await harness.append(
               { type: "text.end", ...b, final: true },
               { type: "run.end", ...t, run: "main", status: "completed" },
             );
-            await world.append({ type: "turn.end", ...t, reason: "end_turn", duration_ms: 1 });
+            await harness.append({ type: "turn.end", ...t, reason: "end_turn", duration_ms: 1 });
           }
           work.done = true;
         })();
         let looks = 0;
         const looking = async () => {
           while (!work.done) {
-            const { state, logUnavailableReason } = await readHistory(parts, world.ref, {
+            const { state, logUnavailableReason } = await readHistory(parts, harness.ref, {
               turns: 3,
               maxAttempts: 50,
             });
             expect(logUnavailableReason).toBeNull();
             // The log may be ahead of what its writer knows to have written.
-            while (world.events.length < state.seq) await new Promise((resolve) => setTimeout(resolve, 1));
-            expect(plain(state, 3)).toEqual(plain(world.folded(state.seq), 3));
+            while (harness.events.length < state.seq) await new Promise((resolve) => setTimeout(resolve, 1));
+            expect(plain(state, 3)).toEqual(plain(harness.folded(state.seq), 3));
             looks++;
             await new Promise((resolve) => setTimeout(resolve, 1));
           }
         };
         const archiving = async () => {
           while (!work.done) {
-            await archiveSession(parts, world.ref, { step: 7 });
-            await trimLog(parts, world.ref, { keep: 5 });
+            await archiveSession(parts, harness.ref, { step: 7 });
+            await trimLog(parts, harness.ref, { keep: 5 });
             await new Promise((resolve) => setTimeout(resolve, 1));
           }
         };
         await Promise.all([writing, looking(), looking(), archiving(), archiving()]);
         expect(looks).toBeGreaterThan(2);
-        await archiveSession(parts, world.ref);
-        expect(plain(await refolded(world))).toEqual(plain(world.folded()));
-        const older = await readOlderTurns(parts, world.ref, { before: 1e9, limit: 100 });
+        await archiveSession(parts, harness.ref);
+        expect(plain(await refolded(harness))).toEqual(plain(harness.folded()));
+        const older = await readOlderTurns(parts, harness.ref, { before: 1e9, limit: 100 });
         expect(older.map(({ id }) => id)).toEqual(Array.from({ length: 12 }, (_, n) => `t${11 - n}`));
       });
 
       test("without a log is the archive, and a new log goes on from there", async () => {
-        const world = await (await World.make(parts)).start();
-        await world.append(title("kept"));
-        await archiveSession(parts, world.ref);
-        await world.append(title("lost"));
-        await parts.log.remove(world.ref.session);
-        const history = await readHistory(parts, world.ref);
+        const harness = await (await SessionHarness.make(parts)).start();
+        await harness.append(title("kept"));
+        await archiveSession(parts, harness.ref);
+        await harness.append(title("lost"));
+        await parts.log.remove(harness.ref.session);
+        const history = await readHistory(parts, harness.ref);
         expect(history).toMatchObject({ logUnavailableReason: "missing", cursor: history.archivedUpTo });
         expect(history.state.title).toBe("kept");
-        const { epoch, cursor } = await claimIdleSession(parts, world.ref, "gateway");
+        const { epoch, cursor } = await claimIdleSession(parts, harness.ref, "gateway");
         expect(cursor).toBe(`${epoch}-3`);
-        expect(await parts.log.read(world.ref.session, { after: history.cursor })).toMatchObject({
+        expect(await parts.log.read(harness.ref.session, { after: history.cursor })).toMatchObject({
           ok: true,
           entries: [{ seq: 3 }],
         });
-        expect((await readHistory(parts, world.ref)).state).toMatchObject({ title: "kept", seq: 3, epoch });
+        expect((await readHistory(parts, harness.ref)).state).toMatchObject({ title: "kept", seq: 3, epoch });
       });
     });
 
     describe("archiving", () => {
       test("by many at once writes everything once", async () => {
-        const world = await (await World.make(parts)).start();
-        for (let n = 0; n < 40; n++) await world.append(title(`${n}`));
+        const harness = await (await SessionHarness.make(parts)).start();
+        for (let n = 0; n < 40; n++) await harness.append(title(`${n}`));
         const results = await Promise.all(
-          Array.from({ length: 6 }, () => archiveSession(parts, world.ref, { step: 4 })),
+          Array.from({ length: 6 }, () => archiveSession(parts, harness.ref, { step: 4 })),
         );
         expect(results.reduce((sum, { events }) => sum + events, 0)).toBe(41);
         expect(new Set(results.map(({ cursor }) => cursor)).size).toBe(1);
-        expect(await parts.store.archive.events(world.ref, { after: 0, limit: 100 })).toHaveLength(41);
+        expect(await parts.store.archive.events(harness.ref, { after: 0, limit: 100 })).toHaveLength(41);
       });
 
       test("of a timeline that somebody is taking over waits for the claim", async () => {
-        const world = await (await World.make(parts)).start();
-        await world.append(title("a"));
+        const harness = await (await SessionHarness.make(parts)).start();
+        await harness.append(title("a"));
         // Somebody has a number and has not claimed the log yet: what is in it may be about to be lost.
-        const seen = (await parts.log.head(world.ref.session))?.epoch ?? 0;
-        await parts.store.epochs.next(world.ref, { seen, by: "other", reason: "test" });
-        expect(await archiveSession(parts, world.ref)).toEqual({ cursor: "0-0", events: 0, isWaiting: true });
-        await world.claim({ type: "turn.takeover", turn: null, blocks: [], groups: [], runs: [] });
-        expect((await archiveSession(parts, world.ref)).events).toBe(3);
+        const seen = (await parts.log.head(harness.ref.session))?.epoch ?? 0;
+        await parts.store.epochs.next(harness.ref, { seen, by: "other", reason: "test" });
+        expect(await archiveSession(parts, harness.ref)).toEqual({
+          cursor: "0-0",
+          events: 0,
+          isWaiting: true,
+        });
+        await harness.claim({ type: "turn.takeover", turn: null, blocks: [], groups: [], runs: [] });
+        expect((await archiveSession(parts, harness.ref)).events).toBe(3);
       });
 
       test("takes in many steps what was written before a takeover", async () => {
-        const world = await (await World.make(parts)).start();
+        const harness = await (await SessionHarness.make(parts)).start();
         // More than one page of the log, all of an epoch that is over.
         for (let n = 0; n < 3; n++)
-          await world.append(...Array.from({ length: 700 }, (_, m) => title(`${n}/${m}`)));
-        await world.claim({ type: "turn.takeover", turn: null, blocks: [], groups: [], runs: [] });
+          await harness.append(...Array.from({ length: 700 }, (_, m) => title(`${n}/${m}`)));
+        await harness.claim({ type: "turn.takeover", turn: null, blocks: [], groups: [], runs: [] });
         let calls = 0;
         const commit = async () => void calls++;
-        const cursor = world.events.at(-1)?.id;
-        expect(await archiveSession(parts, world.ref, { commit })).toEqual({
+        const cursor = harness.events.at(-1)?.id;
+        expect(await archiveSession(parts, harness.ref, { commit })).toEqual({
           cursor,
-          events: world.events.length,
+          events: harness.events.length,
           isWaiting: false,
         });
         expect(calls).toBe(1);
-        expect(plain((await readHistory(parts, world.ref)).state)).toEqual(plain(world.folded()));
+        expect(plain((await readHistory(parts, harness.ref)).state)).toEqual(plain(harness.folded()));
       });
 
       test("in many steps waits when somebody takes the session over in between", async () => {
-        const world = await (await World.make(parts)).start();
-        await world.append(title("a"), title("b"), title("c"), title("d"));
-        await world.claim({ type: "turn.takeover", turn: null, blocks: [], groups: [], runs: [] });
+        const harness = await (await SessionHarness.make(parts)).start();
+        await harness.append(title("a"), title("b"), title("c"), title("d"));
+        await harness.claim({ type: "turn.takeover", turn: null, blocks: [], groups: [], runs: [] });
         let reads = 0;
         const log: Log = Object.assign(Object.create(parts.log) as Log, {
           read: async (...args: Parameters<Log["read"]>) => {
             const page = await parts.log.read(...args);
             // After this page was read: the tail of it may be lost before the claim.
             if (++reads === 2)
-              await parts.store.epochs.next(world.ref, { seen: 0, by: "other", reason: "test" });
+              await parts.store.epochs.next(harness.ref, { seen: 0, by: "other", reason: "test" });
             return page;
           },
         });
-        expect(await archiveSession({ ...parts, log }, world.ref, { step: 2 })).toEqual({
-          cursor: world.events[1]?.id,
+        expect(await archiveSession({ ...parts, log }, harness.ref, { step: 2 })).toEqual({
+          cursor: harness.events[1]?.id,
           events: 2,
           isWaiting: true,
         });
-        await world.claim({ type: "turn.takeover", turn: null, blocks: [], groups: [], runs: [] });
-        expect(await archiveSession(parts, world.ref, { step: 2 })).toMatchObject({ events: 5 });
+        await harness.claim({ type: "turn.takeover", turn: null, blocks: [], groups: [], runs: [] });
+        expect(await archiveSession(parts, harness.ref, { step: 2 })).toMatchObject({ events: 5 });
       });
 
       test("commits what stands on the events together with the last of them", async () => {
-        const world = await (await World.make(parts)).start();
-        for (let n = 0; n < 9; n++) await world.append(title(`${n}`));
-        const { ref } = world;
+        const harness = await (await SessionHarness.make(parts)).start();
+        for (let n = 0; n < 9; n++) await harness.append(title(`${n}`));
+        const { ref } = harness;
         const epoch = (await parts.log.head(ref.session))?.epoch ?? 0;
         const calls: string[] = [];
         const commit = (key: string) => async (tx: Store) => {
@@ -269,24 +277,24 @@ export function sessionContract(name: string, makeParts: MakeParts, runs: number
           },
         });
         await expect(failing).rejects.toThrow("no");
-        expect(await parts.store.archive.header(ref)).toMatchObject({ archived: world.events[7]?.id });
+        expect(await parts.store.archive.header(ref)).toMatchObject({ archived: harness.events[7]?.id });
         expect(await keys()).toEqual([]);
         expect(await archiveSession(parts, ref, { step: 4, commit: commit("with") })).toEqual({
-          cursor: world.events[9]?.id,
+          cursor: harness.events[9]?.id,
           events: 2,
           isWaiting: false,
         });
         expect(calls).toEqual(["undone at 10", "with at 10"]);
         // Nothing is left, or somebody else was quicker.
         expect(await archiveSession(parts, ref, { commit: commit("alone") })).toMatchObject({ events: 0 });
-        await world.append(title("more"));
+        await harness.append(title("more"));
         await Promise.all(
           ["p", "q", "r", "s"].map((key) => archiveSession(parts, ref, { commit: commit(key) })),
         );
         expect((await keys()).toSorted()).toEqual(["alone", "p", "q", "r", "s", "with"]);
         // Up to a position, although there is more in the log.
-        await world.append(title("a"), title("b"), title("c"));
-        const upTo = world.events[11]?.id ?? "";
+        await harness.append(title("a"), title("b"), title("c"));
+        const upTo = harness.events[11]?.id ?? "";
         expect(await archiveSession(parts, ref, { upTo, commit: commit("up to") })).toMatchObject({
           cursor: upTo,
         });
@@ -295,33 +303,33 @@ export function sessionContract(name: string, makeParts: MakeParts, runs: number
       });
 
       test("commits nothing for one who is being superseded", async () => {
-        const world = await (await World.make(parts)).start();
-        await world.append(title("a"));
-        const epoch = (await parts.log.head(world.ref.session))?.epoch ?? 0;
+        const harness = await (await SessionHarness.make(parts)).start();
+        await harness.append(title("a"));
+        const epoch = (await parts.log.head(harness.ref.session))?.epoch ?? 0;
         let calls = 0;
         const commit = async (tx: Store) => {
           calls++;
-          await tx.journal.write(world.ref, { turn: "t", key: "k", value: 1, epoch });
+          await tx.journal.write(harness.ref, { turn: "t", key: "k", value: 1, epoch });
         };
-        await parts.store.epochs.next(world.ref, { seen: epoch, by: "other", reason: "test" });
-        expect(await archiveSession(parts, world.ref, { commit })).toMatchObject({ isWaiting: true });
+        await parts.store.epochs.next(harness.ref, { seen: epoch, by: "other", reason: "test" });
+        expect(await archiveSession(parts, harness.ref, { commit })).toMatchObject({ isWaiting: true });
         expect(calls).toBe(0);
-        await world.claim({ type: "turn.takeover", turn: null, blocks: [], groups: [], runs: [] });
+        await harness.claim({ type: "turn.takeover", turn: null, blocks: [], groups: [], runs: [] });
         // Its own events are archived by now; what stands on them is refused all the same.
-        await archiveSession(parts, world.ref);
-        const late = archiveSession(parts, world.ref, { commit });
+        await archiveSession(parts, harness.ref);
+        const late = archiveSession(parts, harness.ref, { commit });
         await expect(late).rejects.toMatchObject({ code: "FENCED" });
-        expect(await parts.store.journal.read(world.ref, "t")).toEqual([]);
+        expect(await parts.store.journal.read(harness.ref, "t")).toEqual([]);
       });
 
       test("trims only what is archived", async () => {
-        const world = await (await World.make(parts)).start();
-        for (let n = 0; n < 5; n++) await world.append(title(`${n}`));
-        expect(await trimLog(parts, world.ref)).toBe(true);
-        expect(await readAll(parts.log, world.ref.session)).toHaveLength(6);
-        await archiveSession(parts, world.ref, { upTo: world.events[2]?.id ?? "" });
-        await trimLog(parts, world.ref);
-        expect(await parts.log.head(world.ref.session)).toMatchObject({ base: world.events[2]?.id });
+        const harness = await (await SessionHarness.make(parts)).start();
+        for (let n = 0; n < 5; n++) await harness.append(title(`${n}`));
+        expect(await trimLog(parts, harness.ref)).toBe(true);
+        expect(await readAll(parts.log, harness.ref.session)).toHaveLength(6);
+        await archiveSession(parts, harness.ref, { upTo: harness.events[2]?.id ?? "" });
+        await trimLog(parts, harness.ref);
+        expect(await parts.log.head(harness.ref.session)).toMatchObject({ base: harness.events[2]?.id });
       });
     });
 
@@ -329,12 +337,12 @@ export function sessionContract(name: string, makeParts: MakeParts, runs: number
       const secrets = ["new secret", "old secret"];
 
       test("shows the session as it was, to whoever has the link, until it is revoked", async () => {
-        const world = await (await World.make(parts)).start();
-        await world.append(title("shared"));
-        await archiveSession(parts, world.ref);
-        const share = await parts.store.shares.create(world.actor, world.ref.session);
-        await world.append(title("secret"));
-        await archiveSession(parts, world.ref);
+        const harness = await (await SessionHarness.make(parts)).start();
+        await harness.append(title("shared"));
+        await archiveSession(parts, harness.ref);
+        const share = await parts.store.shares.create(harness.actor, harness.ref.session);
+        await harness.append(title("secret"));
+        await archiveSession(parts, harness.ref);
         const link = signShare(share.id, "old secret");
         const seen = await readSharedSession(parts.store, link, secrets);
         expect(seen?.state).toMatchObject({ title: "shared", seq: 2 });
@@ -347,16 +355,16 @@ export function sessionContract(name: string, makeParts: MakeParts, runs: number
         ]) {
           expect(await readSharedSession(parts.store, bad, secrets)).toBeNull();
         }
-        await parts.store.shares.revoke(world.actor, share.id);
+        await parts.store.shares.revoke(harness.actor, share.id);
         expect(await readSharedSession(parts.store, link, secrets)).toBeNull();
       });
 
       test("can be forked: the fork is a session of its own that goes on", async () => {
-        const world = await (await World.make(parts)).start();
-        await world.append(title("shared"));
-        await archiveSession(parts, world.ref);
-        const share = await parts.store.shares.create(world.actor, world.ref.session);
-        const reader = { tenant: world.actor.tenant, user: "reader" };
+        const harness = await (await SessionHarness.make(parts)).start();
+        await harness.append(title("shared"));
+        await archiveSession(parts, harness.ref);
+        const share = await parts.store.shares.create(harness.actor, harness.ref.session);
+        const reader = { tenant: harness.actor.tenant, user: "reader" };
         const id = `s-${randomUUID()}`;
         expect(await forkShare(parts.store, reader, share.id, { id })).toMatchObject({
           forkedFromShare: true,
@@ -366,7 +374,7 @@ export function sessionContract(name: string, makeParts: MakeParts, runs: number
         expect(before.state).toMatchObject({ title: "shared", session: id });
         // A cursor of the source means nothing here.
         await claimIdleSession(parts, fork, "worker");
-        const foreign = await parts.log.read(id, { after: world.events.at(-1)?.id ?? "" });
+        const foreign = await parts.log.read(id, { after: harness.events.at(-1)?.id ?? "" });
         expect(foreign.ok).toBe(false);
         const after = await readHistory(parts, fork);
         expect(after.state).toMatchObject({ title: "shared", seq: before.state.seq + 1 });
@@ -376,81 +384,81 @@ export function sessionContract(name: string, makeParts: MakeParts, runs: number
 
     describe("what is committed", () => {
       test("reaches the log once, whoever brings it and dies", async () => {
-        const world = await (await World.make(parts)).start();
+        const harness = await (await SessionHarness.make(parts)).start();
         const { store, log } = parts;
         const appendAs = (key: string) => {
           const events = [title(`decided ${key}`)];
-          return log.append(world.ref.session, { writer: `o/${key}`, counter: 0, events, isRetry: true });
+          return log.append(harness.ref.session, { writer: `o/${key}`, counter: 0, events, isRetry: true });
         };
         // Brought by its writer.
-        await store.outbox.add(world.ref, row("a"));
-        expect(await publishCommitted(parts, world.ref)).toEqual({ delivered: 1, failure: null });
+        await store.outbox.add(harness.ref, row("a"));
+        expect(await publishCommitted(parts, harness.ref)).toEqual({ delivered: 1, failure: null });
         // Its writer died after the commit.
-        await store.outbox.add(world.ref, row("b"));
+        await store.outbox.add(harness.ref, row("b"));
         // Its writer died after the append.
-        await store.outbox.add(world.ref, row("c"));
+        await store.outbox.add(harness.ref, row("c"));
         await appendAs("c");
         // Its event was archived and trimmed before anybody could mark it.
-        await store.outbox.add(world.ref, row("d"));
+        await store.outbox.add(harness.ref, row("d"));
         await appendAs("d");
-        await archiveSession(parts, world.ref);
-        await trimLog(parts, world.ref);
+        await archiveSession(parts, harness.ref);
+        await trimLog(parts, harness.ref);
         // Everybody is at it at once, also a writer that was frozen since before.
-        await store.outbox.add(world.ref, row("e"));
+        await store.outbox.add(harness.ref, row("e"));
         await Promise.all([
           relay(parts),
           relay(parts),
-          publishCommitted(parts, world.ref),
-          publishCommitted(parts, world.ref),
+          publishCommitted(parts, harness.ref),
+          publishCommitted(parts, harness.ref),
         ]);
         await relay(parts);
-        expect(await store.outbox.undelivered(world.ref, 10)).toEqual([]);
-        expect((await inArchive(world)).toSorted()).toEqual(
+        expect(await store.outbox.undelivered(harness.ref, 10)).toEqual([]);
+        expect((await inArchive(harness)).toSorted()).toEqual(
           ["a", "b", "c", "d", "e"].map((key) => `decided ${key}`),
         );
       });
 
       test("is not brought twice by a writer that wakes up after its event was archived and trimmed", async () => {
-        const world = await (await World.make(parts)).start();
-        await parts.store.outbox.add(world.ref, row("once"));
+        const harness = await (await SessionHarness.make(parts)).start();
+        await parts.store.outbox.add(harness.ref, row("once"));
         // It has read the row, and freezes there.
-        const asleep = await parts.store.outbox.undelivered(world.ref, 10);
+        const asleep = await parts.store.outbox.undelivered(harness.ref, 10);
         const frozen = {
           ...parts,
           store: { ...parts.store, outbox: { ...parts.store.outbox, undelivered: async () => asleep } },
         };
         await relay(parts);
-        await world.append(title("more"));
-        await archiveSession(parts, world.ref);
-        await trimLog(parts, world.ref);
-        expect(await publishCommitted(frozen, world.ref)).toEqual({ delivered: 0, failure: null });
-        expect(await inArchive(world)).toEqual(["decided once", "more"]);
+        await harness.append(title("more"));
+        await archiveSession(parts, harness.ref);
+        await trimLog(parts, harness.ref);
+        expect(await publishCommitted(frozen, harness.ref)).toEqual({ delivered: 0, failure: null });
+        expect(await inArchive(harness)).toEqual(["decided once", "more"]);
       });
 
       test("is brought again when the log has lost it", async () => {
-        const world = await (await World.make(parts)).start();
-        await archiveSession(parts, world.ref);
-        await parts.store.outbox.add(world.ref, row("lost"));
-        await publishCommitted(parts, world.ref);
-        await parts.log.remove(world.ref.session);
-        await world.claim({ type: "turn.takeover", turn: null, blocks: [], groups: [], runs: [] });
+        const harness = await (await SessionHarness.make(parts)).start();
+        await archiveSession(parts, harness.ref);
+        await parts.store.outbox.add(harness.ref, row("lost"));
+        await publishCommitted(parts, harness.ref);
+        await parts.log.remove(harness.ref.session);
+        await harness.claim({ type: "turn.takeover", turn: null, blocks: [], groups: [], runs: [] });
         await relay(parts);
-        expect(await told(world, world.events[0]?.id)).toEqual(["turn.takeover", "decided lost"]);
+        expect(await typesIn(harness, harness.events[0]?.id)).toEqual(["turn.takeover", "decided lost"]);
         // Nobody has looked at the outbox since the claim, but archiving finds that it isn't there.
-        await parts.store.outbox.delivered(world.ref, "lost", "1-1");
-        await parts.store.outbox.add(world.ref, row("other"));
-        await parts.store.outbox.delivered(world.ref, "other", world.events.at(-1)?.id ?? "");
-        expect(await inArchive(world)).toEqual(["decided lost"]);
+        await parts.store.outbox.delivered(harness.ref, "lost", "1-1");
+        await parts.store.outbox.add(harness.ref, row("other"));
+        await parts.store.outbox.delivered(harness.ref, "other", harness.events.at(-1)?.id ?? "");
+        expect(await inArchive(harness)).toEqual(["decided lost"]);
         await relay(parts);
-        expect(await inArchive(world)).toEqual(["decided lost", "decided other"]);
+        expect(await inArchive(harness)).toEqual(["decided lost", "decided other"]);
       });
 
       test("waits for a log that nobody may write, and claims it where that is right", async () => {
-        const world = await (await World.make(parts)).start();
-        await archiveSession(parts, world.ref);
-        await parts.log.remove(world.ref.session);
-        await parts.store.outbox.add(world.ref, row("late"));
-        expect(await publishCommitted(parts, world.ref)).toMatchObject({
+        const harness = await (await SessionHarness.make(parts)).start();
+        await archiveSession(parts, harness.ref);
+        await parts.log.remove(harness.ref.session);
+        await parts.store.outbox.add(harness.ref, row("late"));
+        expect(await publishCommitted(parts, harness.ref)).toMatchObject({
           delivered: 0,
           failure: { code: "UNCLAIMED" },
         });
@@ -459,35 +467,35 @@ export function sessionContract(name: string, makeParts: MakeParts, runs: number
         await expect
           .poll(() => relayOutbox(parts, { olderThanMs: 0, claim }), { timeout: 30_000 })
           .toMatchObject({ delivered: 1 });
-        const { state } = await readHistory(parts, world.ref);
+        const { state } = await readHistory(parts, harness.ref);
         expect(state.title).toBe("decided late");
       });
 
       test("keeps its order in a session, also when its writers and relays overlap", async () => {
-        const world = await (await World.make(parts)).start();
+        const harness = await (await SessionHarness.make(parts)).start();
         const keys = Array.from({ length: 12 }, (_, n) => `k${n}`);
         const bringing: Promise<unknown>[] = [];
         for (const key of keys) {
-          await parts.store.outbox.add(world.ref, row(key));
+          await parts.store.outbox.add(harness.ref, row(key));
           // The first ones are left by their writer.
-          if (key > "k3") bringing.push(publishCommitted(parts, world.ref), relay(parts));
+          if (key > "k3") bringing.push(publishCommitted(parts, harness.ref), relay(parts));
         }
         await Promise.all(bringing);
-        await publishCommitted(parts, world.ref);
-        expect(await told(world)).toEqual(["session.start", ...keys.map((key) => `decided ${key}`)]);
+        await publishCommitted(parts, harness.ref);
+        expect(await typesIn(harness)).toEqual(["session.start", ...keys.map((key) => `decided ${key}`)]);
       });
     });
 
     describe("erasing", () => {
       test("a session removes it everywhere, also when a claim was under way", async () => {
-        const world = await full(parts);
-        const { session } = world.ref;
-        expect(await eraseSession(parts, world.ref)).toBe(true);
-        expect(await eraseSession(parts, world.ref)).toBe(false);
+        const harness = await full(parts);
+        const { session } = harness.ref;
+        expect(await eraseSession(parts, harness.ref)).toBe(true);
+        expect(await eraseSession(parts, harness.ref)).toBe(false);
         expect(await parts.log.head(session)).toBeNull();
-        expect(await parts.store.sessions.find(world.ref)).toBeNull();
-        await expect(world.append(title("late"))).rejects.toMatchObject({ code: "UNCLAIMED" });
-        await expect(world.claim(title("late"))).rejects.toMatchObject({ code: "NOT_FOUND" });
+        expect(await parts.store.sessions.find(harness.ref)).toBeNull();
+        await expect(harness.append(title("late"))).rejects.toMatchObject({ code: "UNCLAIMED" });
+        await expect(harness.claim(title("late"))).rejects.toMatchObject({ code: "NOT_FOUND" });
         // A claim that had its epoch before the session was gone.
         await parts.log.claim(session, {
           epoch: 1e14,
@@ -507,22 +515,22 @@ export function sessionContract(name: string, makeParts: MakeParts, runs: number
       });
 
       test("a person removes all of their sessions and nobody else's", async () => {
-        const world = await full(parts);
+        const harness = await full(parts);
         const other = await full(parts);
         const second = `s-${randomUUID()}`;
-        await parts.store.sessions.create(world.actor, { id: second });
-        expect(await eraseUser(parts, world.actor.tenant, world.actor.user)).toBe(2);
-        expect(await parts.log.head(world.ref.session)).toBeNull();
+        await parts.store.sessions.create(harness.actor, { id: second });
+        expect(await eraseUser(parts, harness.actor.tenant, harness.actor.user)).toBe(2);
+        expect(await parts.log.head(harness.ref.session)).toBeNull();
         expect(await parts.log.head(other.ref.session)).not.toBeNull();
         expect(await parts.store.sessions.find(other.ref)).not.toBeNull();
       });
 
       test("by age takes only what is old", async () => {
-        const world = await full(parts);
+        const harness = await full(parts);
         expect(await eraseExpired(parts, 3_600_000)).toBe(0);
         while ((await eraseExpired(parts, 0)) > 0);
-        expect(await parts.store.sessions.find(world.ref)).toBeNull();
-        expect(await parts.log.head(world.ref.session)).toBeNull();
+        expect(await parts.store.sessions.find(harness.ref)).toBeNull();
+        expect(await parts.log.head(harness.ref.session)).toBeNull();
       });
     });
   });

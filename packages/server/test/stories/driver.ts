@@ -16,9 +16,9 @@ export interface Reload {
 }
 
 /** @typeParam Seen what is known of a client that came in the middle */
-export interface Hands<Seen = Reload> {
+export interface StoryDriver<Seen = Reload> {
   /** How long a turn may take with them. */
-  readonly patienceMs?: number;
+  readonly timeoutMs?: number;
   /** Looks at a new session before anything is asked in it. */
   watch(ref: SessionRef, story: Story): Promise<void>;
   /** @returns the id of the message */

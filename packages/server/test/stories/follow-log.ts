@@ -1,21 +1,21 @@
 /** The log of a story as it is written. Never waits without an end. */
 import type { SessionEvent } from "@turnstream/protocol";
 import type { SessionRef } from "../../src/store/refs.ts";
-import type { Stage } from "../runtime/turn-harness.ts";
+import type { TurnHarness } from "../runtime/turn-harness.ts";
 
-export const PATIENCE_MS = 40_000;
+export const TIMEOUT_MS = 40_000;
 
 /** What is in the log after a cursor, and what comes, until nobody wants more. */
 export async function* eventsAfter(
-  { parts }: Stage,
+  { backend }: TurnHarness,
   { session }: SessionRef,
   after: string,
-  patienceMs: number = PATIENCE_MS,
+  timeoutMs: number = TIMEOUT_MS,
 ): AsyncGenerator<SessionEvent> {
-  const signal = AbortSignal.timeout(patienceMs);
-  for await (const delivery of parts.log.attach(session, { after, signal })) {
+  const signal = AbortSignal.timeout(timeoutMs);
+  for await (const delivery of backend.log.attach(session, { after, signal })) {
     if (delivery.type === "end") throw new Error(`the log ended: ${delivery.reason}`);
     for (const { event } of delivery.entries) yield event;
   }
-  throw new Error(`the turn has not ended within ${patienceMs} ms`);
+  throw new Error(`the turn has not ended within ${timeoutMs} ms`);
 }

@@ -20,9 +20,9 @@ import type { Choice, Moment, Story, StoryForm } from "@turnstream/conformance/s
 import { type SessionState, START_CURSOR } from "@turnstream/protocol";
 import type { BlocksHistory } from "@turnstream/protocol/blocks";
 import type { SessionRef } from "../../src/store/refs.ts";
-import type { Stage } from "../runtime/turn-harness.ts";
-import { PATIENCE_MS } from "./follow-log.ts";
-import type { Hands, Reload } from "./driver.ts";
+import type { TurnHarness } from "../runtime/turn-harness.ts";
+import { TIMEOUT_MS } from "./follow-log.ts";
+import type { StoryDriver, Reload } from "./driver.ts";
 import { rest, RestRefused } from "./http-client.ts";
 
 const KINDS: readonly Pick<SessionClientOptions, "dialect" | "wire">[] = [
@@ -36,7 +36,7 @@ const KINDS: readonly Pick<SessionClientOptions, "dialect" | "wire">[] = [
 ];
 
 /** What came in answer to a POST of 002. */
-export interface Asked {
+export interface StreamedReply {
   readonly by: "fetch" | "python";
   readonly messages: readonly Frame[];
   /** What the reader of 002 made of it. */
@@ -45,21 +45,21 @@ export interface Asked {
 
 const PYTHON = new URL("../../../../conformance/clients/python/read_sse.py", import.meta.url).pathname;
 
-export class WireHands implements Hands {
+export class NetworkDriver implements StoryDriver {
   /** One for every dialect and wire. */
   readonly viewers: SessionClient[] = [];
   /** One for every message that was posted. */
   readonly asked: Promise<Asked>[] = [];
-  readonly #stage: Stage;
+  readonly #harness: TurnHarness;
   readonly #door: Endpoint;
   readonly #served: (url: string) => string;
-  readonly #asks: Asked["by"];
+  readonly #asks: StreamedReply["by"];
   #chat = 0;
   #decisions = 0;
 
   /** @param asks who posts the question */
-  constructor(stage: Stage, door: Endpoint, served: (url: string) => string, asks: Asked["by"]) {
-    this.#stage = stage;
+  constructor(harness: TurnHarness, door: Endpoint, served: (url: string) => string, asks: Asked["by"]) {
+    this.#harness = harness;
     this.#door = door;
     this.#served = served;
     this.#asks = asks;
@@ -85,7 +85,7 @@ export class WireHands implements Hands {
   async ask(ref: SessionRef, { ask: message, agent, files = [] }: Story): Promise<string> {
     const content_urls = files.map(({ url }) => this.#served(url));
     this.#post({ message, agent_id: agent.name, ...(files.length === 0 ? {} : { content_urls }) });
-    return this.#stage.until(ref, PATIENCE_MS, ({ turns }) => turns.get(0)?.message?.id ?? null);
+    return this.#stage.until(ref, TIMEOUT_MS, ({ turns }) => turns.get(0)?.message?.id ?? null);
   }
 
   async stop({ session }: SessionRef): Promise<void> {
@@ -97,8 +97,8 @@ export class WireHands implements Hands {
   async choose(ref: SessionRef, _state: SessionState, choice: Choice): Promise<void> {
     const { pending_approval } = await this.#history(ref);
     const approval_key = pending_approval?.["approval_key"] as string;
-    const { store } = this.#stage.parts;
-    await this.#stage.until(ref, PATIENCE_MS, () => store.interactions.byKey(ref, approval_key));
+    const { store } = this.#stage.backend;
+    await this.#stage.until(ref, TIMEOUT_MS, () => store.interactions.byKey(ref, approval_key));
     const { input, ...rest_ } = { input: undefined, ...choice };
     const body = { ...rest_, ...(input === undefined ? {} : { args: input }) };
     const type = "answers" in choice ? "answer" : "decide";
@@ -114,8 +114,8 @@ export class WireHands implements Hands {
     const form = String(asked?.["form_request_id"]);
     const at = `/sessions/${ref.session}/interactions/${form}`;
     await rest(this.#door, "PUT", `${at}/draft`, { values: draft });
-    const kept = await rest<{ draft: { values: unknown } | null }>(this.#door, "GET", `${at}/draft`);
-    const shown = { status: history.agent_status, asked: asked?.type, draft: kept.draft?.values };
+    const stored = await rest<{ draft: { values: unknown } | null }>(this.#door, "GET", `${at}/draft`);
+    const shown = { status: history.agent_status, asked: asked?.type, draft: stored.draft?.values };
     if (!isDeepStrictEqual(shown, { status: "idle", asked: "form_request", draft }))
       throw new Error(`a reload shows ${JSON.stringify(shown)}`);
     const refused = await rest(this.#door, "POST", `${at}/submit`, { values: bad }).catch(
@@ -140,11 +140,11 @@ export class WireHands implements Hands {
       const viewer = new SessionClient({ session: ref.session, dialect: "blocks", wire: "socket" });
       const client = new BlocksClient();
       client.load(history);
-      viewer.connect(this.#door, history.last_event_id);
+      subscriber.connect(this.#door, history.last_event_id);
       // A form ends the turn, and the one after it begins later.
       const over = () => viewer.rendered.frames.filter(({ type }) => type === "message_stop").length;
       const before = history.messages.length === 0 ? 0 : endedBefore(history);
-      await viewer.until("over", () => before + over() >= turns, 2 * PATIENCE_MS);
+      await viewer.until("over", () => before + over() >= turns, 2 * TIMEOUT_MS);
       viewer.cut();
       if (!viewer.rendered.starts.every(({ resumed }) => resumed)) client.problems.push("not resumed");
       for (const { session_id: _, ...frame } of viewer.rendered.frames) client.handle(frame);
@@ -158,10 +158,10 @@ export class WireHands implements Hands {
       const { dialect } = viewer.options;
       const ends = () => viewer.rendered.frames.filter((frame) => isEnd(dialect, frame)).length;
       while (ends() < turns) {
-        await viewer.until(`over ${turns} times`, () => ends() >= turns || viewer.end !== null);
-        if (viewer.end !== null && ends() < turns) viewer.connect(this.#door);
+        await subscriber.until(`over ${turns} times`, () => ends() >= turns || subscriber.end !== null);
+        if (subscriber.end !== null && ends() < turns) subscriber.connect(this.#door);
       }
-      viewer.cut();
+      subscriber.cut();
     }
   }
 
@@ -176,10 +176,10 @@ export class WireHands implements Hands {
 
   #post(body: object): void {
     const url = `${this.#door.url}/api/v1/chats/${this.#chat}/messages`;
-    const wish = { ...body, stream: true };
+    const payload = { ...body, stream: true };
     const { headers } = this.#door;
     this.asked.push(
-      this.#asks === "python" ? askByPython(url, headers, wish) : askByFetch(url, headers, wish),
+      this.#asks === "python" ? askByPython(url, headers, payload) : askByFetch(url, headers, payload),
     );
   }
 }
@@ -197,33 +197,33 @@ function isEnd(dialect: ClientDialect, { type, task_id, stop_reason }: Frame): b
 async function askByFetch(url: string, headers: Endpoint["headers"], wish: object): Promise<Asked> {
   const reader = new SseReader();
   const messages = new EventStreamReader();
-  const heard: StreamMessage[] = [];
+  const streamed: StreamMessage[] = [];
   await readStream(
     url,
     {
       method: "POST",
       headers: { ...headers, "content-type": "application/json" },
-      body: JSON.stringify(wish),
-      signal: AbortSignal.timeout(2 * PATIENCE_MS),
+      body: JSON.stringify(payload),
+      signal: AbortSignal.timeout(2 * TIMEOUT_MS),
     },
     (piece) => {
       reader.push(piece);
-      heard.push(...messages.push(piece));
+      streamed.push(...messages.push(piece));
     },
   );
   return {
     by: "fetch",
     reader,
-    messages: heard.map(({ data }) => (data === "[DONE]" ? { type: data } : (JSON.parse(data) as Frame))),
+    messages: streamed.map(({ data }) => (data === "[DONE]" ? { type: data } : (JSON.parse(data) as Frame))),
   };
 }
 
 async function askByPython(url: string, headers: Endpoint["headers"], body: object): Promise<Asked> {
   const child = spawn("python3", [PYTHON], { stdio: ["pipe", "pipe", "pipe"] });
   child.stdin.end(JSON.stringify({ url, headers, body }));
-  const [said, failed] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "close")]);
+  const [stdout, failed] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "close")]);
   if (child.exitCode !== 0) throw new Error(`python3 failed: ${failed}`);
-  const lines = said.split("\n").filter((line) => line !== "");
+  const lines = stdout.split("\n").filter((line) => line !== "");
   const messages = lines.map((line) => JSON.parse(line) as Frame);
   const reader = new SseReader();
   for (const { event_id: _, ...frame } of messages)

@@ -10,46 +10,51 @@ import type { Story } from "@turnstream/conformance/stories/story.ts";
 import { snapshot } from "@turnstream/protocol";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createServer, type Server } from "../../src/gateway/create-server.ts";
-import { Theatre } from "./story-environment.ts";
-import { play, type Played } from "./run-story.ts";
-import { type Asked, WireHands } from "./network-driver.ts";
+import { StoryEnvironment } from "./story-environment.ts";
+import { play, type PlayedStory } from "./run-story.ts";
+import { type StreamedReply, NetworkDriver } from "./network-driver.ts";
 
 /** Of these the question is posted by Python. */
 const BY_PYTHON = new Set(["vnm-stock", "market-overview", "paris-citations", "contact-form"]);
 
 interface Watched {
   readonly story: Story;
-  readonly hands: WireHands;
-  readonly played: Played;
-  readonly asked: readonly Asked[];
+  readonly hands: NetworkDriver;
+  readonly played: PlayedStory;
+  readonly asked: readonly StreamedReply[];
 }
 
-let theatre: Theatre;
+let theatre: StoryEnvironment;
 let server: Server;
 const watched = new Map<string, Watched>();
 const failures: string[] = [];
 
 beforeAll(async () => {
-  theatre = await Theatre.open();
-  const { stage } = theatre;
-  const { store, log, signals } = stage.parts;
+  theatre = await StoryEnvironment.open();
+  const { stage: harness } = theatre;
+  const { store, log, signals } = harness.backend;
   server = createServer({
     store,
     log,
     signals,
     secrets: ["a secret that only this test knows, and nobody else"],
-    onError: (error, about) => failures.push(`${about}: ${String(error)}`),
+    onError: (error, { during }) => failures.push(`${during}: ${String(error)}`),
   });
-  const { secret } = await store.keys.create(stage.actor.tenant, { name: "stories", scopes: [] });
+  const { secret } = await store.keys.create(harness.actor.tenant, { name: "stories", scopes: [] });
   const door: Endpoint = {
     url: await server.listen(),
-    headers: { "x-api-key": secret, "x-user-id": stage.actor.user },
+    headers: { "x-api-key": secret, "x-user-id": harness.actor.user },
   };
   for (const story of STORIES) {
-    const hands = new WireHands(stage, door, theatre.served, BY_PYTHON.has(story.name) ? "python" : "fetch");
-    const played = await play(stage, story, theatre.gatesOf(story), hands);
-    await hands.leave(played.state.turns.length);
-    watched.set(story.name, { story, hands, played, asked: await Promise.all(hands.asked) });
+    const driver = new NetworkDriver(
+      harness,
+      endpoint,
+      theatre.served,
+      BY_PYTHON.has(story.name) ? "python" : "fetch",
+    );
+    const played = await play(harness, story, theatre.gatesOf(story), driver);
+    await driver.leave(played.state.turns.length);
+    watched.set(story.name, { story, hands: driver, played, asked: await Promise.all(driver.asked) });
   }
 });
 
@@ -93,9 +98,9 @@ describe.each(STORIES)("$name", (story) => {
 
   test("S01 S02 S05 S07 is the answer to the POST of 002, and ends with [DONE]", () => {
     const { asked } = watchedOf(story);
-    const told = asked.flatMap(({ messages }) => messages);
+    const frames = asked.flatMap(({ messages }) => messages);
     const written = responsesOf(writtenFrames(story, "responses")).slice(0, asked.length);
-    expect(normalOf(story, told).frames).toEqual(written.flat());
+    expect(normalOf(story, frames).frames).toEqual(written.flat());
     for (const { reader, messages } of asked) {
       expect(reader.problems).toEqual([]);
       expect(reader.done).toBe(true);
@@ -113,7 +118,7 @@ describe.each(STORIES)("$name", (story) => {
   });
 
   test("H01 H02 H03 H04 a page that is reloaded in the middle ends as one that never was", () => {
-    const { hands, played } = watchedOf(story);
+    const { hands: driver, played } = watchedOf(story);
     expect(played.reloads.map(({ at }) => at).toSorted()).toEqual(story.reloadAt.toSorted());
     const uncut = hands.viewer("blocks", "socket").rendered.display();
     for (const { history, client } of played.reloads) {

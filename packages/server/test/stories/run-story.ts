@@ -15,12 +15,12 @@ import {
 } from "@turnstream/protocol";
 import { parseEvent } from "@turnstream/protocol/schema";
 import type { SessionRef } from "../../src/store/refs.ts";
-import type { Stage } from "../runtime/turn-harness.ts";
+import type { TurnHarness } from "../runtime/turn-harness.ts";
 import type { Gates } from "./story-agents.ts";
 import { eventsAfter } from "./follow-log.ts";
-import type { Hands, Reload } from "./driver.ts";
+import type { StoryDriver, Reload } from "./driver.ts";
 
-export interface Played<Seen = Reload> {
+export interface PlayedStory<Seen = Reload> {
   readonly ref: SessionRef;
   /** As they came from the log, live. */
   readonly events: readonly SessionEvent[];
@@ -29,42 +29,42 @@ export interface Played<Seen = Reload> {
 }
 
 export async function play<Seen = Reload>(
-  stage: Stage,
+  harness: TurnHarness,
   story: Story,
   gates: Gates,
-  hands: Hands<Seen>,
-): Promise<Played<Seen>> {
-  const ref = await stage.session();
+  driver: StoryDriver<Seen>,
+): Promise<PlayedStory<Seen>> {
+  const ref = await harness.session();
   const events: SessionEvent[] = [];
   const reloads: Promise<Seen>[] = [];
   const due = new Set<Moment>([...story.reloadAt, ...(story.stopAt === undefined ? [] : [story.stopAt])]);
   const turns = story.form === undefined ? 1 : 2;
   let state = emptyState;
-  await hands.watch(ref, story);
-  const asked = hands.ask(ref, story);
-  for await (const event of eventsAfter(stage, ref, START_CURSOR, hands.patienceMs)) {
+  await driver.watch(ref, story);
+  const asked = driver.ask(ref, story);
+  for await (const event of eventsAfter(harness, ref, START_CURSOR, driver.timeoutMs)) {
     check(state, event);
     state = fold(state, event);
     events.push(event);
     const moment = momentOf(state, event);
     if (moment !== null && due.delete(moment)) {
       if (story.reloadAt.includes(moment)) {
-        const goOn = await hands.reload(ref, moment, turns);
-        reloads.push(goOn());
+        const finishReload = await driver.reload(ref, moment, turns);
+        reloads.push(finishReload());
       }
-      if (story.stopAt === moment) await hands.stop(ref);
+      if (story.stopAt === moment) await driver.stop(ref);
     }
     const choice = moment === null ? undefined : story.choices?.[moment];
-    if (choice !== undefined) await hands.choose(ref, state, choice);
+    if (choice !== undefined) await driver.choose(ref, state, choice);
     if (moment !== null) gates.open(moment);
     if (event.type !== "turn.end") continue;
     if (story.form === undefined || state.turns.length > 1) break;
-    await stage.ended(ref, () => true);
-    await hands.fillIn(ref, story.form);
+    await harness.ended(ref, () => true);
+    await driver.fillIn(ref, story.form);
   }
   const message = await asked;
-  await stage.ended(ref, (turn) => turn.message?.id === message);
-  await stage.ended(ref, (turn) => turn.id === state.turns.last()?.id);
+  await harness.ended(ref, (turn) => turn.message?.id === message);
+  await harness.ended(ref, (turn) => turn.id === state.turns.last()?.id);
   return { ref, events, state, reloads: await Promise.all(reloads) };
 }
 

@@ -16,28 +16,28 @@ import { blocksFrameSchema, responsesFrameSchema, tasksFrameSchema } from "@turn
 import { tasks } from "@turnstream/protocol/tasks";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { readTurnResult } from "../../src/session/history/turn-result.ts";
-import type { Stage } from "../runtime/turn-harness.ts";
-import { OwnHands } from "./in-process-driver.ts";
-import { play, type Played } from "./run-story.ts";
-import { Theatre } from "./story-environment.ts";
+import type { TurnHarness } from "../runtime/turn-harness.ts";
+import { InProcessDriver } from "./in-process-driver.ts";
+import { play, type PlayedStory } from "./run-story.ts";
+import { StoryEnvironment } from "./story-environment.ts";
 
-let theatre: Theatre;
-let stage: Stage;
-const played = new Map<string, Played>();
+let environment: StoryEnvironment;
+let harness: TurnHarness;
+const played = new Map<string, PlayedStory>();
 
 beforeAll(async () => {
-  theatre = await Theatre.open();
-  ({ stage } = theatre);
-  const hands = new OwnHands(stage, theatre.served);
+  environment = await StoryEnvironment.open();
+  ({ stage: harness } = environment);
+  const driver = new InProcessDriver(harness, environment.served);
   for (const story of STORIES)
-    played.set(story.name, await play(stage, story, theatre.gatesOf(story), hands));
+    played.set(story.name, await play(harness, story, environment.gatesOf(story), driver));
 });
 
 afterAll(async () => {
-  await theatre.close();
+  await environment.close();
 });
 
-function playedOf({ name }: Pick<Story, "name">): Played {
+function playedOf({ name }: Pick<Story, "name">): PlayedStory {
   const found = played.get(name);
   if (found === undefined) throw new Error(`${name} was not played`);
   return found;
@@ -53,7 +53,7 @@ type DialectName = keyof typeof FRAMES;
 const DIALECTS: readonly DialectName[] = ["blocks", "tasks", "responses"];
 
 function normalOf(story: Story, dialect: DialectName) {
-  return normalise(FRAMES[dialect](story), ownIds(story), theatre.addressesOf(story));
+  return normalise(FRAMES[dialect](story), ownIds(story), environment.addressesOf(story));
 }
 
 function storyOf(name: string): Story {
@@ -228,7 +228,7 @@ describe.each(STORIES)("$name", (story) => {
 
   test("H01 H04 H05 afterwards everything is in history, closed, and nothing runs", async () => {
     const { ref, state } = playedOf(story);
-    const later = await stage.state(ref);
+    const later = await harness.state(ref);
     expect(snapshot(later)).toEqual(snapshot(state));
     const history = toHistory(later);
     expect(history.agent_status).toBe("idle");
@@ -303,7 +303,7 @@ describe("a reload while somebody is asked", () => {
 
 describe("what models read", () => {
   test("T06 T09 of a sub-agent only what it said last, and of a tool its content", () => {
-    const results = (theatre.heard.get("paris-weather") ?? []).flatMap((prompt) =>
+    const results = (environment.prompts.get("paris-weather") ?? []).flatMap((prompt) =>
       prompt.flatMap((message) => (message.role === "tool" ? message.content : [])),
     );
     const outputs = results.flatMap((part) =>
@@ -317,7 +317,7 @@ describe("what models read", () => {
   });
 
   test("T07 T09 of a sub-agent what it was given to cite, wrapped, and what it said last", () => {
-    const texts = (theatre.heard.get("paris-citations") ?? []).flatMap((prompt) =>
+    const texts = (environment.prompts.get("paris-citations") ?? []).flatMap((prompt) =>
       prompt.flatMap((message) =>
         message.role === "tool"
           ? message.content.flatMap((part) =>
@@ -340,10 +340,10 @@ describe("what models read", () => {
   test("T01 T06 T07 the owner can read the end state as 001 prints it, with what the model read", async () => {
     const { ref, state } = playedOf({ name: "paris-citations" });
     const turn = state.turns.last()?.id ?? "";
-    const end = await readTurnResult(stage.parts, ref, { turn });
+    const end = await readTurnResult(harness.backend, ref, { turn });
     const tags = ["added_by_reference_manager"];
     const sky = '{"temperature":"15C","condition":"Sunny"}';
-    const said = "The weather in Paris is sunny with a temperature of 15C.[^1]";
+    const text = "The weather in Paris is sunny with a temperature of 15C.[^1]";
     const pool = [
       { type: "text", text: "<referencable-item>\nID: 1", id: 1, tags },
       { type: "text", text: sky, id: 1 },
@@ -354,7 +354,7 @@ describe("what models read", () => {
     expect(
       end?.output.find((item) => item.type === "tool_result" && item.call_id === "call_1234xyz"),
     ).toMatchObject({
-      content: [...pool, { type: "text", text: said }],
+      content: [...pool, { type: "text", text }],
       block_list: [
         { type: "reasoning" },
         { type: "tool_call", call_id: "call_inner" },
@@ -365,34 +365,34 @@ describe("what models read", () => {
             { type: "image", id: 1 },
           ],
         },
-        { type: "message", block_list: [{ type: "text", text: said, annotations }] },
+        { type: "message", block_list: [{ type: "text", text, annotations }] },
       ],
     });
     expect(end?.output.at(-1)).toMatchObject({
       type: "message",
-      content: [{ type: "text", text: said }],
-      block_list: [{ type: "text", text: said, annotations }],
+      content: [{ type: "text", text }],
+      block_list: [{ type: "text", text, annotations }],
     });
-    const inner = await readTurnResult(stage.parts, ref, { turn, task: "call_1234xyz" });
+    const inner = await readTurnResult(harness.backend, ref, { turn, task: "call_1234xyz" });
     expect(inner?.output.find((item) => item.type === "tool_result")).toMatchObject({ content: pool });
-    expect(await readTurnResult(stage.parts, ref, { turn: "none" })).toBeNull();
-    expect(await readTurnResult(stage.parts, await stage.session(), { turn })).toBeNull();
+    expect(await readTurnResult(harness.backend, ref, { turn: "none" })).toBeNull();
+    expect(await readTurnResult(harness.backend, await harness.session(), { turn })).toBeNull();
   });
 
   test("W12 the text of the files, before it says anything", () => {
-    const [first, ...more] = theatre.heard.get("files-report") ?? [];
+    const [first, ...more] = environment.prompts.get("files-report") ?? [];
     expect(more).toEqual([]);
     for (const line of storyOf("files-report").files?.flatMap(({ pages }) => pages.flat()) ?? [])
       expect(JSON.stringify(first)).toContain(line);
   });
 
   test("nothing after a stop", () => {
-    expect(theatre.heard.get("two-tools-stopped")).toHaveLength(1);
-    expect(theatre.heard.get("two-tools")).toHaveLength(3);
+    expect(environment.prompts.get("two-tools-stopped")).toHaveLength(1);
+    expect(environment.prompts.get("two-tools")).toHaveLength(3);
   });
 });
 
 test("the worker met no error but those of the stories: a tool that throws, and a model that fails", () => {
-  expect(new Set(stage.errors.map(({ about }) => about.split(" ")[0]))).toEqual(new Set(["the", "turn"]));
-  expect(stage.errors).toHaveLength(2);
+  expect(new Set(harness.errors.map(({ during }) => during.split(" ")[0]))).toEqual(new Set(["the", "turn"]));
+  expect(harness.errors).toHaveLength(2);
 });

@@ -51,21 +51,29 @@ export class Gates {
 }
 
 /** @param heard gets every prompt that a model of the story is given */
-export function agentOf(story: Story, gates: Gates, heard: Prompt[], told = story.agent): Agent {
-  const { name, model, label, answers, sharesThoughts = false, hasTitle = false } = told;
-  const subs = Object.entries(told.agents ?? {}).map(
-    ([as, sub]) => [as, agentOf(story, gates, heard, sub)] as const,
+export function createStoryAgent(
+  story: Story,
+  gates: Gates,
+  prompts: Prompt[],
+  definition = story.agent,
+): Agent {
+  const { name, model, label, answers, sharesThoughts = false, hasTitle = false } = definition;
+  const subs = Object.entries(definition.agents ?? {}).map(
+    ([as, sub]) => [as, createStoryAgent(story, gates, prompts, sub)] as const,
   );
-  const tools = Object.entries(told.tools).map(
-    ([as, words]) => [as, toolOf(story, gates, words, told.approvals?.[as])] as const,
+  const tools = Object.entries(definition.tools).map(
+    ([as, text]) => [as, toolOf(story, gates, text, definition.approvals?.[as])] as const,
   );
   const script = ({ step, prompt }: ScriptCall): ScriptedReply => {
     // The prompt goes on growing after the model has read it.
-    heard.push(structuredClone(prompt));
+    prompts.push(structuredClone(prompt));
     // A turn that goes on from a form begins afresh for the model, and not for the story.
-    const answer = answers[story.form === undefined ? step : heard.length - 1];
+    const answer = answers[story.form === undefined ? step : prompts.length - 1];
     if (answer === undefined) throw new Error(`${name} has no answer ${step + 1}`);
-    return [...answer.map((part) => partOf(part, gates)), ...holds(story, answer, told === story.agent)];
+    return [
+      ...answer.map((part) => partOf(part, gates)),
+      ...holds(story, answer, definition === story.agent),
+    ];
   };
   const sleep = async (ms: number): Promise<void> => {
     const moment = story.reloadAt[ms - HOLD_MS];
@@ -77,8 +85,8 @@ export function agentOf(story: Story, gates: Gates, heard: Prompt[], told = stor
     tools: Object.fromEntries(tools),
     subAgents: Object.fromEntries(subs),
     shareThought: sharesThoughts,
-    askUser: told.asksUser ?? false,
-    requestForms: told.requestsForms ?? false,
+    askUser: definition.asksUser ?? false,
+    requestForms: definition.requestsForms ?? false,
     retry: { maxAttempts: 1 },
     ...(label === undefined ? {} : { label }),
     ...(hasTitle ? {} : { title: false }),
@@ -109,17 +117,15 @@ function holds({ reloadAt }: Story, answer: readonly Part[], isMain: boolean): S
 function toolOf(
   { outcomes }: Story,
   gates: Gates,
-  words: string,
+  text: string,
   approval: ApprovalOptions | false = false,
 ): Tool {
-  const label = words.includes("{")
-    ? (input: Readonly<Record<string, unknown>>) => fill(words, input)
-    : words;
+  const label = text.includes("{") ? (input: Readonly<Record<string, unknown>>) => fill(text, input) : text;
   return tool({
     label,
     input: z.looseObject({}),
     // Side by side, each begins as soon as it is asked for, without a journal entry before: so in the order of the calls.
-    rerun: "always",
+    idempotent: true,
     approval,
     run: async (input, context) => {
       const outcome = outcomes[context.call];
@@ -129,8 +135,8 @@ function toolOf(
   });
 }
 
-function fill(words: string, input: Readonly<Record<string, unknown>>): string {
-  return words.replaceAll(/\{(\w+)\}/g, (_, field: string) => String(input[field]));
+function fill(text: string, input: Readonly<Record<string, unknown>>): string {
+  return text.replaceAll(/\{(\w+)\}/g, (_, field: string) => String(input[field]));
 }
 
 async function produce(

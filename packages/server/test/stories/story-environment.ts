@@ -5,14 +5,14 @@ import type { Prompt } from "../../src/models/model.ts";
 import { DEFAULT_STRINGS } from "../../src/runtime/strings.ts";
 import { makePdf } from "../text-extraction/make-pdf.ts";
 import { listen, type Listener } from "../safe-fetch/listeners.ts";
-import { realParts } from "../runtime/real-backend.ts";
-import { Stage, type StageParts } from "../runtime/turn-harness.ts";
-import { agentOf, Gates } from "./story-agents.ts";
+import { openRealBackend } from "../runtime/real-backend.ts";
+import { TurnHarness, type HarnessBackend } from "../runtime/turn-harness.ts";
+import { createStoryAgent, Gates } from "./story-agents.ts";
 
 /** As 000 and 004 say it. */
-const WORDS = {
+const STRINGS = {
   stopped: "Người dùng đã dừng cuộc trò chuyện. Gửi tin nhắn mới để tiếp tục",
-  thought: "Suy nghĩ",
+  thinkingLabel: "Suy nghĩ",
   rejected: "Bạn đã từ chối việc này.",
   notApproved: "Không ai cho phép kịp.",
   readingFile: (name: string) => `Đang đọc ${name}`,
@@ -25,15 +25,15 @@ const files = new Map(
   STORIES.flatMap((story) => story.files ?? []).map(({ url, pages }) => [new URL(url).pathname, pages]),
 );
 
-export class Theatre {
-  readonly stage: Stage;
+export class StoryEnvironment {
+  readonly stage: TurnHarness;
   readonly gates: ReadonlyMap<Story, Gates>;
   /** Every prompt that a model of the story was given, by the story's name. */
-  readonly heard = new Map<string, Prompt[]>();
+  readonly prompts = new Map<string, Prompt[]>();
   readonly #site: Listener;
 
-  private constructor(stage: Stage, site: Listener, newGates: (story: Story) => Gates) {
-    this.stage = stage;
+  private constructor(harness: TurnHarness, site: Listener, newGates: (story: Story) => Gates) {
+    this.stage = harness;
     this.gates = new Map(STORIES.map((story) => [story, newGates(story)]));
     this.#site = site;
   }
@@ -41,20 +41,24 @@ export class Theatre {
   /** @param given parts of the caller's own; fresh ones when absent */
   static async open(
     newGates: (story: Story) => Gates = () => new Gates(),
-    given?: StageParts,
-  ): Promise<Theatre> {
-    const stage = await Stage.open(given ?? (await realParts()));
+    given?: HarnessBackend,
+  ): Promise<StoryEnvironment> {
+    const harness = await TurnHarness.open(given ?? (await openRealBackend()));
     const site = await listen("127.0.0.1", ({ url = "" }, response) => {
       response.end(makePdf(files.get(url) ?? []));
     });
-    const theatre = new Theatre(stage, site, newGates);
-    const agents = [...theatre.gates].map(([story, gates]) => {
+    const environment = new StoryEnvironment(harness, site, newGates);
+    const agents = [...environment.gates].map(([story, gates]) => {
       const prompts: Prompt[] = [];
-      theatre.heard.set(story.name, prompts);
-      return agentOf(story, gates, prompts);
+      environment.prompts.set(story.name, prompts);
+      return createStoryAgent(story, gates, prompts);
     });
-    await stage.worker(agents, { strings: WORDS, leaseTtlMs: 10_000, fetchPolicy: { allow: [site.name] } });
-    return theatre;
+    await harness.worker(agents, {
+      strings: STRINGS,
+      leaseTtlMs: 10_000,
+      fetchPolicy: { allow: [site.name] },
+    });
+    return environment;
   }
 
   /** Where a file of a story is found. */

@@ -4,6 +4,7 @@
  * Never knows what a connection does when it is visited.
  */
 import { sleep } from "../../util/sleep.ts";
+import type { ErrorHandler } from "../../util/error-handler.ts";
 import type { Caller } from "../caller.ts";
 import { HEARTBEAT_SLICES } from "../options.ts";
 
@@ -27,7 +28,7 @@ const CLOSE_TIMEOUT_MS = 2_000;
 
 export class ConnectionRegistry {
   readonly #open = new Set<Connection>();
-  readonly #onError: (error: unknown, about: string) => void;
+  readonly #onError: ErrorHandler;
   /** How long a round of visits takes. */
   readonly heartbeatMs: number;
   #iterator = this.#open.values();
@@ -36,7 +37,7 @@ export class ConnectionRegistry {
   #timer: NodeJS.Timeout | null = null;
   #isClosing = false;
 
-  constructor(onError: (error: unknown, about: string) => void, heartbeatMs: number) {
+  constructor(onError: ErrorHandler, heartbeatMs: number) {
     this.#onError = onError;
     this.heartbeatMs = heartbeatMs;
   }
@@ -91,7 +92,7 @@ export class ConnectionRegistry {
       try {
         value.onHeartbeat(now);
       } catch (error) {
-        this.#onError(error, "a connection");
+        this.#onError(error, { during: "a connection" });
       }
     }
     if (this.#slice < HEARTBEAT_SLICES) return;

@@ -222,7 +222,7 @@ export class SessionFeed implements SubscriptionHost, LogFollower {
   }
 
   reportError(error: unknown): void {
-    this.context.onError(error, `subscriber of ${this.ref.session}`);
+    this.context.onError(error, { during: `subscriber of ${this.ref.session}` });
   }
 
   /** Why the log can't continue from a position; null when it can. */
@@ -259,7 +259,7 @@ export class SessionFeed implements SubscriptionHost, LogFollower {
       await retryWhileUnavailable(work, this.context.sleep, this.#closing.signal);
     } catch (error) {
       const isNotFound = isStoreError(error, "NOT_FOUND");
-      if (!isNotFound) this.context.onError(error, `subscription to ${this.ref.session}`);
+      if (!isNotFound) this.context.onError(error, { during: `subscription to ${this.ref.session}` });
       controller.dispatch({ type: "end", reason: isNotFound ? "gone" : "unavailable" });
     }
   }
@@ -331,7 +331,7 @@ export class SessionFeed implements SubscriptionHost, LogFollower {
     followLog(this.context, this.ref, this, this.#closing.signal)
       .then((reason) => reason !== null && this.#end(reason))
       .catch((error: unknown) => {
-        this.context.onError(error, `feed of ${this.ref.session}`);
+        this.context.onError(error, { during: `feed of ${this.ref.session}` });
         this.#end("unavailable");
       });
   }

@@ -74,7 +74,7 @@ function methodNotAllowed(method: string, allowed: readonly string[]): HttpRespo
 /** Also for errors before `handleHttp` is reached. */
 export function errorResponse({ onError }: Pick<GatewayContext, "onError">, error: unknown): HttpResponse {
   const { status, reply, isInternal } = toErrorResponse(error);
-  if (isInternal) onError(error, "a request");
+  if (isInternal) onError(error, { during: "a request" });
   return jsonResponse(status, reply, errorHeaders(status, reply));
 }
 

@@ -105,6 +105,6 @@ async function reportErrors(
   try {
     await work();
   } catch (error) {
-    onError(error, "storing the response of a request");
+    onError(error, { during: "storing the response of a request" });
   }
 }

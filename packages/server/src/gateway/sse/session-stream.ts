@@ -160,7 +160,7 @@ class SessionStream implements StreamEvents, Subscriber, FrameSink {
     } catch (error) {
       if (signal.aborted) return;
       const { reply, isInternal } = toErrorResponse(error);
-      if (isInternal) this.#context.onError(error, "an event stream");
+      if (isInternal) this.#context.onError(error, { during: "an event stream" });
       await this.#fail(reply.error, reply.message);
     } finally {
       this.#starting = null;

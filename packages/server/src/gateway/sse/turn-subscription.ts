@@ -107,7 +107,7 @@ async function sendFromArchive(
   } catch (error) {
     if (signal.aborted) return;
     const isNotFound = isStoreError(error, "NOT_FOUND");
-    if (!isNotFound) context.onError(error, `turn ${turn}, from the archive`);
+    if (!isNotFound) context.onError(error, { during: `turn ${turn}, from the archive` });
     subscriber.onEnd(isNotFound ? "gone" : "unavailable");
   }
 }

@@ -1,4 +1,5 @@
 /** What feeds work with. Types only. */
+import type { ErrorHandler } from "../../util/error-handler.ts";
 import type { Backend } from "../../session/backend.ts";
 import type { SessionRef } from "../../store/refs.ts";
 import type { GatewayLimits } from "../options.ts";
@@ -10,5 +11,5 @@ export interface FeedContext extends Backend {
   readonly createBlobUrlResolver: (ref: SessionRef) => (blob: string) => string;
   readonly slices: TimeSlicer;
   readonly sleep: (ms: number) => Promise<void>;
-  readonly onError: (error: unknown, about: string) => void;
+  readonly onError: ErrorHandler;
 }

@@ -262,7 +262,7 @@ export class SocketConnection implements Connection, SinkEvents, SocketHandle {
 
   #replyError(error: unknown, requestId: string | undefined): void {
     const { reply, isInternal } = toErrorResponse(error);
-    if (isInternal) this.#context.onError(error, "a command");
+    if (isInternal) this.#context.onError(error, { during: "a command" });
     this.reply({ type: "error", ...(requestId === undefined ? {} : { request_id: requestId }), ...reply });
   }
 }

@@ -49,7 +49,7 @@ export class AiSdkStreamReader {
       case "tool-error":
         return this.#result(
           part,
-          failedResult(errorText(part["error"]), this.#scope.attempt.parts.words.toolFailed),
+          failedResult(errorText(part["error"]), this.#scope.attempt.context.strings.toolFailed),
         );
       case "abort":
         throw new TurnFailed("SERVER_ERROR", "the body was aborted by itself", { canRetry: true });
@@ -89,11 +89,11 @@ export class AiSdkStreamReader {
     await this.#result(part, { ...successResult(output, 0), whole: output.whole });
   }
 
-  async #result(part: AiSdkPart, fact: ReturnType<typeof failedResult>): Promise<void> {
+  async #result(part: AiSdkPart, record: ReturnType<typeof failedResult>): Promise<void> {
     const id = String(part["toolCallId"]);
     const call = this.#calls.get(id);
     this.#calls.delete(id);
-    if (call !== undefined) await writeToolResult(this.#scope, call, fact);
+    if (call !== undefined) await writeToolResult(this.#scope, call, record);
   }
 
   /** The text of a step after which tools ran is not the last one; of the last step it is. */

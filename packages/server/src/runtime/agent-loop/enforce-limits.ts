@@ -1,16 +1,16 @@
 /** Holds a run to its limits before each step, and the turn to those of its main agent. Time is watched elsewhere. */
 import type { Agent } from "../define/agent.ts";
-import { MAIN_RUN } from "../attempt/journal-entries.ts";
+import { MAIN_RUN } from "../events/turn-writer.ts";
 import { LimitReached } from "../attempt/outcomes.ts";
 import type { RunContext } from "../attempt/run-context.ts";
 
 /** @param n how many steps the run has made */
 export function enforceLimits({ attempt, agent, root, path }: RunContext, n: number): void {
-  const { spending } = attempt;
-  check(root, spending.total.total_tokens, spending.cost, { isOfTurn: true });
+  const { usage } = attempt;
+  check(root, usage.total.total_tokens, usage.cost, { isOfTurn: true });
   const isOfTurn = path === MAIN_RUN;
   if (n >= agent.limits.maxSteps) throw new LimitReached(`${agent.limits.maxSteps} steps`, { isOfTurn });
-  if (!isOfTurn) check(agent, spending.of(path).total_tokens, spending.costOf(path), { isOfTurn });
+  if (!isOfTurn) check(agent, usage.of(path).total_tokens, usage.costOf(path), { isOfTurn });
 }
 
 function check(

@@ -11,12 +11,12 @@ import type { Model, Prompt } from "../../models/model.ts";
 import { retryDelay } from "../../models/retry.ts";
 import { addUsage, NO_USAGE, usageOf } from "../../models/usage.ts";
 import type { TurnAttempt, StepAttempts } from "../attempt/attempt.ts";
-import { MAIN_RUN, type StepRecord, stepKey } from "../attempt/journal-entries.ts";
+import { type StepRecord, stepKey } from "../attempt/journal-entries.ts";
+import { MAIN_RUN } from "../events/turn-writer.ts";
 import { openGroup } from "../events/groups.ts";
 import { enforceLimits } from "./enforce-limits.ts";
 import { ModelStreamInterrupted, TurnFailed } from "../attempt/outcomes.ts";
-import { toModelTools } from "./pinned-agent.ts";
-import { type RunContext, createStepWriter } from "../attempt/run-context.ts";
+import { type RunContext, createStepWriter, toModelTools } from "../attempt/run-context.ts";
 import { toUsageRecord } from "../attempt/usage.ts";
 import type { StepWriter } from "../events/step-writer.ts";
 import { sleep } from "../../util/sleep.ts";
@@ -33,31 +33,35 @@ export async function runModelStep(
   const known = attempt.fromJournal(key);
   if (known !== undefined) return known;
   enforceLimits(scope, n);
-  const { unsavedAnswers } = triedOf(attempt, key);
+  const { unsavedAnswers } = stepAttemptsOf(attempt, key);
   // Asking costs money, and what keeps the answers from being kept may last.
   if (unsavedAnswers >= scope.agent.retry.maxAttempts)
     throw new TurnFailed("SERVER_ERROR", `${unsavedAnswers} answers could not be kept`, { canRetry: true });
-  const writer = createStepWriter(scope);
+  const stepWriter = createStepWriter(scope);
   try {
-    const usage = await askUntilAnswered(scope, key, model, prompt(), writer);
-    const fact: StepRecord = {
-      ...(await writer.finish()),
+    const usage = await askUntilAnswered(scope, key, model, prompt(), stepWriter);
+    const record: StepRecord = {
+      ...(await stepWriter.finish()),
       ...toUsageRecord(scope.agent, model.modelId, usage),
     };
-    await attempt.commitStep(key, fact);
-    attempt.spending.add(path, fact);
-    return fact;
+    await attempt.commitStep(key, record);
+    attempt.usage.add(path, record);
+    return record;
   } catch (error) {
     const isModels = error instanceof ModelError || error instanceof ModelStreamInterrupted;
     // Whoever was told to stop has lost nothing of its own: another branch has, or a person wants it.
     if (!isModels && !attempt.signal.aborted)
-      attempt.tries.set(key, { ...triedOf(attempt, key), unsavedAnswers: unsavedAnswers + 1, nextAt: 0 });
+      attempt.stepAttempts.set(key, {
+        ...stepAttemptsOf(attempt, key),
+        unsavedAnswers: unsavedAnswers + 1,
+        nextAt: 0,
+      });
     throw error;
   }
 }
 
-function triedOf({ tries }: TurnAttempt, key: string): StepAttempts {
-  return tries.get(key) ?? { modelFailures: 0, unsavedAnswers: 0, nextAt: 0 };
+function stepAttemptsOf({ stepAttempts }: TurnAttempt, key: string): StepAttempts {
+  return stepAttempts.get(key) ?? { modelFailures: 0, unsavedAnswers: 0, nextAt: 0 };
 }
 
 async function askUntilAnswered(
@@ -65,47 +69,47 @@ async function askUntilAnswered(
   key: string,
   model: Model,
   prompt: Prompt,
-  writer: StepWriter,
+  stepWriter: StepWriter,
 ): Promise<Usage> {
   const { attempt, agent, pinned } = scope;
-  const { parts, signal } = attempt;
+  const { context, signal } = attempt;
   let wasted = NO_USAGE;
   const { maxAttempts: maxTries, initialDelayMs } = agent.retry;
-  const before = triedOf(attempt, key);
+  const before = stepAttemptsOf(attempt, key);
   // It broke off after something was shown, and what was shown is void now.
-  if (before.nextAt > 0) await waitForRetry(scope, writer, before, maxTries);
+  if (before.nextAt > 0) await waitForRetry(scope, stepWriter, before, maxTries);
   while (true) {
     let usage: Usage | null = null;
     try {
-      await parts.modelSlots.run(signal, async () => {
+      await context.modelSlots.run(signal, async () => {
         const tools = toModelTools(pinned);
         const request = { ...agent.modelSettings, prompt, ...(tools.length === 0 ? {} : { tools }) };
         for await (const part of askModel(model, request, { signal })) {
           if (part.type === "finish") usage = usageOf(part.usage);
-          else await writer.writePart(part);
+          else await stepWriter.writePart(part);
         }
-        writer.checkComplete();
+        stepWriter.checkComplete();
       });
       return addUsage(wasted, usage ?? { ...NO_USAGE, calls: 1 });
     } catch (error) {
       if (!(error instanceof ModelError)) throw error;
-      const tried = triedOf(attempt, key);
-      const times = tried.modelFailures + 1;
+      const attempts = stepAttemptsOf(attempt, key);
+      const modelFailures = attempts.modelFailures + 1;
       const delayMs = retryDelay({
-        attempt: times,
+        attempt: modelFailures,
         error,
-        random: randomOf(parts),
+        random: randomOf(context),
         limits: { maxTries, firstMs: initialDelayMs },
       });
       if (error.usage !== null) wasted = addUsage(wasted, usageOf(error.usage));
       // Nothing of this step will be journaled, and what it took was spent.
-      if (delayMs === null || writer.hasWritten)
+      if (delayMs === null || stepWriter.hasWritten)
         await attempt.recordUsage(scope.path, key, toUsageRecord(agent, model.modelId, wasted));
       if (delayMs === null) throw error;
-      const next = { ...tried, times, nextAt: parts.env.now() + delayMs };
-      attempt.tries.set(key, next);
-      if (writer.hasWritten) throw new ModelStreamInterrupted(error);
-      await waitForRetry(scope, writer, next, maxTries);
+      const next: StepAttempts = { ...attempts, modelFailures, nextAt: context.env.now() + delayMs };
+      attempt.stepAttempts.set(key, next);
+      if (stepWriter.hasWritten) throw new ModelStreamInterrupted(error);
+      await waitForRetry(scope, stepWriter, next, maxTries);
     }
   }
 }
@@ -117,18 +121,18 @@ function randomOf({ env }: { readonly env: { randomBytes(size: number): Uint8Arr
 /** Shown as a thought: people see that something is being done, and it is not part of the answer. */
 async function waitForRetry(
   { attempt, run, path }: RunContext,
-  writer: StepWriter,
+  stepWriter: StepWriter,
   { modelFailures, nextAt }: StepAttempts,
   tries: number,
 ): Promise<void> {
-  const { pen, parts, signal } = attempt;
-  const delayMs = Math.max(0, nextAt - parts.env.now());
-  const group = path === MAIN_RUN && pen.turn.mode === "agent" ? openGroup(pen.turn) : null;
-  if (group !== null) await pen.write(group);
-  const place = await pen.start({ type: "thinking.start", run });
-  const text = parts.words.retrying(Math.ceil(delayMs / 1000), modelFailures + 1, tries);
-  await pen.write({ type: "thinking.delta", ...place, text });
-  await pen.write({ type: "thinking.end", ...place });
-  writer.includeBlock(place.block);
+  const { writer, context, signal } = attempt;
+  const delayMs = Math.max(0, nextAt - context.env.now());
+  const group = path === MAIN_RUN && writer.turn.mode === "agent" ? openGroup(writer.turn) : null;
+  if (group !== null) await writer.write(group);
+  const place = await writer.start({ type: "thinking.start", run });
+  const text = context.strings.retrying(Math.ceil(delayMs / 1000), modelFailures + 1, tries);
+  await writer.write({ type: "thinking.delta", ...place, text });
+  await writer.write({ type: "thinking.end", ...place });
+  stepWriter.includeBlock(place.block);
   await sleep(delayMs, { signal });
 }

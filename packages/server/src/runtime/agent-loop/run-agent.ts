@@ -3,20 +3,23 @@
  * Calls of one step run side by side. Everything it has done is found in the journal again.
  */
 import type { Prompt, PromptMessage } from "../../models/model.ts";
-import { type RunResult, executeToolCall } from "../tool-calls/execute-call.ts";
+import { executeToolCall } from "../tool-calls/execute-call.ts";
+import { type RunResult, runSubAgent } from "./run-sub-agent.ts";
 import { estimateTokens, trimToBudget } from "../prompt/trim-to-budget.ts";
 import { ASK_USER, REQUEST_FORM } from "../define/agent.ts";
 import { type ToolCallRecord, callKey } from "../attempt/journal-entries.ts";
-import { FormSlot, writeForm } from "../interactions/form-ending-turn.ts";
+import { writeForm } from "../interactions/form-ending-turn.ts";
 import { runModelStep } from "./model-step.ts";
 import { RuntimeError } from "../errors.ts";
 import { RestartAttempt } from "../attempt/outcomes.ts";
-import { toModelTools } from "./pinned-agent.ts";
 import { modelText } from "../attempt/reference-pool.ts";
-import type { RunContext } from "../attempt/run-context.ts";
+import { FormSlot, type RunContext, toModelTools } from "../attempt/run-context.ts";
 import { Semaphore } from "../../util/semaphore.ts";
 import type { StepCall } from "../events/step-writer.ts";
 import { allOrAbort } from "../../util/concurrency.ts";
+
+const callSubAgent = (scope: RunContext, call: StepCall): Promise<ToolCallRecord> =>
+  runSubAgent(scope, call, runAgent);
 
 /** Until it asks for nothing more, or for a form. */
 export async function runAgent(scope: RunContext, start: Prompt): Promise<RunResult> {
@@ -29,68 +32,68 @@ export async function runAgent(scope: RunContext, start: Prompt): Promise<RunRes
       trimToBudget([...prompt], start.length, tokens),
     );
     if (step.calls.length === 0) return { text: step.text, form: null };
-    const facts = await runCalls(scope, step.calls);
-    for (const { pool } of facts) scope.pool.add(pool);
-    const asked = facts.find(asksForm)?.form;
+    const records = await runCalls(scope, step.calls);
+    for (const { pool } of records) scope.pool.add(pool);
+    const asked = records.find(asksForm)?.form;
     if (asked !== undefined && asked !== null) return { text: step.text, form: asked.form };
-    prompt.push({ role: "assistant", content: step.content }, resultsOf(step.calls, facts));
+    prompt.push({ role: "assistant", content: step.content }, resultsOf(step.calls, records));
   }
 }
 
 /** Side by side; questions come after the rest, one after the other, for they stand outside groups. Forms come last. */
 async function runCalls(outer: RunContext, calls: readonly StepCall[]): Promise<ToolCallRecord[]> {
   const { attempt, agent } = outer;
-  const noted = calls.find(({ call }) => asksForm(attempt.fromJournal(callKey(call))));
-  const scope = { ...outer, formClaim: new FormSlot(noted?.call ?? null) };
+  const known = calls.find(({ call }) => asksForm(attempt.fromJournal(callKey(call))));
+  const scope = { ...outer, formClaim: new FormSlot(known?.call ?? null) };
   const slots = new Semaphore(agent.limits.maxParallelCalls);
   const work = calls.filter(({ name }) => name !== ASK_USER && name !== REQUEST_FORM);
   const branches = work.map((call) =>
-    slots.run(attempt.signal, () => executeToolCall(scope, call, runAgent)),
+    slots.run(attempt.signal, () => executeToolCall(scope, call, callSubAgent)),
   );
   const done = await allOrAbort(branches, (error) => {
     // Another attempt can wait for a tool that may not be run again: its outcome would be unknown otherwise.
     attempt.abort(error, error instanceof RestartAttempt ? Infinity : 0);
   });
-  const facts = new Map(work.map((call, n) => [call, done[n]]));
+  const records = new Map(work.map((call, n) => [call, done[n]]));
   for (const name of [ASK_USER, REQUEST_FORM])
     for (const call of calls.filter((one) => one.name === name)) {
       // A sub-agent's form is asked for already.
       const [asked] = work.filter((_, n) => asksForm(done[n]));
       if (name === REQUEST_FORM && asked !== undefined) scope.formClaim.take(asked.call);
-      facts.set(call, await executeToolCall(scope, call, runAgent));
+      records.set(call, await executeToolCall(scope, call, callSubAgent));
     }
-  for (const [call, fact] of facts) {
-    const asked = fact?.form ?? null;
+  for (const [call, record] of records) {
+    const asked = record?.form ?? null;
     if (asked !== null && asked.schema !== null) await writeForm(scope, call, asked.form, asked.schema);
   }
-  return calls.flatMap((call) => facts.get(call) ?? []);
+  return calls.flatMap((call) => records.get(call) ?? []);
 }
 
 /** A journal that is older than forms says nothing of them. */
-function asksForm(fact: ToolCallRecord | undefined): boolean {
-  return (fact?.form ?? null) !== null;
+function asksForm(record: ToolCallRecord | undefined): boolean {
+  return (record?.form ?? null) !== null;
 }
 
-function resultsOf(calls: readonly StepCall[], facts: readonly ToolCallRecord[]): PromptMessage {
+function resultsOf(calls: readonly StepCall[], records: readonly ToolCallRecord[]): PromptMessage {
   return {
     role: "tool",
     content: calls.flatMap(({ call, name }, n) => {
-      const fact = facts[n];
-      return fact === undefined
+      const record = records[n];
+      return record === undefined
         ? []
-        : [{ type: "tool-result" as const, toolCallId: call, toolName: name, output: outputOf(fact) }];
+        : [{ type: "tool-result" as const, toolCallId: call, toolName: name, output: outputOf(record) }];
     }),
   };
 }
 
-function outputOf(fact: ToolCallRecord) {
-  const { status, content, pool = [] } = fact;
+function outputOf(record: ToolCallRecord) {
+  const { status, content, pool = [] } = record;
   const isText = typeof content === "string";
   if (status === "error") {
     return { type: "error-text" as const, value: isText ? content : JSON.stringify(content) };
   }
   // As text, for some providers would write the parts of a list as JSON.
-  if (pool.length > 0) return { type: "text" as const, value: modelText(fact) };
+  if (pool.length > 0) return { type: "text" as const, value: modelText(record) };
   return isText
     ? { type: "text" as const, value: content }
     : { type: "json" as const, value: content as never };

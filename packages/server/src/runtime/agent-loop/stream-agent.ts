@@ -1,6 +1,6 @@
 /**
  * Runs the body that a team brought along and tells what comes out of it. It is not journaled until it is done: see
- * `fromStream` for what that means.
+ * `defineStreamAgent` for what that means.
  */
 import { type SessionEvent, checkEvent, SCHEMA_VERSION } from "@turnstream/protocol";
 import { modelErrorFrom } from "../../models/errors.ts";
@@ -15,7 +15,7 @@ import { abortable } from "../../util/concurrency.ts";
 
 export async function runStreamAgent(scope: RunContext, body: StreamBody, prompt: Prompt): Promise<void> {
   const { attempt } = scope;
-  if (attempt.fromJournal(STREAM_STARTED_KEY) !== undefined && body.rerun === "never") {
+  if (attempt.fromJournal(STREAM_STARTED_KEY) !== undefined && !body.idempotent) {
     throw new TurnFailed("SERVER_ERROR", "the worker died while the body ran", { canRetry: true });
   }
   await attempt.journal(STREAM_STARTED_KEY, true);
@@ -49,27 +49,27 @@ function bodyFailed(cause: unknown): TurnFailed {
 /** Blocks have the body's own names, and ours beside them. */
 async function readEvents(scope: RunContext, events: AsyncIterable<StreamBodyEvent>): Promise<void> {
   const { attempt, run, agent } = scope;
-  const { pen, parts } = attempt;
+  const { writer, context } = attempt;
   const places = new Map<string, BlockRef>();
   let count = 0;
   for await (const event of stoppable(events, attempt.signal, bodyFailed)) {
     if (count++ >= agent.limits.maxTokens) throw new LimitReached(`${agent.limits.maxTokens} events`);
-    const index = pen.turn.items.length;
+    const index = writer.turn.items.length;
     const place = places.get(event.block) ?? { run, block: `b${index}`, index };
     places.set(event.block, place);
     const draft = { ...event, ...place } as TurnEventDraft;
-    const judged = {
+    const candidate = {
       v: SCHEMA_VERSION,
-      at: parts.env.now(),
+      at: context.env.now(),
       ...draft,
-      turn: pen.turn.id,
-      id: `${pen.state.epoch}-${pen.state.seq + 1}`,
+      turn: writer.turn.id,
+      id: `${writer.state.epoch}-${writer.state.seq + 1}`,
     };
-    const wrong = checkEvent(pen.state, judged as SessionEvent);
-    if (wrong !== null) {
-      throw new TurnFailed("SERVER_ERROR", `the body broke rule ${wrong.rule}: ${wrong.message}`);
+    const violation = checkEvent(writer.state, candidate as SessionEvent);
+    if (violation !== null) {
+      throw new TurnFailed("SERVER_ERROR", `the body broke rule ${violation.rule}: ${violation.message}`);
     }
-    await pen.write(draft);
+    await writer.write(draft);
   }
 }
 

@@ -12,7 +12,7 @@ import { RestartAttempt } from "./outcomes.ts";
 
 type Commit = (tx: Store) => Promise<void>;
 
-interface Wish {
+interface PendingCommit {
   readonly commit: Commit;
   /** What it stands on. */
   readonly atLeast: Position | null;
@@ -21,14 +21,14 @@ interface Wish {
 }
 
 export class Archiver {
-  readonly #parts: Backend;
+  readonly #backend: Backend;
   readonly #ref: SessionRef;
   #known: SessionState | null = null;
-  #wishes: Wish[] = [];
+  #pending: PendingCommit[] = [];
   #isBusy = false;
 
-  constructor(parts: Backend, ref: SessionRef) {
-    this.#parts = parts;
+  constructor(backend: Backend, ref: SessionRef) {
+    this.#backend = backend;
     this.#ref = ref;
   }
 
@@ -38,37 +38,37 @@ export class Archiver {
    */
   archive(commit: Commit, atLeast: Position | null = null): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#wishes.push({ commit, atLeast, resolve, reject });
+      this.#pending.push({ commit, atLeast, resolve, reject });
       if (!this.#isBusy) void this.#work();
     });
   }
 
   async #work(): Promise<void> {
     this.#isBusy = true;
-    while (this.#wishes.length > 0) {
-      const due = this.#wishes;
-      this.#wishes = [];
+    while (this.#pending.length > 0) {
+      const commits = this.#pending;
+      this.#pending = [];
       try {
-        await this.#commit(due);
-        for (const { resolve } of due) resolve();
+        await this.#commit(commits);
+        for (const { resolve } of commits) resolve();
       } catch (error) {
-        for (const { reject } of due) reject(error);
+        for (const { reject } of commits) reject(error);
       }
     }
     this.#isBusy = false;
   }
 
-  async #commit(due: readonly Wish[]): Promise<void> {
+  async #commit(commits: readonly PendingCommit[]): Promise<void> {
     let isDone = false;
     const known = this.#known;
     // Whatever stops it in between: then it is read again.
     this.#known = null;
-    const positions = due.flatMap(({ atLeast }) => (atLeast === null ? [] : [atLeast]));
+    const positions = commits.flatMap(({ atLeast }) => (atLeast === null ? [] : [atLeast]));
     const atLeast = positions.toSorted(comparePositions).at(-1);
-    const archived = await archiveIncrementally(this.#parts, this.#ref, known, {
+    const archived = await archiveIncrementally(this.#backend, this.#ref, known, {
       ...(atLeast === undefined ? {} : { atLeast }),
       commit: async (tx) => {
-        for (const { commit } of due) await commit(tx);
+        for (const { commit } of commits) await commit(tx);
         isDone = true;
       },
     });

@@ -12,7 +12,7 @@ import { type JournalKey, type UsageRecord, usageKey } from "./journal-entries.t
 import type { RuntimeContext } from "./context.ts";
 import { PausableTimer } from "../../util/pausable-timer.ts";
 import type { TurnWriter } from "../events/turn-writer.ts";
-import { retryStore } from "../retry-store.ts";
+import { retryStore } from "./retry-store.ts";
 import { ReferenceIdAllocator } from "./reference-pool.ts";
 import { UsageTracker } from "./usage.ts";
 
@@ -25,35 +25,30 @@ export interface StepAttempts {
   readonly nextAt: number;
 }
 
-interface NoteOptions {
-  readonly kept?: boolean;
-  /** What else belongs to the commit. */
-  readonly also?: (tx: Store) => Promise<void>;
+interface JournalOptions {
+  /** Whether the entry stays when the turn has ended: later turns read it. */
+  readonly isRetained?: boolean;
+  /** What belongs to the same commit. */
+  readonly alsoCommit?: (tx: Store) => Promise<void>;
 }
 
 export interface TurnAttemptOptions {
-  readonly parts: RuntimeContext;
+  readonly context: RuntimeContext;
   readonly row: RunningTurn;
   readonly epoch: number;
-  readonly pen: TurnWriter;
+  readonly writer: TurnWriter;
   readonly journal: Map<string, Json>;
-  readonly tries: Map<string, StepAttempts>;
-}
-
-interface StepOptions {
-  readonly kept?: boolean;
-  /** What is committed with it. */
-  readonly also?: (tx: Store) => Promise<void>;
+  readonly stepAttempts: Map<string, StepAttempts>;
 }
 
 export class TurnAttempt {
-  readonly parts: RuntimeContext;
+  readonly context: RuntimeContext;
   readonly row: RunningTurn;
   readonly ref: SessionRef;
   readonly epoch: number;
-  readonly pen: TurnWriter;
-  readonly tries: Map<string, StepAttempts>;
-  readonly spending: UsageTracker;
+  readonly writer: TurnWriter;
+  readonly stepAttempts: Map<string, StepAttempts>;
+  readonly usage: UsageTracker;
   readonly references: ReferenceIdAllocator;
   readonly #journal: Map<string, Json>;
   readonly #work = new AbortController();
@@ -62,20 +57,20 @@ export class TurnAttempt {
   readonly #archiver: Archiver;
 
   constructor(options: TurnAttemptOptions) {
-    this.parts = options.parts;
+    this.context = options.context;
     this.row = options.row;
     this.ref = { tenant: options.row.tenant, session: options.row.session };
     this.epoch = options.epoch;
-    this.pen = options.pen;
-    this.tries = options.tries;
-    this.spending = UsageTracker.from(options.journal);
+    this.writer = options.writer;
+    this.stepAttempts = options.stepAttempts;
+    this.usage = UsageTracker.from(options.journal);
     this.references = ReferenceIdAllocator.from(options.journal);
     this.#journal = options.journal;
-    this.#archiver = new Archiver(options.parts, this.ref);
+    this.#archiver = new Archiver(options.context, this.ref);
   }
 
   get turn(): Turn {
-    return this.pen.turn;
+    return this.writer.turn;
   }
 
   /** Aborted when the branches of this attempt have to stop. */
@@ -119,23 +114,27 @@ export class TurnAttempt {
    * nobody has taken its turn over yet.
    */
   requireLease(): void {
-    if (!this.parts.holdsLease()) throw new EngineError("LEFT", `turn ${this.row.turn}`);
+    if (!this.context.holdsLease()) throw new EngineError("LEFT", `turn ${this.row.turn}`);
   }
 
   fromJournal<T>(key: JournalKey<T>): T | undefined {
     return this.#journal.get(key) as T | undefined;
   }
 
-  /** Journals a fact on its own: before it is told, so that whoever comes next can tell it. */
-  async journal<T>(key: JournalKey<T>, value: T, { kept = false, also }: NoteOptions = {}): Promise<void> {
+  /** Journals a record on its own: before it is told, so that whoever comes next can tell it. */
+  async journal<T>(
+    key: JournalKey<T>,
+    value: T,
+    { isRetained = false, alsoCommit }: JournalOptions = {},
+  ): Promise<void> {
     this.requireLease();
-    const { store } = this.parts;
-    const entry = this.#entry(key, value as Json, kept);
-    await retryStore(this.parts, async () => {
-      if (also === undefined) return store.journal.write(this.ref, entry);
+    const { store } = this.context;
+    const entry = this.#entry(key, value as Json, isRetained);
+    await retryStore(this.context, async () => {
+      if (alsoCommit === undefined) return store.journal.write(this.ref, entry);
       return store.transaction(async (tx) => {
         await tx.journal.write(this.ref, entry);
-        await also(tx);
+        await alsoCommit(tx);
       });
     });
     this.#journal.set(key, value as Json);
@@ -145,29 +144,29 @@ export class TurnAttempt {
   async recordUsage(path: string, what: string, spent: UsageRecord): Promise<void> {
     if (spent.usage.calls === 0) return;
     await this.journal(usageKey(path, `${this.epoch}.${what}`), spent);
-    this.spending.add(path, spent);
+    this.usage.add(path, spent);
   }
 
-  /** Journals a fact in a commit that does more: whoever was superseded can't make it. */
+  /** Journals a record in a commit that does more: whoever was superseded can't make it. */
   async journalIn<T>(tx: Store, key: JournalKey<T>, value: T): Promise<void> {
     await tx.journal.write(this.ref, this.#entry(key, value as Json, false));
   }
 
   /** Journals a step that is told already, together with the archive of what it told. */
-  async commitStep<T>(key: JournalKey<T>, value: T, options: StepOptions = {}): Promise<void> {
-    const { kept = false, also } = options;
+  async commitStep<T>(key: JournalKey<T>, value: T, options: JournalOptions = {}): Promise<void> {
+    const { isRetained = false, alsoCommit } = options;
     await this.archive(async (tx) => {
-      await also?.(tx);
-      await tx.journal.write(this.ref, this.#entry(key, value as Json, kept));
+      await alsoCommit?.(tx);
+      await tx.journal.write(this.ref, this.#entry(key, value as Json, isRetained));
     });
     this.#journal.set(key, value as Json);
   }
 
   /** Archives what is in the log, and does the rest in the same commit. */
   async archive(commit: (tx: Store) => Promise<void>): Promise<void> {
-    const told = await this.pen.flush();
+    const flushedTo = await this.writer.flush();
     this.requireLease();
-    await this.#archiver.archive(commit, told);
+    await this.#archiver.archive(commit, flushedTo);
   }
 
   #entry(key: string, value: Json, isRetained: boolean): NewJournalEntry {

@@ -1,38 +1,62 @@
-/** What the work on turns needs: where sessions live, who is told, which agents there are, and how much at a time. Types only. */
-import type { Env } from "../../util/env.ts";
-import type { Backend } from "../../session/backend.ts";
+/** What the work on turns needs: the backend, the agents, the limits, and how to report errors. Types only. */
 import type { FetchPolicy } from "../../safe-fetch/policy.ts";
+import type { Backend } from "../../session/backend.ts";
+import type { Env } from "../../util/env.ts";
+import type { ErrorHandler } from "../../util/error-handler.ts";
+import type { Semaphore } from "../../util/semaphore.ts";
 import type { Agent } from "../define/agent.ts";
 import type { FileLimits } from "../define/file-limits.ts";
-import type { DecisionWaiters } from "../interactions/decision-waiters.ts";
-import type { Semaphore } from "../../util/semaphore.ts";
-import type { ToolSources } from "../tool-calls/tool-sources.ts";
+import type { SourceTool, ToolSource } from "../define/tool-source.ts";
+import type { Tool } from "../define/tool.ts";
 import type { RuntimeStrings } from "../strings.ts";
+import type { PinnedTool } from "./journal-entries.ts";
+
+/** The tool sources of this worker, opened once each. */
+export interface ToolSourceRegistry {
+  /** The tools that the source offers now; null when it can't be reached. */
+  list(source: ToolSource): Promise<Readonly<Record<string, SourceTool>> | null>;
+  /** The tools of all sources of an agent, as the journal stores them. @param names taken by other tools */
+  pin(agent: Agent, names: Iterable<string>): Promise<PinnedTool[]>;
+}
+
+/** One branch of a turn that waits for a decision. */
+export interface DecisionWaiter {
+  /** Call before asking the store: a decision that comes while the store answers then ends the next wait at once. */
+  markChecked(): void;
+  /** Resolves on the next decision in the session, or after a while. Throws the signal's reason. */
+  wait(ms: number, signal: AbortSignal): Promise<void>;
+  close(): void;
+}
+
+/** The branches that wait for decisions in this process, by session. */
+export interface DecisionWaiterRegistry {
+  open(session: string): DecisionWaiter;
+}
 
 export interface RuntimeContext extends Backend {
   readonly env: Env;
   /** Names this process in claims. */
   readonly executor: string;
   readonly agents: ReadonlyMap<string, Agent>;
-  /** Who answers when a message doesn't say. */
+  /** Answers messages that name no agent. */
   readonly defaultAgent: string;
-  readonly sources: ToolSources;
+  readonly toolSources: ToolSourceRegistry;
+  /** Tools that the runtime itself brings, by the names that the model calls. */
+  readonly builtInTools: ReadonlyMap<string, Tool>;
   readonly modelSlots: Semaphore;
   readonly toolSlots: Semaphore;
-  /** What may be fetched of what people and models name. */
-  readonly fetch: FetchPolicy;
-  readonly files: FileLimits;
+  /** Which addresses of users and models may be fetched. */
+  readonly fetchPolicy: FetchPolicy;
+  readonly fileLimits: FileLimits;
   readonly fileSlots: Semaphore;
-  readonly words: RuntimeStrings;
-  readonly waiters: DecisionWaiters;
-  /** How long a tool that may not be run again can go on when the worker hands over. */
-  readonly graceMs: number;
-  /** How often a turn is begun again before it is given up. */
-  readonly maxAttempts: number;
-  /** Whether this process is sure that nobody has taken its work over: asked before anything irreversible. */
+  readonly strings: RuntimeStrings;
+  readonly decisionWaiters: DecisionWaiterRegistry;
+  /** How long a tool that is not idempotent may continue when the worker hands over. */
+  readonly shutdownGraceMs: number;
+  readonly maxAttemptsWithoutProgress: number;
+  /** Whether the lease can't have expired: asked before anything irreversible. */
   holdsLease(): boolean;
   /** The same, by asking the store. */
   confirmLease(): Promise<boolean>;
-  /** Tells whoever runs this process of something that should not have happened. */
-  onError(error: unknown, about: string): void;
+  readonly onError: ErrorHandler;
 }

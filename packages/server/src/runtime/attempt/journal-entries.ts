@@ -2,7 +2,7 @@
  * What a turn's journal holds, by key: the shapes of its entries. Types and keys only.
  */
 import type { FormSchema, Json, Reference, Usage } from "@turnstream/protocol";
-import type { FileErrorCode } from "../files/load-file.ts";
+import type { FileErrorCode } from "../errors.ts";
 import type { AssistantContent } from "../../models/model.ts";
 import type { ModelContent } from "../../session/history/model-content.ts";
 import type { TurnOutcome } from "../events/closing-events.ts";
@@ -86,11 +86,8 @@ export interface CompactionRecord extends UsageRecord {
   readonly blocks: readonly string[];
 }
 
-/** The path of the main run. */
-export const MAIN_RUN = "main";
-
 /** A key that knows what is found under it. */
-export type JournalKey<T> = string & { readonly fact?: T };
+export type JournalKey<T> = string & { readonly record?: T };
 
 export const OUTCOME_KEY: JournalKey<TurnOutcome> = "end";
 export const COMPACTION_KEY: JournalKey<CompactionRecord> = "compact";

@@ -67,23 +67,25 @@ export class TurnFailed extends Error {
 }
 
 /** How a turn ends for what stopped it; null when that is nothing that ends a turn. */
-export function outcomeFor(error: unknown, words: RuntimeStrings): TurnOutcome | null {
+export function outcomeFor(error: unknown, strings: RuntimeStrings): TurnOutcome | null {
   if (error instanceof StopRequested) return { reason: "user_stopped", by: error.by };
   if (error instanceof LimitReached) {
     const { limit } = error;
-    return errorOutcome("LIMIT_REACHED", words.limit(limit), { canRetry: false, details: { limit } });
+    return errorOutcome("LIMIT_REACHED", strings.limit(limit), { canRetry: false, details: { limit } });
   }
   if (error instanceof ModelError) {
     const { code, isRetryable: canRetry, status } = error;
     const details = status === null ? {} : { status };
     // "Try again" would be the wrong words for a wrong key or an unknown model.
-    const isHopeless = code === "LLM_ERROR" && !canRetry;
-    const text = isHopeless ? words.notRetryable : (words.errors[code] ?? words.errors.SERVER_ERROR);
+    const isNotRetryable = code === "LLM_ERROR" && !canRetry;
+    const text = isNotRetryable
+      ? strings.notRetryable
+      : (strings.errors[code] ?? strings.errors.SERVER_ERROR);
     return errorOutcome(code, text, { canRetry, details });
   }
   if (error instanceof TurnFailed) {
     const { code, canRetry, details } = error;
-    return errorOutcome(code, words.errors[code] ?? words.errors.SERVER_ERROR, { canRetry, details });
+    return errorOutcome(code, strings.errors[code] ?? strings.errors.SERVER_ERROR, { canRetry, details });
   }
   return null;
 }

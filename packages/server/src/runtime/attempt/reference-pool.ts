@@ -42,8 +42,8 @@ export function wrapReference(
 }
 
 /** What a result is to the model while its turn runs. */
-export function modelText(kept: ModelContent): string {
-  return modelContentParts(kept)
+export function modelText(content: ModelContent): string {
+  return modelContentParts(content)
     .map(({ text }) => text)
     .join("\n");
 }

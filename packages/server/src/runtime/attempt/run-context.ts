@@ -1,4 +1,5 @@
 /** One agent at work in an attempt: which run it is, and how its steps are told. Knows no model call and no tool run. */
+import type { JsonSchema, ModelTool } from "../../models/model.ts";
 import { truncateText, type Json, mainRun, MAX_LABEL, findSubAgentRun } from "@turnstream/protocol";
 import {
   type Agent,
@@ -11,8 +12,8 @@ import {
 } from "../define/agent.ts";
 import type { TurnAttempt } from "./attempt.ts";
 import type { PausableTimer } from "../../util/pausable-timer.ts";
-import { MAIN_RUN, type PinnedAgent, type PinnedTool } from "./journal-entries.ts";
-import type { FormSlot } from "../interactions/form-ending-turn.ts";
+import type { PinnedAgent, PinnedTool } from "./journal-entries.ts";
+import { MAIN_RUN } from "../events/turn-writer.ts";
 import { MarkerScanner } from "../events/citation-markers.ts";
 import { ReferencePool } from "./reference-pool.ts";
 import { type CallDisplay, StepWriter } from "../events/step-writer.ts";
@@ -33,7 +34,22 @@ export interface RunContext {
   /** The references that it was given, and so may cite. Filled as its calls end. */
   readonly pool: ReferencePool;
   /** Set while the calls of a step run: which of them may ask for a form. */
-  readonly formClaim?: FormSlot;
+  readonly formSlot?: FormSlot;
+}
+
+/** Of the calls of one step, the first that asks for a form; the others can't. */
+export class FormSlot {
+  #call: string | null;
+
+  /** @param call the one that has asked in an earlier attempt */
+  constructor(call: string | null) {
+    this.#call = call;
+  }
+
+  take(call: string): boolean {
+    this.#call ??= call;
+    return this.#call === call;
+  }
 }
 
 /** The main run, begun if it has not been. */
@@ -42,9 +58,9 @@ export async function mainRunContext(
   agent: Agent,
   pinned: PinnedAgent,
 ): Promise<RunContext> {
-  const { pen } = attempt;
-  if (mainRun(pen.turn) === undefined)
-    await pen.write({ type: "run.start", run: MAIN_RUN, agent: agent.name });
+  const { writer } = attempt;
+  if (mainRun(writer.turn) === undefined)
+    await writer.write({ type: "run.start", run: MAIN_RUN, agent: agent.name });
   return {
     attempt,
     agent,
@@ -65,11 +81,11 @@ export async function subAgentContext(
   pinned: PinnedAgent,
 ): Promise<RunContext> {
   const { attempt, depth, root } = parent;
-  const { pen } = attempt;
-  const known = findSubAgentRun(pen.turn, call);
-  const run = known?.id ?? `r${pen.turn.runs.length}`;
+  const { writer } = attempt;
+  const known = findSubAgentRun(writer.turn, call);
+  const run = known?.id ?? `r${writer.turn.runs.length}`;
   if (known === undefined) {
-    await pen.write({
+    await writer.write({
       type: "run.start",
       run,
       parent: parent.run,
@@ -85,13 +101,13 @@ export async function subAgentContext(
 export function createStepWriter(scope: RunContext): StepWriter {
   const { attempt, run, path, pool } = scope;
   return new StepWriter({
-    pen: attempt.pen,
+    writer: attempt.writer,
     scanner: () => (pool.isEmpty ? null : new MarkerScanner(pool.has)),
     run,
     isMain: path === MAIN_RUN,
     displayOf: (tool) => displayOf(scope, tool),
     labelFor: (tool, input) => callLabel(scope, tool, input),
-    thought: attempt.parts.words.thinkingLabel,
+    thinkingLabel: attempt.context.strings.thinkingLabel,
   });
 }
 
@@ -103,19 +119,19 @@ export function findToolSource({ pinned }: RunContext, name: string): PinnedTool
 function displayOf(scope: RunContext, name: string): CallDisplay {
   const { agent } = scope;
   if (name === SHARE_THOUGHT || name === ASK_USER || name === REQUEST_FORM)
-    return { isHidden: true, isOutside: false, label: "" };
+    return { isHidden: true, isStandalone: false, label: "" };
   const sourced = findToolSource(scope, name);
-  if (sourced !== undefined) return { isHidden: false, isOutside: false, label: sourced.label };
+  if (sourced !== undefined) return { isHidden: false, isStandalone: false, label: sourced.label };
   // Whose label it is stands in the input.
-  if (name === CALL_AGENT) return { isHidden: false, isOutside: false, label: null };
+  if (name === CALL_AGENT) return { isHidden: false, isStandalone: false, label: null };
   const tool = agent.tools[name];
   const sub = agent.subAgents[name];
   if (tool === undefined)
-    return { isHidden: false, isOutside: false, label: name === COMPACT ? "" : (sub?.label ?? "") };
+    return { isHidden: false, isStandalone: false, label: name === COMPACT ? "" : (sub?.label ?? "") };
   const { label, display } = tool;
   return {
     isHidden: !display.call,
-    isOutside: display.standalone,
+    isStandalone: display.standalone,
     label: typeof label === "string" ? label : null,
   };
 }
@@ -130,7 +146,17 @@ export function callLabel(scope: RunContext, name: string, input: Json): string 
     return truncateText(label(input), MAX_LABEL);
   } catch (error) {
     // The input is not checked yet, so that a label may well stumble over it.
-    attempt.parts.onError(error, `the label of the tool ${name}`);
+    attempt.context.onError(error, { during: `the label of the tool ${name}` });
     return "";
   }
+}
+
+/** The tools of a run as a model takes them. */
+export function toModelTools({ tools }: PinnedAgent): ModelTool[] {
+  return tools.map(({ name, description, input }) => ({
+    type: "function",
+    name,
+    ...(description === "" ? {} : { description }),
+    inputSchema: input as JsonSchema,
+  }));
 }

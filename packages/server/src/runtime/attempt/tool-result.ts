@@ -26,18 +26,18 @@ export function failedResult(content: string, preview: string = content, parts =
   };
 }
 
-/** An output as a fact can hold it. */
+/** An output as a record can hold it. */
 interface SmallOutput {
   readonly content: Json;
   readonly blocks?: readonly ResultPart[];
   readonly preview?: string;
   readonly artifact?: Artifact;
-  readonly results?: number;
+  readonly resultCount?: number;
 }
 
 /** @param parts how many parts of it people have seen already */
 export function successResult(output: SmallOutput, parts: number): ToolCallRecord {
-  const { content, blocks = [], artifact, results } = output;
+  const { content, blocks = [], artifact, resultCount } = output;
   const preview = output.preview ?? (blocks.length > 0 ? textOf(blocks) : stringifyContent(content));
   return {
     status: "success",
@@ -47,7 +47,7 @@ export function successResult(output: SmallOutput, parts: number): ToolCallRecor
     blocks: blocks.slice(0, MAX_BLOCKS),
     parts,
     artifact: artifact ?? null,
-    results: results ?? null,
+    results: resultCount ?? null,
     whole: null,
     usage: null,
     thought: null,
@@ -108,7 +108,7 @@ const FIELDS: Readonly<Record<string, (value: Json) => boolean>> = {
     parseArtifact(value as unknown as ArtifactInput);
     return true;
   },
-  results: (value) => typeof value === "number" && Number.isSafeInteger(value) && value >= 0,
+  resultCount: (value) => typeof value === "number" && Number.isSafeInteger(value) && value >= 0,
 };
 
 /** Throws for an output with a field that no event could hold. */

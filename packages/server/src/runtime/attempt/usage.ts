@@ -2,14 +2,8 @@
 import type { Json, Usage } from "@turnstream/protocol";
 import { addUsage, NO_USAGE } from "../../models/usage.ts";
 import type { Agent } from "../define/agent.ts";
-import {
-  COMPACTION_KEY,
-  MAIN_RUN,
-  runPath,
-  type UsageRecord,
-  USAGE_PREFIX,
-  STEP_PREFIX,
-} from "./journal-entries.ts";
+import { COMPACTION_KEY, runPath, type UsageRecord, USAGE_PREFIX, STEP_PREFIX } from "./journal-entries.ts";
+import { MAIN_RUN } from "../events/turn-writer.ts";
 
 const MILLION = 1_000_000;
 

@@ -20,7 +20,7 @@ export function resolveFetchPolicy(
   context: ToolContext,
   limits: { readonly maxBytes: number; readonly timeoutMs: number },
 ): FetchPolicy {
-  const policy = own ?? hostOf(context).scope.attempt.parts.fetch;
+  const policy = own ?? hostOf(context).scope.attempt.context.fetchPolicy;
   const { maxBytes = Infinity, timeoutMs = Infinity } = policy;
   return {
     ...policy,
@@ -43,8 +43,8 @@ export function decodeText(bytes: Uint8Array, contentType: string): string {
 }
 
 /** The model reads why; people read that it failed. */
-export function describeFetchError(error: unknown, forPeople: string): unknown {
+export function describeFetchError(error: unknown, userMessage: string): unknown {
   return isFetchError(error)
-    ? new ToolError(forPeople, `${error.code}: ${error.message}`, { cause: error })
+    ? new ToolError(userMessage, { modelMessage: `${error.code}: ${error.message}`, cause: error })
     : error;
 }

@@ -44,10 +44,10 @@ export function fetchWebContentTool(options: FetchWebContentOptions, fetch: Fetc
     description: "Reads a web page, text file or PDF by its address and gives its text.",
     label: "Reading a web page",
     input,
-    rerun: "always",
+    idempotent: true,
     async run({ url, offset = 0 }, context) {
       if (URL.canParse(url) && !mayFollow(url))
-        throw new ToolError("This address may not be read.", `${url} may not be read.`);
+        throw new ToolError("This address may not be read.", { modelMessage: `${url} may not be read.` });
       const policy = resolveFetchPolicy(fetch, context, { maxBytes, timeoutMs });
       try {
         const answer = await safeFetch(url, { policy, signal: context.signal, mayFollow });
@@ -55,7 +55,7 @@ export function fetchWebContentTool(options: FetchWebContentOptions, fetch: Fetc
         return outputOf(answer.url, page, { offset, chars });
       } catch (error) {
         if (error instanceof ExtractError)
-          throw new ToolError("The page could not be read.", error.message, { cause: error });
+          throw new ToolError("The page could not be read.", { modelMessage: error.message, cause: error });
         throw describeFetchError(error, "The page could not be read.");
       }
     },
@@ -82,11 +82,11 @@ async function read(answer: SafeResponse, context: ToolContext): Promise<Page> {
   const charset = charsetOf(answer.headers["content-type"] ?? "");
   const bytes = await answer.bytes();
   const { signal } = context;
-  const { files, fileSlots } = hostOf(context).scope.attempt.parts;
+  const { fileLimits, fileSlots } = hostOf(context).scope.attempt.context;
   const limits = {
-    maxChars: files.maxChars,
-    timeoutMs: files.extractTimeoutMs,
-    memoryMb: files.extractMemoryMb,
+    maxChars: fileLimits.maxChars,
+    timeoutMs: fileLimits.extractTimeoutMs,
+    memoryMb: fileLimits.extractMemoryMb,
   };
   const got = await fileSlots.run(signal, () => extract({ name, mediaType, charset, bytes }, limits, signal));
   if (got.kind === "image" || got.kind === "other") throw noText(url, got.mediaType);
@@ -94,7 +94,9 @@ async function read(answer: SafeResponse, context: ToolContext): Promise<Page> {
 }
 
 function noText(url: string, mediaType: string): ToolError {
-  return new ToolError("This is no text.", `${url} is ${mediaType}, which can't be read as text.`);
+  return new ToolError("This is no text.", {
+    modelMessage: `${url} is ${mediaType}, which can't be read as text.`,
+  });
 }
 
 function outputOf(
@@ -103,7 +105,8 @@ function outputOf(
   { offset, chars }: { readonly offset: number; readonly chars: number },
 ): ToolOutput {
   const piece = truncateText(text.slice(offset), chars);
-  if (piece === "") throw new ToolError("There is no text on this page.", `There is no text at ${offset}.`);
+  if (piece === "")
+    throw new ToolError("There is no text on this page.", { modelMessage: `There is no text at ${offset}.` });
   const next = offset + piece.length;
   const end = isCut ? "The page goes on, and no more of it can be read here." : "This is the end of it.";
   const rest = next < text.length ? `${text.length - next} more characters: go on with offset ${next}.` : end;

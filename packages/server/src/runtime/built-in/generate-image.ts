@@ -7,7 +7,7 @@ import { type ImageInput, type Tool, tool, type ToolContext, ToolError } from ".
 
 export interface ImageGenerator {
   /** Each a whole picture; the last one is the final one. */
-  generate(wish: ImageRequest): AsyncIterable<ImageInput>;
+  generate(request: ImageRequest): AsyncIterable<ImageInput>;
 }
 
 export interface ImageRequest {
@@ -33,7 +33,7 @@ export function generateImageTool(generator: ImageGenerator): Tool {
       shape: z.enum(["square", "wide", "tall"]).optional(),
     }),
     // A picture that was paid for is not worth an error: it is made again.
-    rerun: "always",
+    idempotent: true,
     timeoutMs: TIMEOUT_MS,
     async run({ prompt, shape = "square" }, context) {
       const { signal, idempotencyKey, tenant } = context;
@@ -47,7 +47,7 @@ export function generateImageTool(generator: ImageGenerator): Tool {
       return {
         content: "The picture is shown to the person. You need not show it again.",
         preview: "",
-        results: 1,
+        resultCount: 1,
       };
     },
   });
@@ -56,6 +56,8 @@ export function generateImageTool(generator: ImageGenerator): Tool {
 function check({ data, mediaType }: ImageInput): void {
   const bytes = typeof data === "string" ? (data.length * 3) / 4 : data.byteLength;
   if (!TYPES.test(mediaType))
-    throw new ToolError("No picture was made.", `It made ${mediaType}, which is no picture.`);
+    throw new ToolError("No picture was made.", {
+      modelMessage: `It made ${mediaType}, which is no picture.`,
+    });
   if (bytes === 0 || bytes > MAX_BYTES) throw new ToolError("The picture is too large.");
 }

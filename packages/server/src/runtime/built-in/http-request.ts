@@ -45,14 +45,11 @@ export function httpRequestTool(options: HttpRequestOptions, fetch: FetchPolicy 
     ].join(" "),
     label: "Calling a service",
     input,
-    rerun: ({ url, method }) => {
-      const rule = ruleFor(allow, url, method);
-      const isSafe = method === "GET" || method === "HEAD" || rule?.idempotencyHeader !== undefined;
-      return isSafe ? "always" : "never";
-    },
-    run: (asked, context) => {
+    idempotent: ({ url, method }) =>
+      method === "GET" || method === "HEAD" || ruleFor(allow, url, method)?.idempotencyHeader !== undefined,
+    run: (args, context) => {
       const policy = policyFor(allow, resolveFetchPolicy(fetch, context, { maxBytes, timeoutMs }));
-      return request(allow, policy, asked, context);
+      return request(allow, policy, args, context);
     },
   });
 }
@@ -65,10 +62,9 @@ async function request(
 ): Promise<ToolOutput> {
   const rule = ruleFor(allow, url, method);
   if (rule === undefined)
-    throw new ToolError(
-      "This address may not be called.",
-      `${method} ${url} is not among what may be called.`,
-    );
+    throw new ToolError("This address may not be called.", {
+      modelMessage: `${method} ${url} is not among what may be called.`,
+    });
   const { headers = {}, idempotencyHeader } = rule;
   const own = typeof headers === "function" ? await headers(context) : headers;
   try {
@@ -108,9 +104,9 @@ function outputOf(
     bytes.byteLength === 0 || isTextResponse(mediaType)
       ? without(secrets, decodeText(bytes, headers["content-type"] ?? ""))
       : null;
-  const said = { status, type: mediaType };
+  const head = { status, type: mediaType };
   const content =
-    body === null ? { ...said, body: `[${bytes.byteLength} bytes that are no text]` } : { ...said, body };
+    body === null ? { ...head, body: `[${bytes.byteLength} bytes that are no text]` } : { ...head, body };
   const preview = `${what}: ${status}`;
   return { content, blocks: [{ type: "text", text: preview }], preview };
 }

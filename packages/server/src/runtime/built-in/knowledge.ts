@@ -20,7 +20,7 @@ export interface KnowledgeSearch {
 export interface KnowledgeQuery {
   readonly tenant: string;
   readonly bases: readonly string[];
-  readonly words: string;
+  readonly text: string;
   readonly limit: number;
   readonly signal: AbortSignal;
 }
@@ -36,8 +36,7 @@ export interface KnowledgeOptions {
 /** The search by words, on the store: for combining it with another. */
 export function fullTextSearch(store: Pick<Store, "knowledge">): KnowledgeSearch {
   return {
-    search: ({ tenant, bases, words, limit }) =>
-      store.knowledge.search(tenant, bases, { text: words, limit }),
+    search: ({ tenant, bases, text, limit }) => store.knowledge.search(tenant, bases, { text, limit }),
   };
 }
 
@@ -67,14 +66,14 @@ function retrieveTool(options: KnowledgeOptions): Tool {
       query: z.string().min(1).max(MAX_QUERY),
       limit: z.int().min(1).max(MAX_HITS).optional(),
     }),
-    rerun: "always",
+    idempotent: true,
     async run({ query, limit = HITS }, context) {
-      const { store } = hostOf(context).scope.attempt.parts;
+      const { store } = hostOf(context).scope.attempt.context;
       const bases = await basesFor(options, context);
       if (bases.length === 0) return nothingFound();
       const { search = fullTextSearch(store) } = options;
       const { tenant, signal } = context;
-      const found = await search.search({ tenant, bases, words: query, limit, signal });
+      const found = await search.search({ tenant, bases, text: query, limit, signal });
       const hits = found.filter(({ base }) => bases.includes(base)).slice(0, limit);
       return hits.length === 0 ? nothingFound() : outputOf(hits);
     },
@@ -114,18 +113,21 @@ function linesTool(options: KnowledgeOptions): Tool {
       from: z.int().positive().optional().describe("The first line, from 1."),
       to: z.int().positive().optional().describe(`The last line; at most ${MAX_LINES} at a time.`),
     }),
-    rerun: "always",
+    idempotent: true,
     async run({ object, base, from = 1, to = from + LINES - 1 }, context) {
-      const { store } = hostOf(context).scope.attempt.parts;
+      const { store } = hostOf(context).scope.attempt.context;
       const bases = await basesFor(options, context);
-      const within = bases.filter((one) => base === undefined || one === base);
-      if (to < from) throw new ToolError("No such lines.", "`to` must not be before `from`.");
+      const within = bases.filter((knowledgeBase) => base === undefined || knowledgeBase === base);
+      if (to < from)
+        throw new ToolError("No such lines.", { modelMessage: "`to` must not be before `from`." });
       const range = { from, to: Math.min(to, from + MAX_LINES - 1) };
-      for (const one of within) {
-        const read = await store.knowledge.lines(context.tenant, one, object, range);
+      for (const knowledgeBase of within) {
+        const read = await store.knowledge.lines(context.tenant, knowledgeBase, object, range);
         if (read !== null) return linesOutput(read.object, read.lines, from);
       }
-      throw new ToolError("There is no such object.", `There is no object ${object} in the knowledge base.`);
+      throw new ToolError("There is no such object.", {
+        modelMessage: `There is no object ${object} in the knowledge base.`,
+      });
     },
   });
 }
@@ -139,7 +141,7 @@ function linesOutput(
   lines: readonly string[],
   from: number,
 ): ToolOutput {
-  if (lines.length === 0) throw new ToolError("No such lines.", `It has ${total} lines.`);
+  if (lines.length === 0) throw new ToolError("No such lines.", { modelMessage: `It has ${total} lines.` });
   const shown: string[] = [];
   let chars = 0;
   for (const [n, line] of lines.entries()) {

@@ -41,13 +41,14 @@ export function lookupHistoryTool(): Tool {
       "Looks up what was said, filled in and decided earlier in this conversation: searches its turns by words, lists them, or reads one by its number. Use it when the person refers to something that you no longer have in front of you.",
     label: "Looking through the conversation",
     input,
-    rerun: "always",
-    run: (asked, context) => {
+    idempotent: true,
+    run: (query, context) => {
       const { attempt } = hostOf(context).scope;
-      const { parts, ref, turn } = attempt;
-      return asked.turn === undefined
-        ? find(parts.store, ref, turn.number, asked)
-        : read(parts.store, ref, turn.number, asked.turn, asked.offset ?? 0);
+      const { ref, turn } = attempt;
+      const { store } = attempt.context;
+      return query.turn === undefined
+        ? find(store, ref, turn.number, query)
+        : read(store, ref, turn.number, query.turn, query.offset ?? 0);
     },
   });
 }
@@ -69,28 +70,28 @@ async function* earlier(store: Store, ref: SessionRef, before: number): AsyncGen
   }
 }
 
-async function find(store: Store, ref: SessionRef, now: number, asked: Input): Promise<ToolOutput> {
-  const limit = asked.limit ?? MOST_FOUND / 2;
-  const terms = queryTerms(asked.query ?? "");
-  const found: { turn: Turn; text: string; words: readonly string[] }[] = [];
-  for await (const turn of earlier(store, ref, Math.min(now, asked.before ?? Infinity))) {
+async function find(store: Store, ref: SessionRef, now: number, query: Input): Promise<ToolOutput> {
+  const limit = query.limit ?? MOST_FOUND / 2;
+  const terms = queryTerms(query.query ?? "");
+  const found: { turn: Turn; text: string; tokens: readonly string[] }[] = [];
+  for await (const turn of earlier(store, ref, Math.min(now, query.before ?? Infinity))) {
     const text = turnToText(turn, SEARCH_CHARS);
-    const words = terms.length === 0 ? [] : tokenize(text);
-    const isFound = terms.length === 0 || terms.some((term) => words.some((word) => matches(term, word)));
-    if (isFound) found.push({ turn, text, words });
+    const tokens = terms.length === 0 ? [] : tokenize(text);
+    const isFound = terms.length === 0 || terms.some((term) => tokens.some((word) => matches(term, word)));
+    if (isFound) found.push({ turn, text, tokens });
     if (terms.length === 0 && found.length >= limit) break;
   }
   const weighed = weightTerms(
     terms,
-    terms.map((term) => found.filter(({ words }) => words.some((word) => matches(term, word))).length),
+    terms.map((term) => found.filter(({ tokens }) => tokens.some((word) => matches(term, word))).length),
   );
   const ranked =
     terms.length === 0
       ? found
       : found
-          .map((one) => ({
-            ...one,
-            score: scoreOf(weighed, asked.query ?? "", { title: "", text: one.text }),
+          .map((match) => ({
+            ...match,
+            score: scoreOf(weighed, query.query ?? "", { title: "", text: match.text }),
           }))
           .toSorted((a, b) => b.score - a.score || b.turn.number - a.turn.number);
   const turns = ranked.slice(0, limit).map(({ turn, text }) => ({
@@ -100,12 +101,12 @@ async function find(store: Store, ref: SessionRef, now: number, asked: Input): P
   }));
   return {
     content: { turns, found: found.length },
-    preview: wordsFor(turns.length),
+    preview: describeCount(turns.length),
     resultCount: turns.length,
   };
 }
 
-function wordsFor(count: number): string {
+function describeCount(count: number): string {
   return count === 1 ? "1 earlier turn" : `${count} earlier turns`;
 }
 
@@ -127,5 +128,7 @@ async function read(
       preview: `Turn ${wanted}`,
     };
   }
-  throw new ToolError("There is no such turn.", `There is no turn ${wanted} before this one.`);
+  throw new ToolError("There is no such turn.", {
+    modelMessage: `There is no turn ${wanted} before this one.`,
+  });
 }

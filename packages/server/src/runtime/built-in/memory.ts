@@ -17,7 +17,7 @@ const MOST_LISTED = 100;
 
 const input = z.object({
   action: z.enum(["save", "list", "search", "forget"]),
-  text: z.string().max(MAX_MEMORY_CHARS).optional().describe("save: one fact, in a full sentence."),
+  text: z.string().max(MAX_MEMORY_CHARS).optional().describe("save: one record, in a full sentence."),
   query: z.string().max(1_000).optional().describe("search: words to look for."),
   id: z.string().max(256).optional().describe("forget: the id of the memory."),
 });
@@ -27,14 +27,14 @@ type Input = z.infer<typeof input>;
 export function memoryTool(): Tool {
   return tool({
     description:
-      "Remembers facts about the person over all conversations with them: saves one, lists or searches them, or forgets one. Save what will matter again, such as preferences and circumstances, and what the person asks you to remember. Never save secrets such as passwords.",
+      "Remembers records about the person over all conversations with them: saves one, lists or searches them, or forgets one. Save what will matter again, such as preferences and circumstances, and what the person asks you to remember. Never save secrets such as passwords.",
     label: ({ action }) => LABELS[action] ?? "Memory",
     input,
     // Saving the same again changes nothing, for its id comes from the call.
-    rerun: "always",
-    run: (asked, context) => {
-      const { parts } = hostOf(context).scope.attempt;
-      return work(parts.store, { tenant: context.tenant, user: context.user }, asked, context);
+    idempotent: true,
+    run: (request, context) => {
+      const { store } = hostOf(context).scope.attempt.context;
+      return work(store, { tenant: context.tenant, user: context.user }, request, context);
     },
   });
 }
@@ -46,42 +46,44 @@ const LABELS: Readonly<Record<string, string>> = {
   forget: "Forgetting",
 };
 
-async function work(store: Store, actor: Actor, asked: Input, context: ToolContext): Promise<ToolOutput> {
-  switch (asked.action) {
+async function work(store: Store, actor: Actor, request: Input, context: ToolContext): Promise<ToolOutput> {
+  switch (request.action) {
     case "save":
-      return save(store, actor, asked.text ?? "", context);
+      return save(store, actor, request.text ?? "", context);
     case "list": {
       const all = await store.memories.list(actor);
-      return told(all.slice(0, MOST_LISTED), all.length);
+      return listOutput(all.slice(0, MOST_LISTED), all.length);
     }
     case "search": {
-      const found = search(await store.memories.list(actor), asked.query ?? "");
-      return told(found.slice(0, MOST_FOUND), found.length);
+      const found = search(await store.memories.list(actor), request.query ?? "");
+      return listOutput(found.slice(0, MOST_FOUND), found.length);
     }
     case "forget": {
-      const isGone = asked.id !== undefined && (await store.memories.remove(actor, asked.id));
-      return shown(isGone ? "Forgotten." : "There is no memory with this id.", isGone ? "Forgotten." : "");
+      const isRemoved = request.id !== undefined && (await store.memories.remove(actor, request.id));
+      return textOutput(
+        isRemoved ? "Forgotten." : "There is no memory with this id.",
+        isRemoved ? "Forgotten." : "",
+      );
     }
   }
 }
 
 async function save(store: Store, actor: Actor, text: string, { idempotencyKey }: ToolContext) {
-  if (text.trim() === "") throw new ToolError("Nothing to remember.", "`text` is missing.");
+  if (text.trim() === "") throw new ToolError("Nothing to remember.", { modelMessage: "`text` is missing." });
   const id = `m${createHash("sha256").update(idempotencyKey).digest("hex").slice(0, 12)}`;
   const outcome = await store.memories.save(actor, { id, text });
   if (outcome === "full")
-    throw new ToolError(
-      "The memory is full.",
-      `There are ${MAX_MEMORIES} memories already. Forget some that matter less, then save again.`,
-    );
-  return shown(`Saved with the id ${id}.`, "Remembered.");
+    throw new ToolError("The memory is full.", {
+      modelMessage: `There are ${MAX_MEMORIES} memories already. Forget some that matter less, then save again.`,
+    });
+  return textOutput(`Saved with the id ${id}.`, "Remembered.");
 }
 
 /** The best first; those with none of the words are left out. */
 function search(memories: readonly Memory[], query: string): Memory[] {
   const terms = queryTerms(query);
-  const words = memories.map(({ text }) => tokenize(text));
-  const has = terms.map((term) => words.map((of) => of.some((word) => matches(term, word))));
+  const tokens = memories.map(({ text }) => tokenize(text));
+  const has = terms.map((term) => tokens.map((of) => of.some((word) => matches(term, word))));
   const weighed = weightTerms(
     terms,
     has.map((found) => found.filter(Boolean).length),
@@ -93,15 +95,19 @@ function search(memories: readonly Memory[], query: string): Memory[] {
     .map(({ memory }) => memory);
 }
 
-function told(memories: readonly Memory[], total: number): ToolOutput {
+function listOutput(memories: readonly Memory[], total: number): ToolOutput {
   const content = { memories: memories.map(({ id, text, pinned }) => ({ id, text, pinned })), total };
-  return { content, blocks: [{ type: "text", text: wordsFor(total) }], resultCount: total };
+  return { content, blocks: [{ type: "text", text: describeCount(total) }], resultCount: total };
 }
 
-function wordsFor(count: number): string {
+function describeCount(count: number): string {
   return count === 1 ? "1 memory" : `${count} memories`;
 }
 
-function shown(content: string, forPeople: string): ToolOutput {
-  return { content, blocks: forPeople === "" ? [] : [{ type: "text", text: forPeople }], preview: forPeople };
+function textOutput(content: string, userMessage: string): ToolOutput {
+  return {
+    content,
+    blocks: userMessage === "" ? [] : [{ type: "text", text: userMessage }],
+    preview: userMessage,
+  };
 }

@@ -13,7 +13,7 @@ export interface WebSearch {
 }
 
 export interface WebQuery {
-  readonly words: string;
+  readonly text: string;
   readonly limit: number;
   /** Aborted when the turn is stopped, or the tool's time is up. */
   readonly signal: AbortSignal;
@@ -44,15 +44,19 @@ export function searchWebTool(search: WebSearch): Tool {
       query: z.string().min(1).max(1_000),
       limit: z.int().min(1).max(MAX_FOUND).optional(),
     }),
-    rerun: "always",
+    idempotent: true,
     timeoutMs: TIMEOUT_MS,
     async run({ query, limit = FOUND }, { signal, tenant }) {
-      const answer = await search.search({ words: query, limit, signal, tenant }).catch((error: unknown) => {
+      const answer = await search.search({ text: query, limit, signal, tenant }).catch((error: unknown) => {
         const why = error instanceof Error ? error.message : String(error);
-        throw new ToolError("The search failed.", `The search failed: ${why}`, { cause: error });
+        throw new ToolError("The search failed.", {
+          modelMessage: `The search failed: ${why}`,
+          cause: error,
+        });
       });
       const pages = answer.filter(({ url }) => isWeb(url)).slice(0, limit);
-      if (pages.length === 0) return { content: "Nothing was found.", preview: "Nothing found", results: 0 };
+      if (pages.length === 0)
+        return { content: "Nothing was found.", preview: "Nothing found", resultCount: 0 };
       const items = pages.map(({ url, title, text }) => {
         const name = truncateText(title === "" ? url : title, MAX_TITLE);
         return {
@@ -65,7 +69,7 @@ export function searchWebTool(search: WebSearch): Tool {
       return {
         ...toCitations(items, ""),
         preview: pages.length === 1 ? "1 page" : `${pages.length} pages`,
-        results: pages.length,
+        resultCount: pages.length,
       };
     },
   });

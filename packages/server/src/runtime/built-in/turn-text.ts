@@ -24,13 +24,13 @@ const VALUE_CHARS = 2_000;
 /** @param turn with its forms as they are by now */
 export function turnToText(turn: Turn, maxChars: number): string {
   const main = mainRun(turn)?.id;
-  const asked = turn.message === null ? [] : [`Person: ${turn.message.text}`];
+  const request = turn.message === null ? [] : [`Person: ${turn.message.text}`];
   // A person is asked by sub-agents too.
   const lines = listBlocks(turn).flatMap((block) => [
     ...(block.run === main ? lineOf(block) : []),
-    ...personsLines(block),
+    ...interactionLines(block),
   ]);
-  return truncateText([...asked, ...lines].join("\n"), maxChars);
+  return truncateText([...request, ...lines].join("\n"), maxChars);
 }
 
 function lineOf(block: Block): string[] {
@@ -46,7 +46,7 @@ function lineOf(block: Block): string[] {
   }
 }
 
-function personsLines(block: Block): string[] {
+function interactionLines(block: Block): string[] {
   switch (block.kind) {
     case "form":
       return formLines(block);
@@ -63,17 +63,17 @@ function formLines({ schema, status, values, reason }: FormBlock): string[] {
   const filled = status === "submitted" ? formatFormValues(schema.fields, values ?? {}) : [];
   return [
     `Form "${schema.title}": ${status}${because(reason)}`,
-    ...filled.map(({ label, value }) => `Person filled in ${label}: ${spoken(value)}`),
+    ...filled.map(({ label, value }) => `Person filled in ${label}: ${formatValue(value)}`),
   ];
 }
 
 function questionLines({ questions, answers, status, reason }: QuestionBlock): string[] {
   if (status !== "answered")
     return questions.map(({ text }) => `Question: ${text} (${status}${because(reason)})`);
-  const spokenOnes = formatAnswers(questions, answers ?? []);
-  const left = questions.filter(({ id }) => !(answers ?? []).some((one) => one.question === id));
+  const answered = formatAnswers(questions, answers ?? []);
+  const left = questions.filter(({ id }) => !(answers ?? []).some((answer) => answer.question === id));
   return [
-    ...spokenOnes.flatMap(({ question, answer }) => [
+    ...answered.flatMap(({ question, answer }) => [
       `Question: ${question}`,
       `Person answered: ${truncateText(answer, VALUE_CHARS)}`,
     ]),
@@ -92,7 +92,7 @@ function because(reason: string | null): string {
   return reason === null || reason === "" ? "" : `, because: ${reason}`;
 }
 
-function spoken(value: Json): string {
+function formatValue(value: Json): string {
   const text = Array.isArray(value)
     ? (value as readonly Json[]).map(stringifyContent).join("; ")
     : stringifyContent(value);

@@ -13,6 +13,8 @@ import { assertKnownOptions, type OptionKeys } from "./check-options.ts";
 import type { ToolSource } from "./tool-source.ts";
 import type { Tool } from "./tool.ts";
 
+export type SubAgentTool = "single" | "perAgent";
+
 export interface AgentOptions {
   readonly name: string;
   readonly model: Model;
@@ -25,8 +27,12 @@ export interface AgentOptions {
   readonly toolSources?: readonly ToolSource[];
   /** Each becomes a tool of the same name, which takes a task in words. */
   readonly subAgents?: Readonly<Record<string, Agent>>;
-  /** Offers one tool `call_agent` instead, which takes the sub-agent's name and a task: for many of them. */
-  readonly callAgent?: boolean;
+  /**
+   * How the sub-agents are offered: each as a tool of its own, or all by one tool `call_agent`, which takes the name of the
+   * sub-agent and a task.
+   * @default "perAgent"
+   */
+  readonly subAgentTool?: SubAgentTool;
   /** For an agent that calls this one: what it is good for. */
   readonly description?: string;
   /** For people: what a run of it is for. */
@@ -41,7 +47,7 @@ export interface AgentOptions {
   readonly recallMemories?: boolean | Partial<RecallLimits>;
   /**
    * Offers `lookup_attachments` from the first turn on; otherwise it is offered once the session has files. Of an agent
-   * from `fromStream`: the files of its messages are read before it runs.
+   * from `defineStreamAgent`: the files of its messages are read before it runs.
    */
   readonly attachments?: boolean;
   readonly limits?: Partial<Limits>;
@@ -81,7 +87,7 @@ export interface Compaction {
 
 export interface Agent {
   readonly name: string;
-  /** Null for an agent whose turns have a body of their own: see `fromStream`. */
+  /** Null for an agent whose turns have a body of their own: see `defineStreamAgent`. */
   readonly model: Model | null;
   readonly body: StreamBody | null;
   readonly instructions: NonNullable<AgentOptions["instructions"]>;
@@ -96,7 +102,7 @@ export interface Agent {
   readonly shareThought: boolean;
   readonly askUser: boolean;
   readonly requestForms: boolean;
-  readonly callAgent: boolean;
+  readonly subAgentTool: SubAgentTool;
   /** Null for none. */
   readonly recallMemories: RecallLimits | null;
   readonly attachments: boolean;
@@ -115,7 +121,7 @@ const NAMES: OptionKeys<AgentOptions> = {
   tools: false,
   toolSources: false,
   subAgents: false,
-  callAgent: false,
+  subAgentTool: false,
   description: false,
   label: false,
   shareThought: false,
@@ -188,7 +194,7 @@ export function createAgent(
   model: Model | null,
   body: StreamBody | null,
 ): Agent {
-  const { name, tools = {}, subAgents = {}, toolSources = [] } = options;
+  const { name, tools = {}, subAgents = {}, subAgentTool = "perAgent", toolSources = [] } = options;
   checkName(name, "agent");
   for (const toolName of [...Object.keys(tools), ...Object.keys(subAgents)]) {
     checkName(toolName, `tool of the agent ${name}`);
@@ -196,7 +202,11 @@ export function createAgent(
   }
   const twice = Object.keys(subAgents).find((agentName) => agentName in tools);
   if (twice !== undefined) fail(`the agent ${name} has a tool and a sub-agent called ${twice}`);
-  checkParts(name, model, tools, subAgents);
+  if (subAgentTool !== "single" && subAgentTool !== "perAgent")
+    fail(
+      `\`subAgentTool\` of the agent ${name} must be "single" or "perAgent", got ${JSON.stringify(subAgentTool)}`,
+    );
+  checkComponents(name, model, tools, subAgents);
   checkSources(name, toolSources);
   for (const [within, names] of Object.entries(WITHIN)) {
     const value = options[within as keyof typeof WITHIN];
@@ -222,8 +232,8 @@ export function createAgent(
     shareThought: options.shareThought ?? false,
     askUser: options.askUser ?? false,
     requestForms: options.requestForms ?? false,
-    callAgent: options.callAgent ?? false,
-    recallMemories: recallOf(options.recallMemories ?? false),
+    subAgentTool,
+    recallMemories: resolveRecallLimits(options.recallMemories ?? false),
     attachments: options.attachments ?? false,
     limits,
     pricing: options.pricing ?? null,
@@ -236,9 +246,9 @@ export function createAgent(
   };
 }
 
-function recallOf(wish: NonNullable<AgentOptions["recallMemories"]>): RecallLimits | null {
-  if (wish === false) return null;
-  return { ...RECALL, ...(wish === true ? {} : wish) };
+function resolveRecallLimits(option: NonNullable<AgentOptions["recallMemories"]>): RecallLimits | null {
+  if (option === false) return null;
+  return { ...RECALL, ...(option === true ? {} : option) };
 }
 
 /** The sub-agent that a call is for: the tool itself, or the one that `call_agent` names. */
@@ -248,7 +258,7 @@ export function findSubAgent({ subAgents }: Agent, tool: string, input: Json): A
 }
 
 /** For programs whose types nobody checks. */
-function checkParts(
+function checkComponents(
   name: string,
   model: Model | null,
   tools: Readonly<Record<string, Tool>>,
@@ -256,12 +266,13 @@ function checkParts(
 ): void {
   const isModel = model === null || (typeof model === "object" && model.specificationVersion === "v4");
   if (!isModel) fail(`the model of the agent ${name} is not one of AI SDK 7 (specification v4)`);
-  for (const [toolName, one] of Object.entries(tools))
-    if (typeof one?.run !== "function")
+  for (const [toolName, component] of Object.entries(tools))
+    if (typeof component?.run !== "function")
       fail(`the tool ${toolName} of the agent ${name} was not made by tool()`);
-  for (const [subName, one] of Object.entries(agents)) {
-    if (one?.schemas === undefined) fail(`the sub-agent ${subName} of ${name} was not made by defineAgent()`);
-    if (one.body !== null)
+  for (const [subName, component] of Object.entries(agents)) {
+    if (component?.schemas === undefined)
+      fail(`the sub-agent ${subName} of ${name} was not made by defineAgent()`);
+    if (component.body !== null)
       fail(`the sub-agent ${subName} of ${name} is a stream of its own, which can't be called`);
   }
 }

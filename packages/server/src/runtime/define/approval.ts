@@ -1,10 +1,9 @@
 /** When a tool needs a person's approval, as a developer says it. Types and one reading; never asks anybody. */
 import type { OptionKeys } from "./check-options.ts";
-import type { ToolContext } from "./tool.ts";
 
 export interface ApprovalOptions {
-  /** How long to wait for a person, in whole seconds; after that the call counts as rejected. */
-  readonly timeoutSeconds?: number;
+  /** How long to wait for a decision, in whole seconds; after that the call counts as rejected. */
+  readonly timeoutMs?: number;
   /** Whether the person may change the arguments. */
   readonly editable?: boolean;
   /**
@@ -15,13 +14,20 @@ export interface ApprovalOptions {
 }
 
 export const APPROVAL_NAMES: OptionKeys<ApprovalOptions> = {
-  timeoutSeconds: false,
+  timeoutMs: false,
   editable: false,
   canRemember: false,
 };
 
-/** What a policy is told about the call. */
-export type ApprovalContext = Pick<ToolContext, "tenant" | "session" | "turn" | "call" | "user">;
+/** The call that a policy decides on. */
+export interface ApprovalContext {
+  readonly tenant: string;
+  readonly session: string;
+  readonly turn: string;
+  readonly call: string;
+  /** The owner of the session. */
+  readonly user: string;
+}
 
 /** True, options, or a policy that decides for each input. */
 export type Approval<Input> =
@@ -31,20 +37,23 @@ export type Approval<Input> =
 
 type Needed = boolean | ApprovalOptions;
 
+/** Stored in the journal as it is. */
 export interface ApprovalRequirement {
   readonly timeoutSeconds: number;
   readonly editable: boolean;
   readonly always: boolean;
 }
 
-const TIMEOUT_SECONDS = 300;
-const MAX_SECONDS = 10 * 366 * 24 * 60 * 60;
+const TIMEOUT_MS = 300_000;
+const SECOND_MS = 1_000;
+const MAX_TIMEOUT_MS = 10 * 366 * 24 * 60 * 60 * SECOND_MS;
 
-/** Throws for a time to wait that no clock can count. */
-export function checkApproval({ timeoutSeconds = TIMEOUT_SECONDS }: ApprovalOptions): void {
-  if (!Number.isSafeInteger(timeoutSeconds) || timeoutSeconds < 0 || timeoutSeconds > MAX_SECONDS)
+/** Throws a TypeError for a timeout that is not a whole number of seconds: events and the journal count in seconds. */
+export function checkApproval({ timeoutMs = TIMEOUT_MS }: ApprovalOptions): void {
+  const isWhole = Number.isSafeInteger(timeoutMs) && timeoutMs % SECOND_MS === 0;
+  if (!isWhole || timeoutMs < 0 || timeoutMs > MAX_TIMEOUT_MS)
     throw new TypeError(
-      `approval.timeoutSeconds is ${timeoutSeconds}: it has to be a whole number of seconds, 0 to ${MAX_SECONDS} (ten years)`,
+      `\`approval.timeoutMs\` must be a whole number of seconds in milliseconds, from 0 to ${MAX_TIMEOUT_MS} (ten years), got ${timeoutMs}.`,
     );
 }
 
@@ -60,7 +69,7 @@ export async function resolveApproval(
   const options = needed === true ? {} : needed;
   checkApproval(options);
   return {
-    timeoutSeconds: options.timeoutSeconds ?? TIMEOUT_SECONDS,
+    timeoutSeconds: (options.timeoutMs ?? TIMEOUT_MS) / SECOND_MS,
     editable: options.editable ?? false,
     always: options.canRemember ?? !isPolicy,
   };

@@ -1,19 +1,30 @@
 /**
- * Whether options have the names that there are, for programs whose types nobody checks: a misspelt option would
- * otherwise do nothing, without a word. Pure; never looks at what an option holds.
+ * Checks options when the program starts, for programs whose types nobody checks: `assertKnownOptions` refuses names that
+ * don't exist, `assertInRange` refuses numbers that can't work. Pure; every refusal is a RuntimeError.
  */
-import { RuntimeError } from "../errors.ts";
+import { MAX_TIMER_MS } from "../../util/sleep.ts";
+import { RuntimeError, type RuntimeErrorCode } from "../errors.ts";
 
-/** Every option of a type, and whether it has to be given. The compiler holds it against the type. */
+/** Every option of a type, and whether it is required. The compiler compares it with the type. */
 export type OptionKeys<Options> = {
   readonly [K in keyof Options]-?: object extends Pick<Options, K> ? false : true;
 };
 
-/** Throws BAD_AGENT. @param of what the options are of, for the words */
+/** The smallest and the largest whole number that an option takes. */
+export type NumberRange = readonly [min: number, max: number];
+
+export const COUNT: NumberRange = [1, Number.MAX_SAFE_INTEGER];
+/** A count that may be zero. */
+export const AMOUNT: NumberRange = [0, Number.MAX_SAFE_INTEGER];
+/** A timer of Node with a longer delay fires at once. */
+export const TIMER_MS: NumberRange = [1, MAX_TIMER_MS];
+
+/** @param of what the options belong to, for the message */
 export function assertKnownOptions(
   options: unknown,
   names: Readonly<Record<string, boolean>>,
   of: string,
+  code: RuntimeErrorCode = "BAD_AGENT",
 ): void {
   const given = Object.entries(options ?? {}).filter(([, value]) => value !== undefined);
   const known = Object.keys(names);
@@ -21,25 +32,57 @@ export function assertKnownOptions(
     if (known.includes(name)) continue;
     const near = suggestName(name, known);
     const hint = near === null ? `there are ${known.join(", ")}` : `did you mean \`${near}\`?`;
-    throw new RuntimeError("BAD_AGENT", `\`${name}\` of ${of} is not known here (${hint})`);
+    throw new RuntimeError(code, `\`${name}\` of ${of} is not known here (${hint})`);
   }
   const missing = known.find((name) => names[name] === true && !given.some(([key]) => key === name));
-  if (missing !== undefined) throw new RuntimeError("BAD_AGENT", `\`${missing}\` of ${of} is missing`);
+  if (missing !== undefined) throw new RuntimeError(code, `\`${missing}\` of ${of} is missing`);
 }
 
-/** The one that was probably meant: it is part of what was written, or the other way round, or two letters away. */
+/**
+ * Options that are absent or undefined pass.
+ * @param of what the options belong to, for the message
+ */
+export function assertInRange(
+  options: object,
+  ranges: Readonly<Record<string, NumberRange>>,
+  of: string,
+  code: RuntimeErrorCode,
+): void {
+  for (const [name, [min, max]] of Object.entries(ranges)) {
+    const value: unknown = (options as Readonly<Record<string, unknown>>)[name];
+    if (value === undefined) continue;
+    const isWhole = typeof value === "number" && Number.isSafeInteger(value);
+    if (!isWhole || value < min || value > max)
+      throw new RuntimeError(
+        code,
+        `\`${name}\` of ${of} must be a whole number from ${min} to ${max}, got ${show(value)}`,
+      );
+  }
+}
+
+/** A value as an error message shows it: numbers and texts in full, others by their kind. */
+export function show(value: unknown): string {
+  if (typeof value === "string") return JSON.stringify(value);
+  if (value === null || typeof value === "number" || typeof value === "boolean") return String(value);
+  if (value === undefined) return "undefined";
+  return Array.isArray(value) ? "a list" : `a value of type ${typeof value}`;
+}
+
+/** The option that was probably meant: a part of the written name, or the other way round, or two letters away. */
 export function suggestName(written: string, known: readonly string[]): string | null {
   const name = written.toLowerCase();
-  const part = known.find((one) => name.includes(one.toLowerCase()) || one.toLowerCase().includes(name));
-  const [near] = known
-    .map((one) => ({ one, away: lettersAway(name, one.toLowerCase()) }))
-    .filter(({ one, away }) => away <= 2 && away < one.length / 2)
-    .toSorted((a, b) => a.away - b.away);
-  return near?.one ?? part ?? null;
+  const part = known.find(
+    (option) => name.includes(option.toLowerCase()) || option.toLowerCase().includes(name),
+  );
+  const [nearest] = known
+    .map((option) => ({ option, distance: editDistance(name, option.toLowerCase()) }))
+    .filter(({ option, distance }) => distance <= 2 && distance < option.length / 2)
+    .toSorted((a, b) => a.distance - b.distance);
+  return nearest?.option ?? part ?? null;
 }
 
-/** How many letters have to be put in, taken out or changed. */
-function lettersAway(from: string, to: string): number {
+/** The Levenshtein distance. */
+function editDistance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, n) => n);
   for (let i = 0; i < from.length; i++) {
     const next = [i + 1];

@@ -1,4 +1,6 @@
-/** How much of the files of a message is read, and how long that may take. Values only. */
+/** How much of the files of a message is read, how long that may take. Values only. */
+import { AMOUNT, COUNT, type NumberRange, TIMER_MS } from "./check-options.ts";
+
 export interface FileLimits {
   /** How many files of one message are read; the rest is told as not read. */
   readonly maxFiles: number;
@@ -34,4 +36,19 @@ export const DEFAULT_FILE_LIMITS: FileLimits = {
   totalPreviewChars: 40_000,
   extractTimeoutMs: 20_000,
   extractMemoryMb: 256,
+};
+
+export const FILE_LIMIT_RANGES: Readonly<Record<keyof FileLimits, NumberRange>> = {
+  maxFiles: AMOUNT,
+  maxFileBytes: AMOUNT,
+  maxTotalBytes: AMOUNT,
+  fileTimeoutMs: TIMER_MS,
+  totalTimeoutMs: TIMER_MS,
+  maxParallel: COUNT,
+  maxParallelPerProcess: COUNT,
+  maxChars: COUNT,
+  previewChars: AMOUNT,
+  totalPreviewChars: AMOUNT,
+  extractTimeoutMs: TIMER_MS,
+  extractMemoryMb: COUNT,
 };

@@ -91,8 +91,8 @@ interface GivenFile {
 /** Null for an artifact that is told as it is. Throws an ArtifactError for one that can't be shown. */
 export function parseArtifact(given: ArtifactInput): GivenFile | null {
   if (!isFile(given)) {
-    const misfit = findArtifactProblem(given);
-    if (misfit !== null) throw new ArtifactError(misfit);
+    const problem = findArtifactProblem(given);
+    if (problem !== null) throw new ArtifactError(problem);
     return null;
   }
   const { name, data, mediaType, ...odd } = given.data;
@@ -104,11 +104,11 @@ export function parseArtifact(given: ArtifactInput): GivenFile | null {
   if (!(body instanceof Uint8Array)) throw wrong("data", "has to be bytes, or base64");
   if (body.byteLength > MAX_BYTES) throw wrong("data", `has to be at most ${MAX_BYTES} bytes`);
   const artifact = (blob: string): Artifact => {
-    const told = { name, url: blobUrl(blob), media_type: type, size: body.byteLength };
-    return { ...given, data: told };
+    const file = { name, url: blobUrl(blob), media_type: type, size: body.byteLength };
+    return { ...given, data: file };
   };
-  const misfit = findArtifactProblem(artifact("any"));
-  if (misfit !== null) throw new ArtifactError(misfit);
+  const problem = findArtifactProblem(artifact("any"));
+  if (problem !== null) throw new ArtifactError(problem);
   // A copy: the tool goes on, and may use its buffer again.
   return { name, mediaType: type, body: typeof data === "string" ? body : body.slice(), artifact };
 }

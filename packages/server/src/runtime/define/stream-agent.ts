@@ -3,8 +3,8 @@
  * exact resume for readers, stop, history, one turn at a time.
  *
  * What it can't give: going on in the middle. The loop's own steps are not journaled, so when the worker dies the turn
- * either ends as an error that can be tried again (`rerun: "never"`, the default), or the whole loop runs again and what
- * it had said is made void (`rerun: "always"`). Its tools run inside the loop: nobody guards them against running twice.
+ * either ends as an error that can be tried again (`idempotent: false`, the default), or the whole loop runs again and what
+ * it had said is made void (`idempotent: true`). Its tools run inside the loop: nobody guards them against running twice.
  *
  * Of what streamText streams, `steps`, `tokens` and `cost` are checked whenever a step begins. An iterable of events tells
  * no steps and no usage: it may yield as many events as it has `tokens`.
@@ -19,15 +19,16 @@ export interface StreamAgentOptions extends Pick<
   "name" | "title" | "attachments" | "pricing" | "label" | "description"
 > {
   readonly limits?: Partial<Pick<Limits, "maxSteps" | "maxTokens" | "maxCost" | "timeoutMs">>;
-  /** Returns what `streamText` of the AI SDK returns, or yields events: see BodyEvent. */
+  /** Returns what `streamText` of the AI SDK returns, or yields events: see StreamBodyEvent. */
   readonly run: StreamBody["run"];
-  readonly rerun?: "always" | "never";
+  /** Whether the whole body may run again after its worker died. @default false */
+  readonly idempotent?: boolean;
 }
 
 const NAMES: OptionKeys<StreamAgentOptions> = {
   name: true,
   run: true,
-  rerun: false,
+  idempotent: false,
   title: false,
   attachments: false,
   pricing: false,
@@ -38,6 +39,6 @@ const NAMES: OptionKeys<StreamAgentOptions> = {
 
 export function defineStreamAgent(given: StreamAgentOptions): Agent {
   assertKnownOptions(given, NAMES, "an agent of a stream");
-  const { run, rerun = "never", ...options } = given;
-  return createAgent(options, null, { run, rerun });
+  const { run, idempotent = false, ...options } = given;
+  return createAgent(options, null, { run, idempotent });
 }

@@ -40,5 +40,5 @@ export interface StreamBody {
   run(
     context: StreamBodyContext,
   ): AiSdkResult | AsyncIterable<StreamBodyEvent> | Promise<AiSdkResult | AsyncIterable<StreamBodyEvent>>;
-  readonly rerun: "always" | "never";
+  readonly idempotent: boolean;
 }

@@ -2,6 +2,7 @@
  * Tools that a program doesn't write itself but gets from elsewhere, such as an MCP server. What such a source has to be
  * able to do; never one itself.
  */
+import type { ErrorHandler } from "../../util/error-handler.ts";
 import type { Json } from "@turnstream/protocol";
 import type { Env } from "../../util/env.ts";
 import type { Tool } from "./tool.ts";
@@ -16,7 +17,7 @@ export interface ToolSource {
 export interface ToolSourceContext {
   readonly env: Env;
   /** Tells whoever runs the worker. No secrets. */
-  onError(error: unknown, about: string): void;
+  readonly onError: ErrorHandler;
 }
 
 export interface ToolSourceConnection {

@@ -7,6 +7,12 @@ import { assertKnownOptions, type OptionKeys } from "./check-options.ts";
 import { type Artifact, truncateText, type Json, MAX_LABEL } from "@turnstream/protocol";
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
 
+export interface ToolErrorOptions {
+  /** What the model reads. Default: the message for the user. */
+  readonly modelMessage?: string;
+  readonly cause?: unknown;
+}
+
 /**
  * A tool that fails throws anything: the model reads its message, and people are only told that it failed, for a message
  * may hold what they must not see. With this error it says what people read.
@@ -14,11 +20,10 @@ import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/sp
 export class ToolError extends Error {
   readonly userMessage: string;
 
-  /** @param forModel the same as `forPeople` when absent */
-  constructor(forPeople: string, forModel: string = forPeople, options: { cause?: unknown } = {}) {
-    super(forModel, options);
+  constructor(userMessage: string, { modelMessage = userMessage, cause }: ToolErrorOptions = {}) {
+    super(modelMessage, cause === undefined ? {} : { cause });
     this.name = "ToolError";
-    this.userMessage = forPeople;
+    this.userMessage = userMessage;
   }
 }
 
@@ -96,8 +101,6 @@ export interface ToolContext {
   readonly user: string;
 }
 
-type Rerun = "always" | "never";
-
 /** How a tool's call and result are told. */
 export interface ToolDisplay {
   /** Whether people see the call; false also hides its result. */
@@ -120,10 +123,11 @@ export interface ToolOptions<Schema extends StandardSchemaV1 = typeof NOTHING> {
   /** Gives a ToolOutput, or whatever JSON makes of what it returns: that is then for the model and for people. */
   run(input: StandardSchemaV1.InferOutput<Schema>, context: ToolContext): unknown;
   /**
-   * Whether it may be run again when the worker died while it ran. "never" (the default): the call then ends as an
-   * error, since nobody knows whether it took effect. A function says it for each input.
+   * Whether running a call twice has the effect of running it once, so that another worker may run it again after a crash.
+   * Otherwise an interrupted call ends as an error, because its outcome is unknown. A function decides for each input.
+   * @default false
    */
-  readonly rerun?: Rerun | ((input: StandardSchemaV1.InferOutput<Schema>) => Rerun);
+  readonly idempotent?: boolean | ((input: StandardSchemaV1.InferOutput<Schema>) => boolean);
   /** Whether a person has to approve a call before it runs; a function decides for each input. */
   readonly approval?: Approval<StandardSchemaV1.InferOutput<Schema>>;
   readonly timeoutMs?: number;
@@ -135,7 +139,7 @@ const NAMES: OptionKeys<ToolOptions> = {
   input: false,
   description: false,
   label: false,
-  rerun: false,
+  idempotent: false,
   approval: false,
   timeoutMs: false,
   display: false,
@@ -160,7 +164,7 @@ export interface Tool {
   readonly label: string | ((input: Json) => string);
   readonly input: StandardSchemaV1;
   run(input: unknown, context: ToolContext): unknown;
-  rerun(input: unknown): Rerun;
+  idempotent(input: unknown): boolean;
   readonly approval: Approval<unknown>;
   readonly timeoutMs: number | null;
   readonly display: ToolDisplay;
@@ -168,7 +172,7 @@ export interface Tool {
 
 export function tool<Schema extends StandardSchemaV1 = typeof NOTHING>(options: ToolOptions<Schema>): Tool {
   assertKnownOptions(options, NAMES, "a tool");
-  const { label = "", rerun = "never", approval = false, display = {} } = options;
+  const { label = "", idempotent = false, approval = false, display = {} } = options;
   assertKnownOptions(display, DISPLAY_NAMES, "`display` of a tool");
   if (typeof approval === "object") {
     assertKnownOptions(approval, APPROVAL_NAMES, "`approval` of a tool");
@@ -179,7 +183,7 @@ export function tool<Schema extends StandardSchemaV1 = typeof NOTHING>(options: 
     label: typeof label === "string" ? truncateText(label, MAX_LABEL) : (input) => label(input),
     input: options.input ?? NOTHING,
     run: (input, context) => options.run(input, context),
-    rerun: (input) => (typeof rerun === "function" ? rerun(input) : rerun),
+    idempotent: (input) => (typeof idempotent === "function" ? idempotent(input) : idempotent),
     approval,
     timeoutMs: options.timeoutMs ?? null,
     display: { call: true, result: true, standalone: false, ...display },

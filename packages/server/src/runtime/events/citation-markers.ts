@@ -7,7 +7,7 @@ import type { Annotation } from "@turnstream/protocol";
 
 /** At most nine digits and no leading zero: every such number is an id that could have been given. */
 const MARKER = /\[\^([1-9]\d{0,8})\]/g;
-const BEGINNING = /\[(?:\^(?:[1-9]\d{0,8})?)?$/;
+const PARTIAL_MARKER = /\[(?:\^(?:[1-9]\d{0,8})?)?$/;
 
 export interface ScanResult {
   readonly text: string;
@@ -28,9 +28,9 @@ export class MarkerScanner {
 
   push(delta: string): ScanResult {
     const all = this.#held + delta;
-    const waits = BEGINNING.exec(all)?.index ?? all.length;
-    this.#held = all.slice(waits);
-    const text = all.slice(0, waits);
+    const pendingFrom = PARTIAL_MARKER.exec(all)?.index ?? all.length;
+    this.#held = all.slice(pendingFrom);
+    const text = all.slice(0, pendingFrom);
     const annotations = markersIn(text, this.#isGiven).map(({ reference, start, end }) => ({
       reference,
       start: start + this.#length,

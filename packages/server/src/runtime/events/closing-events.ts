@@ -20,8 +20,7 @@ import {
   type Json,
 } from "@turnstream/protocol";
 import { groupSummary } from "./groups.ts";
-import { MAIN_RUN } from "../attempt/journal-entries.ts";
-import type { TurnEventDraft } from "./turn-writer.ts";
+import { MAIN_RUN, type TurnEventDraft } from "./turn-writer.ts";
 
 export type TurnOutcome =
   | { readonly reason: "end_turn" }
@@ -43,29 +42,29 @@ export interface ClosingContext {
   readonly runUsage: ReadonlyMap<string, Usage>;
   readonly stoppedText: string;
   /** What a group is called in which nothing was done but think. */
-  readonly thoughtText: string;
+  readonly thinkingLabel: string;
 }
 
 /** The next events; empty when the turn has ended. Fold them, then ask again until there are none. */
-export function nextClosingEvents(turn: Turn, end: TurnOutcome, facts: ClosingContext): TurnEventDraft[] {
+export function nextClosingEvents(turn: Turn, end: TurnOutcome, records: ClosingContext): TurnEventDraft[] {
   if (turn.status !== "running") return [];
   const main = mainRun(turn);
   // It may be lost with the log while the end was being committed; and a notice has to stand in a run.
   if (main === undefined) return [{ type: "run.start", run: MAIN_RUN, agent: turn.agent }];
-  const open = nextRunClosingEvents(turn, main.id, facts.runUsage);
+  const open = nextRunClosingEvents(turn, main.id, records.runUsage);
   if (open.length > 0) return open;
   if (turn.group !== null) {
     const { group } = turn;
-    const summary = groupSummary(turn, group, facts.thoughtText);
+    const summary = groupSummary(turn, group, records.thinkingLabel);
     return [{ type: "group.end", run: main.id, group, index: turn.items.length, summary }];
   }
   if (main.status === "running") {
-    const notice = noticeOf(turn, main, end, facts);
-    return [...(notice === null ? [] : [notice]), runEnd(main, mainRunStatus(end.reason), facts.runUsage)];
+    const notice = noticeOf(turn, main, end, records);
+    return [...(notice === null ? [] : [notice]), runEnd(main, mainRunStatus(end.reason), records.runUsage)];
   }
-  const { usage } = facts;
+  const { usage } = records;
   const used = usage.calls > 0 ? { usage } : {};
-  return [{ type: "turn.end", reason: end.reason, duration_ms: facts.durationMs, ...used }];
+  return [{ type: "turn.end", reason: end.reason, duration_ms: records.durationMs, ...used }];
 }
 
 /**

@@ -31,13 +31,13 @@ export interface WrittenStep {
 /** How calls of a tool are told. */
 export interface CallDisplay {
   readonly isHidden: boolean;
-  readonly isOutside: boolean;
+  readonly isStandalone: boolean;
   /** Null when it is made from the input: then the call is told once it is complete. */
   readonly label: string | null;
 }
 
 export interface StepWriterOptions {
-  readonly pen: TurnWriter;
+  readonly writer: TurnWriter;
   /** Finds the citations of one text; null where there is nothing to cite. */
   readonly scanner: () => MarkerScanner | null;
   readonly run: string;
@@ -45,7 +45,7 @@ export interface StepWriterOptions {
   readonly displayOf: (tool: string) => CallDisplay;
   readonly labelFor: (tool: string, input: Json) => string;
   /** What a group is called in which nothing was done but think. */
-  readonly thought: string;
+  readonly thinkingLabel: string;
 }
 
 type ProviderData = NonNullable<Extract<StreamPart, { type: "reasoning-end" }>["providerMetadata"]>;
@@ -100,7 +100,7 @@ export class StepWriter {
   }
 
   get #turn(): Turn {
-    return this.#options.pen.turn;
+    return this.#options.writer.turn;
   }
 
   async writePart(part: StreamPart): Promise<void> {
@@ -152,13 +152,13 @@ export class StepWriter {
     const prose = this.#prose;
     if (prose === null) return;
     if (prose.scanner === null) {
-      await this.#options.pen.write({ type: `${kind}.delta`, ...prose.place, text: delta });
+      await this.#options.writer.write({ type: `${kind}.delta`, ...prose.place, text: delta });
       return;
     }
     const { text, annotations } = prose.scanner.push(delta);
     if (text === "") return;
     const cited = annotations.length === 0 ? {} : { annotations };
-    await this.#options.pen.write({ type: "text.delta", ...prose.place, text, ...cited });
+    await this.#options.writer.write({ type: "text.delta", ...prose.place, text, ...cited });
   }
 
   #note(kind: OpenProse["kind"], id: string, data?: ProviderData): void {
@@ -191,7 +191,7 @@ export class StepWriter {
       this.#prose = { kind, id, place, scanner: null };
       return;
     }
-    if (isMain) await this.#mark(closeGroup(this.#turn, this.#options.thought));
+    if (isMain) await this.#mark(closeGroup(this.#turn, this.#options.thinkingLabel));
     // While calls wait for their results their group can't end, and in it stand only parts.
     const isPart = !isMain || this.#turn.group !== null || this.#hasWaitingCalls;
     const place = await this.#begin({ type: "text.start", run, part: isPart });
@@ -203,22 +203,22 @@ export class StepWriter {
     if (prose === null) return;
     this.#prose = null;
     const rest = prose.scanner?.end() ?? "";
-    if (rest !== "") await this.#options.pen.write({ type: "text.delta", ...prose.place, text: rest });
+    if (rest !== "") await this.#options.writer.write({ type: "text.delta", ...prose.place, text: rest });
     if (prose.kind === "text") this.#held = prose.place;
-    else await this.#options.pen.write({ type: "thinking.end", ...prose.place });
+    else await this.#options.writer.write({ type: "thinking.end", ...prose.place });
   }
 
   async #release(isFinal: boolean): Promise<void> {
-    const held = this.#held;
-    if (held === null) return;
+    const unended = this.#held;
+    if (unended === null) return;
     this.#held = null;
-    await this.#options.pen.write({ type: "text.end", ...held, final: isFinal });
+    await this.#options.writer.write({ type: "text.end", ...unended, final: isFinal });
   }
 
   async #startCall(id: string, name: string): Promise<OpenCall> {
     await this.#endProse();
     await this.#release(false);
-    const open: OpenCall = { id, name, call: this.#options.pen.allocateCallId(id), place: null, args: "" };
+    const open: OpenCall = { id, name, call: this.#options.writer.allocateCallId(id), place: null, args: "" };
     this.#open.set(id, open);
     const { label } = this.#options.displayOf(name);
     if (label !== null) await this.#showCall(open, label);
@@ -226,10 +226,10 @@ export class StepWriter {
   }
 
   async #showCall(open: OpenCall, label: string): Promise<BlockRef> {
-    const { run, isMain, displayOf, thought } = this.#options;
-    const { isHidden, isOutside } = displayOf(open.name);
+    const { run, isMain, displayOf, thinkingLabel } = this.#options;
+    const { isHidden, isStandalone } = displayOf(open.name);
     if (isMain && !isHidden)
-      await this.#mark(isOutside ? closeGroup(this.#turn, thought) : openGroup(this.#turn));
+      await this.#mark(isStandalone ? closeGroup(this.#turn, thinkingLabel) : openGroup(this.#turn));
     const { call, name } = open;
     const hidden = isHidden ? { hidden: true } : {};
     open.place = await this.#begin({ type: "tool_call.start", run, call, name, label, ...hidden });
@@ -241,7 +241,7 @@ export class StepWriter {
     if (open === undefined || delta === "") return;
     open.args += delta;
     if (open.place !== null) {
-      await this.#options.pen.write({ type: "tool_call.delta", ...open.place, args: delta });
+      await this.#options.writer.write({ type: "tool_call.delta", ...open.place, args: delta });
     }
   }
 
@@ -254,7 +254,7 @@ export class StepWriter {
     const place = open.place ?? (await this.#showCall(open, this.#options.labelFor(open.name, input)));
     // What streamed and is complete needs no second copy.
     const isStreamed = isShown && open.args !== "" && open.args === part.input && parsed.ok;
-    await this.#options.pen.write({
+    await this.#options.writer.write({
       type: "tool_call.end",
       ...place,
       ...(isStreamed ? {} : { input: parsed.ok ? input : part.input }),
@@ -272,12 +272,12 @@ export class StepWriter {
   }
 
   async #begin(draft: Parameters<TurnWriter["start"]>[0]): Promise<BlockRef> {
-    const place = await this.#options.pen.start(draft);
+    const place = await this.#options.writer.start(draft);
     this.#blocks.push(place.block);
     return place;
   }
 
   async #mark(draft: ReturnType<typeof openGroup>): Promise<void> {
-    if (draft !== null) await this.#options.pen.write(draft);
+    if (draft !== null) await this.#options.writer.write(draft);
   }
 }

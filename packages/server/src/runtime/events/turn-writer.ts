@@ -33,6 +33,9 @@ export interface BlockRef {
   readonly index: number;
 }
 
+/** The id of the main run, in events and in the journal. */
+export const MAIN_RUN = "main";
+
 const MAX_CALL = 64;
 
 export class TurnWriter {

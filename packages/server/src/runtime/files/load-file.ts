@@ -7,17 +7,7 @@ import { isFetchError, type FetchErrorCode } from "../../safe-fetch/errors.ts";
 import { safeFetch, type SafeResponse } from "../../safe-fetch/safe-fetch.ts";
 import { readUpload, uploadIdOf } from "../../session/blobs/upload.ts";
 import type { TurnAttempt } from "../attempt/attempt.ts";
-
-/** Why a file could not be read. */
-export type FileErrorCode =
-  | "NOT_ALLOWED"
-  | "NOT_FOUND"
-  | "TOO_LARGE"
-  | "TOO_MANY"
-  | "TIMEOUT"
-  | "UNREACHABLE"
-  | "UNSUPPORTED"
-  | "UNREADABLE";
+import type { FileErrorCode } from "../errors.ts";
 
 export class FileError extends Error {
   readonly problem: FileErrorCode;
@@ -57,23 +47,23 @@ interface GetLimits {
 
 /** Throws a FileError, or the signal's reason. */
 export async function loadFile(
-  { parts, ref }: TurnAttempt,
+  { context, ref }: TurnAttempt,
   file: FileRef,
   limits: GetLimits,
 ): Promise<LoadedFile> {
   const { maxBytes, reach, timeoutMs, signal } = limits;
   const id = uploadIdOf(file.url);
   if (id !== null) {
-    const upload = await readUpload(parts, ref, id);
+    const upload = await readUpload(context, ref, id);
     if (upload === null) throw new FileError("NOT_FOUND");
     reach(upload.size);
     const { name, mediaType } = upload;
     return { name, mediaType, charset: "", bytes: await joined(upload.body, upload.size, signal) };
   }
   try {
-    const { maxBytes: most = Infinity, timeoutMs: longest = Infinity } = parts.fetch;
+    const { maxBytes: most = Infinity, timeoutMs: longest = Infinity } = context.fetchPolicy;
     const policy = {
-      ...parts.fetch,
+      ...context.fetchPolicy,
       maxBytes: Math.min(most, maxBytes),
       timeoutMs: Math.min(longest, timeoutMs),
     };

@@ -19,7 +19,7 @@ const PAGE = 20;
 /** Of all texts together, for one search. */
 const MAX_SEARCHED_CHARS = 50_000_000;
 
-interface Wish {
+interface LookupInput {
   readonly id?: string;
   readonly line?: number;
   readonly lines?: number;
@@ -44,13 +44,13 @@ export const LOOKUP_SCHEMA = {
 export const LOOKUP_DESCRIPTION =
   "Reads the files that came with the messages of this conversation: lists them, reads a part of a text by lines or characters, or finds the lines with certain words.";
 
-const INPUT: StandardJSONSchemaV1<Wish> & StandardSchemaV1<Wish> = {
+const LOOKUP_INPUT: StandardJSONSchemaV1<LookupInput> & StandardSchemaV1<LookupInput> = {
   "~standard": {
     version: 1,
     vendor: "turnstream",
     validate: (value) => {
       const problem = problemOf(value);
-      return problem === null ? { value: value as Wish } : { issues: [{ message: problem }] };
+      return problem === null ? { value: value as LookupInput } : { issues: [{ message: problem }] };
     },
     jsonSchema: { input: () => LOOKUP_SCHEMA, output: () => LOOKUP_SCHEMA },
   },
@@ -72,13 +72,13 @@ function problemOf(value: unknown): string | null {
 
 export const lookupAttachments: Tool = tool({
   description: LOOKUP_DESCRIPTION,
-  input: INPUT,
-  rerun: "always",
-  run: async (wish, context) => {
+  input: LOOKUP_INPUT,
+  idempotent: true,
+  run: async (input, context) => {
     const { attempt } = hostOf(context).scope;
-    const { attachments } = attempt.parts.store;
+    const { attachments } = attempt.context.store;
     const { ref } = attempt;
-    const { id, search } = wish;
+    const { id, search } = input;
     if (search !== undefined) {
       const among =
         id === undefined
@@ -88,9 +88,9 @@ export const lookupAttachments: Tool = tool({
     }
     if (id === undefined) {
       const all = await attachments.list(ref, { limit: MAX_LISTED });
-      return { content: all.map(shown), results: all.length };
+      return { content: all.map(describeAttachment), resultCount: all.length };
     }
-    return readText(attachments, ref, await attachmentOf(attachments, ref, id), wish);
+    return readText(attachments, ref, await attachmentOf(attachments, ref, id), input);
   },
 });
 
@@ -102,7 +102,7 @@ async function attachmentOf(attachments: Attachments, ref: SessionRef, id: strin
 
 const CUT = "only the beginning is kept";
 
-function shown({ id, name, mediaType, size, chars, isCut }: Attachment) {
+function describeAttachment({ id, name, mediaType, size, chars, isCut }: Attachment) {
   return { id, name, type: mediaType, bytes: size, characters: chars, ...(isCut ? { note: CUT } : {}) };
 }
 
@@ -110,15 +110,15 @@ async function readText(
   attachments: Attachments,
   ref: SessionRef,
   { id, chars, isCut }: Attachment,
-  wish: Wish,
+  input: LookupInput,
 ) {
-  const line = Math.max(1, wish.line ?? 1);
-  const isByLine = wish.offset === undefined;
-  const place = isByLine ? { line } : { char: wish.offset ?? 0 };
+  const line = Math.max(1, input.line ?? 1);
+  const isByLine = input.offset === undefined;
+  const place = isByLine ? { line } : { char: input.offset ?? 0 };
   const first = await attachments.pieceAt(ref, id, place);
   let text = "";
   let from: TextChunk | null = null;
-  const wanted = isByLine ? (wish.lines ?? DEFAULT_LINES) : Infinity;
+  const wanted = isByLine ? (input.lines ?? DEFAULT_LINES) : Infinity;
   for (let n = first; n !== null; n++) {
     const [piece] = await attachments.pieces(ref, id, { from: n, limit: 1 });
     if (piece === undefined) break;
@@ -187,9 +187,9 @@ async function searchIn(
   search: string,
   signal: AbortSignal,
 ) {
-  const words = plain(search)
+  const terms = plain(search)
     .split(/\s+/)
-    .filter((word) => word !== "");
+    .filter((term) => term !== "");
   const found: Found[] = [];
   let searched = 0;
   for (const { id, pieces } of among) {
@@ -201,12 +201,12 @@ async function searchIn(
       signal.throwIfAborted();
       for (const piece of await attachments.pieces(ref, id, { from, limit: PAGE })) {
         searched += piece.text.length;
-        found.push(...linesWith(piece, words).map((hit) => ({ id, ...hit })));
+        found.push(...linesWith(piece, terms).map((hit) => ({ id, ...hit })));
       }
     }
   }
   const content = found.slice(0, MAX_FOUND).map(({ id, line, text }) => ({ id, line, text }));
-  return { content, results: content.length };
+  return { content, resultCount: content.length };
 }
 
 /** As words are compared: however they are written. */
@@ -214,11 +214,11 @@ function plain(text: string): string {
   return text.normalize("NFC").toLowerCase();
 }
 
-function linesWith({ line, text }: TextChunk, words: readonly string[]): Omit<Found, "id">[] {
-  return text.split("\n").flatMap((one, n) => {
-    const compared = plain(one);
-    if (!words.every((word) => compared.includes(word))) return [];
-    const at = Math.max(0, compared.indexOf(words[0] ?? "") - EXCERPT_CHARS / 2);
-    return [{ line: line + n, text: truncateText(one.slice(at), EXCERPT_CHARS) }];
+function linesWith({ line, text }: TextChunk, terms: readonly string[]): Omit<Found, "id">[] {
+  return text.split("\n").flatMap((lineText, n) => {
+    const compared = plain(lineText);
+    if (!terms.every((term) => compared.includes(term))) return [];
+    const at = Math.max(0, compared.indexOf(terms[0] ?? "") - EXCERPT_CHARS / 2);
+    return [{ line: line + n, text: truncateText(lineText.slice(at), EXCERPT_CHARS) }];
   });
 }

@@ -6,8 +6,8 @@
 import { truncateText, type FileRef } from "@turnstream/protocol";
 import { extract, ExtractError } from "../../text-extraction/extract.ts";
 import type { TurnAttempt } from "../attempt/attempt.ts";
-import { type FileRecord, fileKey, FILES_KEY, MAIN_RUN } from "../attempt/journal-entries.ts";
-import type { BlockRef } from "../events/turn-writer.ts";
+import { type FileRecord, fileKey, FILES_KEY } from "../attempt/journal-entries.ts";
+import { MAIN_RUN, type BlockRef } from "../events/turn-writer.ts";
 import type { RunContext } from "../attempt/run-context.ts";
 import { Semaphore } from "../../util/semaphore.ts";
 import { allOrAbort } from "../../util/concurrency.ts";
@@ -22,24 +22,24 @@ export async function readFiles({ attempt, agent }: RunContext): Promise<void> {
   if (attempt.fromJournal(FILES_KEY) !== undefined || (agent.body !== null && !agent.attachments)) return;
   const { files, known } = await turnFiles(attempt);
   if (files.length === 0 || known.size === files.length) return;
-  const { env, words, files: limits } = attempt.parts;
+  const { env, strings, fileLimits: limits } = attempt.context;
   const reading: Reading = {
     attempt,
     known,
     // What an attempt before told by half is void; what it has read is told again at once.
-    place: await attempt.pen.start({ type: "files.start", run: MAIN_RUN, files: [...files] }),
+    place: await attempt.writer.start({ type: "files.start", run: MAIN_RUN, files: [...files] }),
     until: env.now() + limits.totalTimeoutMs,
     shownChars: Math.min(limits.previewChars, Math.floor(limits.totalPreviewChars / files.length)),
     bytesLeft: limits.maxTotalBytes - bytesRead(attempt, files),
   };
   const slots = new Semaphore(limits.maxParallel);
-  const branches = files.map((file, n) => slots.run(attempt.signal, () => readOne(reading, file, n)));
-  const facts = await allOrAbort(branches, (error) => attempt.abort(error));
-  const read = facts.filter(({ problem }) => problem === null).length;
-  const cut = facts.filter(({ isCut }) => isCut).length;
-  const message = truncateText(words.filesRead(read, files.length, cut), MAX_MESSAGE);
+  const branches = files.map((file, n) => slots.run(attempt.signal, () => readFile(reading, file, n)));
+  const records = await allOrAbort(branches, (error) => attempt.abort(error));
+  const read = records.filter(({ problem }) => problem === null).length;
+  const cut = records.filter(({ isCut }) => isCut).length;
+  const message = truncateText(strings.filesRead(read, files.length, cut), MAX_MESSAGE);
   const status = read > 0 ? "completed" : "failed";
-  await attempt.pen.write({ type: "files.end", ...reading.place, status, message });
+  await attempt.writer.write({ type: "files.end", ...reading.place, status, message });
   await attempt.commitStep(FILES_KEY, { blocks: [reading.place.block] });
 }
 
@@ -57,51 +57,51 @@ function bytesRead(attempt: TurnAttempt, files: readonly FileRef[]): number {
   return files.reduce((sum, _, n) => sum + (attempt.fromJournal(fileKey(n))?.size ?? 0), 0);
 }
 
-async function readOne(reading: Reading, file: FileRef, n: number): Promise<FileRecord> {
+async function readFile(reading: Reading, file: FileRef, n: number): Promise<FileRecord> {
   const { attempt, place } = reading;
-  const { pen, parts } = attempt;
-  const { words } = parts;
-  let fact = attempt.fromJournal(fileKey(n)) ?? reading.known.get(n);
-  if (fact === undefined) {
-    const message = truncateText(words.readingFile(nameOf(file)), MAX_MESSAGE);
-    await pen.write({ type: "files.delta", ...place, status: "processing", message, file: n });
-    fact = await parts.fileSlots.run(attempt.signal, () => keepOne(reading, file, n));
+  const { writer, context } = attempt;
+  const { strings } = context;
+  let record = attempt.fromJournal(fileKey(n)) ?? reading.known.get(n);
+  if (record === undefined) {
+    const message = truncateText(strings.readingFile(nameOf(file)), MAX_MESSAGE);
+    await writer.write({ type: "files.delta", ...place, status: "processing", message, file: n });
+    record = await context.fileSlots.run(attempt.signal, () => storeFile(reading, file, n));
   }
-  const { problem } = fact;
+  const { problem } = record;
   const status = problem === null ? "completed" : "failed";
-  const message = truncateText(wordsFor(words, fact), MAX_MESSAGE);
-  await pen.write({ type: "files.delta", ...place, status, message, file: n });
-  return fact;
+  const message = truncateText(describeOutcome(strings, record), MAX_MESSAGE);
+  await writer.write({ type: "files.delta", ...place, status, message, file: n });
+  return record;
 }
 
-function wordsFor(words: RuntimeStrings, { name, problem, isCut }: FileRecord): string {
-  if (problem !== null) return words.fileFailed(name, problem);
-  return isCut ? words.fileCut(name) : "";
+function describeOutcome(strings: RuntimeStrings, { name, problem, isCut }: FileRecord): string {
+  if (problem !== null) return strings.fileFailed(name, problem);
+  return isCut ? strings.fileCut(name) : "";
 }
 
-async function keepOne(reading: Reading, file: FileRef, n: number): Promise<FileRecord> {
+async function storeFile(reading: Reading, file: FileRef, n: number): Promise<FileRecord> {
   const { attempt } = reading;
-  const { fact, text } = await tryOne(reading, file, n);
-  await attempt.commitStep(fileKey(n), fact, {
-    kept: true,
-    also: async (tx) => {
-      const { attachment: id, name, mediaType, size, isCut } = fact;
+  const { record, text } = await tryFile(reading, file, n);
+  await attempt.commitStep(fileKey(n), record, {
+    isRetained: true,
+    alsoCommit: async (tx) => {
+      const { attachment: id, name, mediaType, size, isCut } = record;
       if (id === null) return;
       const { turn } = attempt.row;
       await tx.attachments.add(attempt.ref, { id, name, url: file.url, mediaType, size, isCut, turn, text });
     },
   });
-  return fact;
+  return record;
 }
 
 interface Read {
-  readonly fact: FileRecord;
+  readonly record: FileRecord;
   readonly text: readonly string[];
 }
 
-async function tryOne(reading: Reading, file: FileRef, n: number): Promise<Read> {
+async function tryFile(reading: Reading, file: FileRef, n: number): Promise<Read> {
   const { attempt } = reading;
-  const { parts, signal } = attempt;
+  const { context, signal } = attempt;
   const nothing = {
     url: file.url,
     mediaType: "",
@@ -112,40 +112,41 @@ async function tryOne(reading: Reading, file: FileRef, n: number): Promise<Read>
     head: "",
   };
   try {
-    return await extractOne(reading, file, n);
+    return await extractFile(reading, file, n);
   } catch (error) {
     if (signal.aborted) throw signal.reason;
     if (!(error instanceof FileError) && !(error instanceof ExtractError)) throw error;
-    if (error instanceof ExtractError) parts.onError(error, `file ${n} of turn ${attempt.row.turn}`);
+    if (error instanceof ExtractError)
+      context.onError(error, { during: `file ${n} of turn ${attempt.row.turn}` });
     const problem = error instanceof FileError ? error.problem : BY_CODE[error.code];
-    return { fact: { ...nothing, name: nameOf(file), problem }, text: [] };
+    return { record: { ...nothing, name: nameOf(file), problem }, text: [] };
   }
 }
 
 const BY_CODE = { TIMEOUT: "TIMEOUT", MEMORY: "TOO_LARGE", UNREADABLE: "UNREADABLE" } as const;
 
-async function extractOne(reading: Reading, file: FileRef, n: number): Promise<Read> {
+async function extractFile(reading: Reading, file: FileRef, n: number): Promise<Read> {
   const { attempt } = reading;
-  const { parts, signal, turn } = attempt;
-  const { files: limits, env } = parts;
+  const { context, signal, turn } = attempt;
+  const { fileLimits: limits, env } = context;
   const timeoutMs = Math.min(limits.fileTimeoutMs, reading.until - env.now());
   if (n >= limits.maxFiles) throw new FileError("TOO_MANY");
   if (timeoutMs <= 0) throw new FileError("TIMEOUT");
   // Several are read at a time, and stay below the limit together. What one holds is what it has come to, not what it
   // might.
-  let held = 0;
+  let reserved = 0;
   const reach = (bytes: number): void => {
-    const more = bytes - held;
+    const more = bytes - reserved;
     if (bytes > limits.maxFileBytes || more > reading.bytesLeft) throw new FileError("TOO_LARGE");
     if (more <= 0) return;
-    held = bytes;
+    reserved = bytes;
     reading.bytesLeft -= more;
   };
   let size = 0;
   try {
     const got = await loadFile(attempt, file, { maxBytes: limits.maxFileBytes, reach, timeoutMs, signal });
     size = got.bytes.byteLength;
-    const { maxChars: maxChars, extractTimeoutMs, extractMemoryMb: memoryMb } = limits;
+    const { maxChars, extractTimeoutMs, extractMemoryMb: memoryMb } = limits;
     const { kind, mediaType, pieces, isCut } = await extract(
       got,
       { maxChars, timeoutMs: extractTimeoutMs, memoryMb },
@@ -156,9 +157,9 @@ async function extractOne(reading: Reading, file: FileRef, n: number): Promise<R
     const attachment = `file-${turn.number}-${n + 1}`;
     const head = truncateText(pieces[0] ?? "", reading.shownChars);
     const { name } = got;
-    const fact = { name, url: file.url, mediaType, size, chars, isCut, attachment, head, problem: null };
-    return { fact, text: pieces };
+    const record = { name, url: file.url, mediaType, size, chars, isCut, attachment, head, problem: null };
+    return { record, text: pieces };
   } finally {
-    reading.bytesLeft += held - size;
+    reading.bytesLeft += reserved - size;
   }
 }

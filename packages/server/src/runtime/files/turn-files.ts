@@ -14,8 +14,8 @@ interface FilesToRead {
 /** Only the last turn can be tried again: those before it in a chain are the ones right before. */
 const PAGE = 20;
 
-export async function turnFiles({ parts, ref, row }: TurnAttempt): Promise<FilesToRead> {
-  const { store } = parts;
+export async function turnFiles({ context, ref, row }: TurnAttempt): Promise<FilesToRead> {
+  const { store } = context;
   const chain: string[] = [];
   let tried = row.retries;
   let files = row.message?.files ?? [];
@@ -32,11 +32,11 @@ export async function turnFiles({ parts, ref, row }: TurnAttempt): Promise<Files
     before = page.at(-1)?.start;
     if (page.length < PAGE) break;
   }
-  const kept = files.length === 0 || chain.length === 0 ? [] : await store.journal.retained(ref, chain);
-  const facts = new Map(kept.map(({ key, value }) => [key, value as unknown as FileRecord]));
+  const entries = files.length === 0 || chain.length === 0 ? [] : await store.journal.retained(ref, chain);
+  const records = new Map(entries.map(({ key, value }) => [key, value as unknown as FileRecord]));
   const known = files.flatMap((_, n) => {
-    const fact = facts.get(fileKey(n));
-    return fact === undefined ? [] : [[n, fact] as const];
+    const record = records.get(fileKey(n));
+    return record === undefined ? [] : [[n, record] as const];
   });
   return { files, known: new Map(known) };
 }

@@ -23,7 +23,7 @@ import { awaitDecision, requestKey, storedInteractionId } from "./await-decision
 
 export type ApprovalResult =
   | { readonly ok: true; readonly input: unknown }
-  | { readonly ok: false; readonly fact: ToolCallRecord };
+  | { readonly ok: false; readonly record: ToolCallRecord };
 
 export async function requestApproval(
   scope: RunContext,
@@ -31,10 +31,10 @@ export async function requestApproval(
   tool: Tool,
   input: unknown,
 ): Promise<ApprovalResult> {
-  const needed = await needOf(scope, call, tool, input);
-  if (needed === null) return { ok: true, input };
+  const requirement = await resolveRequirement(scope, call, tool, input);
+  if (requirement === null) return { ok: true, input };
   const { attempt } = scope;
-  const block = await tellRequest(scope, call, needed);
+  const block = await writeRequest(scope, call, requirement);
   const { actions, editable, offers_always: always } = block;
   const request: ApprovalRequest = { actions, editable, always, agent: scope.agent.name };
   const schema = editable ? schemaOf(scope, call) : undefined;
@@ -45,7 +45,7 @@ export async function requestApproval(
 }
 
 /** Noted, so that a policy is asked once, and a deploy doesn't change what was asked for. */
-async function needOf(
+async function resolveRequirement(
   scope: RunContext,
   call: StepCall,
   tool: Tool,
@@ -53,25 +53,25 @@ async function needOf(
 ): Promise<ApprovalRequirement | null> {
   const { attempt } = scope;
   const key = approvalKey(call.call);
-  const noted = attempt.fromJournal(key);
-  if (noted !== undefined) return noted;
+  const known = attempt.fromJournal(key);
+  if (known !== undefined) return known;
   if (tool.approval === false) return null;
   const { tenant, session, turn, user } = attempt.row;
   const context = { tenant, session, turn, user, call: call.call };
-  const needed = await resolveApproval(tool.approval, input, context).catch((error: unknown) => {
-    attempt.parts.onError(error, `the approval policy of the tool ${call.name}`);
+  const requirement = await resolveApproval(tool.approval, input, context).catch((error: unknown) => {
+    attempt.context.onError(error, { during: `the approval policy of the tool ${call.name}` });
     // A policy that fails lets nothing through, by no rule either.
     return resolveApproval({ canRemember: false }, input, context);
   });
-  const rule = needed?.always === true ? await ruleFor(scope, call) : null;
-  if (rule === null) await attempt.journal(key, needed);
-  else await attempt.journal(key, null, { also: (tx) => audit(tx, scope, call, "approval.passed") });
-  return rule === null ? needed : null;
+  const rule = requirement?.always === true ? await ruleFor(scope, call) : null;
+  if (rule === null) await attempt.journal(key, requirement);
+  else await attempt.journal(key, null, { alsoCommit: (tx) => audit(tx, scope, call, "approval.passed") });
+  return rule === null ? requirement : null;
 }
 
 /** What a person has allowed for the rest of the session. */
 function ruleFor({ attempt, agent }: RunContext, { name }: StepCall): Promise<Allowance | null> {
-  return attempt.parts.store.allowances.find(attempt.ref, agent.name, name);
+  return attempt.context.store.allowances.find(attempt.ref, agent.name, name);
 }
 
 async function audit(
@@ -90,37 +90,37 @@ function schemaOf({ pinned }: RunContext, { name }: StepCall): Json | undefined 
   return pinned.tools.find((offered) => offered.name === name)?.input;
 }
 
-async function tellRequest(
+async function writeRequest(
   scope: RunContext,
   call: StepCall,
-  needed: ApprovalRequirement,
+  requirement: ApprovalRequirement,
 ): Promise<ApprovalBlock> {
   const { attempt, run } = scope;
-  const { pen, parts } = attempt;
+  const { writer, context } = attempt;
   const known = approvalOf(scope, call);
   if (known !== undefined) return known;
   const label = callLabel(scope, call.name, call.input);
-  const cut = cutInput(call.input, parts.words);
+  const cut = cutInput(call.input, context.strings);
   const actions: ApprovalAction[] = [
     { name: call.name, input: cut ?? call.input, ...(label === "" ? {} : { label }) },
   ];
-  await pen.start({
+  await writer.start({
     type: "approval.request",
     run,
     key: requestKey(attempt),
     call: call.call,
     actions,
     // Whoever edits would send back the beginning for the whole.
-    editable: needed.editable && cut === null,
-    timeout_seconds: needed.timeoutSeconds,
-    deadline: parts.env.now() + needed.timeoutSeconds * 1_000,
-    ...(needed.always ? { always: true as const } : {}),
+    editable: requirement.editable && cut === null,
+    timeout_seconds: requirement.timeoutSeconds,
+    deadline: context.env.now() + requirement.timeoutSeconds * 1_000,
+    ...(requirement.always ? { always: true as const } : {}),
     digest: digestFor(scope, call),
   });
-  await pen.flush();
-  const told = approvalOf(scope, call);
-  if (told === undefined) throw new Error(`the approval of ${call.call} was not told`);
-  return told;
+  await writer.flush();
+  const written = approvalOf(scope, call);
+  if (written === undefined) throw new Error(`the approval of ${call.call} was not told`);
+  return written;
 }
 
 /** With what is around them, arguments have to fit one event. */
@@ -128,11 +128,11 @@ const MAX_INPUT_BYTES = 48_000;
 const SHOWN_CHARS = 4_096;
 
 /** How arguments begin that are too large to be shown; null for others. The whole is where the call is told. */
-function cutInput(input: Json, words: RuntimeStrings): string | null {
+function cutInput(input: Json, strings: RuntimeStrings): string | null {
   const text = JSON.stringify(input);
   if (Buffer.byteLength(text) <= MAX_INPUT_BYTES) return null;
   const shown = truncateText(text, SHOWN_CHARS);
-  return `${shown} ${words.truncatedArguments(shown.length, text.length)}`;
+  return `${shown} ${strings.truncatedArguments(shown.length, text.length)}`;
 }
 
 function digestFor({ attempt }: RunContext, { call, name, input }: StepCall): string {
@@ -142,8 +142,8 @@ function digestFor({ attempt }: RunContext, { call, name, input }: StepCall): st
 
 /** What is about to run is what people were shown and what was decided on, or it doesn't run. */
 async function isAsShown(scope: RunContext, call: StepCall, block: ApprovalBlock): Promise<boolean> {
-  const { parts, ref, row } = scope.attempt;
-  const decided = await parts.store.interactions.get(ref, storedInteractionId(row.turn, block));
+  const { context, ref, row } = scope.attempt;
+  const decided = await context.store.interactions.get(ref, storedInteractionId(row.turn, block));
   const digest = digestFor(scope, call);
   return block.digest === digest && decided?.digest === digest;
 }
@@ -152,9 +152,9 @@ async function refuseOther(scope: RunContext, call: StepCall): Promise<ApprovalR
   const { attempt } = scope;
   const key = mismatchKey(call.call);
   if (attempt.fromJournal(key) === undefined)
-    await attempt.journal(key, true, { also: (tx) => audit(tx, scope, call, "approval.mismatch") });
+    await attempt.journal(key, true, { alsoCommit: (tx) => audit(tx, scope, call, "approval.mismatch") });
   const problem = `The call of ${call.name} was not made: it is not the one that was approved. Call it again, so that it is asked for again.`;
-  return { ok: false, fact: failedResult(problem, attempt.parts.words.toolFailed) };
+  return { ok: false, record: failedResult(problem, attempt.context.strings.toolFailed) };
 }
 
 function approvalOf({ attempt }: RunContext, { call }: StepCall): ApprovalBlock | undefined {
@@ -170,7 +170,7 @@ async function outcomeOf(
   input: unknown,
   { status, body, reason }: InteractionChange,
 ): Promise<ApprovalResult> {
-  const { words } = attempt.parts;
+  const { strings } = attempt.context;
   const why = reason === null ? "" : ` They said: ${reason}`;
   switch (status) {
     case "approved":
@@ -180,17 +180,17 @@ async function outcomeOf(
       const parsed = await parseInput(tool.input, action?.input);
       if (parsed.ok) return { ok: true, input: parsed.value };
       const problem = `The person changed the arguments to ones that don't fit the tool: ${parsed.problem}`;
-      return { ok: false, fact: failedResult(problem, words.toolFailed) };
+      return { ok: false, record: failedResult(problem, strings.toolFailed) };
     }
     case "timed_out":
       return {
         ok: false,
-        fact: failedResult(`Nobody approved the call of ${call.name} in time.`, words.notApproved),
+        record: failedResult(`Nobody approved the call of ${call.name} in time.`, strings.notApproved),
       };
     default:
       return {
         ok: false,
-        fact: failedResult(`The person rejected the call of ${call.name}.${why}`, words.rejected),
+        record: failedResult(`The person rejected the call of ${call.name}.${why}`, strings.rejected),
       };
   }
 }

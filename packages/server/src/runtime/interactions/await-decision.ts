@@ -16,7 +16,7 @@ import type { Interaction, InteractionChange } from "../../store/ports/interacti
 import type { TurnAttempt } from "../attempt/attempt.ts";
 import { requestedKey } from "../attempt/journal-entries.ts";
 import type { TurnEventDraft } from "../events/turn-writer.ts";
-import type { DecisionWaiters } from "./decision-waiters.ts";
+import type { DecisionWaiter } from "../attempt/context.ts";
 
 /** Looks by itself that often, in case nobody told us. */
 const LOOK_MS = 60_000;
@@ -53,10 +53,10 @@ export async function awaitDecision(
   request: Json,
   schema?: Json,
 ): Promise<InteractionChange> {
-  const { parts, ref } = attempt;
+  const { context, ref } = attempt;
   const interaction = await commitRequest(attempt, block, request, schema);
   const change = await wait(attempt, interaction);
-  const { failure } = await publishCommitted(parts, ref);
+  const { failure } = await publishCommitted(context, ref);
   if (failure === null) applyDecision(attempt, block, change);
   // A tool in the middle of its work can use what the person has filled in: it is told before the tool's result.
   else if (block.kind !== "form") throw failure;
@@ -73,10 +73,10 @@ export async function commitRequest(
   request: Json,
   schema?: Json,
 ): Promise<Interaction> {
-  const { parts, ref, row } = attempt;
+  const { context, ref, row } = attempt;
   const { deadline, kind, run, id, index, call } = block;
   const digest = block.kind === "approval" ? block.digest : null;
-  const asked = {
+  const pending = {
     id: storedInteractionId(row.turn, block),
     kind,
     turn: row.turn,
@@ -88,50 +88,50 @@ export async function commitRequest(
     ...(call === null ? {} : { call }),
     ...(digest === null ? {} : { digest }),
     ...(schema === undefined ? {} : { schema }),
-    ...(deadline === null ? {} : { deadlineMs: Math.max(0, deadline - parts.env.now()) }),
+    ...(deadline === null ? {} : { deadlineMs: Math.max(0, deadline - context.env.now()) }),
   };
-  const known = await parts.store.interactions.get(ref, asked.id);
+  const known = await context.store.interactions.get(ref, pending.id);
   if (known !== null) return known;
   let made: Interaction | null = null;
   await attempt.archive(async (tx) => {
-    await attempt.journalIn(tx, requestedKey(asked.id), true);
-    made = (await tx.interactions.request(ref, asked)).interaction;
+    await attempt.journalIn(tx, requestedKey(pending.id), true);
+    made = (await tx.interactions.request(ref, pending)).interaction;
   });
   return made as unknown as Interaction;
 }
 
-async function wait(attempt: TurnAttempt, asked: Interaction): Promise<InteractionChange> {
-  const waiter = attempt.parts.waiters.enter(attempt.ref.session);
+async function wait(attempt: TurnAttempt, pending: Interaction): Promise<InteractionChange> {
+  const waiter = attempt.context.decisionWaiters.open(attempt.ref.session);
   try {
     while (true) {
       attempt.signal.throwIfAborted();
-      waiter.look();
-      const change = await lookOnce(attempt, asked, waiter);
+      waiter.markChecked();
+      const change = await lookOnce(attempt, pending, waiter);
       if (change !== null) return change;
     }
   } finally {
-    waiter.leave();
+    waiter.close();
   }
 }
 
 /** Null when it is not decided yet, after a while. */
 async function lookOnce(
-  { parts, ref, signal, whileWaiting }: TurnAttempt,
-  asked: Interaction,
-  waiter: ReturnType<DecisionWaiters["enter"]>,
+  { context, ref, signal, whileWaiting }: TurnAttempt,
+  pending: Interaction,
+  waiter: DecisionWaiter,
 ): Promise<InteractionChange | null> {
-  const { interactions } = parts.store;
-  const now = await interactions.get(ref, asked.id);
-  if (now === null) throw new StoreError("NOT_FOUND", `${asked.kind} ${asked.key}`);
+  const { interactions } = context.store;
+  const now = await interactions.get(ref, pending.id);
+  if (now === null) throw new StoreError("NOT_FOUND", `${pending.kind} ${pending.key}`);
   if (now.status !== "pending") {
-    const change = (await interactions.changes(ref, asked.id)).at(-1);
-    if (change === undefined) throw new StoreError("INTERNAL", `${asked.kind} ${asked.key}`);
+    const change = (await interactions.changes(ref, pending.id)).at(-1);
+    if (change === undefined) throw new StoreError("INTERNAL", `${pending.kind} ${pending.key}`);
     return change;
   }
-  const left = now.deadline === null ? LOOK_MS : now.deadline - parts.env.now();
+  const left = now.deadline === null ? LOOK_MS : now.deadline - context.env.now();
   if (left > 0) await whileWaiting(() => waiter.wait(Math.min(left, LOOK_MS), signal));
   else {
-    const result = await parts.store.transaction((tx) =>
+    const result = await context.store.transaction((tx) =>
       transitionInteraction(tx, ref, now, { to: EXPIRY[now.kind] }),
     );
     if (!result.applied && result.reason === "early") {
@@ -143,8 +143,8 @@ async function lookOnce(
 }
 
 /** Lets an attempt's own copy of its turn know what others have decided and told. */
-export function applyDecision({ pen }: TurnAttempt, block: PendingBlock, change: InteractionChange): void {
+export function applyDecision({ writer }: TurnAttempt, block: PendingBlock, change: InteractionChange): void {
   if (block.version >= change.version) return;
   const { kind, run, id, index } = block;
-  pen.applyExternal(updateEvent({ kind, run, block: id, index }, change) as TurnEventDraft);
+  writer.applyExternal(updateEvent({ kind, run, block: id, index }, change) as TurnEventDraft);
 }

@@ -1,15 +1,15 @@
-/** Who waits for a person in this process, by session, so that a decision finds them at once. Never asks the store. */
+/** The branches that wait for a decision in this process, by session, so that a signal wakes them at once. Never asks the store. */
+import type { DecisionWaiter, DecisionWaiterRegistry } from "../attempt/context.ts";
 import { sleep } from "../../util/sleep.ts";
 
-export class DecisionWaiters {
+export class DecisionWaiters implements DecisionWaiterRegistry {
   readonly #waiting = new Map<string, Set<Waiter>>();
 
   wake(session: string): void {
     for (const waiter of this.#waiting.get(session) ?? []) waiter.wake();
   }
 
-  /** From now on it hears of the session, until it leaves. */
-  enter(session: string): Waiter {
+  open(session: string): DecisionWaiter {
     const waiting = this.#waiting.get(session) ?? new Set();
     const waiter = new Waiter(() => {
       waiting.delete(waiter);
@@ -20,32 +20,30 @@ export class DecisionWaiters {
   }
 }
 
-class Waiter {
-  readonly leave: () => void;
+class Waiter implements DecisionWaiter {
+  readonly close: () => void;
   #isWoken = false;
-  #go: (() => void) | null = null;
+  #resolve: (() => void) | null = null;
 
-  constructor(leave: () => void) {
-    this.leave = leave;
+  constructor(close: () => void) {
+    this.close = close;
   }
 
   wake(): void {
     this.#isWoken = true;
-    this.#go?.();
+    this.#resolve?.();
   }
 
-  /** Called before the store is asked: what is decided while it answers is not missed. */
-  look(): void {
+  markChecked(): void {
     this.#isWoken = false;
   }
 
-  /** Fulfilled when somebody has decided something since the last look, or after a while; throws the signal's reason. */
   async wait(ms: number, signal: AbortSignal): Promise<void> {
     if (this.#isWoken) return;
     const registerWake = (wake: () => void) => {
-      this.#go = wake;
+      this.#resolve = wake;
       return () => {
-        this.#go = null;
+        this.#resolve = null;
       };
     };
     await sleep(ms, { signal, registerWake });

@@ -14,7 +14,8 @@ import { FIELD_TYPES } from "@turnstream/protocol/schema";
 import type { JsonSchema } from "../../models/model.ts";
 import type { TurnAttempt } from "../attempt/attempt.ts";
 import { MAX_FIELDS, MAX_OPTIONS, parseForm } from "../define/form.ts";
-import { type ToolCallRecord, MAIN_RUN } from "../attempt/journal-entries.ts";
+import type { ToolCallRecord } from "../attempt/journal-entries.ts";
+import { MAIN_RUN } from "../events/turn-writer.ts";
 import { closeGroup } from "../events/groups.ts";
 import { failedResult, successResult } from "../attempt/tool-result.ts";
 import type { RunContext } from "../attempt/run-context.ts";
@@ -63,21 +64,6 @@ export const FORM_SCHEMA: JsonSchema = {
 const SHOWN = "The form is shown to the person. What they fill in will be the result of this call.";
 const ONE_AT_A_TIME = "Only one form can be asked for at a time, and another is. Ask for this one later.";
 
-/** Of the calls of one step, the first that asks for a form; the others can't. */
-export class FormSlot {
-  #call: string | null;
-
-  /** @param call the one that has asked in an earlier attempt */
-  constructor(call: string | null) {
-    this.#call = call;
-  }
-
-  take(call: string): boolean {
-    this.#call ??= call;
-    return this.#call === call;
-  }
-}
-
 /** Thrown by `requestForm` in a tool, to end it there. */
 export class FormRequested extends Error {
   readonly schema: FormSchema;
@@ -98,12 +84,12 @@ export function requestForm(scope: RunContext, call: StepCall): ToolCallRecord {
 
 /** @param shown what people read of the call's own result, and how many parts of it they have seen */
 export function formRecord(
-  { attempt, formClaim }: RunContext,
+  { attempt, formSlot }: RunContext,
   { call }: StepCall,
   schema: FormSchema,
   { preview, parts }: { readonly preview: string; readonly parts: number },
 ): ToolCallRecord {
-  if (formClaim?.take(call) !== true) return failedResult(ONE_AT_A_TIME, preview, parts);
+  if (formSlot?.take(call) !== true) return failedResult(ONE_AT_A_TIME, preview, parts);
   const form = { form: formIdFor(attempt.row.turn, call), schema };
   return { ...successResult({ content: SHOWN, preview }, parts), form };
 }
@@ -116,13 +102,13 @@ export async function writeForm(
   schema: FormSchema,
 ): Promise<void> {
   const { attempt, run, path } = scope;
-  const { pen, parts } = attempt;
+  const { writer, context } = attempt;
   if (formsOf(attempt).every((block) => block.form !== form)) {
-    const group = path === MAIN_RUN ? closeGroup(pen.turn, parts.words.thinkingLabel) : null;
-    const closed = group === null ? null : pen.write(group);
-    const asked = pen.startNow({ type: "form.request", run, form, call: call.call, schema });
+    const group = path === MAIN_RUN ? closeGroup(writer.turn, context.strings.thinkingLabel) : null;
+    const closed = group === null ? null : writer.write(group);
+    const asked = writer.startNow({ type: "form.request", run, form, call: call.call, schema });
     await Promise.all([closed, asked.written]);
-    await pen.flush();
+    await writer.flush();
   }
   await commitForms(attempt);
 }

@@ -16,7 +16,7 @@ export type FormAnswer =
   | { readonly status: "declined" | "expired" | "cancelled" };
 
 /** A tool may ask again, and when it is run again it asks the same ones in the same order. */
-const asked = new WeakMap<TurnAttempt, Map<string, number>>();
+const requestCounts = new WeakMap<TurnAttempt, Map<string, number>>();
 
 /** Throws the attempt's reason when the turn is stopped or handed over meanwhile. */
 export async function awaitFormInTool(
@@ -26,11 +26,11 @@ export async function awaitFormInTool(
   options: { readonly timeoutSeconds: number },
 ): Promise<FormAnswer> {
   const { attempt, toolClock } = scope;
-  const { parts } = attempt;
-  const block = await tellForm(scope, call, schema, options.timeoutSeconds);
+  const { context } = attempt;
+  const block = await writeFormInTool(scope, call, schema, options.timeoutSeconds);
   toolClock?.pause();
   try {
-    const decided = await parts.toolSlots.releaseWhile(attempt.signal, () =>
+    const decided = await context.toolSlots.releaseWhile(attempt.signal, () =>
       awaitDecision(attempt, block, { schema: block.schema, waits: true }),
     );
     return answerOf(decided);
@@ -39,18 +39,18 @@ export async function awaitFormInTool(
   }
 }
 
-async function tellForm(
+async function writeFormInTool(
   { attempt, run }: RunContext,
   { call }: StepCall,
   schema: FormSchema,
   timeoutSeconds: number,
 ): Promise<FormBlock> {
-  const { pen, parts, row } = attempt;
+  const { writer, context, row } = attempt;
   const forms = formsOf(attempt, call);
   const known = forms[nextOf(attempt, call)];
   if (known !== undefined && isSame(known.schema, schema)) return known;
   const form = formIdFor(row.turn, call, forms.length + 1);
-  const { written } = pen.startNow({
+  const { written } = writer.startNow({
     type: "form.request",
     run,
     form,
@@ -58,18 +58,18 @@ async function tellForm(
     schema,
     waits: true,
     timeout_seconds: timeoutSeconds,
-    deadline: parts.env.now() + timeoutSeconds * 1_000,
+    deadline: context.env.now() + timeoutSeconds * 1_000,
   });
   await written;
-  await pen.flush();
+  await writer.flush();
   const told = formsOf(attempt, call).find((block) => block.form === form);
   if (told === undefined) throw new Error(`the form of ${call} was not told`);
   return told;
 }
 
 function nextOf(attempt: TurnAttempt, call: string): number {
-  const counts = asked.get(attempt) ?? new Map<string, number>();
-  asked.set(attempt, counts);
+  const counts = requestCounts.get(attempt) ?? new Map<string, number>();
+  requestCounts.set(attempt, counts);
   const n = counts.get(call) ?? 0;
   counts.set(call, n + 1);
   return n;

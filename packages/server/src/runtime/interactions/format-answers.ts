@@ -6,9 +6,9 @@ export function formatAnswers(
   answers: readonly QuestionAnswer[],
 ): { readonly question: string; readonly answer: string }[] {
   return answers.map(({ question: id, selected, text = "" }) => {
-    const question = questions.find((one) => one.id === id);
+    const question = questions.find((candidate) => candidate.id === id);
     const chosen = selected.map(
-      (option) => question?.options.find((one) => one.id === option)?.label ?? option,
+      (option) => question?.options.find((candidate) => candidate.id === option)?.label ?? option,
     );
     return { question: question?.text ?? id, answer: [...chosen, ...(text === "" ? [] : [text])].join("; ") };
   });

@@ -14,7 +14,8 @@ import {
 import type { JsonSchema } from "../../models/model.ts";
 import type { InteractionChange } from "../../store/ports/interactions.ts";
 import type { TurnAttempt } from "../attempt/attempt.ts";
-import { MAIN_RUN, type ToolCallRecord } from "../attempt/journal-entries.ts";
+import type { ToolCallRecord } from "../attempt/journal-entries.ts";
+import { MAIN_RUN } from "../events/turn-writer.ts";
 import { closeGroup } from "../events/groups.ts";
 import { asJsonObject, stringField } from "../../util/json.ts";
 import { failedResult, successResult } from "../attempt/tool-result.ts";
@@ -72,37 +73,37 @@ export async function askQuestion(scope: RunContext, call: StepCall): Promise<To
       `The questions have more than ${MAX_BYTES} bytes. Ask less at once, in fewer words.`,
       "",
     );
-  const block = await tellRequest(scope, call, questions);
+  const block = await writeRequest(scope, call, questions);
   const decided = await awaitDecision(attempt, block, { questions });
   const content =
     decided.status === "answered" ? answersOf(questions, decided) : await unanswered(attempt, decided);
   return { ...successResult({ content }, 0), preview: "" };
 }
 
-async function tellRequest(
+async function writeRequest(
   scope: RunContext,
   call: StepCall,
   questions: readonly Question[],
 ): Promise<QuestionBlock> {
   const { attempt, run, path } = scope;
-  const { pen, parts } = attempt;
+  const { writer, context } = attempt;
   const known = questionOf(scope, call);
   if (known !== undefined) return known;
-  const group = path === MAIN_RUN ? closeGroup(pen.turn, parts.words.thinkingLabel) : null;
-  const closed = group === null ? null : pen.write(group);
+  const group = path === MAIN_RUN ? closeGroup(writer.turn, context.strings.thinkingLabel) : null;
+  const closed = group === null ? null : writer.write(group);
   const key = requestKey(attempt);
-  const asked = pen.startNow({
+  const request = writer.startNow({
     type: "question.request",
     run,
     key,
     call: call.call,
     questions: [...questions],
   });
-  await Promise.all([closed, asked.written]);
-  await pen.flush();
-  const told = questionOf(scope, call);
-  if (told === undefined) throw new Error(`the question of ${call.call} was not told`);
-  return told;
+  await Promise.all([closed, request.written]);
+  await writer.flush();
+  const written = questionOf(scope, call);
+  if (written === undefined) throw new Error(`the question of ${call.call} was not told`);
+  return written;
 }
 
 function questionOf({ attempt }: RunContext, { call }: StepCall): QuestionBlock | undefined {
@@ -117,7 +118,7 @@ function questionsFrom(input: Json): Question[] | null {
   if (!Array.isArray(list) || list.length === 0) return null;
   const questions = (list as readonly Json[])
     .slice(0, MAX_QUESTIONS)
-    .map((one, n) => questionFrom(one, `q${n + 1}`));
+    .map((item, n) => questionFrom(item, `q${n + 1}`));
   return questions.every((question) => question !== null) ? questions : null;
 }
 
@@ -139,9 +140,9 @@ function questionFrom(value: Json, id: string): Question | null {
 }
 
 /** A model that knows that more comes doesn't ask again. */
-async function unanswered({ parts, ref }: TurnAttempt, { reason }: InteractionChange): Promise<string> {
+async function unanswered({ context, ref }: TurnAttempt, { reason }: InteractionChange): Promise<string> {
   const why = reason === null ? "" : ` They said: ${reason}`;
-  const next = (await parts.store.queuedMessages.list(ref)).length > 0 ? ` ${MESSAGE_WAITS}` : "";
+  const next = (await context.store.queuedMessages.list(ref)).length > 0 ? ` ${MESSAGE_WAITS}` : "";
   return `The person did not answer.${why}${next}`;
 }
 

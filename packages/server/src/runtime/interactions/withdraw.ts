@@ -11,28 +11,28 @@ import { type PendingBlock, applyDecision, storedInteractionId } from "./await-d
 /** @param isMeant what of all that is asked */
 export async function withdrawPending(
   attempt: TurnAttempt,
-  isMeant: (block: PendingBlock) => boolean = () => true,
+  isIncluded: (block: PendingBlock) => boolean = () => true,
 ): Promise<void> {
-  const { parts, ref, row, turn } = attempt;
-  const asked = listBlocks(turn).filter(isAsked).filter(isMeant);
-  if (asked.length === 0) return;
-  const { interactions } = parts.store;
-  for (const block of asked) {
+  const { context, ref, row, turn } = attempt;
+  const pending = listBlocks(turn).filter(isPendingBlock).filter(isIncluded);
+  if (pending.length === 0) return;
+  const { interactions } = context.store;
+  for (const block of pending) {
     const id = storedInteractionId(row.turn, block);
-    await parts.store.transaction(async (tx) => {
+    await context.store.transaction(async (tx) => {
       const interaction = await tx.interactions.get(ref, id);
       // Told and never committed: closing the turn is enough then.
       if (interaction !== null) await transitionInteraction(tx, ref, interaction, { to: "cancelled" });
     });
   }
-  const { failure } = await publishCommitted(parts, ref);
+  const { failure } = await publishCommitted(context, ref);
   if (failure !== null) throw failure;
-  for (const block of asked) {
+  for (const block of pending) {
     const change = (await interactions.changes(ref, storedInteractionId(row.turn, block))).at(-1);
     if (change !== undefined) applyDecision(attempt, block, change);
   }
 }
 
-function isAsked(block: Block): block is PendingBlock {
+function isPendingBlock(block: Block): block is PendingBlock {
   return "version" in block && block.kind !== "payment" && isPending(block) && !outlivesTurn(block);
 }

@@ -13,45 +13,45 @@ import { isEmptyMessage, userMessage } from "./turn-messages.ts";
 
 export async function buildPrompt(scope: RunContext): Promise<Prompt> {
   const { attempt, pinned } = scope;
-  const { turn, parts, ref, row } = attempt;
-  const read = await readPriorTurns(parts.store, ref, turn, (n) => attempt.fromJournal(fileKey(n)));
+  const { turn, context, ref, row } = attempt;
+  const read = await readPriorTurns(context.store, ref, turn, (n) => attempt.fromJournal(fileKey(n)));
   for (const { cited } of read.turns) {
     if (cited === null) continue;
     // What was found is found: it can be cited here, and no id of it is given again.
     scope.pool.add(cited.pool);
     attempt.references.startAfter(cited.lastId);
   }
-  const { tried, earlier } = splitTried(read, row.retries);
+  const { tried: retried, earlier } = splitRetried(read, row.retries);
   const system =
     pinned.instructions === "" ? [] : [{ role: "system" as const, content: pinned.instructions }];
   const message = await messageOf(scope, row.message);
-  const told = await compactIfNeeded(scope, earlier, [...system, ...listMessages(tried), ...message]);
-  const gone = await readContinuation(parts.store, ref, row.message);
+  const prior = await compactIfNeeded(scope, earlier, [...system, ...listMessages(retried), ...message]);
+  const continuation = await readContinuation(context.store, ref, row.message);
   return [
     ...system,
-    ...summaryPrompt(told),
-    ...listMessages(tried, told.turns),
-    ...continuationMessage(row.message, gone, told.turns),
+    ...summaryPrompt(prior),
+    ...listMessages(retried, prior.turns),
+    ...continuationMessage(row.message, continuation, prior.turns),
     ...message,
   ];
 }
 
 /** The turns that are tried again, the first one first, without what they said last and why they ended. */
-function splitTried(
+function splitRetried(
   { summary, turns }: PriorTurns,
   retries: string | null,
 ): { readonly tried: PriorTurns["turns"]; readonly earlier: PriorTurns } {
   const chain = new Set<string>();
   for (let id = retries; id !== null; id = turns.find(({ turn }) => turn.id === id)?.turn.retries ?? null)
     chain.add(id);
-  const tried = turns
+  const retried = turns
     .filter(({ turn }) => chain.has(turn.id))
-    .map((one) => ({ ...one, messages: dropLast(one.messages) }));
-  return { tried, earlier: { summary, turns: turns.filter(({ turn }) => !chain.has(turn.id)) } };
+    .map((entry) => ({ ...entry, messages: dropLast(entry.messages) }));
+  return { tried: retried, earlier: { summary, turns: turns.filter(({ turn }) => !chain.has(turn.id)) } };
 }
 
 async function messageOf({ attempt }: RunContext, message: UserMessage | null): Promise<Prompt> {
   if (message === null || isEmptyMessage(message)) return [];
-  const whole = await loadWhole(attempt.parts.store, attempt.ref, message);
+  const whole = await loadWhole(attempt.context.store, attempt.ref, message);
   return [userMessage(whole, { fileOf: (n) => attempt.fromJournal(fileKey(n)), resultChars: Infinity })];
 }

@@ -11,8 +11,7 @@ import { COMPACT } from "../define/agent.ts";
 import { type CompactionRecord, COMPACTION_KEY } from "../attempt/journal-entries.ts";
 import { openGroup } from "../events/groups.ts";
 import type { BlockRef } from "../events/turn-writer.ts";
-import { toModelTools } from "../agent-loop/pinned-agent.ts";
-import type { RunContext } from "../attempt/run-context.ts";
+import { type RunContext, toModelTools } from "../attempt/run-context.ts";
 import { toUsageRecord } from "../attempt/usage.ts";
 import { estimateTokens } from "./trim-to-budget.ts";
 import { listMessages } from "./form-continuations.ts";
@@ -39,12 +38,12 @@ export async function compactIfNeeded(
   const length =
     estimateTokens([...beside, ...summaryPrompt(earlier)]) + estimateTokens(toModelTools(pinned));
   if (length <= afterTokens) return earlier;
-  const fact = await compact(scope, model, { ...earlier, turns: older }, upTo);
-  return fact === null ? earlier : after(earlier, fact);
+  const record = await compact(scope, model, { ...earlier, turns: older }, upTo);
+  return record === null ? earlier : after(earlier, record);
 }
 
 export function summaryPrompt({ summary, turns }: PriorTurns): Prompt {
-  const told: Prompt =
+  const summaryMessages: Prompt =
     summary === null
       ? []
       : [
@@ -54,7 +53,7 @@ export function summaryPrompt({ summary, turns }: PriorTurns): Prompt {
           },
           { role: "assistant", content: [{ type: "text", text: "I have read it." }] },
         ];
-  return [...told, ...listMessages(turns)];
+  return [...summaryMessages, ...listMessages(turns)];
 }
 
 function after(earlier: PriorTurns, { summary, upTo }: CompactionRecord): PriorTurns {
@@ -68,37 +67,37 @@ async function compact(
   upTo: number,
 ): Promise<CompactionRecord | null> {
   const { attempt, run, path } = scope;
-  const { pen, parts } = attempt;
-  const group = openGroup(pen.turn);
-  if (group !== null) await pen.write(group);
-  const call = `${COMPACT}_${pen.turn.items.length}`;
-  const named = { call, name: COMPACT, label: parts.words.conversationSummarized };
-  const asked = await pen.start({ type: "tool_call.start", run, ...named });
-  await pen.write({ type: "tool_call.end", ...asked, input: { turns: earlier.turns.length } });
-  const result = await pen.start({ type: "tool_result.start", run, ...named });
+  const { writer, context } = attempt;
+  const group = openGroup(writer.turn);
+  if (group !== null) await writer.write(group);
+  const call = `${COMPACT}_${writer.turn.items.length}`;
+  const named = { call, name: COMPACT, label: context.strings.conversationSummarized };
+  const callRef = await writer.start({ type: "tool_call.start", run, ...named });
+  await writer.write({ type: "tool_call.end", ...callRef, input: { turns: earlier.turns.length } });
+  const result = await writer.start({ type: "tool_result.start", run, ...named });
   try {
     const { summary, usage } = await ask(scope, model, earlier);
     await endResult(scope, result, "success", truncateText(summary, MAX_PREVIEW));
-    const blocks = [asked.block, result.block];
-    const fact: CompactionRecord = {
+    const blocks = [callRef.block, result.block];
+    const record: CompactionRecord = {
       summary,
       upTo,
       blocks,
       ...toUsageRecord(scope.agent, model.modelId, usage),
     };
-    await attempt.commitStep(COMPACTION_KEY, fact, { kept: true });
-    attempt.spending.add(path, fact);
-    return fact;
+    await attempt.commitStep(COMPACTION_KEY, record, { isRetained: true });
+    attempt.usage.add(path, record);
+    return record;
   } catch (error) {
     if (!(error instanceof ModelError)) throw error;
-    parts.onError(error, "summing up a conversation");
+    context.onError(error, { during: "summing up a conversation" });
     await endResult(scope, result, "error", "");
     return null;
   }
 }
 
 async function ask({ attempt, agent }: RunContext, model: Model, earlier: PriorTurns) {
-  const { parts, signal } = attempt;
+  const { context, signal } = attempt;
   const { providerOptions, headers } = agent.modelSettings;
   const prompt: Prompt = [
     ...summaryPrompt(earlier),
@@ -111,7 +110,7 @@ async function ask({ attempt, agent }: RunContext, model: Model, earlier: PriorT
   };
   let summary = "";
   let usage = NO_USAGE;
-  await parts.modelSlots.run(signal, async () => {
+  await context.modelSlots.run(signal, async () => {
     for await (const part of askModel(model, request, { signal })) {
       if (part.type === "text-delta") summary += part.delta;
       if (part.type === "finish") usage = usageOf(part.usage);
@@ -126,5 +125,5 @@ async function endResult(
   status: "success" | "error",
   preview: string,
 ): Promise<void> {
-  await attempt.pen.write({ type: "tool_result.end", ...place, status, preview, artifact: null });
+  await attempt.writer.write({ type: "tool_result.end", ...place, status, preview, artifact: null });
 }

@@ -11,15 +11,15 @@ export interface TurnWithMessages {
   readonly turn: Turn;
   readonly messages: Prompt;
   /** What became of the form that it went on from, in words; null when it went on from none. */
-  readonly gone: string | null;
+  readonly continuation: string | null;
 }
 
 /** In place of a message that only went on from a form. */
-const GONE_ON = "(I have dealt with the form.)";
+const CONTINUED = "(I have dealt with the form.)";
 
 /** @param outcome null for what is no form */
 export function continuedTurns(outcome: FormOutcome | null): string {
-  return outcome === null ? GONE_ON : `${GONE_ON}\n${JSON.stringify(formResultText(outcome))}`;
+  return outcome === null ? CONTINUED : `${CONTINUED}\n${JSON.stringify(formResultText(outcome))}`;
 }
 
 /** @param earlier what is told before the first of them */
@@ -27,24 +27,27 @@ export function listMessages(
   turns: readonly TurnWithMessages[],
   earlier: readonly TurnWithMessages[] = [],
 ): Prompt {
-  return turns.flatMap((one, n) => {
-    const { turn, messages, gone } = one;
-    return [...continuationMessage(turn.message, gone, [...earlier, ...turns.slice(0, n)]), ...messages];
+  return turns.flatMap((entry, n) => {
+    const { turn, messages, continuation } = entry;
+    return [
+      ...continuationMessage(turn.message, continuation, [...earlier, ...turns.slice(0, n)]),
+      ...messages,
+    ];
   });
 }
 
 /** @param before the turns that the model reads before it */
 export function continuationMessage(
   message: UserMessage | null,
-  gone: string | null,
+  continuation: string | null,
   before: readonly TurnWithMessages[],
 ): Prompt {
-  if (message === null || gone === null) return [];
-  const asked = before.findLast(({ turn }) => asks(turn, message.resumes));
-  const isLast = asked !== undefined && asked === before.at(-1) && asked.messages.at(-1)?.role === "tool";
+  if (message === null || continuation === null) return [];
+  const asking = before.findLast(({ turn }) => asks(turn, message.resumes));
+  const isLast = asking !== undefined && asking === before.at(-1) && asking.messages.at(-1)?.role === "tool";
   // With words of its own it is enough that the result is there, and was not summed up.
-  const isRead = isEmptyMessage(message) ? isLast : asked !== undefined;
-  return isRead ? [] : [userMessage({ ...message, files: [], text: gone })];
+  const isRead = isEmptyMessage(message) ? isLast : asking !== undefined;
+  return isRead ? [] : [userMessage({ ...message, files: [], text: continuation })];
 }
 
 function asks(turn: Turn, form: string | null): boolean {

@@ -58,11 +58,11 @@ export function formatFormValues(
   return fields.flatMap((field) => {
     const value = Object.hasOwn(values, field.name) ? (values[field.name] ?? null) : null;
     if (value === null || value === "") return [];
-    return [{ name: field.name, label: field.label, value: spoken(field, value) }];
+    return [{ name: field.name, label: field.label, value: toLabels(field, value) }];
   });
 }
 
-function spoken({ options = [] }: FormField, value: Json): Json {
-  const labelOf = (one: Json): Json => options.find((option) => option.value === one)?.label ?? one;
+function toLabels({ options = [] }: FormField, value: Json): Json {
+  const labelOf = (choice: Json): Json => options.find((option) => option.value === choice)?.label ?? choice;
   return Array.isArray(value) ? (value as readonly Json[]).map(labelOf) : labelOf(value);
 }

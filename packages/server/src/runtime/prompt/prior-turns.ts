@@ -71,36 +71,36 @@ export async function readPriorTurns(
   const turns: EarlierTurn[] = [];
   // By the turn that was tried again: what the one after it has read of its files.
   const readLater = new Map<string | null, FileOf>([[before.retries, readNow]]);
-  let tried = before.retries;
+  let retried = before.retries;
   let start: number | undefined;
   while (turns.length < MAX_TURNS) {
     const page = await store.turns.list(ref, {
       limit: PAGE,
       ...(start === undefined ? {} : { before: start }),
     });
-    const kept = await store.journal.retained(
+    const entries = await store.journal.retained(
       ref,
       page.map(({ id }) => id),
     );
-    const facts = new Map(kept.map(({ turn, key, value }) => [`${turn} ${key}`, value]));
-    for (const record of page) {
-      const turn = await attachForms(store, ref, restoreTurn(record.snapshot));
+    const records = new Map(entries.map(({ turn, key, value }) => [`${turn} ${key}`, value]));
+    for (const archived of page) {
+      const turn = await attachForms(store, ref, restoreTurn(archived.snapshot));
       if (turn.id === before.id || turn.number >= before.number) continue;
-      const isCitable = turn.id === tried;
-      if (isCitable) tried = turn.retries;
+      const isCitable = turn.id === retried;
+      if (isCitable) retried = turn.retries;
       const resultChars = isCitable ? Infinity : turns.length < NEWEST ? RECENT_CHARS : OLDER_CHARS;
       const resultOf = (call: string) =>
-        facts.get(`${turn.id} ${CALL_PREFIX}${call}`) as ToolCallRecord | undefined;
+        records.get(`${turn.id} ${CALL_PREFIX}${call}`) as ToolCallRecord | undefined;
       const fileOf: FileOf = (n) =>
-        (facts.get(`${turn.id} ${fileKey(n)}`) as FileRecord | undefined) ?? readLater.get(turn.id)?.(n);
+        (records.get(`${turn.id} ${fileKey(n)}`) as FileRecord | undefined) ?? readLater.get(turn.id)?.(n);
       readLater.set(turn.retries, fileOf);
-      const hasBegun = (call: string): boolean => facts.has(`${turn.id} ${startKey(call)}`);
+      const wasStarted = (call: string): boolean => records.has(`${turn.id} ${startKey(call)}`);
       const message = turn.message === null ? null : await loadWhole(store, ref, turn.message, MESSAGE_CHARS);
-      const options = { resultOf, fileOf, hasBegun, resultChars, isCitable };
+      const options = { resultOf, fileOf, wasStarted, resultChars, isCitable };
       const messages = turnMessages({ ...turn, message }, options);
-      const gone = await readContinuation(store, ref, message);
-      turns.push({ turn, messages, gone, cited: isCitable ? citedOf(turn, kept) : null });
-      const compact = facts.get(`${turn.id} ${COMPACTION_KEY}`) as unknown as CompactionRecord | undefined;
+      const continuation = await readContinuation(store, ref, message);
+      turns.push({ turn, messages, continuation, cited: isCitable ? citedOf(turn, entries) : null });
+      const compact = records.get(`${turn.id} ${COMPACTION_KEY}`) as unknown as CompactionRecord | undefined;
       if (compact !== undefined) {
         return {
           summary: compact.summary,
@@ -115,16 +115,16 @@ export async function readPriorTurns(
 }
 
 /** The main run may go on citing what it was given; ids of all runs are taken. */
-function citedOf(turn: Turn, kept: Awaited<ReturnType<Store["journal"]["retained"]>>): Cited {
+function citedOf(turn: Turn, entries: Awaited<ReturnType<Store["journal"]["retained"]>>): Cited {
   const main = mainRun(turn)?.id;
   const own = listBlocks(turn).flatMap((block) =>
     block.kind === "tool_call" && block.run === main ? [callKey(block.call)] : [],
   );
-  const facts = kept.filter((entry) => entry.turn === turn.id && entry.key.startsWith(CALL_PREFIX));
-  const poolOf = ({ value }: (typeof facts)[number]) => (value as unknown as ToolCallRecord).pool ?? [];
+  const records = entries.filter((entry) => entry.turn === turn.id && entry.key.startsWith(CALL_PREFIX));
+  const poolOf = ({ value }: (typeof records)[number]) => (value as unknown as ToolCallRecord).pool ?? [];
   return {
-    pool: facts.filter(({ key }) => own.includes(key)).flatMap(poolOf),
-    lastId: Math.max(0, ...facts.map((fact) => lastId({ pool: poolOf(fact) }))),
+    pool: records.filter(({ key }) => own.includes(key)).flatMap(poolOf),
+    lastId: Math.max(0, ...records.map((record) => lastId({ pool: poolOf(record) }))),
   };
 }
 
@@ -132,7 +132,7 @@ function citedOf(turn: Turn, kept: Awaited<ReturnType<Store["journal"]["retained
 function joined(newestFirst: readonly EarlierTurn[]): EarlierTurn[] {
   const retried = new Set(newestFirst.flatMap(({ turn }) => turn.retries ?? []));
   return newestFirst
-    .map((one) => (retried.has(one.turn.id) ? { ...one, messages: dropLast(one.messages) } : one))
+    .map((entry) => (retried.has(entry.turn.id) ? { ...entry, messages: dropLast(entry.messages) } : entry))
     .toReversed();
 }
 

@@ -14,8 +14,8 @@ const NEWEST = 2;
 const STRIDE = 8;
 
 /** Nobody tokenises here: a quarter of the characters is near enough to decide when something is too long. */
-export function estimateTokens(said: unknown): number {
-  return Math.ceil(JSON.stringify(said).length / CHARS_PER_TOKEN);
+export function estimateTokens(value: unknown): number {
+  return Math.ceil(JSON.stringify(value).length / CHARS_PER_TOKEN);
 }
 
 /**

@@ -20,17 +20,16 @@ import type { ModelContent } from "../../session/history/model-content.ts";
 import { COMPACT, SHARE_THOUGHT } from "../define/agent.ts";
 import { formResultText, findForms } from "./form-result.ts";
 import type { FileRecord } from "../attempt/journal-entries.ts";
-import { describeFile } from "../files/describe-file.ts";
 import { asJsonObject } from "../../util/json.ts";
 import { markersIn, withoutMarkers } from "../events/citation-markers.ts";
-import { referenceIds, modelText, unwrapReferences } from "../attempt/reference-pool.ts";
+import { escapeReferenceTags, referenceIds, modelText, unwrapReferences } from "../attempt/reference-pool.ts";
 import { stringifyContent } from "../attempt/tool-result.ts";
 
 export interface TurnMessagesOptions {
   /** What a call gave, for the model. */
   readonly resultOf: (call: string) => ModelContent | undefined;
   /** Whether a call had begun whose outcome was never noted. */
-  readonly hasBegun: (call: string) => boolean;
+  readonly wasStarted: (call: string) => boolean;
   /** What a file of the message amounted to. */
   readonly fileOf: (n: number) => FileRecord | undefined;
   /** How much of a result is told again, and of the beginning of a file, in characters. */
@@ -88,8 +87,8 @@ function textOf({ text, annotations }: TextBlock, { isCitable }: TurnMessagesOpt
 function inputFor(turn: Turn, call: ToolCallBlock, options: TurnMessagesOptions) {
   const input = asJsonObject(call.input ?? currentInput(call));
   if (call.name !== SHARE_THOUGHT) return input;
-  const told = listBlocks(turn).find((block) => block.kind === "text" && block.call === call.call);
-  return told?.kind === "text" ? { ...input, thought: textOf(told, options) } : input;
+  const thought = listBlocks(turn).find((block) => block.kind === "text" && block.call === call.call);
+  return thought?.kind === "text" ? { ...input, thought: textOf(thought, options) } : input;
 }
 
 /** For a message whose files are not told again. */
@@ -100,8 +99,8 @@ export function userMessage(
   { fileOf, resultChars }: Pick<TurnMessagesOptions, "fileOf" | "resultChars"> = UNREAD,
 ): Prompt[number] {
   const files = message.files.map(({ url, name }, n) => {
-    const fact = fileOf(n);
-    return fact === undefined ? `[File: ${name ?? url}]` : describeFile(fact, resultChars);
+    const record = fileOf(n);
+    return record === undefined ? `[File: ${name ?? url}]` : describeFile(record, resultChars);
   });
   const text = [message.text, ...files].filter((line) => line !== "").join("\n");
   return { role: "user", content: [{ type: "text", text: text === "" ? "(nothing)" : text }] };
@@ -132,41 +131,41 @@ function outputOf(
   call: Extract<Block, { kind: "tool_call" }>,
   options: TurnMessagesOptions,
 ): PromptToolOutput {
-  const { resultOf, hasBegun, resultChars } = options;
-  const kept = resultOf(call.call);
+  const { resultOf, wasStarted, resultChars } = options;
+  const result = resultOf(call.call);
   const forms = findForms(turn, call.call);
-  if (forms.length > 0) return formOutput(forms, call, kept, options);
-  if (kept === undefined && hasBegun(call.call)) {
+  if (forms.length > 0) return formOutput(forms, call, result, options);
+  if (result === undefined && wasStarted(call.call)) {
     const value = `${toolLabel(call)} was interrupted while it ran. Nobody knows whether it took effect.`;
     return { type: "error-text", value };
   }
   const shown = listBlocks(turn).find((block) => block.kind === "tool_result" && block.call === call.call);
   const text =
-    kept !== undefined ? keptText(kept, options) : shown?.kind === "tool_result" ? shown.preview : "";
-  const status = kept?.status ?? (shown?.kind === "tool_result" ? shown.status : "cancelled");
+    result !== undefined ? resultText(result, options) : shown?.kind === "tool_result" ? shown.preview : "";
+  const status = result?.status ?? (shown?.kind === "tool_result" ? shown.status : "cancelled");
   const isCut = text.length > resultChars;
   if (
-    kept !== undefined &&
-    typeof kept.content !== "string" &&
-    (kept.pool ?? []).length === 0 &&
+    result !== undefined &&
+    typeof result.content !== "string" &&
+    (result.pool ?? []).length === 0 &&
     !isCut &&
     status === "success"
   ) {
     // As it was told when it came: a provider's cache then knows it.
-    return { type: "json", value: kept.content as never };
+    return { type: "json", value: result.content as never };
   }
   const value = isCut ? `${truncateText(text, resultChars)} [cut, ${text.length} characters]` : text;
   if (status === "success") return { type: "text", value };
   return { type: "error-text", value: value === "" ? `${toolLabel(call)} was not done.` : value };
 }
 
-function keptText(kept: ModelContent, { isCitable }: TurnMessagesOptions): string {
-  const { pool = [] } = kept;
-  if (pool.length === 0) return stringifyContent(kept.content);
-  if (isCitable) return modelText(kept);
+function resultText(result: ModelContent, { isCitable }: TurnMessagesOptions): string {
+  const { pool = [] } = result;
+  if (pool.length === 0) return stringifyContent(result.content);
+  if (isCitable) return modelText(result);
   const ids = referenceIds(pool);
   // What a sub-agent said cites as well.
-  const rest = stringifyContent(kept.content);
+  const rest = stringifyContent(result.content);
   const plain = withoutMarkers(
     rest,
     markersIn(rest, (id) => ids.has(id)),
@@ -178,12 +177,45 @@ function keptText(kept: ModelContent, { isCitable }: TurnMessagesOptions): strin
 function formOutput(
   forms: readonly FormBlock[],
   { call }: Extract<Block, { kind: "tool_call" }>,
-  kept: ModelContent | undefined,
+  result: ModelContent | undefined,
   options: TurnMessagesOptions,
 ): PromptToolOutput {
   const [first] = forms;
   if (first !== undefined && forms.length === 1 && first.call === call)
     return { type: "json", value: formResultText(first) as never };
-  const said = kept === undefined ? {} : { answer: keptText(kept, options) };
-  return { type: "json", value: { ...said, forms: forms.map(formResultText) } as never };
+  const answer = result === undefined ? {} : { answer: resultText(result, options) };
+  return { type: "json", value: { ...answer, forms: forms.map(formResultText) } as never };
+}
+
+const FILE_PROBLEMS: Readonly<Record<NonNullable<FileRecord["problem"]>, string>> = {
+  NOT_ALLOWED: "its address may not be fetched",
+  NOT_FOUND: "nothing was found at its address",
+  TOO_LARGE: "it is too large",
+  TOO_MANY: "too many files came with the message",
+  TIMEOUT: "it took too long",
+  UNREACHABLE: "its server could not be reached",
+  UNSUPPORTED: "files of its kind can't be read here",
+  UNREADABLE: "it is damaged or locked",
+};
+
+/** What the model reads about a file: what it is, how it begins, how to read more. @param shownChars how much of its beginning is told; 0 for none */
+function describeFile(record: FileRecord, shownChars: number): string {
+  const { attachment, chars, isCut, problem, mediaType, size } = record;
+  const name = JSON.stringify(record.name);
+  if (problem !== null) return `[File ${name} could not be read: ${FILE_PROBLEMS[problem]}.]`;
+  const kind = `${mediaType}, ${size} bytes`;
+  if (chars === 0) return `[File ${name}: ${kind}, without text that could be read.]`;
+  const extent = isCut
+    ? `its first ${chars} characters of text (it goes on, and the rest could not be kept: nobody here can read it)`
+    : `${chars} characters of text`;
+  const about = `[File ${name}: ${kind}, ${extent}, attachment ${attachment ?? ""}.`;
+  const head = truncateText(record.head, shownChars);
+  if (head === "") return `${about} Read it by lookup_attachments.]`;
+  const rest =
+    chars > head.length
+      ? " This is how it begins; read on by lookup_attachments."
+      : ` This is all ${isCut ? "that is kept " : ""}of it.`;
+  // Whatever the text says, it can't end where it is quoted.
+  const quoted = escapeReferenceTags(head).replaceAll(/<(?=\/?attachment\b)/gi, "&lt;");
+  return `${about}${rest} It is quoted, not said by the person.]\n<attachment id="${attachment ?? ""}">\n${quoted}\n</attachment>`;
 }

@@ -14,15 +14,15 @@ const LEAST = 200;
 const MAX_PARTS = 5;
 
 export function attachReferences(
-  fact: ToolCallRecord,
+  record: ToolCallRecord,
   items: readonly StoredItem[],
   ids: ReferenceIdAllocator,
   maxChars: number,
 ): ToolCallRecord {
-  if (items.length === 0) return fact;
+  if (items.length === 0) return record;
   const pool: ContentPart[] = [];
   const blocks: ResultPart[] = [];
-  let left = maxChars - plainText(fact.content).length;
+  let left = maxChars - plainText(record.content).length;
   let given = 0;
   for (const item of items) {
     const size = plainText(item.content).length;
@@ -34,13 +34,14 @@ export function attachReferences(
     blocks.push(...shownOf(item).map((block) => ({ ...block, reference })));
     given++;
   }
-  const words = fact.preview === "" ? blocks.flatMap((one) => (one.type === "text" ? one.text : [])) : [];
+  const texts =
+    record.preview === "" ? blocks.flatMap((block) => (block.type === "text" ? block.text : [])) : [];
   return {
-    ...fact,
-    content: given === items.length ? fact.content : leftOut(fact.content, items.length - given),
-    preview: fact.preview === "" ? truncateText(words.join("\n"), MAX_PREVIEW) : fact.preview,
+    ...record,
+    content: given === items.length ? record.content : leftOut(record.content, items.length - given),
+    preview: record.preview === "" ? truncateText(texts.join("\n"), MAX_PREVIEW) : record.preview,
     pool,
-    blocks: [...fact.blocks, ...blocks],
+    blocks: [...record.blocks, ...blocks],
   };
 }
 

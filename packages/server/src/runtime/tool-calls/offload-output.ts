@@ -1,5 +1,5 @@
 /**
- * Brings what is too large for events and facts to safety before an outcome is journaled: large pictures, large artifacts,
+ * Brings what is too large for events and records to safety before an outcome is journaled: large pictures, large artifacts,
  * files, and the whole of a long result. What is left is small, and says where the rest is.
  */
 import {
@@ -14,7 +14,7 @@ import { plainText } from "../../session/history/model-content.ts";
 import type { CitableItem, ArtifactInput, ImageInput, ResultBlock, ToolOutput } from "../define/tool.ts";
 import type { ResultPart } from "../attempt/journal-entries.ts";
 import { type LargeImage, parseArtifact, parseImage } from "../define/media-input.ts";
-import { retryStore } from "../retry-store.ts";
+import { retryStore } from "../attempt/retry-store.ts";
 import { stringifyContent } from "../attempt/tool-result.ts";
 import type { RunContext } from "../attempt/run-context.ts";
 import type { StepCall } from "../events/step-writer.ts";
@@ -117,10 +117,10 @@ export class BlobUploader {
 
   async #put(mediaType: string, body: Uint8Array, name?: string): Promise<FullContent> {
     const { attempt } = this.#scope;
-    const { parts, ref } = attempt;
+    const { context, ref } = attempt;
     const id = `${this.#prefix}.${this.#count++}`;
     const named = name === undefined ? {} : { name };
-    await retryStore(parts, () => parts.store.blobs.put(ref, { id, mediaType, ...named, body }));
+    await retryStore(context, () => context.store.blobs.put(ref, { id, mediaType, ...named, body }));
     return { blob: id, size: body.byteLength, media_type: mediaType };
   }
 }

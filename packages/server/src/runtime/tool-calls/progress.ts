@@ -11,7 +11,7 @@ import type { StepCall } from "../events/step-writer.ts";
 
 /** More than that is not progress but noise. */
 const MAX_PROGRESS = 200;
-const MAX_PICTURES = 100;
+const MAX_IMAGES = 100;
 
 export class ToolProgress {
   readonly #scope: RunContext;
@@ -44,10 +44,10 @@ export class ToolProgress {
     this.#inOrder(() => this.#part("text", text));
   }
 
-  image(picture: string | ImageInput): void {
-    if (this.#isOver || this.#pictures++ >= MAX_PICTURES) return;
+  image(image: string | ImageInput): void {
+    if (this.#isOver || this.#pictures++ >= MAX_IMAGES) return;
     this.#inOrder(() => {
-      const read = parseImage(picture);
+      const read = parseImage(image);
       if ("url" in read) return this.#part("image", read.url);
       return this.#keeper.large(read).then((url) => this.#part("image", url));
     });
@@ -88,7 +88,7 @@ export class ToolProgress {
 
   #try(show: () => void | Promise<void>): Promise<void> | null {
     const failed = (error: unknown): void =>
-      this.#scope.attempt.parts.onError(error, `what the tool ${this.#call.name} shows`);
+      this.#scope.attempt.context.onError(error, { during: `what the tool ${this.#call.name} shows` });
     try {
       return show()?.catch(failed) ?? null;
     } catch (error) {
@@ -120,8 +120,8 @@ export class ToolProgress {
   }
 
   #write(delta: { part: number; media: "text" | "image"; data: string; done: boolean }): void {
-    const { pen } = this.#scope.attempt;
-    const written = pen.write({ type: "tool_result.delta", ...this.#place, ...delta });
+    const { writer } = this.#scope.attempt;
+    const written = writer.write({ type: "tool_result.delta", ...this.#place, ...delta });
     this.#last = settle([this.#last, written]);
     // Whoever ends the tool hears of it; until then it is nobody's.
     this.#last.catch(() => {});

@@ -34,17 +34,17 @@ export async function runTool(
   place: BlockRef,
 ): Promise<ToolCallRecord> {
   const { attempt, agent } = scope;
-  const { parts } = attempt;
+  const { context } = attempt;
   const timeoutMs = Math.min(tool.timeoutMs ?? agent.limits.toolTimeoutMs, MAX_TIMER_MS);
   // One that can be run again is stopped at once; one that can't may have a little longer.
-  const stop = tool.rerun(input) === "never" ? attempt.toolSignal : attempt.signal;
+  const stopSignal = tool.idempotent(input) ? attempt.signal : attempt.toolSignal;
   const timeout = new AbortController();
   const clock = new PausableTimer();
   clock.start(timeoutMs, () => timeout.abort(new ToolTimeout(timeoutMs)));
-  const signal = AbortSignal.any([stop, timeout.signal]);
-  const show = new ToolProgress(scope, call, place);
+  const signal = AbortSignal.any([stopSignal, timeout.signal]);
+  const progress = new ToolProgress(scope, call, place);
   try {
-    const context = contextOf({ ...scope, toolClock: clock }, call, signal, show);
+    const context = contextOf({ ...scope, toolClock: clock }, call, signal, progress);
     const work = (async () => {
       // The last thing before the call: a process that was frozen until here finds out. One that is frozen between this
       // line and the next still calls out when it wakes up; that is what the idempotency key is for.
@@ -52,29 +52,32 @@ export async function runTool(
       return tool.run(input, context);
     })();
     const returned = parseToolOutput(await abortable(work, signal));
-    const artifact = returned.artifact ?? show.artifact;
+    const artifact = returned.artifact ?? progress.artifact;
     const { maxResultChars } = agent.limits;
     const whole = artifact === null ? returned : { ...returned, artifact };
     const output = await offloadLargeOutput(scope, call, whole);
     const content = truncateForModel(output.content, maxResultChars);
-    const fact = { ...successResult({ ...output, content }, await show.end()), whole: output.whole as Json };
-    return attachReferences(fact, output.references ?? [], attempt.references, maxResultChars);
+    const record = {
+      ...successResult({ ...output, content }, await progress.end()),
+      whole: output.whole as Json,
+    };
+    return attachReferences(record, output.references ?? [], attempt.references, maxResultChars);
   } catch (error) {
-    if (stop.aborted) throw stop.reason;
+    if (stopSignal.aborted) throw stopSignal.reason;
     if (error instanceof FormRequested)
       return formRecord(scope, call, error.schema, {
-        preview: parts.words.formRequested,
-        parts: await show.end(),
+        preview: context.strings.formRequested,
+        parts: await progress.end(),
       });
-    if (!parts.holdsLease()) throw error;
-    if (!(error instanceof ToolTimeout)) parts.onError(error, `the tool ${call.name}`);
+    if (!context.holdsLease()) throw error;
+    if (!(error instanceof ToolTimeout)) context.onError(error, { during: `the tool ${call.name}` });
     const shown = error instanceof ToolError || error instanceof ToolTimeout;
-    const people = error instanceof ToolError ? error.userMessage : messageOf(error);
+    const userMessage = error instanceof ToolError ? error.userMessage : messageOf(error);
     const why = stringifyContent(truncateForModel(messageOf(error), agent.limits.maxResultChars));
-    return failedResult(why, shown ? people : parts.words.toolFailed, await show.end());
+    return failedResult(why, shown ? userMessage : context.strings.toolFailed, await progress.end());
   } finally {
     clock.stop();
-    show.close();
+    progress.close();
   }
 }
 
@@ -90,14 +93,19 @@ function messageOf(error: unknown): string {
   return message === "" ? "The tool failed." : message;
 }
 
-function contextOf(scope: RunContext, call: StepCall, signal: AbortSignal, show: ToolProgress): ToolContext {
+function contextOf(
+  scope: RunContext,
+  call: StepCall,
+  signal: AbortSignal,
+  progress: ToolProgress,
+): ToolContext {
   const { tenant, session, turn, user } = scope.attempt.row;
   const context: ToolContext = {
     signal,
     idempotencyKey: `${jobId({ tenant, session, turn })}/${call.call}`,
-    progress: (text) => show.text(text),
-    image: (picture) => show.image(picture),
-    artifact: (artifact) => show.setArtifact(artifact),
+    progress: (text) => progress.text(text),
+    image: (image) => progress.image(image),
+    artifact: (artifact) => progress.setArtifact(artifact),
     requestForm,
     tenant,
     session,

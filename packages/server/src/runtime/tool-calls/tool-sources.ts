@@ -5,6 +5,7 @@
 import { createHash } from "node:crypto";
 import { truncateText, type Json } from "@turnstream/protocol";
 import { isJsonObject } from "../../util/json.ts";
+import type { ToolSourceRegistry } from "../attempt/context.ts";
 import type { PinnedTool } from "../attempt/journal-entries.ts";
 import type { Agent } from "../define/agent.ts";
 import type {
@@ -20,7 +21,7 @@ const MAX_DESCRIPTION = 8_000;
 /** Of one tool, as JSON. What is larger no model wants to read with every step. */
 const MAX_SCHEMA = 64_000;
 
-export class ToolSources {
+export class ToolSources implements ToolSourceRegistry {
   readonly #host: ToolSourceContext;
   readonly #open: ReadonlyMap<ToolSource, ToolSourceConnection>;
 
@@ -40,7 +41,7 @@ export class ToolSources {
       if (open === undefined) throw new Error("the source was added after the worker had started");
       return await Promise.race([open.tools(), late]);
     } catch (error) {
-      this.#host.onError(error, `the tool source ${source.name}`);
+      this.#host.onError(error, { during: `the tool source ${source.name}` });
       return null;
     } finally {
       clearTimeout(timer);
@@ -83,7 +84,9 @@ export class ToolSources {
           ? `the schema of its input has more than ${MAX_SCHEMA} characters`
           : null;
     if (why !== null)
-      this.#host.onError(new Error(`left out: ${why}`), `the tool ${tool} of the source ${source.name}`);
+      this.#host.onError(new Error(`left out: ${why}`), {
+        during: `the tool ${tool} of the source ${source.name}`,
+      });
     return why === null;
   }
 
@@ -92,7 +95,7 @@ export class ToolSources {
       try {
         await open.close();
       } catch (error) {
-        this.#host.onError(error, `closing the tool source ${source.name}`);
+        this.#host.onError(error, { during: `closing the tool source ${source.name}` });
       }
     });
     await Promise.all(ends);
@@ -136,12 +139,12 @@ export function uniqueToolNames(
   taken: ReadonlySet<string>,
 ): string[] {
   const plain = tools.map((tool) => `${source}_${tool.replaceAll(/[^\w-]/g, "_")}`);
-  const wishes = new Map<string, number>();
-  for (const name of plain) wishes.set(name, (wishes.get(name) ?? 0) + 1);
+  const counts = new Map<string, number>();
+  for (const name of plain) counts.set(name, (counts.get(name) ?? 0) + 1);
   return plain.map((name, n) => {
     const tool = tools[n] ?? "";
     // Of several that would look alike, one whose name needed no change keeps it, wherever in the list it stands.
-    const isAlone = wishes.get(name) === 1 || name === `${source}_${tool}`;
+    const isAlone = counts.get(name) === 1 || name === `${source}_${tool}`;
     if (isAlone && name.length <= MAX_NAME && !taken.has(name)) return name;
     const digest = createHash("sha256").update(`${source}\n${tool}`).digest("hex").slice(0, DIGITS);
     return `${name.slice(0, MAX_NAME - DIGITS - 1)}_${digest}`;

@@ -12,8 +12,8 @@ import {
   type Artifact,
 } from "@turnstream/protocol";
 import { closeGroup } from "../events/groups.ts";
-import { type ToolCallRecord, MAIN_RUN } from "../attempt/journal-entries.ts";
-import type { BlockRef } from "../events/turn-writer.ts";
+import type { ToolCallRecord } from "../attempt/journal-entries.ts";
+import { MAIN_RUN, type BlockRef } from "../events/turn-writer.ts";
 import { markersIn } from "../events/citation-markers.ts";
 import type { RunContext } from "../attempt/run-context.ts";
 import type { StepCall } from "../events/step-writer.ts";
@@ -21,45 +21,52 @@ import type { StepCall } from "../events/step-writer.ts";
 /** The open result of a call, begun if it has not been. */
 export async function startToolResult(scope: RunContext, call: StepCall): Promise<BlockRef> {
   const { attempt, run, agent } = scope;
-  const { pen } = attempt;
+  const { writer } = attempt;
   const { call: id, name } = call;
-  const known = findToolResult(pen.turn, id);
+  const known = findToolResult(writer.turn, id);
   if (known !== undefined) return placeOf(known);
   // As its call was told: by now the code may be another, which would tell it differently.
-  const told = findToolCall(pen.turn, id);
+  const told = findToolCall(writer.turn, id);
   const display = agent.tools[name]?.display;
   const isHidden = told?.hidden === true || (display?.call === true && !display.result);
   const hidden = isHidden ? { hidden: true } : {};
-  return pen.start({ type: "tool_result.start", run, call: id, name, label: told?.label ?? "", ...hidden });
+  return writer.start({
+    type: "tool_result.start",
+    run,
+    call: id,
+    name,
+    label: told?.label ?? "",
+    ...hidden,
+  });
 }
 
 export async function writeToolResult(
   scope: RunContext,
   call: StepCall,
-  fact: ToolCallRecord,
+  record: ToolCallRecord,
 ): Promise<void> {
   const { attempt } = scope;
-  const { pen } = attempt;
-  if (fact.thought !== null) await tellThought(scope, call, fact.thought);
-  const known = findToolResult(pen.turn, call.call);
+  const { writer } = attempt;
+  if (record.thought !== null) await writeThought(scope, call, record.thought);
+  const known = findToolResult(writer.turn, call.call);
   if (known !== undefined && known.end !== null) return;
   const place = await startToolResult(scope, call);
-  await tellBlocks(scope, call, place, fact);
-  const run = findSubAgentRun(pen.turn, call.call);
+  await writeBlocks(scope, call, place, record);
+  const run = findSubAgentRun(writer.turn, call.call);
   if (run?.status === "running") {
-    const status = fact.status === "success" ? "completed" : "failed";
-    await pen.write({
+    const status = record.status === "success" ? "completed" : "failed";
+    await writer.write({
       type: "run.end",
       run: run.id,
       status,
-      ...(fact.usage === null ? {} : { usage: fact.usage }),
+      ...(record.usage === null ? {} : { usage: record.usage }),
     });
   }
-  await pen.write(endOf(place, fact));
+  await writer.write(endOf(place, record));
 }
 
-function endOf(place: BlockRef, fact: ToolCallRecord) {
-  const { status, preview, artifact, results, whole, usage } = fact;
+function endOf(place: BlockRef, record: ToolCallRecord) {
+  const { status, preview, artifact, results, whole, usage } = record;
   return {
     type: "tool_result.end",
     ...place,
@@ -72,18 +79,18 @@ function endOf(place: BlockRef, fact: ToolCallRecord) {
   } as const satisfies Omit<EventOf<"tool_result.end">, "v" | "id" | "at" | "turn">;
 }
 
-async function tellBlocks(
+async function writeBlocks(
   { attempt }: RunContext,
   { call }: StepCall,
   place: BlockRef,
-  fact: ToolCallRecord,
+  record: ToolCallRecord,
 ): Promise<void> {
-  const { pen } = attempt;
-  const told = findToolResult(pen.turn, call)?.parts ?? [];
+  const { writer } = attempt;
+  const told = findToolResult(writer.turn, call)?.parts ?? [];
   const last = told.at(-1);
   if (last !== undefined && !last.done) {
     const data = last.media === "text" ? "" : last.data;
-    await pen.write({
+    await writer.write({
       type: "tool_result.delta",
       ...place,
       part: told.length - 1,
@@ -93,42 +100,42 @@ async function tellBlocks(
     });
   }
   // What was told before may be lost with the log; what comes then takes the next free number.
-  for (let n = Math.max(0, told.length - fact.parts); n < fact.blocks.length; n++) {
-    const block = fact.blocks[n];
+  for (let n = Math.max(0, told.length - record.parts); n < record.blocks.length; n++) {
+    const block = record.blocks[n];
     if (block === undefined) continue;
-    const part = findToolResult(pen.turn, call)?.parts.length ?? 0;
+    const part = findToolResult(writer.turn, call)?.parts.length ?? 0;
     const [media, data] =
       block.type === "text" ? (["text", block.text] as const) : (["image", block.url] as const);
     const { reference } = block;
     const cited = reference === undefined ? {} : { reference };
-    await pen.write({ type: "tool_result.delta", ...place, part, media, data, ...cited, done: true });
+    await writer.write({ type: "tool_result.delta", ...place, part, media, data, ...cited, done: true });
   }
 }
 
 /** A shared thought stands outside groups, as a text of its own. */
-async function tellThought(
+async function writeThought(
   { attempt, run, path, pool }: RunContext,
   { call }: StepCall,
   thought: string,
 ): Promise<void> {
-  const { pen } = attempt;
-  const isTold = pen.turn.items.toArray().some((item) => item?.kind === "text" && item.call === call);
-  if (isTold) return;
-  const group = path === MAIN_RUN ? closeGroup(pen.turn, attempt.parts.words.thinkingLabel) : null;
-  const closed = group === null ? null : pen.write(group);
+  const { writer } = attempt;
+  const isWritten = writer.turn.items.toArray().some((item) => item?.kind === "text" && item.call === call);
+  if (isWritten) return;
+  const group = path === MAIN_RUN ? closeGroup(writer.turn, attempt.context.strings.thinkingLabel) : null;
+  const closed = group === null ? null : writer.write(group);
   const annotations = markersIn(thought, pool.has);
   // At once: another thought of the same step may be told at the same time.
-  const { place, written } = pen.startNow({ type: "text.start", run, part: true, call });
+  const { place, written } = writer.startNow({ type: "text.start", run, part: true, call });
   await Promise.all([
     closed,
     written,
-    pen.write({
+    writer.write({
       type: "text.delta",
       ...place,
       text: thought,
       ...(annotations.length === 0 ? {} : { annotations }),
     }),
-    pen.write({ type: "text.end", ...place, final: false }),
+    writer.write({ type: "text.end", ...place, final: false }),
   ]);
 }
 

@@ -38,86 +38,86 @@ import type { RuntimeContext } from "../attempt/context.ts";
 import { TurnWriter } from "../events/turn-writer.ts";
 import { findSuperseded } from "./supersede.ts";
 
-interface Seen {
+interface Prepared {
   readonly state: SessionState;
   readonly journal: Map<string, Json>;
   readonly event: EventDraft;
 }
 
 export async function beginAttempt(
-  parts: RuntimeContext,
+  context: RuntimeContext,
   row: RunningTurn,
-  tries: Map<string, StepAttempts>,
+  stepAttempts: Map<string, StepAttempts>,
 ): Promise<TurnAttempt> {
   const ref: SessionRef = { tenant: row.tenant, session: row.session };
-  await publishCommitted(parts, ref);
-  let seen: Seen | null = null;
+  await publishCommitted(context, ref);
+  let prepared: Prepared | null = null;
   const prepare = async (): Promise<FirstEvent> => {
-    const entries = await parts.store.journal.read(ref, row.turn);
+    const entries = await context.store.journal.read(ref, row.turn);
     const journal = new Map(entries.map(({ key, value }) => [key, value]));
-    const { state, cursor } = await readHistory(parts, ref, { turns: 1 });
-    const event = firstEvent(parts, row, state, journal);
-    seen = { state, journal, event };
+    const { state, cursor } = await readHistory(context, ref, { turns: 1 });
+    const event = firstEvent(context, row, state, journal);
+    prepared = { state, journal, event };
     return { event, last: cursor };
   };
   const reason = `attempt ${row.attempts} at turn ${row.turn}`;
   const claim = async () => {
-    const session = await parts.store.sessions.find(ref);
+    const session = await context.store.sessions.find(ref);
     if (session === null) throw new StoreError("NOT_FOUND", `session ${ref.session}`);
     // A process that was frozen until here knows it. One that is frozen from here on finds another's epoch instead of
     // the one it has seen, and must not take the turn from its new owner.
-    if (!parts.holdsLease()) throw new EngineError("LEFT", `turn ${row.turn}`);
+    if (!context.holdsLease()) throw new EngineError("LEFT", `turn ${row.turn}`);
     const { epoch: ifEpoch } = session;
-    return claimSession(parts, ref, { by: parts.executor, reason, event: prepare, ifEpoch });
+    return claimSession(context, ref, { by: context.executor, reason, event: prepare, ifEpoch });
   };
   const claimed = await claim().catch(async (error: unknown) => {
-    if (!(error instanceof NotTold)) throw error;
-    await tellAgain(parts, ref);
+    if (!(error instanceof MessageNotInLog)) throw error;
+    await restoreMessage(context, ref);
     return claim();
   });
-  const { state, journal, event } = seen as unknown as Seen;
-  const after = foldDraft(state, event, claimed.cursor, parts.env.now());
-  const writer = new Writer({
-    log: parts.log,
+  const { state, journal, event } = prepared as unknown as Prepared;
+  const after = foldDraft(state, event, claimed.cursor, context.env.now());
+  const logWriter = new Writer({
+    log: context.log,
     session: ref.session,
     writer: claimed.writer,
     epoch: claimed.epoch,
-    blobs: { put: async (_, blob) => void (await parts.store.blobs.put(ref, blob)) },
-    newBlobId: () => parts.env.id(),
+    blobs: { put: async (_, blob) => void (await context.store.blobs.put(ref, blob)) },
+    newBlobId: () => context.env.id(),
   });
-  const pen = new TurnWriter({ writer, state: after, now: () => parts.env.now() });
-  const attempt = new TurnAttempt({ parts, row, epoch: claimed.epoch, pen, journal, tries });
+  const writer = new TurnWriter({ writer: logWriter, state: after, now: () => context.env.now() });
+  const attempt = new TurnAttempt({ context, row, epoch: claimed.epoch, writer, journal, stepAttempts });
   attempt.requireLease();
   return attempt;
 }
 
 /** A turn's start names its message, and that is not in the log: it was lost, or could not be told yet. */
-class NotTold extends Error {}
+class MessageNotInLog extends Error {}
 
-async function tellAgain(parts: RuntimeContext, ref: SessionRef): Promise<void> {
+async function restoreMessage(context: RuntimeContext, ref: SessionRef): Promise<void> {
   // Claiming it also brings back what was told and lost with the log.
-  if (!(await ensureSessionLog(parts, ref))) await claimIdleSession(parts, ref, parts.executor);
-  const { failure } = await publishCommitted(parts, ref);
+  if (!(await ensureSessionLog(context, ref))) await claimIdleSession(context, ref, context.executor);
+  const { failure } = await publishCommitted(context, ref);
   if (failure !== null) throw failure;
 }
 
 function firstEvent(
-  parts: RuntimeContext,
+  context: RuntimeContext,
   row: RunningTurn,
   state: SessionState,
   journal: ReadonlyMap<string, Json>,
 ): EventDraft {
   const turn = state.turns.last();
   if (turn?.id !== row.turn) {
-    const isTold = row.message === null || state.waiting.some(({ id }) => id === row.message?.id);
-    if (state.session === "" || !isTold) throw new NotTold(`turn ${row.turn}`);
-    return startOf(parts, row, state);
+    const isInLog = row.message === null || state.waiting.some(({ id }) => id === row.message?.id);
+    if (state.session === "" || !isInLog) throw new MessageNotInLog(`turn ${row.turn}`);
+    return startOf(context, row, state);
   }
   // Its end was told, and only the rest of the work is missing.
   if (turn.status !== "running")
     return { type: "turn.takeover", turn: null, blocks: [], groups: [], runs: [] };
-  const { kept, keptCalls } = keptBy(journal);
-  return { type: "turn.takeover", turn: turn.id, ...findSuperseded(turn, kept, keptCalls) };
+  const { journaledBlocks, journaledCalls } = listJournaled(journal);
+  return { type: "turn.takeover", turn: turn.id, ...findSuperseded(turn, journaledBlocks, journaledCalls) };
 }
 
 function startOf(
@@ -145,23 +145,25 @@ function startOf(
 }
 
 /** The blocks and calls that journaled work stands for. */
-function keptBy(journal: ReadonlyMap<string, Json>): {
-  readonly kept: ReadonlySet<string>;
-  readonly keptCalls: ReadonlySet<string>;
+function listJournaled(journal: ReadonlyMap<string, Json>): {
+  readonly journaledBlocks: ReadonlySet<string>;
+  readonly journaledCalls: ReadonlySet<string>;
 } {
-  const kept = new Set<string>();
-  const keptCalls = new Set<string>();
+  const journaledBlocks = new Set<string>();
+  const journaledCalls = new Set<string>();
   for (const [key, value] of journal) {
-    if (key.startsWith(CALL_PREFIX)) keptCalls.add(key.slice(CALL_PREFIX.length));
-    else if (key.startsWith(START_PREFIX)) keptCalls.add(key.slice(START_PREFIX.length));
-    else if (key === FILES_KEY) for (const block of (value as { blocks: string[] }).blocks) kept.add(block);
+    if (key.startsWith(CALL_PREFIX)) journaledCalls.add(key.slice(CALL_PREFIX.length));
+    else if (key.startsWith(START_PREFIX)) journaledCalls.add(key.slice(START_PREFIX.length));
+    else if (key === FILES_KEY)
+      for (const block of (value as { blocks: string[] }).blocks) journaledBlocks.add(block);
     else if (key.startsWith(STEP_PREFIX) || key === COMPACTION_KEY) {
-      for (const block of (value as unknown as StepRecord | CompactionRecord).blocks) kept.add(block);
+      for (const block of (value as unknown as StepRecord | CompactionRecord).blocks)
+        journaledBlocks.add(block);
       // A step of a sub-agent stands inside the result of the call that started it.
-      if (key !== COMPACTION_KEY) keptCalls.add(runPath(key));
+      if (key !== COMPACTION_KEY) journaledCalls.add(runPath(key));
     }
   }
-  return { kept, keptCalls };
+  return { journaledBlocks, journaledCalls };
 }
 
 function foldDraft(state: SessionState, draft: EventDraft, cursor: Cursor, at: number): SessionState {

@@ -11,13 +11,16 @@ import type { RunningTurn } from "../../store/ports/running.ts";
 import type { TurnAttempt, StepAttempts } from "../attempt/attempt.ts";
 import { runStreamAgent } from "../agent-loop/stream-agent.ts";
 import { beginAttempt } from "./begin-attempt.ts";
-import type { TurnOutcome } from "../events/closing-events.ts";
+import { nextClosingEvents, type TurnOutcome } from "../events/closing-events.ts";
 import type { RuntimeStrings } from "../strings.ts";
 import { buildPrompt } from "../prompt/build-prompt.ts";
 import type { Agent } from "../define/agent.ts";
-import { finishTurn } from "./finish-turn.ts";
+import { NO_USAGE } from "../../models/usage.ts";
+import { commitForms } from "../interactions/form-ending-turn.ts";
+import { withdrawPending } from "../interactions/withdraw.ts";
 import { RuntimeError } from "../errors.ts";
-import { OUTCOME_KEY, MAIN_RUN, type PinnedAgent } from "../attempt/journal-entries.ts";
+import { OUTCOME_KEY, type PinnedAgent } from "../attempt/journal-entries.ts";
+import { MAIN_RUN } from "../events/turn-writer.ts";
 import { readFiles } from "../files/read-files.ts";
 import { parseJobId, type TurnRef } from "../attempt/job-id.ts";
 import {
@@ -42,11 +45,11 @@ const BACKOFF = { initialDelayMs: 100, maxDelayMs: 10_000 };
 const TITLE_MS = 3_000;
 
 /** @returns when the turn has ended, or is none of ours. Throws only when the job's signal is aborted. */
-export async function runTurn(parts: RuntimeContext, here: ActiveTurns, job: Job): Promise<void> {
+export async function runTurn(context: RuntimeContext, activeTurns: ActiveTurns, job: Job): Promise<void> {
   const ref = parseJobId(job.id);
   if (ref === null) return;
-  const tries = new Map<string, StepAttempts>();
-  const { running } = parts.store;
+  const stepAttempts = new Map<string, StepAttempts>();
+  const { running } = context.store;
   let isCounted = false;
   let row: RunningTurn | null = null;
   for (let failures = 0; ;) {
@@ -59,41 +62,41 @@ export async function runTurn(parts: RuntimeContext, here: ActiveTurns, job: Job
       // The one before got further.
       if (!isCounted && row.attemptsWithoutProgress === 1) failures = 0;
       isCounted = true;
-      const attempt = await beginAttempt(parts, row, tries);
+      const attempt = await beginAttempt(context, row, stepAttempts);
       isCounted = false;
-      await finishAttempt(attempt, here, job.signal);
+      await finishAttempt(attempt, activeTurns, job.signal);
       return;
     } catch (error) {
       if (job.signal.aborted) {
-        if (row !== null && parts.holdsLease()) await forgive(parts, row);
+        if (row !== null && context.holdsLease()) await forgiveAttempt(context, row);
         throw error;
       }
       const isExpected = error instanceof RestartAttempt;
-      if (!isExpected && !isPassing(error)) parts.onError(error, `turn ${ref.turn}`);
+      if (!isExpected && !isTransient(error)) context.onError(error, { during: `turn ${ref.turn}` });
       // The step counts how often its model breaks off.
       if (error instanceof ModelStreamInterrupted) [delayMs, isCounted] = [0, true];
-      else delayMs = retryAfter(failures++, isExpected);
+      else delayMs = retryDelayMs(failures++, isExpected);
       // Whoever has lost the lease has lost the turn: to claim it again would be to take it from its new owner.
-      if (!(await stillOurs(parts))) return waitForEnd(job.signal, ref);
+      if (!(await stillHoldsLease(context))) return waitForAbort(job.signal, ref);
     }
-    await here.pause(ref, delayMs, job.signal);
+    await activeTurns.pause(ref, delayMs, job.signal);
   }
 }
 
 /** A worker that leaves is no sign that the turn can't go on: it may wait for a person through any number of deploys. */
-async function forgive(parts: RuntimeContext, row: RunningTurn): Promise<void> {
-  const forgiven = parts.store.running.forgive(row, row);
-  await forgiven.catch((error: unknown) => parts.onError(error, `turn ${row.turn}`));
+async function forgiveAttempt(context: RuntimeContext, row: RunningTurn): Promise<void> {
+  const forgiven = context.store.running.forgive(row, row);
+  await forgiven.catch((error: unknown) => context.onError(error, { during: `turn ${row.turn}` }));
 }
 
 /** At once, where only what was told has to be told anew; but what keeps it from being kept may last. */
-function retryAfter(failures: number, isExpected: boolean): number {
+function retryDelayMs(failures: number, isExpected: boolean): number {
   if (isExpected && failures === 0) return 0;
   return backoffDelay(isExpected ? failures : failures + 1, BACKOFF, Math.random());
 }
 
 /** What the outside does to us, and is no mistake in the program. */
-function isPassing(error: unknown): boolean {
+function isTransient(error: unknown): boolean {
   if (isLogError(error)) return !isLogError(error, "TOO_LARGE", "INVALID");
   return (
     isStoreError(error) &&
@@ -101,17 +104,17 @@ function isPassing(error: unknown): boolean {
   );
 }
 
-async function stillOurs(parts: RuntimeContext): Promise<boolean> {
+async function stillHoldsLease(context: RuntimeContext): Promise<boolean> {
   try {
-    return await parts.confirmLease();
+    return await context.confirmLease();
   } catch {
     // While nobody can say, nobody else can have taken it over either for long: the attempt itself will tell.
-    return parts.holdsLease();
+    return context.holdsLease();
   }
 }
 
 /** The job must not seem to have ended: it has another owner, or soon will. */
-function waitForEnd(signal: AbortSignal, { turn }: TurnRef): Promise<never> {
+function waitForAbort(signal: AbortSignal, { turn }: TurnRef): Promise<never> {
   return new Promise((_, reject) => {
     const stop = (): void =>
       reject((signal.reason as Error | undefined) ?? new Error(`turn ${turn} was taken over`));
@@ -120,39 +123,43 @@ function waitForEnd(signal: AbortSignal, { turn }: TurnRef): Promise<never> {
   });
 }
 
-async function finishAttempt(attempt: TurnAttempt, here: ActiveTurns, signal: AbortSignal): Promise<void> {
-  const { parts } = attempt;
-  const handOver = (): void => attempt.abort(signal.reason, parts.graceMs);
+async function finishAttempt(
+  attempt: TurnAttempt,
+  activeTurns: ActiveTurns,
+  signal: AbortSignal,
+): Promise<void> {
+  const { context } = attempt;
+  const handOver = (): void => attempt.abort(signal.reason, context.shutdownGraceMs);
   if (signal.aborted) handOver();
   signal.addEventListener("abort", handOver, { once: true });
-  here.add(attempt);
+  activeTurns.add(attempt);
   try {
-    const agent = parts.agents.get(attempt.turn.agent);
-    const end = attempt.fromJournal(OUTCOME_KEY) ?? (await workOrEnd(attempt, agent));
+    const agent = context.agents.get(attempt.turn.agent);
+    const end = attempt.fromJournal(OUTCOME_KEY) ?? (await runOrFail(attempt, agent));
     await finishTurn(attempt, end);
   } finally {
     signal.removeEventListener("abort", handOver);
-    here.delete(attempt);
-    attempt.pen.close();
+    activeTurns.delete(attempt);
+    attempt.writer.close();
     attempt.abort(new RestartAttempt("the attempt is over"));
   }
 }
 
-async function workOrEnd(attempt: TurnAttempt, agent: Agent | undefined): Promise<TurnOutcome> {
-  const told = toldEnd(attempt.turn);
-  if (told !== null) return told;
-  const { parts } = attempt;
+async function runOrFail(attempt: TurnAttempt, agent: Agent | undefined): Promise<TurnOutcome> {
+  const outcome = outcomeOf(attempt.turn);
+  if (outcome !== null) return outcome;
+  const { context } = attempt;
   let end: TurnOutcome;
   try {
     await work(attempt, agent);
-    return { reason: doneFor(attempt.turn) };
+    return { reason: completionReason(attempt.turn) };
   } catch (error) {
     const reason: unknown = attempt.signal.aborted ? attempt.signal.reason : error;
-    const known = outcomeFor(reason, parts.words);
-    if (known === null && mayPass(reason, attempt)) throw reason;
+    const known = outcomeFor(reason, context.strings);
+    if (known === null && canRetryAttempt(reason, attempt)) throw reason;
     if (!(reason instanceof StopRequested) && !(reason instanceof LimitReached))
-      parts.onError(reason, `turn ${attempt.row.turn}`);
-    end = known ?? failureFor(reason, parts.words);
+      context.onError(reason, { during: `turn ${attempt.row.turn}` });
+    end = known ?? failureFor(reason, context.strings);
   }
   // From here on the turn only ends, whoever goes on with it.
   await attempt.journal(OUTCOME_KEY, end);
@@ -160,32 +167,32 @@ async function workOrEnd(attempt: TurnAttempt, agent: Agent | undefined): Promis
 }
 
 /** What the log won't take, it won't take the next time either. */
-function failureFor(error: unknown, words: RuntimeStrings): TurnOutcome {
+function failureFor(error: unknown, strings: RuntimeStrings): TurnOutcome {
   const canRetry = !isLogError(error, "TOO_LARGE", "INVALID");
-  return errorOutcome("SERVER_ERROR", canRetry ? words.errors.SERVER_ERROR : words.notRetryable, {
+  return errorOutcome("SERVER_ERROR", canRetry ? strings.errors.SERVER_ERROR : strings.notRetryable, {
     canRetry,
   });
 }
 
 /** Whether another attempt can help. */
-function mayPass(error: unknown, { row, parts }: TurnAttempt): boolean {
-  if (isPassing(error) || error instanceof RestartAttempt)
-    return row.attemptsWithoutProgress < parts.maxAttempts;
+function canRetryAttempt(error: unknown, { row, context }: TurnAttempt): boolean {
+  if (isTransient(error) || error instanceof RestartAttempt)
+    return row.attemptsWithoutProgress < context.maxAttemptsWithoutProgress;
   return error instanceof EngineError;
 }
 
 /** How the turn has ended, or is about to: its main run is over, and with that people know why. */
-function toldEnd(turn: Turn): TurnOutcome | null {
+function outcomeOf(turn: Turn): TurnOutcome | null {
   if (turn.status !== "running" && turn.status !== "error" && turn.status !== "user_stopped")
     return { reason: turn.status };
   const status = mainRun(turn)?.status;
-  if (status === "completed") return { reason: doneFor(turn) };
+  if (status === "completed") return { reason: completionReason(turn) };
   if (status === "cancelled") return { reason: "user_stopped", by: null };
   return status === "failed" ? errorOutcome("SERVER_ERROR", "", { canRetry: false }) : null;
 }
 
 /** A run that has asked for a form made no further step, and neither did those above it. */
-function doneFor(turn: Turn): "end_turn" | "requires_interaction" {
+function completionReason(turn: Turn): "end_turn" | "requires_interaction" {
   const asks = listBlocks(turn).some((block) => "version" in block && outlivesTurn(block));
   return asks ? "requires_interaction" : "end_turn";
 }
@@ -207,13 +214,14 @@ function waitedMs(turn: Turn, now: number): number {
 }
 
 async function work(attempt: TurnAttempt, agent: Agent | undefined): Promise<void> {
-  const { parts, row, turn, pen } = attempt;
-  if (mainRun(turn) === undefined) await pen.write({ type: "run.start", run: MAIN_RUN, agent: turn.agent });
+  const { context, row, turn, writer } = attempt;
+  if (mainRun(turn) === undefined)
+    await writer.write({ type: "run.start", run: MAIN_RUN, agent: turn.agent });
   if (row.stop !== null) throw new StopRequested(row.stop.by);
-  if (row.attemptsWithoutProgress > parts.maxAttempts)
+  if (row.attemptsWithoutProgress > context.maxAttemptsWithoutProgress)
     throw new Error(`the turn was begun ${row.attemptsWithoutProgress} times without getting any further`);
   if (agent === undefined) throw new RuntimeError("UNKNOWN_AGENT", `the agent ${turn.agent}`);
-  const now = parts.env.now();
+  const now = context.env.now();
   const left = agent.limits.timeoutMs - (now - row.startedAt) + waitedMs(turn, now);
   const limit = `${Math.round(agent.limits.timeoutMs / 1000)} seconds`;
   if (left <= 0) throw new LimitReached(limit);
@@ -230,4 +238,35 @@ async function work(attempt: TurnAttempt, agent: Agent | undefined): Promise<voi
   } finally {
     attempt.stopClock();
   }
+}
+
+/**
+ * Ends a turn: writes the missing events until nothing is open, then archives it, counts its usage, and lets the next one
+ * start, in one commit. A later attempt that finds it half done repeats it.
+ */
+async function finishTurn(attempt: TurnAttempt, end: TurnOutcome): Promise<void> {
+  const { context, writer, row, ref, usage } = attempt;
+  const durationMs = Math.max(0, context.env.now() - row.startedAt);
+  const closing = {
+    usage: usage.total,
+    durationMs,
+    runUsage: usage.byRun,
+    stoppedText: context.strings.stopped,
+    thinkingLabel: context.strings.thinkingLabel,
+  };
+  await withdrawPending(attempt);
+  await commitForms(attempt);
+  await writer.writeAll((turn) => nextClosingEvents(turn, end, closing));
+  await attempt.archive(async (tx) => {
+    let turns = 1;
+    // A turn that asked none is one as well.
+    const used = usage.byModel.size > 0 ? usage.byModel : new Map([[attempt.turn.agent, NO_USAGE]]);
+    for (const [model, usage] of used) {
+      await tx.usage.add(ref.tenant, { ...usage, key: `turn/${row.turn}/${model}`, model, turns });
+      // A turn is one, however many models it asked.
+      turns = 0;
+    }
+    await tx.journal.close(ref, row.turn);
+    await tx.running.end(ref, row.turn);
+  });
 }

@@ -11,38 +11,42 @@ export type SupersededItems = Pick<EventOf<"turn.takeover">, "blocks" | "groups"
  */
 export function findSuperseded(
   turn: Turn,
-  kept: ReadonlySet<string>,
-  keptCalls: ReadonlySet<string>,
+  journaledBlocks: ReadonlySet<string>,
+  journaledCalls: ReadonlySet<string>,
 ): SupersededItems {
   const all = listBlocks(turn);
   // A run's end is told once its outcome is journaled, and with that everything it told stands.
   const over = new Set(turn.runs.flatMap(({ id, status }) => (isOver(status) ? [id] : [])));
   const stays = (block: Block): boolean => {
     if ("version" in block || over.has(block.run)) return true;
-    if (block.kind === "tool_result") return keptCalls.has(block.call);
-    if (block.kind === "text" && block.call !== null) return block.end !== null && keptCalls.has(block.call);
-    return block.end !== null && kept.has(block.id);
+    if (block.kind === "tool_result") return journaledCalls.has(block.call);
+    if (block.kind === "text" && block.call !== null)
+      return block.end !== null && journaledCalls.has(block.call);
+    return block.end !== null && journaledBlocks.has(block.id);
   };
   const blocks = new Set(all.filter((block) => !stays(block)).map((block) => block.id));
   const runs = new Set<string>();
   // Voids spread downwards, from calls to results to runs to their blocks: at most as often as runs are nested.
   for (let size = -1; size !== blocks.size + runs.size;) {
     size = blocks.size + runs.size;
-    const voidCalls = callsOf(all, "tool_call", blocks);
+    const supersededCalls = callsOf(all, "tool_call", blocks);
     for (const block of all) {
-      const hangs =
-        block.kind !== "tool_call" && "call" in block && block.call !== null && voidCalls.has(block.call);
-      if (!("version" in block) && (hangs || runs.has(block.run))) blocks.add(block.id);
+      const isDependent =
+        block.kind !== "tool_call" &&
+        "call" in block &&
+        block.call !== null &&
+        supersededCalls.has(block.call);
+      if (!("version" in block) && (isDependent || runs.has(block.run))) blocks.add(block.id);
     }
-    const voidResults = callsOf(all, "tool_result", blocks);
+    const supersededResults = callsOf(all, "tool_result", blocks);
     for (const run of turn.runs) {
       const isOrphan =
-        (run.call !== null && (voidCalls.has(run.call) || voidResults.has(run.call))) ||
+        (run.call !== null && (supersededCalls.has(run.call) || supersededResults.has(run.call))) ||
         (run.parent !== null && runs.has(run.parent));
       if (isOrphan && run.status !== "superseded") runs.add(run.id);
     }
   }
-  return { blocks: [...blocks], groups: voidGroups(turn, blocks), runs: [...runs] };
+  return { blocks: [...blocks], groups: supersededGroups(turn, blocks), runs: [...runs] };
 }
 
 function isOver(status: Turn["runs"][number]["status"]): boolean {
@@ -54,7 +58,7 @@ function callsOf(all: readonly Block[], kind: "tool_call" | "tool_result", block
 }
 
 /** Groups of which nothing is left. */
-function voidGroups(turn: Turn, blocks: ReadonlySet<string>): string[] {
+function supersededGroups(turn: Turn, blocks: ReadonlySet<string>): string[] {
   const groups: string[] = [];
   let group: { readonly id: string; left: number } | null = null;
   const close = (): void => {

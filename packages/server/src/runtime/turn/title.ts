@@ -12,7 +12,7 @@ import { toUsageRecord } from "../attempt/usage.ts";
 /** Under which its usage is counted: it is no run's. */
 const TITLE = "title";
 const MAX_TITLE = 60;
-const MAX_ASKED = 2_000;
+const MAX_MESSAGE_CHARS = 2_000;
 const ASK = "Give this conversation a title of two to six words, in its own language. Write only the title.";
 
 /** The first line, cut at a word. Pure. */
@@ -20,22 +20,23 @@ function titleFrom(text: string): string {
   const line = text.trim().split("\n", 1)[0]?.replaceAll(/\s+/g, " ") ?? "";
   if (line.length <= MAX_TITLE) return line;
   const cut = truncateText(line, MAX_TITLE - 1);
-  const words = cut.slice(0, Math.max(cut.lastIndexOf(" "), 1));
-  return `${words.length > MAX_TITLE / 2 ? words : cut}…`;
+  const whole = cut.slice(0, Math.max(cut.lastIndexOf(" "), 1));
+  return `${whole.length > MAX_TITLE / 2 ? whole : cut}…`;
 }
 
 /** Never fails the turn: a session without a title is still a session. */
 export async function generateTitle(attempt: TurnAttempt, agent: Agent): Promise<void> {
-  const { parts, ref, row, pen } = attempt;
+  const { context, ref, row, writer } = attempt;
   const text = row.message?.text ?? "";
-  if (agent.title === false || pen.title !== null || text.trim() === "") return;
+  if (agent.title === false || writer.title !== null || text.trim() === "") return;
   try {
     const { model } = agent.title;
-    const asked = model === null ? null : await ask(attempt, model, text);
-    const title = titleFrom(asked?.title ?? "") || titleFrom(text);
-    const spent = asked === null || model === null ? null : toUsageRecord(agent, model.modelId, asked.usage);
-    if (spent !== null) attempt.spending.add(TITLE, spent);
-    await parts.store.transaction(async (tx) => {
+    const generated = model === null ? null : await ask(attempt, model, text);
+    const title = titleFrom(generated?.title ?? "") || titleFrom(text);
+    const spent =
+      generated === null || model === null ? null : toUsageRecord(agent, model.modelId, generated.usage);
+    if (spent !== null) attempt.usage.add(TITLE, spent);
+    await context.store.transaction(async (tx) => {
       // Once the turn has ended, its journal is closed.
       const isOpen = (await tx.running.get(ref))?.turn === row.turn;
       if (spent !== null && isOpen) await attempt.journalIn(tx, usageKey(TITLE, `${attempt.epoch}`), spent);
@@ -44,9 +45,9 @@ export async function generateTitle(attempt: TurnAttempt, agent: Agent): Promise
       await tx.sessions.rename({ tenant: row.tenant, user: row.user }, ref.session, title);
       await tx.outbox.add(ref, { key: `title/${row.turn}`, draft: { type: "session.update", title } });
     });
-    await publishCommitted(parts, ref);
+    await publishCommitted(context, ref);
   } catch (error) {
-    if (!attempt.signal.aborted) parts.onError(error, "the title of a session");
+    if (!attempt.signal.aborted) context.onError(error, { during: "the title of a session" });
   }
 }
 
@@ -57,7 +58,10 @@ async function ask(
 ): Promise<{ readonly title: string; readonly usage: Usage }> {
   const prompt = [
     { role: "system" as const, content: ASK },
-    { role: "user" as const, content: [{ type: "text" as const, text: truncateText(text, MAX_ASKED) }] },
+    {
+      role: "user" as const,
+      content: [{ type: "text" as const, text: truncateText(text, MAX_MESSAGE_CHARS) }],
+    },
   ];
   let title = "";
   let usage = NO_USAGE;

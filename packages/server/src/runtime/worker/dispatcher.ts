@@ -8,53 +8,53 @@ import { jobId } from "../attempt/job-id.ts";
 import type { RuntimeContext } from "../attempt/context.ts";
 
 /** Messages and turns younger than that are left to those who are at it. */
-const LEFT_MS = 2_000;
+const MIN_AGE_MS = 2_000;
 const BATCH = 100;
 
 export class TurnDispatcher {
-  readonly #parts: Pick<RuntimeContext, "store" | "env" | "onError">;
+  readonly #context: Pick<RuntimeContext, "store" | "env" | "onError">;
   readonly #engine: Pick<Engine, "start">;
-  readonly #beginning = new Set<Promise<unknown>>();
-  #isOver = false;
+  readonly #starting = new Set<Promise<unknown>>();
+  #isClosed = false;
 
-  constructor(parts: Pick<RuntimeContext, "store" | "env" | "onError">, engine: Pick<Engine, "start">) {
-    this.#parts = parts;
+  constructor(context: Pick<RuntimeContext, "store" | "env" | "onError">, engine: Pick<Engine, "start">) {
+    this.#context = context;
     this.#engine = engine;
   }
 
-  /** Begins the session's next turn, if it has one to begin. */
-  async begin(ref: SessionRef): Promise<boolean> {
-    const { store, env } = this.#parts;
-    const begun = await store.running.begin(ref, { turn: env.id() });
-    const row = begun ?? (await store.running.get(ref));
+  /** Starts the next turn of the session, if a message waits. */
+  async startNext(ref: SessionRef): Promise<boolean> {
+    const { store, env } = this.#context;
+    const started = await store.running.begin(ref, { turn: env.id() });
+    const row = started ?? (await store.running.get(ref));
     // Somebody began it and may have died before the engine knew.
-    if (row === null || (begun === null && row.attempts > 0)) return false;
+    if (row === null || (started === null && row.attempts > 0)) return false;
     return this.#engine.start(jobId(row));
   }
 
-  /** What nobody told us of. */
-  async sweep(): Promise<void> {
-    const { store } = this.#parts;
-    const query = { olderThanMs: LEFT_MS, limit: BATCH };
-    for (const ref of await store.running.startable(query)) await this.begin(ref);
+  /** Starts turns whose signal was lost. */
+  async poll(): Promise<void> {
+    const { store } = this.#context;
+    const query = { olderThanMs: MIN_AGE_MS, limit: BATCH };
+    for (const ref of await store.running.startable(query)) await this.startNext(ref);
     for (const row of await store.running.unattempted(query)) await this.#engine.start(jobId(row));
   }
 
   /** The same, for those who only tell: what goes wrong is found by the next sweep. */
   startNextInBackground(ref: SessionRef): void {
-    if (this.#isOver) return;
-    const begun = this.begin(ref)
+    if (this.#isClosed) return;
+    const started = this.startNext(ref)
       .catch((error: unknown) => {
         // Whoever leaves takes nothing up any more; others find it.
-        if (!this.#isOver) this.#parts.onError(error, `the next turn of ${ref.session}`);
+        if (!this.#isClosed) this.#context.onError(error, { during: `the next turn of ${ref.session}` });
       })
-      .finally(() => this.#beginning.delete(begun));
-    this.#beginning.add(begun);
+      .finally(() => this.#starting.delete(started));
+    this.#starting.add(started);
   }
 
   /** Nothing is begun from now on, and the store is not used any more once this is done. */
   async close(): Promise<void> {
-    this.#isOver = true;
-    await Promise.all(this.#beginning);
+    this.#isClosed = true;
+    await Promise.all(this.#starting);
   }
 }

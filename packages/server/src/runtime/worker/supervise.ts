@@ -3,7 +3,8 @@
  * for too long, it begins anew under a new name. What it had is with others by then, or comes back to it by recovery.
  */
 import { retry } from "../../util/retry.ts";
-import { createWorker, type Worker, type WorkerOptions } from "./worker.ts";
+import type { WorkerOptions } from "./options.ts";
+import { createWorker, type Worker } from "./worker.ts";
 
 const BACKOFF = { initialDelayMs: 200, maxDelayMs: 5_000 };
 
@@ -19,9 +20,9 @@ export async function startWorker(options: WorkerOptions): Promise<SupervisedWor
   let restarting: Promise<void> | null = null;
   const stopped = new AbortController();
 
-  const start = (): Promise<Worker> => createWorker({ ...options, onLeaseLost: lost });
+  const start = (): Promise<Worker> => createWorker({ ...options, onLeaseLost });
 
-  function lost(): void {
+  function onLeaseLost(): void {
     options.onLeaseLost?.();
     restarting ??= restart().finally(() => {
       restarting = null;
@@ -29,16 +30,20 @@ export async function startWorker(options: WorkerOptions): Promise<SupervisedWor
   }
 
   async function restart(): Promise<void> {
-    const before = current;
+    const previous = current;
     current = null;
-    await before?.shutdown().catch((error: unknown) => options.onError?.(error, "leaving a lost worker"));
+    await previous
+      ?.shutdown()
+      .catch((error: unknown) =>
+        options.onError?.(error, { during: "shutting down a worker that lost its lease" }),
+      );
     const { signal } = stopped;
     const attempt = async (): Promise<void> => {
       if (signal.aborted) return;
       try {
         current = await start();
       } catch (error) {
-        options.onError?.(error, "starting the worker again");
+        options.onError?.(error, { during: "restarting the worker" });
         throw error;
       }
     };

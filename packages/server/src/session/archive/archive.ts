@@ -65,11 +65,11 @@ export interface IncrementalArchiveResult extends ArchiveSessionResult {
 
 /** Archives what is in the log now, or up to a position; what comes meanwhile is left to the next call. */
 export async function archiveSession(
-  parts: Backend,
+  backend: Backend,
   ref: SessionRef,
   options: ArchiveOptions = {},
 ): Promise<ArchiveSessionResult> {
-  const { state: _, ...archived } = await archiveIncrementally(parts, ref, null, options);
+  const { state: _, ...archived } = await archiveIncrementally(backend, ref, null, options);
   return archived;
 }
 
@@ -78,38 +78,38 @@ export async function archiveSession(
  * @param known what the call before gave as `state`; what is archived is then read only where it has moved on since
  */
 export async function archiveIncrementally(
-  parts: Backend,
+  backend: Backend,
   ref: SessionRef,
   known: SessionState | null,
   options: ArchiveOptions = {},
 ): Promise<IncrementalArchiveResult> {
   const { step = STEP, atLeast } = options;
   const isThere = (at: Position): boolean => atLeast === undefined || comparePositions(at, atLeast) >= 0;
-  const last = options.upTo ?? (await parts.log.head(ref.session))?.last ?? START_CURSOR;
+  const last = options.upTo ?? (await backend.log.head(ref.session))?.last ?? START_CURSOR;
   const end = parseCursor(last);
   if (end === null) throw new LogError("INVALID", { detail: "`upTo` is not a cursor" });
   let events = 0;
   for (let tries = 0; tries < MAX_TRIES; tries++) {
-    let state = (tries === 0 ? known : null) ?? (await readArchivedState(parts.store, ref, TURNS));
+    let state = (tries === 0 ? known : null) ?? (await readArchivedState(backend.store, ref, TURNS));
     while (true) {
       const cursor = formatCursor(state);
-      const page = await parts.log.read(ref.session, { after: cursor, limit: step });
+      const page = await backend.log.read(ref.session, { after: cursor, limit: step });
       if (!page.ok) {
         // Somebody else may have archived since the caller knew it, and the log have been trimmed or begun anew there.
         if (page.reason === "trimmed" || state === known) break;
         // The log was lost, and with it what was delivered to it and not archived.
-        await parts.store.outbox.reopen(ref);
+        await backend.store.outbox.reopen(ref);
         return { cursor, state, events, isBlocked: false };
       }
       const entries = page.entries.filter((entry) => comparePositions(entry, end) <= 0);
       if (entries.length === 0) {
-        if (options.commit !== undefined && isThere(state)) await parts.store.transaction(options.commit);
+        if (options.commit !== undefined && isThere(state)) await backend.store.transaction(options.commit);
         return { cursor, state, events, isBlocked: false };
       }
       const { state: next, checkpoint } = foldEntries(state, entries);
       const isLast = !page.more || entries.length < page.entries.length;
       const result = await writeWith(
-        parts.store,
+        backend.store,
         ref,
         batchOf(state, next, { ...page, entries }, checkpoint),
         isLast && isThere(next) ? options.commit : undefined,
@@ -124,7 +124,7 @@ export async function archiveIncrementally(
       if (isLast) return { cursor: formatCursor(state), state, events, isBlocked: false };
     }
   }
-  const { archived } = await parts.store.archive.header(ref);
+  const { archived } = await backend.store.archive.header(ref);
   return { cursor: archived, state: null, events, isBlocked: false };
 }
 

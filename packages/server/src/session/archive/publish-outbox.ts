@@ -9,12 +9,12 @@ import { reopenIdleLog } from "../lifecycle/create.ts";
 import type { Backend } from "../backend.ts";
 import { publishCommitted } from "./relay-outbox.ts";
 
-export async function publishOutbox(parts: Backend, ref: SessionRef): Promise<void> {
+export async function publishOutbox(backend: Backend, ref: SessionRef): Promise<void> {
   try {
-    const { failure } = await publishCommitted(parts, ref);
+    const { failure } = await publishCommitted(backend, ref);
     if (failure === null || !isLogError(failure, "UNCLAIMED")) return;
-    await reopenIdleLog(parts, ref);
-    await publishCommitted(parts, ref);
+    await reopenIdleLog(backend, ref);
+    await publishCommitted(backend, ref);
   } catch (error) {
     if (!isLogError(error) && !isStoreError(error)) throw error;
   }

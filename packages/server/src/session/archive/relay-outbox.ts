@@ -32,12 +32,12 @@ export interface PublishResult {
  * For whoever has just committed rows of a session: brings them, and those before them. What can't be delivered now
  * is left to a relay. Never throws for the log's sake, because the commit stands.
  */
-export async function publishCommitted(parts: Backend, ref: SessionRef): Promise<PublishResult> {
-  const { store } = parts;
+export async function publishCommitted(backend: Backend, ref: SessionRef): Promise<PublishResult> {
+  const { store } = backend;
   let delivered = 0;
   for (const row of await store.outbox.undelivered(ref, MAX_ROWS)) {
     try {
-      const cursor = await bring(parts, row);
+      const cursor = await bring(backend, row);
       if (cursor !== null && (await store.outbox.delivered(ref, row.key, cursor))) delivered++;
     } catch (error) {
       if (!isLogError(error)) throw error;
@@ -59,15 +59,15 @@ export interface RelayResult {
 }
 
 /** One round of delivering what writers have left. */
-export async function relayOutbox(parts: Backend, options: RelayOptions = {}): Promise<RelayResult> {
+export async function relayOutbox(backend: Backend, options: RelayOptions = {}): Promise<RelayResult> {
   const { limit = 100, olderThanMs = 1_000, leaseMs = 10_000, claim } = options;
   let [delivered, postponed] = [0, 0];
-  for (const ref of await parts.store.outbox.take({ limit, olderThanMs, leaseMs })) {
-    const result = await publishCommitted(parts, ref);
+  for (const ref of await backend.store.outbox.take({ limit, olderThanMs, leaseMs })) {
+    const result = await publishCommitted(backend, ref);
     delivered += result.delivered;
     if (result.failure === null) continue;
     postponed++;
-    await parts.store.outbox.postpone(ref);
+    await backend.store.outbox.postpone(ref);
     if (claim !== undefined && isLogError(result.failure, "UNCLAIMED")) await claimQuietly(claim, ref);
   }
   return { delivered, postponed };

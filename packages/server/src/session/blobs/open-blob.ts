@@ -9,7 +9,7 @@ import { safeDownloadHeaders } from "./safe-headers.ts";
 export const BLOB_ERRORS = {
   BAD_ADDRESS: "This address was not given by us, or was changed. Load the conversation again.",
   EXPIRED: "This address is no longer good. Load the conversation again: it brings a new one.",
-  GONE: "What was here is no longer kept.",
+  NOT_FOUND: "What was here is no longer kept.",
 } as const;
 
 export type BlobErrorCode = keyof typeof BLOB_ERRORS;
@@ -40,7 +40,7 @@ export async function openBlob(
   if (grant === null) throw new BlobError("BAD_ADDRESS");
   if (now >= grant.expires) throw new BlobError("EXPIRED");
   const blob = await store.blobs.get(grant, grant.blob);
-  if (blob === null) throw new BlobError("GONE");
+  if (blob === null) throw new BlobError("NOT_FOUND");
   const maxAge = Math.floor((grant.expires - now) / 1_000);
   const headers = {
     ...safeDownloadHeaders(blob.mediaType, blob.body.byteLength, blob.name),

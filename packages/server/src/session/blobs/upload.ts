@@ -45,18 +45,18 @@ export interface UploadResult {
 export async function uploadFile(
   { store }: Pick<Backend, "store">,
   ref: SessionRef,
-  wish: UploadOptions,
+  options: UploadOptions,
   limits: Partial<UploadLimits> = {},
 ): Promise<UploadResult> {
   const { bytes, sessionBytes } = { ...DEFAULT_UPLOAD_LIMITS, ...limits };
-  const { id, name, mediaType = "", body, userId } = wish;
-  const begun = await store.uploads.begin(ref, { id, name, mediaType, by: userId });
-  if (begun === "already") {
+  const { id, name, mediaType = "", body, userId } = options;
+  const started = await store.uploads.begin(ref, { id, name, mediaType, by: userId });
+  if (started === "already") {
     const there = await store.uploads.get(ref, id);
     if (there === null) throw new StoreError("NOT_FOUND", `upload ${id}`);
     return uploadedOf(there);
   }
-  const { attempt, others } = begun;
+  const { attempt, others } = started;
   const most = Math.min(bytes, sessionBytes - others);
   try {
     let size = 0;

@@ -71,6 +71,6 @@ export async function readCheckpoint(
   { store }: Pick<Backend, "store">,
   ref: SessionRef,
 ): Promise<SessionState> {
-  const kept = await store.archive.checkpoint(ref);
-  return kept === null || kept.v !== SCHEMA_VERSION ? emptyState : restore(kept);
+  const checkpoint = await store.archive.checkpoint(ref);
+  return checkpoint === null || checkpoint.v !== SCHEMA_VERSION ? emptyState : restore(checkpoint);
 }

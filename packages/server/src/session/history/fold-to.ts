@@ -29,7 +29,7 @@ const ARCHIVE_PAGE = 200;
 
 /** @returns the state at the position, or why it can't be reached from here */
 export async function foldTo(
-  parts: Backend,
+  backend: Backend,
   ref: SessionRef,
   from: SessionState,
   options: FoldToOptions = {},
@@ -47,7 +47,7 @@ export async function foldTo(
   };
   const isThere = (): boolean => upTo !== undefined && comparePositions(state, upTo) >= 0;
   while (!isThere()) {
-    const page = await parts.log.read(ref.session, { after: formatCursor(state), limit: LOG_PAGE });
+    const page = await backend.log.read(ref.session, { after: formatCursor(state), limit: LOG_PAGE });
     const before = state.seq;
     if (page.ok && page.entries.length > 0) {
       const { entries } = page;
@@ -62,14 +62,14 @@ export async function foldTo(
       continue;
     }
     // Here the log ends, or it doesn't reach back: then the archive goes on, unless that ends here too.
-    const base = parseCursor((await parts.log.head(ref.session))?.base);
-    const events = await parts.store.archive.events(ref, { after: state.seq, limit: ARCHIVE_PAGE });
+    const base = parseCursor((await backend.log.head(ref.session))?.base);
+    const events = await backend.store.archive.events(ref, { after: state.seq, limit: ARCHIVE_PAGE });
     // Merged events of the archive may reach over a position that the log still has for itself.
     const end = base !== null && comparePositions(base, state) > 0 ? lower(base, upTo) : (upTo ?? null);
     await run(() => take(events, end));
     if (state.seq > before) continue;
     if (page.ok) break;
-    const { archived } = await parts.store.archive.header(ref);
+    const { archived } = await backend.store.archive.header(ref);
     // There is no log, or one that has to begin anew, right after what is archived.
     if (archived === formatCursor(state) && (page.reason === "missing" || page.reason === "ahead")) break;
     return page.reason;

@@ -31,22 +31,22 @@ const TRIES = 5;
  * @param window null for the state as it was folded: whole turns that are not archived, and of others only what goes on
  */
 export async function readHandoffHistory(
-  parts: Backend,
+  backend: Backend,
   ref: SessionRef,
   window: TurnWindow | null,
 ): Promise<HandoffHistory> {
   for (let left = TRIES; ; left--) {
-    const base = await readCheckpoint(parts, ref);
+    const base = await readCheckpoint(backend, ref);
     let track: HandoffTracker = trackHandoffPoint(base);
-    const folded = await foldTo(parts, ref, base, {
+    const folded = await foldTo(backend, ref, base, {
       onStep: (_before, _event, state) => {
         track = { state, handoff: isHandoffPoint(state) ? state : track.handoff };
       },
     });
     if (typeof folded === "string" && left > 1) continue;
     // No turn ran before this one began: that was quiet.
-    const quiet = track.handoff ?? base;
-    const state = window === null ? quiet : await prependOlderTurns(parts, ref, quiet, window);
-    return { state, cursor: formatCursor(quiet) };
+    const handoff = track.handoff ?? base;
+    const state = window === null ? handoff : await prependOlderTurns(backend, ref, handoff, window);
+    return { state, cursor: formatCursor(handoff) };
   }
 }

@@ -31,20 +31,20 @@ const DEFAULT_TURNS = 20;
 const DEFAULT_TRIES = 5;
 
 export async function readHistory(
-  parts: Backend,
+  backend: Backend,
   ref: SessionRef,
   options: ReadHistoryOptions = {},
 ): Promise<SessionHistory> {
   const { turns = DEFAULT_TURNS, maxAttempts = DEFAULT_TRIES } = options;
   for (let left = maxAttempts; ; left--) {
-    const archived = await readArchivedState(parts.store, ref, turns);
-    const joined = await foldRest(parts, ref.session, archived);
+    const archived = await readArchivedState(backend.store, ref, turns);
+    const joined = await foldRest(backend, ref.session, archived);
     const floor = formatCursor(archived);
     if (typeof joined !== "string") {
       return { state: joined, cursor: formatCursor(joined), archivedUpTo: floor, logUnavailableReason: null };
     }
     // Either the archive has moved on meanwhile; or the log is gone, or was lost and nobody has claimed it yet.
-    const { archived: now } = await parts.store.archive.header(ref);
+    const { archived: now } = await backend.store.archive.header(ref);
     if (now === floor || left <= 1)
       return { state: archived, cursor: floor, archivedUpTo: floor, logUnavailableReason: joined };
   }

@@ -19,16 +19,16 @@ export function hasPendingInteractions(turn: Turn): boolean {
 export function trimState(state: SessionState): SessionState {
   const all = state.turns.toArray();
   const last = all.at(-1);
-  const kept = all.flatMap((turn) => {
+  const turns = all.flatMap((turn) => {
     if (turn.status === "running" || hasPendingInteractions(turn)) return [turn];
     // A title is told under the newest turn, and the message that it answers is known by it.
     if (turn === last) return [turn.items.length === 0 ? turn : { ...turn, items: Sequence.empty<never>() }];
     return [];
   });
-  if (kept.length === all.length && kept.every((turn, n) => turn === all[n])) return state;
+  if (turns.length === all.length && turns.every((turn, n) => turn === all[n])) return state;
   return {
     ...state,
-    earlier: state.earlier + all.length - kept.length,
-    turns: Sequence.from(kept),
+    earlier: state.earlier + all.length - turns.length,
+    turns: Sequence.from(turns),
   };
 }

@@ -27,14 +27,14 @@ export interface TurnPageOptions {
  * @param state of now or of a moment ago; which turns it has beside the newest doesn't matter
  */
 export async function readTurnPage(
-  parts: Pick<Backend, "store">,
+  backend: Pick<Backend, "store">,
   ref: SessionRef,
   state: SessionState,
   { before, limit }: TurnPageOptions,
 ): Promise<TurnPage> {
   const turns: Turn[] = [];
   let length = 0;
-  for await (const turn of turnsBack(parts, ref, state, before ?? Infinity)) {
+  for await (const turn of turnsBack(backend, ref, state, before ?? Infinity)) {
     const oldest = turns[0];
     if (oldest !== undefined && (turns.length === limit || length > MAX_TEXT_LENGTH))
       return { turns, next: oldest.start };
@@ -81,10 +81,10 @@ async function* turnsBack(
 }
 
 /** Null when the session has no such turn. */
-export async function readTurn(parts: Backend, ref: SessionRef, id: string): Promise<Turn | null> {
-  const { state } = await readHistory(parts, ref, { turns: 1 });
+export async function readTurn(backend: Backend, ref: SessionRef, id: string): Promise<Turn | null> {
+  const { state } = await readHistory(backend, ref, { turns: 1 });
   const found = findTurn(state, id);
   if (found !== undefined) return found;
-  const record = await parts.store.turns.get(ref, id);
+  const record = await backend.store.turns.get(ref, id);
   return record === null ? null : restoreTurn(record.snapshot);
 }

@@ -14,17 +14,17 @@ const CALL_PREFIX = "call/";
 
 /** @param task a sub-agent's, by the call that started it; the turn's own when absent. Null when there is none. */
 export async function readTurnResult(
-  parts: Backend,
+  backend: Backend,
   ref: SessionRef,
   { turn: id, task }: { readonly turn: string; readonly task?: string },
 ): Promise<TaskEndState | null> {
-  const turn = await readTurn(parts, ref, id);
+  const turn = await readTurn(backend, ref, id);
   const run = task === undefined ? turn && mainRun(turn) : turn?.runs.findLast(({ call }) => call === task);
   if (turn === null || run === undefined || run === null) return null;
-  const kept = await parts.store.journal.retained(ref, [id]);
-  const facts = new Map(kept.map(({ key, value }) => [key, value as unknown as ModelContent]));
+  const entries = await backend.store.journal.retained(ref, [id]);
+  const records = new Map(entries.map(({ key, value }) => [key, value as unknown as ModelContent]));
   return taskEndState(turn, run, (call) => {
-    const fact = facts.get(`${CALL_PREFIX}${call}`);
-    return fact === undefined ? null : modelContentParts(fact);
+    const record = records.get(`${CALL_PREFIX}${call}`);
+    return record === undefined ? null : modelContentParts(record);
   });
 }

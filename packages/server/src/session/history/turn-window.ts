@@ -35,8 +35,8 @@ export async function prependOlderTurns(
     for (const { id, start, snapshot } of page) {
       const known = shown.get(id);
       // One that was archived while it ran is older than a frame that has its end: nothing was said in it.
-      const isKept = known !== undefined && (!isEmptyTurn(known) || snapshot.status === "running");
-      const turn = isKept ? known : restoreTurn(snapshot);
+      const isUsable = known !== undefined && (!isEmptyTurn(known) || snapshot.status === "running");
+      const turn = isUsable ? known : restoreTurn(snapshot);
       length += textLength(turn);
       shown.set(id, turn);
       before = start;

@@ -26,16 +26,16 @@ export interface AnswerQuestionInput extends DecisionSource {
 
 /** Of any number at once one wins. Throws NOT_FOUND, and INVALID for answers that don't fit the questions. */
 export function answerQuestion(
-  parts: CommandBackend,
+  backend: CommandBackend,
   ref: SessionRef,
-  wish: AnswerQuestionInput,
+  input: AnswerQuestionInput,
 ): Promise<TransitionResult> {
-  const { key, answers } = wish;
-  return changeQuestion(parts, ref, key, (interaction) => {
+  const { key, answers } = input;
+  return changeQuestion(backend, ref, key, (interaction) => {
     const problem = problemOf(questionsOf(interaction), answers);
     if (problem !== null) throw new StoreError("INVALID", `question ${key}: ${problem}`);
     const fields = { answers: answers as unknown as Json };
-    return { to: "answered", fields, ...decisionSource(wish) };
+    return { to: "answered", fields, ...decisionSource(input) };
   });
 }
 
@@ -47,30 +47,30 @@ export interface DismissQuestionInput extends DecisionSource {
 
 /** The agent goes on without an answer. Of any number at once one wins. Throws NOT_FOUND. */
 export function dismissQuestion(
-  parts: CommandBackend,
+  backend: CommandBackend,
   ref: SessionRef,
-  wish: DismissQuestionInput,
+  input: DismissQuestionInput,
 ): Promise<TransitionResult> {
-  const { key, reason } = wish;
-  return changeQuestion(parts, ref, key, () => ({
+  const { key, reason } = input;
+  return changeQuestion(backend, ref, key, () => ({
     to: "dismissed",
-    ...decisionSource(wish),
+    ...decisionSource(input),
     ...(reason === undefined ? {} : { reason }),
   }));
 }
 
 async function changeQuestion(
-  parts: CommandBackend,
+  backend: CommandBackend,
   ref: SessionRef,
   key: string,
   moveOf: (interaction: Interaction) => InteractionTransition,
 ): Promise<TransitionResult> {
   // What was asked never changes, so that it can be looked at before.
-  const interaction = await findInteraction(parts.store, ref, key, "question");
+  const interaction = await findInteraction(backend.store, ref, key, "question");
   const move = moveOf(interaction);
-  const result = await parts.store.transaction((tx) => transitionInteraction(tx, ref, interaction, move));
-  await publishOutbox(parts, ref);
-  parts.signals.send(DECISIONS_CHANNEL, encodeSessionRef(ref));
+  const result = await backend.store.transaction((tx) => transitionInteraction(tx, ref, interaction, move));
+  await publishOutbox(backend, ref);
+  backend.signals.send(DECISIONS_CHANNEL, encodeSessionRef(ref));
   return result;
 }
 
@@ -109,10 +109,10 @@ const MAX_ANSWER_BYTES = 60_000;
  * text, for all of them. A text that no event could hold is none: its turn can read all of it. Pure.
  */
 export function parseAnswer(questions: readonly Question[], text: string): QuestionAnswer[] | null {
-  const said = text.trim();
+  const answer = text.trim();
   const [only] = questions;
-  if (said === "" || only === undefined) return null;
-  const named = only.options.filter(({ label }) => label.trim().toLowerCase() === said.toLowerCase());
+  if (answer === "" || only === undefined) return null;
+  const named = only.options.filter(({ label }) => label.trim().toLowerCase() === answer.toLowerCase());
   if (questions.length === 1 && named.length === 1)
     return named.map((option) => ({ question: only.id, selected: [option.id] }));
   const open = questions.find((question) => question.free_text);

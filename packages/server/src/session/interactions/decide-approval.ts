@@ -45,16 +45,16 @@ const STATUS = { approve: "approved", edit: "edited", reject: "rejected" } as co
  * tool would not take, with words that name the place.
  */
 export async function decideApproval(
-  parts: CommandBackend,
+  backend: CommandBackend,
   ref: SessionRef,
   decision: ApprovalDecision,
 ): Promise<TransitionResult> {
   // What was asked never changes, so that all of it can be looked at before.
-  const interaction = await findInteraction(parts.store, ref, decision.key, "approval");
-  const actions = await editedActions(parts.store, ref, interaction, decision);
+  const interaction = await findInteraction(backend.store, ref, decision.key, "approval");
+  const actions = await editedActions(backend.store, ref, interaction, decision);
   const rule = ruleOf(interaction.request as unknown as ApprovalRequest, decision);
   const { userId, reason, digest } = decision;
-  const result = await parts.store.transaction((tx) =>
+  const result = await backend.store.transaction((tx) =>
     transitionInteraction(tx, ref, interaction, {
       to: STATUS[decision.decision],
       fields: {
@@ -74,8 +74,8 @@ export async function decideApproval(
           }),
     }),
   );
-  await publishOutbox(parts, ref);
-  parts.signals.send(DECISIONS_CHANNEL, encodeSessionRef(ref));
+  await publishOutbox(backend, ref);
+  backend.signals.send(DECISIONS_CHANNEL, encodeSessionRef(ref));
   return result;
 }
 
@@ -98,9 +98,9 @@ async function editedActions(
 
 function ruleOf(
   { always = false, agent, actions }: ApprovalRequest,
-  { decision, key, ...wish }: ApprovalDecision,
+  { decision, key, ...input }: ApprovalDecision,
 ): { readonly agent: string; readonly tool: string } | null {
-  if (wish.always !== true) return null;
+  if (input.always !== true) return null;
   if (decision !== "approve") throw bad(key, "for good comes with an approval, and only with it");
   const tool = actions[0]?.name;
   if (!always || agent === undefined || tool === undefined) throw bad(key, "it can't be approved for good");

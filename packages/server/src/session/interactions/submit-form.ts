@@ -44,7 +44,7 @@ interface FormAction extends DecisionSource {
    * Whether the next turn begins at once; true when absent. False for a client that sends a message of its own
    * afterwards.
    */
-  readonly goOn?: boolean;
+  readonly startNextTurn?: boolean;
 }
 
 export interface SubmitFormInput extends FormAction {
@@ -88,40 +88,41 @@ const MAX_REASON = 4_096;
 
 /** Of any number at once one wins. Throws NOT_FOUND, FormError (INVALID) for values that don't fit, and TOO_LARGE. */
 export function submitForm(
-  parts: CommandBackend,
+  backend: CommandBackend,
   ref: SessionRef,
-  wish: SubmitFormInput,
+  input: SubmitFormInput,
 ): Promise<TransitionResult> {
-  return act(parts, ref, wish, (tx, interaction) =>
-    submit(tx, ref, interaction, wish.values, decisionSource(wish)),
+  return act(backend, ref, input, (tx, interaction) =>
+    submit(tx, ref, interaction, input.values, decisionSource(input)),
   );
 }
 
 export function declineForm(
-  parts: CommandBackend,
+  backend: CommandBackend,
   ref: SessionRef,
-  wish: DeclineFormInput,
+  input: DeclineFormInput,
 ): Promise<TransitionResult> {
-  return act(parts, ref, wish, (tx, interaction) =>
-    decline(tx, ref, interaction, wish.reason, decisionSource(wish)),
+  return act(backend, ref, input, (tx, interaction) =>
+    decline(tx, ref, interaction, input.reason, decisionSource(input)),
   );
 }
 
 async function act(
-  parts: CommandBackend,
+  backend: CommandBackend,
   ref: SessionRef,
-  { form, userId, goOn = true }: FormAction,
+  { form, userId, startNextTurn = true }: FormAction,
   change: (tx: Store, interaction: Interaction) => Promise<TransitionResult>,
 ): Promise<TransitionResult> {
-  const interaction = await findInteraction(parts.store, ref, form, "form");
-  const result = await parts.store.transaction(async (tx) => {
+  const interaction = await findInteraction(backend.store, ref, form, "form");
+  const result = await backend.store.transaction(async (tx) => {
     const changed = await change(tx, interaction);
-    if (changed.applied && goOn && !isWaitedFor(interaction)) await addGoOn(tx, ref, changed, userId);
+    if (changed.applied && startNextTurn && !isWaitedFor(interaction))
+      await addGoOn(tx, ref, changed, userId);
     return changed;
   });
-  await publishOutbox(parts, ref);
+  await publishOutbox(backend, ref);
   const isWaited = result.applied && isWaitedFor(result.interaction);
-  parts.signals.send(isWaited ? DECISIONS_CHANNEL : TURNS_CHANNEL, encodeSessionRef(ref));
+  backend.signals.send(isWaited ? DECISIONS_CHANNEL : TURNS_CHANNEL, encodeSessionRef(ref));
   return result;
 }
 
@@ -190,8 +191,8 @@ async function submit(
   who: DecisionSource,
 ): Promise<TransitionResult> {
   const { schema } = storedForm(interaction);
-  const unfit = checkForm(schema, given);
-  if (unfit.length > 0) throw new FormError(interaction.key, unfit);
+  const problem = checkForm(schema, given);
+  if (problem.length > 0) throw new FormError(interaction.key, problem);
   const { values, problems } = await resolveFormFiles(tx, ref, schema, given);
   if (problems.length > 0) throw new FormError(interaction.key, problems);
   if (Buffer.byteLength(JSON.stringify(values)) > MAX_VALUES_BYTES)

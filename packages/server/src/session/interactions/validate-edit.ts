@@ -11,8 +11,8 @@ import { runWithTimeLimit } from "../../util/time-limit.ts";
 const MAX_BYTES = 32_768;
 const MAX_DEPTH = 100;
 /** A pattern that never ends, or references that multiply, would hold up everybody else here. */
-const PATIENCE_MS = 500;
-const MAX_WORDS = 300;
+const TIMEOUT_MS = 500;
+const MAX_PROBLEM_CHARS = 300;
 const FORBIDDEN: ReadonlySet<string> = new Set(["__proto__", "constructor", "prototype"]);
 
 /** What is wrong, in words that name the place; null when nothing is. @param schema null when none was kept */
@@ -25,7 +25,7 @@ export function validateEditedInput(input: Json, schema: Json): string | null {
     return `the arguments have more than ${MAX_BYTES} bytes`;
   if (schema === null) return null;
   try {
-    return runWithTimeLimit(PATIENCE_MS, () => problemOfSchema(input, schema));
+    return runWithTimeLimit(TIMEOUT_MS, () => problemOfSchema(input, schema));
   } catch {
     return "the arguments can't be checked against the tool's schema; approve them as they are, or reject";
   }
@@ -48,15 +48,15 @@ function problemOfSchema(input: Json, schema: Json): string | null {
   if (valid) return null;
   // Errors come from the inside out and again from the outside in: the deepest place says most.
   const [deepest] = errors.toSorted((a, b) => depthOf(b.instanceLocation) - depthOf(a.instanceLocation));
-  const words = deepest === undefined ? "they don't fit the tool" : wordsOf(deepest);
+  const problem = deepest === undefined ? "they don't fit the tool" : describeProblem(deepest);
   const place = (deepest?.instanceLocation ?? "#").split("/").slice(1).map(unescaped);
-  return `${place.length === 0 ? "the arguments" : nameOf(place)}: ${words}`.slice(0, MAX_WORDS);
+  return `${place.length === 0 ? "the arguments" : nameOf(place)}: ${problem}`.slice(0, MAX_PROBLEM_CHARS);
 }
 
 /** The library says "0 is less than 0" of what has to be more than 0. */
-function wordsOf({ keyword, error }: OutputUnit): string {
-  const words = error.replace(/[.\s]+$/, "");
-  return keyword === "exclusiveMinimum" ? words.replace(" is less than ", " is not more than ") : words;
+function describeProblem({ keyword, error }: OutputUnit): string {
+  const problem = error.replace(/[.\s]+$/, "");
+  return keyword === "exclusiveMinimum" ? problem.replace(" is less than ", " is not more than ") : problem;
 }
 
 function depthOf(pointer: string): number {
@@ -73,5 +73,5 @@ function unescaped(part: string): string {
 }
 
 function nameOf(place: readonly string[]): string {
-  return place.join(".").slice(0, MAX_WORDS / 2);
+  return place.join(".").slice(0, MAX_PROBLEM_CHARS / 2);
 }

@@ -43,8 +43,12 @@ const RETRY_DELAY_MS = 50;
 const MAX_MOVES = 20;
 
 /** Throws OUTBID when somebody else was quicker, and NOT_FOUND when the session is gone. */
-export async function claimSession(parts: Backend, ref: SessionRef, request: ClaimRequest): Promise<Claimed> {
-  const { store, log } = parts;
+export async function claimSession(
+  backend: Backend,
+  ref: SessionRef,
+  request: ClaimRequest,
+): Promise<Claimed> {
+  const { store, log } = backend;
   const { by, reason } = request;
   const deadline = performance.now() + TIMEOUT_MS;
   let { ifEpoch } = request;
@@ -59,41 +63,41 @@ export async function claimSession(parts: Backend, ref: SessionRef, request: Cla
     if (ifEpoch !== undefined) ifEpoch = epoch;
     const writer = `${by}.${epoch}`;
     const seq = await claimAfter(
-      parts,
+      backend,
       ref.session,
       request,
       { epoch, writer, archivedUpTo: archived },
       deadline,
     );
     if (seq === null) continue;
-    await confirm(parts, ref, epoch);
+    await confirm(backend, ref, epoch);
     return { epoch, writer, cursor: `${epoch}-${seq}` };
   }
 }
 
 async function claimAfter(
-  parts: Backend,
+  backend: Backend,
   session: string,
   { event }: ClaimRequest,
   claim: Omit<Claim, "event" | "last">,
   deadline: number,
 ): Promise<number | null> {
-  if (typeof event !== "function") return claimLog(parts, session, { ...claim, event }, deadline);
+  if (typeof event !== "function") return claimLog(backend, session, { ...claim, event }, deadline);
   for (let moves = 0; ; moves++) {
     const first = await event();
     try {
-      return await claimLog(parts, session, { ...claim, ...first }, deadline);
+      return await claimLog(backend, session, { ...claim, ...first }, deadline);
     } catch (error) {
       if (!isLogError(error, "MOVED")) throw error;
-      if (moves === MAX_MOVES) return claimLog(parts, session, { ...claim, event: first.event }, deadline);
+      if (moves === MAX_MOVES) return claimLog(backend, session, { ...claim, event: first.event }, deadline);
     }
   }
 }
 
 /** The claim of a session in which nobody works: so that a message, a title or a late payment can be told. */
-export function claimIdleSession(parts: Backend, ref: SessionRef, by: string): Promise<Claimed> {
+export function claimIdleSession(backend: Backend, ref: SessionRef, by: string): Promise<Claimed> {
   const event = { type: "turn.takeover", turn: null, blocks: [], groups: [], runs: [] } as const;
-  return claimSession(parts, ref, { by, reason: "idle", event });
+  return claimSession(backend, ref, { by, reason: "idle", event });
 }
 
 /**

@@ -29,36 +29,36 @@ export interface CreateSessionOptions {
 
 /** Throws EXISTS when the id is somebody else's. */
 export async function createSession(
-  parts: Backend,
+  backend: Backend,
   actor: Actor,
-  wish: CreateSessionOptions,
+  options: CreateSessionOptions,
   env: Pick<Env, "id"> = systemEnv,
 ): Promise<Session> {
-  const { id = env.id(), title } = wish;
-  const session = await createRow(parts, actor, { id, ...(title === undefined ? {} : { title }) });
-  await ensureSessionLog(parts, { tenant: actor.tenant, session: id });
+  const { id = env.id(), title } = options;
+  const session = await createRow(backend, actor, { id, ...(title === undefined ? {} : { title }) });
+  await ensureSessionLog(backend, { tenant: actor.tenant, session: id });
   return session;
 }
 
 async function createRow(
   { store }: Backend,
   actor: Actor,
-  wish: CreateSessionOptions & { readonly id: string },
+  options: CreateSessionOptions & { readonly id: string },
 ): Promise<Session> {
   try {
-    return await store.sessions.create(actor, wish);
+    return await store.sessions.create(actor, options);
   } catch (error) {
-    const there = isStoreError(error, "EXISTS") ? await store.sessions.get(actor, wish.id) : null;
+    const there = isStoreError(error, "EXISTS") ? await store.sessions.get(actor, options.id) : null;
     if (there === null) throw error;
     return there;
   }
 }
 
 /** Begins the log of a session of which there is nothing yet. @returns whether it did; throws NOT_FOUND */
-export async function ensureSessionLog(parts: Backend, ref: SessionRef): Promise<boolean> {
-  const session = await parts.store.sessions.find(ref);
+export async function ensureSessionLog(backend: Backend, ref: SessionRef): Promise<boolean> {
+  const session = await backend.store.sessions.find(ref);
   if (session === null) throw new StoreError("NOT_FOUND", `session ${ref.session}`);
-  if (session.archived !== START_CURSOR || (await parts.log.head(ref.session)) !== null) return false;
+  if (session.archived !== START_CURSOR || (await backend.log.head(ref.session)) !== null) return false;
   const { id, number, title } = session;
   const event: EventDraft = {
     type: "session.start",
@@ -66,21 +66,21 @@ export async function ensureSessionLog(parts: Backend, ref: SessionRef): Promise
     number,
     ...(title === null ? {} : { title }),
   };
-  return claimAlone(parts, ref, session.epoch, { reason: "open", event, last: START_CURSOR });
+  return claimAlone(backend, ref, session.epoch, { reason: "open", event, last: START_CURSOR });
 }
 
 /**
  * Makes the log of a session writable in which no turn runs: one that has expired, was lost, or was never begun. Leaves
  * it to the worker where one runs. @returns whether it did
  */
-export async function reopenIdleLog(parts: Backend, ref: SessionRef): Promise<boolean> {
+export async function reopenIdleLog(backend: Backend, ref: SessionRef): Promise<boolean> {
   // First its epoch: whoever has taken it over since has a higher one.
-  const session = await parts.store.sessions.find(ref);
-  if (session === null || (await parts.store.running.get(ref)) !== null) return false;
-  const head = await parts.log.head(ref.session);
-  if (head === null && session.archived === START_CURSOR) return ensureSessionLog(parts, ref);
+  const session = await backend.store.sessions.find(ref);
+  if (session === null || (await backend.store.running.get(ref)) !== null) return false;
+  const head = await backend.log.head(ref.session);
+  if (head === null && session.archived === START_CURSOR) return ensureSessionLog(backend, ref);
   const last = head === null ? session.archived : later(head.last, session.archived);
-  return claimAlone(parts, ref, session.epoch, { reason: "idle", event: IDLE, last });
+  return claimAlone(backend, ref, session.epoch, { reason: "idle", event: IDLE, last });
 }
 
 /**
@@ -88,7 +88,7 @@ export async function reopenIdleLog(parts: Backend, ref: SessionRef): Promise<bo
  * nothing would be archived any more; so it comes after whatever somebody has still written who was about to.
  */
 async function claimAlone(
-  parts: Backend,
+  backend: Backend,
   ref: SessionRef,
   ifEpoch: number,
   claim: FirstEvent & { readonly reason: string },
@@ -96,12 +96,12 @@ async function claimAlone(
   const { reason, event, last } = claim;
   let isFirst = true;
   const first = async (): Promise<FirstEvent> => {
-    const head = isFirst ? null : await parts.log.head(ref.session);
+    const head = isFirst ? null : await backend.log.head(ref.session);
     isFirst = false;
     return head === null ? { event, last } : { event: IDLE, last: head.last };
   };
   try {
-    await claimSession(parts, ref, { by: BY, reason, event: first, ifEpoch });
+    await claimSession(backend, ref, { by: BY, reason, event: first, ifEpoch });
     return true;
   } catch (error) {
     if (isLogError(error, "OUTBID") || isStoreError(error, "CONFLICT")) return false;

@@ -7,19 +7,19 @@ import type { Backend } from "../backend.ts";
 
 /** Throws NOT_FOUND when it isn't theirs. */
 export async function renameSession(
-  parts: Backend,
+  backend: Backend,
   actor: Actor,
   ref: SessionRef,
   title: string,
   env: Pick<Env, "id">,
 ): Promise<Session> {
   const key = `rename/${env.id()}`;
-  const renamed = await parts.store.transaction(async (tx) => {
+  const renamed = await backend.store.transaction(async (tx) => {
     const session = await tx.sessions.rename(actor, ref.session, title);
     // As it is stored: a half character is none there.
     await tx.outbox.add(ref, { key, draft: { type: "session.update", title: session.title ?? title } });
     return session;
   });
-  await publishOutbox(parts, ref);
+  await publishOutbox(backend, ref);
   return renamed;
 }

@@ -29,10 +29,10 @@ export async function retryTurn(
   if (last?.id !== turn || !canRetry(last)) throw new StoreError("CONFLICT", `turn ${turn}`);
   const { agent, mode, from_share: fromShare } = last;
   const options = { agent, mode, fromShare };
-  const begun = await store.running.begin(ref, { turn: env.id(), retries: turn, options });
-  if (begun === null) return { receipt: "busy", turn: null };
+  const started = await store.running.begin(ref, { turn: env.id(), retries: turn, options });
+  if (started === null) return { receipt: "busy", turn: null };
   signals.send(TURNS_CHANNEL, encodeSessionRef(ref));
-  return { receipt: "retrying", turn: begun.turn };
+  return { receipt: "retrying", turn: started.turn };
 }
 
 /** Whether trying it again makes sense: it failed and says so, or a person stopped it. */

@@ -27,11 +27,11 @@ export interface SendMessageInput extends Omit<NewMessage, "by">, DecisionSource
  * (FormClosedError) for values of one that is done, and nothing once the message is committed.
  */
 export async function sendMessage(
-  parts: CommandBackend,
+  backend: CommandBackend,
   ref: SessionRef,
   { formValues, userId, clientId, ...input }: SendMessageInput,
 ): Promise<"sent" | "already"> {
-  const { store, signals } = parts;
+  const { store, signals } = backend;
   const sent: NewMessage = { ...input, by: userId ?? null };
   checkMessage(sent);
   const message = await withFormFiles(store, ref, sent, formValues);
@@ -57,20 +57,20 @@ export async function sendMessage(
     }
     return result;
   });
-  await publishOutbox(parts, ref);
+  await publishOutbox(backend, ref);
   if (isDecided) signals.send(DECISIONS_CHANNEL, encodeSessionRef(ref));
   if (!isAnswer) signals.send(TURNS_CHANNEL, encodeSessionRef(ref));
   return added === "added" ? "sent" : "already";
 }
 
 /** False when it doesn't wait (any more): a turn has it, or it was taken back before. */
-export async function withdrawMessage(parts: Backend, ref: SessionRef, id: string): Promise<boolean> {
-  const removed = await parts.store.transaction(async (tx) => {
+export async function withdrawMessage(backend: Backend, ref: SessionRef, id: string): Promise<boolean> {
+  const removed = await backend.store.transaction(async (tx) => {
     const wasWaiting = await tx.queuedMessages.remove(ref, id);
     const draft = { type: "message.remove", message: id } as const;
     if (wasWaiting) await tx.outbox.add(ref, { key: messageKey("w", id), draft });
     return wasWaiting;
   });
-  if (removed) await publishOutbox(parts, ref);
+  if (removed) await publishOutbox(backend, ref);
   return removed;
 }

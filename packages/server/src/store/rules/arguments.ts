@@ -22,7 +22,7 @@ export function checkCursor(cursor: Cursor, name: string): Position {
 }
 
 /** A hundred years: further from now, PostgreSQL's times and JavaScript's begin to differ. */
-const MAX_DURATION_MS = 100 * 365 * 24 * 60 * 60 * 1000;
+export const MAX_DURATION_MS = 100 * 365 * 24 * 60 * 60 * 1000;
 
 /** Milliseconds before or after now. */
 export function checkDuration(ms: number, name: string): number {

@@ -9,15 +9,15 @@ import { WebSocket } from "ws";
 import { SCOPES } from "../../../src/gateway/auth/access.ts";
 import { ROUTES } from "../../../src/gateway/http/routes/index.ts";
 import { signToken, type TokenClaims } from "../../../src/gateway/auth/tokens.ts";
-import type { StageParts } from "../../runtime/turn-harness.ts";
+import type { HarnessBackend } from "../../runtime/turn-harness.ts";
 import { openServer, type TestServer, type TestResponse } from "../test-server.ts";
 
 const CANARY = "canary-7d1f";
 
-export function tenantsContract(name: string, makeParts?: () => Promise<StageParts>): void {
+export function tenantsContract(name: string, makeParts?: () => Promise<HarnessBackend>): void {
   describe(`${name}: nobody gets at what is somebody else's`, () => {
     let server: TestServer;
-    let parts: StageParts | undefined;
+    let parts: HarnessBackend | undefined;
     let session: { id: string; number: number };
     let foreign: Record<string, string>;
     const strangers: Record<string, Record<string, string>> = {};

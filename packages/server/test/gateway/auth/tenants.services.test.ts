@@ -1,5 +1,5 @@
 /** Who gets at what, on PostgreSQL and Redis. */
-import { realParts } from "../../runtime/real-backend.ts";
+import { openRealBackend } from "../../runtime/real-backend.ts";
 import { tenantsContract } from "./tenants.contract.ts";
 
-tenantsContract("real", realParts);
+tenantsContract("real", openRealBackend);

@@ -13,7 +13,7 @@ import { encodeTextFrame } from "../../../src/gateway/encoding/ws-frame.ts";
 import { createMemoryLog } from "../../../src/log/memory.ts";
 import { createMemoryStore } from "../../../src/store/memory/store.ts";
 import { titles } from "../../log/drafts.ts";
-import { World } from "../../session/session-harness.ts";
+import { SessionHarness } from "../../session/session-harness.ts";
 import { streamFormat, type Frame, readFrames } from "../test-subscriber.ts";
 
 const CASES: CaseCounts = { fixed: 20, fresh: 80, full: 100 };
@@ -58,7 +58,7 @@ class CountedSubscriber extends SocketSubscriber {
 
 class Shared {
   readonly link = new Link();
-  readonly worlds: World[] = [];
+  readonly worlds: SessionHarness[] = [];
   readonly queue: SendQueue;
   readonly #subscribers: SocketSubscriber[] = [];
   readonly #parts = { log: createMemoryLog(), store: createMemoryStore() };
@@ -79,7 +79,7 @@ class Shared {
   }
 
   async add(title = ""): Promise<void> {
-    const world = await (await World.make(this.#parts)).start();
+    const world = await (await SessionHarness.make(this.#parts)).start();
     if (title !== "") await world.append(...titles(title));
     this.worlds.push(world);
   }
@@ -113,7 +113,7 @@ class Shared {
   }
 
   /** Goes through what came of a session. @returns the title that is shown */
-  follow({ ref }: World): string | null {
+  follow({ ref }: SessionHarness): string | null {
     let state = emptyState;
     let isRestarted = true;
     for (const { session_id, ...frame } of this.link.frames) {
@@ -157,7 +157,7 @@ test(`${RUNS} runs: what one session loses for the sake of another it is told la
       await shared.readAll();
       let count = 0;
       for (const { session, titles: many, reads, breathes } of steps) {
-        const world = shared.worlds[session] as World;
+        const world = shared.worlds[session] as SessionHarness;
         await world.append(...titles(...Array.from({ length: many }, () => `title ${count++}`)));
         if (breathes) await breath();
         if (reads === 0) shared.read();

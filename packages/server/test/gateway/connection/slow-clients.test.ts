@@ -4,28 +4,28 @@ import { TasksClient } from "@turnstream/conformance/clients/tasks-client.ts";
 import { get, type IncomingMessage } from "node:http";
 import { createSseParser, type EventDraft } from "@turnstream/protocol";
 import { afterEach, describe, expect, test } from "vitest";
-import { World } from "../../session/session-harness.ts";
+import { SessionHarness } from "../../session/session-harness.ts";
 import { SocketClient } from "../clients.ts";
 import { createMemoryBackend, openServer, type TestServer } from "../test-server.ts";
 
 const MIB = 1024 * 1024;
 const TEXT = "x".repeat(48 * 1024);
 
-let world: World;
+let world: SessionHarness;
 let server: TestServer;
 const clients: SocketClient[] = [];
 
 afterEach(async () => {
   for (const client of clients.splice(0)) client.close();
   await server.close();
-  const { log, store } = world.parts;
+  const { log, store } = world.backend;
   await log.close();
   await store.close();
 });
 
 async function open(limits = {}): Promise<void> {
   const parts = createMemoryBackend();
-  world = await (await World.make(parts)).start();
+  world = await (await SessionHarness.make(parts)).start();
   server = await openServer(parts, { actor: world.actor, limits: { snapshotTurns: 3, ...limits } });
 }
 

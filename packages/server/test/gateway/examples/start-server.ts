@@ -22,7 +22,7 @@ export async function startServer(redis: string, postgres: string, secret: strin
     secrets: [secret],
     // Pages of other origins than the server's own.
     allowedOrigins: ["https://app.example.com"],
-    onError: (error, about) => console.error(about, error),
+    onError: (error, { during }) => console.error(during, error),
   });
   await server.listen(port, "0.0.0.0");
   const close = async () => {

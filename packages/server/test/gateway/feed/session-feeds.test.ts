@@ -19,7 +19,7 @@ import type { SessionFeeds } from "../../../src/gateway/feed/session-feeds.ts";
 import { createMemoryLog } from "../../../src/log/memory.ts";
 import { archiveSession } from "../../../src/session/archive/archive.ts";
 import { createMemoryStore } from "../../../src/store/memory/store.ts";
-import { World } from "../../session/session-harness.ts";
+import { SessionHarness } from "../../session/session-harness.ts";
 import { streamFormat, type Frame, waitUntilIdle, TestSubscriber, until } from "../test-subscriber.ts";
 
 const open: SessionFeeds[] = [];
@@ -27,10 +27,10 @@ afterEach(async () => {
   await Promise.all(open.splice(0).map((feeds) => feeds.close()));
 });
 
-async function stage(): Promise<{ world: World; feeds: SessionFeeds }> {
-  const world = await World.make({ log: createMemoryLog(), store: createMemoryStore() });
+async function stage(): Promise<{ world: SessionHarness; feeds: SessionFeeds }> {
+  const world = await SessionHarness.make({ log: createMemoryLog(), store: createMemoryStore() });
   const feeds = createSessionFeeds({
-    ...world.parts,
+    ...world.backend,
     limits: { snapshotTurns: 20 },
     createBlobUrlResolver: () => (blob) => `https://blobs.example/${blob}`,
     onError: (error) => {
@@ -156,7 +156,7 @@ test("a cursor anywhere in the log goes on right after it, in each dialect", asy
 });
 
 /** The frames of a connection that was cut at a position. */
-function seenUpTo(world: World, k: number): Frame[] {
+function seenUpTo(world: SessionHarness, k: number): Frame[] {
   return framesFrom(blocks, emptyState, world.events.slice(0, k + 1));
 }
 
@@ -216,8 +216,8 @@ test("a stream of one turn ends right after it; a session that is erased ends th
   await until(() => one.end !== null);
   expect(one.end).toBe("complete");
   expect(one.frames.at(-1)?.["type"]).toBe("[DONE]");
-  await world.parts.store.sessions.remove(world.ref);
-  await world.parts.log.remove(world.ref.session);
+  await world.backend.store.sessions.remove(world.ref);
+  await world.backend.log.remove(world.ref.session);
   await until(() => all.end !== null);
   expect(all.end).toBe("gone");
 });
@@ -254,7 +254,7 @@ test("a slow viewer is told, and gets what is there now", async () => {
   for (const subscriber of subscribers) subscriber.clog();
   await world.write(events.slice(10));
   // As at the end of every turn, before the next one begins.
-  await archiveSession(world.parts, world.ref);
+  await archiveSession(world.backend, world.ref);
   await until(() => subscribers.every((subscriber) => subscriber.isDropped));
   for (const subscriber of subscribers) subscriber.unclog();
   for (const subscriber of subscribers) await waitUntilIdle(subscriber);

@@ -11,7 +11,7 @@ import { expect, test } from "vitest";
 import { createSessionFeeds } from "../../../src/gateway/feed/session-feeds.ts";
 import { createMemoryLog } from "../../../src/log/memory.ts";
 import { createMemoryStore } from "../../../src/store/memory/store.ts";
-import { World } from "../../session/session-harness.ts";
+import { SessionHarness } from "../../session/session-harness.ts";
 import { streamFormat, type Frame, waitUntilIdle, TestSubscriber } from "../test-subscriber.ts";
 
 const CASES: CaseCounts = { fixed: 10, fresh: 30, full: 40 };
@@ -60,9 +60,9 @@ test(`W16 in ${LOGS} logs, a client of each dialect that was slow shows what one
   const seen = { slow: 0 };
   await assertCases(
     fc.asyncProperty(legalLog(80), fc.array(fc.nat(5), { minLength: 6 }), async (events, moves) => {
-      const world = await World.make({ log: createMemoryLog(), store: createMemoryStore() });
+      const world = await SessionHarness.make({ log: createMemoryLog(), store: createMemoryStore() });
       const feeds = createSessionFeeds({
-        ...world.parts,
+        ...world.backend,
         limits: { snapshotTurns: 20 },
         createBlobUrlResolver: () => (blob) => blob,
         onError: (error) => {

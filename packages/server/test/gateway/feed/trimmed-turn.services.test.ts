@@ -9,23 +9,23 @@ import { tasks } from "@turnstream/protocol/tasks";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createServer, type Server } from "../../../src/gateway/create-server.ts";
 import { archiveSession, trimLog } from "../../../src/session/archive/archive.ts";
-import { realParts } from "../../runtime/real-backend.ts";
-import type { StageParts } from "../../runtime/turn-harness.ts";
-import { plain, World } from "../../session/session-harness.ts";
+import { openRealBackend } from "../../runtime/real-backend.ts";
+import type { HarnessBackend } from "../../runtime/turn-harness.ts";
+import { plain, SessionHarness } from "../../session/session-harness.ts";
 
-let parts: StageParts;
+let parts: HarnessBackend;
 let server: Server;
 const failures: string[] = [];
 
 beforeAll(async () => {
-  parts = await realParts();
+  parts = await openRealBackend();
   const { store, log, signals } = parts;
   server = createServer({
     store,
     log,
     signals,
     secrets: ["a secret that only this test knows, and nobody else"],
-    onError: (error, about) => failures.push(`${about}: ${String(error)}`),
+    onError: (error, { during }) => failures.push(`${during}: ${String(error)}`),
   });
   await server.listen();
 });
@@ -40,8 +40,8 @@ afterAll(async () => {
 const turn = { turn: "t1" };
 const block = { ...turn, run: "main", block: "b1", index: 0 };
 
-async function createTrimmedTurn(): Promise<World> {
-  const world = await (await World.make(parts)).start();
+async function createTrimmedTurn(): Promise<SessionHarness> {
+  const world = await (await SessionHarness.make(parts)).start();
   const started = { number: 1, message_number: 1, agent: "a", mode: "agent", from_share: false } as const;
   await world.append({ type: "session.update", title: "one" });
   await world.claim({ type: "turn.start", ...turn, ...started });
@@ -53,7 +53,7 @@ async function createTrimmedTurn(): Promise<World> {
   return world;
 }
 
-async function finish(world: World): Promise<void> {
+async function finish(world: SessionHarness): Promise<void> {
   await world.append(
     { type: "text.delta", ...block, text: "said" },
     { type: "text.end", ...block, final: true },
@@ -62,7 +62,7 @@ async function finish(world: World): Promise<void> {
   await world.append({ type: "turn.end", ...turn, reason: "end_turn", duration_ms: 1 });
 }
 
-function expected(dialect: "blocks" | "tasks", world: World): unknown {
+function expected(dialect: "blocks" | "tasks", world: SessionHarness): unknown {
   const screen = new RenderedState(dialect);
   const frames =
     dialect === "blocks"
@@ -74,7 +74,7 @@ function expected(dialect: "blocks" | "tasks", world: World): unknown {
 
 const DIALECTS = ["blocks", "tasks", "native"] as const;
 
-async function createEndpoint({ actor }: World): Promise<Endpoint> {
+async function createEndpoint({ actor }: SessionHarness): Promise<Endpoint> {
   const { secret } = await parts.store.keys.create(actor.tenant, { name: "test", scopes: [] });
   return { url: server.url, headers: { "x-api-key": secret, "x-user-id": actor.user } };
 }

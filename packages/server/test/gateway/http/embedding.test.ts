@@ -8,13 +8,13 @@ import { script } from "../../../src/models/script-parts.ts";
 import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { defineAgent } from "../../../src/runtime/define/agent.ts";
 import type { SessionRef } from "../../../src/store/refs.ts";
-import { Stage } from "../../runtime/turn-harness.ts";
+import { TurnHarness } from "../../runtime/turn-harness.ts";
 import { SocketClient, StreamClient } from "../clients.ts";
 import { honoApp } from "../examples/in-hono.ts";
 import { nodeApp } from "../examples/in-node.ts";
 import { createMemoryBackend } from "../test-server.ts";
 
-let stage: Stage;
+let stage: TurnHarness;
 let gateway: Gateway;
 let server: Server;
 let url: string;
@@ -28,15 +28,15 @@ describe.each([
   ["a plain server of Node", nodeApp],
 ])("in %s", (_, appOf) => {
   beforeEach(async () => {
-    stage = await Stage.open(createMemoryBackend());
+    stage = await TurnHarness.open(createMemoryBackend());
     const model = scriptedModel(({ text }) => [script.text(`You said ${text}.`)]);
     await stage.worker([defineAgent({ name: "a", title: false, model })], { leaseTtlMs: 20_000 });
-    const mounted = appOf({ ...stage.parts, secrets: ["s".repeat(32)] }, 0);
+    const mounted = appOf({ ...stage.backend, secrets: ["s".repeat(32)] }, 0);
     gateway = mounted.gateway;
     server = mounted.server as Server;
     if (!server.listening) await once(server, "listening");
     url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const { secret } = await stage.parts.store.keys.create(stage.actor.tenant, { name: "k", scopes: [] });
+    const { secret } = await stage.backend.store.keys.create(stage.actor.tenant, { name: "k", scopes: [] });
     auth = { "x-api-key": secret, "x-user-id": stage.actor.user };
     ref = await stage.session();
   });

@@ -9,7 +9,7 @@ import { defineAgent } from "../../../src/runtime/define/agent.ts";
 import { tool } from "../../../src/runtime/define/tool.ts";
 import { archiveSession } from "../../../src/session/archive/archive.ts";
 import type { SessionRef } from "../../../src/store/refs.ts";
-import type { StageParts } from "../../runtime/turn-harness.ts";
+import type { HarnessBackend } from "../../runtime/turn-harness.ts";
 import { StreamClient } from "../clients.ts";
 import { GatewayHarness } from "../gateway-harness.ts";
 
@@ -28,7 +28,7 @@ const guide = defineAgent({
   requestForms: true,
   retry: { maxAttempts: 1 },
   tools: {
-    look: tool({ label: "Looking", rerun: "always", run: () => toolGate().then(() => "free beds") }),
+    look: tool({ label: "Looking", idempotent: true, run: () => toolGate().then(() => "free beds") }),
     book: tool({ label: "Booking", approval: true, run: () => "booked" }),
   },
   model: scriptedModel(({ text, step }) => {
@@ -55,7 +55,7 @@ function answers(client: BlocksClient): unknown {
   ]);
 }
 
-export function historyContract(name: string, makeParts: () => Promise<StageParts>): void {
+export function historyContract(name: string, makeParts: () => Promise<HarnessBackend>): void {
   let harness: GatewayHarness;
   const open = async (): Promise<SessionRef> => {
     harness = await GatewayHarness.open(await makeParts());
@@ -84,7 +84,7 @@ export function historyContract(name: string, makeParts: () => Promise<StagePart
       await stage.ask(ref, "form");
       await stage.ask(ref, "form");
       for (const text of ["a", "b", "c"]) await stage.ask(ref, text);
-      await archiveSession(stage.parts, ref);
+      await archiveSession(stage.backend, ref);
       for (const text of ["d", "e"]) await stage.ask(ref, text);
       // What became of the other one is only in the log.
       const [{ key }] = (await harness.json("GET", `/sessions/${ref.session}/interactions?limit=1`))
@@ -101,7 +101,7 @@ export function historyContract(name: string, makeParts: () => Promise<StagePart
         for (const page of all.slice(0, -1))
           expect(Object.keys(page).toSorted()).toEqual(["has_more", "messages", "next_before"]);
       }
-      const number = (await stage.parts.store.sessions.find(ref))?.number;
+      const number = (await stage.backend.store.sessions.find(ref))?.number;
       expect(await harness.json("GET", `/chats/${number}/history?limit=1`)).toMatchObject({ has_more: true });
     });
 
@@ -157,7 +157,7 @@ export function historyContract(name: string, makeParts: () => Promise<StagePart
       const ref = await open();
       const { stage } = harness;
       for (const text of ["a", "b", "c"]) await stage.ask(ref, text);
-      await archiveSession(stage.parts, ref);
+      await archiveSession(stage.backend, ref);
       await stage.ask(ref, "d");
       const whole = await stage.state(ref);
       const got = await harness.json("GET", `/sessions/${ref.session}/snapshot?turns=2`);

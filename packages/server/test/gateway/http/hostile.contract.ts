@@ -9,7 +9,7 @@ import { createGateway, type Gateway } from "../../../src/gateway/gateway.ts";
 import type { Route } from "../../../src/gateway/http/route.ts";
 import { ROUTES } from "../../../src/gateway/http/routes/index.ts";
 import { createSession } from "../../../src/session/lifecycle/create.ts";
-import type { StageParts } from "../../runtime/turn-harness.ts";
+import type { HarnessBackend } from "../../runtime/turn-harness.ts";
 import { requestInteraction } from "../pending-interactions.ts";
 
 const LONG = "x".repeat(1_000_000);
@@ -128,9 +128,9 @@ interface Given {
   readonly ownRest: boolean;
 }
 
-export function hostileContract(name: string, makeParts: () => Promise<StageParts>, runs: number): void {
+export function hostileContract(name: string, makeParts: () => Promise<HarnessBackend>, runs: number): void {
   describe(`on ${name}`, () => {
-    let parts: StageParts;
+    let parts: HarnessBackend;
     let gateway: Gateway;
     let things: Readonly<Record<string, string>>;
     let foreign: string;

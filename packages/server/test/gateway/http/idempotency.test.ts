@@ -169,7 +169,7 @@ test("how a message's answer is told is no part of the request: a repeat may hav
 });
 
 test("a share whose answer was lost is found by the repeat", async () => {
-  const { shares } = harness.stage.parts.store;
+  const { shares } = harness.stage.backend.store;
   const create = shares.create.bind(shares);
   vi.spyOn(shares, "create").mockImplementationOnce(async (...asked) => {
     await create(...asked);

@@ -106,7 +106,7 @@ describe("whatever was thrown", () => {
     [new LogError("TOO_LARGE"), 413, "TOO_LARGE", false],
     [new LogError("INVALID"), 500, "SERVER_ERROR", true],
     [new BlobError("BAD_ADDRESS"), 400, "BAD_REQUEST", false],
-    [new BlobError("GONE"), 404, "NOT_FOUND", false],
+    [new BlobError("NOT_FOUND"), 404, "NOT_FOUND", false],
     [new TypeError("x is not a function"), 500, "SERVER_ERROR", true],
     ["a string", 500, "SERVER_ERROR", true],
   ])("%s", (error, status, word, isInternal) => {

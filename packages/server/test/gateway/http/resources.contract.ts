@@ -2,14 +2,14 @@
 import { createHash } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { SessionRef } from "../../../src/store/refs.ts";
-import type { StageParts } from "../../runtime/turn-harness.ts";
+import type { HarnessBackend } from "../../runtime/turn-harness.ts";
 import { requestInteraction, createTestSession } from "../pending-interactions.ts";
 import { GatewayHarness } from "../gateway-harness.ts";
 
-export function resourcesContract(name: string, makeParts: () => Promise<StageParts>): void {
+export function resourcesContract(name: string, makeParts: () => Promise<HarnessBackend>): void {
   describe(`resources over HTTP on ${name}`, () => {
     let harness: GatewayHarness;
-    let parts: StageParts;
+    let parts: HarnessBackend;
     let ref: SessionRef;
     let path: string;
     beforeEach(async () => {

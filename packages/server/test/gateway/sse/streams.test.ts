@@ -7,11 +7,11 @@ import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { defineAgent } from "../../../src/runtime/define/agent.ts";
 import { tool } from "../../../src/runtime/define/tool.ts";
 import type { SessionRef } from "../../../src/store/refs.ts";
-import { Stage } from "../../runtime/turn-harness.ts";
+import { TurnHarness } from "../../runtime/turn-harness.ts";
 import { StreamClient } from "../clients.ts";
 import { createMemoryBackend, openServer, type TestServer } from "../test-server.ts";
 
-let stage: Stage;
+let stage: TurnHarness;
 let server: TestServer;
 const streams: StreamClient[] = [];
 /** Two texts, as one. */
@@ -39,10 +39,10 @@ const agent = defineAgent({
 });
 
 async function open(options: Parameters<typeof openServer>[1] = {}): Promise<SessionRef> {
-  stage = await Stage.open(createMemoryBackend());
+  stage = await TurnHarness.open(createMemoryBackend());
   // A busy machine must not make the one worker look dead.
   await stage.worker([agent], { leaseTtlMs: 20_000 });
-  server = await openServer(stage.parts, { actor: stage.actor, ...options });
+  server = await openServer(stage.backend, { actor: stage.actor, ...options });
   return stage.session();
 }
 
@@ -155,11 +155,11 @@ describe("a posted message", () => {
     const first = await post(ref, body);
     await first.ended();
     await stage.ended(ref, () => true);
-    const { archived } = await stage.parts.store.archive.header(ref);
-    expect(await stage.parts.log.trim(ref.session, archived)).toBe(true);
+    const { archived } = await stage.backend.store.archive.header(ref);
+    expect(await stage.backend.log.trim(ref.session, archived)).toBe(true);
     // Another process: it has seen nothing of it.
     await server.close();
-    server = await openServer(stage.parts, { actor: stage.actor });
+    server = await openServer(stage.backend, { actor: stage.actor });
     const again = await post(ref, body);
     await again.ended();
     expect(again.frames.map(({ type }) => type as string)).toEqual(
@@ -179,7 +179,7 @@ describe("a posted message", () => {
 
   test("S01: is answered in the same way by the plain handler, for whatever server calls it", async () => {
     const ref = await open();
-    const gateway = createGateway({ ...stage.parts, secrets: server.secrets });
+    const gateway = createGateway({ ...stage.backend, secrets: server.secrets });
     const headers = { ...server.auth, "content-type": "application/json" };
     const ask = (body: object) =>
       gateway.handle(
@@ -204,7 +204,7 @@ describe("a posted message", () => {
     // It never ends by itself: on a busy machine, a shorter one was over before the second was sent.
     await (await post(ref, { message: "silent" })).frame("response.output_text.delta");
     const waiting = await post(ref, { message: "two", client_message_id: "w" });
-    const [{ id } = { id: "" }] = await stage.parts.store.queuedMessages.list(ref);
+    const [{ id } = { id: "" }] = await stage.backend.store.queuedMessages.list(ref);
     expect((await server.request("DELETE", `/sessions/${ref.session}/messages/${id}`)).status).toBeLessThan(
       300,
     );
@@ -255,7 +255,7 @@ describe("a posted message", () => {
     const ref = await open();
     const form = { kind: "form", run: "main", block: "b1", index: 1, request: {} } as const;
     for (let n = 0; n < 101; n += 1)
-      await stage.parts.store.interactions.request(ref, { ...form, id: `f${n}`, turn: `t${n}` });
+      await stage.backend.store.interactions.request(ref, { ...form, id: `f${n}`, turn: `t${n}` });
     const { json } = await whole(ref, { message: "book" });
     expect(json).toMatchObject({ status: "requires_interaction" });
   });
@@ -349,7 +349,7 @@ describe("following a session", () => {
     const fresh = await follow(ref, "events?dialect=responses");
     await fresh.ended();
     expect(fresh.messages.map(({ data: text }) => text)).toEqual(["[DONE]"]);
-    await stage.parts.log.trim(ref.session, end);
+    await stage.backend.log.trim(ref.session, end);
     for (const [lost, code] of [
       ["1-1", 10015],
       ["nonsense", 10014],
@@ -395,7 +395,7 @@ describe("following a session", () => {
       await stream.ended();
       expect(stream.comments.filter((text) => text.includes("keep-alive")).length).toBeGreaterThan(0);
       const errors = stream.frames.filter(({ code }) => code === 10013);
-      const number = (await stage.parts.store.sessions.find(ref))?.number;
+      const number = (await stage.backend.store.sessions.find(ref))?.number;
       expect(errors).toMatchObject(
         dialect === "responses"
           ? [{ type: "response.error", chat_id: number, error: "STREAM_TIMEOUT", can_retry: true }]
@@ -412,7 +412,7 @@ describe("following a session", () => {
     await stage.send(ref, "book");
     // Before the stream begins: a busy machine may need longer than the limit to get there.
     await stage.until(ref, 30_000, async () =>
-      (await stage.parts.store.interactions.list(ref, { pending: true })).length > 0 ? true : null,
+      (await stage.backend.store.interactions.list(ref, { pending: true })).length > 0 ? true : null,
     );
     const stream = await follow(ref, "events?dialect=blocks");
     await stream.until("asked", ({ data }) => data.includes("approval_key"));
@@ -457,7 +457,7 @@ describe("following a session", () => {
       await server.server.close();
       await stream.ended();
       expect(stream.retries).toHaveLength(1);
-      const number = (await stage.parts.store.sessions.find(ref))?.number;
+      const number = (await stage.backend.store.sessions.find(ref))?.number;
       const error = { type: "response.error", chat_id: number, error: "STREAM_CLOSED", can_retry: true };
       expect(stream.frames.at(-1)).toMatchObject(error);
       expect(stream.messages.at(-1)).toMatchObject({ data: "[DONE]" });

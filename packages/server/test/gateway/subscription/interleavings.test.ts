@@ -20,7 +20,7 @@ import { archiveSession, trimLog } from "../../../src/session/archive/archive.ts
 import { isStoreError } from "../../../src/store/errors.ts";
 import { createMemoryStore } from "../../../src/store/memory/store.ts";
 import { ScheduledEngine } from "../../log/scheduled-engine.ts";
-import { World } from "../../session/session-harness.ts";
+import { SessionHarness } from "../../session/session-harness.ts";
 import { LogHistory } from "../log-history.ts";
 import { checkExact, type Counts, ExactSubscriber, TURNS } from "../exact-subscriber.ts";
 import { longTurn, generateDrafts, createTakeover } from "../generated-turns.ts";
@@ -108,7 +108,7 @@ function noCounts(): Counts {
 
 class Scenario {
   readonly engine: ScheduledEngine;
-  readonly world: World;
+  readonly world: SessionHarness;
   readonly feed: SessionFeed;
   readonly subscribers: ExactSubscriber[] = [];
   readonly logHistory: LogHistory;
@@ -117,14 +117,14 @@ class Scenario {
   #writing: Promise<void> = Promise.resolve();
   #count = 0;
 
-  private constructor(engine: ScheduledEngine, world: World, scheduler: Scheduler) {
+  private constructor(engine: ScheduledEngine, world: SessionHarness, scheduler: Scheduler) {
     this.engine = engine;
     this.world = world;
     this.logHistory = new LogHistory(engine);
     this.#lookUp();
     const wait = async (): Promise<void> => void (await scheduler.schedule(Promise.resolve("slice")));
     this.feed = new SessionFeed(world.ref, {
-      ...world.parts,
+      ...world.backend,
       limits: { snapshotTurns: TURNS },
       createBlobUrlResolver: () => (blob) => blob,
       slices: { run: async (piece) => wait().then(piece) },
@@ -138,7 +138,7 @@ class Scenario {
   static async make(scheduler: Scheduler): Promise<Scenario> {
     const engine = new ScheduledEngine(scheduler);
     const log = createStreamLog(engine, { now: () => 1, pageSize: 3, maxQueued: 600 });
-    const world = await World.make({ log, store: createMemoryStore() });
+    const world = await SessionHarness.make({ log, store: createMemoryStore() });
     await engine.watch(world.ref.session);
     await engine.inner.subscribe(world.ref.session, () => undefined);
     const starting = world.start();
@@ -166,8 +166,8 @@ class Scenario {
         });
       case "archive":
         return this.#try(async () => {
-          await archiveSession(world.parts, world.ref);
-          await trimLog(world.parts, world.ref);
+          await archiveSession(world.backend, world.ref);
+          await trimLog(world.backend, world.ref);
         });
       case "view": {
         const { choice: of, back, sink } = command;
@@ -220,9 +220,9 @@ class Scenario {
   }
 
   async check(): Promise<void> {
-    const { parts, ref } = this.world;
+    const { backend, ref } = this.world;
     const head = await this.engine.inner.head(ref.session);
-    const end = head === null ? (await parts.store.archive.header(ref)).archived : formatCursor(head.last);
+    const end = head === null ? (await backend.store.archive.header(ref)).archived : formatCursor(head.last);
     for (const subscriber of this.subscribers)
       checkExact(subscriber, ref.session, this.logHistory, end, seen[subscriber.format.dialect]);
   }

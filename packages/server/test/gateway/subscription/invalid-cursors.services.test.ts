@@ -11,14 +11,14 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createServer, type Server } from "../../../src/gateway/create-server.ts";
 import { archiveSession, trimLog } from "../../../src/session/archive/archive.ts";
 import type { Actor } from "../../../src/store/refs.ts";
-import { realParts } from "../../runtime/real-backend.ts";
-import type { StageParts } from "../../runtime/turn-harness.ts";
-import { World } from "../../session/session-harness.ts";
+import { openRealBackend } from "../../runtime/real-backend.ts";
+import type { HarnessBackend } from "../../runtime/turn-harness.ts";
+import { SessionHarness } from "../../session/session-harness.ts";
 import { TIMED } from "../../timed-test.ts";
 
 const WITHIN_MS = 1_000;
 
-let parts: StageParts;
+let parts: HarnessBackend;
 let server: Server;
 /** Nothing is written into them while others look. */
 let mine: Opened;
@@ -26,14 +26,14 @@ let foreign: Opened;
 const failures: string[] = [];
 
 beforeAll(async () => {
-  parts = await realParts();
+  parts = await openRealBackend();
   const { store, log, signals } = parts;
   server = createServer({
     store,
     log,
     signals,
     secrets: ["a secret that only this test knows, and nobody else"],
-    onError: (error, about) => failures.push(`${about}: ${String(error)}`),
+    onError: (error, { during }) => failures.push(`${during}: ${String(error)}`),
   });
   await server.listen();
   [mine, foreign] = [await session(), await session()];
@@ -55,7 +55,7 @@ const QUESTIONS = [{ id: "day", text: "Which day?", options: [], multiple: false
 const title = (text: string) => ({ type: "session.update", title: text }) as const;
 
 interface Opened {
-  readonly world: World;
+  readonly world: SessionHarness;
   readonly endpoint: Endpoint;
 }
 
@@ -64,7 +64,7 @@ const place = { ...turn, run: "main" };
 
 /** A session of two epochs; of the first nothing is left in the log. A turn of the second runs, and waits for a person. */
 async function session(): Promise<Opened> {
-  const world = await (await World.make(parts)).start();
+  const world = await (await SessionHarness.make(parts)).start();
   await world.append(title("one"), title("two"));
   await archiveSession(parts, world.ref);
   await trimLog(parts, world.ref);
@@ -87,10 +87,10 @@ async function session(): Promise<Opened> {
   return { world, endpoint: await createEndpoint(world.actor) };
 }
 
-const at = (world: World, n: number): string => world.events.at(n)?.id ?? "";
+const at = (world: SessionHarness, n: number): string => world.events.at(n)?.id ?? "";
 
 /** What is wrong with it, and the cursor. */
-const CURSORS: readonly (readonly [string, (world: World, other: World) => string])[] = [
+const CURSORS: readonly (readonly [string, (world: SessionHarness, other: SessionHarness) => string])[] = [
   ["trimmed", (world) => at(world, 1)],
   ["from before everything that is kept", () => "0-0"],
   ["ahead", (world) => at(world, -1).replace(/\d+$/, (seq) => String(Number(seq) + 1_000))],
@@ -201,7 +201,7 @@ describe.each(NOT_IN_HEADERS)("a cursor %s", (_, cursor) => {
 /** Of an event stream with the cursor in its address. */
 async function firstOf(
   { url, headers }: Endpoint,
-  { ref }: World,
+  { ref }: SessionHarness,
   after: string,
 ): Promise<"anew" | "refused"> {
   const query = new URLSearchParams({ dialect: "native", after }).toString();

@@ -1,7 +1,7 @@
 /** Long turns make short pages: an answer stays of a size that can be sent in one go. */
 import type { EventDraft } from "@turnstream/protocol";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { World } from "../../session/session-harness.ts";
+import { SessionHarness } from "../../session/session-harness.ts";
 import { archiveSession } from "../../../src/session/archive/archive.ts";
 import { createMemoryBackend, openServer, type TestServer } from "../test-server.ts";
 
@@ -40,7 +40,7 @@ function longTurn(n: number): EventDraft[] {
 
 beforeAll(async () => {
   const parts = createMemoryBackend();
-  const world = await (await World.make(parts)).start();
+  const world = await (await SessionHarness.make(parts)).start();
   for (let n = 0; n < 5; n++) {
     for (const draft of longTurn(n)) await world.append(draft);
     if (n === 2) await archiveSession(parts, world.ref);

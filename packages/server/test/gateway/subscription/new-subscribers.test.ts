@@ -8,7 +8,7 @@ import { createSessionFeeds } from "../../../src/gateway/feed/session-feeds.ts";
 import { createMemoryLog } from "../../../src/log/memory.ts";
 import { archiveSession, trimLog } from "../../../src/session/archive/archive.ts";
 import { createMemoryStore } from "../../../src/store/memory/store.ts";
-import { plain, World } from "../../session/session-harness.ts";
+import { plain, SessionHarness } from "../../session/session-harness.ts";
 import { streamFormat, waitUntilIdle, TestSubscriber, until } from "../test-subscriber.ts";
 
 const CASES: CaseCounts = { fixed: 5, fresh: 5, full: 20 };
@@ -17,9 +17,9 @@ test(`in ${totalCases(CASES)} logs, archived anywhere, a fresh viewer gets a sna
   const anyMoves = fc.array(fc.nat(11), { minLength: 6, maxLength: 40 });
   await assertCases(
     fc.asyncProperty(legalLog(80), anyMoves, fc.boolean(), async (events, moves, isQuick) => {
-      const world = await World.make({ log: createMemoryLog(), store: createMemoryStore() });
+      const world = await SessionHarness.make({ log: createMemoryLog(), store: createMemoryStore() });
       const feeds = createSessionFeeds({
-        ...world.parts,
+        ...world.backend,
         limits: { snapshotTurns: 100 },
         idleCleanupMs: isQuick ? 1 : 5_000,
         createBlobUrlResolver: () => (blob) => blob,
@@ -35,8 +35,8 @@ test(`in ${totalCases(CASES)} logs, archived anywhere, a fresh viewer gets a sna
         let n = 0;
         await world.write(events.slice(1), async () => {
           const move = moves[n++ % moves.length];
-          if (move === 0) await archiveSession(world.parts, world.ref);
-          if (move === 1) await trimLog(world.parts, world.ref);
+          if (move === 0) await archiveSession(world.backend, world.ref);
+          if (move === 1) await trimLog(world.backend, world.ref);
           // Long enough for the feed to drop what it can.
           if (move === 2 && isQuick) await new Promise((resolve) => setTimeout(resolve, 25));
           const isLast = n === events.length - 1;

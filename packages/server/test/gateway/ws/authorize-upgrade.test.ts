@@ -197,7 +197,7 @@ describe("whoever is no longer let in", () => {
     const { keys } = server.backend.store;
     const { socket } = await upgrade();
     const broken = vi.spyOn(keys, "live").mockRejectedValue(new Error("no store"));
-    const reported = () => server.errors.map(({ about }) => about);
+    const reported = () => server.errors.map(({ during }) => during);
     await expect.poll(reported).toContain("asking which keys are still good");
     await sleep(200);
     broken.mockRestore();

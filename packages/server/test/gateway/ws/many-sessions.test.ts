@@ -10,7 +10,7 @@ import {
   type Snapshot,
 } from "@turnstream/protocol";
 import { afterEach, expect, test } from "vitest";
-import { World } from "../../session/session-harness.ts";
+import { SessionHarness } from "../../session/session-harness.ts";
 import { SocketClient } from "../clients.ts";
 import { createMemoryBackend, openServer, type TestServer } from "../test-server.ts";
 import { until } from "../test-subscriber.ts";
@@ -25,7 +25,7 @@ const TEXT = "and so on ".repeat(200);
 const TIMEOUT_MS = 90_000;
 
 let server: TestServer;
-let worlds: World[] = [];
+let worlds: SessionHarness[] = [];
 const clients: SocketClient[] = [];
 
 afterEach(async () => {
@@ -37,7 +37,7 @@ afterEach(async () => {
 async function open(text: string): Promise<void> {
   const parts = createMemoryBackend();
   for (let n = 0; n < SESSIONS; n++) {
-    const world = await (await World.make(parts, worlds[0]?.actor)).start();
+    const world = await (await SessionHarness.make(parts, worlds[0]?.actor)).start();
     await world.append(
       { type: "turn.start", turn: "t", ...START },
       { type: "run.start", turn: "t", run: "t", agent: "a" },
@@ -46,7 +46,7 @@ async function open(text: string): Promise<void> {
     if (text !== "") await append(world, text);
     worlds.push(world);
   }
-  const [{ actor }] = worlds as [World];
+  const [{ actor }] = worlds as [SessionHarness];
   server = await openServer(parts, { actor });
 }
 
@@ -65,7 +65,7 @@ async function subscribe(client: SocketClient): Promise<void> {
     );
 }
 
-function append(world: World, text: string): Promise<void> {
+function append(world: SessionHarness, text: string): Promise<void> {
   return world.append({ type: "text.delta", ...ON, text } satisfies EventDraft);
 }
 

@@ -4,11 +4,11 @@ import { script } from "../../../src/models/script-parts.ts";
 import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { defineAgent } from "../../../src/runtime/define/agent.ts";
 import { tool } from "../../../src/runtime/define/tool.ts";
-import { Stage } from "../../runtime/turn-harness.ts";
+import { TurnHarness } from "../../runtime/turn-harness.ts";
 import { SocketClient } from "../clients.ts";
 import { createMemoryBackend, openServer, type TestServer } from "../test-server.ts";
 
-let stage: Stage;
+let stage: TurnHarness;
 let server: TestServer;
 const clients: SocketClient[] = [];
 
@@ -24,10 +24,10 @@ const agent = defineAgent({
 });
 
 async function open(options: Parameters<typeof openServer>[1] = {}): Promise<void> {
-  stage = await Stage.open(createMemoryBackend());
+  stage = await TurnHarness.open(createMemoryBackend());
   // A busy machine must not make the one worker look dead.
   await stage.worker([agent], { leaseTtlMs: 20_000 });
-  server = await openServer(stage.parts, { actor: stage.actor, ...options });
+  server = await openServer(stage.backend, { actor: stage.actor, ...options });
 }
 
 async function connect(dialect = "blocks", at?: string): Promise<SocketClient> {
@@ -46,7 +46,7 @@ describe("commands over a socket", () => {
   test("are done as far as the scopes of the key reach", async () => {
     await open();
     const { tenant } = stage.actor;
-    const { secret } = await stage.parts.store.keys.create(tenant, { name: "reads", scopes: ["read"] });
+    const { secret } = await stage.backend.store.keys.create(tenant, { name: "reads", scopes: ["read"] });
     const client = await SocketClient.open({
       url: server.url,
       auth: { ...server.auth, "x-api-key": secret },
@@ -74,7 +74,7 @@ describe("commands over a socket", () => {
 
   test("a ping is answered, whatever the key may do, and is of no session", async () => {
     await open();
-    const { secret } = await stage.parts.store.keys.create(stage.actor.tenant, {
+    const { secret } = await stage.backend.store.keys.create(stage.actor.tenant, {
       name: "socket",
       scopes: ["read"],
     });
@@ -132,7 +132,7 @@ describe("commands over a socket", () => {
     await open();
     const client = await connect();
     const ref = await stage.session();
-    const { sessions } = stage.parts.store;
+    const { sessions } = stage.backend.store;
     const number = String((await sessions.find(ref))?.number);
     const byNumber = sessions.byNumber.bind(sessions);
     let isAnswered = false;
@@ -215,7 +215,7 @@ describe("commands over a socket", () => {
     await open();
     const client = await connect();
     const ref = await stage.session();
-    const { number = 0 } = (await stage.parts.store.sessions.find(ref)) ?? {};
+    const { number = 0 } = (await stage.backend.store.sessions.find(ref)) ?? {};
     expect(await client.request({ type: "subscribe", session_id: String(number) })).toMatchObject({
       type: "subscribed",
       session_id: ref.session,

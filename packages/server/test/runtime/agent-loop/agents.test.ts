@@ -12,21 +12,21 @@ import { retryTurn } from "../../../src/session/messages/retry-turn.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
 import { systemEnv } from "../../../src/util/env.ts";
 import { createMemoryStore } from "../../../src/store/memory/store.ts";
-import { outline, Stage } from "../turn-harness.ts";
+import { outline, TurnHarness } from "../turn-harness.ts";
 
-let stage: Stage;
+let harness: TurnHarness;
 beforeEach(async () => {
-  stage = await Stage.open({
+  harness = await TurnHarness.open({
     log: createMemoryLog(),
     store: createMemoryStore(),
     signals: createMemorySignals(),
   });
 });
-afterEach(() => stage.close());
+afterEach(() => harness.close());
 
 async function play(replies: Script, options: Partial<AgentOptions> = {}, text = "go"): Promise<Turn> {
-  await stage.worker([defineAgent({ name: "a", model: scriptedModel(replies), ...options })]);
-  return stage.ask(await stage.session(), text);
+  await harness.worker([defineAgent({ name: "a", model: scriptedModel(replies), ...options })]);
+  return harness.ask(await harness.session(), text);
 }
 
 const nothing = z.object({});
@@ -43,7 +43,7 @@ describe("a tool", () => {
           { type: "image", url: "https://files.example/a.png" },
         ],
         artifact: { type: "table", data: { columns: ["a"], rows: [[1]] } },
-        results: 1,
+        resultCount: 1,
       }),
     });
     const replies: Script = ({ step, prompt }) => {
@@ -86,7 +86,7 @@ describe("a tool", () => {
       },
     });
     const turn = await play([[script.toolCall("draw")], [script.text("ok")]], { tools: { draw } });
-    expect(seen).toEqual([stage.actor.tenant, stage.actor.user, true, true]);
+    expect(seen).toEqual([harness.actor.tenant, harness.actor.user, true, true]);
     const result = listBlocks(turn).find((block) => block.kind === "tool_result");
     expect(
       result?.kind === "tool_result" &&
@@ -136,11 +136,11 @@ describe("a tool", () => {
     const turn = await play([[script.toolCall("slow")], [script.text("ok")]], { tools: { slow } });
     expect(outline(turn)).toContain("result slow error The tool took longer than 0 s and was stopped.");
     (late as (() => void) | null)?.();
-    expect(stage.errors).toEqual([]);
+    expect(harness.errors).toEqual([]);
   });
 
   it("can be hidden, stand outside groups, or have a label from its input", async () => {
-    const quiet = tool({ input: nothing, display: { call: false }, run: () => "q" });
+    const hidden = tool({ input: nothing, display: { call: false }, run: () => "q" });
     const loud = tool({
       input: z.object({ of: z.string() }),
       label: ({ of }) => `Chart of ${of}`,
@@ -154,7 +154,7 @@ describe("a tool", () => {
         [script.toolCall("quiet")],
         [script.text("ok")],
       ],
-      { tools: { quiet, loud } },
+      { tools: { hidden, loud } },
     );
     expect(outline(turn)).toEqual([
       "(",
@@ -180,7 +180,7 @@ describe("a tool", () => {
       read = JSON.stringify(prompt.at(-1));
       return [script.text("ok")];
     };
-    await stage.worker([
+    await harness.worker([
       defineAgent({
         name: "a",
         model: scriptedModel(replies),
@@ -188,13 +188,13 @@ describe("a tool", () => {
         limits: { maxResultChars: 100 },
       }),
     ]);
-    const ref = await stage.session();
-    const turn = await stage.ask(ref, "go");
+    const ref = await harness.session();
+    const turn = await harness.ask(ref, "go");
     expect(read).toContain("9900 of 10000 characters are left out");
     const result = listBlocks(turn).find((block) => block.kind === "tool_result");
     const whole = result?.kind === "tool_result" ? result.whole : null;
     expect(whole?.size).toBe(10_000);
-    const blob = await stage.parts.store.blobs.get(ref, whole?.blob ?? "");
+    const blob = await harness.backend.store.blobs.get(ref, whole?.blob ?? "");
     expect(Buffer.from(blob?.body ?? "").toString()).toBe("x".repeat(10_000));
   });
 });
@@ -202,7 +202,7 @@ describe("a tool", () => {
 describe("a tool that misbehaves", () => {
   const odd: [string, unknown][] = [
     ["blocks", { content: 1, blocks: [{ type: "video" }] }],
-    ["results", { content: 1, results: 1.5 }],
+    ["resultCount", { content: 1, resultCount: 1.5 }],
     ["artifact", { content: 1, artifact: "x" }],
     ["references", { content: 1, references: [{ title: "no content" }] }],
     ["picture", { content: 1, blocks: [{ type: "image", url: "javascript:alert(1)" }] }],
@@ -231,7 +231,7 @@ describe("a tool that misbehaves", () => {
     );
     expect(JSON.stringify(turn)).not.toContain("hunter2");
     expect(read).toContain("hunter2");
-    expect(stage.errors).toHaveLength(1);
+    expect(harness.errors).toHaveLength(1);
   });
 });
 
@@ -273,8 +273,8 @@ describe("limits", () => {
         ...(n === 2 ? { limits: { maxDepth: 2 } } : {}),
       });
     }
-    await stage.worker([agent]);
-    const turn = await stage.ask(await stage.session(), "go");
+    await harness.worker([agent]);
+    const turn = await harness.ask(await harness.session(), "go");
     expect(turn.status).toBe("end_turn");
     expect(outline(turn).filter((line) => line.includes("error"))).toEqual([
       "r2: result next error Sub-agents may not go deeper than 2 here.",
@@ -331,8 +331,8 @@ describe("a sub-agent", () => {
     });
     expect(own.status).toBe("end_turn");
     expect(own.usage?.calls).toBe(5);
-    await stage.close();
-    stage = await Stage.open({
+    await harness.close();
+    harness = await TurnHarness.open({
       log: createMemoryLog(),
       store: createMemoryStore(),
       signals: createMemorySignals(),
@@ -364,12 +364,12 @@ describe("a conversation", () => {
         ? [script.text("Looking."), script.toolCall("look")]
         : [script.text(`answer ${turn}`)];
     };
-    await stage.worker([
+    await harness.worker([
       defineAgent({ name: "a", model: scriptedModel(replies), tools: { look }, instructions: "Be kind." }),
     ]);
-    const ref = await stage.session();
-    await stage.ask(ref, "one");
-    await stage.ask(ref, "two");
+    const ref = await harness.session();
+    await harness.ask(ref, "one");
+    await harness.ask(ref, "two");
     const text = JSON.stringify(prompts.at(-1));
     expect(prompts.at(-1)?.map(({ role }) => role)).toEqual([
       "system",
@@ -397,10 +397,10 @@ describe("a conversation", () => {
       model: scriptedModel(replies),
       compaction: { afterTokens: 300, keepTurns: 1 },
     });
-    await stage.worker([agent]);
-    const ref = await stage.session();
-    for (const text of ["one", "two", "three"]) await stage.ask(ref, text);
-    const turn = await stage.ask(ref, "four");
+    await harness.worker([agent]);
+    const ref = await harness.session();
+    for (const text of ["one", "two", "three"]) await harness.ask(ref, text);
+    const turn = await harness.ask(ref, "four");
     expect(outline(turn).slice(0, 4)).toEqual([
       "(",
       'call compact_history {"turns":2}',
@@ -416,23 +416,23 @@ describe("a conversation", () => {
 
   it("gets its title from the first words, or from a model, or not at all", async () => {
     const titles = async (title: AgentOptions["title"], text: string): Promise<string | null> => {
-      await stage.worker([
+      await harness.worker([
         defineAgent({
           name: "a",
           model: scriptedModel([[script.text("ok")]]),
           ...(title === undefined ? {} : { title }),
         }),
       ]);
-      const ref = await stage.session();
-      await stage.ask(ref, text);
-      return (await stage.state(ref)).title;
+      const ref = await harness.session();
+      await harness.ask(ref, text);
+      return (await harness.state(ref)).title;
     };
     // One worker at a time: they have agents of the same name.
     expect(await titles(undefined, `Where is ${"the station ".repeat(10)}\nsecond line`)).toMatch(
       /^Where is the .*…$/,
     );
-    await stage.close();
-    stage = await Stage.open({
+    await harness.close();
+    harness = await TurnHarness.open({
       log: createMemoryLog(),
       store: createMemoryStore(),
       signals: createMemorySignals(),
@@ -440,8 +440,8 @@ describe("a conversation", () => {
     expect(await titles({ model: scriptedModel([[script.text("A fine title")]]) }, "hello")).toBe(
       "A fine title",
     );
-    await stage.close();
-    stage = await Stage.open({
+    await harness.close();
+    harness = await TurnHarness.open({
       log: createMemoryLog(),
       store: createMemoryStore(),
       signals: createMemorySignals(),
@@ -455,19 +455,21 @@ describe("a conversation", () => {
       prompts.push(prompt);
       return [script.error({ status: 500 }, { times: 1 }), script.text("now it works")];
     };
-    await stage.worker([
+    await harness.worker([
       defineAgent({ name: "a", model: scriptedModel(replies), retry: { maxAttempts: 1 } }),
     ]);
-    const ref = await stage.session();
-    const failed = await stage.ask(ref, "please");
+    const ref = await harness.session();
+    const failed = await harness.ask(ref, "please");
     expect(failed.status).toBe("error");
-    const tries = await Promise.all([1, 2, 3].map(() => retryTurn(stage.parts, ref, failed.id, systemEnv)));
+    const tries = await Promise.all(
+      [1, 2, 3].map(() => retryTurn(harness.backend, ref, failed.id, systemEnv)),
+    );
     expect(tries.filter(({ receipt }) => receipt === "retrying")).toHaveLength(1);
-    const turn = await stage.ended(ref, ({ retries }) => retries === failed.id);
+    const turn = await harness.ended(ref, ({ retries }) => retries === failed.id);
     expect(turn.status).toBe("end_turn");
     expect(JSON.stringify(prompts.at(-1))).toContain("please");
     expect(prompts.at(-1)).toHaveLength(1);
-    await expect(retryTurn(stage.parts, ref, failed.id, systemEnv)).rejects.toMatchObject({
+    await expect(retryTurn(harness.backend, ref, failed.id, systemEnv)).rejects.toMatchObject({
       code: "CONFLICT",
     });
   });
@@ -475,7 +477,7 @@ describe("a conversation", () => {
   it("doesn't do again what a failed turn had done when it is tried again", async () => {
     const trades: string[] = [];
     const trade = tool({ run: (_, { idempotencyKey }) => void trades.push(idempotencyKey) });
-    await stage.worker([
+    await harness.worker([
       defineAgent({
         name: "a",
         model: scriptedModel(tradeOnce),
@@ -483,11 +485,11 @@ describe("a conversation", () => {
         retry: { maxAttempts: 1 },
       }),
     ]);
-    const ref = await stage.session();
-    const failed = await stage.ask(ref, "trade");
+    const ref = await harness.session();
+    const failed = await harness.ask(ref, "trade");
     expect(failed.status).toBe("error");
-    await retryTurn(stage.parts, ref, failed.id);
-    const turn = await stage.ended(ref, ({ retries }) => retries === failed.id);
+    await retryTurn(harness.backend, ref, failed.id);
+    const turn = await harness.ended(ref, ({ retries }) => retries === failed.id);
     expect(outline(turn)).toEqual(["text final traded"]);
     expect(trades).toHaveLength(1);
   });
@@ -498,17 +500,17 @@ describe("a conversation", () => {
       prompts.push(prompt);
       return [script.text("ok")];
     };
-    await stage.worker([defineAgent({ name: "a", model: scriptedModel(replies) })]);
-    const ref = await stage.session();
-    await stage.ask(ref, `${"word ".repeat(15_000)}the end`);
-    await stage.ask(ref, "and?");
+    await harness.worker([defineAgent({ name: "a", model: scriptedModel(replies) })]);
+    const ref = await harness.session();
+    await harness.ask(ref, `${"word ".repeat(15_000)}the end`);
+    await harness.ask(ref, "and?");
     for (const prompt of prompts) expect(JSON.stringify(prompt)).toContain("the end");
   });
 
   it("counts what a tenant has used, once", async () => {
     const turn = await play([[script.text("ok"), script.finish({ inputTokens: 7, outputTokens: 3 })]]);
     expect(turn.usage).toEqual({ input_tokens: 7, output_tokens: 3, total_tokens: 10, calls: 1 });
-    const [day] = await stage.parts.store.usage.list(stage.actor.tenant, "2000-01-01", "2999-01-01");
+    const [day] = await harness.backend.store.usage.list(harness.actor.tenant, "2000-01-01", "2999-01-01");
     expect(day).toMatchObject({ turns: 1, total_tokens: 10, model: "scripted" });
   });
 });

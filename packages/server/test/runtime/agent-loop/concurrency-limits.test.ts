@@ -9,17 +9,17 @@ import { defineAgent } from "../../../src/runtime/define/agent.ts";
 import { tool } from "../../../src/runtime/define/tool.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
 import { createMemoryStore } from "../../../src/store/memory/store.ts";
-import { Stage } from "../turn-harness.ts";
+import { TurnHarness } from "../turn-harness.ts";
 
-let stage: Stage;
+let harness: TurnHarness;
 beforeEach(async () => {
-  stage = await Stage.open({
+  harness = await TurnHarness.open({
     log: createMemoryLog(),
     store: createMemoryStore(),
     signals: createMemorySignals(),
   });
 });
-afterEach(() => stage.close());
+afterEach(() => harness.close());
 
 const AT_ONCE = 2;
 const WANTED = 6;
@@ -27,14 +27,14 @@ const WANTED = 6;
 const TTL_MS = 60_000;
 
 /** Counts who is in it. The first wait for each other, so that as many as may are in it at once. */
-function room() {
+function countConcurrent() {
   let inside = 0;
-  let most = 0;
+  let max = 0;
   return {
-    most: () => most,
+    max: () => max,
     stay: async (): Promise<void> => {
-      most = Math.max(most, ++inside);
-      await vi.waitUntil(() => most >= AT_ONCE, { timeout: 30_000 });
+      max = Math.max(max, ++inside);
+      await vi.waitUntil(() => max >= AT_ONCE, { timeout: 30_000 });
       await sleep(20);
       inside--;
     },
@@ -43,7 +43,7 @@ function room() {
 
 describe("a worker", () => {
   it("makes no more model calls at a time than `modelCalls`", async () => {
-    const { stay, most } = room();
+    const { stay, max } = countConcurrent();
     const inner = scriptedModel([[script.text("done")]]);
     const model: Model = {
       specificationVersion: inner.specificationVersion,
@@ -56,32 +56,32 @@ describe("a worker", () => {
         return inner.doStream(options);
       },
     };
-    await stage.worker([defineAgent({ name: "a", model })], {
+    await harness.worker([defineAgent({ name: "a", model })], {
       leaseTtlMs: TTL_MS,
       maxConcurrentModelCalls: AT_ONCE,
     });
     const turns = await Promise.all(
-      Array.from({ length: WANTED }, async () => stage.ask(await stage.session(), "go")),
+      Array.from({ length: WANTED }, async () => harness.ask(await harness.session(), "go")),
     );
     expect(turns.map(({ status }) => status)).toEqual(Array.from({ length: WANTED }, () => "end_turn"));
-    expect(most()).toBe(AT_ONCE);
+    expect(max()).toBe(AT_ONCE);
   });
 
   it.each([
     ["tools at a time than `toolCalls`", { toolCalls: AT_ONCE }, {}],
     ["calls of a step side by side than `limits.width`", {}, { maxParallelCalls: AT_ONCE }],
   ])("runs no more %s", async (_, options, limits) => {
-    const { stay, most } = room();
-    const work = tool({ rerun: "always", run: () => stay() });
+    const { stay, max } = countConcurrent();
+    const work = tool({ idempotent: true, run: () => stay() });
     const model = scriptedModel([
       Array.from({ length: WANTED }, () => script.toolCall("work")),
       [script.text("done")],
     ]);
-    await stage.worker([defineAgent({ name: "a", model, tools: { work }, limits })], {
+    await harness.worker([defineAgent({ name: "a", model, tools: { work }, limits })], {
       leaseTtlMs: TTL_MS,
       ...options,
     });
-    expect((await stage.ask(await stage.session(), "go")).status).toBe("end_turn");
-    expect(most()).toBe(AT_ONCE);
+    expect((await harness.ask(await harness.session(), "go")).status).toBe("end_turn");
+    expect(max()).toBe(AT_ONCE);
   });
 });

@@ -12,19 +12,19 @@ import { defineAgent } from "../../../src/runtime/define/agent.ts";
 import { tool } from "../../../src/runtime/define/tool.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
 import { createMemoryStore } from "../../../src/store/memory/store.ts";
-import { outline, Stage } from "../turn-harness.ts";
+import { outline, TurnHarness } from "../turn-harness.ts";
 
-let stage: Stage;
+let harness: TurnHarness;
 const servers: { close(): Promise<void> }[] = [];
 beforeEach(async () => {
-  stage = await Stage.open({
+  harness = await TurnHarness.open({
     log: createMemoryLog(),
     store: createMemoryStore(),
     signals: createMemorySignals(),
   });
 });
 afterEach(async () => {
-  await stage.close();
+  await harness.close();
   for (const server of servers.splice(0)) await server.close();
 });
 
@@ -78,7 +78,7 @@ const calls: Reply = {
   usage,
 };
 const answer: Reply = { parts: [{ type: "text", text: "Blue in both." }], usage };
-const told = [
+const expected = [
   "(",
   'call weather {"city":"Paris"}',
   'call weather {"city":"Lyon"}',
@@ -100,15 +100,15 @@ describe.each(providers)("a turn through %s", (_, open) => {
       instructions: "Be brief.",
       retry: { maxAttempts: 3, initialDelayMs: 5 },
     });
-    await stage.worker([agent]);
-    const ref = await stage.session();
-    const turn = await stage.ask(ref, "Weather?");
+    await harness.worker([agent]);
+    const ref = await harness.session();
+    const turn = await harness.ask(ref, "Weather?");
     return { turn, requests, ref };
   }
 
   it("calls tools and sends their results back", async () => {
     const { turn, requests } = await play([calls, answer]);
-    expect(outline(turn)).toEqual(told);
+    expect(outline(turn)).toEqual(expected);
     expect(turn.usage).toEqual({ input_tokens: 22, output_tokens: 14, total_tokens: 36, calls: 2 });
     expect(requests).toHaveLength(2);
     const [first, second] = requests.map(({ body }) => JSON.stringify(body));
@@ -137,7 +137,7 @@ describe.each(providers)("a turn through %s", (_, open) => {
   it.each(faults)("goes on when the provider %s", async (__, fault) => {
     const { turn } = await play([calls, fault, answer]);
     // What is said of the retry stands in a group of its own, or in the one that is open.
-    expect(outline(turn).filter(isContent)).toEqual(told.filter(isContent));
+    expect(outline(turn).filter(isContent)).toEqual(expected.filter(isContent));
     expect(turn.status).toBe("end_turn");
   });
 
@@ -146,7 +146,7 @@ describe.each(providers)("a turn through %s", (_, open) => {
       { ...calls, isBytewise: true },
       { ...answer, isBytewise: true },
     ]);
-    expect(outline(turn)).toEqual(told);
+    expect(outline(turn)).toEqual(expected);
   });
 
   it("ends with words and without secrets when the provider stays away", async () => {
@@ -154,7 +154,7 @@ describe.each(providers)("a turn through %s", (_, open) => {
     const { turn, ref } = await play([broken, broken, broken]);
     expect(turn.status).toBe("error");
     expect(outline(turn).at(-1)).toBe("notice error LLM_ERROR");
-    expect(JSON.stringify(await stage.events(ref))).not.toContain("secret-key");
+    expect(JSON.stringify(await harness.events(ref))).not.toContain("secret-key");
   });
 });
 
@@ -170,8 +170,8 @@ it("gives a thought back to Anthropic as it came", async () => {
   servers.push(server);
   const model = createAnthropic({ baseURL: server.baseUrl, apiKey: "k" })("claude-test");
   const settings = { providerOptions: { anthropic: { thinking: { type: "enabled", budgetTokens: 1_024 } } } };
-  await stage.worker([defineAgent({ name: "a", model, tools: { weather }, modelSettings: settings })]);
-  const turn = await stage.ask(await stage.session(), "Weather?");
+  await harness.worker([defineAgent({ name: "a", model, tools: { weather }, modelSettings: settings })]);
+  const turn = await harness.ask(await harness.session(), "Weather?");
   expect(outline(turn).slice(0, 2)).toEqual(["(", "thinking Hm, Paris."]);
   const body = JSON.stringify(server.requests[1]?.body);
   expect(body).toContain("sig-1");

@@ -7,13 +7,13 @@ import { archiveSession } from "../../../src/session/archive/archive.ts";
 import { readHistory } from "../../../src/session/history/read-history.ts";
 import { createMemoryStore } from "../../../src/store/memory/store.ts";
 import type { Store } from "../../../src/store/store.ts";
-import { plain, World } from "../../session/session-harness.ts";
+import { plain, SessionHarness } from "../../session/session-harness.ts";
 
 /** A world in which it is counted how often what is archived is read, and how often something is committed. */
 async function counted() {
-  const world = await World.make({ log: createMemoryLog(), store: createMemoryStore() });
-  await world.start();
-  const { store, log } = world.parts;
+  const harness = await SessionHarness.make({ log: createMemoryLog(), store: createMemoryStore() });
+  await harness.start();
+  const { store, log } = harness.backend;
   const count = { reads: 0, commits: 0 };
   const watched: Store = {
     ...store,
@@ -29,25 +29,26 @@ async function counted() {
       return store.transaction(work);
     },
   };
-  const archiver = new Archiver({ store: watched, log }, world.ref);
+  const archiver = new Archiver({ store: watched, log }, harness.ref);
   let messages = 0;
-  const say = () => world.append({ type: "message.add", message: `m${++messages}`, text: "Hello." });
+  const appendMessage = () =>
+    harness.append({ type: "message.add", message: `m${++messages}`, text: "Hello." });
   const isWhole = async () => {
-    await archiveSession(world.parts, world.ref);
-    await log.remove(world.ref.session);
-    const { state } = await readHistory(world.parts, world.ref);
-    expect(plain(state)).toEqual(plain(world.folded()));
+    await archiveSession(harness.backend, harness.ref);
+    await log.remove(harness.ref.session);
+    const { state } = await readHistory(harness.backend, harness.ref);
+    expect(plain(state)).toEqual(plain(harness.folded()));
   };
-  return { world, archiver, count, say, isWhole };
+  return { harness, archiver, count, appendMessage, isWhole };
 }
 
 const nothing = async (): Promise<void> => undefined;
 
 describe("the archiver of an attempt", () => {
   it("reads what is archived once, and goes on from there", async () => {
-    const { archiver, count, say, isWhole } = await counted();
+    const { archiver, count, appendMessage, isWhole } = await counted();
     for (let n = 0; n < 5; n++) {
-      await say();
+      await appendMessage();
       await archiver.archive(nothing);
     }
     expect(count).toEqual({ reads: 1, commits: 5 });
@@ -55,28 +56,28 @@ describe("the archiver of an attempt", () => {
   });
 
   it("reads it again when somebody else has archived meanwhile", async () => {
-    const { world, archiver, count, say, isWhole } = await counted();
-    await say();
+    const { harness, archiver, count, appendMessage, isWhole } = await counted();
+    await appendMessage();
     await archiver.archive(nothing);
-    await say();
-    const other = await archiveSession(world.parts, world.ref);
-    await say();
+    await appendMessage();
+    const other = await archiveSession(harness.backend, harness.ref);
+    await appendMessage();
     await archiver.archive(nothing);
     expect(count.reads).toBe(2);
-    const { archived } = await world.parts.store.archive.header(world.ref);
-    expect(archived).toBe(world.events.at(-1)?.id);
+    const { archived } = await harness.backend.store.archive.header(harness.ref);
+    expect(archived).toBe(harness.events.at(-1)?.id);
     expect(archived).not.toBe(other.cursor);
     await isWhole();
   });
 
   it("reads it again when the log was trimmed behind its back", async () => {
-    const { world, archiver, say, isWhole } = await counted();
-    await say();
+    const { harness, archiver, appendMessage, isWhole } = await counted();
+    await appendMessage();
     await archiver.archive(nothing);
-    await say();
-    const { cursor } = await archiveSession(world.parts, world.ref);
-    await world.parts.log.trim(world.ref.session, cursor);
-    await say();
+    await appendMessage();
+    const { cursor } = await archiveSession(harness.backend, harness.ref);
+    await harness.backend.log.trim(harness.ref.session, cursor);
+    await appendMessage();
     let isDone = false;
     await archiver.archive(async () => void (isDone = true));
     expect(isDone).toBe(true);
@@ -84,9 +85,9 @@ describe("the archiver of an attempt", () => {
   });
 
   it("commits together what is asked for while a commit is under way", async () => {
-    const { archiver, count, say } = await counted();
+    const { archiver, count, appendMessage } = await counted();
     const order: number[] = [];
-    await say();
+    await appendMessage();
     const asked = [0, 1, 2, 3, 4].map((n) => archiver.archive(async () => void order.push(n)));
     await Promise.all(asked);
     expect(order).toEqual([0, 1, 2, 3, 4]);
@@ -94,22 +95,22 @@ describe("the archiver of an attempt", () => {
   });
 
   it("fails for all who share a commit, and goes on with the next", async () => {
-    const { archiver, say, isWhole } = await counted();
-    await say();
+    const { archiver, appendMessage, isWhole } = await counted();
+    await appendMessage();
     const first = archiver.archive(nothing);
     const shared = [archiver.archive(nothing), archiver.archive(() => Promise.reject(new Error("no")))];
     await first;
     for (const one of shared) await expect(one).rejects.toThrow("no");
-    await say();
+    await appendMessage();
     await archiver.archive(nothing);
     await isWhole();
   });
 
   it("begins again when the log is gone", async () => {
-    const { world, archiver, say } = await counted();
-    await say();
+    const { harness, archiver, appendMessage } = await counted();
+    await appendMessage();
     await archiver.archive(nothing);
-    await world.parts.log.remove(world.ref.session);
+    await harness.backend.log.remove(harness.ref.session);
     await expect(archiver.archive(nothing)).rejects.toBeInstanceOf(RestartAttempt);
   });
 });

@@ -9,7 +9,7 @@ import { script } from "../../../src/models/script-parts.ts";
 import { scriptedModel, type ScriptCall } from "../../../src/models/scripted-model.ts";
 import { type Agent, defineAgent } from "../../../src/runtime/define/agent.ts";
 import { tool } from "../../../src/runtime/define/tool.ts";
-import { doomedTurn } from "../crashing-turn.ts";
+import { startCrashingTurn } from "../crashing-turn.ts";
 
 /** What a model says of all that it was given: the word of each item, and the id under which it was given. */
 function cite({ prompt }: ScriptCall): string {
@@ -26,15 +26,15 @@ function cite({ prompt }: ScriptCall): string {
 
 function cast(): Agent {
   const search = tool({
-    rerun: "always",
+    idempotent: true,
     input: z.object({ for: z.array(z.string()) }),
-    run: ({ for: words }, context) => {
+    run: ({ for: topic }, context) => {
       context.image({ data: new Uint8Array(30_000), mediaType: "image/png" });
-      return { content: "", references: words.map((word) => ({ content: `About ${word}` })) };
+      return { content: "", references: topic.map((word) => ({ content: `About ${word}` })) };
     },
   });
   const once = tool({
-    rerun: "never",
+    idempotent: false,
     input: z.object({ for: z.array(z.string()) }),
     run: (input, context) => search.run(input, context),
   });
@@ -63,12 +63,12 @@ function cast(): Agent {
   return defineAgent({ name: "main", model, tools: { search }, subAgents: { helper }, title: false });
 }
 
-async function play(death: { after: number; isDone: boolean }) {
-  const { stage, ref, message, died, mortality } = await doomedTurn(cast, death);
-  const turn = await stage.ended(ref, (one) => one.message?.id === message);
-  const events = await stage.events(ref);
-  await stage.close();
-  return { turn, events, calls: mortality.calls, died };
+async function play(crash: { afterCalls: number; isExecuted: boolean }) {
+  const { harness, ref, message, died, crashPoint } = await startCrashingTurn(cast, crash);
+  const turn = await harness.ended(ref, (one) => one.message?.id === message);
+  const events = await harness.events(ref);
+  await harness.close();
+  return { turn, events, calls: crashPoint.calls, died };
 }
 
 function ofKind<K extends Block["kind"]>(turn: Turn, kind: K) {
@@ -90,13 +90,13 @@ function check({ turn, events }: Awaited<ReturnType<typeof play>>, what: string)
     .flatMap(({ parts }) => parts)
     .flatMap(({ data, reference }) => (reference === null ? [] : [{ id: reference.id, data }]));
   expect(new Set(shown.map(({ id }) => id)).size, what).toBe(shown.length);
-  const words = new Map(shown.map(({ id, data }) => [id, data.replace("About ", "")]));
+  const topic = new Map(shown.map(({ id, data }) => [id, data.replace("About ", "")]));
   for (const { text, annotations } of ofKind(turn, "text")) {
     const markers = [...text.matchAll(/(\S+)\[\^(\d+)\]/g)];
     expect(annotations.length, `${what}: ${text}`).toBe(markers.length);
     for (const { reference, start, end } of annotations)
       expect(
-        text.slice(0, end).endsWith(`${words.get(reference)}[^${reference}]`) && text[start] === "[",
+        text.slice(0, end).endsWith(`${topic.get(reference)}[^${reference}]`) && text[start] === "[",
         what,
       ).toBe(true);
   }
@@ -107,15 +107,18 @@ function check({ turn, events }: Awaited<ReturnType<typeof play>>, what: string)
 }
 
 it("T07 references survive a worker that dies at any point", async () => {
-  const whole = await play({ after: Infinity, isDone: false });
+  const whole = await play({ afterCalls: Infinity, isExecuted: false });
   check(whole, "no death");
   expect(ofKind(whole.turn, "text").find((block) => block.final)?.annotations).toHaveLength(8);
   expect(whole.calls).toBeGreaterThan(20);
   let takeovers = 0;
-  for (let after = 0; after < whole.calls; after++) {
-    for (const isDone of [false, true]) {
-      const one = await play({ after, isDone });
-      check(one, `death after ${after} calls at ${one.died.join()}, ${isDone ? "done" : "not done"}`);
+  for (let afterCalls = 0; afterCalls < whole.calls; afterCalls++) {
+    for (const isExecuted of [false, true]) {
+      const one = await play({ afterCalls, isExecuted });
+      check(
+        one,
+        `death after ${afterCalls} calls at ${one.died.join()}, ${isExecuted ? "done" : "not done"}`,
+      );
       takeovers += one.events.filter((event) => event.type === "turn.takeover").length;
     }
   }

@@ -11,29 +11,29 @@ import { defineStreamAgent, type StreamAgentOptions } from "../../../src/runtime
 import { tool } from "../../../src/runtime/define/tool.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
 import { createMemoryStore } from "../../../src/store/memory/store.ts";
-import { outline, Stage } from "../turn-harness.ts";
+import { outline, TurnHarness } from "../turn-harness.ts";
 
-let stage: Stage;
+let harness: TurnHarness;
 beforeEach(async () => {
-  stage = await Stage.open({
+  harness = await TurnHarness.open({
     log: createMemoryLog(),
     store: createMemoryStore(),
     signals: createMemorySignals(),
   });
 });
-afterEach(() => stage.close());
+afterEach(() => harness.close());
 
 /** Nobody dies here: on a busy machine a short lease would only be lost. */
-const worker = (agents: readonly Agent[]) => stage.worker(agents, { leaseTtlMs: 60_000 });
+const worker = (agents: readonly Agent[]) => harness.worker(agents, { leaseTtlMs: 60_000 });
 const used = (inputTokens: number, outputTokens = 0) => script.finish({ inputTokens, outputTokens });
 const LIMIT = "notice error LIMIT_REACHED";
 
 async function counted() {
-  return stage.parts.store.usage.list(stage.actor.tenant, "2000-01-01", "2999-01-01");
+  return harness.backend.store.usage.list(harness.actor.tenant, "2000-01-01", "2999-01-01");
 }
 
-const priced = (prices: AgentOptions["pricing"]) => (prices === undefined ? {} : { prices });
-const DEAR = { inputPerMillion: 100, outputPerMillion: 100 };
+const priced = (pricing: AgentOptions["pricing"]) => (pricing === undefined ? {} : { pricing });
+const EXPENSIVE = { inputPerMillion: 100, outputPerMillion: 100 };
 const CHEAP = { inputPerMillion: 0.01, outputPerMillion: 0.01 };
 
 async function play(root: AgentOptions["pricing"], sub: AgentOptions["pricing"]): Promise<Turn> {
@@ -53,19 +53,19 @@ async function play(root: AgentOptions["pricing"], sub: AgentOptions["pricing"])
     ...priced(root),
   });
   await worker([main]);
-  return stage.ask(await stage.session(), "go");
+  return harness.ask(await harness.session(), "go");
 }
 
 describe("what a turn costs", () => {
   it("is counted at the prices of the agent that makes the step", async () => {
-    expect(outline(await play(DEAR, CHEAP)).at(-1)).toBe("text final done");
+    expect(outline(await play(EXPENSIVE, CHEAP)).at(-1)).toBe("text final done");
   });
 
   it.each([
     ["a cheap one", CHEAP],
     ["one without prices", undefined],
   ])("is bounded when %s calls a dear sub-agent", async (_, root) => {
-    expect(outline(await play(root, DEAR)).at(-1)).toBe(LIMIT);
+    expect(outline(await play(root, EXPENSIVE)).at(-1)).toBe(LIMIT);
   });
 
   it("is counted again by whoever goes on", async () => {
@@ -73,17 +73,17 @@ describe("what a turn costs", () => {
       [script.toolCall("wait"), used(6_000)],
       [script.text("done"), used(10)],
     ]);
-    const options = { name: "a", model, pricing: DEAR, limits: { maxCost: 0.5 } };
-    const wait = tool({ rerun: "always", run: () => new Promise(() => {}) });
+    const options = { name: "a", model, pricing: EXPENSIVE, limits: { maxCost: 0.5 } };
+    const wait = tool({ idempotent: true, run: () => new Promise(() => {}) });
     const first = await worker([defineAgent({ ...options, tools: { wait } })]);
-    const ref = await stage.session();
-    await stage.send(ref, "go");
-    await stage.until(ref, 10_000, (state) => ((state.turns.last()?.open ?? 0) > 0 ? true : null));
+    const ref = await harness.session();
+    await harness.send(ref, "go");
+    await harness.until(ref, 10_000, (state) => ((state.turns.last()?.open ?? 0) > 0 ? true : null));
     const left = first.shutdown();
-    const quick = tool({ rerun: "always", run: () => "ok" });
+    const quick = tool({ idempotent: true, run: () => "ok" });
     await worker([defineAgent({ ...options, tools: { wait: quick } })]);
     await left;
-    expect(outline(await stage.ended(ref, () => true)).at(-1)).toBe(LIMIT);
+    expect(outline(await harness.ended(ref, () => true)).at(-1)).toBe(LIMIT);
   });
 });
 
@@ -95,7 +95,7 @@ describe("what a turn has used", () => {
         ? [script.text("half"), script.finish({ reason: "error", inputTokens: 5_000, outputTokens: 1 })]
         : [script.text("ok"), used(7, 3)];
     await worker([defineAgent({ name: "a", model: scriptedModel(replies), retry: { initialDelayMs: 1 } })]);
-    const turn = await stage.ask(await stage.session(), "go");
+    const turn = await harness.ask(await harness.session(), "go");
     expect(turn.usage).toMatchObject({ input_tokens: 5_007, output_tokens: 4, calls: 2 });
     expect(await counted()).toMatchObject([{ turns: 1, calls: 2, input_tokens: 5_007 }]);
   });
@@ -115,9 +115,9 @@ describe("what a turn has used", () => {
         title,
       });
     const first = await worker([main([script.hang()])]);
-    const ref = await stage.session();
-    await stage.send(ref, "go");
-    await stage.until(ref, 10_000, (state) =>
+    const ref = await harness.session();
+    await harness.send(ref, "go");
+    await harness.until(ref, 10_000, (state) =>
       state.title !== null && state.turns.last()?.runs.some(({ status }) => status === "failed") === true
         ? true
         : null,
@@ -125,13 +125,13 @@ describe("what a turn has used", () => {
     const left = first.shutdown();
     await worker([main([script.text("done")])]);
     await left;
-    const turn = await stage.ended(ref, () => true);
+    const turn = await harness.ended(ref, () => true);
     expect(turn.usage).toMatchObject({ input_tokens: 545, calls: 4 });
   });
 
   it("counts a turn that asked no model as a turn", async () => {
     await worker([defineStreamAgent({ name: "quiet", run: async function* () {} })]);
-    await stage.ask(await stage.session(), "go");
+    await harness.ask(await harness.session(), "go");
     expect(await counted()).toMatchObject([{ model: "quiet", turns: 1, calls: 0 }]);
   });
 });
@@ -163,21 +163,21 @@ describe("the limits of a loop that a team brings along", () => {
     ["cost", { limits: { maxCost: 0.25 }, pricing: { inputPerMillion: 100, outputPerMillion: 100 } }, 3],
   ])("are held when a step begins: %s", async (_, options, calls) => {
     await worker([own(9, options)]);
-    const turn = await stage.ask(await stage.session(), "go");
+    const turn = await harness.ask(await harness.session(), "go");
     expect(outline(turn).at(-1)).toBe(LIMIT);
     expect(turn.usage?.calls).toBe(calls);
   });
 
   it("leave a loop alone that ends with its last step", async () => {
     await worker([own(2, { limits: { maxSteps: 3, maxTokens: 3_000 } })]);
-    const turn = await stage.ask(await stage.session(), "go");
+    const turn = await harness.ask(await harness.session(), "go");
     expect(turn.status).toBe("end_turn");
     expect(turn.usage?.calls).toBe(3);
   });
 
   it("count what a loop used that broke off", async () => {
     await worker([own(2, {}, [script.text("half"), script.disconnect()])]);
-    const turn = await stage.ask(await stage.session(), "go");
+    const turn = await harness.ask(await harness.session(), "go");
     expect(turn.status).toBe("error");
     expect(turn.usage).toMatchObject({ input_tokens: 2_000, calls: 2 });
   });

@@ -9,7 +9,7 @@ import { builtInTools } from "../../../src/runtime/built-in/tools.ts";
 import { defineAgent } from "../../../src/runtime/define/agent.ts";
 import { decideApproval } from "../../../src/session/interactions/decide-approval.ts";
 import { type LocalServer, localServer } from "./local-server.ts";
-import { doomedTurn } from "../crashing-turn.ts";
+import { startCrashingTurn } from "../crashing-turn.ts";
 import { outline } from "../turn-harness.ts";
 
 function agentFor({ origin }: LocalServer) {
@@ -23,7 +23,7 @@ function agentFor({ origin }: LocalServer) {
   return defineAgent({
     name: "a",
     title: false,
-    tools: { memory: memory, http_request: http_request, asked },
+    tools: { memory, http_request, asked },
     model: scriptedModel([
       [
         script.toolCall("memory", { action: "save", text: "Likes herons." }),
@@ -36,36 +36,36 @@ function agentFor({ origin }: LocalServer) {
   });
 }
 
-async function play(death: { after: number; isDone: boolean }) {
+async function play(crash: { afterCalls: number; isExecuted: boolean }) {
   const server = await localServer((_, response) => void response.end("ok"));
   const agent = agentFor(server);
-  const { parts, stage, ref, died, mortality } = await doomedTurn(() => agent, death);
-  const person = setInterval(() => {
+  const { parts, harness, ref, died, crashPoint } = await startCrashingTurn(() => agent, crash);
+  const approver = setInterval(() => {
     parts.signals.send("executors", "somebody");
     void (async () => {
       const input = { url: `${server.origin}/edited`, method: "POST" };
       for (const { key } of await parts.store.interactions.list(ref, { pending: true }))
-        await decideApproval(parts, ref, { key, decision: "edit", input, userId: stage.actor.user });
+        await decideApproval(parts, ref, { key, decision: "edit", input, userId: harness.actor.user });
     })();
   }, 15);
-  const turn = await stage.ended(ref, () => true);
-  clearInterval(person);
-  const memories = await parts.store.memories.list(stage.actor);
-  await stage.close();
+  const turn = await harness.ended(ref, () => true);
+  clearInterval(approver);
+  const memories = await parts.store.memories.list(harness.actor);
+  await harness.close();
   await server[Symbol.asyncDispose]();
-  return { turn, memories, asked: server.asked, died, calls: mortality.calls };
+  return { turn, memories, asked: server.asked, died, calls: crashPoint.calls };
 }
 
 it("S11: http_request and memory do nothing twice that must not be", async () => {
-  const whole = await play({ after: Infinity, isDone: false });
+  const whole = await play({ afterCalls: Infinity, isExecuted: false });
   expect(whole.asked.map(({ method, path }) => `${method} ${path}`).toSorted()).toEqual([
     "POST /edited",
     "POST /keyed",
     "POST /once",
   ]);
-  for (let after = 2; after < whole.calls; after++) {
-    const { turn, memories, asked, died } = await play({ after, isDone: after % 2 === 0 });
-    const what = `death after ${after} calls at ${died.join()}`;
+  for (let afterCalls = 2; afterCalls < whole.calls; afterCalls++) {
+    const { turn, memories, asked, died } = await play({ afterCalls, isExecuted: afterCalls % 2 === 0 });
+    const what = `death after ${afterCalls} calls at ${died.join()}`;
     expect(outline(turn).at(-1), what).toBe("text final done");
     expect(
       memories.map(({ text }) => text),

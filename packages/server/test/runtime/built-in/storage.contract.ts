@@ -11,7 +11,7 @@ import { eraseUser } from "../../../src/session/lifecycle/erase.ts";
 import { submitForm } from "../../../src/session/interactions/submit-form.ts";
 import { sendMessage } from "../../../src/session/messages/send.ts";
 import { forkShare } from "../../../src/store/fork/fork-share.ts";
-import { outline, Stage, type StageParts } from "../turn-harness.ts";
+import { outline, TurnHarness, type HarnessBackend } from "../turn-harness.ts";
 import { caller } from "./tool-caller.ts";
 
 function helper(name: string): Agent {
@@ -26,13 +26,13 @@ function helper(name: string): Agent {
 const turnsIn = (text = ""): number[] => JSON.parse(text).turns.map(({ turn }: { turn: number }) => turn);
 const textIn = (text = ""): string => JSON.parse(text).text;
 
-export function storageContract(makeParts: () => Promise<StageParts>): void {
-  let stage: Stage;
-  const open = async (): Promise<Stage> => (stage = await Stage.open(await makeParts()));
-  afterEach(() => stage.close());
+export function storageContract(makeBackend: () => Promise<HarnessBackend>): void {
+  let harness: TurnHarness;
+  const open = async (): Promise<TurnHarness> => (harness = await TurnHarness.open(await makeBackend()));
+  afterEach(() => harness.close());
 
   /** A worker for one agent; made anew for each agent, so that a test can have several. */
-  const play = async (agents: readonly Agent[]): Promise<Stage> => {
+  const play = async (agents: readonly Agent[]): Promise<TurnHarness> => {
     const s = await open();
     await s.worker(agents);
     return s;
@@ -48,7 +48,10 @@ export function storageContract(makeParts: () => Promise<StageParts>): void {
       const second = caller([
         ["memory", { action: "list" }],
         ["memory", { action: "search", query: "ca phe" }],
-        ["memory", (told) => ({ action: "forget", id: /"id":"(\w+)"/.exec(told.at(-1)?.text ?? "")?.[1] })],
+        [
+          "memory",
+          (results) => ({ action: "forget", id: /"id":"(\w+)"/.exec(results.at(-1)?.text ?? "")?.[1] }),
+        ],
         ["memory", { action: "list" }],
         ["memory", { action: "forget", id: "nothing" }],
         ["memory", { action: "save" }],
@@ -63,7 +66,7 @@ export function storageContract(makeParts: () => Promise<StageParts>): void {
         "result memory success Remembered.",
       ]);
       const two = await s.ask(await s.session(), "recall", { agent: "second" });
-      const [listed, found, forgotten, left, nothing, empty] = second.last.told;
+      const [listed, found, forgotten, left, nothing, empty] = second.last.results;
       expect(JSON.parse(listed?.text ?? "")).toMatchObject({ total: 2 });
       expect(JSON.parse(found?.text ?? "").memories).toMatchObject([{ text: "Thích cà phê sữa đá." }]);
       expect(forgotten?.text).toBe("Forgotten.");
@@ -90,21 +93,21 @@ export function storageContract(makeParts: () => Promise<StageParts>): void {
       const s = await play([defineAgent({ name: "a", model, tools, recallMemories: true })]);
       const ref = await s.session();
       await s.ask(ref, "save");
-      const share = await s.parts.store.shares.create(s.actor, ref.session);
+      const share = await s.backend.store.shares.create(s.actor, ref.session);
       const binh = { tenant: s.actor.tenant, user: "binh" };
-      const fork = await forkShare(s.parts.store, binh, share.id, { id: `${ref.session}-fork` });
+      const fork = await forkShare(s.backend.store, binh, share.id, { id: `${ref.session}-fork` });
       const others = [
         { actor: binh, session: fork.id },
         { actor: binh, session: null },
         { actor: { tenant: `${s.actor.tenant}-2`, user: s.actor.user }, session: null },
       ];
-      await s.parts.store.tenants.create({ id: `${s.actor.tenant}-2`, name: "Another" });
+      await s.backend.store.tenants.create({ id: `${s.actor.tenant}-2`, name: "Another" });
       for (const { actor, session } of others) {
         const other = s.as(actor);
         const theirs = session === null ? await other.session() : { tenant: actor.tenant, session };
         if (session !== null) await other.reopen(theirs);
         const turn = await other.ask(theirs, "look");
-        expect(last.told.map(({ text }) => JSON.parse(text).total)).toEqual([0, 0]);
+        expect(last.results.map(({ text }) => JSON.parse(text).total)).toEqual([0, 0]);
         expect(last.system).not.toContain("kumquat");
         expect(JSON.stringify(turn)).not.toContain("kumquat");
       }
@@ -124,7 +127,7 @@ export function storageContract(makeParts: () => Promise<StageParts>): void {
         }),
       ]);
       for (let n = 0; n < 5; n++) {
-        await s.parts.store.memories.save(s.actor, { id: `m${n}`, text: `fact\n${n}`, pinned: n === 0 });
+        await s.backend.store.memories.save(s.actor, { id: `m${n}`, text: `fact\n${n}`, pinned: n === 0 });
         await new Promise((resolve) => setTimeout(resolve, 3));
       }
       const ref = await s.session();
@@ -136,24 +139,24 @@ export function storageContract(makeParts: () => Promise<StageParts>): void {
 
     it("S11: the person reads, edits and erases all of it, and the audit knows", async () => {
       const s = await open();
-      const { store } = s.parts;
+      const { store } = s.backend;
       for (const id of ["a", "b", "c"]) await store.memories.save(s.actor, { id, text: id });
       const other = { ...s.actor, user: "binh" };
-      expect(await eraseMemory(s.parts, other, "a")).toBe(false);
-      await expect(editMemory(s.parts, other, "a", { text: "x" })).rejects.toMatchObject({
+      expect(await eraseMemory(s.backend, other, "a")).toBe(false);
+      await expect(editMemory(s.backend, other, "a", { text: "x" })).rejects.toMatchObject({
         code: "NOT_FOUND",
       });
-      expect(await editMemory(s.parts, s.actor, "a", { text: "A", pinned: true })).toMatchObject({
+      expect(await editMemory(s.backend, s.actor, "a", { text: "A", pinned: true })).toMatchObject({
         text: "A",
       });
-      expect((await listMemories(s.parts, s.actor)).map(({ text }) => text)[0]).toBe("A");
-      expect(await eraseMemory(s.parts, s.actor, "b")).toBe(true);
-      expect(await eraseMemories(s.parts, s.actor)).toBe(2);
+      expect((await listMemories(s.backend, s.actor)).map(({ text }) => text)[0]).toBe("A");
+      expect(await eraseMemory(s.backend, s.actor, "b")).toBe(true);
+      expect(await eraseMemories(s.backend, s.actor)).toBe(2);
       const audit = await store.audit.list(s.actor.tenant, { after: 0, limit: 10 });
       expect(audit.map(({ action }) => action)).toEqual(["memory.edit", "memory.erase", "memory.erase_all"]);
       await store.memories.save(s.actor, { id: "d", text: "d" });
-      await eraseUser(s.parts, s.actor.tenant, s.actor.user);
-      expect(await listMemories(s.parts, s.actor)).toEqual([]);
+      await eraseUser(s.backend, s.actor.tenant, s.actor.user);
+      expect(await listMemories(s.backend, s.actor)).toEqual([]);
     });
   });
 
@@ -177,7 +180,7 @@ export function storageContract(makeParts: () => Promise<StageParts>): void {
       const ref = await s.session();
       for (const text of ["One", "A grey heron ate frogs", "Three", "Herons again"]) await s.ask(ref, text);
       await s.ask(ref, "what about the heron?", { agent: "look" });
-      const [found, read, newest, page, missing, rest] = looker.last.told.map(({ text }) => text);
+      const [found, read, newest, page, missing, rest] = looker.last.results.map(({ text }) => text);
       expect(
         JSON.parse(found ?? "")
           .turns.map(({ turn }: { turn: number }) => turn)
@@ -229,40 +232,48 @@ export function storageContract(makeParts: () => Promise<StageParts>): void {
       const ref = await s.session();
       const asked = () =>
         s.until(ref, 40_000, async () => {
-          const [one] = await s.parts.store.interactions.list(ref, { pending: true });
+          const [one] = await s.backend.store.interactions.list(ref, { pending: true });
           return one ?? null;
         });
       const by = s.actor.user;
       await s.ask(ref, "begin", { agent: "form" });
       // After its turn was archived.
-      await submitForm(s.parts, ref, {
+      await submitForm(s.backend, ref, {
         form: (await asked()).key,
         values: { email: "zebra@example.org" },
         userId: by,
-        goOn: false,
+        startNextTurn: false,
       });
       await s.send(ref, "next", { agent: "question" });
       await asked();
-      await sendMessage(s.parts, ref, { id: "m-answer", text: "ultramarine", userId: by });
+      await sendMessage(s.backend, ref, { id: "m-answer", text: "ultramarine", userId: by });
       await s.ended(ref, ({ number }) => number === 2);
       await s.send(ref, "and now", { agent: "order" });
       const { key } = await asked();
-      await decideApproval(s.parts, ref, { key, decision: "reject", reason: "too expensive", userId: by });
+      await decideApproval(s.backend, ref, { key, decision: "reject", reason: "too expensive", userId: by });
       await s.ended(ref, ({ number }) => number === 3);
       await s.ask(ref, "look", { agent: "look" });
-      const told = looker.last.told.map(({ text }) => text);
-      expect(told.slice(0, 3).map(turnsIn)).toEqual([[1], [2], [3]]);
-      expect(textIn(told[3])).toContain('Form "Who": submitted\nPerson filled in Email: zebra@example.org');
-      expect(textIn(told[4])).toContain("Question: Colour?\nPerson answered: ultramarine");
-      expect(textIn(told[5])).toContain("Approval of Ordering {}: rejected, because: too expensive");
+      const results = looker.last.results.map(({ text }) => text);
+      expect(results.slice(0, 3).map(turnsIn)).toEqual([[1], [2], [3]]);
+      expect(textIn(results[3])).toContain(
+        'Form "Who": submitted\nPerson filled in Email: zebra@example.org',
+      );
+      expect(textIn(results[4])).toContain("Question: Colour?\nPerson answered: ultramarine");
+      expect(textIn(results[5])).toContain("Approval of Ordering {}: rejected, because: too expensive");
     });
 
     it("S11: a long turn is read in pieces", async () => {
       const long = "word ".repeat(5_000).trim();
       const looker = caller([
         ["lookup_history", { turn: 1 }],
-        ["lookup_history", (told) => ({ turn: 1, offset: JSON.parse(told[0]?.text ?? "").next_offset })],
-        ["lookup_history", (told) => ({ turn: 1, offset: JSON.parse(told[1]?.text ?? "").next_offset })],
+        [
+          "lookup_history",
+          (results) => ({ turn: 1, offset: JSON.parse(results[0]?.text ?? "").next_offset }),
+        ],
+        [
+          "lookup_history",
+          (results) => ({ turn: 1, offset: JSON.parse(results[1]?.text ?? "").next_offset }),
+        ],
       ]);
       const s = await play([
         defineAgent({ name: "talk", model: scriptedModel([[script.text("ok")]]) }),
@@ -271,7 +282,7 @@ export function storageContract(makeParts: () => Promise<StageParts>): void {
       const ref = await s.session();
       await s.ask(ref, long);
       await s.ask(ref, "look", { agent: "look" });
-      const pieces = looker.last.told.map(({ text }) => JSON.parse(text).text as string);
+      const pieces = looker.last.results.map(({ text }) => JSON.parse(text).text as string);
       expect(pieces.join("")).toBe(`Person: ${long}\nAgent: ok`);
       expect(pieces.every((piece) => piece.length <= 10_000)).toBe(true);
     });
@@ -288,7 +299,7 @@ export function storageContract(makeParts: () => Promise<StageParts>): void {
       ]);
       const tools = builtInTools({ knowledge: { bases: ["help"] } });
       const s = await play([defineAgent({ name: "a", model, tools })]);
-      const { knowledge } = s.parts.store;
+      const { knowledge } = s.backend.store;
       const { tenant } = s.actor;
       const url = "https://example.com/hours";
       await knowledge.put(tenant, "help", {
@@ -300,7 +311,7 @@ export function storageContract(makeParts: () => Promise<StageParts>): void {
       await knowledge.put(tenant, "help", { id: "other.md", title: "Other", text: "退款政策" });
       await knowledge.put(tenant, "secret", { id: "none.md", title: "Secret", text: "heron 營業時間" });
       const turn = await s.ask(await s.session(), "go");
-      const [found, lines, beyond, missing, nothing] = last.told;
+      const [found, lines, beyond, missing, nothing] = last.results;
       expect(found?.text).toContain("Object: hours.md");
       expect(found?.text).toContain("Lines: 1-3");
       expect(found?.text).not.toContain("退款");
@@ -326,10 +337,14 @@ export function storageContract(makeParts: () => Promise<StageParts>): void {
       const tools = builtInTools({ knowledge: { bases: ["one", "two"] } });
       const s = await play([defineAgent({ name: "a", model, tools })]);
       for (const base of ["one", "two"])
-        await s.parts.store.knowledge.put(s.actor.tenant, base, { id: "a", title: base, text: `of ${base}` });
+        await s.backend.store.knowledge.put(s.actor.tenant, base, {
+          id: "a",
+          title: base,
+          text: `of ${base}`,
+        });
       await s.ask(await s.session(), "go");
-      expect(last.told[0]?.text).toContain("1: of two");
-      expect(last.told[1]?.text).toContain("1: of one");
+      expect(last.results[0]?.text).toContain("1: of two");
+      expect(last.results[1]?.text).toContain("1: of one");
     });
 
     it("S11: the knowledge of another tenant is out of reach, whatever the model asks for", async () => {
@@ -343,12 +358,16 @@ export function storageContract(makeParts: () => Promise<StageParts>): void {
       });
       const s = await play([defineAgent({ name: "a", model, tools })]);
       const other = `${s.actor.tenant}-2`;
-      await s.parts.store.tenants.create({ id: other, name: "Another" });
-      await s.parts.store.knowledge.put(other, "help", { id: "a", title: "A", text: "a heron" });
-      await s.parts.store.knowledge.put(s.actor.tenant, "private", { id: "b", title: "B", text: "a heron" });
+      await s.backend.store.tenants.create({ id: other, name: "Another" });
+      await s.backend.store.knowledge.put(other, "help", { id: "a", title: "A", text: "a heron" });
+      await s.backend.store.knowledge.put(s.actor.tenant, "private", {
+        id: "b",
+        title: "B",
+        text: "a heron",
+      });
       await s.ask(await s.session(), "go");
-      expect(last.told.map(({ isError }) => isError)).toEqual([false, true, true]);
-      expect(last.told[0]?.text).toContain("Nothing was found");
+      expect(last.results.map(({ isError }) => isError)).toEqual([false, true, true]);
+      expect(last.results[0]?.text).toContain("Nothing was found");
     });
   });
 
@@ -362,10 +381,10 @@ export function storageContract(makeParts: () => Promise<StageParts>): void {
         ["trees", { task: "oaks" }],
       ]);
       const agents = { birds: helper("birds"), trees: helper("trees") };
-      const s = await play([defineAgent({ name: "a", model, subAgents: agents, callAgent: true })]);
+      const s = await play([defineAgent({ name: "a", model, subAgents: agents, subAgentTool: "single" })]);
       const turn = await s.ask(await s.session(), "go");
       expect(last.tools).toEqual(["call_agent"]);
-      expect(last.told.map(({ text }) => text)).toEqual([
+      expect(last.results.map(({ text }) => text)).toEqual([
         "birds: herons",
         "There is no such agent. Call one of these: birds, trees.",
         "There is no such agent. Call one of these: birds, trees.",

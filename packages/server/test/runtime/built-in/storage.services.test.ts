@@ -1,5 +1,5 @@
 /** The same on real servers. */
-import { realParts } from "../real-backend.ts";
+import { openRealBackend } from "../real-backend.ts";
 import { storageContract } from "./storage.contract.ts";
 
-storageContract(realParts);
+storageContract(openRealBackend);

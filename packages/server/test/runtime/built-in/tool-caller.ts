@@ -3,7 +3,7 @@ import type { Prompt } from "../../../src/models/model.ts";
 import { script } from "../../../src/models/script-parts.ts";
 import { scriptedModel } from "../../../src/models/scripted-model.ts";
 
-export interface Told {
+export interface ToolResultText {
   readonly tool: string;
   readonly isError: boolean;
   /** As text, whatever its form. */
@@ -11,7 +11,7 @@ export interface Told {
 }
 
 /** The results in a prompt, in the order of their calls. */
-function toldIn(prompt: Prompt): Told[] {
+function toolResultsIn(prompt: Prompt): ToolResultText[] {
   return prompt.flatMap((message) =>
     message.role === "tool"
       ? message.content.flatMap((part) => {
@@ -29,31 +29,31 @@ function textOf(output: { readonly type: string; readonly value?: unknown }): st
   return typeof output.value === "string" ? output.value : JSON.stringify(output.value);
 }
 
-type Call = readonly [tool: string, input: object | ((told: readonly Told[]) => object)];
+type Call = readonly [tool: string, input: object | ((results: readonly ToolResultText[]) => object)];
 
 /**
  * Makes the calls that the newest message's script says, each in a step of its own.
  * @returns the model, and what it was told last
  */
 export function caller(calls: readonly Call[] | ((text: string) => readonly Call[])) {
-  const last: { told: readonly Told[]; system: string; tools: readonly string[] } = {
-    told: [],
+  const last: { results: readonly ToolResultText[]; system: string; tools: readonly string[] } = {
+    results: [],
     system: "",
     tools: [],
   };
   const model = scriptedModel(({ step, text, prompt, tools }) => {
     const ofTurn = prompt.slice(prompt.findLastIndex(({ role }) => role === "user"));
-    const told = toldIn(ofTurn);
+    const results = toolResultsIn(ofTurn);
     const [first] = prompt;
     Object.assign(last, {
-      told,
+      results,
       system: first?.role === "system" ? first.content : "",
       tools: tools.map(({ name }) => name),
     });
     const next = (typeof calls === "function" ? calls(text) : calls)[step];
     if (next === undefined) return [script.text("done")];
     const [tool, input] = next;
-    return [script.toolCall(tool, typeof input === "function" ? input(told) : input)];
+    return [script.toolCall(tool, typeof input === "function" ? input(results) : input)];
   });
   return { model, last };
 }

@@ -5,26 +5,26 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createMemoryLog } from "../../../src/log/memory.ts";
 import { builtInTools, type BuiltInOptions } from "../../../src/runtime/built-in/tools.ts";
 import { defineAgent } from "../../../src/runtime/define/agent.ts";
-import type { WorkerOptions } from "../../../src/runtime/worker/worker.ts";
+import type { WorkerOptions } from "../../../src/runtime/worker/options.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
 import { createMemoryStore } from "../../../src/store/memory/store.ts";
 import { makePdf } from "../../text-extraction/make-pdf.ts";
-import { outline, Stage } from "../turn-harness.ts";
+import { outline, TurnHarness } from "../turn-harness.ts";
 import { openaiImages } from "./examples/openai-images.ts";
 import { tavilySearch } from "./examples/tavily-search.ts";
 import { vectorSearch } from "./examples/vector-search.ts";
 import { type LocalServer, localServer } from "./local-server.ts";
 import { caller } from "./tool-caller.ts";
 
-let stage: Stage;
+let harness: TurnHarness;
 const servers: LocalServer[] = [];
 const openStage = () =>
-  Stage.open({ log: createMemoryLog(), store: createMemoryStore(), signals: createMemorySignals() });
+  TurnHarness.open({ log: createMemoryLog(), store: createMemoryStore(), signals: createMemorySignals() });
 beforeEach(async () => {
-  stage = await openStage();
+  harness = await openStage();
 });
 afterEach(async () => {
-  await stage.close();
+  await harness.close();
   for (const server of servers.splice(0)) await server[Symbol.asyncDispose]();
 });
 
@@ -38,9 +38,9 @@ type Calls = Parameters<typeof caller>[0];
 
 async function play(options: BuiltInOptions, calls: Calls, worker: Partial<WorkerOptions> = {}) {
   const { model, last } = caller(calls);
-  await stage.worker([defineAgent({ name: "a", model, tools: builtInTools(options) })], worker);
-  const turn = await stage.ask(await stage.session(), "go");
-  return { turn, told: last.told, results: outline(turn).filter((line) => line.startsWith("result")) };
+  await harness.worker([defineAgent({ name: "a", model, tools: builtInTools(options) })], worker);
+  const turn = await harness.ask(await harness.session(), "go");
+  return { turn, results: last.results, lines: outline(turn).filter((line) => line.startsWith("result")) };
 }
 
 describe("http_request", () => {
@@ -50,7 +50,7 @@ describe("http_request", () => {
       response.setHeader("content-type", "application/json");
       response.end(JSON.stringify({ method, path, headers, key: headers.authorization?.split(" ")[1] }));
     });
-    const { turn, told, results } = await play(
+    const { turn, results, lines } = await play(
       {
         httpRequest: {
           allow: [
@@ -76,8 +76,8 @@ describe("http_request", () => {
         ["http_request", { url: "http://169.254.169.254/latest/meta-data" }],
       ],
     );
-    expect(told.map(({ isError }) => isError)).toEqual([false, false, true, true, true]);
-    expect(JSON.parse(told[0]?.text ?? "")).toMatchObject({
+    expect(results.map(({ isError }) => isError)).toEqual([false, false, true, true, true]);
+    expect(JSON.parse(results[0]?.text ?? "")).toMatchObject({
       status: 200,
       body: expect.stringContaining('"accept":"application/json"') as string,
     });
@@ -88,14 +88,14 @@ describe("http_request", () => {
     expect(service.asked[1]?.body).toBe('{"x":1}');
     expect(service.asked[1]?.headers).toMatchObject({
       authorization: "Bearer canary-key",
-      "x-user": stage.actor.user,
+      "x-user": harness.actor.user,
     });
     expect(service.asked[1]?.headers["idempotency-key"]).toContain(turn.id);
-    expect(JSON.stringify([told, turn])).not.toContain("canary");
-    expect(told[0]?.text).toContain("[redacted]");
+    expect(JSON.stringify([results, turn])).not.toContain("canary");
+    expect(results[0]?.text).toContain("[redacted]");
     // No header that was set is told, also where its name doesn't say that it is a key.
-    expect(JSON.stringify([told, listBlocks(turn)])).not.toContain(stage.actor.user);
-    expect(results.slice(0, 3)).toEqual([
+    expect(JSON.stringify([results, listBlocks(turn)])).not.toContain(harness.actor.user);
+    expect(lines.slice(0, 3)).toEqual([
       `result http_request success GET ${service.place}: 200`,
       `result http_request success POST ${service.place}: 200`,
       "result http_request error This address may not be called.",
@@ -111,7 +111,7 @@ describe("http_request", () => {
       else if (path === "/bytes") response.setHeader("content-type", "image/png").end(Buffer.from([1, 2, 3]));
       else if (path !== "/slow") response.writeHead(404, { "content-type": "text/plain" }).end("the end");
     });
-    const { told } = await play(
+    const { results } = await play(
       {
         httpRequest: { allow: [{ origin: service.origin }], maxBytes: 1_000, timeoutMs: 3_000 },
         // It could be reached; it isn't on the list.
@@ -122,25 +122,28 @@ describe("http_request", () => {
       ),
     );
     expect(elsewhere.asked).toEqual([]);
-    expect(told.map(({ text }) => text.slice(0, 40))).toEqual([
+    expect(results.map(({ text }) => text.slice(0, 40))).toEqual([
       expect.stringContaining("BLOCKED"),
       '{"status":404,"type":"text/plain","body"',
       expect.stringContaining("TOO_LARGE"),
       expect.stringContaining('{"status":200,"type":"image/png","body":'),
       expect.stringContaining("TIMEOUT"),
     ]);
-    expect(told[3]?.text).toContain("3 bytes that are no text");
+    expect(results[3]?.text).toContain("3 bytes that are no text");
   });
 
   it("S11: a request that changes something is not made again unless the service knows it again", () => {
     const rules = [{ origin: "https://a.example", methods: ["GET", "POST"] as const }];
     const keyed = [{ origin: "https://a.example", methods: ["POST"] as const, idempotencyHeader: "x-key" }];
-    const rerun = (allow: typeof rules | typeof keyed, method: string) =>
-      builtInTools({ httpRequest: { allow } })["http_request"]?.rerun({ url: "https://a.example/", method });
-    expect([rerun(rules, "GET"), rerun(rules, "POST"), rerun(keyed, "POST")]).toEqual([
-      "always",
-      "never",
-      "always",
+    const isIdempotent = (allow: typeof rules | typeof keyed, method: string) =>
+      builtInTools({ httpRequest: { allow } })["http_request"]?.idempotent({
+        url: "https://a.example/",
+        method,
+      });
+    expect([isIdempotent(rules, "GET"), isIdempotent(rules, "POST"), isIdempotent(keyed, "POST")]).toEqual([
+      true,
+      false,
+      true,
     ]);
     expect(() => builtInTools({ httpRequest: { allow: [{ origin: "a.example" }] } })).toThrow(/no origin/);
   });
@@ -158,22 +161,25 @@ describe("fetch_web_content", () => {
           .end("<title>Trang chủ</title><nav>menu</nav><h1>Hà Nội</h1><script>evil()</script><p>Thủ đô.</p>");
     });
     const url = (path: string) => ({ url: `${site.origin}${path}` });
-    const { told, turn } = await play({ fetchWebContent: { chars: 300 }, fetch: { allow: [site.place] } }, [
-      ["fetch_web_content", url("/")],
-      ["fetch_web_content", url("/long")],
-      ["fetch_web_content", { ...url("/long"), offset: 300 }],
-      ["fetch_web_content", { ...url("/long"), offset: 3_000 }],
-      ["fetch_web_content", url("/bytes")],
-      ["fetch_web_content", url("/gone")],
-    ]);
-    expect(told[0]?.text).toContain("# Hà Nội\n\nThủ đô.");
-    expect(told[0]?.text).not.toMatch(/evil|menu/);
-    expect(told[0]?.text).toContain("<referencable-item>\nID: 1");
-    expect(told[1]?.text).toContain("200 more characters: go on with offset 300.");
-    expect(told[2]?.text).toContain("This is the end of it.");
-    expect(told.map(({ isError }) => isError)).toEqual([false, false, false, true, true, true]);
-    const results = turn.items.toArray().filter((item) => item?.kind === "tool_result");
-    expect(results[0]).toMatchObject({
+    const { results, turn } = await play(
+      { fetchWebContent: { chars: 300 }, fetch: { allow: [site.place] } },
+      [
+        ["fetch_web_content", url("/")],
+        ["fetch_web_content", url("/long")],
+        ["fetch_web_content", { ...url("/long"), offset: 300 }],
+        ["fetch_web_content", { ...url("/long"), offset: 3_000 }],
+        ["fetch_web_content", url("/bytes")],
+        ["fetch_web_content", url("/gone")],
+      ],
+    );
+    expect(results[0]?.text).toContain("# Hà Nội\n\nThủ đô.");
+    expect(results[0]?.text).not.toMatch(/evil|menu/);
+    expect(results[0]?.text).toContain("<referencable-item>\nID: 1");
+    expect(results[1]?.text).toContain("200 more characters: go on with offset 300.");
+    expect(results[2]?.text).toContain("This is the end of it.");
+    expect(results.map(({ isError }) => isError)).toEqual([false, false, false, true, true, true]);
+    const lines = turn.items.toArray().filter((item) => item?.kind === "tool_result");
+    expect(lines[0]).toMatchObject({
       preview: "Trang chủ",
       parts: [{ data: "Trang chủ", reference: { id: 1 } }],
     });
@@ -183,14 +189,14 @@ describe("fetch_web_content", () => {
     const site = await serve((_, response) => {
       response.setHeader("content-type", "text/plain").end("word ".repeat(100));
     });
-    const { told, results } = await play(
+    const { results, lines } = await play(
       { fetchWebContent: true, fetch: { allow: [site.place] } },
       [["fetch_web_content", { url: site.origin }]],
       { fileLimits: { maxChars: 300 } },
     );
-    expect(told[0]?.text).toContain("The page goes on, and no more of it can be read here.");
-    expect(told[0]?.text).not.toContain("the end of it");
-    expect(results[0]).toContain("(only its beginning)");
+    expect(results[0]?.text).toContain("The page goes on, and no more of it can be read here.");
+    expect(results[0]?.text).not.toContain("the end of it");
+    expect(lines[0]).toContain("(only its beginning)");
   });
 
   it("S11: fetch_web_content reads PDF too, and what is damaged or no text is told as such", async () => {
@@ -205,16 +211,16 @@ describe("fetch_web_content", () => {
       const [type, body] = bodies[path] ?? ["", ""];
       response.setHeader("content-type", type).end(body);
     });
-    const { told } = await play(
+    const { results } = await play(
       { fetchWebContent: true, fetch: { allow: [site.place] } },
       Object.keys(bodies).map((path) => ["fetch_web_content", { url: `${site.origin}${path}` }] as const),
     );
-    expect(told.map(({ isError }) => isError)).toEqual([false, false, false, true, true]);
-    expect(told[0]?.text).toContain("[Page 1]\nRevenue 42\n\n[Page 2]\nPage two");
-    expect(told[1]?.text).toContain("Found.");
-    expect(told[2]?.text).toContain("See this [https://x.example/]");
-    expect(told[3]?.text).toContain("damaged");
-    expect(told[4]?.text).toContain("is image/png, which can't be read as text");
+    expect(results.map(({ isError }) => isError)).toEqual([false, false, false, true, true]);
+    expect(results[0]?.text).toContain("[Page 1]\nRevenue 42\n\n[Page 2]\nPage two");
+    expect(results[1]?.text).toContain("Found.");
+    expect(results[2]?.text).toContain("See this [https://x.example/]");
+    expect(results[3]?.text).toContain("damaged");
+    expect(results[4]?.text).toContain("is image/png, which can't be read as text");
   });
 
   it("S11: the tools that fetch keep to the worker's policy, unless they have their own", async () => {
@@ -229,16 +235,16 @@ describe("fetch_web_content", () => {
     const httpRequest = { allow: [{ origin: site.origin }] };
     const worker = { fetchPolicy: { allow: [site.place], maxBytes: 1_000 } };
     const byWorker = await play({ fetchWebContent: true, httpRequest }, calls, worker);
-    expect(byWorker.told.map(({ text }) => text)).toEqual([
+    expect(byWorker.results.map(({ text }) => text)).toEqual([
       expect.stringContaining("hello"),
       expect.stringContaining("hello"),
       expect.stringContaining("TOO_LARGE"),
       expect.stringContaining("TOO_LARGE"),
     ]);
-    await stage.close();
-    stage = await openStage();
+    await harness.close();
+    harness = await openStage();
     const own = await play({ fetchWebContent: true, httpRequest, fetch: {} }, calls, worker);
-    expect(own.told.map(({ text }) => text.slice(0, 20))).toEqual([
+    expect(own.results.map(({ text }) => text.slice(0, 20))).toEqual([
       expect.stringContaining("BLOCKED"),
       expect.stringContaining("status"),
       expect.stringContaining("BLOCKED"),
@@ -248,7 +254,7 @@ describe("fetch_web_content", () => {
 
   it("S11: fetch_web_content stays outside", async () => {
     const inside = await serve((_, response) => void response.end("secret"));
-    const { told } = await play(
+    const { results } = await play(
       { fetchWebContent: { mayFetch: ({ hostname }) => hostname !== "example.com" } },
       [
         ["fetch_web_content", { url: `${inside.origin}/` }],
@@ -257,7 +263,7 @@ describe("fetch_web_content", () => {
         ["fetch_web_content", { url: "https://example.com/" }],
       ],
     );
-    expect(told.map(({ isError }) => isError)).toEqual([true, true, true, true]);
+    expect(results.map(({ isError }) => isError)).toEqual([true, true, true, true]);
     expect(inside.asked).toEqual([]);
   });
 });
@@ -269,7 +275,7 @@ describe("search_web", () => {
         return void response.writeHead(401).end();
       const { query, max_results: most } = JSON.parse(body) as { query: string; max_results: number };
       if (query === "fail") return void response.writeHead(500).end();
-      const results = [
+      const lines = [
         { url: "https://example.com/heron", title: "Herons", content: `About ${query}`, score: 0.9 },
         { url: "javascript:alert(1)", title: "Bad", content: "bad" },
         ...Array.from({ length: 30 }, (_, n) => ({
@@ -280,22 +286,22 @@ describe("search_web", () => {
       ].slice(0, most + 5);
       response
         .setHeader("content-type", "application/json")
-        .end(JSON.stringify({ query, results, response_time: 0.1 }));
+        .end(JSON.stringify({ query, lines, response_time: 0.1 }));
     });
     const searchWeb = tavilySearch({ apiKey: "tvly-key", baseUrl: tavily.origin });
-    const { told, results } = await play({ searchWeb }, [
+    const { results, lines } = await play({ searchWeb }, [
       ["search_web", { query: "grey herons", limit: 3 }],
       ["search_web", { query: "fail" }],
     ]);
-    expect(told[0]?.text).toContain("Herons\nhttps://example.com/heron\n\nAbout grey herons");
-    expect(told[0]?.text).toContain("ID: 3");
-    expect(told[0]?.text).not.toMatch(/javascript|ID: 4/);
-    expect(told[0]?.text.length).toBeLessThan(3 * 4_500);
-    expect(told[1]).toMatchObject({
+    expect(results[0]?.text).toContain("Herons\nhttps://example.com/heron\n\nAbout grey herons");
+    expect(results[0]?.text).toContain("ID: 3");
+    expect(results[0]?.text).not.toMatch(/javascript|ID: 4/);
+    expect(results[0]?.text.length).toBeLessThan(3 * 4_500);
+    expect(results[1]).toMatchObject({
       isError: true,
       text: "The search failed: the search service answered with 500",
     });
-    expect(results).toEqual([
+    expect(lines).toEqual([
       "result search_web success 3 pages",
       "result search_web error The search failed.",
     ]);
@@ -333,13 +339,13 @@ describe("generate_image", () => {
       response.end("data: [DONE]\n\n");
     });
     const provider = createOpenAI({ apiKey: "key", baseURL: `${openai.origin}/v1` });
-    const ref = await stage.session();
+    const ref = await harness.session();
     const { model, last } = caller([["generate_image", { prompt: "a heron", shape: "wide" }]]);
     const tools = builtInTools({ generateImage: openaiImages(provider) });
-    await stage.worker([defineAgent({ name: "a", model, tools })]);
-    const turn = await stage.ask(ref, "draw");
-    expect(stage.errors).toEqual([]);
-    expect(last.told).toMatchObject([
+    await harness.worker([defineAgent({ name: "a", model, tools })]);
+    const turn = await harness.ask(ref, "draw");
+    expect(harness.errors).toEqual([]);
+    expect(last.results).toMatchObject([
       { isError: false, text: expect.stringContaining("shown to the person") },
     ]);
     const [asked] = openai.asked;
@@ -348,7 +354,7 @@ describe("generate_image", () => {
       tools: [{ type: "image_generation", partial_images: 2, size: "1536x1024" }],
     });
     expect(asked?.headers["idempotency-key"]).toContain(turn.id);
-    const shown = (await stage.events(ref)).flatMap((event) =>
+    const shown = (await harness.events(ref)).flatMap((event) =>
       event.type === "tool_result.delta" && event.media === "image" ? [event.data] : [],
     );
     expect(
@@ -372,12 +378,12 @@ describe("generate_image", () => {
       },
     };
     const generateImage = { generate: ({ prompt }: { prompt: string }) => (kinds[prompt] as () => never)() };
-    const { told } = await play(
+    const { results } = await play(
       { generateImage },
       Object.keys(kinds).map((prompt) => ["generate_image", { prompt }] as const),
     );
-    expect(told.map(({ isError }) => isError)).toEqual([true, true, true]);
-    expect(told[2]?.text).toBe("the service broke off");
+    expect(results.map(({ isError }) => isError)).toEqual([true, true, true]);
+    expect(results[2]?.text).toBe("the service broke off");
   });
 });
 
@@ -390,11 +396,11 @@ describe("a vector search", () => {
         { ...hit, base: "help", text: "heron" },
       ],
     };
-    const { told } = await play({ knowledge: { bases: ["help"], search } }, [
+    const { results } = await play({ knowledge: { bases: ["help"], search } }, [
       ["retrieve_context_objs", { query: "x" }],
     ]);
-    expect(told[0]?.text).toContain("heron");
-    expect(told[0]?.text).not.toContain("kumquat");
+    expect(results[0]?.text).toContain("heron");
+    expect(results[0]?.text).not.toContain("kumquat");
   });
 
   it("S11: retrieve_context_objs takes another search, which can't go beyond its bases", async () => {
@@ -407,8 +413,8 @@ describe("a vector search", () => {
           JSON.stringify({ object: "list", data: [{ index: 0, embedding }], usage: { prompt_tokens: 1 } }),
         );
     });
-    const { store } = stage.parts;
-    const { tenant } = stage.actor;
+    const { store } = harness.backend;
+    const { tenant } = harness.actor;
     await store.knowledge.put(tenant, "help", { id: "w", title: "Words", text: "a bird by its word" });
     const piece = {
       object: "v",
@@ -425,10 +431,10 @@ describe("a vector search", () => {
     ];
     const provider = createOpenAI({ apiKey: "key", baseURL: `${service.origin}/v1` });
     const search = vectorSearch(provider.embedding("text-embedding-3-small"), pieces, store);
-    const { told } = await play({ knowledge: { bases: ["help"], search } }, [
+    const { results } = await play({ knowledge: { bases: ["help"], search } }, [
       ["retrieve_context_objs", { query: "bird" }],
     ]);
-    expect(told[0]?.text).toMatch(/Herons wade[.].*a bird by its word/s);
-    expect(told[0]?.text).not.toContain("another");
+    expect(results[0]?.text).toMatch(/Herons wade[.].*a bird by its word/s);
+    expect(results[0]?.text).not.toContain("another");
   });
 });

@@ -14,7 +14,7 @@ const asTool = (options: object) => () => tool(options as ToolOptions);
 const asAgent = (options: object) => () => defineAgent(options as AgentOptions);
 const asStream = (options: object) => () => defineStreamAgent(options as StreamAgentOptions);
 
-test.each<[words: string, define: () => unknown]>([
+test.each<[message: string, define: () => unknown]>([
   ["`execute` of a tool is not known here (there are run, input,", asTool({ execute: run })],
   ["`inputSchema` of a tool is not known here (did you mean `input`?)", asTool({ inputSchema: {}, run })],
   ["`run` of a tool is missing", asTool({})],
@@ -23,25 +23,36 @@ test.each<[words: string, define: () => unknown]>([
     asTool({ run, approval: { editible: true } }),
   ],
   ["did you mean `result`?", asTool({ run, display: { results: false } })],
-  ["`subagents` of an agent is not known here (did you mean `agents`?)", asAgent({ ...base, subagents: {} })],
+  [
+    "`subagents` of an agent is not known here (did you mean `subAgents`?)",
+    asAgent({ ...base, subagents: {} }),
+  ],
   ["`model` of an agent is missing", asAgent({ name: "a" })],
   ["`step` of `limits` of the agent a is not known here", asAgent({ ...base, limits: { step: 1 } })],
-  ["`output` of `prices` of the agent a is missing", asAgent({ ...base, prices: { input: 1 } })],
-  ["did you mean `tries`?", asAgent({ ...base, retries: { maxTries: 1 } })],
+  [
+    "`outputPerMillion` of `pricing` of the agent a is missing",
+    asAgent({ ...base, pricing: { inputPerMillion: 1 } }),
+  ],
+  ["did you mean `maxAttempts`?", asAgent({ ...base, retry: { attempts: 1 } })],
+  [
+    '`subAgentTool` of the agent a must be "single" or "perAgent", got true',
+    asAgent({ ...base, subAgentTool: true }),
+  ],
+  ["`rerun` of a tool is not known here", asTool({ run, rerun: "always" })],
   ["`tools` of an agent of a stream is not known here", asStream({ name: "a", run, tools: {} })],
-])("says: %s", (words, define) => {
+])("says: %s", (message, define) => {
   expect(define).toThrow(
-    expect.objectContaining({ code: "BAD_AGENT", message: expect.stringContaining(words) }),
+    expect.objectContaining({ code: "BAD_AGENT", message: expect.stringContaining(message) }),
   );
 });
 
 test("what is there, and what is undefined, passes", () => {
-  const options = { run, later: undefined, display: { call: false }, approval: { always: false } };
+  const options = { run, later: undefined, display: { call: false }, approval: { canRemember: false } };
   expect(asTool(options)().display.call).toBe(false);
   // A tool can be taken and changed.
   expect(tool({ ...tool({ run, timeoutMs: 5 }), label: "x" } as ToolOptions).timeoutMs).toBe(5);
   expect(
-    asAgent({ ...base, title: false, recallMemories: true, limits: { steps: 3 } })().limits.maxSteps,
+    asAgent({ ...base, title: false, recallMemories: true, limits: { maxSteps: 3 } })().limits.maxSteps,
   ).toBe(3);
 });
 

@@ -9,17 +9,17 @@ import type { StreamBodyEvent } from "../../../src/runtime/define/stream-body.ts
 import { defineStreamAgent } from "../../../src/runtime/define/stream-agent.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
 import { createMemoryStore } from "../../../src/store/memory/store.ts";
-import { outline, Stage } from "../turn-harness.ts";
+import { outline, TurnHarness } from "../turn-harness.ts";
 
-let stage: Stage;
+let harness: TurnHarness;
 beforeEach(async () => {
-  stage = await Stage.open({
+  harness = await TurnHarness.open({
     log: createMemoryLog(),
     store: createMemoryStore(),
     signals: createMemorySignals(),
   });
 });
-afterEach(() => stage.close());
+afterEach(() => harness.close());
 
 async function* good(): AsyncGenerator<StreamBodyEvent> {
   yield { type: "thinking.start", block: "t" };
@@ -64,8 +64,8 @@ describe("fromStream", () => {
           },
         }),
     });
-    await stage.worker([agent]);
-    const turn = await stage.ask(await stage.session(), "What colour?");
+    await harness.worker([agent]);
+    const turn = await harness.ask(await harness.session(), "What colour?");
     expect(turn.status).toBe("end_turn");
     expect(outline(turn)).toEqual([
       "(",
@@ -105,26 +105,26 @@ describe("fromStream", () => {
           abortSignal: signal,
         }),
     });
-    await stage.worker([broken, slow]);
-    const failed = await stage.ask(await stage.session(), "go");
+    await harness.worker([broken, slow]);
+    const failed = await harness.ask(await harness.session(), "go");
     expect(failed.status).toBe("error");
     expect(outline(failed)).toEqual(["text half", "notice error LLM_ERROR"]);
-    const ref = await stage.session();
-    await stage.send(ref, "go", { agent: "slow" });
-    await stage.until(ref, 30_000, (state) => ((state.turns.last()?.open ?? 0) > 0 ? true : null));
-    await stage.stop(ref);
-    const stopped = await stage.ended(ref, () => true);
+    const ref = await harness.session();
+    await harness.send(ref, "go", { agent: "slow" });
+    await harness.until(ref, 30_000, (state) => ((state.turns.last()?.open ?? 0) > 0 ? true : null));
+    await harness.stop(ref);
+    const stopped = await harness.ended(ref, () => true);
     expect(stopped.status).toBe("user_stopped");
   });
 
   it("takes events, and holds them to the rules", async () => {
-    await stage.worker([
+    await harness.worker([
       defineStreamAgent({ name: "good", run: good }),
       defineStreamAgent({ name: "bad", run: bad }),
     ]);
-    const ref = await stage.session();
-    expect(outline(await stage.ask(ref, "go"))).toEqual(["thinking hm", "text final Hello"]);
-    const failed = await stage.ask(ref, "go", { agent: "bad" });
+    const ref = await harness.session();
+    expect(outline(await harness.ask(ref, "go"))).toEqual(["thinking hm", "text final Hello"]);
+    const failed = await harness.ask(ref, "go", { agent: "bad" });
     expect(outline(failed)).toEqual(["text ", "notice error SERVER_ERROR"]);
   });
 
@@ -139,17 +139,17 @@ describe("fromStream", () => {
     }
     const agents = [
       defineStreamAgent({ name: "never", run: once }),
-      defineStreamAgent({ name: "always", run: once, rerun: "always" }),
+      defineStreamAgent({ name: "always", run: once, idempotent: true }),
     ];
     for (const agent of ["never", "always"]) {
       runs = 0;
-      const first = await stage.worker(agents);
-      const ref = await stage.session();
-      await stage.send(ref, "go", { agent });
-      await stage.until(ref, 30_000, (state) => ((state.turns.last()?.open ?? 0) > 0 ? true : null));
-      const second = await stage.worker(agents);
+      const first = await harness.worker(agents);
+      const ref = await harness.session();
+      await harness.send(ref, "go", { agent });
+      await harness.until(ref, 30_000, (state) => ((state.turns.last()?.open ?? 0) > 0 ? true : null));
+      const second = await harness.worker(agents);
       await first.shutdown();
-      const turn = await stage.ended(ref, () => true);
+      const turn = await harness.ended(ref, () => true);
       expect(turn.status).toBe(agent === "always" ? "end_turn" : "error");
       expect(outline(turn)).toEqual(
         agent === "always" ? ["text final run 2"] : ["notice error SERVER_ERROR"],

@@ -11,18 +11,18 @@ function scan(pieces: readonly string[]) {
   const scanner = new MarkerScanner(isGiven);
   const texts: string[] = [];
   const annotations: Annotation[] = [];
-  let held = 0;
+  let pending = 0;
   for (const piece of pieces) {
     const scanned = scanner.push(piece);
     texts.push(scanned.text);
     // A writer may tell only what the text it has told holds.
     for (const { end } of scanned.annotations) expect(end).toBeLessThanOrEqual(texts.join("").length);
     annotations.push(...scanned.annotations);
-    const told = texts.join("").length;
-    held = Math.max(held, pieces.slice(0, texts.length).join("").length - told);
+    const emitted = texts.join("").length;
+    pending = Math.max(pending, pieces.slice(0, texts.length).join("").length - emitted);
   }
   texts.push(scanner.end());
-  return { text: texts.join(""), annotations, held };
+  return { text: texts.join(""), annotations, pending };
 }
 
 test("T07 ids go on from a journal, also from entries that are older than references", () => {
@@ -102,7 +102,7 @@ describe("T07 markers in streamed text", () => {
         const scanned = scan([...pieces, rest]);
         expect(scanned.text).toBe(text);
         expect(scanned.annotations).toEqual(markersIn(text, isGiven));
-        expect(scanned.held).toBeLessThanOrEqual(11);
+        expect(scanned.pending).toBeLessThanOrEqual(11);
         expect(scanned.annotations.every(({ start, end }) => text.slice(start, end).startsWith("[^"))).toBe(
           true,
         );

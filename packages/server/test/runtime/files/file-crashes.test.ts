@@ -12,8 +12,8 @@ import { sendMessage } from "../../../src/session/messages/send.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
 import { createMemoryStore } from "../../../src/store/memory/store.ts";
 import { listen, type Listener } from "../../safe-fetch/listeners.ts";
-import { Mortality, mortalParts } from "../crash-injection.ts";
-import { outline, Stage } from "../turn-harness.ts";
+import { CrashPoint, withCrashPoint } from "../crash-injection.ts";
+import { outline, TurnHarness } from "../turn-harness.ts";
 
 let server: Listener;
 let asked: string[] = [];
@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-async function play(death: { after: number; isDone: boolean }) {
+async function play(crash: { afterCalls: number; isExecuted: boolean }) {
   asked = [];
   const prompts: string[] = [];
   const agent = defineAgent({
@@ -39,41 +39,41 @@ async function play(death: { after: number; isDone: boolean }) {
     }),
   });
   const parts = { log: createMemoryLog(), store: createMemoryStore(), signals: createMemorySignals() };
-  const stage = await Stage.open(parts);
-  const ref = await stage.session();
+  const harness = await TurnHarness.open(parts);
+  const ref = await harness.session();
   const died: string[] = [];
   // What was committed when it died must not be fetched again.
   let readBefore: string[] = [];
-  const mortality = new Mortality(death, (name) => {
+  const crashPoint = new CrashPoint(crash, (name) => {
     died.push(name);
     void (async () => {
       readBefore = (await parts.store.attachments.list(ref, { limit: 10 })).map(({ url }) => url);
     })();
   });
-  const { log, store, signals } = mortalParts(parts, mortality);
+  const { log, store, signals } = withCrashPoint(parts, crashPoint);
   const reading = {
     fetchPolicy: { allow: [server.name] },
     fileLimits: { maxParallel: 1 },
     pollIntervalMs: 20,
   };
-  await stage.doomed([agent], { ...reading, log, store, signals, onError: () => {} });
+  await harness.crashingWorker([agent], { ...reading, log, store, signals, onError: () => {} });
   const files = ["/one", "/gone", "/two"].map((path) => ({ url: `${server.url}${path}` }));
   await sendMessage(parts, ref, { id: "m", text: "go", files });
-  await stage.worker([agent], reading);
-  const turn = await stage.ended(ref, () => true, 30_000);
+  await harness.worker([agent], reading);
+  const turn = await harness.ended(ref, () => true, 30_000);
   const attachments = await parts.store.attachments.list(ref, { limit: 10 });
-  return { turn, died, readBefore, prompts, calls: mortality.calls, stage, attachments };
+  return { turn, died, readBefore, prompts, calls: crashPoint.calls, harness, attachments };
 }
 
 it("W12: goes on where the dead worker was", async () => {
-  const whole = await play({ after: Infinity, isDone: false });
-  await whole.stage.close();
+  const whole = await play({ afterCalls: Infinity, isExecuted: false });
+  await whole.harness.close();
   expect(asked).toEqual(["/one", "/gone", "/two"]);
   expect(whole.calls).toBeGreaterThan(12);
   let wentOn = 0;
-  for (let after = 2; after < whole.calls; after++) {
-    const one = await play({ after, isDone: after % 2 === 0 });
-    const what = `death after ${after} calls at ${one.died.join()}`;
+  for (let afterCalls = 2; afterCalls < whole.calls; afterCalls++) {
+    const one = await play({ afterCalls, isExecuted: afterCalls % 2 === 0 });
+    const what = `death after ${afterCalls} calls at ${one.died.join()}`;
     expect(one.turn.status, what).toBe("end_turn");
     expect(outline(one.turn), what).toEqual(["files", "text final done"]);
     const block = listBlocks(one.turn).find(({ kind }) => kind === "files");
@@ -90,10 +90,10 @@ it("W12: goes on where the dead worker was", async () => {
       ).toHaveLength(1);
     }
     const [prompt = ""] = one.prompts;
-    for (const words of ["the text of /one", "the text of /two", "nothing was found"])
-      expect(prompt, what).toContain(words);
-    expect(one.stage.errors, what).toEqual([]);
-    await one.stage.close();
+    for (const expected of ["the text of /one", "the text of /two", "nothing was found"])
+      expect(prompt, what).toContain(expected);
+    expect(one.harness.errors, what).toEqual([]);
+    await one.harness.close();
   }
   expect(wentOn).toBeGreaterThan(5);
 });

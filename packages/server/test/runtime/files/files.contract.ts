@@ -11,14 +11,14 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { script } from "../../../src/models/script-parts.ts";
 import { type Script, scriptedModel } from "../../../src/models/scripted-model.ts";
 import { type Agent, defineAgent } from "../../../src/runtime/define/agent.ts";
-import type { WorkerOptions } from "../../../src/runtime/worker/worker.ts";
+import type { WorkerOptions } from "../../../src/runtime/worker/options.ts";
 import { retryTurn } from "../../../src/session/messages/retry-turn.ts";
 import { sendMessage } from "../../../src/session/messages/send.ts";
 import { uploadFile } from "../../../src/session/blobs/upload.ts";
 import type { SessionRef } from "../../../src/store/refs.ts";
 import { makePdf } from "../../text-extraction/make-pdf.ts";
 import { listen, type Listener } from "../../safe-fetch/listeners.ts";
-import { outline, Stage, type StageParts } from "../turn-harness.ts";
+import { outline, TurnHarness, type HarnessBackend } from "../turn-harness.ts";
 import { TIMED } from "../../timed-test.ts";
 
 const LONG = Array.from({ length: 3_000 }, (_, n) => `line ${n + 1} of the report, giá ${n * 7}`).join("\n");
@@ -64,8 +64,8 @@ const lookup: Script = ({ step }) =>
       ]
     : [script.text("Seen.")];
 
-export function filesContract(makeParts: () => Promise<StageParts>): void {
-  let stage: Stage;
+export function filesContract(makeBackend: () => Promise<HarnessBackend>): void {
+  let harness: TurnHarness;
   let server: Listener;
   let asked: string[];
   let prompts: string[];
@@ -89,22 +89,22 @@ export function filesContract(makeParts: () => Promise<StageParts>): void {
   async function send(ref: SessionRef, urls: readonly string[], text = "Read it"): Promise<string> {
     const id = `m-${randomUUID()}`;
     const files = urls.map((url) => ({ url: url.startsWith("/") ? `${server.url}${url}` : url }));
-    await sendMessage(stage.parts, ref, { id, text, userId: stage.actor.user, files });
+    await sendMessage(harness.backend, ref, { id, text, userId: harness.actor.user, files });
     return id;
   }
   async function ask(ref: SessionRef, urls: readonly string[], text?: string): Promise<Turn> {
     const id = await send(ref, urls, text);
-    return stage.ended(ref, (turn) => turn.message?.id === id, 40_000);
+    return harness.ended(ref, (turn) => turn.message?.id === id, 40_000);
   }
   const bare = (frames: readonly object[]) =>
     frames.map(
       (frame) => JSON.parse(JSON.stringify(frame).replaceAll(server.url, "https://files.example")) as object,
     );
   const upload = (ref: SessionRef, id: string, name: string, text: string) =>
-    uploadFile(stage.parts, ref, {
+    uploadFile(harness.backend, ref, {
       id,
       name,
-      userId: stage.actor.user,
+      userId: harness.actor.user,
       body: (async function* () {
         for (const byte of Buffer.from(text)) yield new Uint8Array([byte]);
       })(),
@@ -114,7 +114,7 @@ export function filesContract(makeParts: () => Promise<StageParts>): void {
     beforeEach(async () => {
       asked = [];
       prompts = [];
-      stage = await Stage.open(await makeParts());
+      harness = await TurnHarness.open(await makeBackend());
       server = await listen("127.0.0.1", (request, response) => {
         asked.push(request.url ?? "");
         const page = request.url === "/late.md" ? late : pages[request.url ?? ""];
@@ -123,13 +123,13 @@ export function filesContract(makeParts: () => Promise<StageParts>): void {
       });
     });
     afterEach(async () => {
-      await stage.close();
+      await harness.close();
       await server.close();
     });
 
     it("W12: are read first, told as a block at index 0, and then the model is asked", async () => {
-      await stage.worker([agentWith([[script.reasoning("hm"), script.text("Read.")]])], options());
-      const ref = await stage.session();
+      await harness.worker([agentWith([[script.reasoning("hm"), script.text("Read.")]])], options());
+      const ref = await harness.session();
       const turn = await ask(ref, ["/report.md", "/lies.html"]);
       expect(outline(turn)).toEqual(["files", "(", "thinking hm", ") Thinking", "text final Read."]);
       const block = filesOf(turn);
@@ -143,16 +143,16 @@ export function filesContract(makeParts: () => Promise<StageParts>): void {
       expect(prompt).toContain("application/pdf");
       expect(prompt).toContain("Revenue 42");
       expect(prompt).toContain("lookup_attachments");
-      expect(stage.errors).toEqual([]);
+      expect(harness.errors).toEqual([]);
     });
 
     it("W12: are told in all three dialects", async () => {
-      await stage.worker([agentWith([[script.text("Read.")]])], options());
-      const ref = await stage.session();
+      await harness.worker([agentWith([[script.text("Read.")]])], options());
+      const ref = await harness.session();
       await ask(ref, ["/small.csv", "/missing.pdf"]);
-      const events = await stage.events(ref);
-      const said = bare(framesFrom(blocks, emptyState, events));
-      expect(said).toContainEqual(
+      const events = await harness.events(ref);
+      const frames = bare(framesFrom(blocks, emptyState, events));
+      expect(frames).toContainEqual(
         expect.objectContaining({
           type: "content_block_start",
           index: 0,
@@ -165,7 +165,7 @@ export function filesContract(makeParts: () => Promise<StageParts>): void {
           }) as object,
         }),
       );
-      const deltas = said.filter((frame) => "index" in frame && frame.index === 0 && "delta" in frame);
+      const deltas = frames.filter((frame) => "index" in frame && frame.index === 0 && "delta" in frame);
       expect(deltas.length).toBeGreaterThanOrEqual(3);
       for (const { delta } of deltas as { delta: object }[]) {
         expect(delta).toHaveProperty("status");
@@ -199,8 +199,8 @@ export function filesContract(makeParts: () => Promise<StageParts>): void {
 
     it("W12: one that fails is told as failed, to people and the model, and the turn goes on", async () => {
       const limits = { maxFileBytes: 100_000, fileTimeoutMs: 5_000 };
-      await stage.worker([agentWith([[script.text("Sorry.")]])], options(limits));
-      const ref = await stage.session();
+      await harness.worker([agentWith([[script.text("Sorry.")]])], options(limits));
+      const ref = await harness.session();
       const bad = [
         "/missing.pdf",
         "http://127.0.0.1:1/x",
@@ -222,7 +222,7 @@ export function filesContract(makeParts: () => Promise<StageParts>): void {
       expect(block?.files.map(({ status }) => status)).toEqual(["completed", ...bad.map(() => "failed")]);
       expect(block?.message).toBe(`Read 1 of ${bad.length + 1} files`);
       const [prompt = ""] = prompts;
-      const words = [
+      const messages = [
         "nothing was found",
         "may not be fetched",
         "too large",
@@ -230,13 +230,13 @@ export function filesContract(makeParts: () => Promise<StageParts>): void {
         "damaged",
         "of its kind",
       ];
-      for (const word of [...words, "could not be reached"]) expect(prompt).toContain(word);
+      for (const word of [...messages, "could not be reached"]) expect(prompt).toContain(word);
       expect(prompt.split("could not be read").length - 1).toBe(bad.length);
     });
 
     it("end the block as failed when none could be read, and too many are refused", async () => {
-      await stage.worker([agentWith([[script.text("None.")]])], options({ maxFiles: 1, maxTotalBytes: 5 }));
-      const ref = await stage.session();
+      await harness.worker([agentWith([[script.text("None.")]])], options({ maxFiles: 1, maxTotalBytes: 5 }));
+      const ref = await harness.session();
       const turn = await ask(ref, ["/small.csv", "/report.md"]);
       expect(turn.status).toBe("end_turn");
       expect(filesOf(turn)).toMatchObject({ status: "failed", message: "Read 0 of 2 files" });
@@ -244,11 +244,11 @@ export function filesContract(makeParts: () => Promise<StageParts>): void {
     });
 
     it("W12: hold together what they come to, not what each might", async () => {
-      await stage.worker(
+      await harness.worker(
         [agentWith([[script.text("All.")]])],
         options({ maxFileBytes: 1_000_000, maxTotalBytes: 1_000_000 }),
       );
-      const ref = await stage.session();
+      const ref = await harness.session();
       const uploads = await Promise.all(
         [1, 2].map(async (n) => (await upload(ref, `u${n}`, `u${n}.txt`, `hello ${n}`)).url),
       );
@@ -258,11 +258,11 @@ export function filesContract(makeParts: () => Promise<StageParts>): void {
     });
 
     it("W12: beyond what all may have together are too large, in whichever way they come", async () => {
-      await stage.worker(
+      await harness.worker(
         [agentWith([[script.text("Some.")]])],
         options({ maxFileBytes: 250_000, maxTotalBytes: 300_000 }),
       );
-      const ref = await stage.session();
+      const ref = await harness.session();
       const turn = await ask(ref, ["/large", "/large-chunked", "/small.csv"]);
       expect(filesOf(turn)).toMatchObject({ status: "completed", message: "Read 2 of 3 files" });
       expect(filesOf(turn)?.files[2]).toMatchObject({ status: "completed" });
@@ -270,14 +270,14 @@ export function filesContract(makeParts: () => Promise<StageParts>): void {
     });
 
     it("W12: one with more text than is kept is told as cut, to people and the model", async () => {
-      await stage.worker([agentWith(lookup)], options({ maxChars: 1_000 }));
-      const ref = await stage.session();
+      await harness.worker([agentWith(lookup)], options({ maxChars: 1_000 }));
+      const ref = await harness.session();
       const turn = await ask(ref, ["/report.md", "/small.csv"]);
       expect(filesOf(turn)?.message).toBe("Read 2 files, 1 of them only the beginning");
-      const said = (await stage.events(ref)).flatMap((event) =>
+      const frames = (await harness.events(ref)).flatMap((event) =>
         event.type === "files.delta" && event.status === "completed" ? [event.message] : [],
       );
-      expect(said.toSorted()).toEqual(["", "report.md is very long: only its beginning was read."]);
+      expect(frames.toSorted()).toEqual(["", "report.md is very long: only its beginning was read."]);
       expect(prompts[0]).toContain("its first 1000 characters of text (it goes on");
       expect(prompts[0]).toContain("This is all that is kept of it.");
       expect(prompts[0]).toContain("8 characters of text, attachment file-1-2. This is all of it.");
@@ -285,8 +285,8 @@ export function filesContract(makeParts: () => Promise<StageParts>): void {
     });
 
     it("can't speak for the person: what a file says is quoted", async () => {
-      await stage.worker([agentWith([[script.text("ok")]])], options());
-      const ref = await stage.session();
+      await harness.worker([agentWith([[script.text("ok")]])], options());
+      const ref = await harness.session();
       await ask(ref, ["/evil.txt"]);
       expect(prompts[0]).toContain("&lt;/attachment>");
       expect(prompts[0]).toContain("&lt;referencable-item>");
@@ -294,9 +294,9 @@ export function filesContract(makeParts: () => Promise<StageParts>): void {
     });
 
     it("may be uploads of the same session, and of no other", async () => {
-      await stage.worker([agentWith([[script.text("ok")]])], options());
-      const ref = await stage.session();
-      const other = await stage.session();
+      await harness.worker([agentWith([[script.text("ok")]])], options());
+      const ref = await harness.session();
+      const other = await harness.session();
       const { url: address, size } = await upload(ref, "u 1/ñ", "notes.md", "# Ghi chú");
       expect(size).toBe(Buffer.byteLength("# Ghi chú"));
       expect(filesOf(await ask(ref, [address]))).toMatchObject({ status: "completed" });
@@ -307,7 +307,7 @@ export function filesContract(makeParts: () => Promise<StageParts>): void {
     });
 
     it("S11: can be looked up by lines, characters and words, in later turns too", async () => {
-      const wishes = [
+      const inputs = [
         {},
         { id: "file-1-1", line: 2_000, lines: 2 },
         { id: "file-1-1", offset: LONG.indexOf("line 2500 "), lines: 1 },
@@ -317,22 +317,22 @@ export function filesContract(makeParts: () => Promise<StageParts>): void {
       ];
       const model = (at: { step: number }) =>
         at.step === 0
-          ? wishes.map((wish) => script.toolCall("lookup_attachments", wish))
+          ? inputs.map((input) => script.toolCall("lookup_attachments", input))
           : [script.text("found")];
-      await stage.worker(
+      await harness.worker(
         [agentWith((at) => (at.text.startsWith("Read it") ? [script.text("ok")] : model(at)))],
         options(),
       );
-      const ref = await stage.session();
+      const ref = await harness.session();
       await ask(ref, ["/report.md"]);
       const turn = await ask(ref, [], "And now?");
       const results = listBlocks(turn).filter((block) => block.kind === "tool_result");
       expect(results.map(({ status }) => status)).toEqual([...Array(4).fill("success"), "error", "error"]);
-      const told = JSON.parse(prompts.at(-1) ?? "[]") as {
+      const prompt = JSON.parse(prompts.at(-1) ?? "[]") as {
         role: string;
         content: { output: { value: unknown } }[];
       }[];
-      const [list, lines, chars, found] = (told.findLast(({ role }) => role === "tool")?.content ?? []).map(
+      const [list, lines, chars, found] = (prompt.findLast(({ role }) => role === "tool")?.content ?? []).map(
         ({ output }) => output.value,
       ) as [object, { text: string }, { text: string; from_character: number }, object];
       expect(list).toEqual([
@@ -363,12 +363,12 @@ export function filesContract(makeParts: () => Promise<StageParts>): void {
             return [script.text("ok")];
           }),
         });
-      await stage.worker([watch(false, "plain"), watch(true, "keen")], options());
-      const ref = await stage.session();
-      await stage.ask(ref, "hi");
-      await stage.ask(ref, "hi", { agent: "keen" });
+      await harness.worker([watch(false, "plain"), watch(true, "keen")], options());
+      const ref = await harness.session();
+      await harness.ask(ref, "hi");
+      await harness.ask(ref, "hi", { agent: "keen" });
       await ask(ref, ["/small.csv"]);
-      await stage.ask(ref, "hi");
+      await harness.ask(ref, "hi");
       expect(offered.map((tools) => tools.includes("lookup_attachments"))).toEqual([false, true, true, true]);
       expect(() =>
         defineAgent({
@@ -380,18 +380,18 @@ export function filesContract(makeParts: () => Promise<StageParts>): void {
     });
 
     it("W12: a stop in the middle ends the block and the turn, and the fetch", TIMED, async () => {
-      await stage.worker([agentWith([[script.text("never")]])], options());
-      const ref = await stage.session();
+      await harness.worker([agentWith([[script.text("never")]])], options());
+      const ref = await harness.session();
       const id = await send(ref, ["/small.csv", "/silent"]);
-      await stage.until(ref, 40_000, (state) => {
+      await harness.until(ref, 40_000, (state) => {
         const turn = state.turns.last();
         const block = turn === undefined ? undefined : filesOf(turn);
         return block?.files[0]?.status === "completed" && asked.includes("/silent") ? true : null;
       });
-      const begun = performance.now();
-      await stage.stop(ref);
-      const turn = await stage.ended(ref, (one) => one.message?.id === id);
-      expect(performance.now() - begun).toBeLessThan(3_000);
+      const startedAt = performance.now();
+      await harness.stop(ref);
+      const turn = await harness.ended(ref, (one) => one.message?.id === id);
+      expect(performance.now() - startedAt).toBeLessThan(3_000);
       expect(turn.status).toBe("user_stopped");
       expect(filesOf(turn)).toMatchObject({ status: "failed", end: expect.any(Number) as number });
       expect(prompts).toEqual([]);
@@ -405,19 +405,19 @@ export function filesContract(makeParts: () => Promise<StageParts>): void {
           offered = tools.map(({ name }) => name);
           return [script.text("Read.")];
         };
-        await stage.worker([agentWith(replies)], options());
-        const ref = await stage.session();
+        await harness.worker([agentWith(replies)], options());
+        const ref = await harness.session();
         const id = await send(ref, paths);
-        await stage.until(ref, 40_000, (state) => {
+        await harness.until(ref, 40_000, (state) => {
           const turn = state.turns.last();
           const block = turn === undefined ? undefined : filesOf(turn);
           const isRead = paths.length === 1 || block?.files[0]?.status === "completed";
           return isRead && asked.includes("/late.md") ? true : null;
         });
-        await stage.stop(ref);
-        const stopped = await stage.ended(ref, (one) => one.message?.id === id);
-        await retryTurn(stage.parts, ref, stopped.id);
-        const turn = await stage.ended(ref, (one) => one.retries === stopped.id);
+        await harness.stop(ref);
+        const stopped = await harness.ended(ref, (one) => one.message?.id === id);
+        await retryTurn(harness.backend, ref, stopped.id);
+        const turn = await harness.ended(ref, (one) => one.retries === stopped.id);
         expect(outline(turn)).toEqual(["files", "text final Read."]);
         expect(asked.toSorted()).toEqual([...paths, "/late.md"].toSorted());
         expect(prompts[0]).toContain("better late");

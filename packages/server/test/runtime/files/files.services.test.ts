@@ -1,5 +1,5 @@
 /** Files that come with a message, on PostgreSQL, Redis and DBOS. */
 import { filesContract } from "./files.contract.ts";
-import { realParts } from "../real-backend.ts";
+import { openRealBackend } from "../real-backend.ts";
 
-filesContract(realParts);
+filesContract(openRealBackend);

@@ -10,10 +10,10 @@ import { decideApproval } from "../../../src/session/interactions/decide-approva
 import { createMemorySignals } from "../../../src/signals/memory.ts";
 import { createMemoryStore } from "../../../src/store/memory/store.ts";
 import type { ClosableStore } from "../../../src/store/store.ts";
-import { outline, Stage } from "../turn-harness.ts";
+import { outline, TurnHarness } from "../turn-harness.ts";
 
-let stage: Stage;
-afterEach(() => stage.close());
+let harness: TurnHarness;
+afterEach(() => harness.close());
 
 const trades: number[] = [];
 function broker(): Agent {
@@ -53,22 +53,22 @@ test.each([
   ["request", "approve"],
 ] as const)("W13 a call whose %s was changed is not run: %s", async (what, decision) => {
   const { store, alter } = altered(what);
-  stage = await Stage.open({ log: createMemoryLog(), store, signals: createMemorySignals() });
+  harness = await TurnHarness.open({ log: createMemoryLog(), store, signals: createMemorySignals() });
   trades.length = 0;
-  const ref = await stage.session();
-  const first = await stage.worker([broker()]);
-  await stage.send(ref, "trade");
-  const [asked] = await stage.until(ref, 40_000, async () => {
+  const ref = await harness.session();
+  const first = await harness.worker([broker()]);
+  await harness.send(ref, "trade");
+  const [asked] = await harness.until(ref, 40_000, async () => {
     const rows = await store.interactions.list(ref, { pending: true });
     return rows.length > 0 ? rows : null;
   });
   await first.shutdown();
   alter();
   const edit = decision === "edit" ? { input: { count: 6 } } : {};
-  const wish = { key: asked?.key ?? "", digest: asked?.digest ?? "", decision, ...edit };
-  expect(await decideApproval(stage.parts, ref, wish)).toMatchObject({ won: true });
-  await stage.worker([broker()]);
-  const turn = await stage.ended(ref, () => true);
+  const input = { key: asked?.key ?? "", digest: asked?.digest ?? "", decision, ...edit };
+  expect(await decideApproval(harness.backend, ref, input)).toMatchObject({ applied: true });
+  await harness.worker([broker()]);
+  const turn = await harness.ended(ref, () => true);
   expect(trades).toEqual([]);
   expect(outline(turn)).toContain("result trade error This did not work.");
   expect(outline(turn).at(-1)).toBe("text final done");

@@ -10,10 +10,10 @@ import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { defineAgent } from "../../../src/runtime/define/agent.ts";
 import { tool } from "../../../src/runtime/define/tool.ts";
 import { decideApproval } from "../../../src/session/interactions/decide-approval.ts";
-import { doomedTurn } from "../crashing-turn.ts";
+import { startCrashingTurn } from "../crashing-turn.ts";
 import { outline } from "../turn-harness.ts";
 
-async function play(death: { after: number; isDone: boolean }, decision: "approve" | "reject") {
+async function play(crash: { afterCalls: number; isExecuted: boolean }, decision: "approve" | "reject") {
   const runs: string[] = [];
   const trade = tool({
     input: z.object({ n: z.number() }),
@@ -32,28 +32,28 @@ async function play(death: { after: number; isDone: boolean }, decision: "approv
     tools: { trade },
     title: false,
   });
-  const { parts, stage, ref, died, mortality } = await doomedTurn(() => agent, death);
-  const person = setInterval(() => {
+  const { parts, harness, ref, died, crashPoint } = await startCrashingTurn(() => agent, crash);
+  const approver = setInterval(() => {
     parts.signals.send("executors", "somebody");
     void (async () => {
       const asked = await parts.store.interactions.list(ref, { pending: true });
       for (const { key } of asked)
-        await decideApproval(parts, ref, { key, decision, userId: stage.actor.user });
+        await decideApproval(parts, ref, { key, decision, userId: harness.actor.user });
     })();
   }, 15);
-  const turn = await stage.ended(ref, () => true);
-  clearInterval(person);
-  return { turn, runs, died, calls: mortality.calls, stage };
+  const turn = await harness.ended(ref, () => true);
+  clearInterval(approver);
+  return { turn, runs, died, calls: crashPoint.calls, harness };
 }
 
 it("runs what was approved once, and what was rejected never", async () => {
   for (const decision of ["approve", "reject"] as const) {
-    const whole = await play({ after: Infinity, isDone: false }, decision);
-    await whole.stage.close();
+    const whole = await play({ afterCalls: Infinity, isExecuted: false }, decision);
+    await whole.harness.close();
     expect(whole.calls).toBeGreaterThan(15);
-    for (let after = 2; after < whole.calls; after++) {
-      const one = await play({ after, isDone: after % 2 === 0 }, decision);
-      const what = `${decision}, death after ${after} calls at ${one.died.join()}`;
+    for (let afterCalls = 2; afterCalls < whole.calls; afterCalls++) {
+      const one = await play({ afterCalls, isExecuted: afterCalls % 2 === 0 }, decision);
+      const what = `${decision}, death after ${afterCalls} calls at ${one.died.join()}`;
       expect(new Set(one.runs).size, what).toBe(one.runs.length);
       expect(one.turn.status, what).toBe("end_turn");
       expect(outline(one.turn).at(-1), what).toBe("text final done");
@@ -64,8 +64,8 @@ it("runs what was approved once, and what was rejected never", async () => {
         decision === "approve" ? ["approved", "approved"] : ["rejected", "rejected"],
       );
       if (decision === "reject") expect(one.runs, what).toEqual([]);
-      expect(one.stage.errors, what).toEqual([]);
-      await one.stage.close();
+      expect(one.harness.errors, what).toEqual([]);
+      await one.harness.close();
     }
   }
 });

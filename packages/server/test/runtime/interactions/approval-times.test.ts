@@ -3,21 +3,21 @@ import { expect, it } from "vitest";
 import { resolveApproval } from "../../../src/runtime/define/approval.ts";
 import { tool } from "../../../src/runtime/define/tool.ts";
 
-const forEver = () => ({ timeoutSeconds: Infinity });
-const bad = [Infinity, NaN, -1, 1.5, 1e12];
+const forEver = () => ({ timeoutMs: Infinity });
+const bad = [Infinity, NaN, -1_000, 1.5, 1_500, 1e12];
 
 it.each(bad)(
-  "an approval that would be waited for %d s is refused where the tool is defined",
-  (timeoutSeconds) => {
-    expect(() => tool({ approval: { timeoutSeconds }, run: () => "" })).toThrow(
-      `approval.timeoutSeconds is ${timeoutSeconds}: it has to be a whole number of seconds`,
+  "an approval that would be waited for %d ms is refused where the tool is defined",
+  (timeoutMs) => {
+    expect(() => tool({ approval: { timeoutMs }, run: () => "" })).toThrow(
+      `\`approval.timeoutMs\` must be a whole number of seconds in milliseconds, from 0 to 316224000000 (ten years), got ${timeoutMs}.`,
     );
   },
 );
 
 it("and where a policy says so, it is the policy's failure", async () => {
   const context = { tenant: "t", session: "s", turn: "t1", call: "c1", user: "an" };
-  await expect(resolveApproval(forEver, {}, context)).rejects.toThrow("approval.timeoutSeconds is Infinity");
-  const given = await resolveApproval({ timeoutSeconds: 0 }, {}, context);
+  await expect(resolveApproval(forEver, {}, context)).rejects.toThrow("got Infinity");
+  const given = await resolveApproval({ timeoutMs: 0 }, {}, context);
   expect(given?.timeoutSeconds).toBe(0);
 });

@@ -11,7 +11,7 @@ import { listAllowances, revokeAllowance } from "../../../src/session/interactio
 import { decideApproval, type ApprovalDecision } from "../../../src/session/interactions/decide-approval.ts";
 import type { SessionRef } from "../../../src/store/refs.ts";
 import { systemEnv } from "../../../src/util/env.ts";
-import { outline, Stage, type StageParts } from "../turn-harness.ts";
+import { outline, TurnHarness, type HarnessBackend } from "../turn-harness.ts";
 
 type Trade = { symbol: string; count: number };
 
@@ -19,11 +19,11 @@ function brokenPolicy(): never {
   throw new Error("no policy today");
 }
 
-export function approvalContract(makeParts: () => Promise<StageParts>): void {
-  let stage: Stage;
+export function approvalContract(makeBackend: () => Promise<HarnessBackend>): void {
+  let harness: TurnHarness;
   let trades: Trade[];
   const open = async (): Promise<void> => {
-    stage = await Stage.open(await makeParts());
+    harness = await TurnHarness.open(await makeBackend());
     trades = [];
   };
   function broker(approval: Approval<Trade>, calls = 1): Agent {
@@ -51,22 +51,27 @@ export function approvalContract(makeParts: () => Promise<StageParts>): void {
   }
 
   const waiting = (ref: SessionRef, count = 1): Promise<readonly ApprovalBlock[]> =>
-    stage.until(ref, 40_000, async (state) => {
+    harness.until(ref, 40_000, async (state) => {
       const asked = approvalsOf(state.turns.last()).filter(({ status }) => status === "pending");
-      const rows = await stage.parts.store.interactions.list(ref, { pending: true });
+      const rows = await harness.backend.store.interactions.list(ref, { pending: true });
       return asked.length === count && rows.length === count ? asked : null;
     });
   const decide = (ref: SessionRef, key: string, decision: Partial<ApprovalDecision> = {}) =>
-    decideApproval(stage.parts, ref, { key, decision: "approve", userId: stage.actor.user, ...decision });
+    decideApproval(harness.backend, ref, {
+      key,
+      decision: "approve",
+      userId: harness.actor.user,
+      ...decision,
+    });
 
   describe("an approval", () => {
-    afterEach(() => stage.close());
+    afterEach(() => harness.close());
 
     it("is waited for inside its group, and then the tool runs", async () => {
       await open();
-      await stage.worker([broker(true)]);
-      const ref = await stage.session();
-      await stage.send(ref, "trade");
+      await harness.worker([broker(true)]);
+      const ref = await harness.session();
+      await harness.send(ref, "trade");
       const [asked] = await waiting(ref);
       expect(asked).toMatchObject({ timeout_seconds: 300, editable: false });
       expect(asked?.actions).toEqual([
@@ -75,7 +80,7 @@ export function approvalContract(makeParts: () => Promise<StageParts>): void {
       expect(trades).toEqual([]);
       const decided = await decide(ref, asked?.key ?? "", { digest: asked?.digest ?? "" });
       expect(decided.applied).toBe(true);
-      const turn = await stage.ended(ref, () => true);
+      const turn = await harness.ended(ref, () => true);
       expect(outline(turn)).toEqual([
         "(",
         "thinking hm",
@@ -85,7 +90,7 @@ export function approvalContract(makeParts: () => Promise<StageParts>): void {
         ") Trading",
         "text final done",
       ]);
-      expect(approvalsOf(turn)[0]).toMatchObject({ status: "approved", by: stage.actor.user });
+      expect(approvalsOf(turn)[0]).toMatchObject({ status: "approved", by: harness.actor.user });
       expect(trades).toEqual([{ symbol: "VNM", count: 1 }]);
     });
 
@@ -96,12 +101,12 @@ export function approvalContract(makeParts: () => Promise<StageParts>): void {
       "can change the arguments, which the tool's schema still has to like: %o",
       async (input, line) => {
         await open();
-        await stage.worker([broker({ editable: true })]);
-        const ref = await stage.session();
-        await stage.send(ref, "trade");
+        await harness.worker([broker({ editable: true })]);
+        const ref = await harness.session();
+        await harness.send(ref, "trade");
         const [asked] = await waiting(ref);
         await decide(ref, asked?.key ?? "", { decision: "edit", input });
-        const turn = await stage.ended(ref, () => true);
+        const turn = await harness.ended(ref, () => true);
         expect(outline(turn)).toContain(line);
         expect(approvalsOf(turn)[0]?.status).toBe("edited");
       },
@@ -109,9 +114,9 @@ export function approvalContract(makeParts: () => Promise<StageParts>): void {
 
     it("W13 refuses an edit that the tool's schema refuses, when it is decided, and still waits", async () => {
       await open();
-      await stage.worker([broker({ editable: true })]);
-      const ref = await stage.session();
-      await stage.send(ref, "trade");
+      await harness.worker([broker({ editable: true })]);
+      const ref = await harness.session();
+      await harness.send(ref, "trade");
       const [asked] = await waiting(ref);
       const key = asked?.key ?? "";
       const bad: readonly (readonly [Json, string])[] = [
@@ -122,31 +127,34 @@ export function approvalContract(makeParts: () => Promise<StageParts>): void {
         [["FPT", 7], "an object"],
         [{ symbol: "F".repeat(40_000), count: 1 }, "bytes"],
       ];
-      for (const [input, words] of bad)
+      for (const [input, problem] of bad)
         await expect(decide(ref, key, { decision: "edit", input })).rejects.toMatchObject({
           code: "INVALID",
-          message: expect.stringContaining(words) as string,
+          message: expect.stringContaining(problem) as string,
         });
       expect((await waiting(ref))[0]?.key).toBe(key);
       await decide(ref, key, { decision: "edit", input: { symbol: "FPT", count: 7 } });
-      await stage.ended(ref, () => true);
+      await harness.ended(ref, () => true);
       expect(trades).toEqual([{ symbol: "FPT", count: 7 }]);
     });
 
     it("refuses edits where there may be none, and decisions on something else", async () => {
       await open();
-      await stage.worker([broker(true)]);
-      const ref = await stage.session();
-      await stage.send(ref, "trade");
+      await harness.worker([broker(true)]);
+      const ref = await harness.session();
+      await harness.send(ref, "trade");
       const [asked] = await waiting(ref);
       const key = asked?.key ?? "";
       await expect(decide(ref, key, { decision: "edit", input: {} })).rejects.toMatchObject({
         code: "INVALID",
       });
       await expect(decide(ref, "nothing")).rejects.toMatchObject({ code: "NOT_FOUND" });
-      expect(await decide(ref, key, { digest: "sha256:other" })).toMatchObject({ won: false, why: "digest" });
+      expect(await decide(ref, key, { digest: "sha256:other" })).toMatchObject({
+        applied: false,
+        reason: "digest",
+      });
       await decide(ref, key, { decision: "reject", reason: "too many" });
-      const turn = await stage.ended(ref, () => true);
+      const turn = await harness.ended(ref, () => true);
       expect(outline(turn)).toContain("result trade error You rejected this.");
       expect(turn.status).toBe("end_turn");
       expect(trades).toEqual([]);
@@ -154,23 +162,23 @@ export function approvalContract(makeParts: () => Promise<StageParts>): void {
 
     it("is timed out by the database's clock, which a worker whose own is ahead doesn't ask again and again", async () => {
       await open();
-      const { store } = stage.parts;
+      const { store } = harness.backend;
       let tried = 0;
       const transaction: typeof store.transaction = (work) =>
         store.transaction((tx) => {
-          const change: typeof tx.interactions.change = (ref, wish) => {
-            if (wish.to === "timed_out") tried++;
-            return tx.interactions.change(ref, wish);
+          const change: typeof tx.interactions.change = (ref, input) => {
+            if (input.to === "timed_out") tried++;
+            return tx.interactions.change(ref, input);
           };
           return work({ ...tx, interactions: { ...tx.interactions, change } });
         });
       const aheadMs = 2_900;
       const env = { ...systemEnv, now: () => systemEnv.now() + aheadMs };
-      await stage.worker([broker({ timeoutSeconds: 3 })], { env, store: { ...store, transaction } });
+      await harness.worker([broker({ timeoutMs: 3_000 })], { env, store: { ...store, transaction } });
       // A machine that stops for three seconds leaves no time that is too early: then once more.
       do {
         tried = 0;
-        const turn = await stage.ask(await stage.session(), "trade");
+        const turn = await harness.ask(await harness.session(), "trade");
         expect(approvalsOf(turn)[0]?.status).toBe("timed_out");
         // Once too early, once in time, and once more for timers that ring a moment before their time.
         expect(tried).toBeLessThanOrEqual(4);
@@ -179,9 +187,9 @@ export function approvalContract(makeParts: () => Promise<StageParts>): void {
 
     it("counts as rejected when nobody decides in time", async () => {
       await open();
-      await stage.worker([broker({ timeoutSeconds: 1 })]);
-      const ref = await stage.session();
-      const turn = await stage.ask(ref, "trade");
+      await harness.worker([broker({ timeoutMs: 1_000 })]);
+      const ref = await harness.session();
+      const turn = await harness.ask(ref, "trade");
       expect(approvalsOf(turn)[0]?.status).toBe("timed_out");
       expect(outline(turn)).toContain("result trade error Nobody approved this in time.");
       expect(trades).toEqual([]);
@@ -206,9 +214,9 @@ export function approvalContract(makeParts: () => Promise<StageParts>): void {
         });
         const text = "word ".repeat(14_000);
         const model = scriptedModel([[script.toolCall("write", { text })], [script.text("done")]]);
-        await stage.worker([defineAgent({ name: "writer", model, tools: { write } })]);
-        const ref = await stage.session();
-        await stage.send(ref, "write");
+        await harness.worker([defineAgent({ name: "writer", model, tools: { write } })]);
+        const ref = await harness.session();
+        await harness.send(ref, "write");
         const [asked] = await waiting(ref);
         const { key = "", digest } = asked ?? {};
         const shown = asked?.actions[0]?.input;
@@ -218,28 +226,28 @@ export function approvalContract(makeParts: () => Promise<StageParts>): void {
           code: "INVALID",
         });
         // The whole is where the call is told: piece by piece as it came, or at once as a blob.
-        const running = (await stage.state(ref)).turns.last();
-        const told = running === undefined ? [] : listBlocks(running);
-        const [block] = told.filter((one) => one.kind === "tool_call");
+        const running = (await harness.state(ref)).turns.last();
+        const blocks = running === undefined ? [] : listBlocks(running);
+        const [block] = blocks.filter((one) => one.kind === "tool_call");
         const { whole = null, args = "" } = block ?? {};
-        const blob = whole === null ? null : await stage.parts.store.blobs.get(ref, whole.blob);
+        const blob = whole === null ? null : await harness.backend.store.blobs.get(ref, whole.blob);
         expect(blob === null).toBe(typeof label === "string");
         expect(JSON.parse(blob === null ? args : Buffer.from(blob.body).toString())).toEqual({ text });
-        expect(await decide(ref, key, { digest: digest ?? "" })).toMatchObject({ won: true });
-        expect(outline(await stage.ended(ref, () => true)).at(-1)).toBe("text final done");
+        expect(await decide(ref, key, { digest: digest ?? "" })).toMatchObject({ applied: true });
+        expect(outline(await harness.ended(ref, () => true)).at(-1)).toBe("text final done");
         expect(texts).toEqual([text]);
       },
     );
 
     it("is asked for only where the policy says so", async () => {
       await open();
-      await stage.worker([broker(({ count }) => count > 1, 2)]);
-      const ref = await stage.session();
-      await stage.send(ref, "trade");
+      await harness.worker([broker(({ count }) => count > 1, 2)]);
+      const ref = await harness.session();
+      await harness.send(ref, "trade");
       const [asked] = await waiting(ref);
       expect(asked?.actions[0]?.input).toMatchObject({ count: 2 });
       await decide(ref, asked?.key ?? "");
-      await stage.ended(ref, () => true);
+      await harness.ended(ref, () => true);
       expect(trades.toSorted((a, b) => a.count - b.count)).toEqual([
         { symbol: "VNM", count: 1 },
         { symbol: "VNM", count: 2 },
@@ -248,22 +256,22 @@ export function approvalContract(makeParts: () => Promise<StageParts>): void {
 
     it("is asked for when the policy fails", async () => {
       await open();
-      await stage.worker([broker(brokenPolicy)]);
-      const ref = await stage.session();
-      await stage.send(ref, "trade");
+      await harness.worker([broker(brokenPolicy)]);
+      const ref = await harness.session();
+      await harness.send(ref, "trade");
       const [asked] = await waiting(ref);
       expect(trades).toEqual([]);
       await decide(ref, asked?.key ?? "");
-      await stage.ended(ref, () => true);
+      await harness.ended(ref, () => true);
       expect(trades).toHaveLength(1);
-      expect(stage.errors).toHaveLength(1);
+      expect(harness.errors).toHaveLength(1);
     });
 
     it("waits side by side with others, each routed to its own call", async () => {
       await open();
-      await stage.worker([broker(true, 3)]);
-      const ref = await stage.session();
-      await stage.send(ref, "trade");
+      await harness.worker([broker(true, 3)]);
+      const ref = await harness.session();
+      await harness.send(ref, "trade");
       const asked = await waiting(ref, 3);
       const byCount = new Map(
         asked.map(({ actions, key }) => [(actions[0]?.input as Trade | undefined)?.count, key]),
@@ -271,45 +279,45 @@ export function approvalContract(makeParts: () => Promise<StageParts>): void {
       await decide(ref, byCount.get(2) ?? "", { decision: "reject" });
       await decide(ref, byCount.get(3) ?? "");
       await decide(ref, byCount.get(1) ?? "", { decision: "reject" });
-      const turn = await stage.ended(ref, () => true);
+      const turn = await harness.ended(ref, () => true);
       expect(trades).toEqual([{ symbol: "VNM", count: 3 }]);
       expect(turn.status).toBe("end_turn");
     });
 
     it("can be given for the rest of the session, seen, and taken back", async () => {
       await open();
-      await stage.worker([broker(true)]);
-      const ref = await stage.session();
-      const other = await stage.session();
-      await stage.send(ref, "trade");
+      await harness.worker([broker(true)]);
+      const ref = await harness.session();
+      const other = await harness.session();
+      await harness.send(ref, "trade");
       const [asked] = await waiting(ref);
       expect(asked?.offers_always).toBe(true);
       const always = { decision: "approve", always: true } as const;
-      expect(await decide(ref, asked?.key ?? "", always)).toMatchObject({ won: true });
-      const turn = await stage.ended(ref, () => true);
+      expect(await decide(ref, asked?.key ?? "", always)).toMatchObject({ applied: true });
+      const turn = await harness.ended(ref, () => true);
       expect(approvalsOf(turn)[0]).toMatchObject({ status: "approved", always: true });
-      expect(await listAllowances(stage.parts, ref)).toMatchObject([
-        { agent: "broker", tool: "trade", by: stage.actor.user },
+      expect(await listAllowances(harness.backend, ref)).toMatchObject([
+        { agent: "broker", tool: "trade", by: harness.actor.user },
       ]);
       // The next call asks nobody; in another session it does.
-      const passed = await stage.ask(ref, "trade");
+      const passed = await harness.ask(ref, "trade");
       expect(approvalsOf(passed)).toEqual([]);
       expect(trades).toHaveLength(2);
-      await stage.send(other, "trade");
+      await harness.send(other, "trade");
       await decide(other, (await waiting(other))[0]?.key ?? "", { decision: "reject" });
       const rule = { agent: "broker", tool: "trade" };
-      const { user } = stage.actor;
-      expect(await revokeAllowance(stage.parts, ref, { ...rule, userId: user, clientId: "device-1" })).toBe(
-        true,
-      );
-      expect(await revokeAllowance(stage.parts, ref, rule)).toBe(false);
-      expect(await listAllowances(stage.parts, ref)).toEqual([]);
-      await stage.send(ref, "trade");
+      const { user } = harness.actor;
+      expect(
+        await revokeAllowance(harness.backend, ref, { ...rule, userId: user, clientId: "device-1" }),
+      ).toBe(true);
+      expect(await revokeAllowance(harness.backend, ref, rule)).toBe(false);
+      expect(await listAllowances(harness.backend, ref)).toEqual([]);
+      await harness.send(ref, "trade");
       const [again] = await waiting(ref);
       await decide(ref, again?.key ?? "", { decision: "reject" });
-      await stage.ended(ref, (one) => one.number === 3);
+      await harness.ended(ref, (one) => one.number === 3);
       expect(trades).toHaveLength(2);
-      const audit = await stage.parts.store.audit.list(stage.actor.tenant, { after: 0, limit: 100 });
+      const audit = await harness.backend.store.audit.list(harness.actor.tenant, { after: 0, limit: 100 });
       expect(audit.map(({ action }) => action).filter((action) => action !== "approval.rejected")).toEqual([
         "approval.approved",
         "approval.always",
@@ -321,13 +329,13 @@ export function approvalContract(makeParts: () => Promise<StageParts>): void {
 
     it("is audited: who decided what, when and from where", async () => {
       await open();
-      await stage.worker([broker(true)]);
-      const ref = await stage.session();
-      await stage.send(ref, "trade");
+      await harness.worker([broker(true)]);
+      const ref = await harness.session();
+      await harness.send(ref, "trade");
       const [asked] = await waiting(ref);
-      const { tenant, user } = stage.actor;
+      const { tenant, user } = harness.actor;
       await decide(ref, asked?.key ?? "", { decision: "reject", userId: user, clientId: "key:phone-7" });
-      const { store } = stage.parts;
+      const { store } = harness.backend;
       const [row] = await store.audit.list(tenant, { after: 0, limit: 100 });
       expect(row).toMatchObject({
         action: "approval.rejected",
@@ -340,71 +348,71 @@ export function approvalContract(makeParts: () => Promise<StageParts>): void {
 
     it("is not given for good by a policy that doesn't say so, nor with another decision", async () => {
       await open();
-      await stage.worker([broker(() => true)]);
-      const ref = await stage.session();
-      await stage.parts.store.allowances.add(ref, { agent: "broker", tool: "trade" });
-      await stage.send(ref, "trade");
+      await harness.worker([broker(() => true)]);
+      const ref = await harness.session();
+      await harness.backend.store.allowances.add(ref, { agent: "broker", tool: "trade" });
+      await harness.send(ref, "trade");
       const [asked] = await waiting(ref);
       expect(asked?.offers_always).toBe(false);
       const key = asked?.key ?? "";
       for (const decision of ["approve", "reject"] as const)
         await expect(decide(ref, key, { decision, always: true })).rejects.toMatchObject({ code: "INVALID" });
       await decide(ref, key, { decision: "reject" });
-      await stage.ended(ref, () => true);
+      await harness.ended(ref, () => true);
       expect(trades).toEqual([]);
     });
 
     it("is passed by a rule where a policy says that it may, and not by one that fails", async () => {
       await open();
-      await stage.worker([broker(({ count }) => (count > 1 ? brokenPolicy() : { canRemember: true }), 2)]);
-      const ref = await stage.session();
-      await stage.parts.store.allowances.add(ref, { agent: "broker", tool: "trade" });
-      await stage.send(ref, "trade");
+      await harness.worker([broker(({ count }) => (count > 1 ? brokenPolicy() : { canRemember: true }), 2)]);
+      const ref = await harness.session();
+      await harness.backend.store.allowances.add(ref, { agent: "broker", tool: "trade" });
+      await harness.send(ref, "trade");
       const [asked] = await waiting(ref);
       expect(asked?.actions[0]?.input).toMatchObject({ count: 2 });
       await decide(ref, asked?.key ?? "", { decision: "reject" });
-      await stage.ended(ref, () => true);
+      await harness.ended(ref, () => true);
       expect(trades).toEqual([{ symbol: "VNM", count: 1 }]);
     });
 
     it("of calls that wait already is still asked for when one of them is allowed for good", async () => {
       await open();
-      await stage.worker([broker(true, 2)]);
-      const ref = await stage.session();
-      await stage.send(ref, "trade");
+      await harness.worker([broker(true, 2)]);
+      const ref = await harness.session();
+      await harness.send(ref, "trade");
       const [first, second] = await waiting(ref, 2);
       await decide(ref, first?.key ?? "", { always: true });
       expect((await waiting(ref))[0]?.key).toBe(second?.key);
       await decide(ref, second?.key ?? "", { decision: "reject" });
-      await stage.ended(ref, () => true);
+      await harness.ended(ref, () => true);
       expect(trades).toHaveLength(1);
     });
 
     it("is withdrawn by a stop, and nothing runs after that", async () => {
       await open();
-      await stage.worker([broker(true)]);
-      const ref = await stage.session();
-      await stage.send(ref, "trade");
+      await harness.worker([broker(true)]);
+      const ref = await harness.session();
+      await harness.send(ref, "trade");
       const [asked] = await waiting(ref);
-      await stage.stop(ref);
-      const turn = await stage.ended(ref, () => true);
+      await harness.stop(ref);
+      const turn = await harness.ended(ref, () => true);
       expect(turn.status).toBe("user_stopped");
       expect(approvalsOf(turn)[0]?.status).toBe("cancelled");
-      expect(await decide(ref, asked?.key ?? "")).toMatchObject({ won: false, why: "status" });
+      expect(await decide(ref, asked?.key ?? "")).toMatchObject({ applied: false, reason: "status" });
       expect(trades).toEqual([]);
     });
 
     it("survives its worker, and runs the tool once", async () => {
       await open();
-      const first = await stage.worker([broker(true)]);
-      const ref = await stage.session();
-      await stage.send(ref, "trade");
+      const first = await harness.worker([broker(true)]);
+      const ref = await harness.session();
+      await harness.send(ref, "trade");
       const [asked] = await waiting(ref);
       await first.shutdown();
       const decided = await decide(ref, asked?.key ?? "");
       expect(decided.applied).toBe(true);
-      await stage.worker([broker(true)]);
-      const turn = await stage.ended(ref, () => true);
+      await harness.worker([broker(true)]);
+      const turn = await harness.ended(ref, () => true);
       expect(outline(turn)).toContain("result trade success traded 1 VNM");
       expect(approvalsOf(turn)).toHaveLength(1);
       expect(trades).toHaveLength(1);
@@ -412,9 +420,9 @@ export function approvalContract(makeParts: () => Promise<StageParts>): void {
 
     it("has one winner of many", async () => {
       await open();
-      await stage.worker([broker(true)]);
-      const ref = await stage.session();
-      await stage.send(ref, "trade");
+      await harness.worker([broker(true)]);
+      const ref = await harness.session();
+      await harness.send(ref, "trade");
       const [asked] = await waiting(ref);
       const wishes = ["approve", "reject"] as const;
       const results = await Promise.all(
@@ -423,7 +431,7 @@ export function approvalContract(makeParts: () => Promise<StageParts>): void {
         ),
       );
       expect(results.filter(({ applied }) => applied)).toHaveLength(1);
-      const turn = await stage.ended(ref, () => true);
+      const turn = await harness.ended(ref, () => true);
       expect(trades).toHaveLength(approvalsOf(turn)[0]?.status === "approved" ? 1 : 0);
     });
   });

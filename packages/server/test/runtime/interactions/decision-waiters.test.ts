@@ -11,21 +11,21 @@ afterEach(() => void vi.useRealTimers());
 
 test("a decision between the look and the wait is heard", async () => {
   const waiters = new DecisionWaiters();
-  const waiter = waiters.enter("s");
-  waiter.look();
+  const waiter = waiters.open("s");
+  waiter.markChecked();
   waiters.wake("s");
   await expect(waiter.wait(LONG_MS, signal)).resolves.toBeUndefined();
 }, 30_000);
 
 test("one that was looked at is not heard again, nor one of another session, nor after leaving", async () => {
   const waiters = new DecisionWaiters();
-  const waiter = waiters.enter("s");
+  const waiter = waiters.open("s");
   waiters.wake("s");
-  waiter.look();
+  waiter.markChecked();
   waiters.wake("other");
   const back = vi.fn<() => void>();
   const waited = waiter.wait(50, signal).then(back);
-  waiter.leave();
+  waiter.close();
   waiters.wake("s");
   await vi.advanceTimersByTimeAsync(49);
   expect(back).not.toHaveBeenCalled();
@@ -35,11 +35,11 @@ test("one that was looked at is not heard again, nor one of another session, nor
 
 test("all who wait in a session are woken, and stopping ends a wait", async () => {
   const waiters = new DecisionWaiters();
-  const all = [waiters.enter("s"), waiters.enter("s")].map((waiter) => waiter.wait(LONG_MS, signal));
+  const all = [waiters.open("s"), waiters.open("s")].map((waiter) => waiter.wait(LONG_MS, signal));
   waiters.wake("s");
   await Promise.all(all);
   const stop = new AbortController();
-  const stopped = waiters.enter("s").wait(LONG_MS, stop.signal);
+  const stopped = waiters.open("s").wait(LONG_MS, stop.signal);
   stop.abort(new Error("stopped"));
   await expect(stopped).rejects.toThrow("stopped");
 });

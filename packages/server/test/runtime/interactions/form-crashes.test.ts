@@ -9,14 +9,14 @@ import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { type Agent, defineAgent } from "../../../src/runtime/define/agent.ts";
 import { tool } from "../../../src/runtime/define/tool.ts";
 import { submitForm } from "../../../src/session/interactions/submit-form.ts";
-import { doomedTurn } from "../crashing-turn.ts";
+import { startCrashingTurn } from "../crashing-turn.ts";
 import { outline } from "../turn-harness.ts";
 
 const FORM = { title: "Contact", fields: [{ name: "email", label: "E-mail", type: "email" }] } as const;
 
 function cast(by: "model" | "tool" | "sub-agent"): Agent {
-  const look = tool({ rerun: "always", run: () => "seen" });
-  const desk = tool({ rerun: "always", run: (_, context) => context.requestForm(FORM as never) });
+  const look = tool({ idempotent: true, run: () => "seen" });
+  const desk = tool({ idempotent: true, run: (_, context) => context.requestForm(FORM as never) });
   const asks = by === "tool" ? script.toolCall("desk") : script.toolCall("request_form", FORM);
   const clerk = defineAgent({
     name: "clerk",
@@ -34,31 +34,31 @@ function cast(by: "model" | "tool" | "sub-agent"): Agent {
   return defineAgent({ name: "a", model, tools, subAgents: { clerk }, requestForms: true, title: false });
 }
 
-async function play(by: Parameters<typeof cast>[0], death: { after: number; isDone: boolean }) {
-  const { parts, stage, ref, died, mortality } = await doomedTurn(() => cast(by), death);
+async function play(by: Parameters<typeof cast>[0], crash: { afterCalls: number; isExecuted: boolean }) {
+  const { parts, harness, ref, died, crashPoint } = await startCrashingTurn(() => cast(by), crash);
   const values = { email: "an@example.org" };
-  const person = setInterval(() => {
+  const submitter = setInterval(() => {
     parts.signals.send("executors", "somebody");
     void (async () => {
       // As soon as the form can be submitted, even before its turn has ended.
       for (const { key } of await parts.store.interactions.list(ref, { pending: true }))
-        await submitForm(parts, ref, { form: key, values, userId: stage.actor.user });
+        await submitForm(parts, ref, { form: key, values, userId: harness.actor.user });
     })();
   }, 15);
-  await stage.ended(ref, ({ number }) => number === 2);
-  clearInterval(person);
-  return { state: await stage.state(ref), died, calls: mortality.calls, stage, ref };
+  await harness.ended(ref, ({ number }) => number === 2);
+  clearInterval(submitter);
+  return { state: await harness.state(ref), died, calls: crashPoint.calls, harness, ref };
 }
 
 it.each(["model", "tool", "sub-agent"] as const)(
   "a form of a %s is asked for once and gone on from once, whoever dies when",
   async (by) => {
-    const whole = await play(by, { after: Infinity, isDone: false });
-    await whole.stage.close();
+    const whole = await play(by, { afterCalls: Infinity, isExecuted: false });
+    await whole.harness.close();
     expect(whole.calls).toBeGreaterThan(12);
-    for (let after = 2; after < whole.calls; after++) {
-      const one = await play(by, { after, isDone: after % 2 === 0 });
-      const what = `death after ${after} calls at ${one.died.join()}`;
+    for (let afterCalls = 2; afterCalls < whole.calls; afterCalls++) {
+      const one = await play(by, { afterCalls, isExecuted: afterCalls % 2 === 0 });
+      const what = `death after ${afterCalls} calls at ${one.died.join()}`;
       const [first, second] = one.state.turns.toArray();
       expect(one.state.turns.length, what).toBe(2);
       if (first === undefined || second === undefined) throw new Error(what);
@@ -70,9 +70,9 @@ it.each(["model", "tool", "sub-agent"] as const)(
       expect(first.status, what).toBe("requires_interaction");
       expect(second.resumes, what).toBe(forms[0]?.form);
       expect(outline(second), what).toEqual(["text final thanks"]);
-      expect(await one.stage.parts.store.interactions.list(one.ref), what).toHaveLength(1);
-      expect(one.stage.errors, what).toEqual([]);
-      await one.stage.close();
+      expect(await one.harness.backend.store.interactions.list(one.ref), what).toHaveLength(1);
+      expect(one.harness.errors, what).toEqual([]);
+      await one.harness.close();
     }
   },
 );

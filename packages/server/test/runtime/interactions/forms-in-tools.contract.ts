@@ -9,7 +9,7 @@ import { hostOf } from "../../../src/runtime/tool-calls/tool-host.ts";
 import { awaitFormInTool } from "../../../src/runtime/interactions/form-in-tool.ts";
 import { declineForm, submitForm } from "../../../src/session/interactions/submit-form.ts";
 import type { SessionRef } from "../../../src/store/refs.ts";
-import { outline, Stage, type StageParts } from "../turn-harness.ts";
+import { outline, TurnHarness, type HarnessBackend } from "../turn-harness.ts";
 
 const schema: FormSchema = {
   id: "login",
@@ -20,13 +20,13 @@ const schema: FormSchema = {
 function agentThat(options: {
   timeoutSeconds?: number;
   timeoutMs?: number;
-  rerun?: "always" | "never";
+  idempotent?: boolean;
   times?: number;
 }): Agent {
-  const { timeoutSeconds = 60, timeoutMs = 60_000, rerun = "never", times = 1 } = options;
+  const { timeoutSeconds = 60, timeoutMs = 60_000, idempotent = false, times = 1 } = options;
   const look = tool({
     label: "Looking",
-    rerun,
+    idempotent,
     timeoutMs,
     run: async (_, context) => {
       const { scope, call: own } = hostOf(context);
@@ -40,99 +40,99 @@ function agentThat(options: {
   return defineAgent({ name: "a", model, tools: { look }, title: false });
 }
 
-export function formInsideContract(makeParts: () => Promise<StageParts>): void {
-  let stage: Stage;
+export function formInsideContract(makeBackend: () => Promise<HarnessBackend>): void {
+  let harness: TurnHarness;
   const open = async (): Promise<void> => {
-    stage = await Stage.open(await makeParts());
+    harness = await TurnHarness.open(await makeBackend());
   };
 
   const waiting = (ref: SessionRef, nth = 0): Promise<FormBlock> =>
-    stage.until(ref, 40_000, async (state) => {
+    harness.until(ref, 40_000, async (state) => {
       const turn = state.turns.last();
       const form = turn === undefined ? undefined : formsOf(listBlocks(turn))[nth];
-      const rows = await stage.parts.store.interactions.list(ref, { pending: true });
+      const rows = await harness.backend.store.interactions.list(ref, { pending: true });
       return form?.status === "pending" && rows.length > 0 ? form : null;
     });
   const values = { email: "an@example.org" };
 
   describe("a form inside a turn", () => {
-    afterEach(() => stage.close());
+    afterEach(() => harness.close());
 
     it("stands in its tool's open result, and its turn goes on with the values", async () => {
       await open();
       // Neither the tool's time nor its slot is used up by a person who takes longer.
-      await stage.worker([agentThat({ timeoutMs: 1_000, times: 2 })], { maxConcurrentToolCalls: 1 });
-      const ref = await stage.session();
-      await stage.send(ref, "go");
+      await harness.worker([agentThat({ timeoutMs: 1_000, times: 2 })], { maxConcurrentToolCalls: 1 });
+      const ref = await harness.session();
+      await harness.send(ref, "go");
       const first = await waiting(ref);
       expect(first).toMatchObject({ waits: true, timeout_seconds: 60, schema });
       await new Promise((resolve) => setTimeout(resolve, 1_100));
       const { form } = first;
-      await expect(submitForm(stage.parts, ref, { form, values: {} })).rejects.toMatchObject({
+      await expect(submitForm(harness.backend, ref, { form, values: {} })).rejects.toMatchObject({
         code: "INVALID",
         problems: [{ field: "email", problem: "required" }],
       });
-      const by = stage.actor.user;
+      const by = harness.actor.user;
       const many = await Promise.all([
-        submitForm(stage.parts, ref, { form, values, userId: by }),
-        declineForm(stage.parts, ref, { form, userId: by }),
-        submitForm(stage.parts, ref, { form, values, userId: by }),
+        submitForm(harness.backend, ref, { form, values, userId: by }),
+        declineForm(harness.backend, ref, { form, userId: by }),
+        submitForm(harness.backend, ref, { form, values, userId: by }),
       ]);
       expect(many.filter(({ applied }) => applied)).toHaveLength(1);
       const second = await waiting(ref, 1);
       expect(second.form).not.toBe(form);
-      await declineForm(stage.parts, ref, { form: second.form, userId: by, reason: "no" });
-      const turn = await stage.ended(ref, () => true);
+      await declineForm(harness.backend, ref, { form: second.form, userId: by, reason: "no" });
+      const turn = await harness.ended(ref, () => true);
       expect(turn.status).toBe("end_turn");
       expect(outline(turn)[3]).toBe("form");
       expect(outline(turn).find((line) => line.startsWith("result"))).toContain('"declined"');
       // It goes on in its turn: no message begins another.
-      expect((await stage.state(ref)).turns.length).toBe(1);
-      expect(await stage.parts.store.queuedMessages.list(ref)).toEqual([]);
+      expect((await harness.state(ref)).turns.length).toBe(1);
+      expect(await harness.backend.store.queuedMessages.list(ref)).toEqual([]);
     });
 
     it("expires by itself", async () => {
       await open();
-      await stage.worker([agentThat({ timeoutSeconds: 0 })]);
-      const ref = await stage.session();
-      const expired = await stage.ask(ref, "go");
+      await harness.worker([agentThat({ timeoutSeconds: 0 })]);
+      const ref = await harness.session();
+      const expired = await harness.ask(ref, "go");
       expect(formsOf(listBlocks(expired))[0]).toMatchObject({ status: "expired", by: null });
       expect(expired.status).toBe("end_turn");
     });
 
     it("is withdrawn by a stop", async () => {
       await open();
-      await stage.worker([agentThat({})]);
-      const ref = await stage.session();
-      await stage.send(ref, "go");
+      await harness.worker([agentThat({})]);
+      const ref = await harness.session();
+      await harness.send(ref, "go");
       const { form } = await waiting(ref);
-      await stage.stop(ref);
-      const turn = await stage.ended(ref, () => true);
+      await harness.stop(ref);
+      const turn = await harness.ended(ref, () => true);
       expect(turn.status).toBe("user_stopped");
       expect(formsOf(listBlocks(turn))[0]?.status).toBe("cancelled");
-      expect(await submitForm(stage.parts, ref, { form, values })).toMatchObject({
-        won: false,
+      expect(await submitForm(harness.backend, ref, { form, values })).toMatchObject({
+        applied: false,
         current: { status: "cancelled" },
       });
     });
 
     it.each([
-      ["always", "submitted"],
-      ["never", "cancelled"],
-    ] as const)("survives its worker where the tool may run again: %s", async (rerun, status) => {
+      [true, "submitted"],
+      [false, "cancelled"],
+    ] as const)("survives its worker where the tool is idempotent: %s", async (idempotent, status) => {
       await open();
-      const agent = agentThat({ rerun });
-      const first = await stage.worker([agent], { shutdownGraceMs: 0 });
-      const ref = await stage.session();
-      await stage.send(ref, "go");
+      const agent = agentThat({ idempotent });
+      const first = await harness.worker([agent], { shutdownGraceMs: 0 });
+      const ref = await harness.session();
+      await harness.send(ref, "go");
       const { form } = await waiting(ref);
       await first.shutdown();
-      await stage.worker([agent]);
-      if (rerun === "always") {
-        await stage.until(ref, 40_000, (state) => (state.turns.last()?.status === "running" ? true : null));
-        await submitForm(stage.parts, ref, { form, values });
+      await harness.worker([agent]);
+      if (idempotent) {
+        await harness.until(ref, 40_000, (state) => (state.turns.last()?.status === "running" ? true : null));
+        await submitForm(harness.backend, ref, { form, values });
       }
-      const turn = await stage.ended(ref, () => true);
+      const turn = await harness.ended(ref, () => true);
       expect(turn.status).toBe("end_turn");
       expect(formsOf(listBlocks(turn)).map((block) => [block.form, block.status])).toEqual([[form, status]]);
     });

@@ -9,7 +9,7 @@ import { tool } from "../../../src/runtime/define/tool.ts";
 import { declineForm, submitForm } from "../../../src/session/interactions/submit-form.ts";
 import { sendMessage } from "../../../src/session/messages/send.ts";
 import type { SessionRef } from "../../../src/store/refs.ts";
-import { outline, Stage, type StageParts } from "../turn-harness.ts";
+import { outline, TurnHarness, type HarnessBackend } from "../turn-harness.ts";
 
 const FORM = {
   title: "Contact",
@@ -20,17 +20,17 @@ const FORM = {
 } as const;
 const values = { email: "an@example.org", topic: "Food" };
 
-export function formContract(makeParts: () => Promise<StageParts>): void {
-  let stage: Stage;
+export function formContract(makeBackend: () => Promise<HarnessBackend>): void {
+  let harness: TurnHarness;
   let prompts: Prompt[];
   const open = async (): Promise<void> => {
-    stage = await Stage.open(await makeParts());
+    harness = await TurnHarness.open(await makeBackend());
     prompts = [];
   };
-  const look = tool({ label: "Looking", rerun: "always", run: () => "free beds" });
+  const look = tool({ label: "Looking", idempotent: true, run: () => "free beds" });
   const desk = tool({
     label: "Opening the desk",
-    rerun: "always",
+    idempotent: true,
     run: (_, context) => context.requestForm(FORM as never),
   });
 
@@ -53,22 +53,22 @@ export function formContract(makeParts: () => Promise<StageParts>): void {
   }
 
   const asked = async (ref: SessionRef): Promise<{ turn: Turn; form: string }> => {
-    const turn = await stage.ask(ref, "write to them");
+    const turn = await harness.ask(ref, "write to them");
     const [block] = formsOf(turn);
     if (block === undefined) throw new Error(outline(turn).join("\n"));
     return { turn, form: block.form };
   };
-  const next = (ref: SessionRef): Promise<Turn> => stage.ended(ref, (turn) => turn.number === 2);
+  const next = (ref: SessionRef): Promise<Turn> => harness.ended(ref, (turn) => turn.number === 2);
 
   describe("S07 a form", () => {
-    afterEach(() => stage.close());
+    afterEach(() => harness.close());
 
     it("ends the turn outside groups, after everything else of its step", async () => {
       await open();
-      await stage.worker([
+      await harness.worker([
         guide([script.reasoning("hm"), script.toolCall("request_form", FORM), script.toolCall("look")]),
       ]);
-      const ref = await stage.session();
+      const ref = await harness.session();
       const { turn, form } = await asked(ref);
       expect(turn.status).toBe("requires_interaction");
       expect(outline(turn).map((line) => line.replace(/ \{.*/, ""))).toEqual([
@@ -98,21 +98,21 @@ export function formContract(makeParts: () => Promise<StageParts>): void {
           },
         ],
       });
-      expect(await stage.parts.store.interactions.byKey(ref, form)).toMatchObject({ status: "pending" });
+      expect(await harness.backend.store.interactions.byKey(ref, form)).toMatchObject({ status: "pending" });
       expect(prompts).toHaveLength(1);
     });
 
     it("is submitted once, and the next turn goes on from its values", async () => {
       await open();
-      await stage.worker([
+      await harness.worker([
         guide([script.toolCall("request_form", FORM)]),
         defineAgent({ name: "z", model: scriptedModel([]) }),
       ]);
-      const ref = await stage.session();
+      const ref = await harness.session();
       const { form } = await asked(ref);
-      const by = stage.actor.user;
+      const by = harness.actor.user;
       await expect(
-        submitForm(stage.parts, ref, { form, values: { email: "nobody", more: 1 }, userId: by }),
+        submitForm(harness.backend, ref, { form, values: { email: "nobody", more: 1 }, userId: by }),
       ).rejects.toMatchObject({
         code: "INVALID",
         problems: [
@@ -121,8 +121,8 @@ export function formContract(makeParts: () => Promise<StageParts>): void {
         ],
       });
       const results = await Promise.all([
-        submitForm(stage.parts, ref, { form, values, userId: by }),
-        submitForm(stage.parts, ref, { form, values, userId: by }),
+        submitForm(harness.backend, ref, { form, values, userId: by }),
+        submitForm(harness.backend, ref, { form, values, userId: by }),
       ]);
       expect(results.filter(({ applied }) => applied)).toHaveLength(1);
       const turn = await next(ref);
@@ -134,87 +134,89 @@ export function formContract(makeParts: () => Promise<StageParts>): void {
       expect(read.map(({ role }) => role)).toEqual(["user", "assistant", "tool"]);
       for (const part of ["Your e-mail", "an@example.org", "What about", "Food"])
         expect(JSON.stringify(read.at(-1))).toContain(part);
-      const state = await stage.state(ref);
+      const state = await harness.state(ref);
       expect(formsOf(state.turns.get(0))[0]).toMatchObject({ status: "submitted", values, by });
       expect(state.turns.length).toBe(2);
     });
 
     it("is declined, by the call or in words", async () => {
       await open();
-      await stage.worker([guide([script.toolCall("request_form", FORM)])]);
-      const ref = await stage.session();
+      await harness.worker([guide([script.toolCall("request_form", FORM)])]);
+      const ref = await harness.session();
       const { form } = await asked(ref);
-      await declineForm(stage.parts, ref, { form, userId: stage.actor.user, reason: "too long" });
+      await declineForm(harness.backend, ref, { form, userId: harness.actor.user, reason: "too long" });
       await next(ref);
       expect(JSON.stringify(prompts[1])).toContain("declined");
       expect(JSON.stringify(prompts[1])).toContain("too long");
-      const other = await stage.session();
+      const other = await harness.session();
       const second = await asked(other);
-      const message = { id: "m1", text: "Just call me", resumes: second.form, by: stage.actor.user };
-      await sendMessage(stage.parts, other, message);
+      const message = { id: "m1", text: "Just call me", resumes: second.form, userId: harness.actor.user };
+      await sendMessage(harness.backend, other, message);
       const turn = await next(other);
       expect(turn.message?.text).toBe("Just call me");
-      const [block] = formsOf((await stage.state(other)).turns.get(0));
+      const [block] = formsOf((await harness.state(other)).turns.get(0));
       expect(block).toMatchObject({ status: "declined", reason: "Just call me" });
       expect(prompts.at(-1)?.at(-1)?.role).toBe("user");
     });
 
     it("is submitted by the next message, and only gone on from once it is done", async () => {
       await open();
-      await stage.worker([guide([script.toolCall("request_form", FORM)])]);
-      const ref = await stage.session();
+      await harness.worker([guide([script.toolCall("request_form", FORM)])]);
+      const ref = await harness.session();
       const { form } = await asked(ref);
-      const message = { id: "m1", text: "There you are", resumes: form, by: stage.actor.user };
+      const message = { id: "m1", text: "There you are", resumes: form, userId: harness.actor.user };
       await expect(
-        sendMessage(stage.parts, ref, { ...message, formValues: { email: "" } }),
+        sendMessage(harness.backend, ref, { ...message, formValues: { email: "" } }),
       ).rejects.toMatchObject({ problems: [{ field: "email", problem: "required" }] });
-      await expect(sendMessage(stage.parts, ref, { ...message, resumes: "other" })).rejects.toMatchObject({
-        code: "NOT_FOUND",
-      });
-      expect(await sendMessage(stage.parts, ref, { ...message, formValues: values })).toBe("sent");
+      await expect(sendMessage(harness.backend, ref, { ...message, resumes: "other" })).rejects.toMatchObject(
+        {
+          code: "NOT_FOUND",
+        },
+      );
+      expect(await sendMessage(harness.backend, ref, { ...message, formValues: values })).toBe("sent");
       const turn = await next(ref);
       expect(turn).toMatchObject({ resumes: form });
-      expect(formsOf((await stage.state(ref)).turns.get(0))[0]).toMatchObject({
+      expect(formsOf((await harness.state(ref)).turns.get(0))[0]).toMatchObject({
         status: "submitted",
         values,
       });
-      await sendMessage(stage.parts, ref, { ...message, id: "m2", text: "And again" });
-      const third = await stage.ended(ref, ({ number }) => number === 3);
+      await sendMessage(harness.backend, ref, { ...message, id: "m2", text: "And again" });
+      const third = await harness.ended(ref, ({ number }) => number === 3);
       expect(third).toMatchObject({ resumes: form });
     });
 
     it("takes no values once it is done, and then the message isn't sent either", async () => {
       await open();
-      const ref = await stage.session();
-      const guideWorker = await stage.worker([guide([script.toolCall("request_form", FORM)])]);
+      const ref = await harness.session();
+      const guideWorker = await harness.worker([guide([script.toolCall("request_form", FORM)])]);
       const { form } = await asked(ref);
       await guideWorker.shutdown();
-      const { parts, actor } = stage;
-      const message = { text: "There you are", resumes: form, by: actor.user };
+      const { backend, actor } = harness;
+      const message = { text: "There you are", resumes: form, userId: actor.user };
       const late = (id: string, given: object) =>
-        sendMessage(parts, ref, { ...message, id, formValues: { ...given } });
-      await submitForm(parts, ref, { form, values, goOn: false });
+        sendMessage(backend, ref, { ...message, id, formValues: { ...given } });
+      await submitForm(backend, ref, { form, values, startNextTurn: false });
       await expect(late("m1", { ...values, topic: "Beds" })).rejects.toMatchObject({
         name: "FormClosedError",
         code: "CONFLICT",
         lost: { current: { status: "submitted" } },
       });
-      expect(await parts.store.queuedMessages.list(ref)).toEqual([]);
+      expect(await backend.store.queuedMessages.list(ref)).toEqual([]);
       // Nothing is lost of the very same ones, nor in a repeat.
       expect(await late("m1", values)).toBe("sent");
       expect(await late("m1", { ...values, topic: "Beds" })).toBe("already");
-      expect((await parts.store.queuedMessages.list(ref)).map(({ id }) => id)).toEqual(["m1"]);
+      expect((await backend.store.queuedMessages.list(ref)).map(({ id }) => id)).toEqual(["m1"]);
     });
 
     it("is not filled in yet, says the result while something else is asked", async () => {
       await open();
-      await stage.worker([guide([script.toolCall("request_form", FORM)])]);
-      const ref = await stage.session();
+      await harness.worker([guide([script.toolCall("request_form", FORM)])]);
+      const ref = await harness.session();
       const { form } = await asked(ref);
-      await stage.ask(ref, "what is the weather?");
+      await harness.ask(ref, "what is the weather?");
       expect(JSON.stringify(prompts[1])).toContain("has not filled it in");
-      await submitForm(stage.parts, ref, { form, values });
-      await stage.ended(ref, ({ number }) => number === 3);
+      await submitForm(harness.backend, ref, { form, values });
+      await harness.ended(ref, ({ number }) => number === 3);
       // Not the last thing it has read any more, so it is told why it goes on.
       expect(prompts[2]?.at(-1)).toMatchObject({ role: "user" });
       expect(JSON.stringify(prompts[2]?.at(-1))).toContain("an@example.org");
@@ -222,7 +224,7 @@ export function formContract(makeParts: () => Promise<StageParts>): void {
 
     it("is asked one at a time, by a tool as well", async () => {
       await open();
-      await stage.worker([
+      await harness.worker([
         guide([
           script.toolCall("desk"),
           script.toolCall("desk"),
@@ -230,7 +232,7 @@ export function formContract(makeParts: () => Promise<StageParts>): void {
           script.toolCall("look"),
         ]),
       ]);
-      const ref = await stage.session();
+      const ref = await harness.session();
       const { turn, form } = await asked(ref);
       expect(formsOf(turn)).toHaveLength(1);
       const results = listBlocks(turn).filter((block) => block.kind === "tool_result");
@@ -240,7 +242,7 @@ export function formContract(makeParts: () => Promise<StageParts>): void {
         "success",
         "success",
       ]);
-      await submitForm(stage.parts, ref, { form, values });
+      await submitForm(harness.backend, ref, { form, values });
       await next(ref);
       expect(JSON.stringify(prompts[1])).toContain("one form can be asked for at a time");
       expect(JSON.stringify(prompts[1])).toContain("an@example.org");
@@ -253,13 +255,13 @@ export function formContract(makeParts: () => Promise<StageParts>): void {
         if (text.startsWith("ask")) return [script.toolCall("request_form", { ...FORM, title: text })];
         return [script.text("thanks")];
       });
-      await stage.worker([defineAgent({ name: "guide", model, requestForms: true, title: false })]);
-      const ref = await stage.session();
-      const [first] = formsOf(await stage.ask(ref, "ask A"));
-      await stage.ask(ref, "ask B");
-      await submitForm(stage.parts, ref, { form: first?.form ?? "", values });
-      await stage.ended(ref, (turn) => turn.number === 3);
-      await stage.ask(ref, "bye");
+      await harness.worker([defineAgent({ name: "guide", model, requestForms: true, title: false })]);
+      const ref = await harness.session();
+      const [first] = formsOf(await harness.ask(ref, "ask A"));
+      await harness.ask(ref, "ask B");
+      await submitForm(harness.backend, ref, { form: first?.form ?? "", values });
+      await harness.ended(ref, (turn) => turn.number === 3);
+      await harness.ask(ref, "bye");
       for (const [prompt, place] of [
         [prompts[2], -1],
         [prompts[3], -3],
@@ -270,7 +272,7 @@ export function formContract(makeParts: () => Promise<StageParts>): void {
       }
     });
 
-    it.each(["", "Here you are"])("is known when its turn was summed up before, after %j", async (words) => {
+    it.each(["", "Here you are"])("is known when its turn was summed up before, after %j", async (text) => {
       await open();
       const model = scriptedModel(({ prompt, text }) => {
         prompts.push(prompt);
@@ -279,18 +281,18 @@ export function formContract(makeParts: () => Promise<StageParts>): void {
         return [script.text(`long answer ${"x".repeat(2_000)}`)];
       });
       const compaction = { afterTokens: 500, keepTurns: 1 };
-      await stage.worker([
+      await harness.worker([
         defineAgent({ name: "guide", model, requestForms: true, title: false, compaction }),
       ]);
-      const ref = await stage.session();
-      const [block] = formsOf(await stage.ask(ref, "ask"));
-      for (const text of ["one", "two", "three"]) await stage.ask(ref, text);
+      const ref = await harness.session();
+      const [block] = formsOf(await harness.ask(ref, "ask"));
+      for (const text of ["one", "two", "three"]) await harness.ask(ref, text);
       const form = block?.form ?? "";
-      if (words === "") await submitForm(stage.parts, ref, { form, values });
-      else await sendMessage(stage.parts, ref, { id: "m", text: words, resumes: form, formValues: values });
-      await stage.ended(ref, (turn) => turn.number === 5);
+      if (text === "") await submitForm(harness.backend, ref, { form, values });
+      else await sendMessage(harness.backend, ref, { id: "m", text, resumes: form, formValues: values });
+      await harness.ended(ref, (turn) => turn.number === 5);
       expect(JSON.stringify(prompts.at(-1))).toContain("an@example.org");
-      await stage.ask(ref, "bye");
+      await harness.ask(ref, "bye");
       expect(JSON.stringify(prompts.at(-1))).toContain("an@example.org");
     });
 
@@ -307,14 +309,14 @@ export function formContract(makeParts: () => Promise<StageParts>): void {
         tools: { look },
       });
       const calls = [script.toolCall("clerk", { task: "ask" }), script.toolCall("walker", { task: "walk" })];
-      await stage.worker([guide(calls, { agents: { clerk, walker } })]);
-      const ref = await stage.session();
+      await harness.worker([guide(calls, { agents: { clerk, walker } })]);
+      const ref = await harness.session();
       const { turn, form } = await asked(ref);
       expect(turn.status).toBe("requires_interaction");
       expect(turn.runs.map(({ status }) => status)).toEqual(["completed", "completed", "completed"]);
       expect(outline(turn)).toContain("result walker success walked");
       expect(prompts).toHaveLength(1);
-      await submitForm(stage.parts, ref, { form, values });
+      await submitForm(harness.backend, ref, { form, values });
       await next(ref);
       expect(JSON.stringify(prompts[1]?.at(-1))).toContain("an@example.org");
     });
@@ -336,9 +338,9 @@ export function formContract(makeParts: () => Promise<StageParts>): void {
           ],
         },
       ];
-      await stage.worker([guide(bad.map((form) => script.toolCall("request_form", form)))]);
-      const ref = await stage.session();
-      const turn = await stage.ask(ref, "go");
+      await harness.worker([guide(bad.map((form) => script.toolCall("request_form", form)))]);
+      const ref = await harness.session();
+      const turn = await harness.ask(ref, "go");
       expect(turn.status).toBe("end_turn");
       expect(formsOf(turn)).toEqual([]);
       expect(JSON.stringify(prompts[1]).split("The form can't be shown").length - 1).toBe(bad.length);

@@ -14,7 +14,7 @@ import { submitForm } from "../../../src/session/interactions/submit-form.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
 import { createMemoryStore } from "../../../src/store/memory/store.ts";
 import type { SessionRef } from "../../../src/store/refs.ts";
-import { outline, Stage } from "../turn-harness.ts";
+import { outline, TurnHarness } from "../turn-harness.ts";
 
 const schema: FormSchema = {
   id: "login",
@@ -27,7 +27,7 @@ type Kind = (typeof KINDS)[number];
 /** Asks `times` times, one after the other; beside the first a tool has a result while the person is waited for. */
 function agentThatAsks(kind: Kind, { times = 1, timeoutMs = 60_000 } = {}): Agent {
   const look = tool({
-    rerun: "always",
+    idempotent: true,
     // Told after what is asked beside it; once it is journaled, before.
     approval: async () => {
       await new Promise((resolve) => setTimeout(resolve, 50));
@@ -35,9 +35,9 @@ function agentThatAsks(kind: Kind, { times = 1, timeoutMs = 60_000 } = {}): Agen
     },
     run: () => "seen",
   });
-  const act = tool({ approval: true, rerun: "always", run: () => "acted" });
+  const act = tool({ approval: true, idempotent: true, run: () => "acted" });
   const login = tool({
-    rerun: "always",
+    idempotent: true,
     run: async (_, context) => {
       const { scope, call: own } = hostOf(context);
       return (await awaitFormInTool(scope, own, schema, { timeoutSeconds: 600 })).status;
@@ -55,43 +55,46 @@ function agentThatAsks(kind: Kind, { times = 1, timeoutMs = 60_000 } = {}): Agen
     tools: { look, act, login },
     askUser: true,
     title: false,
-    limits: { timeoutMs: timeoutMs },
+    limits: { timeoutMs },
   });
 }
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 describe("what people are asked", () => {
-  let stage: Stage;
+  let harness: TurnHarness;
   afterEach(async () => {
-    await stage.close();
+    await harness.close();
     vi.useRealTimers();
   });
   const open = async (): Promise<SessionRef> => {
-    stage = await Stage.open({
+    harness = await TurnHarness.open({
       log: createMemoryLog(),
       store: createMemoryStore(),
       signals: createMemorySignals(),
     });
-    return stage.session();
+    return harness.session();
   };
   /** The nth that was asked, once it waits in the log and in the store. */
   const asked = (ref: SessionRef, nth = 0): Promise<string> =>
-    stage.until(ref, 30_000, async (state) => {
+    harness.until(ref, 30_000, async (state) => {
       const turn = state.turns.last();
       const block = turn === undefined ? undefined : listBlocks(turn).filter((one) => "version" in one)[nth];
       if (block === undefined || !("version" in block) || !isPending(block)) return null;
-      const [row] = await stage.parts.store.interactions.list(ref, { pending: true });
+      const [row] = await harness.backend.store.interactions.list(ref, { pending: true });
       return row?.key ?? null;
     });
   const decide = async (ref: SessionRef, kind: Kind, key: string): Promise<boolean> => {
-    const { parts } = stage;
+    const { backend } = harness;
     const result =
       kind === "approval"
-        ? await decideApproval(parts, ref, { key, decision: "approve" })
+        ? await decideApproval(backend, ref, { key, decision: "approve" })
         : kind === "question"
-          ? await answerQuestion(parts, ref, { key, answers: [{ question: "q1", selected: [], text: "x" }] })
-          : await submitForm(parts, ref, { form: key, values: { email: "an@example.org" } });
+          ? await answerQuestion(backend, ref, {
+              key,
+              answers: [{ question: "q1", selected: [], text: "x" }],
+            })
+          : await submitForm(backend, ref, { form: key, values: { email: "an@example.org" } });
     return result.applied;
   };
 
@@ -99,24 +102,24 @@ describe("what people are asked", () => {
     "outlives the log: $kind, decided before its worker knows: $isDecidedFirst",
     async ({ kind, isDecidedFirst }) => {
       const ref = await open();
-      const first = await stage.worker([agentThatAsks(kind)]);
-      await stage.send(ref, "go");
+      const first = await harness.worker([agentThatAsks(kind)]);
+      await harness.send(ref, "go");
       const key = await asked(ref);
       await pause(120);
-      await stage.parts.log.remove(ref.session);
+      await harness.backend.log.remove(ref.session);
       if (!isDecidedFirst) await first.shutdown();
       if (isDecidedFirst) expect(await decide(ref, kind, key)).toBe(true);
       if (!isDecidedFirst) {
-        await stage.worker([agentThatAsks(kind)]);
+        await harness.worker([agentThatAsks(kind)]);
         await asked(ref);
         expect(await decide(ref, kind, key)).toBe(true);
       }
-      const turn = await stage.ended(ref, () => true, 30_000);
+      const turn = await harness.ended(ref, () => true, 30_000);
       expect(outline(turn).at(-1)).toBe("text final done");
       const blocks = listBlocks(turn).filter((block) => "version" in block);
       expect(blocks.map((block) => isPending(block))).toEqual([false]);
       if (kind === "form") expect(outline(turn)).toContain("result login success submitted");
-      expect(stage.errors).toEqual([]);
+      expect(harness.errors).toEqual([]);
     },
   );
 
@@ -125,21 +128,21 @@ describe("what people are asked", () => {
     vi.useFakeTimers({ shouldAdvanceTime: true });
     const ref = await open();
     const agent = agentThatAsks(kind, { timeoutMs: 60_000, times: 2 });
-    const first = await stage.worker([agent]);
-    await stage.send(ref, "go");
+    const first = await harness.worker([agent]);
+    await harness.send(ref, "go");
     const key = await asked(ref);
     await vi.advanceTimersByTimeAsync(61_000);
     await first.shutdown();
-    const second = await stage.worker([agent]);
+    const second = await harness.worker([agent]);
     await pause(100);
     expect(await decide(ref, kind, key)).toBe(true);
     const next = await asked(ref, 1);
     await vi.advanceTimersByTimeAsync(61_000);
     await second.shutdown();
-    await stage.worker([agent]);
+    await harness.worker([agent]);
     await pause(100);
     expect(await decide(ref, kind, next)).toBe(true);
-    const turn = await stage.ended(ref, () => true, 30_000);
+    const turn = await harness.ended(ref, () => true, 30_000);
     expect(outline(turn).at(-1)).toBe("text final done");
   });
 });

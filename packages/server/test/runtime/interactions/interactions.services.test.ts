@@ -4,10 +4,10 @@ import { atOnceContract } from "../tool-calls/parallel-calls.contract.ts";
 import { formContract } from "./forms.contract.ts";
 import { formInsideContract } from "./forms-in-tools.contract.ts";
 import { questionContract } from "./questions.contract.ts";
-import { realParts } from "../real-backend.ts";
+import { openRealBackend } from "../real-backend.ts";
 
-approvalContract(realParts);
-questionContract(realParts);
-formContract(realParts);
-formInsideContract(realParts);
-atOnceContract(realParts);
+approvalContract(openRealBackend);
+questionContract(openRealBackend);
+formContract(openRealBackend);
+formInsideContract(openRealBackend);
+atOnceContract(openRealBackend);

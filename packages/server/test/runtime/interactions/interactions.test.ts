@@ -7,9 +7,9 @@ import { atOnceContract } from "../tool-calls/parallel-calls.contract.ts";
 import { formContract } from "./forms.contract.ts";
 import { formInsideContract } from "./forms-in-tools.contract.ts";
 import { questionContract } from "./questions.contract.ts";
-import type { StageParts } from "../turn-harness.ts";
+import type { HarnessBackend } from "../turn-harness.ts";
 
-const parts = async (): Promise<StageParts> => ({
+const parts = async (): Promise<HarnessBackend> => ({
   log: createMemoryLog(),
   store: createMemoryStore(),
   signals: createMemorySignals(),

@@ -9,7 +9,7 @@ import { tool } from "../../../src/runtime/define/tool.ts";
 import { answerQuestion, dismissQuestion } from "../../../src/session/interactions/answer-question.ts";
 import { sendMessage } from "../../../src/session/messages/send.ts";
 import type { SessionRef } from "../../../src/store/refs.ts";
-import { outline, Stage, type StageParts } from "../turn-harness.ts";
+import { outline, TurnHarness, type HarnessBackend } from "../turn-harness.ts";
 
 const ASKED = {
   questions: [
@@ -18,15 +18,15 @@ const ASKED = {
   ],
 };
 
-export function questionContract(makeParts: () => Promise<StageParts>): void {
-  let stage: Stage;
+export function questionContract(makeBackend: () => Promise<HarnessBackend>): void {
+  let harness: TurnHarness;
   let prompts: Prompt[];
   const open = async (): Promise<void> => {
-    stage = await Stage.open(await makeParts());
+    harness = await TurnHarness.open(await makeBackend());
     prompts = [];
   };
   function guide(asked: object = ASKED): Agent {
-    const look = tool({ label: "Looking", rerun: "always", run: () => "free beds" });
+    const look = tool({ label: "Looking", idempotent: true, run: () => "free beds" });
     const model = scriptedModel(({ step, prompt }) => {
       prompts.push(prompt);
       if (step === 0)
@@ -41,31 +41,31 @@ export function questionContract(makeParts: () => Promise<StageParts>): void {
   }
 
   const waiting = (ref: SessionRef): Promise<QuestionBlock> =>
-    stage.until(ref, 40_000, async (state) => {
-      const [row] = await stage.parts.store.interactions.list(ref, { pending: true, kind: "question" });
+    harness.until(ref, 40_000, async (state) => {
+      const [row] = await harness.backend.store.interactions.list(ref, { pending: true, kind: "question" });
       const block = questionsOf(state.turns.last())[0];
       return row !== undefined && block?.status === "pending" ? block : null;
     });
 
   describe("a question", () => {
-    afterEach(() => stage.close());
+    afterEach(() => harness.close());
 
     it("stands outside groups, and later steps open a new one", async () => {
       await open();
-      await stage.worker([guide()]);
-      const ref = await stage.session();
-      await stage.send(ref, "book");
+      await harness.worker([guide()]);
+      const ref = await harness.session();
+      await harness.send(ref, "book");
       const { key, questions } = await waiting(ref);
       expect(questions.map(({ text }) => text)).toEqual(["Which day?", "Which meals?"]);
       const answers = [
         { question: "q1", selected: ["o2"] },
         { question: "q2", selected: ["o1", "o2"], text: "no meat" },
       ];
-      const { by } = { by: stage.actor.user };
-      expect(await answerQuestion(stage.parts, ref, { key, answers, userId: by })).toMatchObject({
-        won: true,
+      const { by } = { by: harness.actor.user };
+      expect(await answerQuestion(harness.backend, ref, { key, answers, userId: by })).toMatchObject({
+        applied: true,
       });
-      const turn = await stage.ended(ref, () => true);
+      const turn = await harness.ended(ref, () => true);
       expect(outline(turn).map((line) => line.replace(/ \{.*/, ""))).toEqual([
         "(",
         "thinking hm",
@@ -87,32 +87,32 @@ export function questionContract(makeParts: () => Promise<StageParts>): void {
 
     it("is answered by a plain message, which begins no turn", async () => {
       await open();
-      await stage.worker([guide()]);
-      const ref = await stage.session();
-      await stage.send(ref, "book");
+      await harness.worker([guide()]);
+      const ref = await harness.session();
+      await harness.send(ref, "book");
       await waiting(ref);
-      const message = await stage.send(ref, "Sunday, with dinner");
-      const turn = await stage.ended(ref, () => true);
+      const message = await harness.send(ref, "Sunday, with dinner");
+      const turn = await harness.ended(ref, () => true);
       expect(questionsOf(turn)[0]).toMatchObject({ status: "answered", message });
       expect(JSON.stringify(prompts[1])).toContain("Sunday, with dinner");
-      const state = await stage.state(ref);
+      const state = await harness.state(ref);
       expect(state.turns.length).toBe(1);
       expect(state.waiting).toEqual([]);
-      expect(await stage.parts.store.queuedMessages.list(ref)).toEqual([]);
+      expect(await harness.backend.store.queuedMessages.list(ref)).toEqual([]);
       // The next one begins a turn again.
-      await stage.send(ref, "thanks");
+      await harness.send(ref, "thanks");
       expect((await waiting(ref)).status).toBe("pending");
-      expect((await stage.state(ref)).turns.length).toBe(2);
+      expect((await harness.state(ref)).turns.length).toBe(2);
     });
 
     it("W15 of several that a message answers, the agent reads it as the answer to all", async () => {
       await open();
-      await stage.worker([guide()]);
-      const ref = await stage.session();
-      await stage.send(ref, "book");
+      await harness.worker([guide()]);
+      const ref = await harness.session();
+      await harness.send(ref, "book");
       await waiting(ref);
-      await stage.send(ref, "Sunday, with dinner");
-      await stage.ended(ref, () => true);
+      await harness.send(ref, "Sunday, with dinner");
+      await harness.ended(ref, () => true);
       const read = JSON.stringify(prompts[1]);
       for (const part of ["Which day?", "Sunday, with dinner", "Which meals?", "in one message"])
         expect(read).toContain(part);
@@ -121,19 +121,19 @@ export function questionContract(makeParts: () => Promise<StageParts>): void {
     it("W15 that takes only its options is dismissed by another message, which begins the next turn", async () => {
       await open();
       const only = { question: "Which day?", options: ["Saturday", "Sunday"], free_text: false };
-      await stage.worker([guide({ questions: [only] })]);
-      const ref = await stage.session();
-      await stage.send(ref, "book");
+      await harness.worker([guide({ questions: [only] })]);
+      const ref = await harness.session();
+      await harness.send(ref, "book");
       expect((await waiting(ref)).questions[0]?.free_text).toBe(false);
-      const message = await stage.send(ref, "Forget it. What is the weather?");
-      const turn = await stage.ended(ref, ({ number }) => number === 1);
+      const message = await harness.send(ref, "Forget it. What is the weather?");
+      const turn = await harness.ended(ref, ({ number }) => number === 1);
       expect(questionsOf(turn)[0]).toMatchObject({ status: "dismissed", message: null });
       expect(JSON.stringify(prompts[1])).toContain("did not answer");
-      const next = await stage.until(ref, 40_000, ({ turns }) => turns.get(1) ?? null);
+      const next = await harness.until(ref, 40_000, ({ turns }) => turns.get(1) ?? null);
       expect(next.message?.id).toBe(message);
       await waiting(ref);
-      await stage.send(ref, "sunday");
-      await stage.ended(ref, ({ number }) => number === 2);
+      await harness.send(ref, "sunday");
+      await harness.ended(ref, ({ number }) => number === 2);
       expect(JSON.stringify(prompts.at(-1))).toContain("Sunday");
     });
 
@@ -144,16 +144,16 @@ export function questionContract(makeParts: () => Promise<StageParts>): void {
       "W15 is dismissed by a message %s, which begins the next turn as a whole",
       async (_, text, files) => {
         await open();
-        await stage.worker([guide({ questions: [{ question: "Which report?" }] })]);
-        const ref = await stage.session();
-        await stage.send(ref, "book");
+        await harness.worker([guide({ questions: [{ question: "Which report?" }] })]);
+        const ref = await harness.session();
+        await harness.send(ref, "book");
         await waiting(ref);
-        await sendMessage(stage.parts, ref, { id: "m-2", text, files, userId: stage.actor.user });
-        const turn = await stage.ended(ref, ({ number }) => number === 1);
+        await sendMessage(harness.backend, ref, { id: "m-2", text, files, userId: harness.actor.user });
+        const turn = await harness.ended(ref, ({ number }) => number === 1);
         expect(questionsOf(turn)[0]).toMatchObject({ status: "dismissed", message: null });
         expect(JSON.stringify(prompts[1])).toContain("A message of theirs waits");
         await waiting(ref);
-        const next = (await stage.state(ref)).turns.get(1);
+        const next = (await harness.state(ref)).turns.get(1);
         expect(next?.message).toMatchObject({ id: "m-2", files });
         const read = JSON.stringify(prompts.at(-1)?.at(-1));
         for (const part of [text, ...files.map(({ name }) => name)]) expect(read).toContain(part);
@@ -162,23 +162,23 @@ export function questionContract(makeParts: () => Promise<StageParts>): void {
 
     it("W15 is answered by a message however many forms wait", async () => {
       await open();
-      const ref = await stage.session();
+      const ref = await harness.session();
       const form = { kind: "form", run: "main", block: "b1", index: 1, request: {} } as const;
       for (let n = 0; n < 101; n += 1)
-        await stage.parts.store.interactions.request(ref, { ...form, id: `f${n}`, turn: `t${n}` });
-      await stage.worker([guide({ questions: [{ question: "Which day?" }] })]);
-      await stage.send(ref, "book");
+        await harness.backend.store.interactions.request(ref, { ...form, id: `f${n}`, turn: `t${n}` });
+      await harness.worker([guide({ questions: [{ question: "Which day?" }] })]);
+      await harness.send(ref, "book");
       await waiting(ref);
-      const message = await stage.send(ref, "on Sunday");
-      const turn = await stage.ended(ref, () => true);
+      const message = await harness.send(ref, "on Sunday");
+      const turn = await harness.ended(ref, () => true);
       expect(questionsOf(turn)[0]).toMatchObject({ status: "answered", message });
     });
 
     it("W15 that is too large to show is the agent's to ask again, and nobody is asked", async () => {
       await open();
-      await stage.worker([guide({ questions: [{ question: "Which day? ".repeat(7_000) }] })]);
-      const ref = await stage.session();
-      const turn = await stage.ask(ref, "book");
+      await harness.worker([guide({ questions: [{ question: "Which day? ".repeat(7_000) }] })]);
+      const ref = await harness.session();
+      const turn = await harness.ask(ref, "book");
       expect(turn.status).toBe("end_turn");
       expect(questionsOf(turn)).toEqual([]);
       expect(JSON.stringify(prompts[1])).toContain("Ask less at once");
@@ -186,27 +186,30 @@ export function questionContract(makeParts: () => Promise<StageParts>): void {
 
     it("can be dismissed, and then the agent goes on and reads why", async () => {
       await open();
-      await stage.worker([guide()]);
-      const ref = await stage.session();
-      await stage.send(ref, "book");
+      await harness.worker([guide()]);
+      const ref = await harness.session();
+      await harness.send(ref, "book");
       const { key } = await waiting(ref);
-      await expect(dismissQuestion(stage.parts, ref, { key: "other" })).rejects.toMatchObject({
+      await expect(dismissQuestion(harness.backend, ref, { key: "other" })).rejects.toMatchObject({
         code: "NOT_FOUND",
       });
-      const wish = { key, by: stage.actor.user, reason: "none of your business" };
-      expect(await dismissQuestion(stage.parts, ref, wish)).toMatchObject({ won: true });
-      expect(await dismissQuestion(stage.parts, ref, wish)).toMatchObject({ won: false, why: "status" });
-      const turn = await stage.ended(ref, () => true);
-      expect(questionsOf(turn)[0]).toMatchObject({ status: "dismissed", by: stage.actor.user });
+      const input = { key, userId: harness.actor.user, reason: "none of your business" };
+      expect(await dismissQuestion(harness.backend, ref, input)).toMatchObject({ applied: true });
+      expect(await dismissQuestion(harness.backend, ref, input)).toMatchObject({
+        applied: false,
+        reason: "status",
+      });
+      const turn = await harness.ended(ref, () => true);
+      expect(questionsOf(turn)[0]).toMatchObject({ status: "dismissed", by: harness.actor.user });
       expect(turn.status).toBe("end_turn");
       expect(JSON.stringify(prompts[1])).toContain("none of your business");
     });
 
     it("takes only answers that fit, and one of many", async () => {
       await open();
-      await stage.worker([guide()]);
-      const ref = await stage.session();
-      await stage.send(ref, "book");
+      await harness.worker([guide()]);
+      const ref = await harness.session();
+      await harness.send(ref, "book");
       const { key } = await waiting(ref);
       const good = [
         { question: "q1", selected: ["o1"] },
@@ -222,28 +225,28 @@ export function questionContract(makeParts: () => Promise<StageParts>): void {
         [good[0], good[0], good[1]],
       ] as (typeof good)[];
       for (const answers of bad)
-        await expect(answerQuestion(stage.parts, ref, { key, answers })).rejects.toMatchObject({
+        await expect(answerQuestion(harness.backend, ref, { key, answers })).rejects.toMatchObject({
           code: "INVALID",
         });
       const many = await Promise.all(
-        Array.from({ length: 10 }, () => answerQuestion(stage.parts, ref, { key, answers: good })),
+        Array.from({ length: 10 }, () => answerQuestion(harness.backend, ref, { key, answers: good })),
       );
       expect(many.filter(({ applied }) => applied)).toHaveLength(1);
-      expect((await stage.ended(ref, () => true)).status).toBe("end_turn");
+      expect((await harness.ended(ref, () => true)).status).toBe("end_turn");
     });
 
     it("is withdrawn by a stop, and survives its worker", async () => {
       await open();
-      const first = await stage.worker([guide()]);
-      const ref = await stage.session();
-      await stage.send(ref, "book");
+      const first = await harness.worker([guide()]);
+      const ref = await harness.session();
+      await harness.send(ref, "book");
       const { key } = await waiting(ref);
       await first.shutdown();
-      await stage.worker([guide()]);
+      await harness.worker([guide()]);
       const again = await waiting(ref);
       expect(again.key).toBe(key);
-      await stage.stop(ref);
-      const turn = await stage.ended(ref, () => true);
+      await harness.stop(ref);
+      const turn = await harness.ended(ref, () => true);
       expect(turn.status).toBe("user_stopped");
       expect(questionsOf(turn).map(({ status }) => status)).toEqual(["cancelled"]);
     });

@@ -9,7 +9,7 @@ import { defineAgent } from "../../../src/runtime/define/agent.ts";
 import { tool } from "../../../src/runtime/define/tool.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
 import { createMemoryStore } from "../../../src/store/memory/store.ts";
-import { Stage } from "../turn-harness.ts";
+import { TurnHarness } from "../turn-harness.ts";
 
 const LONG = 8_000;
 
@@ -60,26 +60,26 @@ describe("a prompt that gets too long in a turn", () => {
   });
 
   it("is what the model reads in a turn of many steps", async () => {
-    const stage = await Stage.open({
+    const harness = await TurnHarness.open({
       log: createMemoryLog(),
       store: createMemoryStore(),
       signals: createMemorySignals(),
     });
     try {
       const prompts: Prompt[] = [];
-      const look = tool({ rerun: "always", run: () => "x".repeat(LONG) });
+      const look = tool({ idempotent: true, run: () => "x".repeat(LONG) });
       const model = scriptedModel(({ step, prompt }) => {
         prompts.push(prompt);
         return step < 12 ? [script.toolCall("look")] : [script.text("done")];
       });
       const agent = defineAgent({ name: "a", model, tools: { look }, compaction: { afterTokens: 15_000 } });
-      await stage.worker([agent], { leaseTtlMs: 60_000 });
-      const turn = await stage.ask(await stage.session(), "go");
+      await harness.worker([agent], { leaseTtlMs: 60_000 });
+      const turn = await harness.ask(await harness.session(), "go");
       expect(turn.status).toBe("end_turn");
       expect(Math.max(...prompts.map(estimateTokens))).toBeLessThan(15_000);
       expect(prompts.at(-1)?.filter(isCut)).toHaveLength(8);
     } finally {
-      await stage.close();
+      await harness.close();
     }
   });
 });

@@ -23,7 +23,7 @@ import { createBlobUrls } from "../../../src/session/blobs/blob-url.ts";
 import { BlobError, openBlob } from "../../../src/session/blobs/open-blob.ts";
 import { signBlob } from "../../../src/store/rules/blob-token.ts";
 import type { SessionRef } from "../../../src/store/refs.ts";
-import { Stage, type StageParts } from "../turn-harness.ts";
+import { TurnHarness, type HarnessBackend } from "../turn-harness.ts";
 
 const SECRETS = ["new", "old"];
 const LARGE = 100_000;
@@ -32,9 +32,12 @@ const REPORT = { name: "báo cáo.csv", data: new Uint8Array(LARGE).fill(65), me
 const ROWS = Array.from({ length: 3_000 }, (_, n) => [n, `row ${n}`]);
 
 /** Serves blobs as a gateway will. */
-async function serve(stage: Stage, now: () => number): Promise<{ server: Server; base: string }> {
+async function serve(harness: TurnHarness, now: () => number): Promise<{ server: Server; base: string }> {
   const server = createServer((request, response) => {
-    openBlob(stage.parts, (request.url ?? "").slice("/blobs/".length), { secrets: SECRETS, now: now() }).then(
+    openBlob(harness.backend, (request.url ?? "").slice("/blobs/".length), {
+      secrets: SECRETS,
+      now: now(),
+    }).then(
       ({ body, headers }) => response.writeHead(200, headers).end(body),
       (error: unknown) => response.writeHead(error instanceof BlobError ? 404 : 500).end(String(error)),
     );
@@ -43,9 +46,9 @@ async function serve(stage: Stage, now: () => number): Promise<{ server: Server;
   return { server, base: `http://127.0.0.1:${(server.address() as AddressInfo).port}/blobs/` };
 }
 
-export function picturesContract(name: string, open: () => Promise<StageParts>): void {
+export function picturesContract(name: string, open: () => Promise<HarnessBackend>): void {
   describe(`${name}: what is kept beside the log`, () => {
-    let stage: Stage;
+    let harness: TurnHarness;
     let server: Server;
     let base = "";
     let ref: SessionRef;
@@ -55,10 +58,10 @@ export function picturesContract(name: string, open: () => Promise<StageParts>):
     let now = NOW;
 
     beforeAll(async () => {
-      stage = await Stage.open(await open());
-      ({ server, base } = await serve(stage, () => now));
+      harness = await TurnHarness.open(await open());
+      ({ server, base } = await serve(harness, () => now));
       const draw = tool({
-        rerun: "always",
+        idempotent: true,
         run: (_, context) => {
           context.progress("sketching");
           context.image({ data: bytes(1), mediaType: "image/png" });
@@ -78,17 +81,17 @@ export function picturesContract(name: string, open: () => Promise<StageParts>):
           };
         },
       });
-      const page = tool({ rerun: "always", run: () => ({ content: `<script>${"x".repeat(9_000)}` }) });
+      const page = tool({ idempotent: true, run: () => ({ content: `<script>${"x".repeat(9_000)}` }) });
       const bad = tool({
-        rerun: "always",
+        idempotent: true,
         run: (_, context) => context.artifact({ type: "table", data: { columns: ["a"], rows: [[1, 2]] } }),
       });
       const report = tool({
-        rerun: "always",
+        idempotent: true,
         run: () => ({ content: "made", artifact: { type: "file", title: "Report", data: REPORT } }),
       });
       const early = tool({
-        rerun: "always",
+        idempotent: true,
         run: (_, context) => {
           const data = new TextEncoder().encode("<script>first</script>");
           context.artifact({ type: "file", data: { name: "page.html", data, mediaType: "text/html" } });
@@ -97,7 +100,7 @@ export function picturesContract(name: string, open: () => Promise<StageParts>):
         },
       });
       const badFile = tool({
-        rerun: "always",
+        idempotent: true,
         run: () => ({
           content: "",
           artifact: { type: "file", data: { name: "x", data: "no base64!", mediaType: "a/b" } },
@@ -106,14 +109,14 @@ export function picturesContract(name: string, open: () => Promise<StageParts>):
       const tools = { draw, page, bad, report, early, badFile };
       const first = ["draw", "page", "bad", "report", "early"].map((of) => script.toolCall(of));
       const model = scriptedModel([first, [script.toolCall("badFile")], [script.text("ok[^1]")]]);
-      await stage.worker([defineAgent({ name: "a", model, tools, title: false })], { leaseTtlMs: 10_000 });
-      ref = await stage.session();
-      turn = await stage.ask(ref, "go");
-      events = await stage.events(ref);
+      await harness.worker([defineAgent({ name: "a", model, tools, title: false })], { leaseTtlMs: 10_000 });
+      ref = await harness.session();
+      turn = await harness.ask(ref, "go");
+      events = await harness.events(ref);
     });
     afterAll(async () => {
       await new Promise((resolve) => server.close(resolve));
-      await stage.close();
+      await harness.close();
     });
 
     const resultOf = (of: string) =>
@@ -172,7 +175,7 @@ export function picturesContract(name: string, open: () => Promise<StageParts>):
       expect(saved.headers.get("content-type")).toBe("application/octet-stream");
       expect(await saved.text()).toBe("<script>first</script>");
       expect(resultOf("badFile")).toMatchObject({ status: "error", artifact: null });
-      expect(stage.errors.map(({ error }) => String(error)).join()).toContain(
+      expect(harness.errors.map(({ error }) => String(error)).join()).toContain(
         "artifact.data.data has to be base64",
       );
     });
@@ -200,7 +203,7 @@ export function picturesContract(name: string, open: () => Promise<StageParts>):
       const answer = await fetch(html);
       expect(answer.headers.get("content-type")).toBe("text/plain; charset=utf-8");
       expect(answer.headers.get("content-disposition")).toMatch(/^attachment/);
-      const { store } = stage.parts;
+      const { store } = harness.backend;
       await store.blobs.put(ref, { id: "h", mediaType: "text/html", body: Buffer.from("<script>") });
       const page = await fetch(`${base}${signBlob({ ...ref, blob: "h", expires: now + 1_000 }, "old")}`);
       expect(page.headers.get("content-type")).toBe("application/octet-stream");
@@ -212,7 +215,7 @@ export function picturesContract(name: string, open: () => Promise<StageParts>):
       const whole = (await (await fetch(artifact?.whole?.url ?? "")).json()) as { rows: Json };
       expect(whole.rows).toEqual(ROWS);
       expect(resultOf("bad")?.status).toBe("error");
-      expect(String(stage.errors[0]?.error)).toContain("artifact.data.rows[0] has 2 cells");
+      expect(String(harness.errors[0]?.error)).toContain("artifact.data.rows[0] has 2 cells");
     });
 
     it("live and replay are the same but for the signature, and that is the same for a while", () => {
@@ -229,7 +232,7 @@ export function picturesContract(name: string, open: () => Promise<StageParts>):
       const [blob = ""] = findBlobIds(events);
       const grant = { ...ref, blob, expires: now + 1_000 };
       const code = async (token: string, at = now): Promise<string> =>
-        openBlob(stage.parts, token, { secrets: SECRETS, now: at }).then(
+        openBlob(harness.backend, token, { secrets: SECRETS, now: at }).then(
           () => "opened",
           (error: unknown) => (error instanceof BlobError ? error.code : String(error)),
         );
@@ -239,10 +242,10 @@ export function picturesContract(name: string, open: () => Promise<StageParts>):
       expect(await code(signBlob(grant, "new"), now + 1_000)).toBe("EXPIRED");
       expect(await code(signBlob(grant, "other"))).toBe("BAD_ADDRESS");
       expect(await code(`x${signBlob(grant, "new")}`)).toBe("BAD_ADDRESS");
-      const other = await stage.session();
-      expect(await code(signBlob({ ...grant, session: other.session }, "new"))).toBe("GONE");
-      expect(await code(signBlob({ ...grant, tenant: "t" }, "new"))).toBe("GONE");
-      expect(await code(signBlob({ ...grant, blob: "none" }, "new"))).toBe("GONE");
+      const other = await harness.session();
+      expect(await code(signBlob({ ...grant, session: other.session }, "new"))).toBe("NOT_FOUND");
+      expect(await code(signBlob({ ...grant, tenant: "t" }, "new"))).toBe("NOT_FOUND");
+      expect(await code(signBlob({ ...grant, blob: "none" }, "new"))).toBe("NOT_FOUND");
     });
   });
 }

@@ -1,5 +1,5 @@
 /** The contract of what is kept beside the log, on real servers. */
-import { realParts } from "../real-backend.ts";
+import { openRealBackend } from "../real-backend.ts";
 import { picturesContract } from "./images.contract.ts";
 
-picturesContract("real", realParts);
+picturesContract("real", openRealBackend);

@@ -13,15 +13,15 @@ import { FormError, submitForm } from "../../../src/session/interactions/submit-
 import { sendMessage } from "../../../src/session/messages/send.ts";
 import { uploadFile } from "../../../src/session/blobs/upload.ts";
 import type { SessionRef } from "../../../src/store/refs.ts";
-import { Stage, type StageParts } from "../turn-harness.ts";
+import { TurnHarness, type HarnessBackend } from "../turn-harness.ts";
 
 const CV = { title: "CV", fields: [{ name: "cv", label: "CV", type: "file", required: true }] } as const;
 
-export function atOnceContract(makeParts: () => Promise<StageParts>): void {
-  let stage: Stage;
+export function atOnceContract(makeBackend: () => Promise<HarnessBackend>): void {
+  let harness: TurnHarness;
 
-  const trade = tool({ rerun: "always", approval: true, run: () => "traded" });
-  const apply = tool({ rerun: "always", run: (_, context) => context.requestForm(CV) });
+  const trade = tool({ idempotent: true, approval: true, run: () => "traded" });
+  const apply = tool({ idempotent: true, run: (_, context) => context.requestForm(CV) });
 
   /** Reacts to the first event of the type, in the same breath. */
   async function react(
@@ -30,7 +30,10 @@ export function atOnceContract(makeParts: () => Promise<StageParts>): void {
     reaction: (event: SessionEvent) => Promise<unknown>,
   ): Promise<void> {
     const done = new AbortController();
-    for await (const delivery of stage.parts.log.attach(ref.session, { after: "0-0", signal: done.signal }))
+    for await (const delivery of harness.backend.log.attach(ref.session, {
+      after: "0-0",
+      signal: done.signal,
+    }))
       for (const { event } of delivery.type === "entries" ? delivery.entries : [])
         if (event.type === type && !done.signal.aborted) {
           await reaction(event);
@@ -40,82 +43,82 @@ export function atOnceContract(makeParts: () => Promise<StageParts>): void {
 
   /** A turn that asked for a file, and an upload of its session. */
   async function asked(): Promise<{ ref: SessionRef; form: string; prompts: Prompt[] }> {
-    stage = await Stage.open(await makeParts());
+    harness = await TurnHarness.open(await makeBackend());
     const prompts: Prompt[] = [];
     const model = scriptedModel(({ prompt, turn, step }) => {
       prompts.push(prompt);
       return turn === 1 && step === 0 ? [script.toolCall("apply")] : [script.text("thanks")];
     });
-    await stage.worker([defineAgent({ name: "a", model, tools: { apply }, title: false })]);
-    const ref = await stage.session();
-    const turn = await stage.ask(ref, "apply");
+    await harness.worker([defineAgent({ name: "a", model, tools: { apply }, title: false })]);
+    const ref = await harness.session();
+    const turn = await harness.ask(ref, "apply");
     const form = listBlocks(turn).find((block) => block.kind === "form")?.form ?? "";
     const body = (async function* () {
       yield new TextEncoder().encode("ten years of bread");
     })();
-    await uploadFile(stage.parts, ref, { id: "u-1", name: "cv.md", body, userId: null });
+    await uploadFile(harness.backend, ref, { id: "u-1", name: "cv.md", body, userId: null });
     return { ref, form, prompts };
   }
 
   describe("who reacts at once", () => {
-    afterEach(() => stage.close());
+    afterEach(() => harness.close());
 
     it("decides on an approval that was told a moment ago", async () => {
-      stage = await Stage.open(await makeParts());
+      harness = await TurnHarness.open(await makeBackend());
       const model = scriptedModel([[script.toolCall("trade")], [script.text("done")]]);
-      await stage.worker([defineAgent({ name: "a", model, tools: { trade }, title: false })]);
-      const ref = await stage.session();
-      const message = await stage.send(ref, "buy");
+      await harness.worker([defineAgent({ name: "a", model, tools: { trade }, title: false })]);
+      const ref = await harness.session();
+      const message = await harness.send(ref, "buy");
       await react(ref, "approval.request", async (event) => {
         const { key } = event as Extract<SessionEvent, { type: "approval.request" }>;
-        expect(await decideApproval(stage.parts, ref, { key, decision: "approve" })).toMatchObject({
-          won: true,
+        expect(await decideApproval(harness.backend, ref, { key, decision: "approve" })).toMatchObject({
+          applied: true,
         });
       });
-      const turn = await stage.ended(ref, (one) => one.message?.id === message);
+      const turn = await harness.ended(ref, (one) => one.message?.id === message);
       expect(turn.status).toBe("end_turn");
     });
 
     it("answers a question that was told a moment ago", async () => {
-      stage = await Stage.open(await makeParts());
+      harness = await TurnHarness.open(await makeBackend());
       const model = scriptedModel([
         [script.toolCall("ask_user_question", { questions: [{ question: "Which?" }] })],
         [script.text("ok")],
       ]);
-      await stage.worker([defineAgent({ name: "a", model, askUser: true, title: false })]);
-      const ref = await stage.session();
-      await stage.send(ref, "ask");
+      await harness.worker([defineAgent({ name: "a", model, askUser: true, title: false })]);
+      const ref = await harness.session();
+      await harness.send(ref, "ask");
       await react(ref, "question.request", async (event) => {
         const { key } = event as Extract<SessionEvent, { type: "question.request" }>;
         const answers = [{ question: "q1", selected: [], text: "this" }];
-        expect(await answerQuestion(stage.parts, ref, { key, answers })).toMatchObject({ won: true });
+        expect(await answerQuestion(harness.backend, ref, { key, answers })).toMatchObject({ applied: true });
       });
     });
 
     it("fills in a form that was told a moment ago, and is told soon of one that never was", async () => {
-      stage = await Stage.open(await makeParts());
+      harness = await TurnHarness.open(await makeBackend());
       const model = scriptedModel([[script.toolCall("apply")], [script.text("thanks")]]);
-      await stage.worker([defineAgent({ name: "a", model, tools: { apply }, title: false })]);
-      const ref = await stage.session();
-      await stage.send(ref, "apply");
+      await harness.worker([defineAgent({ name: "a", model, tools: { apply }, title: false })]);
+      const ref = await harness.session();
+      await harness.send(ref, "apply");
       await react(ref, "form.request", async (event) => {
         const { form } = event as Extract<SessionEvent, { type: "form.request" }>;
-        await saveFormDraft(stage.parts, ref, { form, values: {} });
+        await saveFormDraft(harness.backend, ref, { form, values: {} });
       });
-      await expect(saveFormDraft(stage.parts, ref, { form: "f-404", values: {} })).rejects.toMatchObject({
+      await expect(saveFormDraft(harness.backend, ref, { form: "f-404", values: {} })).rejects.toMatchObject({
         code: "NOT_FOUND",
       });
     });
   });
 
   describe("files of a form", () => {
-    afterEach(() => stage.close());
+    afterEach(() => harness.close());
 
     const values = { cv: { upload: "u-1", name: "cv.md" } };
 
     it("are uploads of the session, and what is none is refused", async () => {
       const { ref, form } = await asked();
-      const refused = submitForm(stage.parts, ref, {
+      const refused = submitForm(harness.backend, ref, {
         form,
         values: { cv: { upload: "u-2", name: "cv.md" } },
       });
@@ -125,23 +128,26 @@ export function atOnceContract(makeParts: () => Promise<StageParts>): void {
 
     it("are read before the model goes on", async () => {
       const { ref, form, prompts } = await asked();
-      await submitForm(stage.parts, ref, { form, values });
-      await stage.ended(ref, ({ message }) => message?.resumes === form);
+      await submitForm(harness.backend, ref, { form, values });
+      await harness.ended(ref, ({ message }) => message?.resumes === form);
       expect(JSON.stringify(prompts.at(-1))).toContain("ten years of bread");
     });
 
     it("are called what the upload is called, whatever the client says", async () => {
       const { ref, form } = await asked();
       const lie = { upload: "u-1", name: "salary.pdf", media_type: "application/pdf", size: 1 };
-      const result = await submitForm(stage.parts, ref, { form, values: { cv: lie } });
-      expect(result).toMatchObject({ won: true, change: { body: { values: { cv: { name: "cv.md" } } } } });
+      const result = await submitForm(harness.backend, ref, { form, values: { cv: lie } });
+      expect(result).toMatchObject({
+        applied: true,
+        change: { body: { values: { cv: { name: "cv.md" } } } },
+      });
       expect(JSON.stringify(result)).not.toContain("pdf");
     });
 
     it("are read when a message submits it, beside its own", async () => {
       const { ref, form, prompts } = await asked();
-      await sendMessage(stage.parts, ref, { id: "m-2", text: "here", resumes: form, formValues: values });
-      await stage.ended(ref, ({ message }) => message?.id === "m-2");
+      await sendMessage(harness.backend, ref, { id: "m-2", text: "here", resumes: form, formValues: values });
+      await harness.ended(ref, ({ message }) => message?.id === "m-2");
       expect(JSON.stringify(prompts.at(-1))).toContain("ten years of bread");
     });
   });

@@ -9,7 +9,7 @@ import type { SourceTool, ToolSource } from "../../../src/runtime/define/tool-so
 import { tool, type ToolOptions } from "../../../src/runtime/define/tool.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
 import { createMemoryStore } from "../../../src/store/memory/store.ts";
-import { outline, Stage } from "../turn-harness.ts";
+import { outline, TurnHarness } from "../turn-harness.ts";
 
 const INPUT = z.object({ text: z.string() });
 type Offer = Partial<ToolOptions<typeof INPUT>> & { schema?: SourceTool["schema"] };
@@ -43,14 +43,14 @@ class FakeSource implements ToolSource {
 }
 
 describe("a tool source", () => {
-  let stage: Stage;
+  let harness: TurnHarness;
   let asked: ScriptCall[];
   beforeEach(async () => {
     const parts = { log: createMemoryLog(), store: createMemoryStore(), signals: createMemorySignals() };
-    stage = await Stage.open(parts);
+    harness = await TurnHarness.open(parts);
     asked = [];
   });
-  afterEach(() => stage.close());
+  afterEach(() => harness.close());
 
   const agentWith = (sources: readonly ToolSource[], more: Partial<AgentOptions> = {}): Agent =>
     defineAgent({
@@ -66,8 +66,8 @@ describe("a tool source", () => {
 
   it("offers its tools to the model beside the agent's own, and they run", async () => {
     const own = tool({ run: () => "own" });
-    await stage.worker([agentWith([new FakeSource("echo", { say: offer() })], { tools: { own } })]);
-    const turn = await stage.ask(await stage.session(), "go");
+    await harness.worker([agentWith([new FakeSource("echo", { speech: offer() })], { tools: { own } })]);
+    const turn = await harness.ask(await harness.session(), "go");
     expect(toolsOffered()).toEqual(["own", "echo_say"]);
     expect(outline(turn)).toEqual([
       "(",
@@ -80,71 +80,71 @@ describe("a tool source", () => {
 
   it("gives the model its schema as it is", async () => {
     const schema = { type: "object", properties: { any: { type: "object", additionalProperties: true } } };
-    await stage.worker([agentWith([new FakeSource("echo", { say: offer({ schema }) })])]);
-    await stage.ask(await stage.session(), "go");
+    await harness.worker([agentWith([new FakeSource("echo", { speech: offer({ schema }) })])]);
+    await harness.ask(await harness.session(), "go");
     expect(asked[0]?.tools?.[0]).toMatchObject({ inputSchema: schema });
   });
 
   it("has its input checked before a call", async () => {
     const input = z.object({ text: z.string().max(1) });
-    await stage.worker([agentWith([new FakeSource("echo", { say: offer({ input }) })])]);
-    const turn = await stage.ask(await stage.session(), "go");
+    await harness.worker([agentWith([new FakeSource("echo", { speech: offer({ input }) })])]);
+    const turn = await harness.ask(await harness.session(), "go");
     expect(outline(turn)[2]).toMatch(/^result echo_say error The arguments don't fit the tool echo_say/);
   });
 
   it("that has lost a tool since the run began gives an error result", async () => {
-    const source = new FakeSource("echo", { say: offer() });
+    const source = new FakeSource("echo", { speech: offer() });
     let lists = 0;
     const offers = source.offers;
     source.offers = () => (lists++ === 0 ? offers() : Promise.resolve({}));
-    await stage.worker([agentWith([source])]);
-    const turn = await stage.ask(await stage.session(), "go");
+    await harness.worker([agentWith([source])]);
+    const turn = await harness.ask(await harness.session(), "go");
     expect(outline(turn).at(-1)).toBe("text final done");
     expect(JSON.stringify(asked[1]?.prompt)).toContain("There is no tool echo_say any more.");
   });
 
   it("that died since the run began gives an error result, and the turn goes on", async () => {
-    const source = new FakeSource("echo", { say: offer() });
+    const source = new FakeSource("echo", { speech: offer() });
     let lists = 0;
     const offers = source.offers;
     source.offers = () => (lists++ === 0 ? offers() : Promise.reject(new Error("gone")));
-    await stage.worker([agentWith([source])]);
-    const turn = await stage.ask(await stage.session(), "go");
+    await harness.worker([agentWith([source])]);
+    const turn = await harness.ask(await harness.session(), "go");
     expect(outline(turn)).toContain("result echo_say error This did not work.");
     expect(turn.status).toBe("end_turn");
-    expect(stage.errors.map(({ about }) => about)).toContain("the tool source echo");
+    expect(harness.errors.map(({ during }) => during)).toContain("the tool source echo");
   });
 
   it("that can't list in time offers nothing, is told of, and the turn goes on", async () => {
     const silent = new FakeSource("silent", {});
     silent.offers = () => new Promise(() => {});
-    await stage.worker([agentWith([silent, new FakeSource("echo", { say: offer() })])]);
-    const turn = await stage.ask(await stage.session(), "go");
+    await harness.worker([agentWith([silent, new FakeSource("echo", { speech: offer() })])]);
+    const turn = await harness.ask(await harness.session(), "go");
     expect(toolsOffered()).toEqual(["echo_say"]);
     expect(turn.status).toBe("end_turn");
-    expect(stage.errors).toEqual([
-      { error: new Error("no list of tools within 5000 ms"), about: "the tool source silent" },
+    expect(harness.errors).toEqual([
+      { error: new Error("no list of tools within 5000 ms"), during: "the tool source silent" },
     ]);
   });
 
   it("loses a tool whose input no model could be told", async () => {
     const schema = { type: "object", properties: { x: { enum: Array(20_000).fill("long") } } };
     const source = new FakeSource("echo", {
-      say: offer(),
+      speech: offer(),
       odd: offer({ schema: true }),
       huge: offer({ schema }),
     });
-    await stage.worker([agentWith([source])]);
-    await stage.ask(await stage.session(), "go");
+    await harness.worker([agentWith([source])]);
+    await harness.ask(await harness.session(), "go");
     expect(toolsOffered()).toEqual(["echo_say"]);
-    expect(stage.errors.map(({ about }) => about)).toEqual([
+    expect(harness.errors.map(({ during }) => during)).toEqual([
       "the tool odd of the source echo",
       "the tool huge of the source echo",
     ]);
   });
 
   it("serves sub-agents too, is opened once by a worker, and closed with it", async () => {
-    const source = new FakeSource("echo", { say: offer() });
+    const source = new FakeSource("echo", { speech: offer() });
     const sub = agentWith([source], { name: "sub" });
     const main = defineAgent({
       name: "main",
@@ -152,8 +152,8 @@ describe("a tool source", () => {
       toolSources: [source],
       subAgents: { sub },
     });
-    const worker = await stage.worker([main, sub]);
-    const turn = await stage.ask(await stage.session(), "go");
+    const worker = await harness.worker([main, sub]);
+    const turn = await harness.ask(await harness.session(), "go");
     expect(outline(turn)).toContain("r1: result echo_say success said hi");
     expect([source.opened, source.closed]).toEqual([1, 0]);
     await worker.shutdown();
@@ -169,9 +169,9 @@ describe("a tool source", () => {
 describe("a turn that goes on after its worker died", () => {
   it("offers the same tools, and doesn't run again what was begun, whatever became of the source", async () => {
     const parts = { log: createMemoryLog(), store: createMemoryStore(), signals: createMemorySignals() };
-    const stage = await Stage.open(parts);
+    const harness = await TurnHarness.open(parts);
     const asked: ScriptCall[] = [];
-    const source = new FakeSource("echo", { say: offer({ run: () => new Promise(() => {}) }) });
+    const source = new FakeSource("echo", { speech: offer({ run: () => new Promise(() => {}) }) });
     const agent = defineAgent({
       name: "helper",
       model: scriptedModel((step) => {
@@ -181,22 +181,22 @@ describe("a turn that goes on after its worker died", () => {
       toolSources: [source],
     });
     try {
-      const first = await stage.worker([agent], { shutdownGraceMs: 50 });
-      const ref = await stage.session();
-      await stage.send(ref, "go");
-      await stage.until(ref, 30_000, (state) =>
+      const first = await harness.worker([agent], { shutdownGraceMs: 50 });
+      const ref = await harness.session();
+      await harness.send(ref, "go");
+      await harness.until(ref, 30_000, (state) =>
         JSON.stringify(state.turns.last()?.items.toArray() ?? []).includes("tool_result") ? true : null,
       );
       source.offers = () => Promise.reject(new Error("gone for good"));
       await first.shutdown();
-      await stage.worker([agent]);
-      const turn = await stage.ended(ref, () => true);
+      await harness.worker([agent]);
+      const turn = await harness.ended(ref, () => true);
       expect(outline(turn).find((line) => line.startsWith("result"))).toMatch(
         /^result echo_say error This was interrupted/,
       );
       expect(asked.at(-1)?.tools).toEqual(asked[0]?.tools);
     } finally {
-      await stage.close();
+      await harness.close();
     }
   });
 });

@@ -9,19 +9,19 @@ import { tool } from "../../../src/runtime/define/tool.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
 import { StoreError } from "../../../src/store/errors.ts";
 import { createMemoryStore } from "../../../src/store/memory/store.ts";
-import { outline, Stage } from "../turn-harness.ts";
+import { outline, TurnHarness } from "../turn-harness.ts";
 
-let stage: Stage;
-const open = async (): Promise<Stage> =>
-  (stage = await Stage.open({
+let harness: TurnHarness;
+const open = async (): Promise<TurnHarness> =>
+  (harness = await TurnHarness.open({
     log: createMemoryLog(),
     store: createMemoryStore(),
     signals: createMemorySignals(),
   }));
-afterEach(() => stage.close());
+afterEach(() => harness.close());
 
 const maxAttempts = 3;
-const look = tool({ rerun: "always", run: () => "seen" });
+const look = tool({ idempotent: true, run: () => "seen" });
 
 const isAsked = ({ turns }: SessionState) =>
   turns.toArray().some((turn) => listBlocks(turn).some((block) => "version" in block)) || null;
@@ -29,23 +29,23 @@ const isAsked = ({ turns }: SessionState) =>
 it("a turn that waits for a person outlasts any number of deploys", async () => {
   await open();
   const model = scriptedModel([[script.toolCall("trade")], [script.text("done")]]);
-  const trade = tool({ approval: { timeoutSeconds: 864_000 }, run: () => "traded" });
+  const trade = tool({ approval: { timeoutMs: 864_000_000 }, run: () => "traded" });
   const agents = [defineAgent({ name: "a", model, tools: { trade } })];
-  const ref = await stage.session();
-  let worker = await stage.worker(agents, { maxAttemptsWithoutProgress: maxAttempts });
-  await stage.send(ref, "go");
-  await stage.until(ref, 30_000, isAsked);
-  const { running } = stage.parts.store;
+  const ref = await harness.session();
+  let worker = await harness.worker(agents, { maxAttemptsWithoutProgress: maxAttempts });
+  await harness.send(ref, "go");
+  await harness.until(ref, 30_000, isAsked);
+  const { running } = harness.backend.store;
   for (let deploys = 1; deploys <= 3 * maxAttempts; deploys++) {
     await expect.poll(async () => (await running.get(ref))?.attempts ?? 0).toBe(deploys);
-    const next = await stage.worker(agents, { maxAttemptsWithoutProgress: maxAttempts });
+    const next = await harness.worker(agents, { maxAttemptsWithoutProgress: maxAttempts });
     await worker.shutdown();
     worker = next;
   }
-  const { turns } = await stage.state(ref);
+  const { turns } = await harness.state(ref);
   expect(turns.last()?.status).toBe("running");
-  await stage.stop(ref);
-  expect((await stage.ended(ref, () => true)).status).toBe("user_stopped");
+  await harness.stop(ref);
+  expect((await harness.ended(ref, () => true)).status).toBe("user_stopped");
 });
 
 it("a turn whose every step breaks off once goes on", async () => {
@@ -56,10 +56,10 @@ it("a turn whose every step breaks off once goes on", async () => {
       ? [script.text(`step ${step}`), script.disconnect({ times: 1 }), script.toolCall("look")]
       : [script.text("done")],
   );
-  await stage.worker([defineAgent({ name: "a", model, tools: { look }, retry: { initialDelayMs: 1 } })], {
+  await harness.worker([defineAgent({ name: "a", model, tools: { look }, retry: { initialDelayMs: 1 } })], {
     maxAttemptsWithoutProgress: maxAttempts,
   });
-  const turn = await stage.ask(await stage.session(), "go");
+  const turn = await harness.ask(await harness.session(), "go");
   expect(turn.status).toBe("end_turn");
   expect(outline(turn).at(-1)).toBe("text final done");
 });
@@ -71,7 +71,7 @@ it("a turn whose attempts come to nothing ends", async () => {
     asked++;
     return [script.text("hello")];
   });
-  const { store } = stage.parts;
+  const { store } = harness.backend;
   const broken = {
     ...store,
     journal: {
@@ -82,11 +82,11 @@ it("a turn whose attempts come to nothing ends", async () => {
       },
     },
   };
-  await stage.worker([defineAgent({ name: "a", model })], {
+  await harness.worker([defineAgent({ name: "a", model })], {
     maxAttemptsWithoutProgress: maxAttempts,
     store: broken,
   });
-  const turn = await stage.ask(await stage.session(), "go");
+  const turn = await harness.ask(await harness.session(), "go");
   expect(turn.status).toBe("error");
   expect(asked).toBe(0);
 });

@@ -28,7 +28,7 @@ const FACTS = {
   durationMs: 5,
   runUsage: new Map(),
   stoppedText: "Stopped.",
-  thoughtText: "Thinking",
+  thinkingLabel: "Thinking",
 };
 const ENDS: readonly TurnOutcome[] = [
   { reason: "user_stopped", by: "linh" },
@@ -87,15 +87,15 @@ it("a takeover of what was not journaled is legal, keeps what was, and can be cl
       const at = runningAt(log, cut);
       if (at === null) return;
       const { state, turn } = at;
-      const { kept, keptCalls } = journaledAt(turn, from % (turn.items.length + 1));
-      const gone = findSuperseded(turn, kept, keptCalls);
+      const { journaledBlocks, journaledCalls } = journaledAt(turn, from % (turn.items.length + 1));
+      const superseded = findSuperseded(turn, journaledBlocks, journaledCalls);
       tried++;
-      voids += gone.blocks.length;
-      runsVoid += gone.runs.length;
-      groupsVoid += gone.groups.length;
-      let next = write(state, { type: "turn.takeover", turn: turn.id, ...gone }, state.epoch + 1);
+      voids += superseded.blocks.length;
+      runsVoid += superseded.runs.length;
+      groupsVoid += superseded.groups.length;
+      let next = write(state, { type: "turn.takeover", turn: turn.id, ...superseded }, state.epoch + 1);
       const left = listBlocks(next.turns.last() as Turn);
-      for (const id of kept) expect(left.some((block) => block.id === id)).toBe(true);
+      for (const id of journaledBlocks) expect(left.some((block) => block.id === id)).toBe(true);
       expect(left.filter((block) => block.end === null).every(({ kind }) => kind === "tool_result")).toBe(
         true,
       );
@@ -117,7 +117,10 @@ it("a takeover of what was not journaled is legal, keeps what was, and can be cl
  * What a journal could hold of a turn: everything up to a place, as far as it has ended. What a person was asked is
  * committed with its call, and a run that has ended was journaled to its end.
  */
-function journaledAt(turn: Turn, from: number): { kept: Set<string>; keptCalls: Set<string> } {
+function journaledAt(
+  turn: Turn,
+  from: number,
+): { journaledBlocks: Set<string>; journaledCalls: Set<string> } {
   const all = listBlocks(turn);
   const over = new Set(turn.runs.filter(({ status }) => status !== "running").map(({ id }) => id));
   const last = Math.max(
@@ -125,11 +128,14 @@ function journaledAt(turn: Turn, from: number): { kept: Set<string>; keptCalls: 
     ...all.filter((block) => "version" in block || over.has(block.run)).map(({ index }) => index + 1),
   );
   const before = all.filter((block) => block.index < last && block.end !== null);
-  const callsKept = new Set(before.flatMap((block) => (block.kind === "tool_call" ? [block.call] : [])));
-  const keptCalls = new Set(
+  const calls = new Set(before.flatMap((block) => (block.kind === "tool_call" ? [block.call] : [])));
+  const journaledCalls = new Set(
     all.flatMap((block) => (block.kind === "tool_result" && block.index < last ? [block.call] : [])),
   );
   const hangs = (block: (typeof all)[number]): boolean =>
-    "call" in block && block.call !== null && block.kind !== "tool_call" && !callsKept.has(block.call);
-  return { kept: new Set(before.filter((block) => !hangs(block)).map(({ id }) => id)), keptCalls };
+    "call" in block && block.call !== null && block.kind !== "tool_call" && !calls.has(block.call);
+  return {
+    journaledBlocks: new Set(before.filter((block) => !hangs(block)).map(({ id }) => id)),
+    journaledCalls,
+  };
 }

@@ -14,17 +14,17 @@ import { type Agent, defineAgent } from "../../../src/runtime/define/agent.ts";
 import { tool } from "../../../src/runtime/define/tool.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
 import { createMemoryStore } from "../../../src/store/memory/store.ts";
-import { Mortality, mortalParts } from "../crash-injection.ts";
-import { outline, Stage } from "../turn-harness.ts";
+import { CrashPoint, withCrashPoint } from "../crash-injection.ts";
+import { outline, TurnHarness } from "../turn-harness.ts";
 
 /** Two parallel sub-agents, both kinds of tools, a shared thought, groups, text between steps. */
 function cast(effects: string[]): Agent {
-  const note = (rerun: "always" | "never") =>
+  const note = (idempotent: boolean) =>
     tool({
-      rerun,
+      idempotent,
       input: z.object({ what: z.string() }),
       run: ({ what }, context) => {
-        effects.push(`${rerun} ${context.idempotencyKey} ${what}`);
+        effects.push(`${idempotent ? "always" : "never"} ${context.idempotencyKey} ${what}`);
         context.progress(`doing ${what}`);
         return { content: `did ${what}`, blocks: [{ type: "text", text: `${what} done` }] };
       },
@@ -32,7 +32,7 @@ function cast(effects: string[]): Agent {
   const helper = defineAgent({
     name: "helper",
     label: "Helper",
-    tools: { look: note("always"), act: note("never") },
+    tools: { look: note(true), act: note(false) },
     model: scriptedModel(({ step, text }) => {
       if (step === 0)
         return [
@@ -60,37 +60,40 @@ function cast(effects: string[]): Agent {
     ],
     [script.reasoning("Last."), script.text("All is fine.")],
   ]);
-  const tools = { look: note("always"), act: note("never") };
+  const tools = { look: note(true), act: note(false) };
   return defineAgent({ name: "main", model, tools, subAgents: { helper }, shareThought: true });
 }
 
-async function play(deaths: readonly { after: number; isDone: boolean }[], { isStopped = false } = {}) {
+async function play(
+  deaths: readonly { afterCalls: number; isExecuted: boolean }[],
+  { isStopped = false } = {},
+) {
   const effects: string[] = [];
   const parts = { log: createMemoryLog(), store: createMemoryStore(), signals: createMemorySignals() };
-  const stage = await Stage.open(parts);
-  const ref = await stage.session();
-  const mortalities: Mortality[] = [];
+  const harness = await TurnHarness.open(parts);
+  const ref = await harness.session();
+  const mortalities: CrashPoint[] = [];
   const died: string[] = [];
-  for (const death of deaths) {
-    const mortality = new Mortality(death, (name) => {
+  for (const crash of deaths) {
+    const crashPoint = new CrashPoint(crash, (name) => {
       died.push(name);
-      if (isStopped) void stage.stop(ref);
+      if (isStopped) void harness.stop(ref);
     });
-    mortalities.push(mortality);
-    const mortal = mortalParts(parts, mortality);
-    const { log, store, signals } = mortal;
-    const options = { log, store, signals, sweepMs: 20, onError: () => {} };
-    await stage.doomed([cast(effects)], options);
+    mortalities.push(crashPoint);
+    const crashing = withCrashPoint(parts, crashPoint);
+    const { log, store, signals } = crashing;
+    const options = { log, store, signals, pollIntervalMs: 20, onError: () => {} };
+    await harness.crashingWorker([cast(effects)], options);
   }
-  const message = await stage.send(ref, "Do it");
-  await stage.worker([cast(effects)], { pollIntervalMs: 20 });
-  const turn = await stage.ended(ref, (one) => one.message?.id === message);
+  const message = await harness.send(ref, "Do it");
+  await harness.worker([cast(effects)], { pollIntervalMs: 20 });
+  const turn = await harness.ended(ref, (one) => one.message?.id === message);
   const left = await parts.store.journal.read(ref, turn.id);
-  const events = await stage.events(ref);
-  return { turn, effects, calls: mortalities.map(({ calls }) => calls), died, left, events, stage };
+  const events = await harness.events(ref);
+  return { turn, effects, calls: mortalities.map(({ calls }) => calls), died, left, events, harness };
 }
 
-function check({ turn, effects, left, stage }: Awaited<ReturnType<typeof play>>, what: string): void {
+function check({ turn, effects, left, harness }: Awaited<ReturnType<typeof play>>, what: string): void {
   const never = effects.filter((effect) => effect.startsWith("never"));
   expect(new Set(never).size, `${what}: ${never.join(", ")}`).toBe(never.length);
   expect(turn.status, what).toBe("end_turn");
@@ -130,7 +133,7 @@ function check({ turn, effects, left, stage }: Awaited<ReturnType<typeof play>>,
     what,
   ).toBe(true);
   expect(
-    stage.errors.map(({ error }) => String(error)),
+    harness.errors.map(({ error }) => String(error)),
     what,
   ).toEqual([]);
 }
@@ -144,18 +147,21 @@ function summaryOf(turn: Turn): string[] {
 }
 
 it("a worker can die at every point of a turn", async () => {
-  const whole = await play([{ after: Infinity, isDone: false }]);
+  const whole = await play([{ afterCalls: Infinity, isExecuted: false }]);
   check(whole, "no death");
-  await whole.stage.close();
+  await whole.harness.close();
   const [total = 0] = whole.calls;
   expect(total).toBeGreaterThan(40);
   let takeovers = 0;
-  for (let after = 0; after < total; after++) {
-    for (const isDone of [false, true]) {
-      const one = await play([{ after, isDone }]);
-      check(one, `death after ${after} calls at ${one.died.join()}, ${isDone ? "done" : "not done"}`);
+  for (let afterCalls = 0; afterCalls < total; afterCalls++) {
+    for (const isExecuted of [false, true]) {
+      const one = await play([{ afterCalls, isExecuted }]);
+      check(
+        one,
+        `death after ${afterCalls} calls at ${one.died.join()}, ${isExecuted ? "done" : "not done"}`,
+      );
       takeovers += one.events.filter((event) => event.type === "turn.takeover").length;
-      await one.stage.close();
+      await one.harness.close();
     }
   }
   expect(takeovers).toBeGreaterThan(total);
@@ -167,22 +173,22 @@ it("and the one that goes on can die as well", async () => {
     for (let round = 0; round < runs; round++) {
       // A turn has more calls than that: the first one dies for sure.
       const deaths = Array.from({ length: 3 }, () => ({
-        after: Math.floor(random() * 40),
-        isDone: random() < 0.5,
+        afterCalls: Math.floor(random() * 40),
+        isExecuted: random() < 0.5,
       }));
       const one = await play(deaths);
       check(one, JSON.stringify(deaths));
       expect(one.died.length, "somebody died").toBeGreaterThan(0);
-      await one.stage.close();
+      await one.harness.close();
     }
   }
 });
 
 it("a turn that is stopped when its worker dies ends as stopped, or as it had ended", async () => {
   let stopped = 0;
-  for (let after = 2; after < 48; after++) {
-    const one = await play([{ after, isDone: after % 2 === 0 }], { isStopped: true });
-    const what = `death after ${after} calls at ${one.died.join()}`;
+  for (let afterCalls = 2; afterCalls < 48; afterCalls++) {
+    const one = await play([{ afterCalls, isExecuted: afterCalls % 2 === 0 }], { isStopped: true });
+    const what = `death after ${afterCalls} calls at ${one.died.join()}`;
     expect(["user_stopped", "end_turn"], what).toContain(one.turn.status);
     if (one.turn.status === "user_stopped") {
       stopped++;
@@ -193,8 +199,8 @@ it("a turn that is stopped when its worker dies ends as stopped, or as it had en
     }
     const never = one.effects.filter((effect) => effect.startsWith("never"));
     expect(new Set(never).size, what).toBe(never.length);
-    expect(one.stage.errors, what).toEqual([]);
-    await one.stage.close();
+    expect(one.harness.errors, what).toEqual([]);
+    await one.harness.close();
   }
   expect(stopped).toBeGreaterThan(20);
 });

@@ -15,15 +15,15 @@ import { tool } from "../../../src/runtime/define/tool.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
 import { StoreError } from "../../../src/store/errors.ts";
 import { createMemoryStore } from "../../../src/store/memory/store.ts";
-import { outline, Stage } from "../turn-harness.ts";
+import { outline, TurnHarness } from "../turn-harness.ts";
 
-let stage: Stage;
-const open = async (log: Log = createMemoryLog()): Promise<Stage> =>
-  (stage = await Stage.open({ log, store: createMemoryStore(), signals: createMemorySignals() }));
-afterEach(() => stage.close());
+let harness: TurnHarness;
+const open = async (log: Log = createMemoryLog()): Promise<TurnHarness> =>
+  (harness = await TurnHarness.open({ log, store: createMemoryStore(), signals: createMemorySignals() }));
+afterEach(() => harness.close());
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-const look = tool({ rerun: "always", run: () => "seen" });
+const look = tool({ idempotent: true, run: () => "seen" });
 
 /** Loses its end, as a failover does. */
 class LossyEngine extends MemoryEngine {
@@ -39,7 +39,7 @@ describe("the log loses its acknowledged end before it is archived", () => {
     const engine = new LossyEngine();
     await open(createStreamLog(engine, {}));
     let isLost = false;
-    const { log } = stage.parts;
+    const { log } = harness.backend;
     const lossy: Log = Object.assign(Object.create(log) as Log, {
       append: async (session: string, batch: AppendBatch) => {
         const appended = await log.append(session, batch);
@@ -51,9 +51,9 @@ describe("the log loses its acknowledged end before it is archived", () => {
       },
     });
     const model = scriptedModel([[script.toolCall("look")], [script.text("done")]]);
-    await stage.worker([defineAgent({ name: "a", model, tools: { look } })], { log: lossy });
-    const ref = await stage.session();
-    const turn = await stage.ask(ref, "go");
+    await harness.worker([defineAgent({ name: "a", model, tools: { look } })], { log: lossy });
+    const ref = await harness.session();
+    const turn = await harness.ask(ref, "go");
     expect(isLost).toBe(true);
     expect(outline(turn)).toEqual([
       "(",
@@ -62,23 +62,23 @@ describe("the log loses its acknowledged end before it is archived", () => {
       ") Look",
       "text final done",
     ]);
-    expect((await stage.ask(ref, "again")).status).toBe("end_turn");
+    expect((await harness.ask(ref, "again")).status).toBe("end_turn");
   });
 });
 
 it("what the log won't take ends the turn, and nobody is told to try again", async () => {
   await open();
-  const { log } = stage.parts;
+  const { log } = harness.backend;
   const strict: Log = Object.assign(Object.create(log) as Log, {
     append: async (session: string, batch: AppendBatch) => {
       if (batch.events.some((event) => event.type === "text.delta")) throw new LogError("TOO_LARGE");
       return log.append(session, batch);
     },
   });
-  await stage.worker([defineAgent({ name: "a", model: scriptedModel([[script.text("much")]]) })], {
+  await harness.worker([defineAgent({ name: "a", model: scriptedModel([[script.text("much")]]) })], {
     log: strict,
   });
-  const turn = await stage.ask(await stage.session(), "go");
+  const turn = await harness.ask(await harness.session(), "go");
   expect(turn.status).toBe("error");
   expect(listBlocks(turn).at(-1)).toMatchObject({ error: { code: "SERVER_ERROR", can_retry: false } });
 });
@@ -110,8 +110,8 @@ describe("branches", () => {
       ],
       [script.text("ok")],
     ]);
-    await stage.worker([defineAgent({ name: "a", model, subAgents: { helper } })]);
-    const turn = await stage.ask(await stage.session(), "go");
+    await harness.worker([defineAgent({ name: "a", model, subAgents: { helper } })]);
+    const turn = await harness.ask(await harness.session(), "go");
     const results = outline(turn).filter((line) => line.includes("result ask"));
     expect(results.map((line) => line.replace(/^r\d: /, "")).toSorted()).toEqual([
       "result ask success secret of A",
@@ -138,8 +138,8 @@ describe("branches", () => {
       [script.toolCall("pay"), script.toolCall("helper", { task: "x" })],
       [script.text("ok")],
     ]);
-    await stage.worker([defineAgent({ name: "a", model, tools: { pay }, subAgents: { helper } })]);
-    const turn = await stage.ask(await stage.session(), "go");
+    await harness.worker([defineAgent({ name: "a", model, tools: { pay }, subAgents: { helper } })]);
+    const turn = await harness.ask(await harness.session(), "go");
     expect(runs).toBe(1);
     expect(outline(turn)).toContain("result pay success paid");
     expect(outline(turn)).toContain("result helper success half");
@@ -155,19 +155,19 @@ describe("a tool that may not be run again", () => {
       prompts.push(prompt);
       return turn === 1 ? [script.toolCall("pay")] : [script.text("ok")];
     });
-    await stage.worker([defineAgent({ name: "a", model, tools: { pay } })]);
-    const ref = await stage.session();
-    await stage.send(ref, "pay");
-    await stage.until(ref, 30_000, (state) => ((state.turns.last()?.open ?? 0) > 0 ? true : null));
-    await stage.stop(ref);
-    await stage.ended(ref, () => true);
-    await stage.ask(ref, "did it?");
+    await harness.worker([defineAgent({ name: "a", model, tools: { pay } })]);
+    const ref = await harness.session();
+    await harness.send(ref, "pay");
+    await harness.until(ref, 30_000, (state) => ((state.turns.last()?.open ?? 0) > 0 ? true : null));
+    await harness.stop(ref);
+    await harness.ended(ref, () => true);
+    await harness.ask(ref, "did it?");
     expect(JSON.stringify(prompts.at(-1))).toContain("Nobody knows whether it took effect");
   });
 
   it("keeps its outcome while the database is away for a moment", async () => {
     await open();
-    const { store } = stage.parts;
+    const { store } = harness.backend;
     let failures = 3;
     const shaky = {
       ...store,
@@ -183,8 +183,8 @@ describe("a tool that may not be run again", () => {
     let runs = 0;
     const pay = tool({ run: () => `paid ${++runs}` });
     const model = scriptedModel([[script.toolCall("pay")], [script.text("ok")]]);
-    await stage.worker([defineAgent({ name: "a", model, tools: { pay } })], { store: shaky });
-    const turn = await stage.ask(await stage.session(), "pay");
+    await harness.worker([defineAgent({ name: "a", model, tools: { pay } })], { store: shaky });
+    const turn = await harness.ask(await harness.session(), "pay");
     expect(outline(turn)).toContain("result pay success paid 1");
     expect(runs).toBe(1);
   });
@@ -198,7 +198,7 @@ async function* fails(): AsyncGenerator<never> {
 describe("a worker that is frozen", () => {
   it("right before it is given its epoch takes nothing from the one that has the turn by then", async () => {
     await open();
-    const { store } = stage.parts;
+    const { store } = harness.backend;
     const gate = new AbortController();
     const awake = new Promise<void>((resolve) =>
       gate.signal.addEventListener("abort", () => resolve(), { once: true }),
@@ -221,17 +221,17 @@ describe("a worker that is frozen", () => {
       name: "a",
       model: scriptedModel([[script.text("one "), script.text("answer", { paceMs: 20 })]]),
     });
-    await stage.doomed([agent], { store: frozen, leaseTtlMs: 200, onError: () => {} });
-    const ref = await stage.session();
-    await stage.send(ref, "go");
-    await stage.until(ref, 30_000, () => (isFrozen ? true : null));
+    await harness.crashingWorker([agent], { store: frozen, leaseTtlMs: 200, onError: () => {} });
+    const ref = await harness.session();
+    await harness.send(ref, "go");
+    await harness.until(ref, 30_000, () => (isFrozen ? true : null));
     // It looks for the frozen one every two seconds.
-    await stage.worker([agent], { leaseTtlMs: 6_000 });
-    await stage.until(ref, 40_000, (state) => ((state.turns.last()?.open ?? 0) > 0 ? true : null));
+    await harness.worker([agent], { leaseTtlMs: 6_000 });
+    await harness.until(ref, 40_000, (state) => ((state.turns.last()?.open ?? 0) > 0 ? true : null));
     gate.abort();
-    const turn = await stage.ended(ref, () => true);
+    const turn = await harness.ended(ref, () => true);
     expect(turn.status).toBe("end_turn");
-    expect((await stage.events(ref)).filter(({ type }) => type === "turn.takeover")).toEqual([]);
+    expect((await harness.events(ref)).filter(({ type }) => type === "turn.takeover")).toEqual([]);
   });
 });
 
@@ -240,7 +240,7 @@ describe("odd streams", () => {
     await open();
     let runs = 0;
     const draw = tool({
-      rerun: "always",
+      idempotent: true,
       run: (_, context) => {
         runs++;
         context.image("javascript:alert(1)");
@@ -249,31 +249,31 @@ describe("odd streams", () => {
         return "drawn";
       },
     });
-    await stage.worker([
+    await harness.worker([
       defineAgent({
         name: "a",
         model: scriptedModel([[script.toolCall("draw")], [script.text("ok")]]),
         tools: { draw },
       }),
     ]);
-    const turn = await stage.ask(await stage.session(), "go");
+    const turn = await harness.ask(await harness.session(), "go");
     expect(outline(turn)).toContain("result draw success drawn");
     expect(listBlocks(turn).flatMap((block) => (block.kind === "tool_result" ? block.parts : []))).toEqual(
       [],
     );
-    expect(stage.errors).toHaveLength(3);
+    expect(harness.errors).toHaveLength(3);
     expect(runs).toBe(1);
   });
 
   it("a text is the last one although a thought comes after it", async () => {
     await open();
-    await stage.worker([
+    await harness.worker([
       defineAgent({
         name: "a",
         model: scriptedModel([[script.text("the answer"), script.reasoning("well done")]]),
       }),
     ]);
-    const turn = await stage.ask(await stage.session(), "go");
+    const turn = await harness.ask(await harness.session(), "go");
     expect(outline(turn)).toContain("text final the answer");
   });
 
@@ -283,9 +283,9 @@ describe("odd streams", () => {
       name: "a",
       run: fails,
     });
-    await stage.worker([body]);
-    const ref = await stage.session();
-    for (const text of ["one", "two"]) expect((await stage.ask(ref, text)).status).toBe("error");
+    await harness.worker([body]);
+    const ref = await harness.session();
+    for (const text of ["one", "two"]) expect((await harness.ask(ref, text)).status).toBe("error");
   });
 
   it("arguments that are no object are not sent back as they are", async () => {
@@ -297,10 +297,10 @@ describe("odd streams", () => {
         ? [script.toolCall("look", {}, { raw: "[1, 2]" }), script.toolCall("look", {}, { raw: "{bad" })]
         : [script.text("ok")];
     });
-    await stage.worker([defineAgent({ name: "a", model, tools: { look } })]);
-    const ref = await stage.session();
-    await stage.ask(ref, "go");
-    await stage.ask(ref, "and?");
+    await harness.worker([defineAgent({ name: "a", model, tools: { look } })]);
+    const ref = await harness.session();
+    await harness.ask(ref, "go");
+    await harness.ask(ref, "and?");
     for (const prompt of prompts.slice(1)) {
       const calls = prompt
         .flatMap((message) => (message.role === "assistant" ? message.content : []))
@@ -318,8 +318,8 @@ describe("odd streams", () => {
       ],
       [script.text("ok")],
     ]);
-    await stage.worker([defineAgent({ name: "a", model, shareThought: true })]);
-    const turn = await stage.ask(await stage.session(), "go");
+    await harness.worker([defineAgent({ name: "a", model, shareThought: true })]);
+    const turn = await harness.ask(await harness.session(), "go");
     expect(listBlocks(turn).flatMap((block) => (block.kind === "text" ? [block.text] : []))).toEqual([
       "one",
       "two",

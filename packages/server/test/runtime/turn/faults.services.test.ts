@@ -17,8 +17,8 @@ import { eraseSession, finishErasures } from "../../../src/session/lifecycle/era
 import type { SessionRef } from "../../../src/store/refs.ts";
 import { migratedDatabaseUrl } from "@turnstream/testkit/backend/migrated-database-url.ts";
 import { migrateDatabase } from "@turnstream/testkit/backend/migrate-database.ts";
-import { partsOn } from "../real-backend.ts";
-import { outline, Stage } from "../turn-harness.ts";
+import { openBackendOn } from "../real-backend.ts";
+import { outline, TurnHarness } from "../turn-harness.ts";
 
 const cleanups: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -29,7 +29,7 @@ afterEach(async () => {
 function ignore(): void {}
 
 const count = tool({
-  rerun: "always",
+  idempotent: true,
   input: z.object({ n: z.number() }),
   run: async ({ n }) => {
     await new Promise((resolve) => setTimeout(resolve, 100));
@@ -46,7 +46,7 @@ const model = scriptedModel([
   [script.text("the end, at last, of a long answer", { paceMs: 8 })],
 ]);
 const agent = defineAgent({ name: "a", model, tools: { count } });
-const told = [
+const steps = [
   "(",
   `thinking ${"a thought that takes a while ".repeat(3)}`,
   'call count {"n":1}',
@@ -61,8 +61,10 @@ const told = [
 ];
 
 /** Waits until the turn has got that far. */
-async function reached(stage: Stage, ref: SessionRef, items: number): Promise<void> {
-  await stage.until(ref, 40_000, (state) => ((state.turns.last()?.items.length ?? 0) >= items ? true : null));
+async function reached(harness: TurnHarness, ref: SessionRef, items: number): Promise<void> {
+  await harness.until(ref, 40_000, (state) =>
+    (state.turns.last()?.items.length ?? 0) >= items ? true : null,
+  );
 }
 
 describe("a running turn", () => {
@@ -72,33 +74,33 @@ describe("a running turn", () => {
     async (items) => {
       const redis = await startRedis();
       cleanups.push(() => redis.stop());
-      const stage = await Stage.open(await partsOn(redis.url, await migratedDatabaseUrl()));
-      cleanups.push(() => stage.close());
-      await stage.worker([agent]);
-      const ref = await stage.session();
-      await stage.send(ref, "go");
-      await reached(stage, ref, items);
+      const harness = await TurnHarness.open(await openBackendOn(redis.url, await migratedDatabaseUrl()));
+      cleanups.push(() => harness.close());
+      await harness.worker([agent]);
+      const ref = await harness.session();
+      await harness.send(ref, "go");
+      await reached(harness, ref, items);
       await redis.command("FLUSHALL");
-      const turn = await stage.ended(ref, () => true, 60_000);
+      const turn = await harness.ended(ref, () => true, 60_000);
       expect(turn.status).toBe("end_turn");
-      expect(outline(turn)).toEqual(told);
+      expect(outline(turn)).toEqual(steps);
     },
   );
 
   it("ends well when Redis is killed and comes back", { timeout: 120_000 }, async () => {
     const redis = await startRedis();
     cleanups.push(() => redis.stop());
-    const stage = await Stage.open(await partsOn(redis.url, await migratedDatabaseUrl()));
-    cleanups.push(() => stage.close());
-    await stage.worker([agent]);
-    const ref = await stage.session();
-    await stage.send(ref, "go");
-    await reached(stage, ref, 5);
+    const harness = await TurnHarness.open(await openBackendOn(redis.url, await migratedDatabaseUrl()));
+    cleanups.push(() => harness.close());
+    await harness.worker([agent]);
+    const ref = await harness.session();
+    await harness.send(ref, "go");
+    await reached(harness, ref, 5);
     await redis.kill();
     await new Promise((resolve) => setTimeout(resolve, 1_000));
     await redis.restart();
-    const turn = await stage.ended(ref, () => true, 60_000);
-    expect(outline(turn)).toEqual(told);
+    const turn = await harness.ended(ref, () => true, 60_000);
+    expect(outline(turn)).toEqual(steps);
   });
 
   it.each([200, 5_000])(
@@ -109,9 +111,9 @@ describe("a running turn", () => {
       cleanups.push(() => postgres.stop());
       const databaseUrl = await postgres.createDatabase(`t_${randomUUID().slice(0, 8)}`);
       await migrateDatabase(databaseUrl);
-      const parts = await partsOn(sharedRedisUrl(), databaseUrl);
-      const stage = await Stage.open(parts);
-      cleanups.push(() => stage.close());
+      const parts = await openBackendOn(sharedRedisUrl(), databaseUrl);
+      const harness = await TurnHarness.open(parts);
+      cleanups.push(() => harness.close());
       const { store, log, signals, engine } = parts;
       if (engine === undefined) throw new Error("no engine");
       let losses = 0;
@@ -124,14 +126,14 @@ describe("a running turn", () => {
         onError: ignore,
       });
       cleanups.push(() => worker.shutdown());
-      const ref = await stage.session();
-      await stage.send(ref, "go");
-      await reached(stage, ref, 5);
+      const ref = await harness.session();
+      await harness.send(ref, "go");
+      await reached(harness, ref, 5);
       await postgres.kill();
       await new Promise((resolve) => setTimeout(resolve, awayMs));
       await postgres.restart();
-      const turn = await stage.ended(ref, () => true, 60_000);
-      expect(outline(turn)).toEqual(told);
+      const turn = await harness.ended(ref, () => true, 60_000);
+      expect(outline(turn)).toEqual(steps);
       if (awayMs > 2_000) expect(losses).toBeGreaterThan(0);
     },
   );
@@ -140,29 +142,29 @@ describe("a running turn", () => {
 describe("an erased session", () => {
   it("leaves nothing in any table of the store or the engine", { timeout: 120_000 }, async () => {
     const databaseUrl = await migratedDatabaseUrl();
-    const stage = await Stage.open(await partsOn(sharedRedisUrl(), databaseUrl));
-    cleanups.push(() => stage.close());
+    const harness = await TurnHarness.open(await openBackendOn(sharedRedisUrl(), databaseUrl));
+    cleanups.push(() => harness.close());
     let forget: ((session: string) => Promise<unknown>) | null = null;
-    const worker = await stage.worker([agent], {
+    const worker = await harness.worker([agent], {
       engine: async (hooks) => {
         const engine = await createDbosEngine({ ...hooks, databaseUrl });
         forget = (session) => engine.deleteJobs(jobPrefix(session));
         return engine;
       },
     });
-    const [ended, running] = [await stage.session(), await stage.session()];
-    await stage.ask(ended, "canary-message");
-    await stage.send(running, "canary-message");
-    await reached(stage, running, 5);
+    const [ended, running] = [await harness.session(), await harness.session()];
+    await harness.ask(ended, "canary-message");
+    await harness.send(running, "canary-message");
+    await reached(harness, running, 5);
     const client = new pg.Client({ connectionString: databaseUrl });
     await client.connect();
     cleanups.push(() => client.end());
     const needles = [ended.session, running.session, "canary-message"];
     expect((await search(client, needles)).length).toBeGreaterThan(5);
-    for (const ref of [ended, running]) await eraseSession(stage.parts, ref);
+    for (const ref of [ended, running]) await eraseSession(harness.backend, ref);
     await expect.poll(() => worker.running, { timeout: 30_000 }).toBe(0);
     // What the worker's upkeep does once a minute.
-    await finishErasures(stage.parts, { graceMs: 0, ...(forget === null ? {} : { forget }) });
+    await finishErasures(harness.backend, { graceMs: 0, ...(forget === null ? {} : { forget }) });
     expect(await search(client, needles)).toEqual([]);
   });
 });

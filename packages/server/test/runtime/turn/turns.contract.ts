@@ -5,7 +5,7 @@ import { script } from "../../../src/models/script-parts.ts";
 import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { defineAgent } from "../../../src/runtime/define/agent.ts";
 import { tool, ToolError } from "../../../src/runtime/define/tool.ts";
-import { outline, Stage, type StageParts } from "../turn-harness.ts";
+import { outline, TurnHarness, type HarnessBackend } from "../turn-harness.ts";
 import { TIMED } from "../../timed-test.ts";
 
 const greet = tool({
@@ -14,10 +14,10 @@ const greet = tool({
   run: ({ name }) => `Hello ${name}`,
 });
 
-export function turnContract(makeParts: () => Promise<StageParts>): void {
-  let stage: Stage;
-  const open = async (): Promise<Stage> => (stage = await Stage.open(await makeParts()));
-  afterEach(() => stage.close());
+export function turnContract(makeBackend: () => Promise<HarnessBackend>): void {
+  let harness: TurnHarness;
+  const open = async (): Promise<TurnHarness> => (harness = await TurnHarness.open(await makeBackend()));
+  afterEach(() => harness.close());
 
   describe("a turn", () => {
     it("thinks, calls a tool and answers", async () => {
@@ -41,7 +41,7 @@ export function turnContract(makeParts: () => Promise<StageParts>): void {
       expect(turn.usage?.calls).toBe(2);
       expect(s.errors).toEqual([]);
       expect((await s.state(ref)).title).toBe("Greet Ada");
-      const left = await s.parts.store.journal.read(ref, turn.id);
+      const left = await s.backend.store.journal.read(ref, turn.id);
       expect(left.map(({ key }) => key.split("/")[0])).toEqual(["start", "call"]);
     });
 
@@ -58,7 +58,7 @@ export function turnContract(makeParts: () => Promise<StageParts>): void {
       const slow = tool({
         input: z.object({ ms: z.number() }),
         run: async ({ ms }) => {
-          if (ms < 0) throw new ToolError("no such time", "times are positive");
+          if (ms < 0) throw new ToolError("no such time", { modelMessage: "times are positive" });
           await new Promise((resolve) => setTimeout(resolve, ms));
           return { content: { ms }, blocks: [{ type: "text", text: `${ms} ms` }] };
         },

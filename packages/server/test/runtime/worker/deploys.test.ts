@@ -9,36 +9,37 @@ import { tool, type ToolOptions } from "../../../src/runtime/define/tool.ts";
 import { DEFAULT_STRINGS } from "../../../src/runtime/strings.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
 import { createMemoryStore } from "../../../src/store/memory/store.ts";
-import { outline, Stage } from "../turn-harness.ts";
+import { outline, TurnHarness } from "../turn-harness.ts";
 
-let stage: Stage;
+let harness: TurnHarness;
 beforeEach(async () => {
-  stage = await Stage.open({
+  harness = await TurnHarness.open({
     log: createMemoryLog(),
     store: createMemoryStore(),
     signals: createMemorySignals(),
   });
 });
-afterEach(() => stage.close());
+afterEach(() => harness.close());
 
 /** Nobody dies here: on a busy machine a short lease would only be lost. */
 const TTL_MS = 60_000;
 
 /** Never done: whoever runs it is replaced meanwhile. */
 const stuck = (options: Partial<ToolOptions> = {}) =>
-  tool({ rerun: "always", run: () => new Promise(() => {}), ...options });
-const quick = (options: Partial<ToolOptions> = {}) => tool({ rerun: "always", run: () => "new", ...options });
+  tool({ idempotent: true, run: () => new Promise(() => {}), ...options });
+const quick = (options: Partial<ToolOptions> = {}) =>
+  tool({ idempotent: true, run: () => "new", ...options });
 
 /** Plays a turn under the old code until a tool runs or a person is asked, and then to its end under the new one. */
 async function deploy(name: string, before: Partial<AgentOptions>, after: Partial<AgentOptions>) {
   const model = scriptedModel([[script.toolCall(name, { task: "t" })], [script.text("done")]]);
-  const old = await stage.worker([defineAgent({ name: "a", model, ...before })], {
+  const old = await harness.worker([defineAgent({ name: "a", model, ...before })], {
     shutdownGraceMs: 1,
     leaseTtlMs: TTL_MS,
   });
-  const ref = await stage.session();
-  await stage.send(ref, "go");
-  await stage.until(ref, 30_000, (state) => {
+  const ref = await harness.session();
+  await harness.send(ref, "go");
+  await harness.until(ref, 30_000, (state) => {
     const turn = state.turns.last();
     const isAsked = turn !== undefined && listPendingInteractions(turn).length > 0;
     const calls = turn === undefined ? [] : listBlocks(turn).filter((block) => block.kind === "tool_call");
@@ -49,9 +50,9 @@ async function deploy(name: string, before: Partial<AgentOptions>, after: Partia
       : null;
   });
   const left = old.shutdown();
-  await stage.worker([defineAgent({ name: "a", model, ...after })], { leaseTtlMs: TTL_MS });
+  await harness.worker([defineAgent({ name: "a", model, ...after })], { leaseTtlMs: TTL_MS });
   await left;
-  const turn = await stage.ended(ref, () => true);
+  const turn = await harness.ended(ref, () => true);
   expect(turn.status).toBe("end_turn");
   return { ref, turn, lines: outline(turn).filter((line) => !/^[()]/.test(line)) };
 }
@@ -115,14 +116,14 @@ describe("29 a deploy in the middle of a call", () => {
     expect(listBlocks(turn).filter((block) => block.kind === "approval")).toMatchObject([
       { status: "cancelled" },
     ]);
-    expect(await stage.parts.store.interactions.list(ref, {})).toMatchObject([{ status: "cancelled" }]);
+    expect(await harness.backend.store.interactions.list(ref, {})).toMatchObject([{ status: "cancelled" }]);
   });
 
   it.each([
     ["gone", {}],
     ["a sub-agent", { subAgents: { pay: sub(quick()) } }],
   ])("says that the outcome is unknown of a tool that ran and is %s now", async (_, after) => {
-    const { lines } = await deploy("pay", { tools: { pay: stuck({ rerun: "never" }) } }, after);
+    const { lines } = await deploy("pay", { tools: { pay: stuck({ idempotent: false }) } }, after);
     expect(lines).toContain(`result pay error ${DEFAULT_STRINGS.errors.OUTCOME_UNKNOWN}`);
   });
 });

@@ -7,7 +7,7 @@ import { defineAgent } from "../../../src/runtime/define/agent.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
 import { createMemoryStore } from "../../../src/store/memory/store.ts";
 import { systemEnv } from "../../../src/util/env.ts";
-import { Stage } from "../turn-harness.ts";
+import { TurnHarness } from "../turn-harness.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
@@ -15,28 +15,28 @@ it("25 a worker with a retention erases the sessions that are older, and no othe
   let now = 0;
   const store = createMemoryStore({ ...systemEnv, now: () => systemEnv.now() + now });
   const log = createMemoryLog();
-  const stage = await Stage.open({ log, store, signals: createMemorySignals() });
+  const harness = await TurnHarness.open({ log, store, signals: createMemorySignals() });
   try {
     const agent = defineAgent({ name: "a", model: scriptedModel([[script.text("ok")]]), title: false });
     const prune = vi.spyOn(store.outbox, "prune");
     // The lease outlasts the jump of the clock, and a timer can wait that long: at most 24.8 days.
     const tidy = { leaseTtlMs: 20 * DAY_MS, maintenanceIntervalMs: 10 };
-    const keeps = await stage.worker([agent], tidy);
-    const old = await stage.session();
-    await stage.ask(old, "go");
+    const keeps = await harness.worker([agent], tidy);
+    const old = await harness.session();
+    await harness.ask(old, "go");
     now = 11 * DAY_MS;
-    const fresh = await stage.session();
-    await stage.ask(fresh, "go");
+    const fresh = await harness.session();
+    await harness.ask(fresh, "go");
     const before = prune.mock.calls.length;
     await vi.waitUntil(() => prune.mock.calls.length > before + 2, { timeout: 30_000 });
     expect(await store.sessions.find(old)).not.toBeNull();
     await keeps.shutdown();
-    await stage.worker([agent], { ...tidy, sessionRetentionMs: 10 * DAY_MS });
+    await harness.worker([agent], { ...tidy, sessionRetentionMs: 10 * DAY_MS });
     await vi.waitUntil(async () => (await store.sessions.find(old)) === null, { timeout: 30_000 });
     await vi.waitUntil(async () => (await log.head(old.session)) === null, { timeout: 30_000 });
     expect(await store.sessions.find(fresh)).not.toBeNull();
     expect(await log.head(fresh.session)).not.toBeNull();
   } finally {
-    await stage.close();
+    await harness.close();
   }
 });

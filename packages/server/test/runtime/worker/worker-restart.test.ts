@@ -9,22 +9,22 @@ import { createMemorySignals } from "../../../src/signals/memory.ts";
 import type { SessionRef } from "../../../src/store/refs.ts";
 import { createMemoryStore } from "../../../src/store/memory/store.ts";
 import type { ClosableStore, Store } from "../../../src/store/store.ts";
-import { outline, Stage } from "../turn-harness.ts";
+import { outline, TurnHarness } from "../turn-harness.ts";
 
-let stage: Stage;
-const open = async (): Promise<Stage> =>
-  (stage = await Stage.open({
+let harness: TurnHarness;
+const open = async (): Promise<TurnHarness> =>
+  (harness = await TurnHarness.open({
     log: createMemoryLog(),
     store: createMemoryStore(),
     signals: createMemorySignals(),
   }));
-afterEach(() => stage.close());
+afterEach(() => harness.close());
 
 /** So much is told at once that a short lease would run out meanwhile. */
 const PATIENT = { leaseTtlMs: 60_000 };
 const WITHIN = { timeout: 40_000, interval: 50 };
 const isIdle = async (ref: SessionRef): Promise<boolean> =>
-  (await stage.parts.store.running.get(ref)) === null;
+  (await harness.backend.store.running.get(ref)) === null;
 
 /** More than a page of the log, however quickly it comes: only deltas are merged. */
 const LONG = Array.from({ length: 400 }, (_, n) => [
@@ -39,16 +39,16 @@ describe("a step of more than 2,000 events", () => {
     const model = scriptedModel(() =>
       ++asked === 1 ? [...LONG, script.disconnect()] : [script.text("done")],
     );
-    await stage.worker([defineAgent({ name: "a", model, retry: { initialDelayMs: 1 } })], PATIENT);
-    const ref = await stage.session();
-    await stage.send(ref, "go");
+    await harness.worker([defineAgent({ name: "a", model, retry: { initialDelayMs: 1 } })], PATIENT);
+    const ref = await harness.session();
+    await harness.send(ref, "go");
     await expect.poll(() => isIdle(ref), WITHIN).toBe(true);
-    const turn = await stage.ended(ref, () => true);
-    expect((await stage.events(ref)).length).toBeGreaterThan(2_000);
+    const turn = await harness.ended(ref, () => true);
+    expect((await harness.events(ref)).length).toBeGreaterThan(2_000);
     expect(turn.status).toBe("end_turn");
     expect(outline(turn).at(-1)).toBe("text final done");
     expect(asked).toBe(2);
-    expect((await stage.ask(ref, "again")).status).toBe("end_turn");
+    expect((await harness.ask(ref, "again")).status).toBe("end_turn");
   });
 
   it("is handed over, and the turn goes on", async () => {
@@ -58,15 +58,15 @@ describe("a step of more than 2,000 events", () => {
       ++asked === 1 ? [...LONG, script.text("slow", { paceMs: 60_000 })] : [script.text("done")],
     );
     const agents = [defineAgent({ name: "a", model })];
-    const first = await stage.worker(agents, PATIENT);
-    const ref = await stage.session();
-    await stage.send(ref, "go");
-    const length = async () => parseCursor((await stage.parts.log.head(ref.session))?.last)?.seq ?? 0;
+    const first = await harness.worker(agents, PATIENT);
+    const ref = await harness.session();
+    await harness.send(ref, "go");
+    const length = async () => parseCursor((await harness.backend.log.head(ref.session))?.last)?.seq ?? 0;
     await expect.poll(length, WITHIN).toBeGreaterThan(2_000);
-    await stage.worker(agents, PATIENT);
+    await harness.worker(agents, PATIENT);
     await first.shutdown();
     await expect.poll(() => isIdle(ref), WITHIN).toBe(true);
-    const turn = await stage.ended(ref, () => true);
+    const turn = await harness.ended(ref, () => true);
     expect(turn.status).toBe("end_turn");
     expect(asked).toBe(2);
   });
@@ -102,13 +102,13 @@ describe("nothing can be kept", () => {
       asked++;
       return [script.text("an answer")];
     });
-    const gate = closedArchive(stage.parts.store);
-    await stage.worker([defineAgent({ name: "a", model, retry: { maxAttempts: 3, initialDelayMs: 1 } })], {
+    const gate = closedArchive(harness.backend.store);
+    await harness.worker([defineAgent({ name: "a", model, retry: { maxAttempts: 3, initialDelayMs: 1 } })], {
       store: gate.store,
     });
-    const ref = await stage.session();
-    await stage.send(ref, "go");
-    const { running, journal } = stage.parts.store;
+    const ref = await harness.session();
+    await harness.send(ref, "go");
+    const { running, journal } = harness.backend.store;
     const isEnding = async () => {
       const row = await running.get(ref);
       return row !== null && (await journal.read(ref, row.turn)).some(({ key }) => key === "end");
@@ -119,10 +119,10 @@ describe("nothing can be kept", () => {
     await expect.poll(() => gate.refused, WITHIN).toBeGreaterThan(before + 1);
     expect(asked).toBe(3);
     gate.open = true;
-    const turn = await stage.ended(ref, () => true);
+    const turn = await harness.ended(ref, () => true);
     expect(turn).toMatchObject({ status: "error" });
     expect(outline(turn)).toEqual(["notice error SERVER_ERROR"]);
-    expect((await stage.ask(ref, "again")).status).toBe("end_turn");
+    expect((await harness.ask(ref, "again")).status).toBe("end_turn");
     expect(asked).toBe(4);
   });
 });

@@ -30,7 +30,7 @@ async function* body(size: number, digest = createHash("sha256")): AsyncIterable
   }
 }
 
-const wish = (id: string, size: number) => ({ id, name: id, userId: null, body: body(size) });
+const uploadOf = (id: string, size: number) => ({ id, name: id, userId: null, body: body(size) });
 
 setFlagsFromString("--expose-gc");
 const collect = runInNewContext("gc") as () => void;
@@ -95,16 +95,16 @@ test("one that breaks off leaves nothing to read, and is repeated under the same
 test("what is over a limit is refused and dropped", async () => {
   const { ref } = await newSession(harness.store);
   const limits = { bytes: 3_000_000, sessionBytes: 4_000_000 };
-  await expect(uploadFile(harness, ref, wish("a", 3_000_001), limits)).rejects.toMatchObject({
+  await expect(uploadFile(harness, ref, uploadOf("a", 3_000_001), limits)).rejects.toMatchObject({
     code: "TOO_LARGE",
   });
   expect(await harness.store.uploads.get(ref, "a")).toBeNull();
-  await uploadFile(harness, ref, wish("b", 3_000_000), limits);
-  await expect(uploadFile(harness, ref, wish("c", 1_000_001), limits)).rejects.toMatchObject({
+  await uploadFile(harness, ref, uploadOf("b", 3_000_000), limits);
+  await expect(uploadFile(harness, ref, uploadOf("c", 1_000_001), limits)).rejects.toMatchObject({
     code: "TOO_LARGE",
   });
-  expect((await uploadFile(harness, ref, wish("d", 1_000_000), limits)).size).toBe(1_000_000);
-  expect((await uploadFile(harness, ref, wish("e", 0), limits)).size).toBe(0);
+  expect((await uploadFile(harness, ref, uploadOf("d", 1_000_000), limits)).size).toBe(1_000_000);
+  expect((await uploadFile(harness, ref, uploadOf("e", 0), limits)).size).toBe(0);
 });
 
 test("an address names one upload, whatever its id is made of", () => {

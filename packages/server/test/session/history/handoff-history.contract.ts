@@ -7,22 +7,22 @@ import { archiveSession, trimLog } from "../../../src/session/archive/archive.ts
 import { readCheckpoint } from "../../../src/session/history/archived-state.ts";
 import { foldTo } from "../../../src/session/history/fold-to.ts";
 import { readHandoffHistory } from "../../../src/session/history/handoff-history.ts";
-import { type MakeParts, plain, type TestParts, World } from "../session-harness.ts";
+import { type MakeBackend, plain, type SessionBackend, SessionHarness } from "../session-harness.ts";
 
 /** The state at the latest quiet point of everything written. */
-function quietOf(world: World): SessionState {
-  for (let seq = world.events.length; seq > 0; seq--) {
-    const state = world.folded(seq);
+function handoffOf(harness: SessionHarness): SessionState {
+  for (let seq = harness.events.length; seq > 0; seq--) {
+    const state = harness.folded(seq);
     if (isHandoffPoint(state)) return state;
   }
   return emptyState;
 }
 
-export function handoffContract(name: string, makeParts: MakeParts, runs: number): void {
+export function handoffContract(name: string, makeBackend: MakeBackend, runs: number): void {
   describe(`hand-offs on ${name}`, () => {
-    let parts: TestParts;
+    let parts: SessionBackend;
     beforeAll(async () => {
-      parts = await makeParts();
+      parts = await makeBackend();
     });
     afterAll(async () => {
       await Promise.all([parts.log.close(), parts.store.close()]);
@@ -34,22 +34,22 @@ export function handoffContract(name: string, makeParts: MakeParts, runs: number
           legalLog(70),
           fc.array(fc.nat(7), { minLength: 5, maxLength: 20 }),
           async (events, moves) => {
-            const world = await World.make(parts);
+            const harness = await SessionHarness.make(parts);
             let n = 0;
-            await world.write(events, async () => {
+            await harness.write(events, async () => {
               const move = moves[n++ % moves.length] ?? 0;
-              if (move === 1) await archiveSession(parts, world.ref, { step: 3 });
-              if (move === 2) await trimLog(parts, world.ref);
-              if (move === 3) await archiveSession(parts, world.ref);
+              if (move === 1) await archiveSession(parts, harness.ref, { step: 3 });
+              if (move === 2) await trimLog(parts, harness.ref);
+              if (move === 3) await archiveSession(parts, harness.ref);
               if (move < 4) return;
               const turns = move - 3;
-              const { state, cursor } = await readHandoffHistory(parts, world.ref, { turns });
-              const quiet = quietOf(world);
-              expect(cursor).toBe(formatCursor(quiet));
-              expect(plain(state, turns)).toEqual(plain(quiet, turns));
-              const now = await foldTo(parts, world.ref, await readCheckpoint(parts, world.ref));
+              const { state, cursor } = await readHandoffHistory(parts, harness.ref, { turns });
+              const handoff = handoffOf(harness);
+              expect(cursor).toBe(formatCursor(handoff));
+              expect(plain(state, turns)).toEqual(plain(handoff, turns));
+              const now = await foldTo(parts, harness.ref, await readCheckpoint(parts, harness.ref));
               if (typeof now === "string") throw new Error(now);
-              expect(lastTurn(now)).toEqual(lastTurn(world.folded()));
+              expect(lastTurn(now)).toEqual(lastTurn(harness.folded()));
             });
           },
         ),
@@ -58,19 +58,19 @@ export function handoffContract(name: string, makeParts: MakeParts, runs: number
     });
 
     test("the checkpoint is right before the newest turn that is archived", async () => {
-      const world = await (await World.make(parts)).start();
-      expect(await readCheckpoint(parts, world.ref)).toEqual(emptyState);
+      const harness = await (await SessionHarness.make(parts)).start();
+      expect(await readCheckpoint(parts, harness.ref)).toEqual(emptyState);
       const start = { number: 1, message_number: 1, agent: "a", mode: "agent", from_share: false } as const;
-      await world.append({ type: "turn.start", turn: "t1", ...start });
-      await world.append({ type: "turn.end", turn: "t1", reason: "end_turn", duration_ms: 1 });
-      await world.append({ type: "turn.start", turn: "t2", ...start });
-      await world.append({ type: "session.update", title: "in the middle" });
-      await archiveSession(parts, world.ref);
-      const checkpoint = await readCheckpoint(parts, world.ref);
-      expect(formatCursor(checkpoint)).toBe(world.events[2]?.id);
+      await harness.append({ type: "turn.start", turn: "t1", ...start });
+      await harness.append({ type: "turn.end", turn: "t1", reason: "end_turn", duration_ms: 1 });
+      await harness.append({ type: "turn.start", turn: "t2", ...start });
+      await harness.append({ type: "session.update", title: "in the middle" });
+      await archiveSession(parts, harness.ref);
+      const checkpoint = await readCheckpoint(parts, harness.ref);
+      expect(formatCursor(checkpoint)).toBe(harness.events[2]?.id);
       expect(checkpoint.turns.toArray().map(({ id }) => id)).toEqual(["t1"]);
-      await world.append({ type: "turn.start", turn: "t3", ...start });
-      expect(await readCheckpoint(parts, world.ref)).toEqual(checkpoint);
+      await harness.append({ type: "turn.start", turn: "t3", ...start });
+      expect(await readCheckpoint(parts, harness.ref)).toEqual(checkpoint);
     });
   });
 }

@@ -14,18 +14,18 @@ import { systemEnv } from "../../../src/util/env.ts";
 import type { Actor, SessionRef } from "../../../src/store/refs.ts";
 import { readAll } from "../../log/drafts.ts";
 import { connect } from "../../signals/signals.contract.ts";
-import type { TestParts } from "../session-harness.ts";
+import type { SessionBackend } from "../session-harness.ts";
 
-interface TestCommandParts extends TestParts {
+interface TestCommandParts extends SessionBackend {
   readonly signals: Signals;
 }
 
-export function commandsContract(name: string, makeParts: () => Promise<TestCommandParts>): void {
+export function commandsContract(name: string, makeBackend: () => Promise<TestCommandParts>): void {
   describe(`commands on ${name}`, () => {
     let parts: TestCommandParts;
     const woken: string[] = [];
     beforeAll(async () => {
-      parts = await makeParts();
+      parts = await makeBackend();
       for (const channel of [TURNS_CHANNEL, STOPS_CHANNEL]) {
         parts.signals.listen(channel, (text) => woken.push(`${channel} ${decodeSessionRef(text)?.session}`));
         await connect(parts.signals, parts.signals, channel);
@@ -47,24 +47,24 @@ export function commandsContract(name: string, makeParts: () => Promise<TestComm
       return { tenant: actor.tenant, session: id };
     }
 
-    const told = async (ref: SessionRef, after?: string) =>
+    const typesIn = async (ref: SessionRef, after?: string) =>
       (await readAll(parts.log, ref.session, after)).map(({ event }) =>
         "message" in event ? `${event.type} ${event.message}` : event.type,
       );
 
     test("a session is created with its log, once, however often it is asked for", async () => {
       const actor = await newActor();
-      const wish = { id: `s-${randomUUID()}`, title: "Stocks" };
-      const ref = { tenant: actor.tenant, session: wish.id };
+      const options = { id: `s-${randomUUID()}`, title: "Stocks" };
+      const ref = { tenant: actor.tenant, session: options.id };
       const all = await Promise.all(
-        Array.from({ length: 5 }, () => createSession(parts, actor, wish, systemEnv)),
+        Array.from({ length: 5 }, () => createSession(parts, actor, options, systemEnv)),
       );
       expect(new Set(all.map(({ number }) => number)).size).toBe(1);
-      expect(await told(ref)).toEqual(["session.start"]);
+      expect(await typesIn(ref)).toEqual(["session.start"]);
       const { state } = await readHistory(parts, ref);
-      expect(state).toMatchObject({ session: wish.id, title: "Stocks", number: all[0]?.number });
+      expect(state).toMatchObject({ session: options.id, title: "Stocks", number: all[0]?.number });
       const other = { ...actor, user: "else" };
-      await expect(createSession(parts, other, wish, systemEnv)).rejects.toMatchObject({ code: "EXISTS" });
+      await expect(createSession(parts, other, options, systemEnv)).rejects.toMatchObject({ code: "EXISTS" });
       expect(await ensureSessionLog(parts, ref)).toBe(false);
       // Its log has expired: it is not begun a second time. Nobody who was too late is in the archive's way.
       expect(await archiveSession(parts, ref)).toMatchObject({ isWaiting: false, events: 1 });
@@ -81,7 +81,7 @@ export function commandsContract(name: string, makeParts: () => Promise<TestComm
       const ref = { tenant: actor.tenant, session: id };
       await parts.store.sessions.create(actor, { id });
       expect(await sendMessage(parts, ref, { id: "m", text: "Hello" })).toBe("sent");
-      expect(await told(ref)).toEqual(["session.start", "message.add m"]);
+      expect(await typesIn(ref)).toEqual(["session.start", "message.add m"]);
       expect(await ensureSessionLog(parts, ref)).toBe(false);
     });
 
@@ -90,7 +90,7 @@ export function commandsContract(name: string, makeParts: () => Promise<TestComm
       const message = {
         id: "m1",
         text: "VNM?",
-        by: "an",
+        userId: "an",
         files: [{ url: "https://x.test/a" }],
         options: { a: 1 },
       };
@@ -98,12 +98,12 @@ export function commandsContract(name: string, makeParts: () => Promise<TestComm
       await expect.poll(() => woken).toContain(`turns ${ref.session}`);
       expect(await sendMessage(parts, ref, { ...message, text: "other" })).toBe("already");
       await Promise.all([1, 2, 3].map(() => sendMessage(parts, ref, { id: "strange id/漢", text: "x" })));
-      expect(await told(ref)).toEqual(["session.start", "message.add m1", "message.add strange id/漢"]);
+      expect(await typesIn(ref)).toEqual(["session.start", "message.add m1", "message.add strange id/漢"]);
       const { state } = await readHistory(parts, ref);
       const { options: _, ...shown } = message;
       expect(state.waiting[0]).toMatchObject(shown);
-      const begun = await parts.store.running.begin(ref, { turn: "t" });
-      expect(begun).toMatchObject({ message: shown, options: { a: 1 } });
+      const started = await parts.store.running.begin(ref, { turn: "t" });
+      expect(started).toMatchObject({ message: shown, options: { a: 1 } });
       await expect(sendMessage(parts, { ...ref, tenant: "else" }, message)).rejects.toMatchObject({
         code: "NOT_FOUND",
       });
@@ -139,7 +139,7 @@ export function commandsContract(name: string, makeParts: () => Promise<TestComm
       await Promise.all(texts.map((id) => sendMessage(parts, ref, { id, text: id })));
       await sendMessage(parts, ref, { id: "d", text: "d" });
       expect(await archiveSession(parts, ref)).toMatchObject({ isWaiting: false });
-      const events = await told(ref, cursor);
+      const events = await typesIn(ref, cursor);
       expect(events[0]).toBe("turn.takeover");
       expect(events.filter((event) => event.startsWith("message.add")).toSorted()).toEqual(
         [...texts, "d"].map((id) => `message.add ${id}`),
@@ -163,7 +163,7 @@ export function commandsContract(name: string, makeParts: () => Promise<TestComm
       const log = { ...parts.log, append: () => Promise.reject(new LogError("UNAVAILABLE")) };
       expect(await sendMessage({ ...parts, log }, ref, { id: "m", text: "x" })).toBe("sent");
       expect(await sendMessage(parts, ref, { id: "m", text: "x" })).toBe("already");
-      expect(await told(ref)).toEqual(["session.start", "message.add m"]);
+      expect(await typesIn(ref)).toEqual(["session.start", "message.add m"]);
     });
 
     test("a message can be withdrawn until a turn has it", async () => {
@@ -174,7 +174,7 @@ export function commandsContract(name: string, makeParts: () => Promise<TestComm
       expect(await withdrawMessage(parts, ref, "none")).toBe(false);
       await parts.store.running.begin(ref, { turn: "t" });
       expect(await withdrawMessage(parts, ref, "a")).toBe(false);
-      expect((await told(ref)).slice(1)).toEqual(["message.add a", "message.add b", "message.remove b"]);
+      expect((await typesIn(ref)).slice(1)).toEqual(["message.add a", "message.add b", "message.remove b"]);
       expect(await sendMessage(parts, ref, { id: "b", text: "again" })).toBe("already");
       await expect(withdrawMessage(parts, { ...ref, tenant: "else" }, "a")).rejects.toMatchObject({
         code: "NOT_FOUND",
@@ -211,7 +211,12 @@ export function commandsContract(name: string, makeParts: () => Promise<TestComm
       };
       await claimSession(parts, ref, { by: "test", reason: "test", event });
       expect(made).toBe(3);
-      expect(await told(ref)).toEqual(["session.start", "message.add m1", "message.add m2", "turn.takeover"]);
+      expect(await typesIn(ref)).toEqual([
+        "session.start",
+        "message.add m1",
+        "message.add m2",
+        "turn.takeover",
+      ]);
     });
 
     test("what isn't a session's name wakes nobody", () => {

@@ -8,11 +8,11 @@ interface TavilyAnswer {
 export function tavilySearch(options: { readonly apiKey: string; readonly baseUrl?: string }): WebSearch {
   const { apiKey, baseUrl = "https://api.tavily.com" } = options;
   return {
-    async search({ words, limit, signal }) {
+    async search({ text, limit, signal }) {
       const response = await fetch(`${baseUrl}/search`, {
         method: "POST",
         headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
-        body: JSON.stringify({ query: words, max_results: limit }),
+        body: JSON.stringify({ query: text, max_results: limit }),
         signal,
       });
       if (!response.ok) throw new Error(`the search service answered with ${response.status}`);

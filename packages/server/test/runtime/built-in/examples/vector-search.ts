@@ -8,11 +8,11 @@ import { cosineSimilarity, embed, type EmbeddingModel } from "ai";
 type Piece = Omit<KnowledgeHit, "score" | "snippet"> & { readonly tenant: string; readonly vector: number[] };
 
 export function vectorSearch(model: EmbeddingModel, pieces: readonly Piece[], store: Store): KnowledgeSearch {
-  const byWords = fullTextSearch(store);
+  const fullText = fullTextSearch(store);
   return {
     async search(query) {
-      const { tenant, bases, words, limit, signal } = query;
-      const { embedding } = await embed({ model, value: words, abortSignal: signal });
+      const { tenant, bases, text, limit, signal } = query;
+      const { embedding } = await embed({ model, value: text, abortSignal: signal });
       const near = pieces
         // Whoever asks must get nothing of another tenant, or of another base.
         .filter((piece) => piece.tenant === tenant && bases.includes(piece.base))
@@ -20,7 +20,7 @@ export function vectorSearch(model: EmbeddingModel, pieces: readonly Piece[], st
         .filter(({ score }) => score > 0.5)
         .toSorted((a, b) => b.score - a.score);
       const seen = new Set(near.map(({ base, object, firstLine }) => `${base} ${object} ${firstLine}`));
-      const others = (await byWords.search(query)).filter(
+      const others = (await fullText.search(query)).filter(
         ({ base, object, firstLine }) => !seen.has(`${base} ${object} ${firstLine}`),
       );
       return [...near, ...others].slice(0, limit);

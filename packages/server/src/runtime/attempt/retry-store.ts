@@ -1,7 +1,7 @@
 /** Retries work in the store while the store is unavailable for a moment, as long as this worker holds its lease. */
-import { isStoreError } from "../store/errors.ts";
-import type { Env } from "../util/env.ts";
-import { retry } from "../util/retry.ts";
+import { isStoreError } from "../../store/errors.ts";
+import type { Env } from "../../util/env.ts";
+import { retry } from "../../util/retry.ts";
 
 interface Lease {
   readonly env: Pick<Env, "now">;

@@ -1,0 +1,72 @@
+/**
+ * A call of a sub-agent: runs it inside the open result of its call, and gives what it said last as the result. What ends a
+ * sub-agent is an error result for the agent that called it; what ends the turn is thrown.
+ */
+import { findToolResult, toolLabel } from "@turnstream/protocol";
+import type { Prompt } from "../../models/model.ts";
+import { stringField } from "../../util/json.ts";
+import type { ToolCallRecord } from "../attempt/journal-entries.ts";
+import { LimitReached, outcomeFor } from "../attempt/outcomes.ts";
+import { type RunContext, subAgentContext } from "../attempt/run-context.ts";
+import { failedResult, successResult } from "../attempt/tool-result.ts";
+import { findSubAgent } from "../define/agent.ts";
+import { markersIn } from "../events/citation-markers.ts";
+import type { StepCall } from "../events/step-writer.ts";
+import { describeMissingTool } from "../tool-calls/execute-call.ts";
+import { startToolResult } from "../tool-calls/write-result.ts";
+import { pinAgent } from "./pinned-agent.ts";
+
+/** What an agent said last, and the form that it has asked for, if it has: then it continues in another turn. */
+export interface RunResult {
+  readonly text: string;
+  readonly form: string | null;
+}
+
+type RunAgent = (scope: RunContext, prompt: Prompt) => Promise<RunResult>;
+
+/** @param runAgent the loop of an agent */
+export async function runSubAgent(
+  scope: RunContext,
+  call: StepCall,
+  runAgent: RunAgent,
+): Promise<ToolCallRecord> {
+  const { attempt, agent, depth, root } = scope;
+  const sub = findSubAgent(agent, call.name, call.input);
+  const task = stringField(call.input, "task");
+  if (sub === undefined)
+    return failedResult(
+      `There is no such agent. Call one of these: ${Object.keys(agent.subAgents).join(", ")}.`,
+    );
+  if (task === null) return failedResult("`task` is missing.");
+  if (depth >= root.limits.maxDepth)
+    return failedResult(`Sub-agents may not go deeper than ${root.limits.maxDepth} here.`);
+  await startToolResult(scope, call);
+  // It was a hidden tool when it was called, and a sub-agent works where people see it.
+  if (findToolResult(attempt.turn, call.call)?.hidden === true)
+    return failedResult(describeMissingTool(call.name, true));
+  const pinned = await pinAgent(attempt, call.call, sub);
+  const inner = await subAgentContext(scope, call.call, sub, pinned);
+  const prompt: Prompt = [
+    ...(pinned.instructions === "" ? [] : [{ role: "system" as const, content: pinned.instructions }]),
+    { role: "user", content: [{ type: "text", text: task }] },
+  ];
+  const name = toolLabel({ label: sub.label, name: sub.name });
+  try {
+    const { text: answer, form } = await runAgent(inner, prompt);
+    const none = form === null ? `${name} gave no answer.` : `${name} asks the person to fill in a form.`;
+    const record = successResult({ content: answer === "" ? none : answer }, 0);
+    const cited = new Set(markersIn(answer, inner.pool.has).map(({ reference }) => reference));
+    const pool = inner.pool.exportCited(cited, scope.agent.limits.maxResultChars);
+    const asked = form === null ? null : { form, schema: null };
+    return { ...record, pool, form: asked, usage: attempt.usage.of(call.call) };
+  } catch (error) {
+    // What ends a sub-agent is for the agent that called it to deal with; what ends the turn is not.
+    const end = attempt.signal.aborted ? null : outcomeFor(error, attempt.context.strings);
+    if (end?.reason !== "error" || (error instanceof LimitReached && error.isOfTurn)) throw error;
+    attempt.context.onError(error, { during: `the sub-agent ${sub.name}` });
+    return {
+      ...failedResult(`${name} could not finish: ${end.text}`),
+      usage: attempt.usage.of(call.call),
+    };
+  }
+}

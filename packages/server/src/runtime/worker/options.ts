@@ -1,0 +1,229 @@
+/**
+ * What a worker needs and what can be set: each option with its default and its range, declared once. `resolveOptions`
+ * refuses options that can't work with BAD_OPTIONS, before the worker touches the store. Pure.
+ */
+import type { Engine, JobHandler } from "../../engine/engine.ts";
+import type { Log } from "../../log/log.ts";
+import type { FetchPolicy } from "../../safe-fetch/policy.ts";
+import type { Signals } from "../../signals/signals.ts";
+import { MAX_DURATION_MS } from "../../store/rules/arguments.ts";
+import type { Store } from "../../store/store.ts";
+import type { Env } from "../../util/env.ts";
+import type { ErrorHandler } from "../../util/error-handler.ts";
+import { MAX_TIMER_MS } from "../../util/sleep.ts";
+import type { Agent } from "../define/agent.ts";
+import {
+  AMOUNT,
+  assertInRange,
+  assertKnownOptions,
+  COUNT,
+  type NumberRange,
+  type OptionKeys,
+  show,
+  TIMER_MS,
+} from "../define/check-options.ts";
+import { DEFAULT_FILE_LIMITS, FILE_LIMIT_RANGES, type FileLimits } from "../define/file-limits.ts";
+import { RuntimeError } from "../errors.ts";
+import { DEFAULT_STRINGS, type RuntimeStrings } from "../strings.ts";
+
+/** What the worker passes to the engine that it creates. */
+export interface EngineCallbacks {
+  readonly work: JobHandler;
+  readonly isFresh: () => boolean;
+  readonly onError: ErrorHandler;
+}
+
+export interface WorkerOptions {
+  readonly store: Store;
+  readonly log: Log;
+  readonly signals: Signals;
+  readonly engine: (callbacks: EngineCallbacks) => Engine | Promise<Engine>;
+  /** The first one answers messages that name no agent. */
+  readonly agents: readonly Agent[];
+  /** How long other workers wait before they take over the turns of a worker that died. @default 3000 */
+  readonly leaseTtlMs?: number;
+  /** How many model calls run at a time in this process; the others wait. @default 1000 */
+  readonly maxConcurrentModelCalls?: number;
+  /** How many tools run at a time in this process. A tool that waits for a user doesn't count. @default 500 */
+  readonly maxConcurrentToolCalls?: number;
+  /** Which addresses of users and models may be fetched. Default: the public internet, within limits. */
+  readonly fetchPolicy?: FetchPolicy;
+  /** How much of the files of a message is read. */
+  readonly fileLimits?: Partial<FileLimits>;
+  /** Replaces single texts for users. Default: English. */
+  readonly strings?: Partial<RuntimeStrings>;
+  /**
+   * How long tools that are not idempotent may continue after `shutdown()`; after that their outcome is unknown. The process
+   * needs a little longer than this between SIGTERM and its end.
+   * @default 5000
+   */
+  readonly shutdownGraceMs?: number;
+  /** How many attempts at a turn in a row may fail without progress before the turn ends as an error. @default 50 */
+  readonly maxAttemptsWithoutProgress?: number;
+  /** How often the worker polls for turns, stops and outbox rows whose signal was lost. @default 1000 */
+  readonly pollIntervalMs?: number;
+  /** How often the worker prunes old rows, finishes erasures and recovers jobs without an owner. @default 15000 */
+  readonly maintenanceIntervalMs?: number;
+  /** How long the engine remembers turns that ended. @default 3600000 */
+  readonly jobRetentionMs?: number;
+  /** Erases sessions that were not used for this long, including pending interactions. Default: never. */
+  readonly sessionRetentionMs?: number;
+  /**
+   * Called with errors that the worker survives. An error may contain what a tool or provider returned: show it to operators
+   * only. Default: a process warning.
+   */
+  readonly onError?: ErrorHandler;
+  /** Called when the lease expired: other workers may own the turns. End the process, or create a new worker. */
+  readonly onLeaseLost?: () => void;
+  /** The clock, ids and randomness. Default: the system's. */
+  readonly env?: Env;
+}
+
+const OPTIONS: OptionKeys<WorkerOptions> = {
+  store: true,
+  log: true,
+  signals: true,
+  engine: true,
+  agents: true,
+  leaseTtlMs: false,
+  maxConcurrentModelCalls: false,
+  maxConcurrentToolCalls: false,
+  fetchPolicy: false,
+  fileLimits: false,
+  strings: false,
+  shutdownGraceMs: false,
+  maxAttemptsWithoutProgress: false,
+  pollIntervalMs: false,
+  maintenanceIntervalMs: false,
+  jobRetentionMs: false,
+  sessionRetentionMs: false,
+  onError: false,
+  onLeaseLost: false,
+  env: false,
+};
+
+const FETCH_POLICY: OptionKeys<FetchPolicy> = {
+  allow: false,
+  ports: false,
+  maxBytes: false,
+  timeoutMs: false,
+  idleMs: false,
+  maxRedirects: false,
+  maxHeaderBytes: false,
+  lookup: false,
+  userAgent: false,
+};
+
+const FETCH_RANGES = {
+  maxBytes: COUNT,
+  timeoutMs: TIMER_MS,
+  idleMs: TIMER_MS,
+  maxRedirects: AMOUNT,
+  maxHeaderBytes: COUNT,
+} as const satisfies Partial<Record<keyof FetchPolicy, NumberRange>>;
+
+/** The options of a type that are numbers. */
+type NumberOptions<Options> = {
+  [K in keyof Options]-?: Required<Options>[K] extends number ? K : never;
+}[keyof Options];
+
+/** A PeriodicTask waits up to a quarter longer than its interval. */
+const INTERVAL_MS: NumberRange = [1, Math.floor(MAX_TIMER_MS / 1.25)];
+/** The executor waits this much longer than the tools. */
+export const HANDOVER_MS = 1_000;
+const GRACE_MS: NumberRange = [0, MAX_TIMER_MS - HANDOVER_MS];
+/** As far as the store counts. */
+const RETENTION_MS: NumberRange = [0, MAX_DURATION_MS];
+
+const NUMBERS = {
+  leaseTtlMs: { default: 3_000, range: TIMER_MS },
+  maxConcurrentModelCalls: { default: 1_000, range: COUNT },
+  maxConcurrentToolCalls: { default: 500, range: COUNT },
+  shutdownGraceMs: { default: 5_000, range: GRACE_MS },
+  maxAttemptsWithoutProgress: { default: 50, range: COUNT },
+  pollIntervalMs: { default: 1_000, range: INTERVAL_MS },
+  maintenanceIntervalMs: { default: 15_000, range: INTERVAL_MS },
+  jobRetentionMs: { default: 60 * 60 * 1_000, range: RETENTION_MS },
+  sessionRetentionMs: { default: null, range: RETENTION_MS },
+} as const satisfies Record<
+  NumberOptions<WorkerOptions>,
+  { readonly default: number | null; readonly range: NumberRange }
+>;
+
+type Numbers = {
+  readonly [K in keyof typeof NUMBERS]: (typeof NUMBERS)[K]["default"] extends null ? number | null : number;
+};
+
+export type ResolvedWorkerOptions = Numbers & {
+  readonly fetchPolicy: FetchPolicy;
+  readonly fileLimits: FileLimits;
+  readonly strings: RuntimeStrings;
+};
+
+const PORTS = {
+  store: "what `createPostgresStore(openDatabase({ url }))` returns",
+  log: "what `await createRedisLog({ url })` returns",
+  signals: "what `createRedisSignals({ url })` returns",
+} as const;
+
+/** Fills in the defaults. Throws BAD_OPTIONS with the option, its value and what is expected. */
+export function resolveOptions(options: WorkerOptions): ResolvedWorkerOptions {
+  const { fetchPolicy = {}, fileLimits = {}, strings = {} } = options;
+  assertKnownOptions(options, OPTIONS, "the worker", "BAD_OPTIONS");
+  checkPorts(options);
+  const ranges = Object.fromEntries(Object.entries(NUMBERS).map(([name, { range }]) => [name, range]));
+  assertInRange(options, ranges, "the worker", "BAD_OPTIONS");
+  checkNested(fetchPolicy, "fetchPolicy", FETCH_POLICY, FETCH_RANGES);
+  checkNested(fileLimits, "fileLimits", optionalKeys(FILE_LIMIT_RANGES), FILE_LIMIT_RANGES);
+  checkNested(strings, "strings", optionalKeys(DEFAULT_STRINGS), {});
+  return {
+    ...(Object.fromEntries(
+      Object.entries(NUMBERS).map(([name, number]) => [
+        name,
+        options[name as keyof typeof NUMBERS] ?? number.default,
+      ]),
+    ) as unknown as Numbers),
+    fetchPolicy,
+    fileLimits: { ...DEFAULT_FILE_LIMITS, ...fileLimits },
+    strings: { ...DEFAULT_STRINGS, ...strings },
+  };
+}
+
+/** What comes from an environment may be missing, whatever its type says. */
+function checkPorts(options: WorkerOptions): void {
+  for (const [name, expected] of Object.entries(PORTS)) {
+    const port: unknown = options[name as keyof typeof PORTS];
+    if (!isObject(port) || port instanceof Promise) fail(name, expected, port);
+  }
+  if (typeof options.engine !== "function")
+    fail("engine", "a function that creates an engine", options.engine);
+  if (!Array.isArray(options.agents)) fail("agents", "a list of agents", options.agents);
+  for (const name of ["onError", "onLeaseLost"] as const)
+    if (options[name] !== undefined && typeof options[name] !== "function")
+      fail(name, "a function", options[name]);
+}
+
+function checkNested(
+  value: unknown,
+  name: string,
+  names: Readonly<Record<string, boolean>>,
+  ranges: Readonly<Record<string, NumberRange>>,
+): void {
+  if (!isObject(value)) fail(name, "an object", value);
+  const of = `\`${name}\` of the worker`;
+  assertKnownOptions(value, names, of, "BAD_OPTIONS");
+  assertInRange(value, ranges, of, "BAD_OPTIONS");
+}
+
+function optionalKeys(options: object): Record<string, boolean> {
+  return Object.fromEntries(Object.keys(options).map((name) => [name, false]));
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
+}
+
+function fail(name: string, expected: string, value: unknown): never {
+  const got = value instanceof Promise ? "a promise" : show(value);
+  throw new RuntimeError("BAD_OPTIONS", `\`${name}\` of the worker must be ${expected}, got ${got}`);
+}
