@@ -65,8 +65,10 @@ class LongestFirst extends BaseSequencer {
     // oxlint-disable-next-line unicorn/no-array-sort -- not the sort of an array
     const sorted = await super.sort(files);
     // One project after the other: a process that files share is not ended for another project.
-    const projects = Map.groupBy(sorted, ({ project }) => project.name);
-    return [...projects.values()].flatMap((group) => group.toSorted((a, b) => rankOf(a) - rankOf(b)));
+    const projects = [...new Set(sorted.map(({ project }) => project.name))];
+    return sorted.toSorted(
+      (a, b) => projects.indexOf(a.project.name) - projects.indexOf(b.project.name) || rankOf(a) - rankOf(b),
+    );
   }
 }
 

@@ -1,7 +1,7 @@
 /** `BrowserSession` is what most tests here start with: a browser, a gateway on real servers, and a worker with agents.ts. */
 import type { SessionRef } from "@turnstream/server";
 import type { Browser, BrowserContext } from "playwright-core";
-import { Stage } from "../packages/server/test/runtime/turn-harness.ts";
+import { TurnHarness } from "../packages/server/test/runtime/turn-harness.ts";
 import { askingAgent, LONG_ANSWER, longAnswerAgent } from "./agents.ts";
 import { closeBrowser, openBrowser } from "./chromium.ts";
 import { type GatewayPlace, TestEnvironment } from "./test-environment.ts";
@@ -17,11 +17,16 @@ interface BrowserSessionOptions {
 export class BrowserSession {
   readonly browser: Browser;
   readonly environment: TestEnvironment;
-  readonly harness: Stage;
+  readonly harness: TurnHarness;
   /** How fast the agent writes its long answer, and when it pauses. */
   readonly pace: PacedGates;
 
-  private constructor(browser: Browser, environment: TestEnvironment, harness: Stage, pace: PacedGates) {
+  private constructor(
+    browser: Browser,
+    environment: TestEnvironment,
+    harness: TurnHarness,
+    pace: PacedGates,
+  ) {
     this.browser = browser;
     this.environment = environment;
     this.harness = harness;
@@ -33,7 +38,7 @@ export class BrowserSession {
     hasWorker = true,
   }: BrowserSessionOptions = {}): Promise<BrowserSession> {
     const environment = await TestEnvironment.open(gateway);
-    const harness = await Stage.open(environment.backend);
+    const harness = await TurnHarness.open(environment.backend);
     const pace = new PacedGates();
     if (hasWorker)
       await harness.worker([longAnswerAgent((ms) => pace.beat(ms)), askingAgent()], { leaseTtlMs: 10_000 });

@@ -66,7 +66,8 @@ export class TestEnvironment {
       return this.#program.url;
     }
     const { store, log, signals } = this.backend;
-    const onError = (error: unknown, { during }: ErrorContext) => this.failures.push(`${during}: ${String(error)}`);
+    const onError = (error: unknown, { during }: ErrorContext) =>
+      this.failures.push(`${during}: ${String(error)}`);
     this.#server = createServer({ ...options, store, log, signals, onError });
     return await this.#server.listen();
   }

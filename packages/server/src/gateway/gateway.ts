@@ -62,7 +62,9 @@ export function createGateway(options: GatewayOptions): Gateway {
     http.context.limits.revocationCheckMs,
   ).unref();
   const cleanup = setInterval(() => void deleteExpired(http.context), CLEANUP_INTERVAL_MS).unref();
-  const removeOutageListener = options.log.onOutage?.((error) => http.context.onError(error, { during: "the log" }));
+  const removeOutageListener = options.log.onOutage?.((error) =>
+    http.context.onError(error, { during: "the log" }),
+  );
   const acceptSocket = createSocketAcceptor(http);
   const upgrade: Gateway["upgrade"] = (incoming, socket, head, prefix = "") =>
     handleUpgrade(http, acceptSocket, { incoming, socket, head }, prefix);

@@ -15,7 +15,10 @@ function expectError(response: TestResponse, status: number, code: string): void
   expect(errorReply.parse(response.json).error).toBe(code);
 }
 
-export function transportsContract(transport: TransportName, makeParts?: () => Promise<HarnessBackend>): void {
+export function transportsContract(
+  transport: TransportName,
+  makeParts?: () => Promise<HarnessBackend>,
+): void {
   describe(`by ${transport}`, () => {
     let server: TransportServer;
     let parts: HarnessBackend | undefined;

@@ -117,7 +117,7 @@ export function everythingContract(
       ]);
       // On a busy machine, the next call would come before the server is there again.
       let onServerReady = (): void => undefined;
-      caller.ready = new Promise((resolve) => {
+      caller.ready = new Promise<void>((resolve) => {
         onServerReady = resolve;
       });
       await harness.worker([caller.agent]);

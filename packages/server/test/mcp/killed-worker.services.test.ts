@@ -23,7 +23,9 @@ it("a call whose worker was killed ends as outcome unknown, the turn goes on, an
     keyPrefix: freshPrefix(),
     pids,
   };
-  const harness = await TurnHarness.open(await openBackendOn(settings.redisUrl, settings.databaseUrl, settings.keyPrefix));
+  const harness = await TurnHarness.open(
+    await openBackendOn(settings.redisUrl, settings.databaseUrl, settings.keyPrefix),
+  );
   const child = new ChildProgram({ file: PROCESS, settings });
   try {
     const ref = await harness.session();

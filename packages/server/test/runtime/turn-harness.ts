@@ -145,7 +145,7 @@ export class TurnHarness {
 
   /** Everything ever written that is still there, from the archive and the log. */
   async events(ref: SessionRef): Promise<SessionEvent[]> {
-    return readAllEvents(this.parts, ref);
+    return readAllEvents(this.backend, ref);
   }
 
   /** The fold of all that was written, each event held to the rules. */

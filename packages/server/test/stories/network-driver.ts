@@ -47,64 +47,74 @@ const PYTHON = new URL("../../../../conformance/clients/python/read_sse.py", imp
 
 export class NetworkDriver implements StoryDriver {
   /** One for every dialect and wire. */
-  readonly viewers: SessionClient[] = [];
+  readonly clients: SessionClient[] = [];
   /** One for every message that was posted. */
-  readonly asked: Promise<Asked>[] = [];
+  readonly asked: Promise<StreamedReply>[] = [];
   readonly #harness: TurnHarness;
-  readonly #door: Endpoint;
+  readonly #endpoint: Endpoint;
   readonly #served: (url: string) => string;
   readonly #asks: StreamedReply["by"];
   #chat = 0;
   #decisions = 0;
 
   /** @param asks who posts the question */
-  constructor(harness: TurnHarness, door: Endpoint, served: (url: string) => string, asks: Asked["by"]) {
+  constructor(
+    harness: TurnHarness,
+    endpoint: Endpoint,
+    served: (url: string) => string,
+    asks: StreamedReply["by"],
+  ) {
     this.#harness = harness;
-    this.#door = door;
+    this.#endpoint = endpoint;
     this.#served = served;
     this.#asks = asks;
   }
 
-  viewer(dialect: ClientDialect, wire: SessionClientOptions["wire"]): SessionClient {
-    const found = this.viewers.find(({ options }) => options.dialect === dialect && options.wire === wire);
+  client(dialect: ClientDialect, wire: SessionClientOptions["wire"]): SessionClient {
+    const found = this.clients.find(({ options }) => options.dialect === dialect && options.wire === wire);
     if (found === undefined) throw new Error(`nobody looks at ${dialect} over ${wire}`);
     return found;
   }
 
   async watch({ session }: SessionRef): Promise<void> {
-    const found = await rest<{ chat_id: number }>(this.#door, "GET", `/sessions/${session}`);
+    const found = await rest<{ chat_id: number }>(this.#endpoint, "GET", `/sessions/${session}`);
     this.#chat = found.chat_id;
-    for (const kind of KINDS) this.viewers.push(new SessionClient({ session, ...kind }));
-    for (const viewer of this.viewers) {
-      if (viewer.options.dialect === "responses") continue;
-      viewer.connect(this.#door);
-      await viewer.until("subscribed", () => viewer.rendered.starts.length > 0);
+    for (const kind of KINDS) this.clients.push(new SessionClient({ session, ...kind }));
+    for (const client of this.clients) {
+      if (client.options.dialect === "responses") continue;
+      client.connect(this.#endpoint);
+      await client.until("subscribed", () => client.rendered.starts.length > 0);
     }
   }
 
   async ask(ref: SessionRef, { ask: message, agent, files = [] }: Story): Promise<string> {
     const content_urls = files.map(({ url }) => this.#served(url));
     this.#post({ message, agent_id: agent.name, ...(files.length === 0 ? {} : { content_urls }) });
-    return this.#stage.until(ref, TIMEOUT_MS, ({ turns }) => turns.get(0)?.message?.id ?? null);
+    return this.#harness.until(ref, TIMEOUT_MS, ({ turns }) => turns.get(0)?.message?.id ?? null);
   }
 
   async stop({ session }: SessionRef): Promise<void> {
     if (this.#decisions++ % 2 === 0) await this.#command({ type: "stop" });
-    else await rest(this.#door, "POST", `/sessions/${session}/stop`, {});
+    else await rest(this.#endpoint, "POST", `/sessions/${session}/stop`, {});
   }
 
   /** By what history says is pending. A request is told before it is committed. */
   async choose(ref: SessionRef, _state: SessionState, choice: Choice): Promise<void> {
     const { pending_approval } = await this.#history(ref);
     const approval_key = pending_approval?.["approval_key"] as string;
-    const { store } = this.#stage.backend;
-    await this.#stage.until(ref, TIMEOUT_MS, () => store.interactions.byKey(ref, approval_key));
+    const { store } = this.#harness.backend;
+    await this.#harness.until(ref, TIMEOUT_MS, () => store.interactions.byKey(ref, approval_key));
     const { input, ...rest_ } = { input: undefined, ...choice };
     const body = { ...rest_, ...(input === undefined ? {} : { args: input }) };
     const type = "answers" in choice ? "answer" : "decide";
     if (this.#decisions++ % 2 === 0) await this.#command({ type, approval_key, ...body });
     else
-      await rest(this.#door, "POST", `/sessions/${ref.session}/interactions/${approval_key}/${type}`, body);
+      await rest(
+        this.#endpoint,
+        "POST",
+        `/sessions/${ref.session}/interactions/${approval_key}/${type}`,
+        body,
+      );
   }
 
   /** As 002 says: the form is submitted, then a message goes on from it. A reload shows what was filled in so far. */
@@ -113,20 +123,20 @@ export class NetworkDriver implements StoryDriver {
     const [asked] = history.pending;
     const form = String(asked?.["form_request_id"]);
     const at = `/sessions/${ref.session}/interactions/${form}`;
-    await rest(this.#door, "PUT", `${at}/draft`, { values: draft });
-    const stored = await rest<{ draft: { values: unknown } | null }>(this.#door, "GET", `${at}/draft`);
+    await rest(this.#endpoint, "PUT", `${at}/draft`, { values: draft });
+    const stored = await rest<{ draft: { values: unknown } | null }>(this.#endpoint, "GET", `${at}/draft`);
     const shown = { status: history.agent_status, asked: asked?.type, draft: stored.draft?.values };
     if (!isDeepStrictEqual(shown, { status: "idle", asked: "form_request", draft }))
       throw new Error(`a reload shows ${JSON.stringify(shown)}`);
-    const refused = await rest(this.#door, "POST", `${at}/submit`, { values: bad }).catch(
+    const refused = await rest(this.#endpoint, "POST", `${at}/submit`, { values: bad }).catch(
       (error: unknown) => error,
     );
     if (!(refused instanceof RestRefused)) throw new Error("the bad values were taken");
     if ("decline" in then)
       await this.#command({ type: "decline", form_request_id: form, reason: then.decline });
     else {
-      await rest(this.#door, "POST", `${at}/submit`, { values: then.submit, go_on: false });
-      const { agent } = (await this.#stage.state(ref)).turns.last() ?? {};
+      await rest(this.#endpoint, "POST", `${at}/submit`, { values: then.submit, go_on: false });
+      const { agent } = (await this.#harness.state(ref)).turns.last() ?? {};
       this.#post({ message: then.message, agent_id: agent, resume_form_request_id: form });
     }
   }
@@ -134,50 +144,50 @@ export class NetworkDriver implements StoryDriver {
   async reload(ref: SessionRef, at: Moment, turns: number): Promise<() => Promise<Reload>> {
     const history = await this.#history(ref);
     // 002 follows an answer that is under way; when none is, there is nothing to follow.
-    const follower = this.viewer("responses", "sse");
-    if (follower.connects === 0) follower.connect(this.#door, START_CURSOR);
+    const follower = this.client("responses", "sse");
+    if (follower.connects === 0) follower.connect(this.#endpoint, START_CURSOR);
     return async () => {
-      const viewer = new SessionClient({ session: ref.session, dialect: "blocks", wire: "socket" });
+      const sessionClient = new SessionClient({ session: ref.session, dialect: "blocks", wire: "socket" });
       const client = new BlocksClient();
       client.load(history);
-      subscriber.connect(this.#door, history.last_event_id);
+      sessionClient.connect(this.#endpoint, history.last_event_id);
       // A form ends the turn, and the one after it begins later.
-      const over = () => viewer.rendered.frames.filter(({ type }) => type === "message_stop").length;
+      const over = () => sessionClient.rendered.frames.filter(({ type }) => type === "message_stop").length;
       const before = history.messages.length === 0 ? 0 : endedBefore(history);
-      await viewer.until("over", () => before + over() >= turns, 2 * TIMEOUT_MS);
-      viewer.cut();
-      if (!viewer.rendered.starts.every(({ resumed }) => resumed)) client.problems.push("not resumed");
-      for (const { session_id: _, ...frame } of viewer.rendered.frames) client.handle(frame);
+      await sessionClient.until("over", () => before + over() >= turns, 2 * TIMEOUT_MS);
+      sessionClient.cut();
+      if (!sessionClient.rendered.starts.every(({ resumed }) => resumed)) client.problems.push("not resumed");
+      for (const { session_id: _, ...frame } of sessionClient.rendered.frames) client.handle(frame);
       return { at, history, client };
     };
   }
 
   /** Until everybody has seen the end of so many turns; then they leave. */
   async leave(turns: number): Promise<void> {
-    for (const viewer of this.viewers) {
-      const { dialect } = viewer.options;
-      const ends = () => viewer.rendered.frames.filter((frame) => isEnd(dialect, frame)).length;
+    for (const client of this.clients) {
+      const { dialect } = client.options;
+      const ends = () => client.rendered.frames.filter((frame) => isEnd(dialect, frame)).length;
       while (ends() < turns) {
-        await subscriber.until(`over ${turns} times`, () => ends() >= turns || subscriber.end !== null);
-        if (subscriber.end !== null && ends() < turns) subscriber.connect(this.#door);
+        await client.until(`over ${turns} times`, () => ends() >= turns || client.end !== null);
+        if (client.end !== null && ends() < turns) client.connect(this.#endpoint);
       }
-      subscriber.cut();
+      client.cut();
     }
   }
 
   async #history({ session }: SessionRef): Promise<BlocksHistory> {
-    return rest<BlocksHistory>(this.#door, "GET", `/sessions/${session}/history`);
+    return rest<BlocksHistory>(this.#endpoint, "GET", `/sessions/${session}/history`);
   }
 
   async #command(command: Frame): Promise<void> {
-    const reply = await this.viewer("blocks", "socket").command(command);
+    const reply = await this.client("blocks", "socket").command(command);
     if (reply.type !== "ack") throw new Error(`${command.type} was refused: ${JSON.stringify(reply)}`);
   }
 
   #post(body: object): void {
-    const url = `${this.#door.url}/api/v1/chats/${this.#chat}/messages`;
+    const url = `${this.#endpoint.url}/api/v1/chats/${this.#chat}/messages`;
     const payload = { ...body, stream: true };
-    const { headers } = this.#door;
+    const { headers } = this.#endpoint;
     this.asked.push(
       this.#asks === "python" ? askByPython(url, headers, payload) : askByFetch(url, headers, payload),
     );
@@ -194,7 +204,11 @@ function isEnd(dialect: ClientDialect, { type, task_id, stop_reason }: Frame): b
   return type === { blocks: "message_stop", native: "turn.end", responses: "[DONE]" }[dialect];
 }
 
-async function askByFetch(url: string, headers: Endpoint["headers"], wish: object): Promise<Asked> {
+async function askByFetch(
+  url: string,
+  headers: Endpoint["headers"],
+  payload: object,
+): Promise<StreamedReply> {
   const reader = new SseReader();
   const messages = new EventStreamReader();
   const streamed: StreamMessage[] = [];
@@ -218,7 +232,7 @@ async function askByFetch(url: string, headers: Endpoint["headers"], wish: objec
   };
 }
 
-async function askByPython(url: string, headers: Endpoint["headers"], body: object): Promise<Asked> {
+async function askByPython(url: string, headers: Endpoint["headers"], body: object): Promise<StreamedReply> {
   const child = spawn("python3", [PYTHON], { stdio: ["pipe", "pipe", "pipe"] });
   child.stdin.end(JSON.stringify({ url, headers, body }));
   const [stdout, failed] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "close")]);

@@ -19,7 +19,7 @@ const BY_PYTHON = new Set(["vnm-stock", "market-overview", "paris-citations", "c
 
 interface Watched {
   readonly story: Story;
-  readonly hands: NetworkDriver;
+  readonly driver: NetworkDriver;
   readonly played: PlayedStory;
   readonly asked: readonly StreamedReply[];
 }
@@ -41,7 +41,7 @@ beforeAll(async () => {
     onError: (error, { during }) => failures.push(`${during}: ${String(error)}`),
   });
   const { secret } = await store.keys.create(harness.actor.tenant, { name: "stories", scopes: [] });
-  const door: Endpoint = {
+  const endpoint: Endpoint = {
     url: await server.listen(),
     headers: { "x-api-key": secret, "x-user-id": harness.actor.user },
   };
@@ -54,7 +54,7 @@ beforeAll(async () => {
     );
     const played = await play(harness, story, theatre.gatesOf(story), driver);
     await driver.leave(played.state.turns.length);
-    watched.set(story.name, { story, hands: driver, played, asked: await Promise.all(driver.asked) });
+    watched.set(story.name, { story, driver, played, asked: await Promise.all(driver.asked) });
   }
 });
 
@@ -88,7 +88,7 @@ describe.each(STORIES)("$name", (story) => {
     ["tasks", "sse"],
     ["responses", "sse"],
   ] as const)("W01 W16 T01 S02 is told as it is written down, in %s over %s", (dialect, wire) => {
-    const { rendered } = watchedOf(story).hands.viewer(dialect, wire);
+    const { rendered } = watchedOf(story).driver.client(dialect, wire);
     expect(rendered.problems).toEqual([]);
     const normal = normalOf(story, rendered.frames);
     expect(normal.frames).toEqual(writtenFrames(story, dialect));
@@ -110,17 +110,17 @@ describe.each(STORIES)("$name", (story) => {
   });
 
   test.each(["socket", "sse"] as const)("H03 native events over %s fold to the log", (wire) => {
-    const { hands, played } = watchedOf(story);
-    const { rendered } = hands.viewer("native", wire);
+    const { driver, played } = watchedOf(story);
+    const { rendered } = driver.client("native", wire);
     expect(rendered.problems).toEqual([]);
     const whole = JSON.parse(JSON.stringify(snapshot(played.state))) as unknown;
     expect(rendered.display()).toEqual(whole);
   });
 
   test("H01 H02 H03 H04 a page that is reloaded in the middle ends as one that never was", () => {
-    const { hands: driver, played } = watchedOf(story);
+    const { driver, played } = watchedOf(story);
     expect(played.reloads.map(({ at }) => at).toSorted()).toEqual(story.reloadAt.toSorted());
-    const uncut = hands.viewer("blocks", "socket").rendered.display();
+    const uncut = driver.client("blocks", "socket").rendered.display();
     for (const { history, client } of played.reloads) {
       expect(history.agent_status).toBe("running");
       expect(client.problems).toEqual([]);
@@ -129,15 +129,15 @@ describe.each(STORIES)("$name", (story) => {
   });
 
   test("W16 every frame of a socket names its session, and everybody was told how they began", () => {
-    const { hands, played } = watchedOf(story);
-    for (const { options, rendered } of hands.viewers) {
+    const { driver, played } = watchedOf(story);
+    for (const { options, rendered } of driver.clients) {
       const isLate = options.dialect === "responses";
       const told = isLate ? { resumed: true, reason: "cursor" } : { resumed: false, reason: "fresh" };
       expect(new Set(rendered.starts.map((each) => JSON.stringify(each)))).toEqual(
         new Set([JSON.stringify(told)]),
       );
     }
-    const sockets = hands.viewers.filter(({ options }) => options.wire === "socket");
+    const sockets = driver.clients.filter(({ options }) => options.wire === "socket");
     const named = sockets.flatMap(({ rendered }) => rendered.frames.map((frame) => frame["session_id"]));
     expect(new Set(named)).toEqual(new Set([played.ref.session]));
   });
