@@ -1,7 +1,7 @@
 /** How little is drawn when something comes, and that what a server drew is taken over as it is. */
 import { Story } from "@turnstream/conformance/scenarios/story.ts";
 import { listEvents, SCENARIOS } from "@turnstream/conformance/scenarios/index.ts";
-import { recordedSession } from "@turnstream/client/recorded";
+import { recordedSession } from "@turnstream/client/static";
 import { preload } from "@turnstream/react";
 import type { SessionEvent } from "@turnstream/protocol";
 import { createElement } from "react";

@@ -1,7 +1,7 @@
 /** A page that draws recorded sessions, for tests of what is drawn when. */
 import { type SessionEvent, restoreTurn, Sequence, type TurnSnapshot } from "@turnstream/protocol";
 import { ClientError } from "@turnstream/client";
-import { type RecordedSession, recordedSession } from "@turnstream/client/recorded";
+import { type RecordedSession, recordedSession } from "@turnstream/client/static";
 import { preload } from "@turnstream/react";
 import { flushSync } from "react-dom";
 import { createRoot, hydrateRoot, type Root } from "react-dom/client";

@@ -3,7 +3,7 @@
  * countdowns look the same every day.
  */
 import { NOT_CONNECTED, type SessionView } from "@turnstream/client";
-import { recordedSession, type RecordedSession } from "@turnstream/client/recorded";
+import { recordedSession, type RecordedSession } from "@turnstream/client/static";
 import { emptyState, type SessionEvent, foldAll } from "@turnstream/protocol";
 import { type GalleryState, positionOf } from "../states/state.ts";
 import type { Heard } from "./handle.ts";

@@ -1,18 +1,18 @@
 /** The client of one person: sessions over one connection, and the list of them. */
 import { type Auth, createAuth } from "./auth/auth.ts";
 import { claimsOf } from "./auth/claims.ts";
-import { createPerson } from "./auth/person.ts";
-import { directLink } from "./connection/direct-link.ts";
+import { createPerson } from "./auth/identity.ts";
+import { directLink } from "./transport/network-transport.ts";
 import { impatientLink } from "./connection/impatient-link.ts";
 import { surroundings } from "./env.ts";
 import { type Api, createApi, withJson } from "./http/api.ts";
-import type { Link } from "./link.ts";
+import type { Link } from "./transport/transport.ts";
 import type { ClientOptions } from "./options.ts";
-import type { Session } from "./session.ts";
+import type { Session } from "./session/session.ts";
 import { waitingSessions } from "./outbox/storage.ts";
-import { LiveSession } from "./session/live-session.ts";
-import { laterLink } from "./tabs/later-link.ts";
-import { browserPage, browserTabs } from "./tabs/page.ts";
+import { LiveSession } from "./session/session-store.ts";
+import { laterLink } from "./tabs/shared-transport.ts";
+import { browserPage, browserTabs } from "./tabs/browser.ts";
 import type { SharedLinkOptions } from "./tabs/sharing.ts";
 
 export interface Client {

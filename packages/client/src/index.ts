@@ -1,9 +1,9 @@
 /** `@turnstream/client`: a session as a store, over a connection that comes back by itself. Browser and Node. */
 export { type Client, createClient, type SessionInfo, type SessionPage } from "./client.ts";
-export { type ConnectionPhase, type ConnectionView, NOT_CONNECTED } from "./connection-view.ts";
+export { type ConnectionPhase, type ConnectionView, NOT_CONNECTED } from "./transport/status.ts";
 export type { ClientDialect } from "./dialects/client-dialect.ts";
 export { ClientError, type ClientErrorWord } from "./errors.ts";
-export type { Link, LinkCommand, LinkHandler, Watch } from "./link.ts";
+export type { Link, LinkCommand, LinkHandler, Watch } from "./transport/transport.ts";
 export type { ClientEnv, ClientOptions, Credentials, Outside } from "./options.ts";
 export type {
   Decision,
@@ -15,4 +15,4 @@ export type {
   SessionView,
   UploadedFile,
   UploadOptions,
-} from "./session.ts";
+} from "./session/session.ts";

@@ -91,16 +91,3 @@ export interface Components {
   readonly ConnectionBanner: ComponentType;
   readonly Announcer: ComponentType;
 }
-
-/** The parts that draw one block of a turn. */
-export type PartName =
-  | "ThinkingBlock"
-  | "TextBlock"
-  | "ToolCall"
-  | "ApprovalCard"
-  | "QuestionCard"
-  | "FormCard"
-  | "PaymentCard"
-  | "FileProgress"
-  | "StoppedNotice"
-  | "ErrorNotice";

@@ -1,15 +1,17 @@
 /** What every part of a thread shares: the session, the words, the parts, what may be loaded. Never imports a component. */
 import type { Session } from "@turnstream/client";
+import type { ThreadStore } from "@turnstream/client/view";
 import { createContext, useContext } from "react";
 import type { Components } from "./components.ts";
+import type { ExpandedState } from "./expanded-state.ts";
 import type { LinkPolicy } from "./link-policy.ts";
-import type { ThreadStore } from "./store/thread-store.ts";
 import type { Strings } from "./strings/strings.ts";
 
 export interface Shared {
   readonly session: Session;
   /** The same session, for readers of its parts. */
   readonly store: ThreadStore;
+  readonly expanded: ExpandedState;
   readonly strings: Strings;
   readonly components: Components;
   readonly links: LinkPolicy;

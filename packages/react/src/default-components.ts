@@ -1,6 +1,6 @@
 /** The parts as they are unless a team replaces them. The only place that knows them all. */
 import type { Components } from "./components.ts";
-import { Citation } from "./content/citation.tsx";
+import { Citation } from "./content/citations/citation.tsx";
 import { Markdown } from "./content/markdown.tsx";
 import { TextBlock } from "./content/text-block.tsx";
 import {

@@ -12,15 +12,15 @@ export type {
   RunProps,
   TurnProps,
 } from "./components.ts";
-export { type Approval, useApproval } from "./cards/use-approval.ts";
+export { type Approval, useApproval } from "./cards/use-approval-request.ts";
 export { type Countdown, useCountdown } from "./cards/use-countdown.ts";
-export { type FormView, useForm } from "./cards/use-form.ts";
-export { type QuestionView, useQuestion } from "./cards/use-question.ts";
+export { type FormView, useForm } from "./cards/use-form-request.ts";
+export { type QuestionView, useQuestion } from "./cards/use-question-request.ts";
 export { useReference } from "./content/use-reference.ts";
 export { type LinkPolicy, NO_HOSTS } from "./link-policy.ts";
 export { DEFAULT_COMPONENTS } from "./default-components.ts";
 export { type Shared, useShared } from "./context.ts";
-export { useAgentName } from "./hooks/use-agent-name.ts";
+export { useAgentName } from "./hooks/use-names.ts";
 export { type SpokenNews, useAnnouncements } from "./hooks/use-announcements.ts";
 export {
   useBlock,
@@ -31,23 +31,23 @@ export {
   useTurn,
   useTurnIds,
   useTurnPart,
-} from "./hooks/use-block.ts";
-export { type Command, useCommand } from "./hooks/use-command.ts";
+} from "./hooks/use-turn.ts";
+export { type Command, useCommand } from "./hooks/use-action.ts";
 export { type ComposerModel, type ComposerOptions, useComposer } from "./hooks/use-composer.ts";
-export { type FollowView, useFollow } from "./hooks/use-follow.ts";
+export { type FollowView, useFollow } from "./hooks/use-stick-to-bottom.ts";
 export {
   type MessageStatus,
   type ShownMessage,
   useMessage,
   usePendingMessages,
 } from "./hooks/use-message.ts";
-export { type Older, useOlder } from "./hooks/use-older.ts";
-export { useOpen } from "./hooks/use-open.ts";
-export { useConnection, useSession, useView } from "./hooks/use-view.ts";
+export { type Older, useOlder } from "./hooks/use-history.ts";
+export { useOpen } from "./hooks/use-expanded.ts";
+export { useConnection, useSession, useView } from "./hooks/use-session-selector.ts";
 export { preload } from "./preload.ts";
 export { SessionProvider, type SessionProviderProps } from "./provider.tsx";
-export type { Attachment } from "./store/attachments.ts";
-export type { Group, Outline, Step } from "./store/digest.ts";
+export type { Attachment } from "@turnstream/client/view";
+export type { Group, Outline, Step } from "@turnstream/client/view";
 export { en } from "./strings/en/index.ts";
 export type { Strings } from "./strings/strings.ts";
 export { Thread, type ThreadProps } from "./thread/thread.tsx";

@@ -1,11 +1,12 @@
 /** Gives everything inside it a session, the words and the parts. Draws nothing of its own but the root of the styles. */
 import type { Session } from "@turnstream/client";
+import { createThreadStore } from "@turnstream/client/view";
 import { type ReactNode, useMemo } from "react";
 import type { Components } from "./components.ts";
 import { type Shared, SharedContext } from "./context.ts";
 import { DEFAULT_COMPONENTS } from "./default-components.ts";
+import { createExpandedState } from "./expanded-state.ts";
 import { type LinkPolicy, NO_HOSTS } from "./link-policy.ts";
-import { createThreadStore } from "./store/thread-store.ts";
 import { en } from "./strings/en/index.ts";
 import type { Strings } from "./strings/strings.ts";
 
@@ -40,11 +41,15 @@ export function SessionProvider({
   shortcuts = true,
   theme,
 }: SessionProviderProps): ReactNode {
-  const store = useMemo(() => createThreadStore(session), [session]);
+  const { store, expanded } = useMemo(
+    () => ({ store: createThreadStore(session), expanded: createExpandedState() }),
+    [session],
+  );
   const shared = useMemo<Shared>(
     () => ({
       session,
       store,
+      expanded,
       strings,
       components: { ...DEFAULT_COMPONENTS, ...components },
       links,
@@ -52,7 +57,7 @@ export function SessionProvider({
       people,
       shortcuts,
     }),
-    [session, store, strings, components, links, agents, people, shortcuts],
+    [session, store, expanded, strings, components, links, agents, people, shortcuts],
   );
   return (
     <SharedContext value={shared}>

@@ -1,7 +1,7 @@
 /** What people are told of a session's connection: from the state of the wire and of the session on it. Pure. */
-import type { ConnectionPhase, ConnectionView } from "../connection-view.ts";
-import { type ConnectionState, isUp } from "./machine.ts";
-import type { SubscriptionState } from "./subscription.ts";
+import type { ConnectionPhase, ConnectionView } from "../transport/status.ts";
+import { type ConnectionState, isUp } from "../transport/connection-machine.ts";
+import type { SubscriptionState } from "../transport/subscription-machine.ts";
 
 /** @param before what was told last: the same again when nothing has changed */
 export function connectionOf(

@@ -4,7 +4,7 @@
  */
 import { ClientError } from "../errors.ts";
 import { ANSWER_MS } from "../http/api.ts";
-import type { Link, LinkCommand } from "../link.ts";
+import type { Link, LinkCommand } from "../transport/transport.ts";
 import type { ClientEnv } from "../options.ts";
 
 export function impatientLink(link: Link, env: Pick<ClientEnv, "setTimer">): Link {

@@ -3,7 +3,7 @@ import { blocks as dialect, type BlocksDecoder, type BlocksFrame } from "@turnst
 import type { Api } from "../http/api.ts";
 import type { ClientDialect } from "./client-dialect.ts";
 import { framesOf, type HistoryPage } from "./history-frames.ts";
-import { Translator } from "./translator.ts";
+import { Translator } from "./dialect-adapter.ts";
 
 const TURNS = 50;
 

@@ -5,8 +5,8 @@ import {
   type ResponsesFrame,
 } from "@turnstream/protocol/responses";
 import type { ClientDialect } from "./client-dialect.ts";
-import { openResponses } from "./responses-wire.ts";
-import { Translator } from "./translator.ts";
+import { openResponses } from "./responses-channel.ts";
+import { Translator } from "./dialect-adapter.ts";
 
 export const responses: ClientDialect = {
   name: "responses",

@@ -1,10 +1,10 @@
 /** Commands of a wire that can't carry them: by HTTP, with their answers as the frames that a socket would have brought. */
 import type { SocketCommand } from "@turnstream/protocol/schema";
-import { commandByHttp } from "../connection/http-command.ts";
+import { commandByHttp } from "../http/commands.ts";
 import { asClientError } from "../errors.ts";
 import type { Api } from "../http/api.ts";
-import type { LinkCommand } from "../link.ts";
-import { errorFrame, type Frame } from "../wires/wire.ts";
+import type { LinkCommand } from "../transport/transport.ts";
+import { errorFrame, type Frame } from "../transport/channel.ts";
 
 /** @returns whether it was carried out */
 export async function sendByHttp(

@@ -5,7 +5,7 @@
 import { type Auth, headersOf } from "../auth/auth.ts";
 import { ClientError } from "../errors.ts";
 import type { ClientEnv } from "../options.ts";
-import { refusalIn } from "./replies.ts";
+import { refusalIn } from "./error-response.ts";
 
 export interface Api {
   /** Where everything is, with `/api/v1`. */

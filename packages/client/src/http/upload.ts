@@ -1,9 +1,9 @@
 /** The bytes of a file to the server. Progress is told where the browser tells it (XMLHttpRequest), else only the end. */
 import { headersOf } from "../auth/auth.ts";
 import { ClientError } from "../errors.ts";
-import type { UploadedFile, UploadOptions } from "../session.ts";
+import type { UploadedFile, UploadOptions } from "../session/session.ts";
 import type { Api } from "./api.ts";
-import { refusalFrom } from "./replies.ts";
+import { refusalFrom } from "./error-response.ts";
 
 /** @param key the same for the same file, so that one that broke off can be sent again */
 export async function upload(

@@ -1,7 +1,7 @@
 /** A message in the outbox, and how it is written down. What comes back from storage may be anything, and is checked. */
 import type { FileRef, Json } from "@turnstream/protocol";
 import { ClientError, type ClientErrorWord } from "../errors.ts";
-import type { NewMessage, Outgoing } from "../session.ts";
+import type { NewMessage, Outgoing } from "../session/session.ts";
 
 export interface OutboxMessage extends Outgoing {
   readonly agent: string | null;

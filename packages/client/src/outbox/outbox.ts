@@ -2,7 +2,7 @@
 import type { SessionState } from "@turnstream/protocol";
 import { asClientError, ClientError } from "../errors.ts";
 import type { ClientEnv } from "../options.ts";
-import type { NewMessage, Outgoing, SentMessage } from "../session.ts";
+import type { NewMessage, Outgoing, SentMessage } from "../session/session.ts";
 import {
   canDiscard,
   loadOutbox,

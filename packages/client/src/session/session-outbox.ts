@@ -1,8 +1,8 @@
 /** The outbox of a session: whose it is, and how what is in it is sent. Never sends one person's words for another. */
-import type { Person } from "../auth/person.ts";
+import type { Person } from "../auth/identity.ts";
 import { ClientError } from "../errors.ts";
 import type { Api } from "../http/api.ts";
-import type { Link, LinkCommand } from "../link.ts";
+import type { Link, LinkCommand } from "../transport/transport.ts";
 import type { ClientEnv } from "../options.ts";
 import { clientMessageId, type OutboxMessage } from "../outbox/message.ts";
 import { createOutbox, type Outbox } from "../outbox/outbox.ts";

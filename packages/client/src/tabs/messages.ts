@@ -3,9 +3,9 @@
  * it, so that tabs that were opened before a deploy keep to themselves.
  */
 import { type Cursor, type SessionEvent, parseCursor, type Snapshot } from "@turnstream/protocol";
-import type { ConnectionView } from "../connection-view.ts";
+import type { ConnectionView } from "../transport/status.ts";
 import { ClientError, type ClientErrorWord } from "../errors.ts";
-import type { LinkCommand } from "../link.ts";
+import type { LinkCommand } from "../transport/transport.ts";
 
 /** Rises when tabs with this code couldn't talk to those with the code before. */
 export const TABS_VERSION = 1;

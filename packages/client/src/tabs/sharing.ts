@@ -1,7 +1,7 @@
 /** What a link that tabs share is made of, and what it can do beyond any other. Types only. */
-import type { Link } from "../link.ts";
+import type { Link } from "../transport/transport.ts";
 import type { Outside } from "../options.ts";
-import type { Page, Tabs, TabsEnv } from "./page.ts";
+import type { Page, Tabs, TabsEnv } from "./browser.ts";
 
 export interface SharedLinkOptions {
   /** What is shared: the same for the same server and person, and for nobody else. Null: nothing is. */

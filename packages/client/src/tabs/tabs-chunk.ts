@@ -1,2 +1,2 @@
 /** What sharing takes, as a file of its own: a page can be drawn before it is there. */
-export { sharedLink } from "./shared-link.ts";
+export { sharedLink } from "./tabs-transport.ts";

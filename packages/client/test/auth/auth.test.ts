@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { createAuth, headersOf } from "../../src/auth/auth.ts";
 import { claimsOf } from "../../src/auth/claims.ts";
-import { createPerson } from "../../src/auth/person.ts";
+import { createPerson } from "../../src/auth/identity.ts";
 import { surroundings } from "../../src/env.ts";
 import { ClientError } from "../../src/errors.ts";
 import { createApi } from "../../src/http/api.ts";

@@ -10,10 +10,10 @@ import { describe, expect, test } from "vitest";
 import { blocks } from "../../src/dialects/blocks.ts";
 import { responses } from "../../src/dialects/responses.ts";
 import { tasks } from "../../src/dialects/tasks.ts";
-import type { Session, SessionView } from "../../src/session.ts";
+import type { Session, SessionView } from "../../src/session/session.ts";
 import { fastTime } from "../live/fast-env.ts";
 import { createServer } from "../../../server/src/gateway/create-server.ts";
-import { House, isLive, until } from "../live/house.ts";
+import { House, isLive, until } from "../live/live-gateway.ts";
 
 const ended = (view: SessionView): boolean => {
   const last = view.state.turns.last();

@@ -1,7 +1,7 @@
 /** A client as it is used, in Node, against a real gateway: sessions, messages, commands, the list. */
 import { describe, expect, test } from "vitest";
-import type { SessionView } from "../../src/session.ts";
-import { House, isLive, isOver, until } from "./house.ts";
+import type { SessionView } from "../../src/session/session.ts";
+import { House, isLive, isOver, until } from "./live-gateway.ts";
 
 describe.for(["socket", "stream"] as const)("over a %s", (wire) => {
   test("U09 a message is sent once, and its answer arrives", async () => {

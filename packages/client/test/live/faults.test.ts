@@ -2,12 +2,12 @@
 import { describe, expect, test } from "vitest";
 import { openServer } from "../../../server/test/gateway/test-server.ts";
 import type { SessionRef } from "../../../server/src/store/refs.ts";
-import type { ConnectionPhase } from "../../src/connection-view.ts";
+import type { ConnectionPhase } from "../../src/transport/status.ts";
 import { responses } from "../../src/dialects/responses.ts";
 import { ClientError } from "../../src/errors.ts";
-import type { Session, SessionView } from "../../src/session.ts";
+import type { Session, SessionView } from "../../src/session/session.ts";
 import { FakeOutside, fastTime, hasty } from "./fast-env.ts";
-import { House, isLive, isOver, until } from "./house.ts";
+import { House, isLive, isOver, until } from "./live-gateway.ts";
 import { oddSockets, shutSockets } from "./odd-sockets.ts";
 
 const WIRES = ["socket", "stream"] as const;

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { sharedStorage } from "../outbox/stage.ts";
 import { FakeOutside, hasty } from "./fast-env.ts";
-import { House, isLive, until } from "./house.ts";
+import { House, isLive, until } from "./live-gateway.ts";
 
 async function writtenOffline() {
   const house = await House.open();

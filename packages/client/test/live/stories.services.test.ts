@@ -13,10 +13,10 @@ import { OwnHands } from "../../../server/test/stories/in-process-driver.ts";
 import { play } from "../../../server/test/stories/run-story.ts";
 import { Theatre } from "../../../server/test/stories/story-environment.ts";
 import { type Client, createClient } from "../../src/client.ts";
-import type { ConnectionPhase } from "../../src/connection-view.ts";
-import type { Session } from "../../src/session.ts";
+import type { ConnectionPhase } from "../../src/transport/status.ts";
+import type { Session } from "../../src/session/session.ts";
 import { hasty } from "./fast-env.ts";
-import { until } from "./house.ts";
+import { until } from "./live-gateway.ts";
 import { oddSockets } from "./odd-sockets.ts";
 
 const WIRES = ["socket", "stream"] as const;

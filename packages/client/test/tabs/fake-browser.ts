@@ -16,12 +16,12 @@ import {
   type SessionState,
   snapshot,
 } from "@turnstream/protocol";
-import { type ConnectionView, NOT_CONNECTED } from "../../src/connection-view.ts";
+import { type ConnectionView, NOT_CONNECTED } from "../../src/transport/status.ts";
 import { ClientError } from "../../src/errors.ts";
-import type { Link, LinkCommand, LinkHandler, Watch } from "../../src/link.ts";
+import type { Link, LinkCommand, LinkHandler, Watch } from "../../src/transport/transport.ts";
 import type { Outside } from "../../src/options.ts";
-import type { Page, Tabs } from "../../src/tabs/page.ts";
-import { sharedLink } from "../../src/tabs/shared-link.ts";
+import type { Page, Tabs } from "../../src/tabs/browser.ts";
+import { sharedLink } from "../../src/tabs/tabs-transport.ts";
 import type { Shared } from "../../src/tabs/sharing.ts";
 import { FakeOutside } from "../live/fast-env.ts";
 

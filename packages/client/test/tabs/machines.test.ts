@@ -1,17 +1,17 @@
 /** The rules between tabs, where they are hard to meet in a whole browser. */
 import type { SessionEvent } from "@turnstream/protocol";
 import { expect, test } from "vitest";
-import { type FeedState, newFeed, stepFeed } from "../../src/tabs/feed.ts";
+import { type FeedState, newFeed, stepFeed } from "../../src/tabs/leader-session.ts";
 import {
   type MemberInput,
   type MemberState,
   newMember,
   positioned,
   stepMember,
-} from "../../src/tabs/member.ts";
+} from "../../src/tabs/follower.ts";
 import { readTabMessage, type Reign } from "../../src/tabs/messages.ts";
 import { createOnlookers } from "../../src/tabs/onlookers.ts";
-import { newRole, type RoleInput, type RoleState, stepRole } from "../../src/tabs/role.ts";
+import { newRole, type RoleInput, type RoleState, stepRole } from "../../src/tabs/election.ts";
 import { FakeOutside } from "../live/fast-env.ts";
 
 const by: Reign = { term: 5, tab: "b" };

@@ -4,13 +4,13 @@ import { type ReactNode, useId, useRef, useState } from "react";
 import type { BlockProps } from "../components.ts";
 import { useShared } from "../context.ts";
 import { usePersonName } from "../hooks/use-person-name.ts";
-import { SafeLink } from "../content/safe-link.tsx";
+import { SafeLink } from "../ui/safe-link.tsx";
 import type { CardStrings } from "../strings/strings.ts";
 import { ApprovalEdit } from "./approval-edit.tsx";
 import { ArgumentList } from "./argument-list.tsx";
 import { Card, CardHead, CardProblem, Outcome } from "./card.tsx";
 import { ReasonForm } from "./reason-form.tsx";
-import { type Approval, useApproval } from "./use-approval.ts";
+import { type Approval, useApproval } from "./use-approval-request.ts";
 import { FOCUS_KEY, useCardKeys } from "./use-card-keys.ts";
 
 type Mode = "decide" | "edit" | "reject";

@@ -3,7 +3,7 @@ import { type ReactNode, useEffect, useId, useRef, useState } from "react";
 import { useShared } from "../context.ts";
 import { argumentLabel } from "./argument-list.tsx";
 import { type EditField, editedInput, editFields, fieldProblem, parsedObject } from "./edit-arguments.ts";
-import type { Approval } from "./use-approval.ts";
+import type { Approval } from "./use-approval-request.ts";
 
 interface ApprovalEditProps {
   readonly approval: Approval;

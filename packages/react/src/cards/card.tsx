@@ -1,7 +1,7 @@
 /** What the cards have in common: the frame, the head with the time left, what went wrong, and how it ended. */
 import { type ReactNode, type RefObject, useEffect, useRef } from "react";
 import { useShared } from "../context.ts";
-import { Icon } from "../thread/icons.tsx";
+import { Icon } from "../ui/icons.tsx";
 import { visibleText } from "../visible-text.ts";
 import { clockText } from "./countdown.ts";
 import { useCountdown } from "./use-countdown.ts";

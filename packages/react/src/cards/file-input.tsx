@@ -2,8 +2,8 @@
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import { useShared } from "../context.ts";
 import { formatPercent, formatSize } from "../format.ts";
-import { problemText } from "../problem-text.ts";
-import { Icon } from "../thread/icons.tsx";
+import { problemText } from "../error-text.ts";
+import { Icon } from "../ui/icons.tsx";
 import { visibleText } from "../visible-text.ts";
 import type { InputProps } from "./form-field.tsx";
 

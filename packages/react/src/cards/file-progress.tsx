@@ -3,8 +3,8 @@ import type { ReactNode } from "react";
 import type { BlockProps } from "../components.ts";
 import { useShared } from "../context.ts";
 import { formatSize } from "../format.ts";
-import { useBlock } from "../hooks/use-block.ts";
-import { StatusDot } from "../thread/status-dot.tsx";
+import { useBlock } from "../hooks/use-turn.ts";
+import { StatusDot } from "../ui/status-dot.tsx";
 import { visibleText } from "../visible-text.ts";
 
 export function FileProgress({ turn, index }: BlockProps): ReactNode {

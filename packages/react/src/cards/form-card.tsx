@@ -8,7 +8,7 @@ import { Card, CardHead, CardProblem, Outcome } from "./card.tsx";
 import { Field } from "./form-field.tsx";
 import { valueText } from "./form-values.ts";
 import { ReasonForm } from "./reason-form.tsx";
-import { type FormView, useForm } from "./use-form.ts";
+import { type FormView, useForm } from "./use-form-request.ts";
 
 export function FormCard({ turn, index }: BlockProps): ReactNode {
   const view = useForm(turn, index);

@@ -14,7 +14,7 @@ import {
   SelectInput,
   textInput,
 } from "./form-inputs.tsx";
-import type { FormView } from "./use-form.ts";
+import type { FormView } from "./use-form-request.ts";
 
 export interface InputProps {
   readonly field: FormField;

@@ -1,5 +1,5 @@
 /** The cards and artifacts as parts that are loaded when a thread is first drawn. */
-import { createLater, laterPart } from "../later.tsx";
+import { createLater, laterPart } from "../lazy-parts.tsx";
 
 export const cards = createLater(() => import("./cards-chunk.ts"));
 

@@ -2,9 +2,9 @@
 import { isPending } from "@turnstream/protocol";
 import { type ReactNode, useId } from "react";
 import type { BlockProps } from "../components.ts";
-import { OutsideLink } from "../content/safe-link.tsx";
+import { OutsideLink } from "../ui/safe-link.tsx";
 import { useShared } from "../context.ts";
-import { useBlock } from "../hooks/use-block.ts";
+import { useBlock } from "../hooks/use-turn.ts";
 import { judgeLink, NO_HOSTS } from "../link-policy.ts";
 import { visibleText } from "../visible-text.ts";
 import { Card, CardProblem } from "./card.tsx";

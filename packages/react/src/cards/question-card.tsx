@@ -6,7 +6,7 @@ import { useShared } from "../context.ts";
 import { usePersonName } from "../hooks/use-person-name.ts";
 import { visibleText } from "../visible-text.ts";
 import { Card, CardHead, CardProblem, Outcome } from "./card.tsx";
-import { type QuestionView, useQuestion } from "./use-question.ts";
+import { type QuestionView, useQuestion } from "./use-question-request.ts";
 
 export function QuestionCard({ turn, index }: BlockProps): ReactNode {
   const view = useQuestion(turn, index);

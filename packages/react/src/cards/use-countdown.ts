@@ -1,6 +1,6 @@
 /** The time left to a deadline of the server, second by second; nothing before the page has come to life. */
 import { useEffect, useState } from "react";
-import { useView } from "../hooks/use-view.ts";
+import { useView } from "../hooks/use-session-selector.ts";
 import { secondsUntil, toldBetween, untilNextSecond } from "./countdown.ts";
 
 export interface Countdown {

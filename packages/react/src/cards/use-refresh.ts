@@ -1,6 +1,6 @@
 /** Asks the server how things stand, for who doubts what is shown. */
 import { useShared } from "../context.ts";
-import { useCommand } from "../hooks/use-command.ts";
+import { useCommand } from "../hooks/use-action.ts";
 
 export function useRefresh(): {
   readonly refresh: () => void;

@@ -2,7 +2,7 @@
 import { type ReactNode, useId } from "react";
 import { useShared } from "../context.ts";
 import { visibleText } from "../visible-text.ts";
-import { SafeLink } from "./safe-link.tsx";
+import { SafeLink } from "../ui/safe-link.tsx";
 
 interface ArtifactFrameProps {
   readonly title: string;

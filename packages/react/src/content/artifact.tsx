@@ -9,13 +9,13 @@ import type { ReactNode } from "react";
 import type { ArtifactProps } from "../components.ts";
 import { useShared } from "../context.ts";
 import { formatSize } from "../format.ts";
-import { Icon } from "../thread/icons.tsx";
+import { Icon } from "../ui/icons.tsx";
 import { visibleText } from "../visible-text.ts";
 import { ArtifactFrame } from "./artifact-frame.tsx";
 import { ChartArtifact } from "./chart-artifact.tsx";
-import { CodeBlock } from "./code-block.tsx";
-import { SafeImage } from "./safe-image.tsx";
-import { SafeLink } from "./safe-link.tsx";
+import { CodeBlock } from "../ui/code-block.tsx";
+import { SafeImage } from "../ui/safe-image.tsx";
+import { SafeLink } from "../ui/safe-link.tsx";
 import { TableArtifact } from "./table-artifact.tsx";
 
 export function Artifact({ artifact }: ArtifactProps): ReactNode {

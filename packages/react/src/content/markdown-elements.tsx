@@ -3,10 +3,10 @@ import { type ComponentProps, type ReactNode, useContext } from "react";
 import type { Components } from "react-markdown";
 import { useShared } from "../context.ts";
 import { CitationContext } from "./citation-context.ts";
-import { CodeBlock } from "./code-block.tsx";
+import { CodeBlock } from "../ui/code-block.tsx";
 import { HeadingContext } from "./heading-context.ts";
-import { SafeImage } from "./safe-image.tsx";
-import { SafeLink } from "./safe-link.tsx";
+import { SafeImage } from "../ui/safe-image.tsx";
+import { SafeLink } from "../ui/safe-link.tsx";
 
 function Table({ children }: { readonly children?: ReactNode }) {
   const { strings } = useShared();

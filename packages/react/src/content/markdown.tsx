@@ -4,7 +4,7 @@
  */
 import { useEffect, useSyncExternalStore } from "react";
 import type { MarkdownProps } from "../components.ts";
-import { createLater } from "../later.tsx";
+import { createLater } from "../lazy-parts.tsx";
 import { Sources } from "./sources.tsx";
 
 export const markdown = createLater(() => import("./markdown-chunk.tsx"));

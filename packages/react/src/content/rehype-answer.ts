@@ -3,7 +3,7 @@
  * citations. Never makes an element of something that the answer wrote as HTML, but for a line break.
  */
 import type { Options } from "react-markdown";
-import { findMarks, withoutMarks } from "./citation-marks.ts";
+import { findMarks, withoutMarks } from "./citations/citation-marks.ts";
 
 type Tree = Parameters<NonNullable<Options["allowElement"]>>[0];
 type Parent = { children: Child[] };

@@ -3,9 +3,9 @@ import type { Annotation } from "@turnstream/protocol";
 import { useShared } from "../context.ts";
 import { judgeLink } from "../link-policy.ts";
 import { visibleText } from "../visible-text.ts";
-import { numbersOf } from "./citation-marks.ts";
+import { numbersOf } from "./citations/citation-marks.ts";
 import { useReference } from "./use-reference.ts";
-import { SafeLink } from "./safe-link.tsx";
+import { SafeLink } from "../ui/safe-link.tsx";
 
 interface SourcesProps {
   readonly annotations: readonly Annotation[];

@@ -9,7 +9,7 @@
  * What is appended can join the last piece with the one before it (an item goes on with the list), and a line of dashes
  * makes a heading of whatever stands above it up to a blank line: what is closed ends at one.
  */
-import { levelBelow, levelOf, type Outline, withHeading } from "./heading-levels.ts";
+import { levelBelow, levelOf, type Outline, withHeading } from "./headings.ts";
 import { Lexer, type Token, Tokenizer, type Tokens, type TokensList } from "marked";
 
 export interface Piece {

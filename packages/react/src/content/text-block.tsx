@@ -3,7 +3,7 @@ import { isOpen } from "@turnstream/protocol";
 import type { ReactNode } from "react";
 import type { BlockProps } from "../components.ts";
 import { useShared } from "../context.ts";
-import { useBlock } from "../hooks/use-block.ts";
+import { useBlock } from "../hooks/use-turn.ts";
 
 export function TextBlock({ turn, index }: BlockProps): ReactNode {
   const { Markdown } = useShared().components;

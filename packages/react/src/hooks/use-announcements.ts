@@ -1,8 +1,8 @@
 /** The latest news of the session in words for a screen reader, oldest first. Draws anew only when there is news. */
 import { useEffect, useState } from "react";
 import { useShared } from "../context.ts";
-import { announcements } from "../store/announcements.ts";
-import { agentName } from "./use-agent-name.ts";
+import { listAnnouncements } from "@turnstream/client/view";
+import { agentName } from "./use-names.ts";
 
 export interface SpokenNews {
   /** Rises: the same words may be said twice. */
@@ -25,7 +25,11 @@ export function useAnnouncements(): readonly SpokenNews[] {
     return store.subscribe("view", () => {
       const before = seen;
       seen = store.view().state;
-      const said = announcements(before, seen, { words: strings.thread, nameOf });
+      const said = listAnnouncements(before, seen, {
+        strings: strings.thread.announce,
+        defaultError: strings.thread.failed,
+        agentName: nameOf,
+      });
       if (said.length === 0) return;
       setNews((last) => {
         const next = (last.at(-1)?.id ?? 0) + 1;

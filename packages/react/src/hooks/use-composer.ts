@@ -1,9 +1,9 @@
 /** What a composer needs, without its looks: the draft, the files on their way, sending, and stopping what runs. */
 import { useEffect, useReducer, useRef, useState } from "react";
 import { useShared } from "../context.ts";
-import { type Attachment, attachments, canSend, isAccepted } from "../store/attachments.ts";
-import { useCommand } from "./use-command.ts";
-import { useView } from "./use-view.ts";
+import { type Attachment, attachments, canSend, isAccepted } from "@turnstream/client/view";
+import { useCommand } from "./use-action.ts";
+import { useView } from "./use-session-selector.ts";
 
 export interface ComposerModel {
   readonly text: string;

@@ -1,8 +1,8 @@
 /** A user message wherever it stands: taken up by a turn, waiting for one, or still on its way. */
 import type { ClientError, Outgoing, SessionView } from "@turnstream/client";
 import type { UserMessage } from "@turnstream/protocol";
-import type { ThreadStore } from "../store/thread-store.ts";
-import { useStore, useView } from "./use-view.ts";
+import type { ThreadStore } from "@turnstream/client/view";
+import { useStore, useView } from "./use-session-selector.ts";
 
 /** queued: the server has it, its turn comes later. The others as of an outgoing message. */
 export type MessageStatus = "sent" | "queued" | Outgoing["status"];

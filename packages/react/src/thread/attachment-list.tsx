@@ -2,9 +2,9 @@
 import type { ReactNode } from "react";
 import { useShared } from "../context.ts";
 import { formatPercent, formatSize } from "../format.ts";
-import { problemText } from "../problem-text.ts";
-import type { Attachment } from "../store/attachments.ts";
-import { Icon } from "./icons.tsx";
+import { problemText } from "../error-text.ts";
+import type { Attachment } from "@turnstream/client/view";
+import { Icon } from "../ui/icons.tsx";
 
 export interface AttachmentListProps {
   readonly files: readonly Attachment[];

@@ -8,7 +8,7 @@ import { useShared } from "../context.ts";
 import { useAutoGrow } from "../hooks/use-auto-grow.ts";
 import { useComposer } from "../hooks/use-composer.ts";
 import { AttachmentList } from "./attachment-list.tsx";
-import { Icon } from "./icons.tsx";
+import { Icon } from "../ui/icons.tsx";
 
 /** What browsers say for a key that belongs to an input method, also where `isComposing` is over too early. */
 const KEY_OF_INPUT_METHOD = 229;

@@ -3,8 +3,8 @@ import type { ConnectionView } from "@turnstream/client";
 import { type ReactNode, useEffect, useState } from "react";
 import { useShared } from "../context.ts";
 import { formatNumber } from "../format.ts";
-import { useConnection } from "../hooks/use-view.ts";
-import { problemText } from "../problem-text.ts";
+import { useConnection } from "../hooks/use-session-selector.ts";
+import { problemText } from "../error-text.ts";
 import type { Strings } from "../strings/strings.ts";
 
 /** Most cuts are over by then. */

@@ -2,9 +2,9 @@
 import type { ReactNode } from "react";
 import type { BlockProps } from "../components.ts";
 import { useShared } from "../context.ts";
-import { useBlock } from "../hooks/use-block.ts";
-import { useCommand } from "../hooks/use-command.ts";
-import { useStore } from "../hooks/use-view.ts";
+import { useBlock } from "../hooks/use-turn.ts";
+import { useCommand } from "../hooks/use-action.ts";
+import { useStore } from "../hooks/use-session-selector.ts";
 
 export function StoppedNotice({ turn, index }: BlockProps): ReactNode {
   const { strings } = useShared();

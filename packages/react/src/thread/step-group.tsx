@@ -8,12 +8,12 @@ import { type ReactNode, useEffect, useRef, useState } from "react";
 import type { GroupProps } from "../components.ts";
 import { useShared } from "../context.ts";
 import { formatDuration, formatNumber } from "../format.ts";
-import { useGroup } from "../hooks/use-block.ts";
-import { useOpen } from "../hooks/use-open.ts";
-import type { Group, Step } from "../store/digest.ts";
-import { Entry } from "./entries.tsx";
-import { Icon } from "./icons.tsx";
-import { Disclosure } from "./disclosure.tsx";
+import { useGroup } from "../hooks/use-turn.ts";
+import { useOpen } from "../hooks/use-expanded.ts";
+import type { Group, Step } from "@turnstream/client/view";
+import { Entry } from "./turn-items.tsx";
+import { Icon } from "../ui/icons.tsx";
+import { Disclosure } from "../ui/disclosure.tsx";
 import { useSliding } from "./use-sliding.ts";
 
 const NEWEST = 3;

@@ -2,9 +2,9 @@
 import type { ReactNode } from "react";
 import type { RunProps } from "../components.ts";
 import { useShared } from "../context.ts";
-import { useAgentName } from "../hooks/use-agent-name.ts";
-import { useOutline, useRun } from "../hooks/use-block.ts";
-import { Entries } from "./entries.tsx";
+import { useAgentName } from "../hooks/use-names.ts";
+import { useOutline, useRun } from "../hooks/use-turn.ts";
+import { Entries } from "./turn-items.tsx";
 
 export function SubAgent({ turn, run }: RunProps): ReactNode {
   const { strings } = useShared();

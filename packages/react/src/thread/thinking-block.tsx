@@ -3,9 +3,9 @@ import type { ReactNode } from "react";
 import type { BlockProps } from "../components.ts";
 import { useShared } from "../context.ts";
 import { formatDuration } from "../format.ts";
-import { useBlock } from "../hooks/use-block.ts";
-import { useOpen } from "../hooks/use-open.ts";
-import { Disclosure } from "./disclosure.tsx";
+import { useBlock } from "../hooks/use-turn.ts";
+import { useOpen } from "../hooks/use-expanded.ts";
+import { Disclosure } from "../ui/disclosure.tsx";
 
 export function ThinkingBlock({ turn, index }: BlockProps): ReactNode {
   const { strings } = useShared();

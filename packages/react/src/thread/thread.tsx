@@ -7,14 +7,14 @@ import type { ComposerProps } from "../components.ts";
 import { cards } from "../cards/later-cards.ts";
 import { markdown } from "../content/markdown.tsx";
 import { useShared } from "../context.ts";
-import { useTurnIds } from "../hooks/use-block.ts";
-import { useFollow } from "../hooks/use-follow.ts";
+import { useTurnIds } from "../hooks/use-turn.ts";
+import { useFollow } from "../hooks/use-stick-to-bottom.ts";
 import { usePendingMessages } from "../hooks/use-message.ts";
-import { useOlder } from "../hooks/use-older.ts";
+import { useOlder } from "../hooks/use-history.ts";
 import { useKeyboardInset } from "../hooks/use-keyboard-inset.ts";
-import { useView } from "../hooks/use-view.ts";
-import { Boundary } from "./boundary.tsx";
-import { Icon } from "./icons.tsx";
+import { useView } from "../hooks/use-session-selector.ts";
+import { Boundary } from "../ui/error-boundary.tsx";
+import { Icon } from "../ui/icons.tsx";
 import { TurnList } from "./turn-list.tsx";
 
 export interface ThreadProps {

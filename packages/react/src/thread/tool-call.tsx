@@ -7,12 +7,12 @@ import { type ReactNode, useState } from "react";
 import type { BlockProps } from "../components.ts";
 import { useShared } from "../context.ts";
 import { formatNumber } from "../format.ts";
-import { useTool } from "../hooks/use-block.ts";
-import { useOpen } from "../hooks/use-open.ts";
-import { useStore } from "../hooks/use-view.ts";
-import { Boundary } from "./boundary.tsx";
-import { Disclosure } from "./disclosure.tsx";
-import { StatusDot } from "./status-dot.tsx";
+import { useTool } from "../hooks/use-turn.ts";
+import { useOpen } from "../hooks/use-expanded.ts";
+import { useStore } from "../hooks/use-session-selector.ts";
+import { Boundary } from "../ui/error-boundary.tsx";
+import { Disclosure } from "../ui/disclosure.tsx";
+import { StatusDot } from "../ui/status-dot.tsx";
 import { RequestPanel, ResponsePanel } from "./tool-panels.tsx";
 
 export function ToolCall({ turn, index }: BlockProps): ReactNode {

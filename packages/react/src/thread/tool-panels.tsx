@@ -1,7 +1,7 @@
 /** What was asked of a tool and what it gave (U03). Only drawn while open: that is when the JSON is made. */
 import type { Json, ResultPart, ToolItem, FullContent } from "@turnstream/protocol";
 import type { ReactNode } from "react";
-import { SafeLink } from "../content/safe-link.tsx";
+import { SafeLink } from "../ui/safe-link.tsx";
 import { useShared } from "../context.ts";
 
 const LINE = 60;

@@ -4,9 +4,9 @@
  */
 import { memo, type ReactNode } from "react";
 import { useShared } from "../context.ts";
-import { useTurnIds } from "../hooks/use-block.ts";
-import { Boundary } from "./boundary.tsx";
-import { isSameList, portionsOf } from "../store/portions.ts";
+import { useTurnIds } from "../hooks/use-turn.ts";
+import { Boundary } from "../ui/error-boundary.tsx";
+import { isSameList, portionsOf } from "@turnstream/client/view";
 
 export const TurnList = memo(function TurnList(): ReactNode {
   const { store } = useShared();

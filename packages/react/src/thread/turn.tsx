@@ -3,9 +3,9 @@ import { firstVisibleBlock, listPendingInteractions, type Turn as TurnState } fr
 import { memo, type ReactNode } from "react";
 import type { TurnProps } from "../components.ts";
 import { useShared } from "../context.ts";
-import { useOutline, useTurnPart } from "../hooks/use-block.ts";
-import { Boundary } from "./boundary.tsx";
-import { Entries } from "./entries.tsx";
+import { useOutline, useTurnPart } from "../hooks/use-turn.ts";
+import { Boundary } from "../ui/error-boundary.tsx";
+import { Entries } from "./turn-items.tsx";
 
 export const Turn = memo(function Turn({ turn }: TurnProps): ReactNode {
   const { components, strings } = useShared();

@@ -2,14 +2,14 @@
 import type { FileRef } from "@turnstream/protocol";
 import type { ReactNode } from "react";
 import type { MessageProps } from "../components.ts";
-import { SafeLink } from "../content/safe-link.tsx";
+import { SafeLink } from "../ui/safe-link.tsx";
 import { useShared } from "../context.ts";
 import { formatSize } from "../format.ts";
-import { useCommand } from "../hooks/use-command.ts";
+import { useCommand } from "../hooks/use-action.ts";
 import { type MessageStatus, useMessage } from "../hooks/use-message.ts";
-import { problemText } from "../problem-text.ts";
+import { problemText } from "../error-text.ts";
 import { visibleText } from "../visible-text.ts";
-import { Icon } from "./icons.tsx";
+import { Icon } from "../ui/icons.tsx";
 
 export function UserMessage({ message: id, turn }: MessageProps): ReactNode {
   const { strings, session } = useShared();

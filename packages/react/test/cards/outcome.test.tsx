@@ -1,10 +1,10 @@
 /** How a card shows what became of it. */
-import { recordedSession } from "@turnstream/client/recorded";
+import { recordedSession } from "@turnstream/client/static";
 import { foldAll } from "@turnstream/protocol";
 import { renderToStaticMarkup } from "react-dom/server";
 import { expect, test } from "vitest";
 import { ApprovalCard } from "../../src/cards/approval-card.tsx";
-import { eventsOf } from "../logs.ts";
+import { eventsOf } from "../vector-logs.ts";
 import { Stage } from "../stage.tsx";
 
 test("U05 an approval that was given has no check mark: that one means that the tool has run", () => {

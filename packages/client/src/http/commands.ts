@@ -1,0 +1,52 @@
+/** A command as a request, for when there is no socket: where it goes, and what its answer says. */
+import type { RestReply } from "@turnstream/protocol/schema";
+import { type Api, withJson } from "./api.ts";
+import { refusalIn } from "./error-response.ts";
+import type { Link, LinkCommand } from "../transport/transport.ts";
+
+type Ack = Awaited<ReturnType<Link["command"]>>;
+
+export async function commandByHttp(api: Api, command: LinkCommand): Promise<Ack> {
+  const session = `/sessions/${encodeURIComponent(command.session_id)}`;
+  switch (command.type) {
+    case "send": {
+      const { type: _, session_id: __, text: message, ...rest } = command;
+      return send(api, `${session}/messages`, { ...rest, message, stream: true });
+    }
+    case "stop": {
+      const { message_id: turn } = command;
+      const path =
+        turn === undefined ? `${session}/stop` : `${session}/turns/${encodeURIComponent(turn)}/stop`;
+      const { turn_id, receipt } = (await api.json(path, { method: "POST" })) as RestReply<"stop">;
+      return { receipt, ...(turn_id === null ? {} : { message_id: turn_id }) };
+    }
+    default: {
+      const { type, body, name } = named(command);
+      await api.json(`${session}/interactions/${encodeURIComponent(name)}/${type}`, withJson("POST", body));
+      return {};
+    }
+  }
+}
+
+/** Sent is what matters: the answer is told where everybody sees it, so its stream is left at once. */
+async function send(api: Api, path: string, body: object): Promise<Ack> {
+  const leave = new AbortController();
+  const response = await api.request(path, { ...withJson("POST", body), signal: leave.signal });
+  if (!response.ok) throw await refusalIn(response);
+  leave.abort();
+  return {};
+}
+
+function named(command: Exclude<LinkCommand, { readonly type: "send" | "stop" }>): {
+  readonly type: string;
+  readonly name: string;
+  readonly body: object;
+} {
+  const { type, session_id: _, ...rest } = command;
+  if ("approval_key" in rest) {
+    const { approval_key: name, ...body } = rest;
+    return { type, name, body };
+  }
+  const { form_request_id: name, ...body } = rest;
+  return { type, name, body };
+}

@@ -1,0 +1,76 @@
+/** A citation: a small number that opens to what it refers to, and leads there by the rules for links. */
+import { type ToggleEvent, useId, useRef, useState } from "react";
+import type { CitationProps } from "../../components.ts";
+import { useShared } from "../../context.ts";
+import { judgeLink } from "../../link-policy.ts";
+import { visibleText } from "../../visible-text.ts";
+import { useReference } from "../use-reference.ts";
+import { OutsideLink } from "../../ui/safe-link.tsx";
+
+const GAP = 6;
+const MARGIN = 8;
+const MAX_QUOTE = 280;
+
+export function Citation({ number, annotation, turn }: CitationProps) {
+  const { strings, links } = useShared();
+  const part = useReference(turn, annotation.reference);
+  const chip = useRef<HTMLButtonElement>(null);
+  const card = useRef<HTMLSpanElement>(null);
+  const [isOpen, setOpen] = useState(false);
+  const id = useId();
+  const { title = "", url = "" } = part?.reference ?? {};
+  const verdict = judgeLink(url, links);
+  const quote = part?.media === "text" ? part.data.trim() : "";
+  const name = title === "" ? (verdict.may === "dead" ? "" : verdict.to) : title;
+  const follow = (event: ToggleEvent<HTMLSpanElement>): void => {
+    const opened = event.newState === "open";
+    setOpen(opened);
+    if (opened && chip.current !== null && card.current !== null) place(card.current, chip.current);
+  };
+  return (
+    <span className="ts-cite">
+      <button
+        ref={chip}
+        type="button"
+        className="ts-cite-chip"
+        aria-label={strings.cards.source(number, visibleText(name))}
+        aria-expanded={isOpen}
+        popoverTarget={id}
+      >
+        {number}
+      </button>
+      <span
+        ref={card}
+        id={id}
+        popover="auto"
+        className="ts-cite-card"
+        role="group"
+        aria-label={strings.cards.source(number, "")}
+        onToggle={follow}
+      >
+        {part === null && <span className="ts-faint">{strings.cards.sourceGone}</span>}
+        {name !== "" && <bdi className="ts-cite-title">{visibleText(name)}</bdi>}
+        {quote !== "" && (
+          <bdi className="ts-cite-quote">
+            {visibleText(quote.length > MAX_QUOTE ? `${quote.slice(0, MAX_QUOTE)}…` : quote)}
+          </bdi>
+        )}
+        {verdict.may !== "dead" && (
+          <OutsideLink href={verdict.href} className="ts-cite-link">
+            {strings.cards.openAt(visibleText(verdict.to))}
+          </OutsideLink>
+        )}
+      </span>
+    </span>
+  );
+}
+
+/** Below the chip, or above it where there is no room; never out of the window. */
+function place(card: HTMLElement, chip: HTMLElement): void {
+  const at = chip.getBoundingClientRect();
+  const { width, height } = card.getBoundingClientRect();
+  const below = at.bottom + GAP;
+  const top = below + height + MARGIN > innerHeight && at.top > height + GAP ? at.top - height - GAP : below;
+  card.style.left = `${Math.max(MARGIN, Math.min(at.left, innerWidth - width - MARGIN))}px`;
+  card.style.top = `${Math.max(MARGIN, top)}px`;
+}

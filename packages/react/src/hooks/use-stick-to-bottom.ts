@@ -1,0 +1,74 @@
+/** Keeps a scrolling element at its end while the person reads there (store/follow.ts says when). At once, never smoothly. */
+import { type RefObject, useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
+import { follow, FOLLOWING, type FollowInput, type Measure } from "@turnstream/client/view";
+
+export interface FollowView {
+  readonly isFollowing: boolean;
+  readonly toEnd: () => void;
+}
+
+/**
+ * @param content what grows inside `scroller`
+ * @param hasBegun false while there is nothing to follow: what stands there instead is read from its beginning
+ */
+export function useFollow(
+  scroller: RefObject<HTMLElement | null>,
+  content: RefObject<HTMLElement | null>,
+  hasBegun = true,
+): FollowView {
+  const [isFollowing, setFollowing] = useState(true);
+  const state = useRef(FOLLOWING);
+  const [step] = useState(() => (input: FollowInput): void => {
+    const next = follow(state.current, input);
+    state.current = next.state;
+    setFollowing(next.state.isFollowing);
+    const element = scroller.current;
+    if (next.moveToEnd && element !== null) element.scrollTop = element.scrollHeight;
+  });
+  // Before the first picture, so that a thread opens at its end.
+  useLayoutEffect(() => {
+    if (hasBegun) step({ type: "to_end" });
+  }, [step, hasBegun]);
+  useEffect(() => {
+    const element = scroller.current;
+    const inner = content.current;
+    if (!hasBegun || element === null || inner === null) return undefined;
+    const leaveUp = (event: WheelEvent): void => {
+      if (event.deltaY < 0 && element.scrollTop > 0) step({ type: "left" });
+    };
+    const onKey = (event: KeyboardEvent): void => {
+      if (event.target === element && UP.has(event.key)) step({ type: "left" });
+    };
+    const onScroll = (): void => step({ type: "scrolled", at: measure(element) });
+    const onSize = (): void => step({ type: "resized", at: measure(element) });
+    // What is opened by hand should open where it is, not push itself out of sight.
+    const onClick = (event: MouseEvent): void => {
+      const { target } = event;
+      if (!(target instanceof Element) || target.closest("[aria-expanded]") === null) return;
+      step({ type: "left" });
+      requestAnimationFrame(onSize);
+    };
+    const sizes = new ResizeObserver(onSize);
+    sizes.observe(inner);
+    sizes.observe(element);
+    element.addEventListener("scroll", onScroll, { passive: true });
+    element.addEventListener("wheel", leaveUp, { passive: true });
+    element.addEventListener("keydown", onKey);
+    element.addEventListener("click", onClick, true);
+    return () => {
+      sizes.disconnect();
+      element.removeEventListener("scroll", onScroll);
+      element.removeEventListener("wheel", leaveUp);
+      element.removeEventListener("keydown", onKey);
+      element.removeEventListener("click", onClick, true);
+    };
+  }, [scroller, content, step, hasBegun]);
+  const toEnd = useCallback(() => step({ type: "to_end" }), [step]);
+  return { isFollowing, toEnd };
+}
+
+const UP = new Set(["ArrowUp", "PageUp", "Home"]);
+
+function measure({ scrollTop, scrollHeight, clientHeight }: HTMLElement): Measure {
+  return { top: scrollTop, height: scrollHeight, visible: clientHeight };
+}
