@@ -3,17 +3,15 @@ import { type Auth, createAuth } from "./auth/auth.ts";
 import { claimsOf } from "./auth/claims.ts";
 import { createPerson } from "./auth/identity.ts";
 import { directLink } from "./transport/network-transport.ts";
-import { impatientLink } from "./connection/impatient-link.ts";
+import { impatientLink, type Link } from "./transport/transport.ts";
 import { surroundings } from "./env.ts";
 import { type Api, createApi, withJson } from "./http/api.ts";
-import type { Link } from "./transport/transport.ts";
 import type { ClientOptions } from "./options.ts";
 import type { Session } from "./session/session.ts";
 import { waitingSessions } from "./outbox/storage.ts";
 import { LiveSession } from "./session/session-store.ts";
-import { laterLink } from "./tabs/shared-transport.ts";
+import { laterLink, type SharedLinkOptions } from "./tabs/shared-transport.ts";
 import { browserPage, browserTabs } from "./tabs/browser.ts";
-import type { SharedLinkOptions } from "./tabs/sharing.ts";
 
 export interface Client {
   /** The same store for the same id. */

@@ -16,12 +16,12 @@ export { type Approval, useApproval } from "./cards/use-approval-request.ts";
 export { type Countdown, useCountdown } from "./cards/use-countdown.ts";
 export { type FormView, useForm } from "./cards/use-form-request.ts";
 export { type QuestionView, useQuestion } from "./cards/use-question-request.ts";
-export { useReference } from "./content/use-reference.ts";
+export { useReference } from "./content/citations/references.ts";
 export { type LinkPolicy, NO_HOSTS } from "./link-policy.ts";
-export { DEFAULT_COMPONENTS } from "./default-components.ts";
+export { DEFAULT_COMPONENTS, preload } from "./default-components.ts";
 export { type Shared, useShared } from "./context.ts";
 export { useAgentName } from "./hooks/use-names.ts";
-export { type SpokenNews, useAnnouncements } from "./hooks/use-announcements.ts";
+export { type SpokenNews, useAnnouncements } from "./thread/announcer.tsx";
 export {
   useBlock,
   useGroup,
@@ -44,10 +44,8 @@ export {
 export { type Older, useOlder } from "./hooks/use-history.ts";
 export { useOpen } from "./hooks/use-expanded.ts";
 export { useConnection, useSession, useView } from "./hooks/use-session-selector.ts";
-export { preload } from "./preload.ts";
 export { SessionProvider, type SessionProviderProps } from "./provider.tsx";
-export type { Attachment } from "@turnstream/client/view";
-export type { Group, Outline, Step } from "@turnstream/client/view";
+export type { Attachment, Group, Outline, Step } from "@turnstream/client/view";
 export { en } from "./strings/en/index.ts";
 export type { Strings } from "./strings/strings.ts";
 export { Thread, type ThreadProps } from "./thread/thread.tsx";

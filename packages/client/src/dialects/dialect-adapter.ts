@@ -16,7 +16,7 @@ import type { SocketCommand } from "@turnstream/protocol/schema";
 import type { Api } from "../http/api.ts";
 import type { Frame, Wire, WireEvents } from "../transport/channel.ts";
 import type { DialectParts, DialectWires } from "./client-dialect.ts";
-import { refusal, sendByHttp } from "./send-by-http.ts";
+import { refusal, sendByHttp } from "../http/commands.ts";
 
 /** What every decoder keeps. */
 interface Decoding {

@@ -8,10 +8,9 @@ import type { SocketCommand } from "@turnstream/protocol/schema";
 import { ClientError } from "../errors.ts";
 import { withJson } from "../http/api.ts";
 import { refusalAtDoor, refusalIn } from "../http/error-response.ts";
-import { ENDED_QUIETLY, LOST, UNAUTHENTICATED } from "../wires/close-codes.ts";
-import type { Wire, WireEvents } from "../transport/channel.ts";
+import { ENDED_QUIETLY, LOST, UNAUTHENTICATED, type Wire, type WireEvents } from "../transport/channel.ts";
 import type { DialectParts } from "./client-dialect.ts";
-import { refusal, sendByHttp } from "./send-by-http.ts";
+import { refusal, sendByHttp } from "../http/commands.ts";
 
 /** How long, and how often, a turn is looked for that a command may have begun. */
 const LOOKS = 20;

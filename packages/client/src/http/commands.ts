@@ -1,8 +1,10 @@
 /** A command as a request, for when there is no socket: where it goes, and what its answer says. */
-import type { RestReply } from "@turnstream/protocol/schema";
+import type { RestReply, SocketCommand } from "@turnstream/protocol/schema";
+import { asClientError } from "../errors.ts";
+import { errorFrame, type Frame } from "../transport/channel.ts";
+import type { Link, LinkCommand } from "../transport/transport.ts";
 import { type Api, withJson } from "./api.ts";
 import { refusalIn } from "./error-response.ts";
-import type { Link, LinkCommand } from "../transport/transport.ts";
 
 type Ack = Awaited<ReturnType<Link["command"]>>;
 
@@ -49,4 +51,27 @@ function named(command: Exclude<LinkCommand, { readonly type: "send" | "stop" }>
   }
   const { form_request_id: name, ...body } = rest;
   return { type, name, body };
+}
+
+/**
+ * Sends a command by HTTP for a channel that can't carry it, and answers with the frames of a socket.
+ * @returns whether it was carried out
+ */
+export async function sendByHttp(
+  api: Api,
+  command: SocketCommand,
+  answer: (frame: Frame) => void,
+): Promise<boolean> {
+  const { request_id = "", ...rest } = command;
+  try {
+    answer({ type: "ack", request_id, ...(await commandByHttp(api, rest as LinkCommand)) });
+    return true;
+  } catch (error) {
+    answer(refusal(request_id, error));
+    return false;
+  }
+}
+
+export function refusal(request_id: string, error: unknown): Frame {
+  return errorFrame(request_id, asClientError(error, "UNSURE", String(error)));
 }

@@ -3,29 +3,30 @@
  * for a few seconds after, so that a page that draws itself anew doesn't connect anew. Never knows how the link is made.
  */
 import {
+  classifyEvent,
   type Cursor,
   emptyState,
-  type SessionEvent,
+  fold,
   formatCursor,
   restore,
   restoreTurn,
   SCHEMA_VERSION,
+  type SessionEvent,
   type SessionState,
   type Snapshot,
   START_CURSOR,
   type TurnSnapshot,
 } from "@turnstream/protocol";
 import type { RestReply } from "@turnstream/protocol/schema";
-import { type ConnectionView, NOT_CONNECTED } from "../transport/status.ts";
 import { asClientError, ClientError } from "../errors.ts";
 import { withJson } from "../http/api.ts";
 import { upload } from "../http/upload.ts";
+import { type ConnectionView, NOT_CONNECTED } from "../transport/status.ts";
 import type { LinkCommand, LinkHandler, Watch } from "../transport/transport.ts";
 import { createNotifier, type Notifier } from "./frame-scheduler.ts";
-import type { OlderView, SentMessage, Session, SessionView } from "./session.ts";
 import { joinOlder, keepOlder, missingBefore } from "./history.ts";
 import { type SessionOutbox, sessionOutbox, type SessionParts } from "./session-outbox.ts";
-import { takeEvents } from "./apply-events.ts";
+import type { OlderView, SentMessage, Session, SessionView } from "./session.ts";
 
 const GRACE_MS = 5_000;
 const OLDER_TURNS = 20;
@@ -376,4 +377,26 @@ export class LiveSession implements Session {
   ) {
     await this.#parts.link.command({ ...command, session_id: this.id });
   }
+}
+
+/** What events make of a session: folded where they belong, left out where they are known, refused where some are missing. Pure. */
+export interface Taken {
+  readonly state: SessionState;
+  /** gap: ask again from here. diverged: what is here is of a log that is lost, load it anew. */
+  readonly verdict: "fine" | "gap" | "diverged";
+}
+
+export function takeEvents(before: SessionState, events: readonly SessionEvent[]): Taken {
+  let state = before;
+  for (const event of events) {
+    const next = fold(state, event);
+    // Nearly every event is the next one, and then the fold has looked at its place already.
+    const isNext = next !== state && (event.first ?? next.seq) === state.seq + 1;
+    if (!isNext) {
+      const place = classifyEvent(state, event);
+      if (place === "gap" || place === "diverged") return { state, verdict: place };
+    }
+    state = next;
+  }
+  return { state, verdict: "fine" };
 }

@@ -3,10 +3,11 @@
  * The rules of a feed are in feed.ts. Never decides who leads.
  */
 import type { Cursor } from "@turnstream/protocol";
-import { type ConnectionView, NOT_CONNECTED } from "../transport/status.ts";
 import { asClientError, ClientError } from "../errors.ts";
-import type { Link, LinkHandler, Watch } from "../transport/transport.ts";
 import type { Outside } from "../options.ts";
+import { type ConnectionView, NOT_CONNECTED } from "../transport/status.ts";
+import type { Link, LinkHandler, Watch } from "../transport/transport.ts";
+import type { TabsEnv } from "./browser.ts";
 import {
   type FeedEffect,
   type FeedInput,
@@ -15,10 +16,8 @@ import {
   stepFeed,
   type Watcher,
 } from "./leader-session.ts";
-import { createFetches } from "./snapshot-loader.ts";
 import { type FromLeader, type Reign, type ToLeader, writeError, writeView } from "./messages.ts";
-import { createOnlookers } from "./onlookers.ts";
-import type { TabsEnv } from "./browser.ts";
+import { createFetches } from "./snapshot-loader.ts";
 
 export interface HubOptions {
   readonly by: Reign;
@@ -206,6 +205,43 @@ export function createHub(options: HubOptions): Hub {
       fetches.close();
       feeds.clear();
       link.close();
+    },
+  };
+}
+
+/**
+ * Who looks at the tabs that share a connection: it is asked whether it is there as long as anybody looks at any of them,
+ * not only at the tab that has it. Never says anything itself.
+ */
+export interface Onlookers {
+  /** What the connection sees: hidden only while nobody looks at any tab. */
+  readonly outside: Outside;
+  heard(tab: string, isVisible: boolean): void;
+}
+
+/** @param own what the tab with the connection sees */
+export function createOnlookers(own: Outside): Onlookers {
+  const looking = new Set<string>();
+  const listeners = new Set<() => void>();
+  return {
+    outside: {
+      isPage: own.isPage,
+      isOnline: () => own.isOnline(),
+      isHidden: () => own.isHidden() && looking.size === 0,
+      onChange(changed) {
+        const stop = own.onChange(changed);
+        listeners.add(changed);
+        return () => {
+          stop();
+          listeners.delete(changed);
+        };
+      },
+    },
+    heard(tab, isVisible) {
+      if (looking.has(tab) === isVisible) return;
+      if (isVisible) looking.add(tab);
+      else looking.delete(tab);
+      for (const changed of listeners) changed();
     },
   };
 }

@@ -25,7 +25,7 @@ import {
 import { oneAtATime } from "./one-at-a-time.ts";
 import type { Channel, Lock } from "./browser.ts";
 import { newRole, type RoleEffect, type RoleInput, stepRole, TICK_MS } from "./election.ts";
-import type { Shared, SharedLinkOptions } from "./sharing.ts";
+import type { Shared, SharedLinkOptions } from "./shared-transport.ts";
 
 interface Reply {
   readonly resolve: (ack: Acked) => void;

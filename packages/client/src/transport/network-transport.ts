@@ -4,7 +4,7 @@
  */
 import type { Cursor, SessionEvent, Snapshot } from "@turnstream/protocol";
 import type { SocketCommand } from "@turnstream/protocol/schema";
-import { NOT_CONNECTED } from "./status.ts";
+import { connectionOf, NOT_CONNECTED } from "./status.ts";
 import type { ClientDialect, DialectWires } from "../dialects/client-dialect.ts";
 import { asClientError, ClientError } from "../errors.ts";
 import type { Api } from "../http/api.ts";
@@ -15,7 +15,6 @@ import { openSocket } from "./websocket.ts";
 import { openStreams } from "./sse.ts";
 import type { Frame, Wire, WireEvents } from "./channel.ts";
 import { type Admission, admission } from "./ticket.ts";
-import { connectionOf } from "../connection/connection-of.ts";
 import { commandByHttp } from "../http/commands.ts";
 import {
   type ConnectionEffect,

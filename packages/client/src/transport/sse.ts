@@ -7,8 +7,16 @@ import { ERRORS, type ErrorCode, type SseMessage } from "@turnstream/protocol";
 import type { Api } from "../http/api.ts";
 import { refusalAtDoor } from "../http/error-response.ts";
 import type { ClientError } from "../errors.ts";
-import { ENDED_QUIETLY, LOST, UNAUTHENTICATED } from "../wires/close-codes.ts";
-import { errorFrame, type Frame, frameIn, type Wire, type WireEvents } from "./channel.ts";
+import {
+  ENDED_QUIETLY,
+  errorFrame,
+  type Frame,
+  frameIn,
+  LOST,
+  UNAUTHENTICATED,
+  type Wire,
+  type WireEvents,
+} from "./channel.ts";
 
 export function openStreams(api: Api, events: WireEvents, dialect = "native"): Wire {
   const open = new Map<string, AbortController>();

@@ -4,6 +4,9 @@
  */
 import type { Cursor, SessionEvent, Snapshot } from "@turnstream/protocol";
 import type { SocketCommand, SocketReply } from "@turnstream/protocol/schema";
+import { ClientError } from "../errors.ts";
+import { ANSWER_MS } from "../http/api.ts";
+import type { ClientEnv } from "../options.ts";
 import type { ConnectionView } from "./status.ts";
 
 type Reply<Type extends SocketReply["type"]> = Extract<SocketReply, { readonly type: Type }>;
@@ -40,4 +43,24 @@ export interface Link {
   /** A request of the HTTP interface, below /api/v1, with the credentials of the moment. */
   request(path: string, init?: RequestInit): Promise<Response>;
   close(): void;
+}
+
+/**
+ * A link whose commands are answered within a minute, whatever carries them: by then a person has waited long enough, and
+ * is told that nobody knows. An answer that comes later changes nothing here: the log shows what was done.
+ */
+export function impatientLink(link: Link, env: Pick<ClientEnv, "setTimer">): Link {
+  return {
+    watch: (session, cursor, handler) => link.watch(session, cursor, handler),
+    request: (path, init) => link.request(path, init),
+    close: () => link.close(),
+    command: (command: LinkCommand) =>
+      new Promise((resolve, reject) => {
+        const cancel = env.setTimer(() => {
+          const words = "The server hasn't answered for a minute. Look whether it was done.";
+          reject(new ClientError("UNSURE", words, { canRetry: true }));
+        }, ANSWER_MS);
+        link.command(command).then(resolve, reject).finally(cancel);
+      }),
+  };
 }

@@ -9,7 +9,7 @@ import {
 } from "@turnstream/protocol";
 import { describe, expect, test } from "vitest";
 import { joinOlder, keepOlder, missingBefore } from "../../src/session/history.ts";
-import { takeEvents } from "../../src/session/apply-events.ts";
+import { takeEvents } from "../../src/session/session-store.ts";
 
 /** A session of so many turns, one word each; the turns named in `forms` end with a form that waits. */
 function talk(turns: number, forms: readonly number[] = []): SessionEvent[] {

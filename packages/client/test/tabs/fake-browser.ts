@@ -22,7 +22,7 @@ import type { Link, LinkCommand, LinkHandler, Watch } from "../../src/transport/
 import type { Outside } from "../../src/options.ts";
 import type { Page, Tabs } from "../../src/tabs/browser.ts";
 import { sharedLink } from "../../src/tabs/tabs-transport.ts";
-import type { Shared } from "../../src/tabs/sharing.ts";
+import type { Shared } from "../../src/tabs/shared-transport.ts";
 import { FakeOutside } from "../live/fast-env.ts";
 
 export const SESSION = "ses_market";

@@ -10,7 +10,7 @@ import {
   stepMember,
 } from "../../src/tabs/follower.ts";
 import { readTabMessage, type Reign } from "../../src/tabs/messages.ts";
-import { createOnlookers } from "../../src/tabs/onlookers.ts";
+import { createOnlookers } from "../../src/tabs/leader.ts";
 import { newRole, type RoleInput, type RoleState, stepRole } from "../../src/tabs/election.ts";
 import { FakeOutside } from "../live/fast-env.ts";
 

@@ -1,6 +1,6 @@
 /** That whoever gives a command is answered, even where nothing is. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { impatientLink } from "../../src/connection/impatient-link.ts";
+import { impatientLink } from "../../src/transport/transport.ts";
 import { surroundings } from "../../src/env.ts";
 import { ClientError } from "../../src/errors.ts";
 import { FakeLink } from "../session/fake-transport.ts";

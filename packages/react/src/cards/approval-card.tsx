@@ -3,7 +3,7 @@ import { type ApprovalBlock, toolLabel } from "@turnstream/protocol";
 import { type ReactNode, useId, useRef, useState } from "react";
 import type { BlockProps } from "../components.ts";
 import { useShared } from "../context.ts";
-import { usePersonName } from "../hooks/use-person-name.ts";
+import { usePersonName } from "../hooks/use-names.ts";
 import { SafeLink } from "../ui/safe-link.tsx";
 import type { CardStrings } from "../strings/strings.ts";
 import { ApprovalEdit } from "./approval-edit.tsx";

@@ -3,8 +3,7 @@ import { type ReactNode, type RefObject, useEffect, useRef } from "react";
 import { useShared } from "../context.ts";
 import { Icon } from "../ui/icons.tsx";
 import { visibleText } from "../visible-text.ts";
-import { clockText } from "./countdown.ts";
-import { useCountdown } from "./use-countdown.ts";
+import { clockText, useCountdown } from "./use-countdown.ts";
 
 export interface CardProps {
   readonly kind: string;

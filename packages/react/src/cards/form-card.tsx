@@ -2,7 +2,7 @@
 import { type ReactNode, useEffect, useId, useRef, useState } from "react";
 import type { BlockProps } from "../components.ts";
 import { useShared } from "../context.ts";
-import { usePersonName } from "../hooks/use-person-name.ts";
+import { usePersonName } from "../hooks/use-names.ts";
 import { visibleText } from "../visible-text.ts";
 import { Card, CardHead, CardProblem, Outcome } from "./card.tsx";
 import { Field } from "./form-field.tsx";

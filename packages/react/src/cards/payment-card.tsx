@@ -1,15 +1,15 @@
 /** A payment: what for, how much, where it stands, and the way to its checkout while it is open. */
-import { isPending } from "@turnstream/protocol";
 import { type ReactNode, useId } from "react";
+import { isPending } from "@turnstream/protocol";
 import type { BlockProps } from "../components.ts";
-import { OutsideLink } from "../ui/safe-link.tsx";
 import { useShared } from "../context.ts";
+import { useCommand } from "../hooks/use-action.ts";
 import { useBlock } from "../hooks/use-turn.ts";
 import { judgeLink, NO_HOSTS } from "../link-policy.ts";
+import { OutsideLink } from "../ui/safe-link.tsx";
 import { visibleText } from "../visible-text.ts";
 import { Card, CardProblem } from "./card.tsx";
 import { formatMoney } from "./money.ts";
-import { useRefresh } from "./use-refresh.ts";
 
 export function PaymentCard({ turn, index }: BlockProps): ReactNode {
   const { strings } = useShared();
@@ -53,4 +53,15 @@ export function PaymentCard({ turn, index }: BlockProps): ReactNode {
       <CardProblem problem={problem} />
     </Card>
   );
+}
+
+/** Asks the server how things stand, for who doubts what is shown. */
+export function useRefresh(): {
+  readonly refresh: () => void;
+  readonly isRefreshing: boolean;
+  readonly problem: string | null;
+} {
+  const { session } = useShared();
+  const { isBusy, problem, run } = useCommand();
+  return { refresh: () => run(() => session.refresh()), isRefreshing: isBusy, problem };
 }

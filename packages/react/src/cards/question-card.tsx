@@ -3,7 +3,7 @@ import type { Question } from "@turnstream/protocol";
 import { type ReactNode, useId } from "react";
 import type { BlockProps } from "../components.ts";
 import { useShared } from "../context.ts";
-import { usePersonName } from "../hooks/use-person-name.ts";
+import { usePersonName } from "../hooks/use-names.ts";
 import { visibleText } from "../visible-text.ts";
 import { Card, CardHead, CardProblem, Outcome } from "./card.tsx";
 import { type QuestionView, useQuestion } from "./use-question-request.ts";

@@ -1,7 +1,6 @@
 /** The time left to a deadline of the server, second by second; nothing before the page has come to life. */
 import { useEffect, useState } from "react";
 import { useView } from "../hooks/use-session-selector.ts";
-import { secondsUntil, toldBetween, untilNextSecond } from "./countdown.ts";
 
 export interface Countdown {
   /** Null without a deadline, and while drawn on a server. */
@@ -28,4 +27,35 @@ export function useCountdown(deadline: number | null, now: () => number = Date.n
     return () => clearTimeout(timer);
   }, [deadline, skewMs, now]);
   return deadline === null ? NOT_YET : countdown;
+}
+
+/** How long there is until a deadline of the server, by a clock that may be wrong. Pure. */
+/** Whole seconds, rounded up, so that 0 means over. */
+export function secondsUntil(deadline: number, now: number, skewMs: number): number {
+  return Math.max(0, Math.ceil((deadline - now - skewMs) / 1000));
+}
+
+/** Until the shown number changes next. */
+export function untilNextSecond(deadline: number, now: number, skewMs: number): number {
+  const left = deadline - now - skewMs;
+  return left <= 0 ? 0 : left - (Math.ceil(left / 1000) - 1) * 1000;
+}
+
+/** When a screen reader is told: never every second. */
+const TOLD_AT = [10, 30, 60] as const;
+
+/** What has just been passed, if anything; nothing when a card opens with less than that. */
+export function toldBetween(before: number | null, after: number): number | null {
+  if (before === null) return null;
+  return TOLD_AT.find((at) => after <= at && before > at && after > 0) ?? null;
+}
+
+/** `4:07`, `1:02:03` */
+export function clockText(seconds: number): string {
+  const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];
+  return hours === 0 ? `${minutes}:${two(seconds % 60)}` : `${hours}:${two(minutes)}:${two(seconds % 60)}`;
+}
+
+function two(n: number): string {
+  return String(n).padStart(2, "0");
 }

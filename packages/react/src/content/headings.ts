@@ -3,6 +3,7 @@
  * the page, and none is more than one below the last, so that people who go by headings miss nothing. Pure. Each follows
  * from those before it alone, so that it stays as it is while the answer grows.
  */
+import { createContext } from "react";
 
 /** The headings that something stands below, outermost first, by the depths that the answer gave them. */
 export type Outline = readonly number[];
@@ -23,3 +24,6 @@ export function levelOf(outline: Outline): number {
 export function levelBelow(outline: Outline): number {
   return Math.min(LAST, FIRST + outline.length);
 }
+
+/** Which level the headings of a piece have, for what draws them. */
+export const HeadingContext = createContext(3);

@@ -8,14 +8,20 @@ import rehypeSanitize from "rehype-sanitize";
 import remarkGfm from "remark-gfm";
 import remend from "remend";
 import type { MarkdownProps } from "../components.ts";
-import { CitationContext } from "./citation-context.ts";
+import { CitationContext } from "./citations/references.ts";
 import { numbersOf, withMarks } from "./citations/citation-marks.ts";
 import { CodeBlock } from "../ui/code-block.tsx";
-import { HeadingContext } from "./heading-context.ts";
-import { listItems } from "./list-items.ts";
+import { HeadingContext } from "./headings.ts";
+import {
+  type Definitions,
+  definitionsFor,
+  listItems,
+  NOTHING_SPLIT,
+  type Piece,
+  splitBlocks,
+} from "./split-blocks.ts";
 import { ELEMENTS } from "./markdown-elements.tsx";
 import { rehypeCitations, rehypeHtmlAsText } from "./rehype-answer.ts";
-import { type Definitions, definitionsFor, NOTHING_SPLIT, type Piece, splitBlocks } from "./split-blocks.ts";
 
 /** Citations are ours already, and a footnote would have to find its text in another piece. */
 function remarkWithoutFootnotes(this: { data: () => unknown }): void {

@@ -2,9 +2,9 @@
 import { type ComponentProps, type ReactNode, useContext } from "react";
 import type { Components } from "react-markdown";
 import { useShared } from "../context.ts";
-import { CitationContext } from "./citation-context.ts";
+import { CitationContext } from "./citations/references.ts";
 import { CodeBlock } from "../ui/code-block.tsx";
-import { HeadingContext } from "./heading-context.ts";
+import { HeadingContext } from "./headings.ts";
 import { SafeImage } from "../ui/safe-image.tsx";
 import { SafeLink } from "../ui/safe-link.tsx";
 

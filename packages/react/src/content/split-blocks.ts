@@ -9,8 +9,8 @@
  * What is appended can join the last piece with the one before it (an item goes on with the list), and a line of dashes
  * makes a heading of whatever stands above it up to a blank line: what is closed ends at one.
  */
-import { levelBelow, levelOf, type Outline, withHeading } from "./headings.ts";
 import { Lexer, type Token, Tokenizer, type Tokens, type TokensList } from "marked";
+import { levelBelow, levelOf, type Outline, withHeading } from "./headings.ts";
 
 export interface Piece {
   /** Where it begins in the text, in UTF-16 units. */
@@ -219,4 +219,32 @@ export function definitionsFor(raw: string, definitions: Definitions): string {
     ),
   );
   return [...definitions].flatMap(([tag, text]) => (tags.has(tag) ? [`\n\n${text}`] : [])).join("");
+}
+
+/** A long list as its items, so that one that grows is drawn item by item. Pure. */
+export interface ListItems {
+  /** The number of the first; null without numbers. */
+  readonly start: number | null;
+  /** Whether its items are apart, as paragraphs. */
+  readonly isLoose: boolean;
+  /** Markdown of each, without its mark and indent. */
+  readonly items: readonly string[];
+}
+
+const BEGINS = /^ {0,3}(?:[-*+]|\d{1,9}[.)])[ \t]/;
+/** Shorter ones are drawn as fast in one go. */
+const LONG = 6;
+
+/** Null for what is no list, a short one, or one with boxes to tick: these are drawn as everything else is. */
+export function listItems(source: string): ListItems | null {
+  if (!BEGINS.test(source)) return null;
+  const [list, ...others] = blockTokens(source).filter(({ type }) => type !== "space");
+  if (list?.type !== "list" || others.length > 0) return null;
+  const { ordered, start, loose, items } = list as Tokens.List;
+  if (items.length < LONG || items.some(({ task }) => task)) return null;
+  return {
+    start: ordered ? Number(start) : null,
+    isLoose: loose,
+    items: items.map(({ text }) => text),
+  };
 }

@@ -2,13 +2,20 @@
  * Where people write. Enter sends, Shift+Enter breaks the line, and Enter that ends a word of an input method does neither.
  * Files come by button, paste and drop. While a turn runs it can be stopped, and what is sent waits.
  */
-import { type DragEvent, type KeyboardEvent, type ReactNode, useRef, useState } from "react";
+import {
+  type DragEvent,
+  type KeyboardEvent,
+  type ReactNode,
+  type RefObject,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from "react";
 import type { ComposerProps } from "../components.ts";
 import { useShared } from "../context.ts";
-import { useAutoGrow } from "../hooks/use-auto-grow.ts";
 import { useComposer } from "../hooks/use-composer.ts";
-import { AttachmentList } from "./attachment-list.tsx";
 import { Icon } from "../ui/icons.tsx";
+import { AttachmentList } from "./attachment-list.tsx";
 
 /** What browsers say for a key that belongs to an input method, also where `isComposing` is over too early. */
 const KEY_OF_INPUT_METHOD = 229;
@@ -130,4 +137,14 @@ function AttachButton({ accept, onFiles }: AttachButtonProps): ReactNode {
       </button>
     </>
   );
+}
+
+/** Lets a text field be as tall as its text, where the browser's styles can't (`field-sizing`). */
+export function useAutoGrow(field: RefObject<HTMLTextAreaElement | null>, text: string): void {
+  useLayoutEffect(() => {
+    const element = field.current;
+    if (element === null || CSS.supports("field-sizing", "content")) return;
+    element.style.blockSize = "auto";
+    element.style.blockSize = `${element.scrollHeight}px`;
+  }, [field, text]);
 }

@@ -2,20 +2,19 @@
  * A whole conversation: turns, what waits, the connection, the composer, and the voice for screen readers. The log itself
  * is silent (`aria-live` off): the announcer speaks for it.
  */
-import { type ReactNode, useEffect, useId, useRef } from "react";
+import { memo, type ReactNode, type RefObject, useEffect, useId, useRef } from "react";
+import { isSameList, portionsOf } from "@turnstream/client/view";
 import type { ComposerProps } from "../components.ts";
-import { cards } from "../cards/later-cards.ts";
-import { markdown } from "../content/markdown.tsx";
+import { markdown } from "../content/text-block.tsx";
 import { useShared } from "../context.ts";
-import { useTurnIds } from "../hooks/use-turn.ts";
-import { useFollow } from "../hooks/use-stick-to-bottom.ts";
-import { usePendingMessages } from "../hooks/use-message.ts";
+import { cards } from "../default-components.ts";
 import { useOlder } from "../hooks/use-history.ts";
-import { useKeyboardInset } from "../hooks/use-keyboard-inset.ts";
+import { usePendingMessages } from "../hooks/use-message.ts";
 import { useView } from "../hooks/use-session-selector.ts";
+import { useFollow } from "../hooks/use-stick-to-bottom.ts";
+import { useTurnIds } from "../hooks/use-turn.ts";
 import { Boundary } from "../ui/error-boundary.tsx";
 import { Icon } from "../ui/icons.tsx";
-import { TurnList } from "./turn-list.tsx";
 
 export interface ThreadProps {
   /** What a screen reader calls it. */
@@ -112,4 +111,49 @@ function OlderButton({ isLoading, error, load }: ReturnType<typeof useOlder>): R
       </button>
     </div>
   );
+}
+
+/**
+ * The turns of a thread, in portions: React looks at every sibling of what it draws, also where nothing has changed, so that
+ * a word would cost more in a long thread than in a short one.
+ */
+export const TurnList = memo(function TurnList(): ReactNode {
+  const { store } = useShared();
+  const turns = useTurnIds();
+  const portions = portionsOf(turns, (id) => store.turn(id)?.number ?? 0);
+  return portions.map(({ key, ids }) => <TurnPortion key={key} ids={ids} />);
+});
+
+const TurnPortion = memo(
+  function TurnPortion({ ids }: { readonly ids: readonly string[] }): ReactNode {
+    const { Turn } = useShared().components;
+    return ids.map((turn) => (
+      <Boundary key={turn}>
+        <Turn turn={turn} />
+      </Boundary>
+    ));
+  },
+  (one, other) => isSameList(one.ids, other.ids),
+);
+
+/** Tells the styles how much of the window an on-screen keyboard covers (`--ts-keyboard`), so that the composer stays above it. */
+export function useKeyboardInset(root: RefObject<HTMLElement | null>): void {
+  useEffect(() => {
+    const viewport = globalThis.visualViewport ?? null;
+    const element = root.current;
+    if (viewport === null || element === null) return undefined;
+    const onChange = (): void => {
+      // A page that is zoomed in has a small viewport too, and no keyboard.
+      const isZoomed = viewport.scale > 1.01;
+      const below = element.getBoundingClientRect().bottom - viewport.height - viewport.offsetTop;
+      const covered = isZoomed ? 0 : Math.max(0, Math.round(Math.min(below, innerHeight - viewport.height)));
+      element.style.setProperty("--ts-keyboard", `${covered}px`);
+    };
+    viewport.addEventListener("resize", onChange);
+    viewport.addEventListener("scroll", onChange);
+    return () => {
+      viewport.removeEventListener("resize", onChange);
+      viewport.removeEventListener("scroll", onChange);
+    };
+  }, [root]);
 }

@@ -1,8 +1,9 @@
 /** One turn: the message it answers, who answers, and what they did. */
-import { firstVisibleBlock, listPendingInteractions, type Turn as TurnState } from "@turnstream/protocol";
 import { memo, type ReactNode } from "react";
-import type { TurnProps } from "../components.ts";
+import { firstVisibleBlock, listPendingInteractions, type Turn as TurnState } from "@turnstream/protocol";
+import type { BrandProps, TurnProps } from "../components.ts";
 import { useShared } from "../context.ts";
+import { useAgentName } from "../hooks/use-names.ts";
 import { useOutline, useTurnPart } from "../hooks/use-turn.ts";
 import { Boundary } from "../ui/error-boundary.tsx";
 import { Entries } from "./turn-items.tsx";
@@ -40,4 +41,14 @@ function isBetweenSteps(turn: TurnState | null): boolean {
   const last = turn.items.last();
   if (last?.kind === "notice") return false;
   return listPendingInteractions(turn).length === 0;
+}
+
+/** Who answers: above the first block of a turn, and nowhere else (U06). */
+export function Brand({ agent }: BrandProps): ReactNode {
+  return (
+    <div className="ts-brand">
+      <span className="ts-brand-mark" aria-hidden="true" />
+      <span>{useAgentName(agent)}</span>
+    </div>
+  );
 }

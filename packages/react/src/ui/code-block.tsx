@@ -1,7 +1,6 @@
 /** A piece of code: its language, the code, and a button that copies it. */
-import { memo } from "react";
+import { memo, useEffect, useState } from "react";
 import { useShared } from "../context.ts";
-import { CopyButton } from "./copy-button.tsx";
 
 export interface CodeBlockProps {
   readonly language: string;
@@ -26,3 +25,28 @@ export const CodeBlock = memo(function CodeBlock({ language, text, name }: CodeB
     </figure>
   );
 });
+
+/** A button that copies a text, and says for a moment that it did. */
+const SAID_FOR_MS = 2_000;
+
+export function CopyButton({ text }: { readonly text: string }) {
+  const { strings } = useShared();
+  const [copied, setCopied] = useState(false);
+  useEffect(() => {
+    if (!copied) return;
+    const timer = setTimeout(() => setCopied(false), SAID_FOR_MS);
+    return () => clearTimeout(timer);
+  }, [copied]);
+  const copy = (): void => {
+    // Refused where the page may not, or isn't served safely: nothing is said then.
+    navigator.clipboard?.writeText(text).then(
+      () => setCopied(true),
+      () => {},
+    );
+  };
+  return (
+    <button type="button" className="ts-quiet-button" onClick={copy}>
+      {copied ? strings.cards.copied : strings.cards.copy}
+    </button>
+  );
+}

@@ -2,11 +2,11 @@
 import { checkForm, type FormField, type FormSchema, type Question } from "@turnstream/protocol";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { clockText, secondsUntil, toldBetween, untilNextSecond } from "../../src/cards/countdown.ts";
+import { clockText, secondsUntil, toldBetween, untilNextSecond } from "../../src/cards/use-countdown.ts";
 import { editedInput, editFields, fieldProblem, parsedObject } from "../../src/cards/edit-arguments.ts";
 import * as form from "../../src/cards/form-values.ts";
 import { formatMoney } from "../../src/cards/money.ts";
-import { answersOf, choose, write } from "../../src/cards/question-answers.ts";
+import { answersOf, choose, write } from "../../src/cards/use-question-request.ts";
 import { en } from "../../src/strings/en/index.ts";
 import { vi } from "../../src/strings/vi/index.ts";
 import { zhCn } from "../../src/strings/zh-cn/index.ts";

@@ -4,7 +4,7 @@ import { createElement, useState } from "react";
 import { renderToStaticMarkup } from "react-dom/server";
 import { expect, test } from "vitest";
 import type { MarkdownProps } from "../../src/components.ts";
-import { Markdown } from "../../src/content/markdown.tsx";
+import { Markdown } from "../../src/content/text-block.tsx";
 import { MarkdownBody } from "../../src/content/markdown-chunk.tsx";
 import { Stage } from "../stage.tsx";
 import { cutAt, randomMarkdown } from "./random-markdown.ts";

@@ -1,11 +1,13 @@
 /** A citation: a small number that opens to what it refers to, and leads there by the rules for links. */
 import { type ToggleEvent, useId, useRef, useState } from "react";
+import type { Annotation } from "@turnstream/protocol";
 import type { CitationProps } from "../../components.ts";
 import { useShared } from "../../context.ts";
 import { judgeLink } from "../../link-policy.ts";
+import { OutsideLink, SafeLink } from "../../ui/safe-link.tsx";
 import { visibleText } from "../../visible-text.ts";
-import { useReference } from "../use-reference.ts";
-import { OutsideLink } from "../../ui/safe-link.tsx";
+import { numbersOf } from "./citation-marks.ts";
+import { useReference } from "./references.ts";
 
 const GAP = 6;
 const MARGIN = 8;
@@ -73,4 +75,45 @@ function place(card: HTMLElement, chip: HTMLElement): void {
   const top = below + height + MARGIN > innerHeight && at.top > height + GAP ? at.top - height - GAP : below;
   card.style.left = `${Math.max(MARGIN, Math.min(at.left, innerWidth - width - MARGIN))}px`;
   card.style.top = `${Math.max(MARGIN, top)}px`;
+}
+
+/** What a text has cited, once it is complete: number, title and host, each a way to the source. */
+interface SourcesProps {
+  readonly annotations: readonly Annotation[];
+  readonly turn: string;
+}
+
+export function Sources({ annotations, turn }: SourcesProps) {
+  const { strings } = useShared();
+  return (
+    <ol className="ts-sources" aria-label={strings.cards.sources}>
+      {[...numbersOf(annotations)].map(([reference, number]) => (
+        <Source key={reference} reference={reference} number={number} turn={turn} />
+      ))}
+    </ol>
+  );
+}
+
+interface SourceProps {
+  readonly reference: number;
+  readonly number: number;
+  readonly turn: string;
+}
+
+function Source({ reference, number, turn }: SourceProps) {
+  const { links, strings } = useShared();
+  const part = useReference(turn, reference);
+  const { title = "", url = "" } = part?.reference ?? {};
+  const verdict = judgeLink(url, links);
+  const host = verdict.may === "dead" ? "" : visibleText(verdict.to);
+  const name = visibleText(title) || host || strings.cards.source(number, "");
+  return (
+    <li className="ts-source">
+      <span className="ts-cite-chip" aria-hidden="true">
+        {number}
+      </span>
+      <SafeLink address={url}>{name}</SafeLink>
+      {host !== "" && host !== name && <bdi className="ts-faint">{host}</bdi>}
+    </li>
+  );
 }

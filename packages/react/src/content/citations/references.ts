@@ -1,5 +1,7 @@
 /** What a citation refers to: the part of a tool's result that it names. Looked through once for each state of a turn. */
-import type { ResultPart, Turn } from "@turnstream/protocol";
+import { createContext } from "react";
+import type { Annotation, ResultPart, Turn } from "@turnstream/protocol";
+import { useStore } from "../../hooks/use-session-selector.ts";
 
 /** More often nobody tries again; a loop would have no end. */
 const MAX_TRIES = 20;
@@ -36,3 +38,18 @@ export function findReference(
   }
   return null;
 }
+
+/** What a citation of a turn refers to; null while, or when, it isn't there. */
+export function useReference(turn: string, reference: number): ResultPart | null {
+  return useStore(`turn:${turn}`, (store) => findReference((id) => store.turn(id), turn, reference));
+}
+
+/** What the citations of a text refer to. Of one text, so that a new citation draws the chips and nothing else. */
+export interface Citations {
+  readonly turn: string;
+  readonly annotations: readonly Annotation[];
+  /** What is shown for each reference. */
+  readonly numbers: ReadonlyMap<number, number>;
+}
+
+export const CitationContext = createContext<Citations | null>(null);
