@@ -10,8 +10,7 @@ import type { ClientOptions } from "./options.ts";
 import type { Session } from "./session/session.ts";
 import { waitingSessions } from "./outbox/storage.ts";
 import { LiveSession } from "./session/session-store.ts";
-import { laterLink, type SharedLinkOptions } from "./tabs/shared-transport.ts";
-import { browserPage, browserTabs } from "./tabs/browser.ts";
+import { createSharedTransport, type SharedLinkOptions } from "./tabs/shared-transport.ts";
 
 export interface Client {
   /** The same store for the same id. */
@@ -68,9 +67,8 @@ export function createClient(options: ClientOptions): Client {
   const makeLink = (outside = env.outside): Link =>
     directLink({ api, env: { ...env, outside }, wires, dialect });
   // Positions of another dialect are each tab's own.
-  const tabs = options.shareTabs === false || dialect !== undefined ? null : browserTabs();
-  const shared =
-    tabs === null ? null : laterLink({ makeLink, tabs, env, page: browserPage, ...sharing(url, auth, api) });
+  const canShare = options.shareTabs !== false && dialect === undefined;
+  const shared = canShare ? createSharedTransport({ makeLink, env, ...sharing(url, auth, api) }) : null;
   const link = impatientLink(shared ?? makeLink(), env);
   /** The last used is the last. */
   const sessions = new Map<string, LiveSession>();

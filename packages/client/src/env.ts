@@ -1,5 +1,28 @@
 /** The surroundings as they are, in browsers, workers and Node: what a client uses unless told. */
-import type { ClientEnv, Outside } from "./options.ts";
+/** What tests, servers and odd browsers put in place of what is global. */
+export interface ClientEnv {
+  readonly now: () => number;
+  readonly random: () => number;
+  readonly id: () => string;
+  readonly fetch: typeof fetch;
+  readonly WebSocket: typeof WebSocket;
+  /** Keeps what is not sent over a reload; null: kept only while the page lives. */
+  readonly storage: Pick<Storage, "getItem" | "setItem" | "removeItem" | "key" | "length"> | null;
+  /** When the next frame is drawn; where nothing is drawn, soon. Returns how to take it back. */
+  readonly nextFrame: (run: () => void) => () => void;
+  /** Once, after that many milliseconds. Returns how to take it back. */
+  readonly setTimer: (run: () => void, ms: number) => () => void;
+  readonly outside: Outside;
+}
+
+/** What a page knows of the machine and of who looks. */
+export interface Outside {
+  /** Whether this is a page: its sockets have an origin and no headers, so they are let in by tickets. */
+  readonly isPage: boolean;
+  isOnline(): boolean;
+  isHidden(): boolean;
+  onChange(changed: () => void): () => void;
+}
 
 export function surroundings(given: Partial<ClientEnv> = {}): ClientEnv {
   return {

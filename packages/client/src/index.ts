@@ -4,7 +4,9 @@ export { type ConnectionPhase, type ConnectionView, NOT_CONNECTED } from "./tran
 export type { ClientDialect } from "./dialects/client-dialect.ts";
 export { ClientError, type ClientErrorWord } from "./errors.ts";
 export type { Link, LinkCommand, LinkHandler, Watch } from "./transport/transport.ts";
-export type { ClientEnv, ClientOptions, Credentials, Outside } from "./options.ts";
+export type { Credentials } from "./auth/auth.ts";
+export type { ClientEnv, Outside } from "./env.ts";
+export type { ClientOptions } from "./options.ts";
 export type {
   Decision,
   NewMessage,

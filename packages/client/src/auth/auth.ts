@@ -3,8 +3,11 @@
  * want it at the same time. Never stored.
  */
 import { asClientError, type ClientError } from "../errors.ts";
-import type { ClientEnv, ClientOptions, Credentials } from "../options.ts";
+import type { ClientEnv } from "../env.ts";
 import { claimsOf } from "./claims.ts";
+
+/** What a request is let in by. A token of a person in browsers; headers (such as an API key's) only on servers. */
+export type Credentials = { readonly token: string } | { readonly headers: Readonly<Record<string, string>> };
 
 export interface Auth {
   /** Throws UNAUTHENTICATED when the app says that the person has to sign in, OFFLINE when it gave none. */
@@ -21,7 +24,7 @@ const EARLY_MS = 30_000;
 const UNANSWERED_MS = 30_000;
 
 export function createAuth(
-  ask: ClientOptions["auth"],
+  ask: () => Credentials | Promise<Credentials>,
   env: Pick<ClientEnv, "now">,
   onKnown: (credentials: Credentials) => void = () => {},
 ): Auth {

@@ -2,7 +2,8 @@
  * Who is signed in, as a name for what is kept in the browser for them: known from their token, and remembered, so that it
  * is known again before the app could ask for a token. Never a secret, and nothing is let in by it.
  */
-import type { ClientEnv, Credentials } from "../options.ts";
+import type { Credentials } from "./auth.ts";
+import type { ClientEnv } from "../env.ts";
 import { claimsOf } from "./claims.ts";
 
 export interface Person {

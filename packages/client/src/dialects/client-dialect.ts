@@ -1,6 +1,6 @@
 /** What lets a client speak with a server that has only one of the other dialects. Types only. */
 import type { Api } from "../http/api.ts";
-import type { ClientEnv } from "../options.ts";
+import type { ClientEnv } from "../env.ts";
 import type { Wire, WireEvents } from "../transport/channel.ts";
 
 /** Pass one as `dialect` of `createClient`: `blocks`, `tasks` or `responses`, each of an entry of its own. */

@@ -4,8 +4,9 @@
  */
 import { type Auth, headersOf } from "../auth/auth.ts";
 import { ClientError } from "../errors.ts";
-import type { ClientEnv } from "../options.ts";
-import { refusalIn } from "./error-response.ts";
+import type { Credentials } from "../auth/auth.ts";
+import type { ClientEnv } from "../env.ts";
+import { refusalAtDoor, refusalIn } from "./error-response.ts";
 
 export interface Api {
   /** Where everything is, with `/api/v1`. */
@@ -101,4 +102,35 @@ function noAnswer(cause: unknown, { method = "GET", signal }: RequestInit, isOnl
 /** The init of a request with a JSON body. */
 export function withJson(method: string, body: unknown, headers: Record<string, string> = {}): RequestInit {
   return { method, headers: { "content-type": "application/json", ...headers }, body: JSON.stringify(body) };
+}
+
+/** Getting in: credentials and a ticket. Both are asked for before every connect; the answer also tells the server's time. */
+export interface Admission {
+  readonly credentials: Credentials;
+  readonly ticket: string;
+  /** The server's clock minus this machine's; null when it isn't told. */
+  readonly skewMs: number | null;
+}
+
+/** Rejects with a ClientError: UNAUTHENTICATED when these credentials let nobody in. */
+export async function admission(
+  api: Api,
+  env: Pick<ClientEnv, "now">,
+  renew: boolean,
+  signal: AbortSignal,
+): Promise<Admission> {
+  const { auth } = api;
+  if (renew && auth.known !== null) auth.refused(auth.known);
+  // Not part of the way to the server and back.
+  await auth.get();
+  const before = env.now();
+  const response = await api.request("/tickets", { method: "POST", signal });
+  const after = env.now();
+  if (!response.ok) throw await refusalAtDoor(response);
+  const { ticket, now } = (await response.json().catch(() => ({}))) as Record<string, unknown>;
+  const credentials = auth.known;
+  if (typeof ticket !== "string" || credentials === null)
+    throw new ClientError("SERVER_ERROR", "The server gave no ticket.", { canRetry: true });
+  const skewMs = typeof now === "number" ? now - Math.round((before + after) / 2) : null;
+  return { credentials, ticket, skewMs };
 }

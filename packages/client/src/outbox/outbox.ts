@@ -1,7 +1,7 @@
 /** The outbox of one session: keeps what is written until the log shows it. The rules are in machine.ts. */
 import type { SessionState } from "@turnstream/protocol";
 import { asClientError, ClientError } from "../errors.ts";
-import type { ClientEnv } from "../options.ts";
+import type { ClientEnv } from "../env.ts";
 import type { NewMessage, Outgoing, SentMessage } from "../session/session.ts";
 import {
   canDiscard,

@@ -2,7 +2,7 @@
  * Where messages wait over a reload. One entry for each, so that tabs that share the storage never write over each
  * other's. A storage that is full, forbidden or broken keeps nothing, and nobody is disturbed by it.
  */
-import type { ClientEnv } from "../options.ts";
+import type { ClientEnv } from "../env.ts";
 import { type OutboxMessage, readMessage, writeMessage } from "./message.ts";
 
 export interface OutboxStorage {

@@ -3,7 +3,7 @@
  * page only of what matters then; and once when it is seen again. Never says what has changed.
  */
 import { listPendingInteractions, type SessionState } from "@turnstream/protocol";
-import type { ClientEnv } from "../options.ts";
+import type { ClientEnv } from "../env.ts";
 import type { SessionView } from "./session.ts";
 
 export interface NotifierOptions {

@@ -3,7 +3,7 @@ import type { Person } from "../auth/identity.ts";
 import { ClientError } from "../errors.ts";
 import type { Api } from "../http/api.ts";
 import type { Link, LinkCommand } from "../transport/transport.ts";
-import type { ClientEnv } from "../options.ts";
+import type { ClientEnv } from "../env.ts";
 import { clientMessageId, type OutboxMessage } from "../outbox/message.ts";
 import { createOutbox, type Outbox } from "../outbox/outbox.ts";
 import { outboxKey } from "../outbox/storage.ts";

@@ -1,41 +1,5 @@
-/** What a page tells of its life, and what tabs of one browser have in common. Everything can be put in place by tests. */
-import type { Outside } from "../options.ts";
-
-export interface TabsEnv {
-  readonly now: () => number;
-  readonly random: () => number;
-  readonly id: () => string;
-  readonly setTimer: (run: () => void, ms: number) => () => void;
-  readonly outside: Outside;
-}
-
-export interface Page {
-  isVisible(): boolean;
-  /** `shown` and `left` also when the browser keeps the page to come back to. */
-  listen(on: { visible(isVisible: boolean): void; left(): void; shown(): void }): () => void;
-}
-
-export interface Channel {
-  post(message: unknown): void;
-  close(): void;
-}
-
-/** Who has it holds it until `release`. */
-export interface Lock {
-  release(): void;
-}
-
-export interface Tabs {
-  openChannel(name: string, heard: (message: unknown) => void): Channel;
-  /** Calls `granted` once it is there, and `taken` when another tab took it away. `release` also stops waiting. */
-  requestLock(name: string, options: LockRequest): Lock;
-}
-
-interface LockRequest {
-  readonly isStolen: boolean;
-  readonly granted: () => void;
-  readonly taken: () => void;
-}
+/** Tabs of one browser, and the life of a page, as browsers have them. */
+import type { Lock, LockRequest, Page, Tabs } from "./types.ts";
 
 /** Null where tabs can't find each other: no browser, an old one, or not a secure page. */
 export function browserTabs(): Tabs | null {

@@ -4,10 +4,10 @@
  */
 import type { Cursor } from "@turnstream/protocol";
 import { asClientError, ClientError } from "../errors.ts";
-import type { Outside } from "../options.ts";
+import type { Outside } from "../env.ts";
 import { type ConnectionView, NOT_CONNECTED } from "../transport/status.ts";
 import type { Link, LinkHandler, Watch } from "../transport/transport.ts";
-import type { TabsEnv } from "./browser.ts";
+import type { TabsEnv } from "./types.ts";
 import {
   type FeedEffect,
   type FeedInput,

@@ -1,13 +1,25 @@
 /**
- * A link whose code is still being loaded: what is asked of it meanwhile is done once it is there. If it can't be loaded,
- * this tab goes alone.
+ * The entry to sharing one connection between the tabs of a browser. Nothing outside this folder imports another file of
+ * it. The code is loaded as a chunk of its own, so that a page can be drawn before it is there.
  */
 import type { Cursor } from "@turnstream/protocol";
 import { ClientError } from "../errors.ts";
-import type { Outside } from "../options.ts";
 import type { Link, LinkCommand, LinkHandler, Watch } from "../transport/transport.ts";
-import type { Page, Tabs, TabsEnv } from "./browser.ts";
+import { browserPage, browserTabs } from "./browser.ts";
+import type { Shared, SharedLinkOptions } from "./types.ts";
 
+export type { SharedLinkOptions } from "./types.ts";
+
+/** Null where tabs can't share: no browser, an old one, or not a secure page. */
+export function createSharedTransport(options: Omit<SharedLinkOptions, "tabs" | "page">): Shared | null {
+  const tabs = browserTabs();
+  return tabs === null ? null : laterLink({ ...options, tabs, page: browserPage });
+}
+
+/**
+ * A transport whose code is still being loaded: what is asked of it meanwhile is done once it is there. If it can't be
+ * loaded, this tab connects alone.
+ */
 export function laterLink(options: SharedLinkOptions): Shared {
   /** Shared, unless this tab goes alone. */
   let link: Link | Shared | null = null;
@@ -22,7 +34,7 @@ export function laterLink(options: SharedLinkOptions): Shared {
     for (const tell of waiting.splice(0)) tell(there);
     return there;
   };
-  const loading: Promise<Link> = import("./tabs-chunk.ts").then(
+  const loading: Promise<Link> = import("./tab-transport-chunk.ts").then(
     ({ sharedLink }) => arrived(sharedLink(options)),
     () => arrived(options.makeLink()),
   );
@@ -71,24 +83,4 @@ function watchLater(
       watch?.stop();
     },
   };
-}
-
-/** What a link that tabs share is made of, and what it can do beyond any other. Types only. */
-export interface SharedLinkOptions {
-  /** What is shared: the same for the same server and person, and for nobody else. Null: nothing is. */
-  readonly name: () => Promise<string | null>;
-  /** The connection, for the tab that has it. @param outside what all tabs that share it see; unless given, this one */
-  readonly makeLink: (outside?: Outside) => Link;
-  /** Requests are each tab's own. */
-  readonly request: Link["request"];
-  readonly tabs: Tabs;
-  readonly page: Page;
-  readonly env: TabsEnv;
-}
-
-export interface Shared extends Link {
-  /** Somebody else is signed in: leaves those it shared with, and joins those of `name()` now. */
-  moved(): void;
-  /** It became known who is signed in: a tab that went alone because nobody could say joins the others. */
-  known(): void;
 }

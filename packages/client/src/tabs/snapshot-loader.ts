@@ -8,7 +8,7 @@ import { ClientError } from "../errors.ts";
 import { refusalAtDoor } from "../http/error-response.ts";
 import type { Link } from "../transport/transport.ts";
 import type { Watcher } from "./leader-session.ts";
-import type { TabsEnv } from "./browser.ts";
+import type { TabsEnv } from "./types.ts";
 
 interface Fetch {
   readonly session: string;

@@ -7,14 +7,13 @@ import type { SocketCommand } from "@turnstream/protocol/schema";
 import { connectionOf, NOT_CONNECTED } from "./status.ts";
 import type { ClientDialect, DialectWires } from "../dialects/client-dialect.ts";
 import { asClientError, ClientError } from "../errors.ts";
-import type { Api } from "../http/api.ts";
+import { type Admission, admission, type Api } from "../http/api.ts";
 import { refusalOf } from "../http/error-response.ts";
 import type { Link, LinkCommand, LinkHandler, Watch } from "./transport.ts";
-import type { ClientEnv } from "../options.ts";
+import type { ClientEnv } from "../env.ts";
 import { openSocket } from "./websocket.ts";
 import { openStreams } from "./sse.ts";
 import type { Frame, Wire, WireEvents } from "./channel.ts";
-import { type Admission, admission } from "./ticket.ts";
 import { commandByHttp } from "../http/commands.ts";
 import {
   type ConnectionEffect,

@@ -6,7 +6,7 @@ import type { Cursor, SessionEvent, Snapshot } from "@turnstream/protocol";
 import type { SocketCommand, SocketReply } from "@turnstream/protocol/schema";
 import { ClientError } from "../errors.ts";
 import { ANSWER_MS } from "../http/api.ts";
-import type { ClientEnv } from "../options.ts";
+import type { ClientEnv } from "../env.ts";
 import type { ConnectionView } from "./status.ts";
 
 type Reply<Type extends SocketReply["type"]> = Extract<SocketReply, { readonly type: Type }>;

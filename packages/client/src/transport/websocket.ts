@@ -1,7 +1,8 @@
 /** A WebSocket as a wire. Opened once; who wants another one asks for another one. */
 import type { SocketCommand } from "@turnstream/protocol/schema";
 import { headersOf } from "../auth/auth.ts";
-import type { ClientEnv, Credentials } from "../options.ts";
+import type { Credentials } from "../auth/auth.ts";
+import type { ClientEnv } from "../env.ts";
 import { frameIn, type Wire, type WireEvents } from "./channel.ts";
 
 export interface SocketDoor {

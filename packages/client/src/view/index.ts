@@ -6,7 +6,13 @@ export {
   listAnnouncements,
 } from "./announcements.ts";
 export { type Attachment, type AttachmentInput, attachments, canSend, isAccepted } from "./attachments.ts";
-export { isSameList, type Portion, portionsOf } from "./chunks.ts";
+export {
+  type Channel,
+  createThreadStore,
+  isSameList,
+  type Portion,
+  portionsOf,
+  type ThreadStore,
+} from "./thread-store.ts";
 export { follow, FOLLOWING, type Follow, type FollowInput, type Measure } from "./stick-to-bottom.ts";
-export { type Channel, createThreadStore, type ThreadStore } from "./thread-store.ts";
 export { type Group, type Outline, type PartName, type Step } from "./turn-layout.ts";

@@ -2,8 +2,7 @@
  * A session for many small readers: one subscription to it, and each listener is told only of what it looks at, so that a
  * delta runs the selectors of one turn. Knows nothing of React, and nothing of what is drawn.
  */
-import type { ToolItem, Turn } from "@turnstream/protocol";
-import { changedTurns } from "./changed-turns.ts";
+import type { SessionState, ToolItem, Turn } from "@turnstream/protocol";
 import type { Session, SessionView } from "../session/session.ts";
 import { type Digest, digest, NOTHING, type Outline } from "./turn-layout.ts";
 
@@ -102,4 +101,64 @@ export function createThreadStore(session: Session): ThreadStore {
     },
     tool: (turn, index) => digestOf(turn)?.tools.get(index) ?? null,
   };
+}
+
+/** Which turns of a session are other ones than before. Pure; compares references, as the fold shares what it keeps. */
+export interface TurnChanges {
+  /** Whether turns came, went or moved. */
+  readonly isListChanged: boolean;
+  readonly turns: readonly string[];
+}
+
+const NONE: TurnChanges = { isListChanged: false, turns: [] };
+
+export function changedTurns(before: SessionState, after: SessionState): TurnChanges {
+  if (before.turns === after.turns) return NONE;
+  const turns: string[] = [];
+  if (before.turns.length === after.turns.length) {
+    let isListChanged = false;
+    const old = before.turns[Symbol.iterator]();
+    for (const turn of after.turns) {
+      const was = old.next().value as Turn;
+      if (was === turn) continue;
+      turns.push(turn.id);
+      if (was.id === turn.id) continue;
+      turns.push(was.id);
+      isListChanged = true;
+    }
+    return { isListChanged, turns };
+  }
+  const known = new Map<string, Turn>();
+  for (const turn of before.turns) known.set(turn.id, turn);
+  for (const turn of after.turns) {
+    if (known.get(turn.id) !== turn) turns.push(turn.id);
+    known.delete(turn.id);
+  }
+  return { isListChanged: true, turns: [...turns, ...known.keys()] };
+}
+
+/**
+ * A long list in portions that stay as they are when something is put in front of it or behind it. Pure.
+ */
+export interface Portion {
+  readonly key: number;
+  readonly ids: readonly string[];
+}
+
+export const PORTION = 16;
+
+/** @param numberOf rises through the list; where it doesn't, what comes stays with what is before it */
+export function portionsOf(ids: readonly string[], numberOf: (id: string) => number): Portion[] {
+  const portions: { key: number; ids: string[] }[] = [];
+  for (const id of ids) {
+    const key = Math.floor(numberOf(id) / PORTION);
+    const last = portions.at(-1);
+    if (last !== undefined && key <= last.key) last.ids.push(id);
+    else portions.push({ key, ids: [id] });
+  }
+  return portions;
+}
+
+export function isSameList(one: readonly string[], other: readonly string[]): boolean {
+  return one.length === other.length && one.every((id, n) => id === other[n]);
 }

@@ -1,5 +1,5 @@
 /** Surroundings for tests: time that runs faster, and a machine whose network and screen can be switched off. */
-import type { ClientEnv, Outside } from "../../src/options.ts";
+import type { ClientEnv, Outside } from "../../src/env.ts";
 
 /** Every wait of a client is that much shorter, and its clock that much faster. */
 export function fastTime(speed: number): Pick<ClientEnv, "now" | "setTimer"> {

@@ -1,5 +1,5 @@
 /** A storage that tabs share, and tabs with an outbox each, for tests. Time is the timers' of vitest. */
-import type { ClientEnv } from "../../src/options.ts";
+import type { ClientEnv } from "../../src/env.ts";
 import type { OutboxMessage } from "../../src/outbox/message.ts";
 import { createOutbox, type Outbox } from "../../src/outbox/outbox.ts";
 

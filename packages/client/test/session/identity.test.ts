@@ -5,7 +5,7 @@ import { createAuth } from "../../src/auth/auth.ts";
 import { createPerson } from "../../src/auth/identity.ts";
 import { surroundings } from "../../src/env.ts";
 import type { Api } from "../../src/http/api.ts";
-import type { Credentials } from "../../src/options.ts";
+import type { Credentials } from "../../src/auth/auth.ts";
 import { LiveSession } from "../../src/session/session-store.ts";
 import { type SharedStorage, sharedStorage } from "../outbox/stage.ts";
 import { FakeLink } from "./fake-transport.ts";

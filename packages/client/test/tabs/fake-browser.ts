@@ -19,10 +19,10 @@ import {
 import { type ConnectionView, NOT_CONNECTED } from "../../src/transport/status.ts";
 import { ClientError } from "../../src/errors.ts";
 import type { Link, LinkCommand, LinkHandler, Watch } from "../../src/transport/transport.ts";
-import type { Outside } from "../../src/options.ts";
-import type { Page, Tabs } from "../../src/tabs/browser.ts";
-import { sharedLink } from "../../src/tabs/tabs-transport.ts";
-import type { Shared } from "../../src/tabs/shared-transport.ts";
+import type { Outside } from "../../src/env.ts";
+import type { Page, Tabs } from "../../src/tabs/types.ts";
+import { sharedLink } from "../../src/tabs/tab-transport-chunk.ts";
+import type { Shared } from "../../src/tabs/types.ts";
 import { FakeOutside } from "../live/fast-env.ts";
 
 export const SESSION = "ses_market";

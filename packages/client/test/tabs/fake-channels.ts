@@ -8,7 +8,7 @@ import { directLink } from "../../src/transport/network-transport.ts";
 import { surroundings } from "../../src/env.ts";
 import { createApi } from "../../src/http/api.ts";
 import type { Link } from "../../src/transport/transport.ts";
-import type { ClientEnv, Outside } from "../../src/options.ts";
+import type { ClientEnv, Outside } from "../../src/env.ts";
 import { type FakeBrowser, type FakeServer, type FakeTab, SESSION } from "./fake-browser.ts";
 
 export class FakeWires {

@@ -5,7 +5,7 @@ import { formatPercent, formatSize } from "../format.ts";
 import { problemText } from "../error-text.ts";
 import { Icon } from "../ui/icons.tsx";
 import { visibleText } from "../visible-text.ts";
-import type { InputProps } from "./form-field.tsx";
+import type { InputProps } from "./form-inputs.tsx";
 
 type Progress = { readonly share: number } | { readonly error: unknown } | null;
 

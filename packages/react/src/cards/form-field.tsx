@@ -1,5 +1,5 @@
 /** A field of a form: its label, its input by the field's type, its hint, and what is wrong with it. */
-import type { FormField, Json } from "@turnstream/protocol";
+import type { FormField } from "@turnstream/protocol";
 import { type ComponentType, type ReactNode, useId } from "react";
 import { useShared } from "../context.ts";
 import { formatNumber, MAX_DIGITS } from "../format.ts";
@@ -9,24 +9,13 @@ import { FileInput } from "./file-input.tsx";
 import {
   CheckboxInput,
   ChoicesInput,
+  type InputProps,
   LongTextInput,
   NumberInput,
   SelectInput,
   textInput,
 } from "./form-inputs.tsx";
 import type { FormView } from "./use-form-request.ts";
-
-export interface InputProps {
-  readonly field: FormField;
-  readonly value: Json;
-  readonly onValue: (value: Json) => void;
-  readonly onLeave: () => void;
-  readonly isDisabled: boolean;
-  /** What ties the input to its label, hint and problem. */
-  readonly id: string;
-  readonly isInvalid: boolean;
-  readonly describedBy: string;
-}
 
 /** Which input a type of field has: the whole registry. */
 const INPUTS: Readonly<Record<FormField["type"], ComponentType<InputProps>>> = {

@@ -1,9 +1,20 @@
 /** The inputs of forms, one for each kind of value. They say what was typed; whether it is right is not their matter. */
-import type { Json } from "@turnstream/protocol";
+import type { FormField, Json } from "@turnstream/protocol";
 import type { ComponentType, ReactNode } from "react";
 import { useShared } from "../context.ts";
 import { visibleText } from "../visible-text.ts";
-import type { InputProps } from "./form-field.tsx";
+
+export interface InputProps {
+  readonly field: FormField;
+  readonly value: Json;
+  readonly onValue: (value: Json) => void;
+  readonly onLeave: () => void;
+  readonly isDisabled: boolean;
+  /** What ties the input to its label, hint and problem. */
+  readonly id: string;
+  readonly isInvalid: boolean;
+  readonly describedBy: string;
+}
 
 const AUTOCOMPLETE = { text: "off", email: "email", tel: "tel", date: "off" } as const;
 

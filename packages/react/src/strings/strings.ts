@@ -1,8 +1,7 @@
 /** What every language says. Types only: English is declared once, the others must have its shape. */
 import type { ClientErrorWord } from "@turnstream/client";
 import type { cards } from "./en/cards.ts";
-import type { problems } from "./en/problems.ts";
-import type { thread } from "./en/thread.ts";
+import type { problems, thread } from "./en/thread.ts";
 
 export type ThreadStrings = typeof thread;
 export type CardStrings = typeof cards;

@@ -23,9 +23,9 @@ import {
   type ToLeader,
 } from "./messages.ts";
 import { oneAtATime } from "./one-at-a-time.ts";
-import type { Channel, Lock } from "./browser.ts";
+import type { Channel, Lock } from "./types.ts";
 import { newRole, type RoleEffect, type RoleInput, stepRole, TICK_MS } from "./election.ts";
-import type { Shared, SharedLinkOptions } from "./shared-transport.ts";
+import type { Shared, SharedLinkOptions } from "./types.ts";
 
 interface Reply {
   readonly resolve: (ack: Acked) => void;
