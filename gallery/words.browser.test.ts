@@ -40,7 +40,7 @@ function errorsOf(name: string): string[] {
   const { view, refusal } = STATES.find((state) => state.name === name) ?? {};
   const errors = [
     view?.connection?.error,
-    view?.older?.error,
+    view?.history?.error,
     ...(view?.outbox ?? []).map(({ error }) => error),
     refusal,
   ];

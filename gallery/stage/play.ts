@@ -2,15 +2,15 @@
  * A state as a session that can be moved through its log. The clock of its server stands at the event that is shown, so that
  * countdowns look the same every day.
  */
-import { NOT_CONNECTED, type SessionView } from "@turnstream/client";
-import { recordedSession, type RecordedSession } from "@turnstream/client/static";
+import { INITIAL_CONNECTION, type SessionView } from "@turnstream/client";
+import { createStaticSession, type StaticSession } from "@turnstream/client/static";
 import { emptyState, type SessionEvent, foldAll } from "@turnstream/protocol";
 import { type GalleryState, positionOf } from "../states/state.ts";
 import type { Heard } from "./handle.ts";
 
 export interface Play {
   readonly state: GalleryState;
-  readonly session: RecordedSession;
+  readonly session: StaticSession;
   readonly events: readonly SessionEvent[];
   readonly at: number;
   /** Events that come after the first drawing. */
@@ -26,7 +26,7 @@ export function open(state: GalleryState, at: number | null, { now, hear }: Surr
   const events = state.log();
   const stands = at ?? positionOf(state, events);
   const live = at === null ? (state.live ?? 0) : 0;
-  const session = recordedSession([], {
+  const session = createStaticSession([], {
     id: state.name,
     onCommand(name, args) {
       hear({ name, args });
@@ -35,7 +35,7 @@ export function open(state: GalleryState, at: number | null, { now, hear }: Surr
     },
   });
   const play = { state, session, events, at: stands - live, live };
-  session.show(viewAt(play, play.at, now()));
+  session.setView(viewAt(play, play.at, now()));
   return play;
 }
 
@@ -45,14 +45,14 @@ export function moveTo(play: Play, at: number, now: number): Play {
   const next = { ...play, at: Math.max(0, Math.min(at, events.length)), live: 0 };
   if (next.at >= play.at) {
     const { state } = session.getSnapshot();
-    session.show({ ...viewAt(next, next.at, now), state: foldAll(events.slice(play.at, next.at), state) });
-  } else session.show(viewAt(next, next.at, now));
+    session.setView({ ...viewAt(next, next.at, now), state: foldAll(events.slice(play.at, next.at), state) });
+  } else session.setView(viewAt(next, next.at, now));
   return next;
 }
 
 function viewAt({ state, events }: Play, at: number, now: number): Partial<SessionView> {
   const folded = events.slice(0, at);
-  const connection = state.view?.connection ?? { ...NOT_CONNECTED, phase: "live", wire: "socket" };
+  const connection = state.view?.connection ?? { ...INITIAL_CONNECTION, phase: "live", channel: "websocket" };
   const { retryAt } = connection;
   return {
     ...state.view,
@@ -71,7 +71,7 @@ function serverTime({ leftSeconds }: GalleryState, events: readonly SessionEvent
 
 /** What a server would answer, where components wait for more than that it was done. */
 function answerTo(name: string, [first, second]: readonly unknown[]): unknown {
-  if (name !== "upload" || !(first instanceof Blob)) return undefined;
+  if (name !== "uploadFile" || !(first instanceof Blob)) return undefined;
   const named = (second as { readonly name?: string } | undefined)?.name ?? "file";
   return {
     id: `up_${named}`,

@@ -1,5 +1,10 @@
 /** States of what is around an answer: messages, notices, the connection, the composer; and whole threads. */
-import { ClientError, type ConnectionView, NOT_CONNECTED, type Outgoing } from "@turnstream/client";
+import {
+  ClientError,
+  type ConnectionView,
+  INITIAL_CONNECTION,
+  type PendingMessage,
+} from "@turnstream/client";
 import type { Story } from "@turnstream/conformance/scenarios/story.ts";
 import * as endings from "../logs/endings.ts";
 import { shortAnswer } from "../logs/texts.ts";
@@ -15,9 +20,9 @@ const lost = new ClientError("OFFLINE", "There is no connection.", { canRetry: t
 const cutOff = new ClientError("UNSURE", "The connection was lost. Send the file again.", { canRetry: true });
 const refused = new ClientError("RATE_LIMITED", "Too many messages. Try again in a minute.");
 
-function outgoing(status: Outgoing["status"]): Pick<GalleryState, "view" | "log"> {
+function outgoing(status: PendingMessage["status"]): Pick<GalleryState, "view" | "log"> {
   const error = status === "failed" ? refused : null;
-  const message: Outgoing = {
+  const message: PendingMessage = {
     id: "msg_out",
     text: "And what about MCH?",
     files: [],
@@ -33,7 +38,7 @@ function connection(view: Partial<ConnectionView>): Omit<GalleryState, "name"> {
   const isQuiet = view.phase === "live";
   return {
     ...thread,
-    view: { connection: { ...NOT_CONNECTED, ...view } },
+    view: { connection: { ...INITIAL_CONNECTION, ...view } },
     // A short cut is not worth a word: it comes after a moment.
     ...(isQuiet ? {} : { act: untilBanner }),
   };
@@ -88,9 +93,9 @@ export const surroundingStates: readonly GalleryState[] = [
   }),
   ...of("connection", {
     connecting: connection({ phase: "connecting" }),
-    replaying: connection({ phase: "replaying", wire: "socket" }),
-    live: connection({ phase: "live", wire: "socket" }),
-    resyncing: connection({ phase: "resyncing", wire: "socket" }),
+    replaying: connection({ phase: "replaying", channel: "websocket" }),
+    live: connection({ phase: "live", channel: "websocket" }),
+    resyncing: connection({ phase: "resyncing", channel: "websocket" }),
     waiting: connection({ phase: "waiting", failures: 3, retryAt: 8_000, error: lost }),
     offline: connection({ phase: "offline", failures: 1, error: lost }),
     closed: connection({
@@ -107,9 +112,9 @@ export const surroundingStates: readonly GalleryState[] = [
   }),
   ...of("thread", {
     empty: { ...thread, at: "session.start" },
-    older: { ...thread, view: { older: { hasMore: true, isLoading: false, error: null } } },
-    "older-loading": { ...thread, view: { older: { hasMore: true, isLoading: true, error: null } } },
-    "older-failed": { ...thread, view: { older: { hasMore: true, isLoading: false, error: lost } } },
+    older: { ...thread, view: { history: { hasMore: true, isLoading: false, error: null } } },
+    "older-loading": { ...thread, view: { history: { hasMore: true, isLoading: true, error: null } } },
+    "older-failed": { ...thread, view: { history: { hasMore: true, isLoading: false, error: lost } } },
     "1000-messages": { ...log(() => longThread(1000)), shows: "thread" },
   }),
   ...of(

@@ -16,7 +16,7 @@ export interface ClientOptions {
   /** Whether tabs of one browser and one person share a connection. Unless told, they do where they can. */
   readonly shareTabs?: boolean;
   /** Unless told: sockets first, event streams where sockets don't pass. */
-  readonly wires?: readonly ("socket" | "stream")[];
+  readonly channels?: readonly ("websocket" | "sse")[];
   /** For a server that speaks only this one: from `@turnstream/client/blocks`, `/tasks` or `/responses`. */
   readonly dialect?: ClientDialect;
   readonly env?: Partial<ClientEnv>;

@@ -1,12 +1,12 @@
 /**
- * A session from recorded events: what galleries, tests and pages made on a server show without a connection. It stands
+ * A session from recorded events: what galleries, tests and pages made on a server setView without a connection. It stands
  * where it is put; commands go to whoever wants to hear of them.
  */
 import { emptyState, type SessionEvent, foldAll, type SessionState } from "@turnstream/protocol";
-import { type ConnectionView, NOT_CONNECTED } from "./transport/status.ts";
-import type { Outgoing, Session, SessionView } from "./session/session.ts";
+import { type ConnectionView, INITIAL_CONNECTION } from "./transport/status.ts";
+import type { PendingMessage, Session, SessionView } from "./session/session.ts";
 
-export interface RecordedOptions {
+export interface StaticSessionOptions {
   readonly id?: string;
   readonly state?: SessionState;
   readonly connection?: ConnectionView;
@@ -14,28 +14,28 @@ export interface RecordedOptions {
   readonly onCommand?: (name: string, args: readonly unknown[]) => unknown;
 }
 
-export interface RecordedSession extends Session {
+export interface StaticSession extends Session {
   /** Folds in what comes next. */
   append(events: readonly SessionEvent[]): void;
   /** Puts something else in place of what is shown. */
-  show(view: Partial<SessionView>): void;
+  setView(view: Partial<SessionView>): void;
 }
 
-export function recordedSession(
+export function createStaticSession(
   events: readonly SessionEvent[],
-  options: RecordedOptions = {},
-): RecordedSession {
+  options: StaticSessionOptions = {},
+): StaticSession {
   const { onCommand = () => undefined } = options;
   const listeners = new Set<() => void>();
   const state = foldAll(events, options.state ?? emptyState);
   let view: SessionView = {
     state,
-    connection: options.connection ?? { ...NOT_CONNECTED, phase: "live", wire: "socket" },
+    connection: options.connection ?? { ...INITIAL_CONNECTION, phase: "live", channel: "websocket" },
     outbox: [],
-    older: { hasMore: state.earlier > 0, isLoading: false, error: null },
+    history: { hasMore: state.earlier > 0, isLoading: false, error: null },
     skewMs: 0,
   };
-  const show = (next: Partial<SessionView>): void => {
+  const setView = (next: Partial<SessionView>): void => {
     view = { ...view, ...next };
     for (const listener of listeners) listener();
   };
@@ -51,28 +51,36 @@ export function recordedSession(
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
-    append: (more) => show({ state: foldAll(more, view.state) }),
-    show,
+    append: (more) => setView({ state: foldAll(more, view.state) }),
+    setView,
     send(message) {
       const id = `sent-${++sent}`;
       const { text, files = [] } = message;
-      const outgoing: Outgoing = { id, text, files, at: 0, status: "sending", error: null, isOwn: true };
-      show({ outbox: [...view.outbox, outgoing] });
+      const pending: PendingMessage = {
+        id,
+        text,
+        files,
+        at: 0,
+        status: "sending",
+        error: null,
+        isOwn: true,
+      };
+      setView({ outbox: [...view.outbox, pending] });
       return { id, done: command<void>("send")(message) };
     },
-    resend: (id) => void onCommand("resend", [id]),
-    withdraw: command("withdraw"),
+    resendMessage: (id) => void onCommand("resendMessage", [id]),
+    cancelMessage: command("cancelMessage"),
     stop: command("stop"),
     retry: command("retry"),
-    decide: command("decide"),
-    answer: command("answer"),
-    dismiss: command("dismiss"),
-    submit: command("submit"),
-    decline: command("decline"),
-    saveDraft: command("saveDraft"),
-    loadDraft: async (form) => ((await onCommand("loadDraft", [form])) ?? null) as null,
-    upload: command("upload"),
-    loadOlder: command("loadOlder"),
+    decideApproval: command("decideApproval"),
+    answerQuestion: command("answerQuestion"),
+    dismissQuestion: command("dismissQuestion"),
+    submitForm: command("submitForm"),
+    declineForm: command("declineForm"),
+    saveFormDraft: command("saveFormDraft"),
+    loadFormDraft: async (formId) => ((await onCommand("loadFormDraft", [formId])) ?? null) as null,
+    uploadFile: command("uploadFile"),
+    loadMore: command("loadMore"),
     refresh: command("refresh"),
   };
 }

@@ -45,7 +45,7 @@ export { type Older, useOlder } from "./hooks/use-history.ts";
 export { useOpen } from "./hooks/use-expanded.ts";
 export { useConnection, useSession, useView } from "./hooks/use-session-selector.ts";
 export { SessionProvider, type SessionProviderProps } from "./provider.tsx";
-export type { Attachment, Group, Outline, Step } from "@turnstream/client/view";
+export type { Attachment, LayoutGroup, TurnLayout, LayoutBlock } from "@turnstream/client/view";
 export { en } from "./strings/en/index.ts";
 export type { Strings } from "./strings/strings.ts";
 export { Thread, type ThreadProps } from "./thread/thread.tsx";

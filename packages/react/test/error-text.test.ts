@@ -1,5 +1,5 @@
 /** What a person is told when something was refused: in their language, whatever the error itself says. */
-import { ClientError, type ClientErrorWord } from "@turnstream/client";
+import { ClientError, type ClientErrorCode } from "@turnstream/client";
 import { ERRORS } from "@turnstream/protocol";
 import { expect, test } from "vitest";
 import { problemText } from "../src/error-text.ts";
@@ -7,7 +7,7 @@ import { en } from "../src/strings/en/index.ts";
 import { vi } from "../src/strings/vi/index.ts";
 import { zhCn } from "../src/strings/zh-cn/index.ts";
 
-const CODES = [...Object.keys(ERRORS), "OFFLINE", "UNSURE", "ABORTED"] as ClientErrorWord[];
+const CODES = [...Object.keys(ERRORS), "OFFLINE", "UNSURE", "ABORTED"] as ClientErrorCode[];
 
 test("U07 every code has words of its own in every language", () => {
   for (const strings of [en, vi, zhCn]) {
@@ -18,7 +18,7 @@ test("U07 every code has words of its own in every language", () => {
 });
 
 /** In Vietnamese, of an error that says something in English. */
-const said = (code: string) => problemText(vi, new ClientError(code as ClientErrorWord, "At most 20 MB."));
+const said = (code: string) => problemText(vi, new ClientError(code as ClientErrorCode, "At most 20 MB."));
 
 test("U07 an error's own words follow ours where they say more, and never stand alone", () => {
   expect(said("UNAUTHENTICATED")).toBe(vi.problems.byCode.UNAUTHENTICATED);

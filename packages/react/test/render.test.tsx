@@ -1,5 +1,5 @@
 /** Every recorded log is drawn on a server, at every position, and twice the same. */
-import { recordedSession } from "@turnstream/client/static";
+import { createStaticSession } from "@turnstream/client/static";
 import type { SessionEvent } from "@turnstream/protocol";
 import { renderToString } from "react-dom/server";
 import { describe, expect, test } from "vitest";
@@ -9,7 +9,7 @@ import { LOGS } from "./vector-logs.ts";
 
 function draw(events: readonly SessionEvent[]): string {
   return renderToString(
-    <SessionProvider session={recordedSession(events)}>
+    <SessionProvider session={createStaticSession(events)}>
       <Thread />
     </SessionProvider>,
   );

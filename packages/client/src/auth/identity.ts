@@ -1,45 +1,45 @@
 /**
- * Who is signed in, as a name for what is kept in the browser for them: known from their token, and remembered, so that it
- * is known again before the app could ask for a token. Never a secret, and nothing is let in by it.
+ * The signed-in user, as a name for what the browser stores for them. It comes from the token and is remembered, so that
+ * it is known before the app gets a token. Never a secret, and never used for access.
  */
 import type { Credentials } from "./auth.ts";
 import type { ClientEnv } from "../env.ts";
-import { claimsOf } from "./claims.ts";
+import { readClaims } from "./claims.ts";
 
-export interface Person {
+export interface Identity {
   /** Null while nobody knows. */
   readonly name: string | null;
   /** Whether a token has said so; what is only remembered may be somebody who signed in here before. */
-  readonly isSure: boolean;
-  known(credentials: Credentials): void;
-  /** @param changed told whether the one before was sure to be somebody else */
-  onChange(changed: (isAnother: boolean) => void): void;
+  readonly isConfirmed: boolean;
+  update(credentials: Credentials): void;
+  /** @param changed is called with whether the user before was confirmed by a token */
+  onChange(changed: (isOtherUser: boolean) => void): void;
 }
 
-export function createPerson(url: string, storage: ClientEnv["storage"]): Person {
+export function createIdentity(url: string, storage: ClientEnv["storage"]): Identity {
   const entry = `turnstream:person:${url}`;
   let name = read(storage, entry);
-  let isSure = false;
-  const listeners = new Set<(isAnother: boolean) => void>();
+  let isConfirmed = false;
+  const listeners = new Set<(isOtherUser: boolean) => void>();
   return {
     get name() {
       return name;
     },
-    get isSure() {
-      return isSure;
+    get isConfirmed() {
+      return isConfirmed;
     },
-    known(credentials) {
-      const told = nameIn(credentials);
-      const wasSure = isSure;
-      isSure = true;
-      if (told === name) return;
-      name = told;
+    update(credentials) {
+      const userName = readUserName(credentials);
+      const wasConfirmed = isConfirmed;
+      isConfirmed = true;
+      if (userName === name) return;
+      name = userName;
       try {
-        storage?.setItem(entry, told);
+        storage?.setItem(entry, userName);
       } catch {
         // Full or forbidden: then nothing is remembered.
       }
-      for (const listener of listeners) listener(wasSure);
+      for (const listener of listeners) listener(wasConfirmed);
     },
     onChange: (changed) => void listeners.add(changed),
   };
@@ -53,8 +53,8 @@ function read(storage: ClientEnv["storage"], entry: string): string | null {
   }
 }
 
-function nameIn(credentials: Credentials): string {
+function readUserName(credentials: Credentials): string {
   if (!("token" in credentials)) return "";
-  const { tenant, sub } = claimsOf(credentials.token);
+  const { tenant, sub } = readClaims(credentials.token);
   return `${tenant ?? ""}/${sub ?? ""}`;
 }

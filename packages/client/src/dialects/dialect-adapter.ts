@@ -1,6 +1,6 @@
 /**
- * Stands between a wire of another dialect and the link, which knows native frames only: what comes is decoded into events
- * at positions of the decoder's own, and a decoder goes on where the store above stands. Never folds for the store.
+ * Adapts a channel of another dialect to the transport, which knows native frames only: frames are decoded into events at
+ * positions of the decoder's own, and a decoder resumes where the store is. Never folds for the store.
  */
 import {
   type Cursor,
@@ -14,18 +14,18 @@ import {
 } from "@turnstream/protocol";
 import type { SocketCommand } from "@turnstream/protocol/schema";
 import type { Api } from "../http/api.ts";
-import type { Frame, Wire, WireEvents } from "../transport/channel.ts";
-import type { DialectParts, DialectWires } from "./client-dialect.ts";
-import { refusal, sendByHttp } from "../http/commands.ts";
+import type { Frame, Channel, ChannelEvents } from "../transport/channel.ts";
+import type { DialectContext, DialectConnection } from "./client-dialect.ts";
+import { toErrorFrame, sendAndReply } from "../http/commands.ts";
 
 /** What every decoder keeps. */
-interface Decoding {
+interface DecoderState {
   readonly state: SessionState;
   readonly at: number;
   readonly cursor: Cursor | null;
 }
 
-export interface Translation<Decoder extends Decoding, DialectFrame> {
+export interface DialectAdapterOptions<Decoder extends DecoderState, DialectFrame> {
   readonly dialect: {
     readonly start: Decoder;
     decode(decoder: Decoder, frame: DialectFrame): Decoded<Decoder>;
@@ -33,138 +33,147 @@ export interface Translation<Decoder extends Decoding, DialectFrame> {
   /** What is there already, as frames, and where to subscribe: for dialects that have a history. */
   readonly load?: (
     api: Api,
-    session: string,
+    sessionId: string,
   ) => Promise<{ readonly frames: readonly DialectFrame[]; readonly cursor: Cursor }>;
-  /** Whether it tells what people write. Otherwise this client shows what it has sent itself. */
-  readonly tellsMessages: boolean;
+  /** Whether the dialect has user messages. Otherwise this client shows what it has sent itself. */
+  readonly sendsUserMessages: boolean;
 }
 
-type Send = Extract<SocketCommand, { readonly type: "send" }>;
+type SendCommand = Extract<SocketCommand, { readonly type: "send" }>;
 
-interface Told<Decoder> {
+interface SessionDecoder<Decoder> {
   decoder: Decoder;
-  /** What is here is not what the store has: it gets a snapshot with the next beginning. */
+  /** The decoder's state is not the store's: it gets a snapshot with the next start. */
   isFresh: boolean;
-  /** Until the server has said that it begins. */
+  /** Until the server has sent `subscribed`. */
   request: string | null;
   /** Frames that wait for the answer to a message, since their turn may be the answer to it; null: none do. */
-  held: Frame[] | null;
+  bufferedFrames: Frame[] | null;
 }
 
 /** Frames that are the same in every dialect. */
-const COMMON = new Set(["ack", "error", "unsubscribed", "pong"]);
+const COMMON_FRAMES = new Set(["ack", "error", "unsubscribed", "pong"]);
 
-export class Translator<Decoder extends Decoding, DialectFrame> implements DialectWires {
-  readonly #how: Translation<Decoder, DialectFrame>;
-  readonly #parts: DialectParts;
-  readonly #told = new Map<string, Told<Decoder>>();
+export class DialectAdapter<Decoder extends DecoderState, DialectFrame> implements DialectConnection {
+  readonly #options: DialectAdapterOptions<Decoder, DialectFrame>;
+  readonly #context: DialectContext;
+  readonly #sessions = new Map<string, SessionDecoder<Decoder>>();
   /** Messages under way, by their request. */
-  readonly #sent = new Map<string, Send>();
+  readonly #sent = new Map<string, SendCommand>();
 
-  constructor(how: Translation<Decoder, DialectFrame>, parts: DialectParts) {
-    this.#how = how;
-    this.#parts = parts;
+  constructor(options: DialectAdapterOptions<Decoder, DialectFrame>, context: DialectContext) {
+    this.#options = options;
+    this.#context = context;
   }
 
-  open(open: (events: WireEvents) => Wire, events: WireEvents): Wire {
-    let isOver = false;
-    // Answers over the wire before never come. What was held for them was not decoded, and is told again.
+  openChannel(open: (events: ChannelEvents) => Channel, events: ChannelEvents): Channel {
+    let isClosed = false;
+    // Replies over the channel before never arrive. The frames buffered for them were not decoded, and come again.
     this.#sent.clear();
-    for (const told of this.#told.values()) told.held = null;
+    for (const session of this.#sessions.values()) session.bufferedFrames = null;
     const emit = (frame: Frame): void => {
-      if (!isOver) events.frame(frame);
+      if (!isClosed) events.onFrame(frame);
     };
-    const wire = open({ ...events, frame: (frame) => this.#take(frame, emit) });
-    const { api } = this.#parts;
+    const channel = open({ ...events, onFrame: (frame) => this.#onFrame(frame, emit) });
+    const { api } = this.#context;
     const send =
-      wire.send ?? ((command) => void sendByHttp(api, command, (frame) => this.#take(frame, emit)));
+      channel.send ?? ((command) => void sendAndReply(api, command, (frame) => this.#onFrame(frame, emit)));
     return {
-      subscribe: (session, request, cursor) => void this.#subscribe(wire, emit, session, request, cursor),
-      unsubscribe: (session) => wire.unsubscribe(session),
+      subscribe: (sessionId, request, cursor) =>
+        void this.#subscribe(channel, emit, sessionId, request, cursor),
+      unsubscribe: (sessionId) => channel.unsubscribe(sessionId),
       send: (command) => {
-        this.#note(command);
+        this.#trackSend(command);
         send(command);
       },
-      isIdle: () => wire.isIdle?.() ?? false,
+      isIdle: () => channel.isIdle?.() ?? false,
       close() {
-        isOver = true;
-        wire.close();
+        isClosed = true;
+        channel.close();
       },
     };
   }
 
   async #subscribe(
-    wire: Wire,
+    channel: Channel,
     emit: (frame: Frame) => void,
-    session: string,
+    sessionId: string,
     request: string,
     cursor: Cursor | null,
   ): Promise<void> {
-    const known = this.#told.get(session);
+    const existing = this.#sessions.get(sessionId);
     if (
-      known !== undefined &&
-      cursor === formatCursor(known.decoder.state) &&
-      known.decoder.cursor !== null
+      existing !== undefined &&
+      cursor === formatCursor(existing.decoder.state) &&
+      existing.decoder.cursor !== null
     ) {
-      known.request = request;
-      wire.subscribe(session, request, known.decoder.cursor);
+      existing.request = request;
+      channel.subscribe(sessionId, request, existing.decoder.cursor);
       return;
     }
-    const told: Told<Decoder> = { decoder: this.#how.dialect.start, isFresh: true, request, held: null };
-    this.#told.set(session, told);
+    const session: SessionDecoder<Decoder> = {
+      decoder: this.#options.dialect.start,
+      isFresh: true,
+      request,
+      bufferedFrames: null,
+    };
+    this.#sessions.set(sessionId, session);
     try {
-      const found = await this.#how.load?.(this.#parts.api, session);
-      if (this.#told.get(session) !== told || told.request !== request) return;
-      for (const frame of found?.frames ?? [])
-        told.decoder = this.#how.dialect.decode(told.decoder, frame).decoder;
-      if (found !== undefined) told.decoder = { ...told.decoder, cursor: found.cursor };
-      wire.subscribe(session, request, found?.cursor ?? null);
+      const history = await this.#options.load?.(this.#context.api, sessionId);
+      if (this.#sessions.get(sessionId) !== session || session.request !== request) return;
+      for (const frame of history?.frames ?? [])
+        session.decoder = this.#options.dialect.decode(session.decoder, frame).decoder;
+      if (history !== undefined) session.decoder = { ...session.decoder, cursor: history.cursor };
+      channel.subscribe(sessionId, request, history?.cursor ?? null);
     } catch (error) {
-      emit(refusal(request, error));
+      emit(toErrorFrame(request, error));
     }
   }
 
-  #take(frame: Frame, emit: (frame: Frame) => void): void {
-    if (COMMON.has(frame.type)) {
+  #onFrame(frame: Frame, emit: (frame: Frame) => void): void {
+    if (COMMON_FRAMES.has(frame.type)) {
       emit(frame);
-      return this.#settled(frame, emit);
+      return this.#onReply(frame, emit);
     }
-    const session = String(frame["session_id"]);
-    const told = this.#told.get(session) ?? this.#only();
-    if (told === undefined) return;
-    if (frame.type === "subscribed") return this.#begun(told, frame, emit);
-    // A server that was built from the documents alone doesn't say that it begins: it begins.
-    if (told.held !== null) {
-      told.held.push(frame);
+    const sessionId = String(frame["session_id"]);
+    const session = this.#sessions.get(sessionId) ?? this.#onlySession();
+    if (session === undefined) return;
+    if (frame.type === "subscribed") return this.#onSubscribed(session, frame, emit);
+    // A server that was built from the documents alone sends no `subscribed`.
+    if (session.bufferedFrames !== null) {
+      session.bufferedFrames.push(frame);
       return;
     }
-    if (told.request !== null)
-      this.#begun(
-        told,
-        { type: "subscribed", request_id: told.request, session_id: session, resumed: true },
+    if (session.request !== null)
+      this.#onSubscribed(
+        session,
+        { type: "subscribed", request_id: session.request, session_id: sessionId, resumed: true },
         emit,
       );
-    const { decoder, events } = this.#how.dialect.decode(told.decoder, frame as unknown as DialectFrame);
-    told.decoder = decoder;
-    for (const event of events) emit(native(event, session));
+    const { decoder, events } = this.#options.dialect.decode(
+      session.decoder,
+      frame as unknown as DialectFrame,
+    );
+    session.decoder = decoder;
+    for (const event of events) emit(toNativeFrame(event, sessionId));
   }
 
   /** Frames of some servers don't name their session: they can only have one. */
-  #only(): Told<Decoder> | undefined {
-    return this.#told.size === 1 ? [...this.#told.values()][0] : undefined;
+  #onlySession(): SessionDecoder<Decoder> | undefined {
+    return this.#sessions.size === 1 ? [...this.#sessions.values()][0] : undefined;
   }
 
-  #begun(told: Told<Decoder>, frame: Frame, emit: (frame: Frame) => void): void {
-    told.request = null;
+  #onSubscribed(session: SessionDecoder<Decoder>, frame: Frame, emit: (frame: Frame) => void): void {
+    session.request = null;
     const isResumed = frame["resumed"] === true;
-    // What follows is told from its beginning; what was loaded before it would be told twice.
-    if (!isResumed) told.decoder = this.#how.dialect.start;
-    const resumed = isResumed && !told.isFresh;
-    told.isFresh = false;
+    // The stream starts at the beginning: what was loaded before would be there twice.
+    if (!isResumed) session.decoder = this.#options.dialect.start;
+    const resumed = isResumed && !session.isFresh;
+    session.isFresh = false;
     const { head: _, ...rest } = frame;
     emit({ reason: resumed ? "cursor" : "fresh", ...rest, resumed });
     if (resumed) return;
-    const { state } = told.decoder;
+    const { state } = session.decoder;
     emit({
       type: "snapshot",
       session_id: frame["session_id"],
@@ -173,32 +182,37 @@ export class Translator<Decoder extends Decoding, DialectFrame> implements Diale
     });
   }
 
-  #note(command: SocketCommand): void {
+  #trackSend(command: SocketCommand): void {
     const { request_id } = command;
-    if (command.type !== "send" || request_id === undefined || this.#how.tellsMessages) return;
+    if (command.type !== "send" || request_id === undefined || this.#options.sendsUserMessages) return;
     this.#sent.set(request_id, command);
-    const told = this.#told.get(command.session_id);
-    if (told !== undefined) told.held ??= [];
+    const session = this.#sessions.get(command.session_id);
+    if (session !== undefined) session.bufferedFrames ??= [];
   }
 
-  #settled(frame: Frame, emit: (frame: Frame) => void): void {
+  #onReply(frame: Frame, emit: (frame: Frame) => void): void {
     const request = String(frame["request_id"]);
     const command = this.#sent.get(request);
     if (command === undefined) return;
     this.#sent.delete(request);
-    const told = this.#told.get(command.session_id);
-    if (told === undefined) return;
-    if (frame.type === "ack" && told.request === null) this.#add(told, command, frame, emit);
-    const { held } = told;
-    told.held = null;
-    for (const one of held ?? []) this.#take(one, emit);
+    const session = this.#sessions.get(command.session_id);
+    if (session === undefined) return;
+    if (frame.type === "ack" && session.request === null) this.#addMessage(session, command, frame, emit);
+    const { bufferedFrames } = session;
+    session.bufferedFrames = null;
+    for (const buffered of bufferedFrames ?? []) this.#onFrame(buffered, emit);
   }
 
-  /** What this client has sent is shown by itself where the wire doesn't tell it. */
-  #add(told: Told<Decoder>, command: Send, frame: Frame, emit: (frame: Frame) => void): void {
-    const { state } = told.decoder;
+  /** Adds what this client has sent, where the dialect has no user messages. */
+  #addMessage(
+    session: SessionDecoder<Decoder>,
+    command: SendCommand,
+    frame: Frame,
+    emit: (frame: Frame) => void,
+  ): void {
+    const { state } = session.decoder;
     const message = frame["user_message_id"];
-    const on = { v: SCHEMA_VERSION, at: this.#parts.env.now(), epoch: Math.max(1, state.epoch) };
+    const on = { v: SCHEMA_VERSION, at: this.#context.env.now(), epoch: Math.max(1, state.epoch) };
     const events: SessionEvent[] = [];
     const write = (draft: object): void => {
       const { epoch, ...stamp } = on;
@@ -212,11 +226,11 @@ export class Translator<Decoder extends Decoding, DialectFrame> implements Diale
       text: command.text,
       ...(command.content_urls === undefined ? {} : { files: command.content_urls.map((url) => ({ url })) }),
     });
-    told.decoder = { ...told.decoder, state: events.reduce(fold, state) };
-    for (const event of events) emit(native(event, command.session_id));
+    session.decoder = { ...session.decoder, state: events.reduce(fold, state) };
+    for (const event of events) emit(toNativeFrame(event, command.session_id));
   }
 }
 
-function native(event: SessionEvent, session: string): Frame {
-  return { ...event, session_id: session };
+function toNativeFrame(event: SessionEvent, sessionId: string): Frame {
+  return { ...event, session_id: sessionId };
 }

@@ -6,72 +6,78 @@ import { createSseParser, type Cursor, ERRORS, errorCodeFromNumber } from "@turn
 import { responsesFromSse } from "@turnstream/protocol/responses";
 import type { SocketCommand } from "@turnstream/protocol/schema";
 import { ClientError } from "../errors.ts";
-import { withJson } from "../http/api.ts";
-import { refusalAtDoor, refusalIn } from "../http/error-response.ts";
-import { ENDED_QUIETLY, LOST, UNAUTHENTICATED, type Wire, type WireEvents } from "../transport/channel.ts";
-import type { DialectParts } from "./client-dialect.ts";
-import { refusal, sendByHttp } from "../http/commands.ts";
+import { jsonInit } from "../http/api.ts";
+import { errorFromConnectResponse, errorFromResponse } from "../http/error-response.ts";
+import {
+  CLOSE_RESTART,
+  CLOSE_LOST,
+  CLOSE_UNAUTHENTICATED,
+  type Channel,
+  type ChannelEvents,
+} from "../transport/channel.ts";
+import type { DialectContext } from "./client-dialect.ts";
+import { toErrorFrame, sendAndReply } from "../http/commands.ts";
 
 /** How long, and how often, a turn is looked for that a command may have begun. */
-const LOOKS = 20;
-const LOOK_MS = 250;
+const MAX_POLLS = 20;
+const POLL_MS = 250;
 
-interface Followed {
+interface FollowedSession {
   cursor: Cursor | null;
   /** The stream that is being read, if any; and whether a turn speaks in it. */
-  leave: AbortController | null;
-  isTurn: boolean;
+  stream: AbortController | null;
+  hasTurn: boolean;
   /** A turn is to come, though this one is over. */
-  isExpecting: boolean;
+  isPolling: boolean;
 }
 
-export function openResponses({ api, env }: DialectParts, events: WireEvents): Wire {
-  const followed = new Map<string, Followed>();
-  let isOver = false;
+export function openResponsesChannel({ api, env }: DialectContext, events: ChannelEvents): Channel {
+  const sessions = new Map<string, FollowedSession>();
+  let isClosed = false;
 
   const close = (): void => {
-    isOver = true;
-    for (const { leave } of followed.values()) leave?.abort();
-    followed.clear();
+    isClosed = true;
+    for (const { stream } of sessions.values()) stream?.abort();
+    sessions.clear();
   };
-  const lost = (code: number, retryAfterMs?: number): void => {
-    if (isOver) return;
+  const disconnect = (code: number, retryAfterMs?: number): void => {
+    if (isClosed) return;
     close();
-    events.closed(code, retryAfterMs);
+    events.onClose(code, retryAfterMs);
   };
 
   /** Until the stream ends. @returns whether anything was told */
   const read = async (
     session: string,
-    one: Followed,
+    entry: FollowedSession,
     response: Response,
     request: string | null,
   ): Promise<boolean> => {
-    let isTold = false;
+    let hasFrames = false;
     /** The server ends the stream, while the turn goes on. */
     let isInterrupted = false;
     let retryAfterMs: number | undefined;
-    const begun = (resumed: boolean): void => {
+    const onSubscribed = (resumed: boolean): void => {
       if (request === null) return;
-      events.frame({ type: "subscribed", request_id: request, session_id: session, resumed });
+      events.onFrame({ type: "subscribed", request_id: request, session_id: session, resumed });
       request = null;
     };
     const parser = createSseParser(
       (message) => {
         const frame = responsesFromSse(message);
-        if (frame === null || one.leave?.signal.aborted === true) return;
-        begun(one.cursor !== null);
-        one.cursor = message.id || one.cursor;
-        isTold ||= frame.type !== "[DONE]";
-        one.isTurn = isTold;
-        isInterrupted ||= frame.type === "response.error" && isComeBack(frame.code);
-        events.frame({ ...frame, session_id: session });
+        if (frame === null || entry.stream?.signal.aborted === true) return;
+        onSubscribed(entry.cursor !== null);
+        entry.cursor = message.id || entry.cursor;
+        hasFrames ||= frame.type !== "[DONE]";
+        entry.hasTurn = hasFrames;
+        isInterrupted ||= frame.type === "response.error" && canReconnect(frame.code);
+        events.onFrame({ ...frame, session_id: session });
       },
       {
         // Others only keep the connection alive.
         onComment: (text) => {
-          const told = /^(not )?resumed: /.exec(text.trim());
-          if (told !== null) begun(told[1] === undefined);
+          const match = /^(not )?resumed: /.exec(text.trim());
+          if (match !== null) onSubscribed(match[1] === undefined);
         },
         onRetry: (ms) => (retryAfterMs = ms),
       },
@@ -80,126 +86,126 @@ export function openResponses({ api, env }: DialectParts, events: WireEvents): W
     const reader = (response.body as ReadableStream<Uint8Array>).getReader();
     while (true) {
       const { done, value } = await reader.read();
-      if (done || followed.get(session) !== one) break;
-      events.heard();
+      if (done || sessions.get(session) !== entry) break;
+      events.onReceive();
       parser.push(decoder.decode(value, { stream: true }));
     }
-    if (isInterrupted) lost(ENDED_QUIETLY, retryAfterMs);
-    return isTold;
+    if (isInterrupted) disconnect(CLOSE_RESTART, retryAfterMs);
+    return hasFrames;
   };
 
   /** Reads what a request gives; one at a time for a session. */
   const follow = async (
     session: string,
-    one: Followed,
+    entry: FollowedSession,
     ask: (signal: AbortSignal) => Promise<Response>,
     request: string | null,
     refused: (response: Response) => Promise<void>,
   ): Promise<boolean> => {
-    one.leave?.abort();
-    const leave = new AbortController();
-    one.leave = leave;
-    one.isTurn = false;
+    entry.stream?.abort();
+    const stream = new AbortController();
+    entry.stream = stream;
+    entry.hasTurn = false;
     try {
-      const response = await ask(leave.signal);
+      const response = await ask(stream.signal);
       if (!response.ok) {
         await refused(response);
         return false;
       }
-      return await read(session, one, response, request);
+      return await read(session, entry, response, request);
     } catch (error) {
-      if (leave.signal.aborted || isOver) return false;
-      if (error instanceof ClientError && error.code === "UNAUTHENTICATED") lost(UNAUTHENTICATED);
-      else lost(LOST);
+      if (stream.signal.aborted || isClosed) return false;
+      if (error instanceof ClientError && error.code === "UNAUTHENTICATED") disconnect(CLOSE_UNAUTHENTICATED);
+      else disconnect(CLOSE_LOST);
       return false;
     } finally {
-      if (one.leave === leave) one.leave = null;
+      if (entry.stream === stream) entry.stream = null;
     }
   };
 
-  const look = async (session: string, one: Followed, request: string | null): Promise<boolean> => {
+  const poll = async (session: string, entry: FollowedSession, request: string | null): Promise<boolean> => {
     const path = `/sessions/${encodeURIComponent(session)}/events?dialect=responses`;
-    const headers: Record<string, string> = one.cursor === null ? {} : { "last-event-id": one.cursor };
+    const headers: Record<string, string> = entry.cursor === null ? {} : { "last-event-id": entry.cursor };
     return follow(
       session,
-      one,
+      entry,
       (signal) => api.request(path, { headers, signal }),
       request,
-      async (response) => refuse(session, request ?? "", await refusalAtDoor(response)),
+      async (response) => refuse(session, request ?? "", await errorFromConnectResponse(response)),
     );
   };
 
   const refuse = (session_id: string, request_id: string, error: ClientError): void =>
-    events.frame({ session_id, ...refusal(request_id, error) });
+    events.onFrame({ session_id, ...toErrorFrame(request_id, error) });
 
-  const expect = async (session: string, one: Followed): Promise<void> => {
-    if (one.isExpecting) return;
-    one.isExpecting = true;
-    let looks = 0;
-    while (looks < LOOKS && followed.get(session) === one) {
+  const pollForTurn = async (session: string, entry: FollowedSession): Promise<void> => {
+    if (entry.isPolling) return;
+    entry.isPolling = true;
+    let polls = 0;
+    while (polls < MAX_POLLS && sessions.get(session) === entry) {
       // What comes after the turn that speaks now comes after it, however long that takes.
-      if (one.leave === null) {
-        looks += 1;
-        if (await look(session, one, null)) break;
+      if (entry.stream === null) {
+        polls += 1;
+        if (await poll(session, entry, null)) break;
       }
       await pause();
     }
-    one.isExpecting = false;
+    entry.isPolling = false;
   };
 
-  const pause = () => new Promise<void>((resolve) => env.setTimer(resolve, LOOK_MS));
+  const pause = () => new Promise<void>((resolve) => env.setTimer(resolve, POLL_MS));
 
   /** A stream in which nothing runs ends by itself; a turn that begins meanwhile would be over before the next look. */
-  const restOf = async (session: string, one: Followed): Promise<void> => {
-    for (let n = 0; n < LOOKS && isResting(session, one); n += 1) await pause();
+  const waitForIdleStream = async (session: string, entry: FollowedSession): Promise<void> => {
+    for (let n = 0; n < MAX_POLLS && isIdleStream(session, entry); n += 1) await pause();
   };
-  const isResting = (session: string, one: Followed): boolean =>
-    followed.get(session) === one && one.leave !== null && !one.isTurn;
+  const isIdleStream = (session: string, entry: FollowedSession): boolean =>
+    sessions.get(session) === entry && entry.stream !== null && !entry.hasTurn;
 
   const send = async (command: SocketCommand): Promise<void> => {
     if (command.type === "ping" || command.type === "subscribe" || command.type === "unsubscribe") return;
     const { session_id: session, request_id = "" } = command;
-    const one = followed.get(session);
-    if (command.type === "send" && one !== undefined) await restOf(session, one);
-    if (command.type !== "send" || one === undefined || one.leave !== null) {
-      const isDone = await sendByHttp(api, command, (frame) => events.frame(frame));
-      if (isDone && one !== undefined && command.type !== "stop") void expect(session, one);
+    const entry = sessions.get(session);
+    if (command.type === "send" && entry !== undefined) await waitForIdleStream(session, entry);
+    if (command.type !== "send" || entry === undefined || entry.stream !== null) {
+      const isDone = await sendAndReply(api, command, (frame) => events.onFrame(frame));
+      if (isDone && entry !== undefined && command.type !== "stop") void pollForTurn(session, entry);
       return;
     }
     const { type: _, session_id: __, request_id: ___, text: message, ...body } = command;
     const path = `/sessions/${encodeURIComponent(session)}/messages`;
     const post = async (signal: AbortSignal): Promise<Response> => {
-      const init = withJson("POST", { ...body, message, stream: true });
+      const init = jsonInit("POST", { ...body, message, stream: true });
       const response = await api.request(path, { ...init, signal });
-      if (response.ok) events.frame({ type: "ack", request_id });
+      if (response.ok) events.onFrame({ type: "ack", request_id });
       return response;
     };
-    await follow(session, one, post, null, async (response) =>
-      refuse(session, request_id, await refusalIn(response)),
+    await follow(session, entry, post, null, async (response) =>
+      refuse(session, request_id, await errorFromResponse(response)),
     );
   };
 
   queueMicrotask(() => {
-    if (!isOver) events.opened();
+    if (!isClosed) events.onOpen();
   });
   return {
     subscribe(session, request, cursor) {
-      followed.get(session)?.leave?.abort();
-      const one: Followed = { cursor, leave: null, isTurn: false, isExpecting: false };
-      followed.set(session, one);
-      void look(session, one, request);
+      sessions.get(session)?.stream?.abort();
+      const entry: FollowedSession = { cursor, stream: null, hasTurn: false, isPolling: false };
+      sessions.set(session, entry);
+      void poll(session, entry, request);
     },
     unsubscribe(session) {
-      followed.get(session)?.leave?.abort();
-      followed.delete(session);
+      sessions.get(session)?.stream?.abort();
+      sessions.delete(session);
     },
     send: (command) => void send(command),
-    isIdle: () => [...followed.values()].every(({ leave }) => leave === null),
+    isIdle: () => [...sessions.values()].every(({ stream }) => stream === null),
     close,
   };
 }
 
-function isComeBack(code: number): boolean {
+function canReconnect(code: number): boolean {
   const { about, can_retry } = ERRORS[errorCodeFromNumber(code)];
   return about === "connection" && can_retry;
 }

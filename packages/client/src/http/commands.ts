@@ -1,19 +1,19 @@
 /** A command as a request, for when there is no socket: where it goes, and what its answer says. */
 import type { RestReply, SocketCommand } from "@turnstream/protocol/schema";
-import { asClientError } from "../errors.ts";
+import { toClientError } from "../errors.ts";
 import { errorFrame, type Frame } from "../transport/channel.ts";
-import type { Link, LinkCommand } from "../transport/transport.ts";
-import { type Api, withJson } from "./api.ts";
-import { refusalIn } from "./error-response.ts";
+import type { Transport, TransportCommand } from "../transport/transport.ts";
+import { type Api, jsonInit } from "./api.ts";
+import { errorFromResponse } from "./error-response.ts";
 
-type Ack = Awaited<ReturnType<Link["command"]>>;
+type Ack = Awaited<ReturnType<Transport["command"]>>;
 
-export async function commandByHttp(api: Api, command: LinkCommand): Promise<Ack> {
+export async function sendCommand(api: Api, command: TransportCommand): Promise<Ack> {
   const session = `/sessions/${encodeURIComponent(command.session_id)}`;
   switch (command.type) {
     case "send": {
       const { type: _, session_id: __, text: message, ...rest } = command;
-      return send(api, `${session}/messages`, { ...rest, message, stream: true });
+      return sendMessage(api, `${session}/messages`, { ...rest, message, stream: true });
     }
     case "stop": {
       const { message_id: turn } = command;
@@ -23,23 +23,23 @@ export async function commandByHttp(api: Api, command: LinkCommand): Promise<Ack
       return { receipt, ...(turn_id === null ? {} : { message_id: turn_id }) };
     }
     default: {
-      const { type, body, name } = named(command);
-      await api.json(`${session}/interactions/${encodeURIComponent(name)}/${type}`, withJson("POST", body));
+      const { type, body, name } = interactionCommand(command);
+      await api.json(`${session}/interactions/${encodeURIComponent(name)}/${type}`, jsonInit("POST", body));
       return {};
     }
   }
 }
 
 /** Sent is what matters: the answer is told where everybody sees it, so its stream is left at once. */
-async function send(api: Api, path: string, body: object): Promise<Ack> {
+async function sendMessage(api: Api, path: string, body: object): Promise<Ack> {
   const leave = new AbortController();
-  const response = await api.request(path, { ...withJson("POST", body), signal: leave.signal });
-  if (!response.ok) throw await refusalIn(response);
+  const response = await api.request(path, { ...jsonInit("POST", body), signal: leave.signal });
+  if (!response.ok) throw await errorFromResponse(response);
   leave.abort();
   return {};
 }
 
-function named(command: Exclude<LinkCommand, { readonly type: "send" | "stop" }>): {
+function interactionCommand(command: Exclude<TransportCommand, { readonly type: "send" | "stop" }>): {
   readonly type: string;
   readonly name: string;
   readonly body: object;
@@ -57,21 +57,21 @@ function named(command: Exclude<LinkCommand, { readonly type: "send" | "stop" }>
  * Sends a command by HTTP for a channel that can't carry it, and answers with the frames of a socket.
  * @returns whether it was carried out
  */
-export async function sendByHttp(
+export async function sendAndReply(
   api: Api,
   command: SocketCommand,
   answer: (frame: Frame) => void,
 ): Promise<boolean> {
   const { request_id = "", ...rest } = command;
   try {
-    answer({ type: "ack", request_id, ...(await commandByHttp(api, rest as LinkCommand)) });
+    answer({ type: "ack", request_id, ...(await sendCommand(api, rest as TransportCommand)) });
     return true;
   } catch (error) {
-    answer(refusal(request_id, error));
+    answer(toErrorFrame(request_id, error));
     return false;
   }
 }
 
-export function refusal(request_id: string, error: unknown): Frame {
-  return errorFrame(request_id, asClientError(error, "UNSURE", String(error)));
+export function toErrorFrame(request_id: string, error: unknown): Frame {
+  return errorFrame(request_id, toClientError(error, "UNSURE", String(error)));
 }

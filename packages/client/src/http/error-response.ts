@@ -3,7 +3,7 @@ import { ERRORS, type ErrorCode } from "@turnstream/protocol";
 import { ClientError } from "../errors.ts";
 
 /** The fields that every refusal has, over sockets and HTTP; from outside, so none is sure. */
-export interface RefusalFields {
+export interface ErrorFields {
   readonly error?: unknown;
   readonly message?: unknown;
   readonly can_retry?: unknown;
@@ -11,59 +11,59 @@ export interface RefusalFields {
 }
 
 /** Longer than anybody waits; and timers that are set for more than 24 days go off at once. */
-const LONGEST_SECONDS = 86_400;
+const MAX_RETRY_AFTER_SECONDS = 86_400;
 
-export function refusalOf(fields: RefusalFields): ClientError {
+export function errorFromBody(fields: ErrorFields): ClientError {
   const { error, message, can_retry, retry_after_seconds: seconds } = fields;
-  const word = isWord(error) ? error : "SERVER_ERROR";
-  const words = typeof message === "string" && message !== "" ? message : ERRORS[word].meaning;
-  return new ClientError(word, words, {
-    canRetry: typeof can_retry === "boolean" ? can_retry : ERRORS[word].can_retry,
+  const code = isErrorCode(error) ? error : "SERVER_ERROR";
+  const text = typeof message === "string" && message !== "" ? message : ERRORS[code].meaning;
+  return new ClientError(code, text, {
+    canRetry: typeof can_retry === "boolean" ? can_retry : ERRORS[code].can_retry,
     ...(typeof seconds === "number" && seconds >= 0
-      ? { retryAfterSeconds: Math.min(seconds, LONGEST_SECONDS) }
+      ? { retryAfterSeconds: Math.min(seconds, MAX_RETRY_AFTER_SECONDS) }
       : {}),
   });
 }
 
 /** Of an answer that isn't ok. */
-export async function refusalIn(response: Response): Promise<ClientError> {
-  return refusalOfAnswer(response, wordOf);
+export async function errorFromResponse(response: Response): Promise<ClientError> {
+  return readErrorResponse(response, codeForStatus);
 }
 
 /**
  * Of an answer to who wants to connect. A proxy says 404 or 403 while what is behind it is replaced: in words that aren't
  * the server's, only that one has to sign in is for good.
  */
-export async function refusalAtDoor(response: Response): Promise<ClientError> {
-  return refusalOfAnswer(response, (status) => (status === 401 ? "UNAUTHENTICATED" : "SERVER_ERROR"));
+export async function errorFromConnectResponse(response: Response): Promise<ClientError> {
+  return readErrorResponse(response, (status) => (status === 401 ? "UNAUTHENTICATED" : "SERVER_ERROR"));
 }
 
-async function refusalOfAnswer(response: Response, word: typeof wordOf): Promise<ClientError> {
+async function readErrorResponse(response: Response, code: typeof codeForStatus): Promise<ClientError> {
   const body: unknown = await response.json().catch(() => null);
-  return refusalFrom(response.status, body, response.headers.get("retry-after"), word);
+  return errorFromStatus(response.status, body, response.headers.get("retry-after"), code);
 }
 
 /** Something between may have answered in place of the server: then there is only the status. */
-export function refusalFrom(
+export function errorFromStatus(
   status: number,
   body: unknown,
   retryAfter: string | null,
-  word = wordOf,
+  code = codeForStatus,
 ): ClientError {
-  if (typeof body === "object" && body !== null && "error" in body) return refusalOf(body);
+  if (typeof body === "object" && body !== null && "error" in body) return errorFromBody(body);
   const seconds = Number(retryAfter ?? Number.NaN);
-  return refusalOf({
-    error: word(status),
+  return errorFromBody({
+    error: code(status),
     message: `The server answered with ${status}.`,
     ...(Number.isFinite(seconds) ? { retry_after_seconds: seconds } : {}),
   });
 }
 
-function isWord(word: unknown): word is ErrorCode {
-  return typeof word === "string" && Object.hasOwn(ERRORS, word);
+function isErrorCode(code: unknown): code is ErrorCode {
+  return typeof code === "string" && Object.hasOwn(ERRORS, code);
 }
 
-function wordOf(status: number): ErrorCode {
+function codeForStatus(status: number): ErrorCode {
   switch (status) {
     case 400:
       return "BAD_REQUEST";

@@ -6,83 +6,90 @@ import { listPendingInteractions, type SessionState } from "@turnstream/protocol
 import type { ClientEnv } from "../env.ts";
 import type { SessionView } from "./session.ts";
 
-export interface NotifierOptions {
+export interface FrameSchedulerOptions {
   readonly notify: () => void;
-  readonly env: NotifierEnv;
+  readonly env: FrameSchedulerEnv;
 }
 
-interface NotifierEnv extends Pick<ClientEnv, "nextFrame" | "setTimer"> {
-  readonly outside: Pick<ClientEnv["outside"], "isHidden" | "onChange">;
+interface FrameSchedulerEnv extends Pick<ClientEnv, "nextFrame" | "setTimer"> {
+  readonly page: Pick<ClientEnv["page"], "isHidden" | "onChange">;
 }
 
-export interface Notifier {
+export interface FrameScheduler {
   /** What is there now, after a change. */
-  changed(view: SessionView): void;
+  update(view: SessionView): void;
   close(): void;
 }
 
 /** @param first what those who are told know already */
-export function createNotifier(first: SessionView, { notify, env }: NotifierOptions): Notifier {
-  const { outside } = env;
-  let told = first;
-  let now = first;
-  let isPlanned = false;
+export function createFrameScheduler(
+  first: SessionView,
+  { notify, env }: FrameSchedulerOptions,
+): FrameScheduler {
+  const { page } = env;
+  let notified = first;
+  let latest = first;
+  let isScheduled = false;
   let cancel: (() => void) | undefined;
 
-  const tell = (): void => {
-    isPlanned = false;
+  const flush = (): void => {
+    isScheduled = false;
     cancel = undefined;
     // Frames are not drawn while hidden, but one may have been planned before.
-    if (told === now || (outside.isHidden() && !isNeeded(told, now))) return;
-    told = now;
+    if (notified === latest || (page.isHidden() && !isNeededWhileHidden(notified, latest))) return;
+    notified = latest;
     notify();
   };
-  const plan = (): void => {
-    if (isPlanned || told === now) return;
-    if (outside.isHidden()) {
-      if (!isNeeded(told, now)) return;
-      cancel = env.setTimer(tell, 0);
-    } else cancel = env.nextFrame(tell);
-    isPlanned = true;
+  const schedule = (): void => {
+    if (isScheduled || notified === latest) return;
+    if (page.isHidden()) {
+      if (!isNeededWhileHidden(notified, latest)) return;
+      cancel = env.setTimer(flush, 0);
+    } else cancel = env.nextFrame(flush);
+    isScheduled = true;
   };
-  const replan = (): void => {
+  const reschedule = (): void => {
     // What was planned for a frame isn't drawn once hidden, and what was left out is due once seen.
     cancel?.();
-    isPlanned = false;
-    plan();
+    isScheduled = false;
+    schedule();
   };
-  const stopListening = outside.onChange(replan);
+  const stopListening = page.onChange(reschedule);
   return {
-    changed(view) {
-      now = view;
-      plan();
+    update(view) {
+      latest = view;
+      schedule();
     },
     close() {
       stopListening();
       cancel?.();
-      told = now;
+      notified = latest;
     },
   };
 }
 
 /** What people want to know of a page that they don't look at: it is done, it needs them, it has given up. */
-function isNeeded(told: SessionView, now: SessionView): boolean {
-  if (told.connection.phase !== now.connection.phase && now.connection.phase === "closed") return true;
-  if (told.outbox !== now.outbox && failed(now) > failed(told)) return true;
-  if (told.state === now.state) return false;
-  return lastEnded(told.state) !== lastEnded(now.state) || waiting(now.state) > waiting(told.state);
+function isNeededWhileHidden(notified: SessionView, latest: SessionView): boolean {
+  if (notified.connection.phase !== latest.connection.phase && latest.connection.phase === "closed")
+    return true;
+  if (notified.outbox !== latest.outbox && countFailed(latest) > countFailed(notified)) return true;
+  if (notified.state === latest.state) return false;
+  return (
+    lastEndedTurn(notified.state) !== lastEndedTurn(latest.state) ||
+    countPendingInteractions(latest.state) > countPendingInteractions(notified.state)
+  );
 }
 
-function failed(view: SessionView): number {
+function countFailed(view: SessionView): number {
   return view.outbox.filter(({ status }) => status === "failed").length;
 }
 
-function lastEnded(state: SessionState): string | undefined {
+function lastEndedTurn(state: SessionState): string | undefined {
   return state.turns.findLast(({ status }) => status !== "running")?.id;
 }
 
 /** How much waits for a person in the newest turn. */
-function waiting(state: SessionState): number {
+function countPendingInteractions(state: SessionState): number {
   const turn = state.turns.last();
   return turn === undefined ? 0 : listPendingInteractions(turn).length;
 }

@@ -8,7 +8,7 @@ import type { ConnectionView } from "../transport/status.ts";
 import type { ClientError } from "../errors.ts";
 
 /** A message that is on its way: shown at once, and dropped once the log shows it. */
-export interface Outgoing {
+export interface PendingMessage {
   /** Chosen here; the id of the message in the log, so that it can't become two. */
   readonly id: string;
   readonly text: string;
@@ -26,36 +26,36 @@ export interface SessionView {
   readonly state: SessionState;
   readonly connection: ConnectionView;
   /** Oldest first; never one that `state` shows already. */
-  readonly outbox: readonly Outgoing[];
-  readonly older: OlderView;
+  readonly outbox: readonly PendingMessage[];
+  readonly history: HistoryView;
   /** The server's clock minus this machine's: what a deadline is corrected by. */
   readonly skewMs: number;
 }
 
-export interface OlderView {
+export interface HistoryView {
   /** Whether there are turns before the oldest in `state`. */
   readonly hasMore: boolean;
   readonly isLoading: boolean;
   readonly error: ClientError | null;
 }
 
-export interface NewMessage {
+export interface MessageInput {
   readonly text: string;
   /** Uploaded before. */
   readonly files?: readonly FileRef[];
-  readonly agent?: string;
+  readonly agentId?: string;
   /** Goes on from this form, with what was filled in. */
-  readonly resumes?: string;
+  readonly resumeFormId?: string;
   readonly formValues?: Readonly<Record<string, Json>>;
 }
 
-export interface SentMessage {
+export interface SendResult {
   readonly id: string;
   /** Settles once the server has it for good, which may be after a reload; rejects when it was refused. */
   readonly done: Promise<void>;
 }
 
-export type Decision =
+export type ApprovalDecision =
   | { readonly decision: "approve"; readonly always?: true; readonly digest?: string }
   | { readonly decision: "edit"; readonly args: Json; readonly digest?: string }
   | { readonly decision: "reject"; readonly reason?: string; readonly digest?: string };
@@ -75,23 +75,23 @@ export interface Session {
   readonly getSnapshot: () => SessionView;
   /** Connected while anybody subscribes. Called at most once per animation frame. */
   readonly subscribe: (onChange: () => void) => () => void;
-  send(message: NewMessage): SentMessage;
+  send(message: MessageInput): SendResult;
   /** Tries a failed message again, under the same id. */
-  resend(id: string): void;
+  resendMessage(id: string): void;
   /** Forgets a message that is not sent; withdraws one that waits for its turn. */
-  withdraw(id: string): Promise<void>;
+  cancelMessage(id: string): Promise<void>;
   /** The running turn, or only that turn. */
   stop(turn?: string): Promise<void>;
   retry(turn: string): Promise<void>;
-  decide(approval: string, decision: Decision): Promise<void>;
-  answer(question: string, answers: readonly QuestionAnswer[]): Promise<void>;
-  dismiss(question: string, reason?: string): Promise<void>;
-  submit(form: string, values: Readonly<Record<string, Json>>): Promise<void>;
-  decline(form: string, reason?: string): Promise<void>;
-  saveDraft(form: string, values: Readonly<Record<string, Json>>): Promise<void>;
-  loadDraft(form: string): Promise<Readonly<Record<string, Json>> | null>;
-  upload(file: Blob, options: UploadOptions): Promise<UploadedFile>;
-  loadOlder(): Promise<void>;
+  decideApproval(approval: string, decision: ApprovalDecision): Promise<void>;
+  answerQuestion(question: string, answers: readonly QuestionAnswer[]): Promise<void>;
+  dismissQuestion(question: string, reason?: string): Promise<void>;
+  submitForm(form: string, values: Readonly<Record<string, Json>>): Promise<void>;
+  declineForm(form: string, reason?: string): Promise<void>;
+  saveFormDraft(form: string, values: Readonly<Record<string, Json>>): Promise<void>;
+  loadFormDraft(form: string): Promise<Readonly<Record<string, Json>> | null>;
+  uploadFile(file: Blob, options: UploadOptions): Promise<UploadedFile>;
+  loadMore(): Promise<void>;
   /** Asks the server for everything anew, for who doubts what is shown. */
   refresh(): Promise<void>;
 }

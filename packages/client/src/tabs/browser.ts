@@ -1,15 +1,15 @@
 /** Tabs of one browser, and the life of a page, as browsers have them. */
-import type { Lock, LockRequest, Page, Tabs } from "./types.ts";
+import type { TabLock, LockRequest, PageLifecycle, Tabs } from "./types.ts";
 
 /** Null where tabs can't find each other: no browser, an old one, or not a secure page. */
-export function browserTabs(): Tabs | null {
+export function findBrowserTabs(): Tabs | null {
   if (typeof document === "undefined" || typeof BroadcastChannel === "undefined") return null;
   const locks = (globalThis.navigator as Partial<Navigator> | undefined)?.locks;
   if (locks === undefined) return null;
   return {
-    openChannel(name, heard) {
+    openChannel(name, onMessage) {
       const channel = new BroadcastChannel(name);
-      channel.addEventListener("message", ({ data }) => heard(data));
+      channel.addEventListener("message", ({ data }) => onMessage(data));
       return {
         post(message) {
           try {
@@ -28,7 +28,7 @@ export function browserTabs(): Tabs | null {
   };
 }
 
-function requestLock(locks: LockManager, name: string, { isStolen, granted, taken }: LockRequest): Lock {
+function requestLock(locks: LockManager, name: string, { steal, onGranted, onTaken }: LockRequest): TabLock {
   const abort = new AbortController();
   let release: (() => void) | undefined;
   let isReleased = false;
@@ -36,15 +36,15 @@ function requestLock(locks: LockManager, name: string, { isStolen, granted, take
     if (isReleased) return undefined;
     return new Promise<void>((resolve) => {
       release = resolve;
-      granted();
+      onGranted();
     });
   };
   // One that is stolen is given at once, so there is nothing to abort.
-  const how: LockOptions = isStolen ? { steal: true } : { signal: abort.signal };
+  const how: LockOptions = steal ? { steal: true } : { signal: abort.signal };
   locks.request(name, how, hold).catch(() => {
     if (isReleased || release === undefined) return;
     isReleased = true;
-    taken();
+    onTaken();
   });
   return {
     release() {
@@ -55,13 +55,13 @@ function requestLock(locks: LockManager, name: string, { isStolen, granted, take
   };
 }
 
-export const browserPage: Page = {
+export const browserLifecycle: PageLifecycle = {
   isVisible: () => typeof document !== "undefined" && document.visibilityState === "visible",
   listen(on) {
-    const visibility = (): void => on.visible(document.visibilityState === "visible");
-    const left = (): void => on.left();
+    const visibility = (): void => on.onVisible(document.visibilityState === "visible");
+    const left = (): void => on.onLeave();
     const shown = ({ persisted }: PageTransitionEvent): void => {
-      if (persisted) on.shown();
+      if (persisted) on.onShow();
     };
     document.addEventListener("visibilitychange", visibility);
     // After a freeze, what was missed has to be asked for.

@@ -1,96 +1,104 @@
 /**
- * Which tab leads. Pure. The lock decides: whoever has it leads, and the browser gives it on when a tab is gone. What the
- * lock can't see is a tab that is there and frozen, as phones do with hidden ones: a tab that somebody looks at and that
- * hears nothing for some seconds takes the lock away.
+ * Elects the tab that leads. Pure. The tab with the lock leads, and the browser passes the lock on when a tab is closed. A
+ * frozen tab, as phones do with hidden ones, still has the lock: a visible tab that receives nothing for some seconds
+ * steals it.
  *
- *   away ──start──▶ following ──the lock is given──▶ taking over ──what was under way is heard──▶ leading
+ *   away ──start──▶ following ──lock granted──▶ taking over ──messages under way have come──▶ leading
  *     ▲                 ▲  │ silence while visible: steal          │                                 │
  *     │                 │  └──────────────▶ ───────────────────────┘                                 │
- *     │                 └──────── the lock was taken away, or a later reign was heard ◀──────────────┤
+ *     │                 └──────── the lock was stolen, or a tab with a later term leads ◀────────────┤
  *     └── the page is left (kept by the browser to come back to, or closed) ◀────────────────────────┘
  */
-import { isLaterReign, isSameReign, type Reign } from "./messages.ts";
+import { isLaterTerm, isSameTerm, type LeaderTerm } from "./messages.ts";
 
-export interface RoleState {
-  readonly me: string;
+export interface ElectionState {
+  readonly tabId: string;
   readonly role: "away" | "following" | "taking over" | "leading";
-  /** Who leads, as far as this tab knows. */
-  readonly leader: Reign | null;
+  /** The leader, as far as this tab knows. */
+  readonly leader: LeaderTerm | null;
   readonly isVisible: boolean;
-  /** When the leader was last heard, or this tab last had a reason to be patient. */
-  readonly heardAt: number;
+  /** When the leader was last seen, or this tab last started to wait for it. */
+  readonly leaderSeenAt: number;
   readonly tickedAt: number;
 }
 
-export type RoleInput =
+export type ElectionInput =
   | { readonly type: "start" | "leave" | "granted" | "taken" | "drained" | "tick" }
-  /** The leader waits to connect, longer than it meant to: its timers are held back. */
+  /** The leader waits to connect, longer than it meant to: its timers are throttled. */
   | { readonly type: "stalled" }
   | { readonly type: "visible"; readonly isVisible: boolean }
-  | { readonly type: "lead" | "resign"; readonly by: Reign }
-  | { readonly type: "asked" };
+  | { readonly type: "lead" | "resign"; readonly term: LeaderTerm }
+  | { readonly type: "leader requested" };
 
-export type RoleEffect =
+export type ElectionEffect =
   | { readonly type: "request lock" | "steal lock" | "release lock" }
-  | { readonly type: "say"; readonly what: "hello" | "ping" | "bye" }
-  | { readonly type: "announce"; readonly what: "lead" | "resign"; readonly by: Reign }
+  | { readonly type: "send"; readonly what: "hello" | "ping" | "bye" }
+  | { readonly type: "announce"; readonly what: "lead" | "resign"; readonly term: LeaderTerm }
   | { readonly type: "drain" }
   /** Have a connection from now on, and no longer. */
-  | { readonly type: "reign"; readonly by: Reign }
-  | { readonly type: "abdicate" }
-  /** Who leads is another one: what was under way is lost, and watches begin again there. */
-  | { readonly type: "follow"; readonly leader: Reign | null };
+  | { readonly type: "become leader"; readonly term: LeaderTerm }
+  | { readonly type: "step down" }
+  /** Another tab leads: commands under way are lost, and subscriptions start again there. */
+  | { readonly type: "follow"; readonly leader: LeaderTerm | null };
 
-export interface RoleStep {
-  readonly state: RoleState;
-  readonly effects: readonly RoleEffect[];
+export interface ElectionStep {
+  readonly state: ElectionState;
+  readonly effects: readonly ElectionEffect[];
 }
 
 export const TICK_MS = 1_000;
-const SILENCE_MS = 4_000;
-const PING_AFTER = 1_500;
+const LEADER_TIMEOUT_MS = 4_000;
+const PING_AFTER_MS = 1_500;
 /** A tick that comes so late says that this tab was asleep itself. */
-const LATE_MS = 3_000;
+const LATE_TICK_MS = 3_000;
 
-export function newRole(me: string, isVisible: boolean, now: number): RoleState {
-  return { me, role: "away", leader: null, isVisible, heardAt: now, tickedAt: now };
+export function createElection(tabId: string, isVisible: boolean, now: number): ElectionState {
+  return { tabId, role: "away", leader: null, isVisible, leaderSeenAt: now, tickedAt: now };
 }
 
 /** @param spread from 0 to 1: so that two windows side by side don't steal at once */
-export function stepRole(state: RoleState, input: RoleInput, now: number, spread: number): RoleStep {
+export function stepElection(
+  state: ElectionState,
+  input: ElectionInput,
+  now: number,
+  spread: number,
+): ElectionStep {
   if (state.role === "away" && input.type !== "start" && input.type !== "visible")
     return { state, effects: [] };
   switch (input.type) {
     case "start":
       if (state.role !== "away") return { state, effects: [] };
       return {
-        state: { ...state, role: "following", leader: null, heardAt: now, tickedAt: now },
-        effects: [{ type: "request lock" }, { type: "say", what: "hello" }],
+        state: { ...state, role: "following", leader: null, leaderSeenAt: now, tickedAt: now },
+        effects: [{ type: "request lock" }, { type: "send", what: "hello" }],
       };
     case "leave":
       return leave(state);
     case "granted":
       if (state.role !== "following") return { state, effects: [] };
-      // The old leader's last words may still be on their way here. Without one, there are none.
-      if (state.leader === null) return reign(state, now);
+      // Messages of the leader before may still be on their way. Without one, there are none.
+      if (state.leader === null) return becomeLeader(state, now);
       return { state: { ...state, role: "taking over" }, effects: [{ type: "drain" }] };
     case "drained":
-      return state.role === "taking over" ? reign(state, now) : { state, effects: [] };
+      return state.role === "taking over" ? becomeLeader(state, now) : { state, effects: [] };
     case "taken":
-      return demote(state, null, now);
+      return stepDown(state, null, now);
     case "lead":
-      return heard(state, input.by, now);
+      return receiveLeader(state, input.term, now);
     case "resign":
-      if (!isSameReign(input.by, state.leader) || state.role === "leading") return { state, effects: [] };
-      return { state: { ...state, leader: null, heardAt: now }, effects: [{ type: "follow", leader: null }] };
-    case "asked":
+      if (!isSameTerm(input.term, state.leader) || state.role === "leading") return { state, effects: [] };
+      return {
+        state: { ...state, leader: null, leaderSeenAt: now },
+        effects: [{ type: "follow", leader: null }],
+      };
+    case "leader requested":
       return state.role === "leading" && state.leader !== null
-        ? { state, effects: [{ type: "announce", what: "lead", by: state.leader }] }
+        ? { state, effects: [{ type: "announce", what: "lead", term: state.leader }] }
         : { state, effects: [] };
     case "visible": {
-      const next = { ...state, isVisible: input.isVisible, heardAt: now, tickedAt: now };
+      const next = { ...state, isVisible: input.isVisible, leaderSeenAt: now, tickedAt: now };
       const isAsking = input.isVisible && state.role === "following";
-      return { state: next, effects: isAsking ? [{ type: "say", what: "hello" }] : [] };
+      return { state: next, effects: isAsking ? [{ type: "send", what: "hello" }] : [] };
     }
     case "stalled":
       return state.isVisible && state.role === "following" ? steal(state, now) : { state, effects: [] };
@@ -99,59 +107,59 @@ export function stepRole(state: RoleState, input: RoleInput, now: number, spread
   }
 }
 
-function tick(before: RoleState, now: number, spread: number): RoleStep {
-  const wasAsleep = now - before.tickedAt > LATE_MS;
-  const state = { ...before, tickedAt: now, heardAt: wasAsleep ? now : before.heardAt };
+function tick(before: ElectionState, now: number, spread: number): ElectionStep {
+  const wasAsleep = now - before.tickedAt > LATE_TICK_MS;
+  const state = { ...before, tickedAt: now, leaderSeenAt: wasAsleep ? now : before.leaderSeenAt };
   if (state.role !== "following" || !state.isVisible) return { state, effects: [] };
-  const silence = now - state.heardAt;
-  if (silence > SILENCE_MS * (1 + spread / 2)) return steal(state, now);
-  return { state, effects: silence >= PING_AFTER || wasAsleep ? [{ type: "say", what: "ping" }] : [] };
+  const silenceMs = now - state.leaderSeenAt;
+  if (silenceMs > LEADER_TIMEOUT_MS * (1 + spread / 2)) return steal(state, now);
+  return { state, effects: silenceMs >= PING_AFTER_MS || wasAsleep ? [{ type: "send", what: "ping" }] : [] };
 }
 
-function steal(state: RoleState, now: number): RoleStep {
-  return { state: { ...state, heardAt: now }, effects: [{ type: "steal lock" }] };
+function steal(state: ElectionState, now: number): ElectionStep {
+  return { state: { ...state, leaderSeenAt: now }, effects: [{ type: "steal lock" }] };
 }
 
-function heard(state: RoleState, by: Reign, now: number): RoleStep {
-  if (isSameReign(by, state.leader)) return { state: { ...state, heardAt: now }, effects: [] };
-  if (!isLaterReign(by, state.leader)) return { state, effects: [] };
-  if (state.role === "leading") return demote(state, by, now);
+function receiveLeader(state: ElectionState, term: LeaderTerm, now: number): ElectionStep {
+  if (isSameTerm(term, state.leader)) return { state: { ...state, leaderSeenAt: now }, effects: [] };
+  if (!isLaterTerm(term, state.leader)) return { state, effects: [] };
+  if (state.role === "leading") return stepDown(state, term, now);
   return {
-    state: { ...state, leader: by, heardAt: now },
-    effects: [{ type: "follow", leader: by }],
+    state: { ...state, leader: term, leaderSeenAt: now },
+    effects: [{ type: "follow", leader: term }],
   };
 }
 
-function reign(state: RoleState, now: number): RoleStep {
-  const by: Reign = { term: Math.max(now, (state.leader?.term ?? 0) + 1), tab: state.me };
+function becomeLeader(state: ElectionState, now: number): ElectionStep {
+  const term: LeaderTerm = { term: Math.max(now, (state.leader?.term ?? 0) + 1), tabId: state.tabId };
   return {
-    state: { ...state, role: "leading", leader: by },
+    state: { ...state, role: "leading", leader: term },
     effects: [
-      { type: "reign", by },
-      { type: "announce", what: "lead", by },
-      { type: "follow", leader: by },
+      { type: "become leader", term },
+      { type: "announce", what: "lead", term },
+      { type: "follow", leader: term },
     ],
   };
 }
 
-/** Gives way, and waits for its turn again. */
-function demote(state: RoleState, to: Reign | null, now: number): RoleStep {
+/** Lets another tab lead, and waits for the lock again. */
+function stepDown(state: ElectionState, to: LeaderTerm | null, now: number): ElectionStep {
   const { leader } = state;
   const hadConnection = state.role === "leading";
-  const effects: RoleEffect[] = [{ type: "release lock" }];
-  if (hadConnection) effects.push({ type: "abdicate" });
-  if (hadConnection && leader !== null) effects.push({ type: "announce", what: "resign", by: leader });
+  const effects: ElectionEffect[] = [{ type: "release lock" }];
+  if (hadConnection) effects.push({ type: "step down" });
+  if (hadConnection && leader !== null) effects.push({ type: "announce", what: "resign", term: leader });
   const next = to ?? (hadConnection ? null : leader);
-  if (!isSameReign(next, leader)) effects.push({ type: "follow", leader: next });
-  effects.push({ type: "request lock" }, { type: "say", what: "hello" });
-  return { state: { ...state, role: "following", leader: next, heardAt: now }, effects };
+  if (!isSameTerm(next, leader)) effects.push({ type: "follow", leader: next });
+  effects.push({ type: "request lock" }, { type: "send", what: "hello" });
+  return { state: { ...state, role: "following", leader: next, leaderSeenAt: now }, effects };
 }
 
-function leave(state: RoleState): RoleStep {
-  const effects: RoleEffect[] = [{ type: "release lock" }];
+function leave(state: ElectionState): ElectionStep {
+  const effects: ElectionEffect[] = [{ type: "release lock" }];
   if (state.role === "leading" && state.leader !== null)
-    effects.push({ type: "abdicate" }, { type: "announce", what: "resign", by: state.leader });
-  else effects.push({ type: "say", what: "bye" });
+    effects.push({ type: "step down" }, { type: "announce", what: "resign", term: state.leader });
+  else effects.push({ type: "send", what: "bye" });
   effects.push({ type: "follow", leader: null });
   return { state: { ...state, role: "away", leader: null }, effects };
 }

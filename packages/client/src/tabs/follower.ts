@@ -1,10 +1,10 @@
 /**
- * What a tab wants of the one who leads, be that itself: the sessions it watches and the commands it has given. Pure.
- * It keeps the position of each watch, so that no event reaches a session twice, and asks again where one is missing.
+ * A tab's side towards the leader, be that itself: its subscriptions and its commands. Pure. It keeps the position of each
+ * subscription, so that no event reaches a session twice, and subscribes again where one is missing.
  *
- *   watch:    asked ──begun──▶ joined ──a gap, or another leader──▶ asked
- *   command:  held ──there is a leader──▶ given ──reply──▶ settled
- *               └── none for a while: OFFLINE    └── another leader: UNSURE
+ *   subscription:  requested ──subscribed──▶ joined ──a gap, or another leader──▶ requested
+ *   command:       waiting ──there is a leader──▶ sent ──reply──▶ settled
+ *                    └── none for a while: OFFLINE    └── another leader: UNSURE
  */
 import {
   comparePositions,
@@ -14,66 +14,71 @@ import {
   classifyEvent,
   type Position,
 } from "@turnstream/protocol";
-import { type ConnectionView, NOT_CONNECTED } from "../transport/status.ts";
+import { type ConnectionView, INITIAL_CONNECTION } from "../transport/status.ts";
 import { ClientError } from "../errors.ts";
-import type { LinkCommand } from "../transport/transport.ts";
+import type { TransportCommand } from "../transport/transport.ts";
 import {
-  type Acked,
-  type Beginning,
+  type CommandAck,
+  type SubscriptionStart,
   type FromLeader,
-  isSameReign,
-  readError,
-  readView,
-  type Reign,
+  isSameTerm,
+  deserializeError,
+  deserializeView,
+  type LeaderTerm,
 } from "./messages.ts";
 
-interface Watching {
+interface FollowedSession {
   readonly session: string;
   readonly isJoined: boolean;
-  readonly askedAt: number;
+  readonly requestedAt: number;
   readonly position: Position | null;
 }
 
-interface Commanding {
-  readonly command: LinkCommand;
+interface FollowerCommand {
+  readonly command: TransportCommand;
   readonly at: number;
-  readonly isGiven: boolean;
+  readonly isSent: boolean;
 }
 
-export interface MemberState {
-  readonly me: string;
-  readonly leader: Reign | null;
-  readonly watches: ReadonlyMap<number, Watching>;
-  readonly commands: ReadonlyMap<string, Commanding>;
-  /** The last word of the leader on each session's connection. */
+export interface FollowerState {
+  readonly tabId: string;
+  readonly leader: LeaderTerm | null;
+  readonly subscriptions: ReadonlyMap<number, FollowedSession>;
+  readonly commands: ReadonlyMap<string, FollowerCommand>;
+  /** The leader's latest view of each session's connection. */
   readonly views: ReadonlyMap<string, ConnectionView>;
 }
 
-export type MemberInput =
-  | { readonly type: "watch"; readonly watch: number; readonly session: string }
-  | { readonly type: "again" | "unwatch"; readonly watch: number }
-  | { readonly type: "command"; readonly request: string; readonly command: LinkCommand }
-  | { readonly type: "follow"; readonly leader: Reign | null }
+export type FollowerInput =
+  | { readonly type: "subscribe"; readonly subscriptionId: number; readonly session: string }
+  | { readonly type: "resync" | "unsubscribe"; readonly subscriptionId: number }
+  | { readonly type: "command"; readonly request: string; readonly command: TransportCommand }
+  | { readonly type: "follow"; readonly leader: LeaderTerm | null }
   | { readonly type: "rejoin" | "tick" }
-  | { readonly type: "heard"; readonly message: FromLeader };
+  | { readonly type: "message"; readonly message: FromLeader };
 
-export type MemberEffect =
-  /** Asks the leader for a watch, after the cursor that its session has now. */
-  | { readonly type: "ask"; readonly watch: number; readonly session: string; readonly isWish: boolean }
-  | { readonly type: "part"; readonly watch: number }
-  | { readonly type: "give"; readonly request: string; readonly command: LinkCommand }
-  | { readonly type: "connection"; readonly watch: number; readonly view: ConnectionView }
-  | { readonly type: "begun"; readonly watch: number; readonly beginning: Beginning }
-  | { readonly type: "events"; readonly watch: number; readonly events: readonly SessionEvent[] }
+export type FollowerEffect =
+  /** Subscribes at the leader, after the cursor that the session has now. */
+  | {
+      readonly type: "request subscription";
+      readonly subscriptionId: number;
+      readonly session: string;
+      readonly isUserInitiated: boolean;
+    }
+  | { readonly type: "leave"; readonly subscriptionId: number }
+  | { readonly type: "send command"; readonly request: string; readonly command: TransportCommand }
+  | { readonly type: "connection"; readonly subscriptionId: number; readonly view: ConnectionView }
+  | { readonly type: "subscribed"; readonly subscriptionId: number; readonly start: SubscriptionStart }
+  | { readonly type: "events"; readonly subscriptionId: number; readonly events: readonly SessionEvent[] }
   | { readonly type: "clock"; readonly skewMs: number }
-  | { readonly type: "settle"; readonly request: string; readonly outcome: Acked | ClientError };
+  | { readonly type: "settle"; readonly request: string; readonly outcome: CommandAck | ClientError };
 
-export interface MemberStep {
-  readonly state: MemberState;
-  readonly effects: readonly MemberEffect[];
+export interface FollowerStep {
+  readonly state: FollowerState;
+  readonly effects: readonly FollowerEffect[];
 }
 
-/** How long a command waits for somebody to lead. */
+/** How long a command waits for a leader. */
 const NO_LEADER_MS = 10_000;
 /** Longer than any command takes; a leader that is there and never answers has lost it. */
 const NO_REPLY_MS = 60_000;
@@ -82,84 +87,102 @@ const NO_REPLY_MS = 60_000;
 const STALLED_MS = 3_000;
 
 /** An answer that takes longer than that was lost, or the question was. */
-const ASK_AGAIN_MS = 5_000;
+const RESUBSCRIBE_MS = 5_000;
 
-export function newMember(me: string): MemberState {
-  return { me, leader: null, watches: new Map(), commands: new Map(), views: new Map() };
+export function createFollower(tabId: string): FollowerState {
+  return { tabId, leader: null, subscriptions: new Map(), commands: new Map(), views: new Map() };
 }
 
-export function stepMember(state: MemberState, input: MemberInput, now: number): MemberStep {
+export function stepFollower(state: FollowerState, input: FollowerInput, now: number): FollowerStep {
   switch (input.type) {
-    case "watch": {
-      const watching = { session: input.session, isJoined: false, position: null, askedAt: now };
-      const watches = withEntry(state.watches, input.watch, watching);
-      return ask({ ...state, watches }, [input.watch], now, true);
+    case "subscribe": {
+      const entry = { session: input.session, isJoined: false, position: null, requestedAt: now };
+      const subscriptions = withEntry(state.subscriptions, input.subscriptionId, entry);
+      return requestSubscriptions({ ...state, subscriptions }, [input.subscriptionId], now, true);
     }
-    case "again":
-      return ask(state, [input.watch], now, true);
+    case "resync":
+      return requestSubscriptions(state, [input.subscriptionId], now, true);
     case "rejoin":
-      return ask(state, [...state.watches.keys()], now, true);
-    case "unwatch":
+      return requestSubscriptions(state, [...state.subscriptions.keys()], now, true);
+    case "unsubscribe":
       return {
-        state: { ...state, watches: withEntry(state.watches, input.watch, null) },
-        effects: state.leader === null ? [] : [{ type: "part", watch: input.watch }],
+        state: { ...state, subscriptions: withEntry(state.subscriptions, input.subscriptionId, null) },
+        effects: state.leader === null ? [] : [{ type: "leave", subscriptionId: input.subscriptionId }],
       };
     case "command": {
       const { request, command } = input;
-      const isGiven = state.leader !== null;
+      const isSent = state.leader !== null;
       return {
-        state: { ...state, commands: withEntry(state.commands, request, { command, at: now, isGiven }) },
-        effects: isGiven ? [{ type: "give", request, command }] : [],
+        state: {
+          ...state,
+          commands: withEntry(state.commands, request, { command, at: now, isSent }),
+        },
+        effects: isSent ? [{ type: "send command", request, command }] : [],
       };
     }
     case "follow":
       return follow(state, input.leader, now);
     case "tick":
       return giveUp(state, now);
-    case "heard":
-      return isSameReign(input.message.by, state.leader)
-        ? heard(state, input.message, now)
+    case "message":
+      return isSameTerm(input.message.leader, state.leader)
+        ? receive(state, input.message, now)
         : { state, effects: [] };
   }
 }
 
-/** @param isWish somebody has come, looks or says "now": not only a tab that has missed something */
-function ask(state: MemberState, watches: readonly number[], now: number, isWish = false): MemberStep {
-  const effects: MemberEffect[] = [];
-  let next = state.watches;
-  for (const watch of watches) {
-    const watching = next.get(watch);
-    if (watching === undefined) continue;
-    next = withEntry(next, watch, { ...watching, isJoined: false, askedAt: now });
-    if (state.leader !== null) effects.push({ type: "ask", watch, session: watching.session, isWish });
+/** @param isUserInitiated false for a tab that has only missed something */
+function requestSubscriptions(
+  state: FollowerState,
+  ids: readonly number[],
+  now: number,
+  isUserInitiated = false,
+): FollowerStep {
+  const effects: FollowerEffect[] = [];
+  let next = state.subscriptions;
+  for (const subscriptionId of ids) {
+    const entry = next.get(subscriptionId);
+    if (entry === undefined) continue;
+    next = withEntry(next, subscriptionId, { ...entry, isJoined: false, requestedAt: now });
+    if (state.leader !== null)
+      effects.push({
+        type: "request subscription",
+        subscriptionId,
+        session: entry.session,
+        isUserInitiated,
+      });
   }
-  return { state: { ...state, watches: next }, effects };
+  return { state: { ...state, subscriptions: next }, effects };
 }
 
-function follow(state: MemberState, leader: Reign | null, now: number): MemberStep {
-  const effects: MemberEffect[] = [];
+function follow(state: FollowerState, leader: LeaderTerm | null, now: number): FollowerStep {
+  const effects: FollowerEffect[] = [];
   const commands = new Map(state.commands);
-  for (const [request, { command, isGiven, at }] of state.commands) {
-    if (isGiven) {
-      const words = "The connection was lost before the answer came. Look whether it took effect.";
-      effects.push({ type: "settle", request, outcome: new ClientError("UNSURE", words) });
+  for (const [request, { command, isSent, at }] of state.commands) {
+    if (isSent) {
+      const message = "The connection was lost before the answer came. Look whether it took effect.";
+      effects.push({ type: "settle", request, outcome: new ClientError("UNSURE", message) });
       commands.delete(request);
     } else if (leader !== null) {
-      effects.push({ type: "give", request, command });
-      commands.set(request, { command, at, isGiven: true });
+      effects.push({ type: "send command", request, command });
+      commands.set(request, { command, at, isSent: true });
     }
   }
-  const asked = ask({ ...state, leader, commands, views: new Map() }, [...state.watches.keys()], now);
-  return { state: asked.state, effects: [...effects, ...asked.effects] };
+  const requested = requestSubscriptions(
+    { ...state, leader, commands, views: new Map() },
+    [...state.subscriptions.keys()],
+    now,
+  );
+  return { state: requested.state, effects: [...effects, ...requested.effects] };
 }
 
-function giveUp(state: MemberState, now: number): MemberStep {
-  const effects: MemberEffect[] = [];
+function giveUp(state: FollowerState, now: number): FollowerStep {
+  const effects: FollowerEffect[] = [];
   const commands = new Map(state.commands);
-  for (const [request, { at, isGiven }] of state.commands) {
-    if (now - at < (isGiven ? NO_REPLY_MS : NO_LEADER_MS)) continue;
+  for (const [request, { at, isSent }] of state.commands) {
+    if (now - at < (isSent ? NO_REPLY_MS : NO_LEADER_MS)) continue;
     commands.delete(request);
-    const outcome = isGiven
+    const outcome = isSent
       ? new ClientError("UNSURE", "No answer came. Look whether it took effect.")
       : new ClientError("OFFLINE", "There is no connection. It was not sent; try again.", { canRetry: true });
     effects.push({ type: "settle", request, outcome });
@@ -167,124 +190,154 @@ function giveUp(state: MemberState, now: number): MemberStep {
   return effects.length === 0 ? { state, effects } : { state: { ...state, commands }, effects };
 }
 
-function heard(state: MemberState, message: FromLeader, now: number): MemberStep {
+function receive(state: FollowerState, message: FromLeader, now: number): FollowerStep {
   switch (message.type) {
     case "connection": {
-      const view = readView(message.view);
-      return each(
+      const view = deserializeView(message.view);
+      return updateEach(
         { ...state, views: withEntry(state.views, message.session, view) },
-        watchesOf(state, message.session, null, 0),
-        (watching, watch) => ({
-          watching,
-          effects: [{ type: "connection", watch, view: shownTo(watching, view) }],
+        findSubscriptions(state, message.session, null, 0),
+        (entry, subscriptionId) => ({
+          entry,
+          effects: [{ type: "connection", subscriptionId, view: viewFor(entry, view) }],
         }),
       );
     }
     case "clock":
       return { state, effects: [{ type: "clock", skewMs: message.skewMs }] };
-    case "begun":
-      return each(state, watchesOf(state, message.session, message.to, message.watch), (watching, watch) =>
-        begin(state, watching, watch, message),
+    case "subscribed":
+      return updateEach(
+        state,
+        findSubscriptions(state, message.session, message.to, message.subscriptionId),
+        (entry, subscriptionId) => startSession(state, entry, subscriptionId, message),
       );
     case "events":
-      return each(state, watchesOf(state, message.session, message.to, message.watch), (watching, watch) =>
-        goOn(watching, watch, message.events, now),
+      return updateEach(
+        state,
+        findSubscriptions(state, message.session, message.to, message.subscriptionId),
+        (entry, subscriptionId) => applyEvents(entry, subscriptionId, message.events, now),
       );
     case "reply":
       return reply(state, message);
     case "lead":
-      return ask(state, lostBehind(state, message.heads, now), now);
+      return requestSubscriptions(state, findBehind(state, message.heads, now), now);
     case "resign":
       return { state, effects: [] };
   }
 }
 
-/** Browsers drop what is said to a page that doesn't run. What was said before these heads has come, or never will. */
-function lostBehind(state: MemberState, heads: Readonly<Record<string, Cursor>>, now: number): number[] {
-  return [...state.watches].flatMap(([watch, { session, isJoined, position, askedAt }]) => {
-    if (!isJoined) return now - askedAt > ASK_AGAIN_MS ? [watch] : [];
-    const head = parseCursor(heads[session]);
-    return head !== null && position !== null && comparePositions(position, head) < 0 ? [watch] : [];
-  });
+/** Browsers drop messages to a page that doesn't run. What was posted before these heads has come, or never will. */
+function findBehind(state: FollowerState, heads: Readonly<Record<string, Cursor>>, now: number): number[] {
+  return [...state.subscriptions].flatMap(
+    ([subscriptionId, { session, isJoined, position, requestedAt }]) => {
+      if (!isJoined) return now - requestedAt > RESUBSCRIBE_MS ? [subscriptionId] : [];
+      const head = parseCursor(heads[session]);
+      return head !== null && position !== null && comparePositions(position, head) < 0
+        ? [subscriptionId]
+        : [];
+    },
+  );
 }
 
-type Begun = Extract<FromLeader, { readonly type: "begun" }>;
+type SubscribedMessage = Extract<FromLeader, { readonly type: "subscribed" }>;
 
-interface Changed {
-  readonly watching: Watching;
-  readonly effects: readonly MemberEffect[];
+interface SessionChange {
+  readonly entry: FollowedSession;
+  readonly effects: readonly FollowerEffect[];
 }
 
-function begin(state: MemberState, watching: Watching, watch: number, { beginning }: Begun): Changed {
-  const { snapshot } = beginning;
+function startSession(
+  state: FollowerState,
+  entry: FollowedSession,
+  subscriptionId: number,
+  { start }: SubscribedMessage,
+): SessionChange {
+  const { snapshot } = start;
   // An answer to what was asked before: another one follows.
-  if (snapshot === null && watching.position === null) return { watching, effects: [] };
-  const position = snapshot === null ? watching.position : parseCursor(snapshot.cursor);
-  const view = state.views.get(watching.session) ?? NOT_CONNECTED;
+  if (snapshot === null && entry.position === null) return { entry, effects: [] };
+  const position = snapshot === null ? entry.position : parseCursor(snapshot.cursor);
+  const view = state.views.get(entry.session) ?? INITIAL_CONNECTION;
   return {
-    watching: { ...watching, isJoined: true, position },
+    entry: { ...entry, isJoined: true, position },
     effects: [
-      { type: "begun", watch, beginning },
-      { type: "connection", watch, view },
+      { type: "subscribed", subscriptionId, start },
+      { type: "connection", subscriptionId, view },
     ],
   };
 }
 
-function goOn(watching: Watching, watch: number, events: readonly SessionEvent[], now: number): Changed {
-  if (!watching.isJoined || watching.position === null) return { watching, effects: [] };
-  let { position } = watching;
+function applyEvents(
+  entry: FollowedSession,
+  subscriptionId: number,
+  events: readonly SessionEvent[],
+  now: number,
+): SessionChange {
+  if (!entry.isJoined || entry.position === null) return { entry, effects: [] };
+  let { position } = entry;
   const next: SessionEvent[] = [];
-  let isBroken = false;
+  let isOutOfSync = false;
   for (const event of events) {
     const place = classifyEvent(position, event);
-    isBroken = place === "gap" || place === "diverged";
-    if (isBroken) break;
+    isOutOfSync = place === "gap" || place === "diverged";
+    if (isOutOfSync) break;
     if (place !== "next") continue;
     next.push(event);
     position = parseCursor(event.id) ?? position;
   }
-  const effects: MemberEffect[] = next.length === 0 ? [] : [{ type: "events", watch, events: next }];
-  if (isBroken) effects.push({ type: "ask", watch, session: watching.session, isWish: false });
-  return { watching: { ...watching, position, isJoined: !isBroken, askedAt: now }, effects };
+  const effects: FollowerEffect[] =
+    next.length === 0 ? [] : [{ type: "events", subscriptionId, events: next }];
+  if (isOutOfSync)
+    effects.push({
+      type: "request subscription",
+      subscriptionId,
+      session: entry.session,
+      isUserInitiated: false,
+    });
+  return { entry: { ...entry, position, isJoined: !isOutOfSync, requestedAt: now }, effects };
 }
 
-function reply(state: MemberState, message: Extract<FromLeader, { readonly type: "reply" }>): MemberStep {
+function reply(state: FollowerState, message: Extract<FromLeader, { readonly type: "reply" }>): FollowerStep {
   const { to, request, ack, error } = message;
-  if (to !== state.me || !state.commands.has(request)) return { state, effects: [] };
-  const outcome = ack ?? (error === null ? {} : readError(error));
+  if (to !== state.tabId || !state.commands.has(request)) return { state, effects: [] };
+  const outcome = ack ?? (error === null ? {} : deserializeError(error));
   return {
     state: { ...state, commands: withEntry(state.commands, request, null) },
     effects: [{ type: "settle", request, outcome }],
   };
 }
 
-/** Who hasn't got what is there yet isn't live, whatever the connection is. */
-function shownTo(watching: Watching, view: ConnectionView): ConnectionView {
-  return watching.isJoined || view.phase !== "live" ? view : { ...view, phase: "replaying" };
+/** A tab that hasn't caught up yet isn't live, whatever the connection is. */
+function viewFor(entry: FollowedSession, view: ConnectionView): ConnectionView {
+  return entry.isJoined || view.phase !== "live" ? view : { ...view, phase: "replaying" };
 }
 
-function watchesOf(state: MemberState, session: string, to: string | null, watch: number): number[] {
-  if (to !== null && to !== state.me) return [];
-  return [...state.watches].flatMap(([id, watching]) =>
-    watching.session === session && (to === null || id === watch) ? [id] : [],
+function findSubscriptions(
+  state: FollowerState,
+  session: string,
+  to: string | null,
+  subscriptionId: number,
+): number[] {
+  if (to !== null && to !== state.tabId) return [];
+  return [...state.subscriptions].flatMap(([id, entry]) =>
+    entry.session === session && (to === null || id === subscriptionId) ? [id] : [],
   );
 }
 
-function each(
-  state: MemberState,
-  watches: readonly number[],
-  how: (watching: Watching, watch: number) => Changed,
-): MemberStep {
-  let next = state.watches;
-  const effects: MemberEffect[] = [];
-  for (const watch of watches) {
-    const watching = next.get(watch);
-    if (watching === undefined) continue;
-    const changed = how(watching, watch);
-    next = withEntry(next, watch, changed.watching);
+function updateEach(
+  state: FollowerState,
+  ids: readonly number[],
+  update: (entry: FollowedSession, subscriptionId: number) => SessionChange,
+): FollowerStep {
+  let next = state.subscriptions;
+  const effects: FollowerEffect[] = [];
+  for (const subscriptionId of ids) {
+    const entry = next.get(subscriptionId);
+    if (entry === undefined) continue;
+    const changed = update(entry, subscriptionId);
+    next = withEntry(next, subscriptionId, changed.entry);
     effects.push(...changed.effects);
   }
-  return { state: { ...state, watches: next }, effects };
+  return { state: { ...state, subscriptions: next }, effects };
 }
 
 /** @param value null takes it out */
@@ -295,19 +348,26 @@ function withEntry<Key, Value>(map: ReadonlyMap<Key, Value>, key: Key, value: Va
   return copy;
 }
 
-/** Whether the leader meant to connect again and didn't get to it, as a tab whose timers are held back. */
-export function isStalled({ views }: MemberState, now: number): boolean {
+/** Whether the leader meant to connect again and didn't get to it, as a tab whose timers are throttled. */
+export function isStalled({ views }: FollowerState, now: number): boolean {
   return [...views.values()].some(
     ({ phase, retryAt }) => phase === "waiting" && retryAt !== null && now > retryAt + STALLED_MS,
   );
 }
 
-/** Where a watch stands after its session said where it is. */
-export function positioned(state: MemberState, watch: number, cursor: Cursor | null): MemberState {
-  const watching = state.watches.get(watch);
-  if (watching === undefined) return state;
+/** The state after a session has given its cursor. */
+export function withPosition(
+  state: FollowerState,
+  subscriptionId: number,
+  cursor: Cursor | null,
+): FollowerState {
+  const entry = state.subscriptions.get(subscriptionId);
+  if (entry === undefined) return state;
   return {
     ...state,
-    watches: withEntry(state.watches, watch, { ...watching, position: parseCursor(cursor) }),
+    subscriptions: withEntry(state.subscriptions, subscriptionId, {
+      ...entry,
+      position: parseCursor(cursor),
+    }),
   };
 }

@@ -1,13 +1,13 @@
 /**
- * One session in the leading tab: what its connection says goes to every tab that watches. Pure. It folds nothing: it
- * keeps the newest events, so that who comes back can go on, and has a snapshot fetched for who can't.
+ * One session in the leading tab: passes what its connection receives to every subscribed tab. Pure. It folds nothing. It
+ * keeps the recent events, so that a tab can resume, and has a snapshot loaded for a tab that can't.
  *
- *   a watch:  asked ──its cursor is where the feed stands, or among the newest──▶ joined
- *               │  the feed hasn't begun: waits for it ───────────────────────────▲ ▲
- *               └──otherwise: fetch ──▶ fetching ──a snapshot that the newest events go on from──┘
+ *   a tab:  joins ──its cursor is the current one, or among the recent events──▶ joined
+ *             │  the connection hasn't started: waiting ────────────────────────▲ ▲
+ *             └──otherwise: load snapshot ──▶ loading ──a snapshot that the recent events follow──┘
  *
- * What is told to all is told once. Each tab keeps its own position and leaves out what it has, so nothing here has to
- * count what each of them got.
+ * A message to all tabs is posted once. Each tab keeps its own position and skips what it has, so nothing here counts what
+ * each of them got.
  */
 import {
   type Cursor,
@@ -18,208 +18,260 @@ import {
   type Snapshot,
   START_CURSOR,
 } from "@turnstream/protocol";
-import type { Beginning } from "./messages.ts";
+import type { SubscriptionStart } from "./messages.ts";
 
-export interface Watcher {
-  readonly tab: string;
-  readonly watch: number;
+export interface TabSubscriber {
+  readonly tabId: string;
+  readonly subscriptionId: number;
 }
 
-interface Watching extends Watcher {
+interface TabSubscription extends TabSubscriber {
   readonly cursor: Cursor | null;
-  readonly phase: "waiting" | "fetching" | "joined";
+  readonly phase: "waiting" | "loading" | "joined";
 }
 
-export interface FeedState {
-  /** Where the connection goes on from; null: it begins with a snapshot. */
+export interface LeaderSessionState {
+  /** Where the connection resumes from; null: it starts with a snapshot. */
   readonly cursor: Cursor | null;
-  /** Whether the connection has begun at least once. */
-  readonly hasBegun: boolean;
-  /** A beginning whose snapshot is still to come. */
-  readonly fresh: Beginning["reason"] | null;
+  /** Whether the connection has started at least once. */
+  readonly hasStarted: boolean;
+  /** The reason of a start whose snapshot is still to come. */
+  readonly pendingReason: SubscriptionStart["reason"] | null;
   /** Where a gap was seen last: the same again is not mended by asking for what comes after it. */
   readonly gapAt: Cursor | null;
   /** The newest events, dense, the first of them right after `since`. */
-  readonly newest: readonly SessionEvent[];
-  readonly since: Cursor | null;
-  readonly watchers: readonly Watching[];
+  readonly recentEvents: readonly SessionEvent[];
+  readonly recentSince: Cursor | null;
+  readonly subscribers: readonly TabSubscription[];
 }
 
-export type FeedInput =
-  | { readonly type: "join"; readonly who: Watcher; readonly cursor: Cursor | null }
-  | { readonly type: "part"; readonly who: Watcher }
-  | { readonly type: "part all"; readonly tab: string }
-  | { readonly type: "begun"; readonly resumed: boolean; readonly reason: Beginning["reason"] }
+export type LeaderSessionInput =
+  | { readonly type: "join"; readonly subscriber: TabSubscriber; readonly cursor: Cursor | null }
+  | { readonly type: "leave"; readonly subscriber: TabSubscriber }
+  | { readonly type: "leave all"; readonly tabId: string }
+  | { readonly type: "subscribed"; readonly resumed: boolean; readonly reason: SubscriptionStart["reason"] }
   | { readonly type: "snapshot"; readonly snapshot: Snapshot; readonly cursor: Cursor }
   | { readonly type: "events"; readonly events: readonly SessionEvent[] }
-  | { readonly type: "fetched"; readonly who: Watcher; readonly snapshot: Snapshot; readonly cursor: Cursor }
+  | {
+      readonly type: "snapshot loaded";
+      readonly subscriber: TabSubscriber;
+      readonly snapshot: Snapshot;
+      readonly cursor: Cursor;
+    }
   /** A snapshot can't be had by itself. */
-  | { readonly type: "unfetchable" };
+  | { readonly type: "snapshot failed" };
 
-export type FeedEffect =
-  /** @param to null: everybody */
-  | { readonly type: "begin"; readonly to: Watcher | null; readonly beginning: Beginning }
-  | { readonly type: "events"; readonly to: Watcher | null; readonly events: readonly SessionEvent[] }
-  /** Wants a snapshot, as long as it is `fetching`; said again where one may be under way. */
-  | { readonly type: "fetch"; readonly who: Watcher }
+export type LeaderSessionEffect =
+  /** @param to null: all tabs */
+  | { readonly type: "start"; readonly to: TabSubscriber | null; readonly start: SubscriptionStart }
+  | { readonly type: "events"; readonly to: TabSubscriber | null; readonly events: readonly SessionEvent[] }
+  /** Needs a snapshot, as long as it is `loading`; repeated where one may be under way. */
+  | { readonly type: "load snapshot"; readonly subscriber: TabSubscriber }
   /** Something is missing: let the connection begin again, after `cursor`. */
-  | { readonly type: "again" };
+  | { readonly type: "resync" };
 
-export interface FeedStep {
-  readonly state: FeedState;
-  readonly effects: readonly FeedEffect[];
+export interface LeaderSessionStep {
+  readonly state: LeaderSessionState;
+  readonly effects: readonly LeaderSessionEffect[];
 }
 
-/** How many of the newest events are kept: about ten seconds of a fast answer. */
-const KEPT = 2_000;
+/** How many recent events are kept: about ten seconds of a fast answer. */
+const MAX_RECENT_EVENTS = 2_000;
 
-/** @param cursor of the first one who watches */
-export function newFeed(cursor: Cursor | null): FeedState {
-  return { cursor, hasBegun: false, fresh: null, gapAt: null, newest: [], since: cursor, watchers: [] };
+/** @param cursor of the first subscriber */
+export function createLeaderSession(cursor: Cursor | null): LeaderSessionState {
+  return {
+    cursor,
+    hasStarted: false,
+    pendingReason: null,
+    gapAt: null,
+    recentEvents: [],
+    recentSince: cursor,
+    subscribers: [],
+  };
 }
 
-export function stepFeed(state: FeedState, input: FeedInput): FeedStep {
+export function stepLeaderSession(state: LeaderSessionState, input: LeaderSessionInput): LeaderSessionStep {
   switch (input.type) {
     case "join":
-      return join(state, input.who, input.cursor);
-    case "part":
+      return join(state, input.subscriber, input.cursor);
+    case "leave":
       return {
-        state: { ...state, watchers: state.watchers.filter((one) => !isSame(one, input.who)) },
+        state: {
+          ...state,
+          subscribers: state.subscribers.filter((entry) => !isSame(entry, input.subscriber)),
+        },
         effects: [],
       };
-    case "part all":
+    case "leave all":
       return {
-        state: { ...state, watchers: state.watchers.filter(({ tab }) => tab !== input.tab) },
+        state: {
+          ...state,
+          subscribers: state.subscribers.filter(({ tabId }) => tabId !== input.tabId),
+        },
         effects: [],
       };
-    case "begun":
+    case "subscribed":
       return input.resumed
-        ? resumed(state, input.reason)
-        : { state: { ...state, fresh: input.reason }, effects: [] };
+        ? resume(state, input.reason)
+        : { state: { ...state, pendingReason: input.reason }, effects: [] };
     case "snapshot":
-      return anew(state, input.snapshot, input.cursor);
+      return restart(state, input.snapshot, input.cursor);
     case "events":
-      return goOn(state, input.events);
-    case "fetched":
-      return fetched(state, input.who, input.snapshot, input.cursor);
-    case "unfetchable": {
-      // The connection brings one for everybody, or says why it can't.
-      const watchers = state.watchers.map((one): Watching => ({ ...one, phase: "waiting" }));
-      return { state: { ...newFeed(null), watchers }, effects: [{ type: "again" }] };
+      return appendEvents(state, input.events);
+    case "snapshot loaded":
+      return snapshotLoaded(state, input.subscriber, input.snapshot, input.cursor);
+    case "snapshot failed": {
+      // The connection brings one for all tabs, or an error.
+      const subscribers = state.subscribers.map((entry): TabSubscription => ({ ...entry, phase: "waiting" }));
+      return {
+        state: { ...createLeaderSession(null), subscribers },
+        effects: [{ type: "resync" }],
+      };
     }
   }
 }
 
-function join(state: FeedState, who: Watcher, cursor: Cursor | null): FeedStep {
-  const others = state.watchers.filter((one) => !isSame(one, who));
-  // Somebody can't read snapshots, and asks for every event there ever was: the connection begins again for that.
-  if (cursor === START_CURSOR && state.since !== START_CURSOR) {
-    const watchers: Watching[] = [...others, { ...who, cursor, phase: "waiting" }];
-    return { state: { ...newFeed(cursor), watchers }, effects: [{ type: "again" }] };
+function join(
+  state: LeaderSessionState,
+  subscriber: TabSubscriber,
+  cursor: Cursor | null,
+): LeaderSessionStep {
+  const others = state.subscribers.filter((entry) => !isSame(entry, subscriber));
+  // A tab that can't read snapshots asks for all events: the connection starts again for that.
+  if (cursor === START_CURSOR && state.recentSince !== START_CURSOR) {
+    const subscribers: TabSubscription[] = [...others, { ...subscriber, cursor, phase: "waiting" }];
+    return {
+      state: { ...createLeaderSession(cursor), subscribers },
+      effects: [{ type: "resync" }],
+    };
   }
-  const as = (phase: Watching["phase"]): FeedState => ({
+  const withPhase = (phase: TabSubscription["phase"]): LeaderSessionState => ({
     ...state,
-    watchers: [...others, { ...who, cursor, phase }],
+    subscribers: [...others, { ...subscriber, cursor, phase }],
   });
-  // Before its first word, a connection may still bring a snapshot for all.
-  if (!state.hasBegun && (cursor === state.cursor || state.cursor === null))
-    return { state: as("waiting"), effects: [] };
-  const after = state.hasBegun ? eventsAfter(state, cursor) : null;
-  if (after === null) return { state: as("fetching"), effects: [{ type: "fetch", who }] };
-  const beginning: Beginning = { resumed: true, reason: "cursor", snapshot: null };
-  return { state: as("joined"), effects: [{ type: "begin", to: who, beginning }, ...caughtUp(who, after)] };
+  // Before its first frame, a connection may still bring a snapshot for all.
+  if (!state.hasStarted && (cursor === state.cursor || state.cursor === null))
+    return { state: withPhase("waiting"), effects: [] };
+  const after = state.hasStarted ? eventsAfter(state, cursor) : null;
+  if (after === null)
+    return { state: withPhase("loading"), effects: [{ type: "load snapshot", subscriber }] };
+  const start: SubscriptionStart = { resumed: true, reason: "cursor", snapshot: null };
+  return {
+    state: withPhase("joined"),
+    effects: [{ type: "start", to: subscriber, start }, ...catchUpEffects(subscriber, after)],
+  };
 }
 
-/** The connection goes on: so does everybody who has what it has. */
-function resumed(state: FeedState, reason: Beginning["reason"]): FeedStep {
-  const beginning: Beginning = { resumed: true, reason, snapshot: null };
-  const effects: FeedEffect[] = [];
-  const watchers = state.watchers.map((one): Watching => {
-    const who = { tab: one.tab, watch: one.watch };
-    const canGoOn = one.phase === "joined" || (one.phase === "waiting" && one.cursor === state.cursor);
-    effects.push(canGoOn ? { type: "begin", to: who, beginning } : { type: "fetch", who });
-    return { ...one, phase: canGoOn ? "joined" : "fetching" };
+/** The connection resumes: so does every tab that is at its position. */
+function resume(state: LeaderSessionState, reason: SubscriptionStart["reason"]): LeaderSessionStep {
+  const start: SubscriptionStart = { resumed: true, reason, snapshot: null };
+  const effects: LeaderSessionEffect[] = [];
+  const subscribers = state.subscribers.map((entry): TabSubscription => {
+    const subscriber = { tabId: entry.tabId, subscriptionId: entry.subscriptionId };
+    const canResume =
+      entry.phase === "joined" || (entry.phase === "waiting" && entry.cursor === state.cursor);
+    effects.push(
+      canResume ? { type: "start", to: subscriber, start } : { type: "load snapshot", subscriber },
+    );
+    return { ...entry, phase: canResume ? "joined" : "loading" };
   });
-  return { state: { ...state, hasBegun: true, fresh: null, watchers }, effects };
+  return { state: { ...state, hasStarted: true, pendingReason: null, subscribers }, effects };
 }
 
-/** The connection begins anew, for everybody. */
-function anew(state: FeedState, snapshot: Snapshot, cursor: Cursor): FeedStep {
-  const beginning: Beginning = {
+/** The connection starts again from a snapshot, for all tabs. */
+function restart(state: LeaderSessionState, snapshot: Snapshot, cursor: Cursor): LeaderSessionStep {
+  const start: SubscriptionStart = {
     resumed: false,
-    reason: state.fresh ?? "fresh",
+    reason: state.pendingReason ?? "fresh",
     snapshot: { snapshot, cursor },
   };
-  const watchers = state.watchers.map((one): Watching => ({ ...one, phase: "joined" }));
-  const next: FeedState = { ...newFeed(cursor), hasBegun: true, watchers };
-  return { state: next, effects: [{ type: "begin", to: null, beginning }] };
+  const subscribers = state.subscribers.map((entry): TabSubscription => ({ ...entry, phase: "joined" }));
+  const next: LeaderSessionState = {
+    ...createLeaderSession(cursor),
+    hasStarted: true,
+    subscribers,
+  };
+  return { state: next, effects: [{ type: "start", to: null, start }] };
 }
 
-function goOn(state: FeedState, events: readonly SessionEvent[]): FeedStep {
+function appendEvents(state: LeaderSessionState, events: readonly SessionEvent[]): LeaderSessionStep {
   let last = parseCursor(state.cursor);
   if (last === null) return { state, effects: [] };
   const next: SessionEvent[] = [];
-  let isBroken: "gap" | "diverged" | null = null;
+  let problem: "gap" | "diverged" | null = null;
   for (const event of events) {
     const place = classifyEvent(last, event);
     if (place === "gap" || place === "diverged") {
-      isBroken = place;
+      problem = place;
       break;
     }
     if (place !== "next") continue;
     next.push(event);
     last = parseCursor(event.id) ?? last;
   }
-  const newest = [...state.newest, ...next];
-  const dropped = newest.splice(0, Math.max(0, newest.length - KEPT));
-  const since = dropped.at(-1)?.id ?? state.since;
-  const told: FeedEffect[] = next.length === 0 ? [] : [{ type: "events", to: null, events: next }];
-  const at = formatCursor(last);
-  const isLost = isBroken === "diverged" || (isBroken === "gap" && state.gapAt === at);
-  const gapAt = isBroken === "gap" ? at : state.gapAt;
+  const recentEvents = [...state.recentEvents, ...next];
+  const dropped = recentEvents.splice(0, Math.max(0, recentEvents.length - MAX_RECENT_EVENTS));
+  const recentSince = dropped.at(-1)?.id ?? state.recentSince;
+  const effects: LeaderSessionEffect[] =
+    next.length === 0 ? [] : [{ type: "events", to: null, events: next }];
+  const position = formatCursor(last);
+  const needsSnapshot = problem === "diverged" || (problem === "gap" && state.gapAt === position);
+  const gapAt = problem === "gap" ? position : state.gapAt;
   return {
-    state: { ...state, newest, since, gapAt, cursor: isLost ? null : at },
-    effects: isBroken === null ? told : [...told, { type: "again" }],
+    state: {
+      ...state,
+      recentEvents,
+      recentSince,
+      gapAt,
+      cursor: needsSnapshot ? null : position,
+    },
+    effects: problem === null ? effects : [...effects, { type: "resync" }],
   };
 }
 
-function fetched(state: FeedState, who: Watcher, snapshot: Snapshot, cursor: Cursor): FeedStep {
-  const watching = state.watchers.find((one) => isSame(one, who));
-  // It may have left, or the connection may have begun anew for everybody meanwhile.
-  if (watching?.phase !== "fetching") return { state, effects: [] };
-  const [there, here] = [parseCursor(cursor), parseCursor(state.cursor)];
+function snapshotLoaded(
+  state: LeaderSessionState,
+  subscriber: TabSubscriber,
+  snapshot: Snapshot,
+  cursor: Cursor,
+): LeaderSessionStep {
+  const entry = state.subscribers.find((other) => isSame(other, subscriber));
+  // It may have left, or the connection may have started again for all tabs meanwhile.
+  if (entry?.phase !== "loading") return { state, effects: [] };
+  const [loaded, current] = [parseCursor(cursor), parseCursor(state.cursor)];
   // A snapshot may be ahead of the connection: it then waits for what comes after.
-  const isAhead = there !== null && here !== null && there.seq > here.seq;
+  const isAhead = loaded !== null && current !== null && loaded.seq > current.seq;
   const after = isAhead ? [] : eventsAfter(state, cursor);
   // Older than what is kept: another one is needed.
   if (after === null) return { state, effects: [] };
-  const beginning: Beginning = {
+  const start: SubscriptionStart = {
     resumed: false,
-    reason: watching.cursor === null ? "fresh" : "expired",
+    reason: entry.cursor === null ? "fresh" : "expired",
     snapshot: { snapshot, cursor },
   };
-  const watchers = state.watchers.map((one): Watching =>
-    one === watching ? { ...one, phase: "joined" } : one,
+  const subscribers = state.subscribers.map((other): TabSubscription =>
+    other === entry ? { ...other, phase: "joined" } : other,
   );
   return {
-    state: { ...state, watchers },
-    effects: [{ type: "begin", to: who, beginning }, ...caughtUp(who, after)],
+    state: { ...state, subscribers },
+    effects: [{ type: "start", to: subscriber, start }, ...catchUpEffects(subscriber, after)],
   };
 }
 
-function caughtUp(who: Watcher, events: readonly SessionEvent[]): FeedEffect[] {
-  return events.length === 0 ? [] : [{ type: "events", to: who, events }];
+function catchUpEffects(subscriber: TabSubscriber, events: readonly SessionEvent[]): LeaderSessionEffect[] {
+  return events.length === 0 ? [] : [{ type: "events", to: subscriber, events }];
 }
 
 /** What came after a cursor; null where that isn't known. */
-function eventsAfter(state: FeedState, cursor: Cursor | null): readonly SessionEvent[] | null {
+function eventsAfter(state: LeaderSessionState, cursor: Cursor | null): readonly SessionEvent[] | null {
   if (cursor === null) return null;
   if (cursor === state.cursor) return [];
-  if (cursor === state.since) return state.newest;
-  const at = state.newest.findLastIndex(({ id }) => id === cursor);
-  return at < 0 ? null : state.newest.slice(at + 1);
+  if (cursor === state.recentSince) return state.recentEvents;
+  const index = state.recentEvents.findLastIndex(({ id }) => id === cursor);
+  return index < 0 ? null : state.recentEvents.slice(index + 1);
 }
 
-function isSame(a: Watcher, b: Watcher): boolean {
-  return a.tab === b.tab && a.watch === b.watch;
+function isSame(a: TabSubscriber, b: TabSubscriber): boolean {
+  return a.tabId === b.tabId && a.subscriptionId === b.subscriptionId;
 }

@@ -1,152 +1,183 @@
 /**
- * The leading tab's side: one connection for all tabs, a feed for each session that anybody watches, and their commands.
- * The rules of a feed are in feed.ts. Never decides who leads.
+ * The leading tab's side: one connection for all tabs, the sessions that any tab has subscribed to, and their commands.
+ * The rules of a session are in leader-session.ts. Never decides which tab leads.
  */
 import type { Cursor } from "@turnstream/protocol";
-import { asClientError, ClientError } from "../errors.ts";
-import type { Outside } from "../env.ts";
-import { type ConnectionView, NOT_CONNECTED } from "../transport/status.ts";
-import type { Link, LinkHandler, Watch } from "../transport/transport.ts";
+import { toClientError, ClientError } from "../errors.ts";
+import type { PageEnv } from "../env.ts";
+import { type ConnectionView, INITIAL_CONNECTION } from "../transport/status.ts";
+import type { Transport, SubscriptionHandler, Subscription } from "../transport/transport.ts";
 import type { TabsEnv } from "./types.ts";
 import {
-  type FeedEffect,
-  type FeedInput,
-  type FeedState,
-  newFeed,
-  stepFeed,
-  type Watcher,
+  type LeaderSessionEffect,
+  type LeaderSessionInput,
+  type LeaderSessionState,
+  createLeaderSession,
+  stepLeaderSession,
+  type TabSubscriber,
 } from "./leader-session.ts";
-import { type FromLeader, type Reign, type ToLeader, writeError, writeView } from "./messages.ts";
-import { createFetches } from "./snapshot-loader.ts";
+import {
+  type FromLeader,
+  type LeaderTerm,
+  type ToLeader,
+  serializeError,
+  serializeView,
+} from "./messages.ts";
+import { createSnapshotLoader } from "./snapshot-loader.ts";
 
-export interface HubOptions {
-  readonly by: Reign;
-  /** @param outside what all tabs see together */
-  readonly makeLink: (outside: Outside) => Link;
+export interface LeaderOptions {
+  readonly term: LeaderTerm;
+  /** @param page what all tabs see together */
+  readonly createTransport: (page: PageEnv) => Transport;
   readonly env: TabsEnv;
-  /** To the tab of this hub, and to the others where `isForOthers`. */
+  /** To the leading tab itself, and to the others where `isForOthers`. */
   readonly post: (message: FromLeader, isForOthers: boolean) => void;
 }
 
-export interface Hub {
+export interface Leader {
   receive(message: ToLeader): void;
   /** Where each session stands. */
   heads(): Readonly<Record<string, Cursor>>;
   close(): void;
 }
 
-interface Feed {
-  state: FeedState;
+interface SharedSession {
+  state: LeaderSessionState;
   view: ConnectionView;
-  watch: Watch;
+  subscription: Subscription;
 }
 
-/** A tab that wasn't heard for so long is gone; frozen ones ask again when they are back. Hidden ones speak once a minute. */
-const FORGET_MS = 5 * 60_000;
-/** A command that is older was given to a tab that slept: who gave it was told that nobody knows. */
+/** A tab that sent nothing for so long is closed. Frozen tabs subscribe again; hidden ones send once a minute. */
+const TAB_TIMEOUT_MS = 5 * 60_000;
+/** An older command was sent to a tab that slept: its sender has already got UNSURE. */
 const STALE_COMMAND_MS = 10_000;
 
-/** Waits to be tried again, or is closed for good: until somebody says "now". */
-const TRIES_AGAIN: readonly ConnectionView["phase"][] = ["waiting", "offline", "closed"];
+/** Phases in which a request of the user skips the backoff. */
+const RETRYABLE_PHASES: readonly ConnectionView["phase"][] = ["waiting", "offline", "closed"];
 
-export function createHub(options: HubOptions): Hub {
-  const { by, env } = options;
-  const onlookers = createOnlookers(env.outside);
-  const link = options.makeLink(onlookers.outside);
-  const feeds = new Map<string, Feed>();
-  const seen = new Map<string, number>();
+export function createLeader(options: LeaderOptions): Leader {
+  const { term, env } = options;
+  const visibility = createTabVisibility(env.page);
+  const transport = options.createTransport(visibility.page);
+  const sessions = new Map<string, SharedSession>();
+  const lastSeenAt = new Map<string, number>();
   let skewMs: number | null = null;
   let isClosed = false;
 
-  const post = (message: FromLeader, feed: Feed | null): void => {
+  const post = (message: FromLeader, session: SharedSession | null): void => {
     const to = "to" in message ? message.to : null;
     const isForOthers =
-      to === null ? feed === null || feed.state.watchers.some(({ tab }) => tab !== by.tab) : to !== by.tab;
+      to === null
+        ? session === null || session.state.subscribers.some(({ tabId }) => tabId !== term.tabId)
+        : to !== term.tabId;
     if (!isClosed) options.post(message, isForOthers);
   };
 
-  const input = (session: string, what: FeedInput): void => {
-    const feed = feeds.get(session);
-    if (feed === undefined || isClosed) return;
-    const step = stepFeed(feed.state, what);
-    feed.state = step.state;
-    for (const effect of step.effects) carryOut(session, feed, effect);
-    if (feed.state.watchers.length > 0) return;
-    feeds.delete(session);
-    feed.watch.stop();
+  const input = (sessionId: string, event: LeaderSessionInput): void => {
+    const session = sessions.get(sessionId);
+    if (session === undefined || isClosed) return;
+    const step = stepLeaderSession(session.state, event);
+    session.state = step.state;
+    for (const effect of step.effects) runEffect(sessionId, session, effect);
+    if (session.state.subscribers.length > 0) return;
+    sessions.delete(sessionId);
+    session.subscription.unsubscribe();
   };
 
-  const carryOut = (session: string, feed: Feed, effect: FeedEffect): void => {
+  const runEffect = (sessionId: string, session: SharedSession, effect: LeaderSessionEffect): void => {
     switch (effect.type) {
-      case "begin": {
-        const { to, beginning } = effect;
+      case "start": {
+        const { to, start } = effect;
         return post(
-          { type: "begun", by, session, to: to?.tab ?? null, watch: to?.watch ?? 0, beginning },
-          feed,
+          {
+            type: "subscribed",
+            leader: term,
+            session: sessionId,
+            to: to?.tabId ?? null,
+            subscriptionId: to?.subscriptionId ?? 0,
+            start,
+          },
+          session,
         );
       }
       case "events": {
         const { to, events } = effect;
         return post(
-          { type: "events", by, session, to: to?.tab ?? null, watch: to?.watch ?? 0, events },
-          feed,
+          {
+            type: "events",
+            leader: term,
+            session: sessionId,
+            to: to?.tabId ?? null,
+            subscriptionId: to?.subscriptionId ?? 0,
+            events,
+          },
+          session,
         );
       }
-      case "fetch":
-        if (feed.view.phase !== "closed") fetches.want(session, effect.who);
+      case "load snapshot":
+        if (session.view.phase !== "closed") snapshots.load(sessionId, effect.subscriber);
         return;
-      case "again":
-        return feed.watch.again();
+      case "resync":
+        return session.subscription.resync();
     }
   };
 
-  const fetches = createFetches({
-    link,
+  const snapshots = createSnapshotLoader({
+    transport,
     env,
-    isWanted(session, who) {
-      const feed = feeds.get(session);
-      if (feed === undefined || feed.view.phase === "closed") return false;
-      const isSame = ({ tab, watch }: Watcher): boolean => tab === who.tab && watch === who.watch;
-      return feed.state.watchers.some((one) => one.phase === "fetching" && isSame(one));
+    isNeeded(sessionId, subscriber) {
+      const session = sessions.get(sessionId);
+      if (session === undefined || session.view.phase === "closed") return false;
+      const isSame = ({ tabId, subscriptionId }: TabSubscriber): boolean =>
+        tabId === subscriber.tabId && subscriptionId === subscriber.subscriptionId;
+      return session.state.subscribers.some((entry) => entry.phase === "loading" && isSame(entry));
     },
-    fetched: (session, who, snapshot, cursor) => input(session, { type: "fetched", who, snapshot, cursor }),
-    gaveUp: (session) => input(session, { type: "unfetchable" }),
+    onLoaded: (sessionId, subscriber, snapshot, cursor) =>
+      input(sessionId, { type: "snapshot loaded", subscriber, snapshot, cursor }),
+    onGiveUp: (sessionId) => input(sessionId, { type: "snapshot failed" }),
   });
 
-  const open = (session: string, feed: Feed): void => {
-    const handler: LinkHandler = {
-      connection(view) {
-        feed.view = view;
-        post({ type: "connection", by, session, view: writeView(view) }, feed);
+  const open = (sessionId: string, session: SharedSession): void => {
+    const handler: SubscriptionHandler = {
+      onConnection(view) {
+        session.view = view;
+        post({ type: "connection", leader: term, session: sessionId, view: serializeView(view) }, session);
       },
-      begun({ resumed, reason }) {
-        input(session, { type: "begun", resumed, reason });
-        fetches.hurry(session);
+      onSubscribed({ resumed, reason }) {
+        input(sessionId, { type: "subscribed", resumed, reason });
+        snapshots.retryNow(sessionId);
       },
-      snapshot: (snapshot, cursor) => input(session, { type: "snapshot", snapshot, cursor }),
-      events: (events) => input(session, { type: "events", events }),
-      clock(skew) {
+      onSnapshot: (snapshot, cursor) => input(sessionId, { type: "snapshot", snapshot, cursor }),
+      onEvents: (events) => input(sessionId, { type: "events", events }),
+      onClockSkew(skew) {
         if (skew === skewMs) return;
         skewMs = skew;
-        post({ type: "clock", by, skewMs: skew }, null);
+        post({ type: "clock", leader: term, skewMs: skew }, null);
       },
     };
-    feed.watch = link.watch(session, () => feed.state.cursor, handler);
+    session.subscription = transport.subscribe(sessionId, () => session.state.cursor, handler);
   };
 
-  const join = (message: Extract<ToLeader, { readonly type: "watch" }>): void => {
-    const { from: tab, watch, session, cursor } = message;
-    let feed = feeds.get(session);
-    const isNew = feed === undefined;
-    feed ??= { state: newFeed(cursor), view: NOT_CONNECTED, watch: { again() {}, stop() {} } };
-    feeds.set(session, feed);
-    input(session, { type: "join", who: { tab, watch }, cursor });
-    if (isNew) return open(session, feed);
-    post({ type: "connection", by, session, view: writeView(feed.view) }, feed);
-    if (skewMs !== null) post({ type: "clock", by, skewMs }, null);
-    if (message.isWish !== true) return;
-    if (TRIES_AGAIN.includes(feed.view.phase)) feed.watch.again();
-    fetches.hurry(session);
+  const join = (message: Extract<ToLeader, { readonly type: "subscribe" }>): void => {
+    const { from: tabId, subscriptionId, session: sessionId, cursor } = message;
+    let session = sessions.get(sessionId);
+    const isNew = session === undefined;
+    session ??= {
+      state: createLeaderSession(cursor),
+      view: INITIAL_CONNECTION,
+      subscription: { resync() {}, unsubscribe() {} },
+    };
+    sessions.set(sessionId, session);
+    input(sessionId, { type: "join", subscriber: { tabId, subscriptionId }, cursor });
+    if (isNew) return open(sessionId, session);
+    post(
+      { type: "connection", leader: term, session: sessionId, view: serializeView(session.view) },
+      session,
+    );
+    if (skewMs !== null) post({ type: "clock", leader: term, skewMs }, null);
+    if (message.isUserInitiated !== true) return;
+    if (RETRYABLE_PHASES.includes(session.view.phase)) session.subscription.resync();
+    snapshots.retryNow(sessionId);
   };
 
   const command = async (message: Extract<ToLeader, { readonly type: "command" }>): Promise<void> => {
@@ -154,82 +185,86 @@ export function createHub(options: HubOptions): Hub {
     try {
       if (env.now() - message.at > STALE_COMMAND_MS)
         throw new ClientError("OFFLINE", "It came too late to be sent. Try again.", { canRetry: true });
-      const ack = await link.command(message.command);
-      post({ type: "reply", by, to, request, ack: { ...ack }, error: null }, null);
+      const ack = await transport.command(message.command);
+      post({ type: "reply", leader: term, to, request, ack: { ...ack }, error: null }, null);
     } catch (error) {
-      const why = asClientError(error, "UNSURE", "Nobody knows whether it arrived.");
-      post({ type: "reply", by, to, request, ack: null, error: writeError(why) }, null);
+      const failure = toClientError(error, "UNSURE", "Nobody knows whether it arrived.");
+      post({ type: "reply", leader: term, to, request, ack: null, error: serializeError(failure) }, null);
     }
   };
 
-  const partAll = (tab: string): void => {
-    seen.delete(tab);
-    onlookers.heard(tab, false);
-    for (const session of feeds.keys()) input(session, { type: "part all", tab });
+  const removeTab = (tabId: string): void => {
+    lastSeenAt.delete(tabId);
+    visibility.update(tabId, false);
+    for (const sessionId of sessions.keys()) input(sessionId, { type: "leave all", tabId });
   };
 
-  const forget = (): void => {
-    for (const [tab, at] of seen) if (tab !== by.tab && env.now() - at > FORGET_MS) partAll(tab);
+  const removeSilentTabs = (): void => {
+    for (const [tabId, at] of lastSeenAt)
+      if (tabId !== term.tabId && env.now() - at > TAB_TIMEOUT_MS) removeTab(tabId);
   };
 
   return {
     receive(message) {
-      seen.set(message.from, env.now());
+      lastSeenAt.set(message.from, env.now());
       switch (message.type) {
-        case "watch":
+        case "subscribe":
           return join(message);
-        case "unwatch":
-          for (const session of feeds.keys())
-            input(session, { type: "part", who: { tab: message.from, watch: message.watch } });
+        case "unsubscribe":
+          for (const sessionId of sessions.keys())
+            input(sessionId, {
+              type: "leave",
+              subscriber: { tabId: message.from, subscriptionId: message.subscriptionId },
+            });
           return;
         case "command":
           return void command(message);
         case "bye":
-          return partAll(message.from);
+          return removeTab(message.from);
         case "here":
         case "hello":
         case "ping":
-          // This one sees for itself whether somebody looks at it.
-          if (message.from !== by.tab) onlookers.heard(message.from, message.isVisible ?? false);
-          if (message.type === "here") forget();
+          // The leading tab knows its own visibility.
+          if (message.from !== term.tabId) visibility.update(message.from, message.isVisible ?? false);
+          if (message.type === "here") removeSilentTabs();
       }
     },
     heads: () =>
       Object.fromEntries(
-        [...feeds].flatMap(([session, { state }]) =>
-          state.hasBegun && state.cursor !== null ? [[session, state.cursor]] : [],
+        [...sessions].flatMap(([sessionId, { state }]) =>
+          state.hasStarted && state.cursor !== null ? [[sessionId, state.cursor]] : [],
         ),
       ),
     close() {
       isClosed = true;
-      fetches.close();
-      feeds.clear();
-      link.close();
+      snapshots.close();
+      sessions.clear();
+      transport.close();
     },
   };
 }
 
 /**
- * Who looks at the tabs that share a connection: it is asked whether it is there as long as anybody looks at any of them,
- * not only at the tab that has it. Never says anything itself.
+ * Whether any of the tabs that share a connection is visible: the connection is probed while one is, not only while the
+ * leading tab is.
  */
-export interface Onlookers {
-  /** What the connection sees: hidden only while nobody looks at any tab. */
-  readonly outside: Outside;
-  heard(tab: string, isVisible: boolean): void;
+export interface TabVisibility {
+  /** What the connection sees: hidden only while all tabs are. */
+  readonly page: PageEnv;
+  update(tabId: string, isVisible: boolean): void;
 }
 
-/** @param own what the tab with the connection sees */
-export function createOnlookers(own: Outside): Onlookers {
-  const looking = new Set<string>();
+/** @param ownPage what the leading tab sees */
+export function createTabVisibility(ownPage: PageEnv): TabVisibility {
+  const visibleTabs = new Set<string>();
   const listeners = new Set<() => void>();
   return {
-    outside: {
-      isPage: own.isPage,
-      isOnline: () => own.isOnline(),
-      isHidden: () => own.isHidden() && looking.size === 0,
+    page: {
+      isPage: ownPage.isPage,
+      isOnline: () => ownPage.isOnline(),
+      isHidden: () => ownPage.isHidden() && visibleTabs.size === 0,
       onChange(changed) {
-        const stop = own.onChange(changed);
+        const stop = ownPage.onChange(changed);
         listeners.add(changed);
         return () => {
           stop();
@@ -237,10 +272,10 @@ export function createOnlookers(own: Outside): Onlookers {
         };
       },
     },
-    heard(tab, isVisible) {
-      if (looking.has(tab) === isVisible) return;
-      if (isVisible) looking.add(tab);
-      else looking.delete(tab);
+    update(tabId, isVisible) {
+      if (visibleTabs.has(tabId) === isVisible) return;
+      if (isVisible) visibleTabs.add(tabId);
+      else visibleTabs.delete(tabId);
       for (const changed of listeners) changed();
     },
   };

@@ -1,86 +1,95 @@
 /**
  * The entry to sharing one connection between the tabs of a browser. Nothing outside this folder imports another file of
- * it. The code is loaded as a chunk of its own, so that a page can be drawn before it is there.
+ * it. The code is loaded as a chunk of its own, so that a page can be drawn before it is loaded.
  */
 import type { Cursor } from "@turnstream/protocol";
 import { ClientError } from "../errors.ts";
-import type { Link, LinkCommand, LinkHandler, Watch } from "../transport/transport.ts";
-import { browserPage, browserTabs } from "./browser.ts";
-import type { Shared, SharedLinkOptions } from "./types.ts";
+import type {
+  Transport,
+  TransportCommand,
+  SubscriptionHandler,
+  Subscription,
+} from "../transport/transport.ts";
+import { browserLifecycle, findBrowserTabs } from "./browser.ts";
+import type { SharedTransport, SharedTransportOptions } from "./types.ts";
 
-export type { SharedLinkOptions } from "./types.ts";
+export type { SharedTransportOptions } from "./types.ts";
 
 /** Null where tabs can't share: no browser, an old one, or not a secure page. */
-export function createSharedTransport(options: Omit<SharedLinkOptions, "tabs" | "page">): Shared | null {
-  const tabs = browserTabs();
-  return tabs === null ? null : laterLink({ ...options, tabs, page: browserPage });
+export function createSharedTransport(
+  options: Omit<SharedTransportOptions, "tabs" | "lifecycle">,
+): SharedTransport | null {
+  const tabs = findBrowserTabs();
+  return tabs === null ? null : createLazyTransport({ ...options, tabs, lifecycle: browserLifecycle });
 }
 
 /**
- * A transport whose code is still being loaded: what is asked of it meanwhile is done once it is there. If it can't be
+ * A transport whose code is still being loaded: what is asked of it meanwhile is done once it is loaded. If it can't be
  * loaded, this tab connects alone.
  */
-export function laterLink(options: SharedLinkOptions): Shared {
+export function createLazyTransport(options: SharedTransportOptions): SharedTransport {
   /** Shared, unless this tab goes alone. */
-  let link: Link | Shared | null = null;
+  let transport: Transport | SharedTransport | null = null;
   let isClosed = false;
-  const waiting: ((link: Link) => void)[] = [];
-  const arrived = (there: Link): Link => {
-    link = there;
+  const waiting: ((transport: Transport) => void)[] = [];
+  const use = (loaded: Transport): Transport => {
+    transport = loaded;
     if (isClosed) {
-      there.close();
+      loaded.close();
       waiting.length = 0;
     }
-    for (const tell of waiting.splice(0)) tell(there);
-    return there;
+    for (const start of waiting.splice(0)) start(loaded);
+    return loaded;
   };
-  const loading: Promise<Link> = import("./tab-transport-chunk.ts").then(
-    ({ sharedLink }) => arrived(sharedLink(options)),
-    () => arrived(options.makeLink()),
+  const loading: Promise<Transport> = import("./tab-transport-chunk.ts").then(
+    ({ createTabTransport }) => use(createTabTransport(options)),
+    () => use(options.createTransport()),
   );
   return {
-    watch: (session, cursor, handler) =>
-      link === null ? watchLater(waiting, session, cursor, handler) : link.watch(session, cursor, handler),
-    async command(command: LinkCommand) {
-      const there = link ?? (await loading);
+    subscribe: (session, cursor, handler) =>
+      transport === null
+        ? subscribeLater(waiting, session, cursor, handler)
+        : transport.subscribe(session, cursor, handler),
+    async command(command: TransportCommand) {
+      const loaded = transport ?? (await loading);
       if (isClosed) throw new ClientError("OFFLINE", "The client is closed.");
-      return await there.command(command);
+      return await loaded.command(command);
     },
     request: options.request,
-    moved() {
-      sharedOf(link)?.moved();
+    onUserChange() {
+      asShared(transport)?.onUserChange();
     },
-    known() {
-      sharedOf(link)?.known();
+    onUserKnown() {
+      asShared(transport)?.onUserKnown();
     },
     close() {
       isClosed = true;
-      link?.close();
+      transport?.close();
     },
   };
 }
 
-function sharedOf(link: Link | Shared | null): Shared | null {
-  return link !== null && "moved" in link ? link : null;
+function asShared(transport: Transport | SharedTransport | null): SharedTransport | null {
+  return transport !== null && "onUserChange" in transport ? transport : null;
 }
 
-function watchLater(
-  waiting: ((link: Link) => void)[],
+function subscribeLater(
+  waiting: ((transport: Transport) => void)[],
   session: string,
   cursor: () => Cursor | null,
-  handler: LinkHandler,
-): Watch {
-  let watch: Watch | null = null;
+  handler: SubscriptionHandler,
+): Subscription {
+  let subscription: Subscription | null = null;
   let isOver = false;
-  waiting.push((link) => {
-    if (!isOver) watch = link.watch(session, cursor, handler);
+  waiting.push((transport) => {
+    if (!isOver) subscription = transport.subscribe(session, cursor, handler);
   });
   return {
     // It begins anew by itself when it begins at all.
-    again: () => watch?.again(),
-    stop() {
+    resync: () => subscription?.resync(),
+    unsubscribe() {
       isOver = true;
-      watch?.stop();
+      subscription?.unsubscribe();
     },
   };
 }

@@ -1,18 +1,18 @@
 /**
- * Snapshots for tabs that can't be told events alone: for each watch one request at a time, and after one that failed the
- * next later and later, not before the server says. Gives up what can't be had. Never decides who needs one.
+ * Loads snapshots for tabs that can't resume: one request at a time for each subscription, with backoff and the server's
+ * `retry-after`. Gives up on errors that can't be retried. Never decides which tab needs one.
  */
 import type { Cursor, Snapshot } from "@turnstream/protocol";
-import { backOff } from "../transport/timing.ts";
+import { backoffMs } from "../transport/timing.ts";
 import { ClientError } from "../errors.ts";
-import { refusalAtDoor } from "../http/error-response.ts";
-import type { Link } from "../transport/transport.ts";
-import type { Watcher } from "./leader-session.ts";
+import { errorFromConnectResponse } from "../http/error-response.ts";
+import type { Transport } from "../transport/transport.ts";
+import type { TabSubscriber } from "./leader-session.ts";
 import type { TabsEnv } from "./types.ts";
 
-interface Fetch {
+interface SnapshotLoad {
   readonly session: string;
-  readonly who: Watcher;
+  readonly subscriber: TabSubscriber;
   failures: number;
   /** What the server asked for. */
   notBefore: number;
@@ -20,88 +20,95 @@ interface Fetch {
   cancelWait: (() => void) | null;
 }
 
-interface FetchesOptions {
-  readonly link: Link;
+interface SnapshotLoaderOptions {
+  readonly transport: Transport;
   readonly env: TabsEnv;
-  /** Whether it needs one, or after one was `fetched` another one. */
-  readonly isWanted: (session: string, who: Watcher) => boolean;
-  readonly fetched: (session: string, who: Watcher, snapshot: Snapshot, cursor: Cursor) => void;
-  readonly gaveUp: (session: string) => void;
+  /** Whether it needs one, or another one after `onLoaded`. */
+  readonly isNeeded: (session: string, subscriber: TabSubscriber) => boolean;
+  readonly onLoaded: (session: string, subscriber: TabSubscriber, snapshot: Snapshot, cursor: Cursor) => void;
+  readonly onGiveUp: (session: string) => void;
 }
 
-export interface Fetches {
+export interface SnapshotLoader {
   /** Does nothing where one is under way or waits. */
-  want(session: string, who: Watcher): void;
+  load(session: string, subscriber: TabSubscriber): void;
   /** There is a reason to think that it works now. */
-  hurry(session: string): void;
+  retryNow(session: string): void;
   close(): void;
 }
 
 /** A request that isn't answered for so long may never be. */
-const ANSWER_MS = 30_000;
+const SNAPSHOT_TIMEOUT_MS = 30_000;
 
-export function createFetches({ link, env, isWanted, fetched, gaveUp }: FetchesOptions): Fetches {
-  const all = new Map<string, Fetch>();
+export function createSnapshotLoader({
+  transport,
+  env,
+  isNeeded,
+  onLoaded,
+  onGiveUp,
+}: SnapshotLoaderOptions): SnapshotLoader {
+  const loads = new Map<string, SnapshotLoad>();
   let isClosed = false;
 
-  const run = async (key: string, one: Fetch): Promise<void> => {
-    one.cancelWait = null;
-    const { session, who } = one;
-    const found = await loadSnapshot(link, env, session);
+  const run = async (key: string, entry: SnapshotLoad): Promise<void> => {
+    entry.cancelWait = null;
+    const { session, subscriber } = entry;
+    const result = await loadSnapshot(transport, env, session);
     if (isClosed) return;
-    const isRefused = found instanceof ClientError;
-    if (!isRefused && isWanted(session, who)) fetched(session, who, found.snapshot, found.cursor);
-    const isOver = !isWanted(session, who);
-    if (!isOver && (!isRefused || found.canRetry))
-      return wait(key, one, isRefused ? (found.retryAfterSeconds ?? 0) : 0);
-    all.delete(key);
-    if (!isOver) gaveUp(session);
+    const hasFailed = result instanceof ClientError;
+    if (!hasFailed && isNeeded(session, subscriber))
+      onLoaded(session, subscriber, result.snapshot, result.cursor);
+    const isObsolete = !isNeeded(session, subscriber);
+    if (!isObsolete && (!hasFailed || result.canRetry))
+      return wait(key, entry, hasFailed ? (result.retryAfterSeconds ?? 0) : 0);
+    loads.delete(key);
+    if (!isObsolete) onGiveUp(session);
   };
 
-  const wait = (key: string, one: Fetch, seconds: number): void => {
-    one.failures += 1;
-    const ms = Math.max(backOff(one.failures, env.random()), seconds * 1_000);
-    one.notBefore = env.now() + seconds * 1_000;
-    one.cancelWait = env.setTimer(() => {
-      if (isWanted(one.session, one.who)) void run(key, one);
-      else all.delete(key);
+  const wait = (key: string, entry: SnapshotLoad, seconds: number): void => {
+    entry.failures += 1;
+    const ms = Math.max(backoffMs(entry.failures, env.random()), seconds * 1_000);
+    entry.notBefore = env.now() + seconds * 1_000;
+    entry.cancelWait = env.setTimer(() => {
+      if (isNeeded(entry.session, entry.subscriber)) void run(key, entry);
+      else loads.delete(key);
     }, ms);
   };
 
   return {
-    want(session, who) {
-      const key = JSON.stringify([session, who.tab, who.watch]);
-      if (all.has(key)) return;
-      const one: Fetch = { session, who, failures: 0, notBefore: 0, cancelWait: null };
-      all.set(key, one);
-      void run(key, one);
+    load(session, subscriber) {
+      const key = JSON.stringify([session, subscriber.tabId, subscriber.subscriptionId]);
+      if (loads.has(key)) return;
+      const entry: SnapshotLoad = { session, subscriber, failures: 0, notBefore: 0, cancelWait: null };
+      loads.set(key, entry);
+      void run(key, entry);
     },
-    hurry(session) {
-      for (const [key, one] of all) {
-        if (one.session !== session || one.cancelWait === null || env.now() < one.notBefore) continue;
-        one.cancelWait();
-        void run(key, one);
+    retryNow(session) {
+      for (const [key, entry] of loads) {
+        if (entry.session !== session || entry.cancelWait === null || env.now() < entry.notBefore) continue;
+        entry.cancelWait();
+        void run(key, entry);
       }
     },
     close() {
       isClosed = true;
-      for (const { cancelWait } of all.values()) cancelWait?.();
-      all.clear();
+      for (const { cancelWait } of loads.values()) cancelWait?.();
+      loads.clear();
     },
   };
 }
 
 async function loadSnapshot(
-  link: Link,
+  transport: Transport,
   env: TabsEnv,
   session: string,
 ): Promise<{ readonly snapshot: Snapshot; readonly cursor: Cursor } | ClientError> {
-  const limit = new AbortController();
-  const cancel = env.setTimer(() => limit.abort(), ANSWER_MS);
+  const timeout = new AbortController();
+  const cancel = env.setTimer(() => timeout.abort(), SNAPSHOT_TIMEOUT_MS);
   try {
-    const { signal } = limit;
-    const response = await link.request(`/sessions/${encodeURIComponent(session)}/snapshot`, { signal });
-    if (!response.ok) return await refusalAtDoor(response);
+    const { signal } = timeout;
+    const response = await transport.request(`/sessions/${encodeURIComponent(session)}/snapshot`, { signal });
+    if (!response.ok) return await errorFromConnectResponse(response);
     const { snapshot, event_id: cursor } = (await response.json()) as {
       readonly snapshot: Snapshot;
       readonly event_id: Cursor;

@@ -1,115 +1,133 @@
 /**
- * A link that tabs of one browser share: one of them has the connection, the others watch and command through it. Does
- * what role.ts and member.ts say. Where tabs can't find each other, or nobody may share, it is this tab's own link.
+ * A transport that tabs of one browser share: one of them has the connection, the others subscribe and send commands
+ * through it. Runs the effects of election.ts and follower.ts. Where nothing can be shared, the tab connects alone.
  */
 import type { Cursor } from "@turnstream/protocol";
 import { ClientError } from "../errors.ts";
-import type { Link, LinkCommand, LinkHandler, Watch } from "../transport/transport.ts";
-import { createHub, type Hub } from "./leader.ts";
+import type {
+  Transport,
+  TransportCommand,
+  SubscriptionHandler,
+  Subscription,
+} from "../transport/transport.ts";
+import { createLeader, type Leader } from "./leader.ts";
 import {
   isStalled,
-  type MemberEffect,
-  type MemberInput,
-  newMember,
-  positioned,
-  stepMember,
+  type FollowerEffect,
+  type FollowerInput,
+  createFollower,
+  withPosition,
+  stepFollower,
 } from "./follower.ts";
 import {
-  type Acked,
+  type CommandAck,
   type FromLeader,
   readTabMessage,
-  type Reign,
+  type LeaderTerm,
   TABS_VERSION,
   type ToLeader,
 } from "./messages.ts";
-import { oneAtATime } from "./one-at-a-time.ts";
-import type { Channel, Lock } from "./types.ts";
-import { newRole, type RoleEffect, type RoleInput, stepRole, TICK_MS } from "./election.ts";
-import type { Shared, SharedLinkOptions } from "./types.ts";
+import { createInterval, createSerialQueue, type Interval } from "./scheduling.ts";
+import {
+  createElection,
+  type ElectionEffect,
+  type ElectionInput,
+  stepElection,
+  TICK_MS,
+} from "./election.ts";
+import type { SharedTransport, SharedTransportOptions, TabChannel, TabLock } from "./types.ts";
 
-interface Reply {
-  readonly resolve: (ack: Acked) => void;
+interface PendingReply {
+  readonly resolve: (ack: CommandAck) => void;
   readonly reject: (error: ClientError) => void;
 }
 
-interface Watched {
+interface TabSubscriptionEntry {
   readonly session: string;
   readonly cursor: () => Cursor | null;
-  readonly handler: LinkHandler;
+  readonly handler: SubscriptionHandler;
   /** Once it is known that nothing is shared. */
-  alone: Watch | null;
+  alone: Subscription | null;
 }
 
-/** What the leader before has said may come that much later. */
+/** Messages of the leader before may come that much later. */
 const DRAIN_MS = 50;
-/** Hidden tabs say so often that they are there. */
-const HERE_MS = 60_000;
-const STEAL_AGAIN_MS = 15_000;
+/** Hidden tabs send their presence so often. */
+const PRESENCE_MS = 60_000;
+const MIN_STEAL_INTERVAL_MS = 15_000;
 
-export function sharedLink(options: SharedLinkOptions): Shared {
-  return new SharedLink(options);
+export function createTabTransport(options: SharedTransportOptions): SharedTransport {
+  return new TabTransport(options);
 }
 
-class SharedLink implements Shared {
-  readonly #options: SharedLinkOptions;
-  readonly #me: string;
-  readonly #watched = new Map<number, Watched>();
-  readonly #replies = new Map<string, Reply>();
-  readonly #run = oneAtATime();
+class TabTransport implements SharedTransport {
+  readonly #options: SharedTransportOptions;
+  readonly #tabId: string;
+  readonly #subscriptions = new Map<number, TabSubscriptionEntry>();
+  readonly #replies = new Map<string, PendingReply>();
+  readonly #queue = createSerialQueue();
   readonly #stopListening: () => void;
-  #role;
-  #member;
+  #election;
+  #follower;
   #name: string | null = null;
-  #alone: Link | null = null;
-  #channel: Channel | null = null;
-  #lock: Lock | null = null;
-  #hub: Hub | null = null;
-  /** It went alone because `name()` failed, as it does in a page that is opened offline. */
-  #isNameless = false;
+  #alone: Transport | null = null;
+  #channel: TabChannel | null = null;
+  #lock: TabLock | null = null;
+  #leader: Leader | null = null;
+  /** It went alone because `getChannelName()` failed, as it does in a page that is opened offline. */
+  #hasNoName = false;
   #isClosed = false;
   #stoleAt = -Infinity;
   #count = 0;
-  #cancelTick: (() => void) | null = null;
-  #cancelHere: (() => void) | null = null;
+  readonly #ticks: Interval;
+  readonly #presence: Interval;
 
-  constructor(options: SharedLinkOptions) {
+  constructor(options: SharedTransportOptions) {
     this.#options = options;
-    const { env, page } = options;
-    this.#me = env.id();
-    this.#role = newRole(this.#me, page.isVisible(), env.now());
-    this.#member = newMember(this.#me);
-    this.#stopListening = page.listen({
-      visible: (isVisible) => this.#visible(isVisible),
-      left: () => this.#leave(),
-      shown: () => this.#enter(),
+    const { env, lifecycle } = options;
+    this.#tabId = env.createId();
+    this.#election = createElection(this.#tabId, lifecycle.isVisible(), env.now());
+    this.#follower = createFollower(this.#tabId);
+    this.#ticks = createInterval(env, TICK_MS, () => {
+      this.#tick();
+      this.#updateTick();
+    });
+    this.#presence = createInterval(env, PRESENCE_MS, () => this.#sendPresence());
+    this.#stopListening = lifecycle.listen({
+      onVisible: (isVisible) => this.#onVisible(isVisible),
+      onLeave: () => this.#leave(),
+      onShow: () => this.#join(),
     });
     void this.#start();
   }
 
-  watch(session: string, cursor: () => Cursor | null, handler: LinkHandler): Watch {
-    const watch = ++this.#count;
-    const watched: Watched = { session, cursor, handler, alone: null };
-    this.#watched.set(watch, watched);
-    if (this.#alone !== null) watched.alone = this.#alone.watch(session, cursor, handler);
-    else this.#tell({ type: "watch", watch, session });
+  subscribe(session: string, cursor: () => Cursor | null, handler: SubscriptionHandler): Subscription {
+    const id = ++this.#count;
+    const entry: TabSubscriptionEntry = { session, cursor, handler, alone: null };
+    this.#subscriptions.set(id, entry);
+    if (this.#alone !== null) entry.alone = this.#alone.subscribe(session, cursor, handler);
+    else this.#stepFollower({ type: "subscribe", subscriptionId: id, session });
     return {
-      again: () => (watched.alone === null ? this.#tell({ type: "again", watch }) : watched.alone.again()),
-      stop: () => {
-        if (!this.#watched.delete(watch)) return;
-        if (watched.alone === null) this.#tell({ type: "unwatch", watch });
-        else watched.alone.stop();
+      resync: () =>
+        entry.alone === null
+          ? this.#stepFollower({ type: "resync", subscriptionId: id })
+          : entry.alone.resync(),
+      unsubscribe: () => {
+        if (!this.#subscriptions.delete(id)) return;
+        if (entry.alone === null) this.#stepFollower({ type: "unsubscribe", subscriptionId: id });
+        else entry.alone.unsubscribe();
       },
     };
   }
 
-  command(command: LinkCommand): ReturnType<Link["command"]> {
+  command(command: TransportCommand): ReturnType<Transport["command"]> {
     if (this.#alone !== null) return this.#alone.command(command);
     if (this.#isClosed) return Promise.reject(new ClientError("OFFLINE", "The client is closed."));
-    const request = `${this.#me}.${++this.#count}`;
+    const request = `${this.#tabId}.${++this.#count}`;
     return new Promise((resolve, reject) => {
       this.#replies.set(request, { resolve, reject });
-      this.#tell({ type: "command", request, command });
-      this.#plan();
+      this.#stepFollower({ type: "command", request, command });
+      this.#updateTick();
     });
   }
 
@@ -123,29 +141,29 @@ class SharedLink implements Shared {
     this.#isClosed = true;
     this.#stopListening();
     this.#alone?.close();
-    this.#watched.clear();
+    this.#subscriptions.clear();
     const closed = new ClientError("UNSURE", "The client was closed before the answer came.");
     for (const { reject } of this.#replies.values()) reject(closed);
     this.#replies.clear();
   }
 
-  moved(): void {
+  onUserChange(): void {
     if (this.#name === null || this.#isClosed) return;
     this.#name = null;
     this.#leave();
     void this.#start();
   }
 
-  known(): void {
-    if (!this.#isNameless || this.#isClosed) return;
-    this.#isNameless = false;
-    // Nothing let it in before: this link never had a connection that could be missed.
+  onUserKnown(): void {
+    if (!this.#hasNoName || this.#isClosed) return;
+    this.#hasNoName = false;
+    // Nothing let it in before: this transport never had a connection that could be missed.
     this.#alone?.close();
     this.#alone = null;
-    this.#member = newMember(this.#me);
-    for (const [watch, watched] of this.#watched) {
-      watched.alone = null;
-      this.#tell({ type: "watch", watch, session: watched.session });
+    this.#follower = createFollower(this.#tabId);
+    for (const [id, entry] of this.#subscriptions) {
+      entry.alone = null;
+      this.#stepFollower({ type: "subscribe", subscriptionId: id, session: entry.session });
     }
     void this.#start();
   }
@@ -153,247 +171,226 @@ class SharedLink implements Shared {
   // ---- coming and going
 
   async #start(): Promise<void> {
-    const name = await this.#options.name().catch(() => {
-      this.#isNameless = true;
+    const name = await this.#options.getChannelName().catch(() => {
+      this.#hasNoName = true;
       return null;
     });
     if (this.#isClosed || this.#name !== null) return;
-    if (name === null) return this.#goAlone();
+    if (name === null) return this.#connectAlone();
     this.#name = `turnstream:${TABS_VERSION}:${name}`;
-    this.#enter();
+    this.#join();
   }
 
-  #goAlone(): void {
-    const link = this.#options.makeLink();
-    this.#alone = link;
-    for (const watched of this.#watched.values())
-      watched.alone = link.watch(watched.session, watched.cursor, watched.handler);
-    for (const [request, { command }] of this.#member.commands) {
-      const waiting = this.#replies.get(request);
+  #connectAlone(): void {
+    const transport = this.#options.createTransport();
+    this.#alone = transport;
+    for (const entry of this.#subscriptions.values())
+      entry.alone = transport.subscribe(entry.session, entry.cursor, entry.handler);
+    for (const [request, { command }] of this.#follower.commands) {
+      const pending = this.#replies.get(request);
       this.#replies.delete(request);
-      link.command(command).then(
-        (ack) => waiting?.resolve({ ...ack }),
-        (error: ClientError) => waiting?.reject(error),
+      transport.command(command).then(
+        (ack) => pending?.resolve({ ...ack }),
+        (error: ClientError) => pending?.reject(error),
       );
     }
   }
 
-  #enter(): void {
+  #join(): void {
     if (this.#name === null || this.#isClosed || this.#channel !== null) return;
-    this.#channel = this.#options.tabs.openChannel(this.#name, (heard) => {
-      const message = readTabMessage(heard);
-      if (message !== null) this.#hear(message);
+    this.#channel = this.#options.tabs.openChannel(this.#name, (data) => {
+      const message = readTabMessage(data);
+      if (message !== null) this.#onMessage(message);
     });
-    this.#input({ type: "start" });
-    this.#sayHere();
+    this.#stepElection({ type: "start" });
+    this.#presence.start();
   }
 
   #leave(): void {
     if (this.#channel === null) return;
-    this.#input({ type: "leave" });
-    this.#run(() => {
+    this.#stepElection({ type: "leave" });
+    this.#queue(() => {
       this.#channel?.close();
       this.#channel = null;
-      this.#cancelHere?.();
-      this.#cancelHere = null;
-      this.#plan();
+      this.#presence.stop();
+      this.#updateTick();
     });
   }
 
-  #visible(isVisible: boolean): void {
-    this.#input({ type: "visible", isVisible });
+  #onVisible(isVisible: boolean): void {
+    this.#stepElection({ type: "visible", isVisible });
     // It may have slept while hidden, and been forgotten.
-    if (isVisible) this.#tell({ type: "rejoin" });
-    else this.#here();
-    this.#plan();
+    if (isVisible) this.#stepFollower({ type: "rejoin" });
+    else this.#sendPresence();
+    this.#updateTick();
   }
 
-  #sayHere(): void {
-    this.#cancelHere = this.#options.env.setTimer(() => {
-      this.#here();
-      this.#sayHere();
-    }, HERE_MS);
+  #sendPresence(): void {
+    this.#sendToLeader({ type: "here", from: this.#tabId, isVisible: this.#election.isVisible });
   }
 
-  #here(): void {
-    this.#say({ type: "here", from: this.#me, isVisible: this.#role.isVisible });
-  }
+  // ---- messages
 
-  // ---- what is heard and said
-
-  #hear(message: FromLeader | ToLeader): void {
+  #onMessage(message: FromLeader | ToLeader): void {
     if ("from" in message) {
-      if (message.type === "hello" || message.type === "ping") this.#input({ type: "asked" });
-      this.#hub?.receive(message);
+      if (message.type === "hello" || message.type === "ping")
+        this.#stepElection({ type: "leader requested" });
+      this.#leader?.receive(message);
       return;
     }
-    const { by } = message;
-    if (by.tab === this.#me) return this.#tell({ type: "heard", message });
-    if (message.type === "resign") return this.#input({ type: "resign", by });
-    // Whatever a leader says shows that it is there, and that it leads.
-    this.#input({ type: "lead", by });
-    this.#tell({ type: "heard", message });
+    const { leader } = message;
+    if (leader.tabId === this.#tabId) return this.#stepFollower({ type: "message", message });
+    if (message.type === "resign") return this.#stepElection({ type: "resign", term: leader });
+    // Any message of a leader shows that it is there, and that it leads.
+    this.#stepElection({ type: "lead", term: leader });
+    this.#stepFollower({ type: "message", message });
   }
 
-  /** To whoever leads. */
-  #say(message: ToLeader): void {
-    const hub = this.#hub;
-    if (hub === null) this.#channel?.post(message);
-    else this.#run(() => hub === this.#hub && hub.receive(message));
+  #sendToLeader(message: ToLeader): void {
+    const leader = this.#leader;
+    if (leader === null) this.#channel?.post(message);
+    else this.#queue(() => leader === this.#leader && leader.receive(message));
   }
 
   // ---- the machines. One input at a time: what follows from one comes after it.
 
-  #input(input: RoleInput): void {
-    this.#run(() => {
+  #stepElection(input: ElectionInput): void {
+    this.#queue(() => {
       const { env } = this.#options;
-      const step = stepRole(this.#role, input, env.now(), env.random());
-      this.#role = step.state;
-      for (const effect of step.effects) this.#carryOut(effect);
-      this.#plan();
+      const step = stepElection(this.#election, input, env.now(), env.random());
+      this.#election = step.state;
+      for (const effect of step.effects) this.#runElectionEffect(effect);
+      this.#updateTick();
     });
   }
 
-  #tell(input: MemberInput): void {
-    this.#run(() => {
-      const step = stepMember(this.#member, input, this.#options.env.now());
-      this.#member = step.state;
-      for (const effect of step.effects) this.#pass(effect);
+  #stepFollower(input: FollowerInput): void {
+    this.#queue(() => {
+      const step = stepFollower(this.#follower, input, this.#options.env.now());
+      this.#follower = step.state;
+      for (const effect of step.effects) this.#runFollowerEffect(effect);
     });
   }
 
-  #carryOut(effect: RoleEffect): void {
+  #runElectionEffect(effect: ElectionEffect): void {
     switch (effect.type) {
       case "request lock":
-        return this.#request(false);
+        return this.#requestLock(false);
       case "steal lock":
         this.#stoleAt = this.#options.env.now();
-        return this.#request(true);
+        return this.#requestLock(true);
       case "release lock":
         this.#lock?.release();
         this.#lock = null;
         return;
-      case "say":
+      case "send":
         return this.#channel?.post({
           type: effect.what,
-          from: this.#me,
-          isVisible: this.#role.isVisible,
+          from: this.#tabId,
+          isVisible: this.#election.isVisible,
         });
       case "announce":
-        return this.#announce(effect.what, effect.by);
+        return this.#announce(effect.what, effect.term);
       case "drain":
-        this.#options.env.setTimer(() => this.#input({ type: "drained" }), DRAIN_MS);
+        this.#options.env.setTimer(() => this.#stepElection({ type: "drained" }), DRAIN_MS);
         return;
-      case "reign":
-        this.#hub = createHub({
-          by: effect.by,
-          makeLink: this.#options.makeLink,
+      case "become leader":
+        this.#leader = createLeader({
+          term: effect.term,
+          createTransport: this.#options.createTransport,
           env: this.#options.env,
           post: (message, isForOthers) => {
-            const isForMe = !("to" in message) || message.to === null || message.to === this.#me;
-            if (isForMe) this.#tell({ type: "heard", message });
+            const isForMe = !("to" in message) || message.to === null || message.to === this.#tabId;
+            if (isForMe) this.#stepFollower({ type: "message", message });
             if (isForOthers) this.#channel?.post(message);
           },
         });
         return;
-      case "abdicate":
-        this.#hub?.close();
-        this.#hub = null;
+      case "step down":
+        this.#leader?.close();
+        this.#leader = null;
         return;
       case "follow":
-        this.#tell({ type: "follow", leader: effect.leader });
-        if (effect.leader !== null) this.#here();
+        this.#stepFollower({ type: "follow", leader: effect.leader });
+        if (effect.leader !== null) this.#sendPresence();
         return;
     }
   }
 
-  #announce(what: "lead" | "resign", by: Reign): void {
-    const message: FromLeader =
-      what === "resign" ? { type: what, by } : { type: what, by, heads: this.#hub?.heads() ?? {} };
-    this.#channel?.post(message);
+  #announce(type: "lead" | "resign", leader: LeaderTerm): void {
+    const heads = this.#leader?.heads() ?? {};
+    this.#channel?.post(type === "resign" ? { type, leader } : { type, leader, heads });
   }
 
-  #request(isStolen: boolean): void {
+  #requestLock(steal: boolean): void {
     if (this.#name === null) return;
     this.#lock?.release();
     const lock = this.#options.tabs.requestLock(this.#name, {
-      isStolen,
+      steal,
       // After the request has returned, even where it is granted at once.
-      granted: () => this.#run(() => lock === this.#lock && this.#input({ type: "granted" })),
-      taken: () => this.#run(() => lock === this.#lock && this.#input({ type: "taken" })),
+      onGranted: () => this.#queue(() => lock === this.#lock && this.#stepElection({ type: "granted" })),
+      onTaken: () => this.#queue(() => lock === this.#lock && this.#stepElection({ type: "taken" })),
     });
     this.#lock = lock;
   }
 
-  #pass(effect: MemberEffect): void {
+  #runFollowerEffect(effect: FollowerEffect): void {
     const { env } = this.#options;
     switch (effect.type) {
-      case "ask": {
-        const cursor = this.#watched.get(effect.watch)?.cursor() ?? null;
-        this.#member = positioned(this.#member, effect.watch, cursor);
-        return this.#say({
-          type: "watch",
-          from: this.#me,
-          watch: effect.watch,
-          session: effect.session,
-          cursor,
-          isWish: effect.isWish,
-        });
+      case "request subscription": {
+        const { subscriptionId, session, isUserInitiated } = effect;
+        const cursor = this.#subscriptions.get(subscriptionId)?.cursor() ?? null;
+        this.#follower = withPosition(this.#follower, subscriptionId, cursor);
+        const message = { subscriptionId, session, cursor, isUserInitiated };
+        return this.#sendToLeader({ type: "subscribe", from: this.#tabId, ...message });
       }
-      case "part":
-        return this.#say({ type: "unwatch", from: this.#me, watch: effect.watch });
-      case "give": {
+      case "leave": {
+        const { subscriptionId } = effect;
+        return this.#sendToLeader({ type: "unsubscribe", from: this.#tabId, subscriptionId });
+      }
+      case "send command": {
         const { request, command } = effect;
-        return this.#say({ type: "command", from: this.#me, request, at: env.now(), command });
+        return this.#sendToLeader({ type: "command", from: this.#tabId, request, at: env.now(), command });
       }
       case "connection":
-        return this.#watched.get(effect.watch)?.handler.connection(effect.view);
-      case "begun": {
-        const { resumed, reason, snapshot } = effect.beginning;
-        const handler = this.#watched.get(effect.watch)?.handler;
-        handler?.begun({ resumed, reason });
-        if (snapshot !== null) handler?.snapshot(snapshot.snapshot, snapshot.cursor);
+        return this.#subscriptions.get(effect.subscriptionId)?.handler.onConnection(effect.view);
+      case "subscribed": {
+        const { resumed, reason, snapshot } = effect.start;
+        const handler = this.#subscriptions.get(effect.subscriptionId)?.handler;
+        handler?.onSubscribed({ resumed, reason });
+        if (snapshot !== null) handler?.onSnapshot(snapshot.snapshot, snapshot.cursor);
         return;
       }
       case "events":
-        return this.#watched.get(effect.watch)?.handler.events(effect.events);
+        return this.#subscriptions.get(effect.subscriptionId)?.handler.onEvents(effect.events);
       case "clock":
-        for (const { handler } of this.#watched.values()) handler.clock(effect.skewMs);
+        for (const { handler } of this.#subscriptions.values()) handler.onClockSkew(effect.skewMs);
         return;
       case "settle": {
-        const waiting = this.#replies.get(effect.request);
+        const pending = this.#replies.get(effect.request);
         this.#replies.delete(effect.request);
-        if (effect.outcome instanceof ClientError) waiting?.reject(effect.outcome);
-        else waiting?.resolve(effect.outcome);
+        if (effect.outcome instanceof ClientError) pending?.reject(effect.outcome);
+        else pending?.resolve(effect.outcome);
       }
     }
   }
 
   // ---- time
 
-  /** Ticks while somebody looks and another tab leads, and while a command waits; hidden tabs stay asleep. */
-  #plan(): void {
-    const { role, isVisible } = this.#role;
-    const isWatching = isVisible && role === "following";
-    const isNeeded = !this.#isClosed && (isWatching || this.#replies.size > 0);
-    if (isNeeded === (this.#cancelTick !== null)) return;
-    if (!isNeeded) {
-      this.#cancelTick?.();
-      this.#cancelTick = null;
-      return;
-    }
-    this.#cancelTick = this.#options.env.setTimer(() => {
-      this.#cancelTick = null;
-      this.#tick();
-      this.#plan();
-    }, TICK_MS);
+  /** Ticks while the tab is visible and another leads, and while a command waits; hidden tabs stay asleep. */
+  #updateTick(): void {
+    const { role, isVisible } = this.#election;
+    const isFollowing = isVisible && role === "following";
+    const isNeeded = !this.#isClosed && (isFollowing || this.#replies.size > 0);
+    if (isNeeded) this.#ticks.start();
+    else this.#ticks.stop();
   }
 
   #tick(): void {
     const now = this.#options.env.now();
-    this.#tell({ type: "tick" });
-    if (isStalled(this.#member, now) && now - this.#stoleAt > STEAL_AGAIN_MS)
-      this.#input({ type: "stalled" });
-    else this.#input({ type: "tick" });
+    this.#stepFollower({ type: "tick" });
+    if (isStalled(this.#follower, now) && now - this.#stoleAt > MIN_STEAL_INTERVAL_MS)
+      this.#stepElection({ type: "stalled" });
+    else this.#stepElection({ type: "tick" });
   }
 }

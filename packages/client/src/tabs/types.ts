@@ -1,58 +1,58 @@
 /** What a transport that tabs share is made of, and what it uses of the browser. Types only. */
-import type { Outside } from "../env.ts";
-import type { Link } from "../transport/transport.ts";
+import type { PageEnv } from "../env.ts";
+import type { Transport } from "../transport/transport.ts";
 
 export interface TabsEnv {
   readonly now: () => number;
   readonly random: () => number;
-  readonly id: () => string;
+  readonly createId: () => string;
   readonly setTimer: (run: () => void, ms: number) => () => void;
-  readonly outside: Outside;
+  readonly page: PageEnv;
 }
 
-export interface Page {
+export interface PageLifecycle {
   isVisible(): boolean;
   /** `shown` and `left` also when the browser keeps the page to come back to. */
-  listen(on: { visible(isVisible: boolean): void; left(): void; shown(): void }): () => void;
+  listen(on: { onVisible(isVisible: boolean): void; onLeave(): void; onShow(): void }): () => void;
 }
 
-export interface Channel {
+export interface TabChannel {
   post(message: unknown): void;
   close(): void;
 }
 
 /** Who has it holds it until `release`. */
-export interface Lock {
+export interface TabLock {
   release(): void;
 }
 
 export interface Tabs {
-  openChannel(name: string, heard: (message: unknown) => void): Channel;
+  openChannel(name: string, onMessage: (message: unknown) => void): TabChannel;
   /** Calls `granted` once it is there, and `taken` when another tab took it away. `release` also stops waiting. */
-  requestLock(name: string, options: LockRequest): Lock;
+  requestLock(name: string, options: LockRequest): TabLock;
 }
 
 export interface LockRequest {
-  readonly isStolen: boolean;
-  readonly granted: () => void;
-  readonly taken: () => void;
+  readonly steal: boolean;
+  readonly onGranted: () => void;
+  readonly onTaken: () => void;
 }
 
-export interface SharedLinkOptions {
+export interface SharedTransportOptions {
   /** What is shared: the same for the same server and person, and for nobody else. Null: nothing is. */
-  readonly name: () => Promise<string | null>;
+  readonly getChannelName: () => Promise<string | null>;
   /** The connection, for the tab that has it. @param outside what all tabs that share it see; unless given, this one */
-  readonly makeLink: (outside?: Outside) => Link;
+  readonly createTransport: (outside?: PageEnv) => Transport;
   /** Requests are each tab's own. */
-  readonly request: Link["request"];
+  readonly request: Transport["request"];
   readonly tabs: Tabs;
-  readonly page: Page;
+  readonly lifecycle: PageLifecycle;
   readonly env: TabsEnv;
 }
 
-export interface Shared extends Link {
+export interface SharedTransport extends Transport {
   /** Somebody else is signed in: leaves those it shared with, and joins those of `name()` now. */
-  moved(): void;
+  onUserChange(): void;
   /** It became known who is signed in: a tab that went alone because nobody could say joins the others. */
-  known(): void;
+  onUserKnown(): void;
 }

@@ -11,7 +11,7 @@ export interface Frame {
   readonly [field: string]: unknown;
 }
 
-export interface Wire {
+export interface Channel {
   /** The answer comes as a frame with this `request_id`: `subscribed`, or `error`. */
   subscribe(session: string, request: string, cursor: string | null): void;
   unsubscribe(session: string): void;
@@ -19,17 +19,17 @@ export interface Wire {
   readonly send: ((command: SocketCommand) => void) | null;
   /** Whether nothing is open over which anything could come: then silence means nothing. */
   readonly isIdle?: () => boolean;
-  /** Nothing is heard afterwards. */
+  /** Nothing is received afterwards. */
   close(): void;
 }
 
-export interface WireEvents {
-  opened(): void;
+export interface ChannelEvents {
+  onOpen(): void;
   /** Anything at all came: the other side is there. */
-  heard(): void;
-  frame(frame: Frame): void;
+  onReceive(): void;
+  onFrame(frame: Frame): void;
   /** The last call. Codes are those of sockets; 1006 when nobody said why. */
-  closed(code: number, retryAfterMs?: number): void;
+  onClose(code: number, retryAfterMs?: number): void;
 }
 
 /** A refusal as a socket tells it. */
@@ -39,7 +39,7 @@ export function errorFrame(request_id: string, error: ClientError): Frame {
   return { type: "error", request_id, error: code, message, can_retry, ...retry };
 }
 
-export function frameIn(text: string): Frame | null {
+export function parseFrame(text: string): Frame | null {
   try {
     const frame: unknown = JSON.parse(text);
     const isFrame = typeof frame === "object" && frame !== null && "type" in frame;
@@ -50,6 +50,6 @@ export function frameIn(text: string): Frame | null {
 }
 
 /** The codes of sockets with which wires of other kinds say why they are over. Decides nothing. */
-export const ENDED_QUIETLY = 1012;
-export const LOST = 1006;
-export const UNAUTHENTICATED = 4401;
+export const CLOSE_RESTART = 1012;
+export const CLOSE_LOST = 1006;
+export const CLOSE_UNAUTHENTICATED = 4401;

@@ -1,39 +1,39 @@
 /**
  * The one connection of a client, as a pure machine. It says what to do, and does nothing.
  *
- *   idle ──start──▶ asking ──admitted──▶ opening ──opened──▶ open ◀──heard── probing
- *    ▲ stop           ▲ │                   │                 │ quiet: asks ──▶ │
- *    │ (from any)     │ │ refused           │ closed          │ closed          │ no answer
- *                     │ ▼                   ▼                 ▼                 ▼
- *     timer, woken ─ waiting, or offline while the machine has no network; closed when there is no use in trying
+ *   idle ──start──▶ authorizing ──authorized──▶ opening ──opened──▶ open ◀──received── probing
+ *    ▲ stop           ▲ │                          │                 │ idle: probe ───▶ │
+ *    │ (from any)     │ │ rejected                 │ closed          │ closed           │ no answer
+ *                     │ ▼                          ▼                 ▼                  ▼
+ *     timer, woken ─ waiting, or offline while the machine has no network; closed when a retry is of no use
  *
- * `asking` gets credentials and a ticket, so that a refusal has words and a socket that doesn't open, or over which nothing
- * comes, is known to be one that doesn't pass: after the second, event streams are used for a while. What is late, of
- * another attempt than the last, is not heard. There is one timer, `timerAt`.
+ * `authorizing` gets credentials and a ticket, so that a rejection has an error code. A socket that then doesn't open, or
+ * over which nothing comes, is taken as blocked: after the second, SSE is used for a while. Inputs of an earlier attempt
+ * are ignored. There is one timer, `timerAt`.
  */
 import { ClientError } from "../errors.ts";
-import { backOff, PACE, spread } from "./timing.ts";
+import { backoffMs, TIMING, jitterMs } from "./timing.ts";
 
-export type WireName = "socket" | "stream";
+export type ChannelName = "websocket" | "sse";
 
 export interface ConnectionState {
-  readonly phase: "idle" | "asking" | "opening" | "open" | "probing" | "waiting" | "offline" | "closed";
+  readonly phase: "idle" | "authorizing" | "opening" | "open" | "probing" | "waiting" | "offline" | "closed";
   readonly attempt: number;
-  readonly wire: WireName | null;
+  readonly channel: ChannelName | null;
   /** Attempts that have failed since it was last live. */
   readonly failures: number;
   /** How often in a row it was lost soon after it had opened. */
   readonly drops: number;
   readonly openedAt: number;
-  /** Whether anything has come over this wire; and whether a session has come up to date over it. */
-  readonly hasHeard: boolean;
+  /** Whether anything has come over this channel; and whether a session has come up to date over it. */
+  readonly hasReceived: boolean;
   readonly isLive: boolean;
   /** Credentials are to be asked anew; and whether they were since it was last live. */
-  readonly isRefused: boolean;
-  readonly isRenewed: boolean;
+  readonly needsNewCredentials: boolean;
+  readonly hasRenewed: boolean;
   /** How many sockets in a row were admitted and didn't open, or were lost before anything came. */
-  readonly shutSockets: number;
-  readonly socketsAgainAt: number;
+  readonly failedSockets: number;
+  readonly retrySocketsAt: number;
   readonly isOnline: boolean;
   readonly isHidden: boolean;
   readonly timerAt: number | null;
@@ -42,31 +42,31 @@ export interface ConnectionState {
 
 export type ConnectionInput =
   | { readonly type: "start" | "stop" }
-  /** A person says: now. */
-  | { readonly type: "again" }
-  | { readonly type: "admitted" | "opened" | "live" | "heard"; readonly attempt: number }
-  | { readonly type: "refused"; readonly attempt: number; readonly error: ClientError }
+  /** Retry requested by the user: skip the backoff. */
+  | { readonly type: "reconnect" }
+  | { readonly type: "authorized" | "opened" | "live" | "received"; readonly attempt: number }
+  | { readonly type: "rejected"; readonly attempt: number; readonly error: ClientError }
   | {
       readonly type: "closed";
       readonly attempt: number;
       readonly code: number;
       readonly retryAfterMs?: number;
     }
-  /** @param heardAt when the wire last said anything */
+  /** @param receivedAt when the channel last received anything */
   | {
-      readonly type: "outside";
+      readonly type: "page";
       readonly isOnline: boolean;
       readonly isHidden: boolean;
-      readonly heardAt: number;
+      readonly receivedAt: number;
     }
-  | { readonly type: "timer"; readonly heardAt: number };
+  | { readonly type: "timer"; readonly receivedAt: number };
 
 export type ConnectionEffect =
-  /** Answered by `admitted` or `refused`. */
-  | { readonly type: "ask"; readonly attempt: number; readonly renew: boolean }
-  | { readonly type: "open"; readonly attempt: number; readonly wire: WireName }
+  /** Answered by `authorized` or `rejected`. */
+  | { readonly type: "authorize"; readonly attempt: number; readonly renew: boolean }
+  | { readonly type: "open"; readonly attempt: number; readonly channel: ChannelName }
   | { readonly type: "probe" }
-  /** Lets go of what was asked or opened: nothing more is heard of it. */
+  /** Closes what was requested or opened: nothing more is received from it. */
   | { readonly type: "drop" };
 
 export interface ConnectionStep {
@@ -74,77 +74,77 @@ export interface ConnectionStep {
   readonly effects: readonly ConnectionEffect[];
 }
 
-export interface Moment {
+export interface StepContext {
   readonly now: number;
   /** From 0 to 1. */
   readonly random: number;
-  readonly wires: readonly WireName[];
+  readonly channels: readonly ChannelName[];
   /** Whether the server may be one that knows only the documents. */
-  readonly isForeign?: boolean;
+  readonly isOtherDialect?: boolean;
 }
 
-export const IDLE: ConnectionState = {
+export const INITIAL_STATE: ConnectionState = {
   phase: "idle",
   attempt: 0,
-  wire: null,
+  channel: null,
   failures: 0,
   drops: 0,
   openedAt: 0,
-  hasHeard: false,
+  hasReceived: false,
   isLive: false,
-  isRefused: false,
-  isRenewed: false,
-  shutSockets: 0,
-  socketsAgainAt: 0,
+  needsNewCredentials: false,
+  hasRenewed: false,
+  failedSockets: 0,
+  retrySocketsAt: 0,
   isOnline: true,
   isHidden: false,
   timerAt: null,
   error: null,
 };
 
-const NONE: readonly ConnectionEffect[] = [];
-const DROP: readonly ConnectionEffect[] = [{ type: "drop" }];
+const NO_EFFECTS: readonly ConnectionEffect[] = [];
+const CLOSE_CHANNEL: readonly ConnectionEffect[] = [{ type: "drop" }];
 
 export function stepConnection(
   state: ConnectionState,
   input: ConnectionInput,
-  moment: Moment,
+  context: StepContext,
 ): ConnectionStep {
-  if ("attempt" in input && input.attempt !== state.attempt) return only(state);
+  if ("attempt" in input && input.attempt !== state.attempt) return stay(state);
   switch (input.type) {
     case "start":
-      return state.phase === "idle" ? ask(state, moment, NONE) : only(state);
+      return state.phase === "idle" ? authorize(state, context, NO_EFFECTS) : stay(state);
     case "stop":
       return {
-        state: { ...state, phase: "idle", wire: null, timerAt: null, failures: 0, error: null },
-        effects: hasWork(state) ? DROP : NONE,
+        state: { ...state, phase: "idle", channel: null, timerAt: null, failures: 0, error: null },
+        effects: isConnecting(state) ? CLOSE_CHANNEL : NO_EFFECTS,
       };
-    case "again":
-      return isIdleWait(state.phase) || state.phase === "closed"
-        ? ask({ ...state, failures: 0, isRenewed: false }, moment, NONE)
-        : only(state);
-    case "admitted":
-      return state.phase === "asking" ? open(state, moment) : only(state);
-    case "refused":
-      return state.phase === "asking" ? refused(state, input.error, moment) : only(state);
+    case "reconnect":
+      return isWaiting(state.phase) || state.phase === "closed"
+        ? authorize({ ...state, failures: 0, hasRenewed: false }, context, NO_EFFECTS)
+        : stay(state);
+    case "authorized":
+      return state.phase === "authorizing" ? open(state, context) : stay(state);
+    case "rejected":
+      return state.phase === "authorizing" ? rejected(state, input.error, context) : stay(state);
     case "opened":
-      if (state.phase !== "opening") return only(state);
-      return only({ ...state, phase: "open", openedAt: moment.now, ...quiet(state, moment) });
+      if (state.phase !== "opening") return stay(state);
+      return stay({ ...state, phase: "open", openedAt: context.now, ...idleTimer(state, context) });
     case "live":
-      return isUp(state) && !state.isLive ? live(state, moment) : only(state);
-    case "heard":
-      return isUp(state) ? heard(state, moment) : only(state);
+      return isUp(state) && !state.isLive ? live(state, context) : stay(state);
+    case "received":
+      return isUp(state) ? receive(state, context) : stay(state);
     case "closed":
-      return closed(state, input, moment);
-    case "outside":
-      return outside(state, input, moment);
+      return closed(state, input, context);
+    case "page":
+      return pageChanged(state, input, context);
     case "timer":
-      return timer({ ...state, timerAt: null }, input.heardAt, moment);
+      return timer({ ...state, timerAt: null }, input.receivedAt, context);
   }
 }
 
-function only(state: ConnectionState): ConnectionStep {
-  return { state, effects: NONE };
+function stay(state: ConnectionState): ConnectionStep {
+  return { state, effects: NO_EFFECTS };
 }
 
 /** Whether frames come and go. */
@@ -152,240 +152,269 @@ export function isUp({ phase }: ConnectionState): boolean {
   return phase === "open" || phase === "probing";
 }
 
-function hasWork(state: ConnectionState): boolean {
-  return state.phase === "asking" || state.phase === "opening" || isUp(state);
+function isConnecting(state: ConnectionState): boolean {
+  return state.phase === "authorizing" || state.phase === "opening" || isUp(state);
 }
 
-function isIdleWait(phase: ConnectionState["phase"]): boolean {
+function isWaiting(phase: ConnectionState["phase"]): boolean {
   return phase === "waiting" || phase === "offline";
 }
 
-/** For how long a wire may say nothing. */
-function quietMs({ wire, hasHeard }: ConnectionState, { isForeign = false }: Moment): number {
-  if (wire === "socket") return hasHeard ? PACE.quietMs : PACE.firstWordMs;
-  return isForeign ? PACE.foreignQuietMs : PACE.streamQuietMs;
+/** For how long a channel may receive nothing. */
+function idleLimitMs(
+  { channel, hasReceived }: ConnectionState,
+  { isOtherDialect = false }: StepContext,
+): number {
+  if (channel === "websocket") return hasReceived ? TIMING.websocketIdleMs : TIMING.firstFrameMs;
+  return isOtherDialect ? TIMING.dialectIdleMs : TIMING.sseIdleMs;
 }
 
-/** While quiet, the next time to look. */
-function quiet(state: ConnectionState, moment: Moment): { readonly timerAt: number } {
-  return { timerAt: moment.now + quietMs(state, moment) };
+/** While idle, the next time to look. */
+function idleTimer(state: ConnectionState, context: StepContext): { readonly timerAt: number } {
+  return { timerAt: context.now + idleLimitMs(state, context) };
 }
 
-function ask(state: ConnectionState, { now }: Moment, before: readonly ConnectionEffect[]): ConnectionStep {
+function authorize(
+  state: ConnectionState,
+  { now }: StepContext,
+  before: readonly ConnectionEffect[],
+): ConnectionStep {
   const attempt = state.attempt + 1;
-  const { isRefused: renew } = state;
+  const { needsNewCredentials: renew } = state;
   return {
     state: {
       ...state,
-      phase: "asking",
+      phase: "authorizing",
       attempt,
-      wire: null,
-      hasHeard: false,
+      channel: null,
+      hasReceived: false,
       isLive: false,
-      isRefused: false,
-      isRenewed: state.isRenewed || renew,
-      timerAt: now + PACE.askMs,
+      needsNewCredentials: false,
+      hasRenewed: state.hasRenewed || renew,
+      timerAt: now + TIMING.authorizeMs,
     },
-    effects: [...before, { type: "ask", attempt, renew }],
+    effects: [...before, { type: "authorize", attempt, renew }],
   };
 }
 
-function open(state: ConnectionState, moment: Moment): ConnectionStep {
-  const { now, wires } = moment;
-  const isShut = state.shutSockets >= 2 && now < state.socketsAgainAt;
-  const wire = wires.find((name) => name !== "socket" || !isShut) ?? wires[0] ?? "socket";
+function open(state: ConnectionState, context: StepContext): ConnectionStep {
+  const { now, channels } = context;
+  const isSocketBlocked = state.failedSockets >= 2 && now < state.retrySocketsAt;
+  const channel =
+    channels.find((name) => name !== "websocket" || !isSocketBlocked) ?? channels[0] ?? "websocket";
   return {
-    state: { ...state, phase: "opening", wire, timerAt: now + PACE.openMs },
-    effects: [{ type: "open", attempt: state.attempt, wire }],
+    state: { ...state, phase: "opening", channel, timerAt: now + TIMING.openMs },
+    effects: [{ type: "open", attempt: state.attempt, channel }],
   };
 }
 
-function live(before: ConnectionState, moment: Moment): ConnectionStep {
-  const { state } = heard(before, moment);
-  const shutSockets = state.wire === "socket" ? 0 : state.shutSockets;
-  return only({ ...state, isLive: true, shutSockets, failures: 0, isRenewed: false, error: null });
+function live(before: ConnectionState, context: StepContext): ConnectionStep {
+  const { state } = receive(before, context);
+  const failedSockets = state.channel === "websocket" ? 0 : state.failedSockets;
+  return stay({
+    ...state,
+    isLive: true,
+    failedSockets,
+    failures: 0,
+    hasRenewed: false,
+    error: null,
+  });
 }
 
-function heard(state: ConnectionState, moment: Moment): ConnectionStep {
-  if (state.phase === "open" && state.hasHeard) return only(state);
-  const next: ConnectionState = { ...state, phase: "open", hasHeard: true };
-  return only({ ...next, ...quiet(next, moment) });
+function receive(state: ConnectionState, context: StepContext): ConnectionStep {
+  if (state.phase === "open" && state.hasReceived) return stay(state);
+  const next: ConnectionState = { ...state, phase: "open", hasReceived: true };
+  return stay({ ...next, ...idleTimer(next, context) });
 }
 
-function refused(state: ConnectionState, error: ClientError, moment: Moment): ConnectionStep {
+function rejected(state: ConnectionState, error: ClientError, context: StepContext): ConnectionStep {
   switch (error.code) {
     case "UNAUTHENTICATED":
-      if (state.isRenewed) return shut(state, error, NONE);
-      return ask({ ...state, isRefused: true }, moment, NONE);
+      if (state.hasRenewed) return close(state, error, NO_EFFECTS);
+      return authorize({ ...state, needsNewCredentials: true }, context, NO_EFFECTS);
     case "FORBIDDEN":
     case "NOT_FOUND":
     case "BAD_REQUEST":
-      return shut(state, error, NONE);
+      return close(state, error, NO_EFFECTS);
     default: {
       const waitMs = (error.retryAfterSeconds ?? 0) * 1_000;
-      return fail({ ...state, error }, moment, NONE, waitMs);
+      return fail({ ...state, error }, context, NO_EFFECTS, waitMs);
     }
   }
 }
 
 /** There is no use in trying again by itself. */
-function shut(
+function close(
   state: ConnectionState,
   error: ClientError,
   effects: readonly ConnectionEffect[],
 ): ConnectionStep {
-  return { state: { ...state, phase: "closed", wire: null, timerAt: null, error }, effects };
+  return { state: { ...state, phase: "closed", channel: null, timerAt: null, error }, effects };
 }
 
 /** An attempt led to nothing. */
 function fail(
   state: ConnectionState,
-  moment: Moment,
+  context: StepContext,
   effects: readonly ConnectionEffect[],
-  leastMs = 0,
+  minMs = 0,
 ): ConnectionStep {
   const failures = state.failures + 1;
-  return wait({ ...state, failures }, moment, effects, Math.max(leastMs, backOff(failures, moment.random)));
+  return wait({ ...state, failures }, context, effects, Math.max(minMs, backoffMs(failures, context.random)));
 }
 
 function wait(
   state: ConnectionState,
-  { now }: Moment,
+  { now }: StepContext,
   effects: readonly ConnectionEffect[],
   ms: number,
 ): ConnectionStep {
   const { isOnline } = state;
-  const timerAt = now + (isOnline ? ms : Math.max(ms, PACE.offlineMs));
-  return { state: { ...state, phase: isOnline ? "waiting" : "offline", wire: null, timerAt }, effects };
+  const timerAt = now + (isOnline ? ms : Math.max(ms, TIMING.offlineRetryMs));
+  return { state: { ...state, phase: isOnline ? "waiting" : "offline", channel: null, timerAt }, effects };
 }
 
 /** It was open, and is gone. */
-function lost(
+function disconnected(
   state: ConnectionState,
-  moment: Moment,
+  context: StepContext,
   effects: readonly ConnectionEffect[],
-  leastMs = 0,
+  minMs = 0,
 ): ConnectionStep {
-  const isShort = moment.now - state.openedAt < PACE.shortMs;
+  const isShort = context.now - state.openedAt < TIMING.shortConnectionMs;
   const drops = isShort ? state.drops + 1 : 0;
-  if (!state.isLive) return fail({ ...state, drops }, moment, effects, leastMs);
+  if (!state.isLive) return fail({ ...state, drops }, context, effects, minMs);
   // Quick once; but a server that lets everybody in and drops them is not stormed.
-  const ms = Math.max(leastMs, backOff(Math.max(0, drops - 2), moment.random));
-  return wait({ ...state, drops }, moment, effects, ms);
+  const ms = Math.max(minMs, backoffMs(Math.max(0, drops - 2), context.random));
+  return wait({ ...state, drops }, context, effects, ms);
 }
 
 function closed(
   state: ConnectionState,
   { code, retryAfterMs = 0 }: ConnectionInput & { readonly type: "closed" },
-  moment: Moment,
+  context: StepContext,
 ): ConnectionStep {
-  if (state.phase === "opening" && code !== 4401) return notOpened(state, moment, NONE);
-  if (state.phase !== "opening" && !isUp(state)) return only(state);
+  if (state.phase === "opening" && code !== 4401) return openFailed(state, context, NO_EFFECTS);
+  if (state.phase !== "opening" && !isUp(state)) return stay(state);
   switch (code) {
     case 4401:
-      if (state.isRenewed && !state.isLive)
-        return shut(state, new ClientError("UNAUTHENTICATED", "Sign in again."), NONE);
-      return lost({ ...state, isRefused: true }, moment, NONE);
+      if (state.hasRenewed && !state.isLive)
+        return close(state, new ClientError("UNAUTHENTICATED", "Sign in again."), NO_EFFECTS);
+      return disconnected({ ...state, needsNewCredentials: true }, context, NO_EFFECTS);
     case 4400:
     case 1003:
-      return shut(
+      return close(
         state,
         new ClientError("BAD_REQUEST", "The server can't read what this client sends. Reload the page."),
-        NONE,
+        NO_EFFECTS,
       );
     case 1009:
-      return shut(
+      return close(
         state,
         new ClientError("TOO_LARGE", "What was sent is over the server's limit. Send less."),
-        NONE,
+        NO_EFFECTS,
       );
     case 1012:
-      return lost(state, moment, NONE, Math.max(retryAfterMs, spread(moment.random)));
+      return disconnected(state, context, NO_EFFECTS, Math.max(retryAfterMs, jitterMs(context.random)));
     case 4429:
-      return lost(state, moment, NONE, 5_000 + spread(moment.random));
+      return disconnected(state, context, NO_EFFECTS, 5_000 + jitterMs(context.random));
     default:
-      return lost(state.hasHeard ? state : unpassed(state, moment), moment, NONE, retryAfterMs);
+      return disconnected(
+        state.hasReceived ? state : countFailedSocket(state, context),
+        context,
+        NO_EFFECTS,
+        retryAfterMs,
+      );
   }
 }
 
 /** It was let in, and yet nothing came: sockets may not pass here. */
-function unpassed(state: ConnectionState, { now }: Moment): ConnectionState {
-  if (state.wire !== "socket" || state.isLive) return state;
-  return { ...state, shutSockets: state.shutSockets + 1, socketsAgainAt: now + PACE.streamsForMs };
+function countFailedSocket(state: ConnectionState, { now }: StepContext): ConnectionState {
+  if (state.channel !== "websocket" || state.isLive) return state;
+  return { ...state, failedSockets: state.failedSockets + 1, retrySocketsAt: now + TIMING.sseFallbackMs };
 }
 
-function notOpened(
+function openFailed(
   state: ConnectionState,
-  moment: Moment,
+  context: StepContext,
   effects: readonly ConnectionEffect[],
 ): ConnectionStep {
   const error = new ClientError("OFFLINE", "The connection could not be opened.", { canRetry: true });
-  return fail({ ...unpassed(state, moment), error }, moment, effects);
+  return fail({ ...countFailedSocket(state, context), error }, context, effects);
 }
 
-function outside(
+function pageChanged(
   before: ConnectionState,
-  { isOnline, isHidden, heardAt }: ConnectionInput & { readonly type: "outside" },
-  moment: Moment,
+  { isOnline, isHidden, receivedAt }: ConnectionInput & { readonly type: "page" },
+  context: StepContext,
 ): ConnectionStep {
   const state = { ...before, isOnline, isHidden };
   const isBack = isOnline && !before.isOnline;
-  const isSeen = !isHidden && before.isHidden;
+  const isShown = !isHidden && before.isHidden;
   if (!isOnline && before.isOnline) {
-    if (hasWork(state)) return wait(state, moment, DROP, 0);
-    return state.phase === "waiting" ? wait(state, moment, NONE, 0) : only(state);
+    if (isConnecting(state)) return wait(state, context, CLOSE_CHANNEL, 0);
+    return state.phase === "waiting" ? wait(state, context, NO_EFFECTS, 0) : stay(state);
   }
-  if (!isBack && !isSeen) return only(state);
+  if (!isBack && !isShown) return stay(state);
   // Another network may let sockets pass.
-  const woken = isBack ? { ...state, shutSockets: 0 } : state;
-  if (isIdleWait(state.phase)) return isOnline ? ask(woken, moment, NONE) : only(state);
-  if (state.phase !== "open") return only(woken);
-  if (state.wire === "stream") {
-    const isDue = woken.shutSockets < 2 || moment.now >= state.socketsAgainAt;
-    const isSilent = moment.now - heardAt >= quietMs(state, moment);
-    return (isDue && moment.wires.includes("socket")) || isSilent ? ask(woken, moment, DROP) : only(woken);
+  const woken = isBack ? { ...state, failedSockets: 0 } : state;
+  if (isWaiting(state.phase)) return isOnline ? authorize(woken, context, NO_EFFECTS) : stay(state);
+  if (state.phase !== "open") return stay(woken);
+  if (state.channel === "sse") {
+    const isDue = woken.failedSockets < 2 || context.now >= state.retrySocketsAt;
+    const isSilent = context.now - receivedAt >= idleLimitMs(state, context);
+    return (isDue && context.channels.includes("websocket")) || isSilent
+      ? authorize(woken, context, CLOSE_CHANNEL)
+      : stay(woken);
   }
-  return moment.now - heardAt >= PACE.freshMs || isBack ? probe(woken, moment) : only(woken);
+  return context.now - receivedAt >= TIMING.recentMs || isBack ? probe(woken, context) : stay(woken);
 }
 
-function probe(state: ConnectionState, { now, isForeign = false }: Moment): ConnectionStep {
-  const answerMs = isForeign ? PACE.foreignQuietMs - PACE.quietMs : PACE.answerMs;
+function probe(state: ConnectionState, { now, isOtherDialect = false }: StepContext): ConnectionStep {
+  const answerMs = isOtherDialect ? TIMING.dialectIdleMs - TIMING.websocketIdleMs : TIMING.pongMs;
   return {
     state: { ...state, phase: "probing", timerAt: now + answerMs },
     effects: [{ type: "probe" }],
   };
 }
 
-const SILENT = "The server has not answered for a while.";
+const NO_RESPONSE = "The server has not answered for a while.";
 
-function timer(state: ConnectionState, heardAt: number, moment: Moment): ConnectionStep {
+function timer(state: ConnectionState, receivedAt: number, context: StepContext): ConnectionStep {
   switch (state.phase) {
     case "idle":
     case "closed":
-      return only(state);
-    case "asking": {
-      const error = new ClientError("OFFLINE", SILENT, { canRetry: true });
-      return fail({ ...state, error }, moment, DROP);
+      return stay(state);
+    case "authorizing": {
+      const error = new ClientError("OFFLINE", NO_RESPONSE, { canRetry: true });
+      return fail({ ...state, error }, context, CLOSE_CHANNEL);
     }
     case "opening":
-      return notOpened(state, moment, DROP);
+      return openFailed(state, context, CLOSE_CHANNEL);
     case "probing": {
-      const error = new ClientError("OFFLINE", SILENT, { canRetry: true });
-      return lost({ ...unpassed(state, moment), error }, moment, DROP);
+      const error = new ClientError("OFFLINE", NO_RESPONSE, { canRetry: true });
+      return disconnected({ ...countFailedSocket(state, context), error }, context, CLOSE_CHANNEL);
     }
     case "waiting":
     case "offline":
-      return ask(state, moment, NONE);
+      return authorize(state, context, NO_EFFECTS);
     case "open": {
-      const limitMs = quietMs(state, moment);
-      // Heard later than now, the clock was put back: nobody knows since when it is quiet.
-      if (heardAt <= moment.now && moment.now - heardAt < limitMs)
-        return only({ ...state, timerAt: heardAt + limitMs });
+      const limitMs = idleLimitMs(state, context);
+      // Received later than now, the clock was put back: the idle time is unknown.
+      if (receivedAt <= context.now && context.now - receivedAt < limitMs)
+        return stay({ ...state, timerAt: receivedAt + limitMs });
       // Nobody looks, and a phone that sleeps would wake for it: who looks again asks first.
       if (state.isHidden)
-        return only({ ...state, timerAt: moment.now + quietMs({ ...state, hasHeard: true }, moment) });
-      if (state.wire === "socket") return probe(state, moment);
-      return lost({ ...state, error: new ClientError("OFFLINE", SILENT, { canRetry: true }) }, moment, DROP);
+        return stay({
+          ...state,
+          timerAt: context.now + idleLimitMs({ ...state, hasReceived: true }, context),
+        });
+      if (state.channel === "websocket") return probe(state, context);
+      return disconnected(
+        { ...state, error: new ClientError("OFFLINE", NO_RESPONSE, { canRetry: true }) },
+        context,
+        CLOSE_CHANNEL,
+      );
     }
   }
 }

@@ -1,127 +1,127 @@
 /**
- * The link of this very client: one wire for all sessions that are watched, brought back whenever it is lost. Does what the
+ * The link of this very client: one wire for all sessions that are entry, brought back whenever it is lost. Does what the
  * machines say; decides nothing itself. Sessions that nobody watches need no wire: then commands go by HTTP.
  */
 import type { Cursor, SessionEvent, Snapshot } from "@turnstream/protocol";
 import type { SocketCommand } from "@turnstream/protocol/schema";
-import { connectionOf, NOT_CONNECTED } from "./status.ts";
-import type { ClientDialect, DialectWires } from "../dialects/client-dialect.ts";
-import { asClientError, ClientError } from "../errors.ts";
-import { type Admission, admission, type Api } from "../http/api.ts";
-import { refusalOf } from "../http/error-response.ts";
-import type { Link, LinkCommand, LinkHandler, Watch } from "./transport.ts";
+import { deriveConnection, INITIAL_CONNECTION } from "./status.ts";
+import type { ClientDialect, DialectConnection } from "../dialects/client-dialect.ts";
+import { toClientError, ClientError } from "../errors.ts";
+import { type Ticket, requestTicket, type Api } from "../http/api.ts";
+import { errorFromBody } from "../http/error-response.ts";
+import type { Transport, TransportCommand, SubscriptionHandler, Subscription } from "./transport.ts";
 import type { ClientEnv } from "../env.ts";
-import { openSocket } from "./websocket.ts";
-import { openStreams } from "./sse.ts";
-import type { Frame, Wire, WireEvents } from "./channel.ts";
-import { commandByHttp } from "../http/commands.ts";
+import { openWebSocket } from "./websocket.ts";
+import { openSse } from "./sse.ts";
+import type { Frame, Channel, ChannelEvents } from "./channel.ts";
+import { sendCommand } from "../http/commands.ts";
 import {
   type ConnectionEffect,
   type ConnectionInput,
-  IDLE,
+  INITIAL_STATE,
   isUp,
   stepConnection,
-  type WireName,
+  type ChannelName,
 } from "./connection-machine.ts";
 import { PendingCommands } from "./pending-commands.ts";
 import {
-  OFF,
+  INITIAL_SUBSCRIPTION,
   stepSubscription,
   type SubscriptionInput,
   type SubscriptionState,
 } from "./subscription-machine.ts";
 
-export interface DirectLinkOptions {
+export interface NetworkTransportOptions {
   readonly api: Api;
   readonly env: ClientEnv;
-  readonly wires: readonly WireName[];
+  readonly channels: readonly ChannelName[];
   /** For servers that speak another one than ours. */
   readonly dialect?: ClientDialect | undefined;
 }
 
-interface Watched {
+interface SubscribedSession {
   readonly session: string;
   /** Names its requests, so that an answer is found even where the server calls the session otherwise. */
   readonly key: string;
   readonly cursor: () => Cursor | null;
-  readonly handler: LinkHandler;
+  readonly handler: SubscriptionHandler;
   state: SubscriptionState;
-  told: typeof NOT_CONNECTED;
+  view: typeof INITIAL_CONNECTION;
   cancelTimer: () => void;
 }
 
 /** Larger ones go by HTTP, where a refusal doesn't cost the connection. */
-const MAX_FRAME = 256 * 1024;
+const MAX_FRAME_CHARS = 256 * 1024;
 /** Less than that is the way there and back. */
-const SKEW_MS = 250;
+const MIN_SKEW_CHANGE_MS = 250;
 
-export function directLink(options: DirectLinkOptions): Link {
-  return new DirectLink(options);
+export function createNetworkTransport(options: NetworkTransportOptions): Transport {
+  return new NetworkTransport(options);
 }
 
-class DirectLink implements Link {
-  readonly #options: DirectLinkOptions;
-  readonly #watched = new Map<string, Watched>();
-  /** By the id that frames have, where a session was asked for by its number. */
-  readonly #names = new Map<string, Watched>();
+class NetworkTransport implements Transport {
+  readonly #options: NetworkTransportOptions;
+  readonly #subscriptions = new Map<string, SubscribedSession>();
+  /** By the id that frames have, where a session was requested by its number. */
+  readonly #sessionsById = new Map<string, SubscribedSession>();
   readonly #commands = new PendingCommands();
   readonly #stopListening: () => void;
-  #state = IDLE;
-  readonly #translator: DialectWires | null;
-  #wire: Wire | null = null;
-  #asking: AbortController | null = null;
-  #admission: Admission | null = null;
-  #heardAt = 0;
+  #state = INITIAL_STATE;
+  readonly #adapter: DialectConnection | null;
+  #channel: Channel | null = null;
+  #authorizing: AbortController | null = null;
+  #ticket: Ticket | null = null;
+  #receivedAt = 0;
   #skewMs: number | null = null;
   #timerAt: number | null = null;
   #cancelTimer = (): void => {};
   #requests = 0;
 
-  constructor(options: DirectLinkOptions) {
+  constructor(options: NetworkTransportOptions) {
     this.#options = options;
-    const { outside } = options.env;
-    this.#translator = options.dialect?.begin(options) ?? null;
-    this.#stopListening = outside.onChange(() => this.#lookOutside());
-    this.#lookOutside();
+    const { page } = options.env;
+    this.#adapter = options.dialect?.connect(options) ?? null;
+    this.#stopListening = page.onChange(() => this.#onPageChange());
+    this.#onPageChange();
   }
 
-  watch(session: string, cursor: () => Cursor | null, handler: LinkHandler): Watch {
-    if (this.#watched.has(session)) throw new Error(`session ${session} is watched already`);
-    const watched: Watched = {
+  subscribe(session: string, cursor: () => Cursor | null, handler: SubscriptionHandler): Subscription {
+    if (this.#subscriptions.has(session)) throw new Error(`session ${session} is already subscribed`);
+    const entry: SubscribedSession = {
       session,
       key: `s${++this.#requests}`,
       cursor,
       handler,
-      state: OFF,
-      told: NOT_CONNECTED,
+      state: INITIAL_SUBSCRIPTION,
+      view: INITIAL_CONNECTION,
       cancelTimer: () => {},
     };
-    this.#watched.set(session, watched);
-    if (this.#skewMs !== null) handler.clock(this.#skewMs);
-    if (this.#wire !== null && this.#isUp) this.#stepOne(watched, { type: "wire" });
+    this.#subscriptions.set(session, entry);
+    if (this.#skewMs !== null) handler.onClockSkew(this.#skewMs);
+    if (this.#channel !== null && this.#isUp) this.#stepSubscription(entry, { type: "connected" });
     else this.#step({ type: "start" });
-    this.#tell(watched);
+    this.#report(entry);
     return {
-      again: () => {
-        if (this.#watched.get(session) !== watched) return;
-        this.#step({ type: "again" });
-        this.#stepOne(watched, { type: "again" });
+      resync: () => {
+        if (this.#subscriptions.get(session) !== entry) return;
+        this.#step({ type: "reconnect" });
+        this.#stepSubscription(entry, { type: "resync" });
       },
-      stop: () => this.#unwatch(watched),
+      unsubscribe: () => this.#unsubscribe(entry),
     };
   }
 
-  command(command: LinkCommand): ReturnType<Link["command"]> {
+  command(command: TransportCommand): ReturnType<Transport["command"]> {
     const { api, env } = this.#options;
-    if (!env.outside.isOnline())
+    if (!env.page.isOnline())
       return Promise.reject(
         new ClientError("OFFLINE", "There is no network. It was not sent.", { canRetry: true }),
       );
-    const send = this.#isUp ? (this.#wire?.send ?? null) : null;
+    const send = this.#isUp ? (this.#channel?.send ?? null) : null;
     const request_id = `c${++this.#requests}`;
-    const whole: SocketCommand = { ...command, request_id };
-    if (send === null || JSON.stringify(whole).length > MAX_FRAME) return commandByHttp(api, command);
-    return this.#commands.add(request_id, () => send(whole));
+    const frame: SocketCommand = { ...command, request_id };
+    if (send === null || JSON.stringify(frame).length > MAX_FRAME_CHARS) return sendCommand(api, command);
+    return this.#commands.add(request_id, () => send(frame));
   }
 
   request(path: string, init?: RequestInit): Promise<Response> {
@@ -130,9 +130,9 @@ class DirectLink implements Link {
 
   close(): void {
     this.#stopListening();
-    for (const watched of this.#watched.values()) watched.cancelTimer();
-    this.#watched.clear();
-    this.#names.clear();
+    for (const entry of this.#subscriptions.values()) entry.cancelTimer();
+    this.#subscriptions.clear();
+    this.#sessionsById.clear();
     this.#step({ type: "stop" });
   }
 
@@ -140,96 +140,98 @@ class DirectLink implements Link {
     return isUp(this.#state);
   }
 
-  #unwatch(watched: Watched): void {
-    const { session } = watched;
-    if (this.#watched.get(session) !== watched) return;
-    watched.cancelTimer();
-    this.#watched.delete(session);
-    for (const [name, one] of this.#names) if (one === watched) this.#names.delete(name);
-    if (this.#isUp) this.#wire?.unsubscribe(session);
-    if (this.#watched.size === 0) this.#step({ type: "stop" });
+  #unsubscribe(entry: SubscribedSession): void {
+    const { session } = entry;
+    if (this.#subscriptions.get(session) !== entry) return;
+    entry.cancelTimer();
+    this.#subscriptions.delete(session);
+    for (const [id, named] of this.#sessionsById) if (named === entry) this.#sessionsById.delete(id);
+    if (this.#isUp) this.#channel?.unsubscribe(session);
+    if (this.#subscriptions.size === 0) this.#step({ type: "stop" });
   }
 
   // ---- the connection
 
-  #lookOutside(): void {
-    const { outside } = this.#options.env;
-    const [isOnline, isHidden] = [outside.isOnline(), outside.isHidden()];
-    this.#step({ type: "outside", isOnline, isHidden, heardAt: this.#lastHeard() });
+  #onPageChange(): void {
+    const { page } = this.#options.env;
+    const [isOnline, isHidden] = [page.isOnline(), page.isHidden()];
+    this.#step({ type: "page", isOnline, isHidden, receivedAt: this.#lastReceivedAt() });
   }
 
-  #lastHeard(): number {
-    if (this.#wire?.isIdle?.() === true) this.#heardAt = this.#options.env.now();
-    return this.#heardAt;
+  #lastReceivedAt(): number {
+    if (this.#channel?.isIdle?.() === true) this.#receivedAt = this.#options.env.now();
+    return this.#receivedAt;
   }
 
   #step(input: ConnectionInput): void {
-    const { env, wires } = this.#options;
+    const { env, channels } = this.#options;
     const before = this.#state;
-    const isForeign = this.#translator !== null;
-    const moment = { now: env.now(), random: env.random(), wires, isForeign };
-    const { state, effects } = stepConnection(before, input, moment);
+    const isOtherDialect = this.#adapter !== null;
+    const context = { now: env.now(), random: env.random(), channels, isOtherDialect };
+    const { state, effects } = stepConnection(before, input, context);
     this.#state = state;
-    if (isUp(before) && (!this.#isUp || state.attempt !== before.attempt)) this.#lost();
-    for (const effect of effects) this.#do(effect);
+    if (isUp(before) && (!this.#isUp || state.attempt !== before.attempt)) this.#onDisconnect();
+    for (const effect of effects) this.#run(effect);
     this.#setTimer();
     // A frame, or an effect, may have led on from there.
-    if (this.#state === state && before.phase !== state.phase) this.#tellAll();
+    if (this.#state === state && before.phase !== state.phase) this.#reportAll();
   }
 
-  #do(effect: ConnectionEffect): void {
+  #run(effect: ConnectionEffect): void {
     switch (effect.type) {
-      case "ask":
-        void this.#ask(effect.attempt, effect.renew);
+      case "authorize":
+        void this.#authorize(effect.attempt, effect.renew);
         break;
       case "open":
-        this.#open(effect.attempt, effect.wire);
+        this.#open(effect.attempt, effect.channel);
         break;
       case "probe":
-        if (this.#wire?.send) this.#wire.send({ type: "ping", request_id: `p${++this.#requests}` });
+        if (this.#channel?.send) this.#channel.send({ type: "ping", request_id: `p${++this.#requests}` });
         break;
       case "drop":
-        this.#asking?.abort();
-        this.#asking = null;
-        this.#wire?.close();
-        this.#wire = null;
+        this.#authorizing?.abort();
+        this.#authorizing = null;
+        this.#channel?.close();
+        this.#channel = null;
     }
   }
 
-  async #ask(attempt: number, renew: boolean): Promise<void> {
+  async #authorize(attempt: number, renew: boolean): Promise<void> {
     const { api, env } = this.#options;
-    const asking = new AbortController();
-    this.#asking = asking;
+    const abort = new AbortController();
+    this.#authorizing = abort;
     try {
-      const admitted = await admission(api, env, renew, asking.signal);
-      if (asking.signal.aborted) return;
-      this.#admission = admitted;
-      this.#clock(admitted.skewMs);
-      this.#step({ type: "admitted", attempt });
+      const ticket = await requestTicket(api, env, renew, abort.signal);
+      if (abort.signal.aborted) return;
+      this.#ticket = ticket;
+      this.#setClockSkew(ticket.skewMs);
+      this.#step({ type: "authorized", attempt });
     } catch (error) {
-      if (asking.signal.aborted) return;
-      const words = "Something unexpected went wrong while connecting.";
-      const why = asClientError(error, "SERVER_ERROR", words, { canRetry: true });
-      this.#step({ type: "refused", attempt, error: why });
+      if (abort.signal.aborted) return;
+      const message = "Something unexpected went wrong while connecting.";
+      const failure = toClientError(error, "SERVER_ERROR", message, { canRetry: true });
+      this.#step({ type: "rejected", attempt, error: failure });
     }
   }
 
-  #open(attempt: number, name: WireName): void {
+  #open(attempt: number, name: ChannelName): void {
     const { api, env } = this.#options;
-    const events: WireEvents = {
-      opened: () => {
-        this.#heardAt = env.now();
+    const events: ChannelEvents = {
+      onOpen: () => {
+        this.#receivedAt = env.now();
         this.#step({ type: "opened", attempt });
         if (this.#state.attempt !== attempt || !this.#isUp) return;
-        for (const watched of this.#watched.values()) this.#stepOne(watched, { type: "wire" });
+        for (const entry of this.#subscriptions.values())
+          this.#stepSubscription(entry, { type: "connected" });
       },
-      heard: () => {
-        this.#heardAt = env.now();
-        if (this.#state.phase === "probing" || !this.#state.hasHeard) this.#step({ type: "heard", attempt });
+      onReceive: () => {
+        this.#receivedAt = env.now();
+        if (this.#state.phase === "probing" || !this.#state.hasReceived)
+          this.#step({ type: "received", attempt });
       },
-      frame: (frame) => this.#take(frame),
-      closed: (code, retryAfterMs) => {
-        this.#wire = null;
+      onFrame: (frame) => this.#onFrame(frame),
+      onClose: (code, retryAfterMs) => {
+        this.#channel = null;
         this.#step({
           type: "closed",
           attempt,
@@ -238,25 +240,26 @@ class DirectLink implements Link {
         });
       },
     };
-    const admitted = this.#admission;
-    if (admitted === null) return;
+    const ticket = this.#ticket;
+    if (ticket === null) return;
     try {
       const dialect = this.#options.dialect?.name ?? "native";
-      const openWire = (on: WireEvents): Wire =>
-        name === "stream"
-          ? openStreams(api, on, dialect)
-          : openSocket({ base: api.base, dialect, ...admitted }, env, on);
-      this.#wire = this.#translator === null ? openWire(events) : this.#translator.open(openWire, events);
+      const openChannel = (on: ChannelEvents): Channel =>
+        name === "sse"
+          ? openSse(api, on, dialect)
+          : openWebSocket({ base: api.base, dialect, ...ticket }, env, on);
+      this.#channel =
+        this.#adapter === null ? openChannel(events) : this.#adapter.openChannel(openChannel, events);
     } catch {
-      // A page's policy may forbid sockets, and some surroundings have none.
+      // A page's policy may forbid sockets, and some environments have none.
       this.#step({ type: "closed", attempt, code: 1006 });
     }
   }
 
-  /** What was under way may have arrived or not; what was watched begins again with the next wire. */
-  #lost(): void {
-    this.#commands.lose();
-    for (const watched of this.#watched.values()) this.#stepOne(watched, { type: "lost" });
+  /** Commands under way may have arrived or not. Sessions subscribe again on the next channel. */
+  #onDisconnect(): void {
+    this.#commands.rejectAll();
+    for (const entry of this.#subscriptions.values()) this.#stepSubscription(entry, { type: "disconnected" });
   }
 
   #setTimer(): void {
@@ -268,132 +271,135 @@ class DirectLink implements Link {
     if (timerAt === null) return;
     const fire = (): void => {
       this.#timerAt = null;
-      this.#step({ type: "timer", heardAt: this.#lastHeard() });
+      this.#step({ type: "timer", receivedAt: this.#lastReceivedAt() });
     };
     this.#cancelTimer = env.setTimer(fire, Math.max(0, timerAt - env.now()));
   }
 
-  #clock(skewMs: number | null): void {
+  #setClockSkew(skewMs: number | null): void {
     if (skewMs === null) return;
-    if (this.#skewMs !== null && Math.abs(skewMs - this.#skewMs) < SKEW_MS) return;
+    if (this.#skewMs !== null && Math.abs(skewMs - this.#skewMs) < MIN_SKEW_CHANGE_MS) return;
     this.#skewMs = skewMs;
-    for (const { handler } of this.#watched.values()) handler.clock(skewMs);
+    for (const { handler } of this.#subscriptions.values()) handler.onClockSkew(skewMs);
   }
 
   // ---- sessions on it
 
-  #stepOne(watched: Watched, input: SubscriptionInput): boolean {
+  #stepSubscription(entry: SubscribedSession, input: SubscriptionInput): boolean {
     const { env } = this.#options;
-    const step = stepSubscription(watched.state, input, { now: env.now(), random: env.random() });
-    const before = watched.state;
-    watched.state = step.state;
+    const step = stepSubscription(entry.state, input, { now: env.now(), random: env.random() });
+    const before = entry.state;
+    entry.state = step.state;
     if (step.state === before) return step.pass;
-    if (step.state.retryAt !== before.retryAt) this.#wait(watched);
+    if (step.state.retryAt !== before.retryAt) this.#scheduleRetry(entry);
     if (step.subscribe)
-      this.#wire?.subscribe(watched.session, requestOf(step.state.request, watched), watched.cursor());
+      this.#channel?.subscribe(entry.session, formatRequestId(step.state.request, entry), entry.cursor());
     if (step.state.phase === "live" && before.phase !== "live")
       this.#step({ type: "live", attempt: this.#state.attempt });
     return step.pass;
   }
 
-  #wait(watched: Watched): void {
+  #scheduleRetry(entry: SubscribedSession): void {
     const { env } = this.#options;
-    watched.cancelTimer();
-    const { retryAt } = watched.state;
+    entry.cancelTimer();
+    const { retryAt } = entry.state;
     if (retryAt === null) return;
-    watched.cancelTimer = env.setTimer(
+    entry.cancelTimer = env.setTimer(
       () => {
-        this.#stepOne(watched, { type: "timer" });
-        this.#tell(watched);
+        this.#stepSubscription(entry, { type: "timer" });
+        this.#report(entry);
       },
       Math.max(0, retryAt - env.now()),
     );
   }
 
-  #tellAll(): void {
-    for (const watched of this.#watched.values()) this.#tell(watched);
+  #reportAll(): void {
+    for (const entry of this.#subscriptions.values()) this.#report(entry);
   }
 
-  #tell(watched: Watched): void {
-    const view = connectionOf(this.#state, watched.state, watched.told);
-    if (view === watched.told) return;
-    watched.told = view;
-    watched.handler.connection(view);
+  #report(entry: SubscribedSession): void {
+    const view = deriveConnection(this.#state, entry.state, entry.view);
+    if (view === entry.view) return;
+    entry.view = view;
+    entry.handler.onConnection(view);
   }
 
-  #take(frame: Frame): void {
+  #onFrame(frame: Frame): void {
     const request = frame["request_id"];
     if (typeof request === "string" && this.#commands.settle(request, frame)) return;
     const session = frame["session_id"];
-    if (frame.type === "error") return this.#refused(frame, request);
-    const watched = this.#find(session, request);
-    if (watched === undefined) return;
+    if (frame.type === "error") return this.#onError(frame, request);
+    const entry = this.#find(session, request);
+    if (entry === undefined) return;
     switch (frame.type) {
       case "subscribed":
-        return this.#subscribed(watched, frame, request);
+        return this.#onSubscribed(entry, frame, request);
       case "unsubscribed":
-        this.#stepOne(watched, { type: "ended", reason: String(frame["reason"]) });
-        return this.#tell(watched);
+        this.#stepSubscription(entry, { type: "ended", reason: String(frame["reason"]) });
+        return this.#report(entry);
       case "snapshot": {
         const cursor = String(frame["event_id"]);
-        const pass = this.#stepOne(watched, { type: "at", cursor });
-        if (pass) watched.handler.snapshot(frame["snapshot"] as Snapshot, cursor);
-        return this.#tell(watched);
+        const pass = this.#stepSubscription(entry, { type: "position", cursor });
+        if (pass) entry.handler.onSnapshot(frame["snapshot"] as Snapshot, cursor);
+        return this.#report(entry);
       }
       default: {
-        const before = watched.state;
+        const before = entry.state;
         // What comes while it is live changes nothing of it.
         const pass =
-          before.phase === "live" || this.#stepOne(watched, { type: "at", cursor: String(frame["id"]) });
-        if (pass) watched.handler.events([frame as unknown as SessionEvent]);
-        if (watched.state !== before) this.#tell(watched);
+          before.phase === "live" ||
+          this.#stepSubscription(entry, { type: "position", cursor: String(frame["id"]) });
+        if (pass) entry.handler.onEvents([frame as unknown as SessionEvent]);
+        if (entry.state !== before) this.#report(entry);
       }
     }
   }
 
-  #subscribed(watched: Watched, frame: Frame, request: unknown): void {
-    const { resumed, reason, head } = frame as unknown as Parameters<LinkHandler["begun"]>[0] & {
+  #onSubscribed(entry: SubscribedSession, frame: Frame, request: unknown): void {
+    const { resumed, reason, head } = frame as unknown as Parameters<
+      SubscriptionHandler["onSubscribed"]
+    >[0] & {
       readonly head?: string;
     };
-    const pass = this.#stepOne(watched, {
+    const pass = this.#stepSubscription(entry, {
       type: "subscribed",
-      request: typeof request === "string" ? numberOf(request) : null,
+      request: typeof request === "string" ? parseRequestNumber(request) : null,
       resumed,
       head: head ?? null,
-      cursor: watched.cursor(),
+      cursor: entry.cursor(),
     });
     // Before what is shown is live, whoever shows it knows what it stands on.
-    if (pass) watched.handler.begun({ resumed, reason });
-    this.#tell(watched);
+    if (pass) entry.handler.onSubscribed({ resumed, reason });
+    this.#report(entry);
   }
 
-  #refused(frame: Frame, request: unknown): void {
-    const watched = this.#find(undefined, request);
-    if (watched === undefined || typeof request !== "string") return;
+  #onError(frame: Frame, request: unknown): void {
+    const entry = this.#find(undefined, request);
+    if (entry === undefined || typeof request !== "string") return;
     const { type: _, ...fields } = frame;
-    const error = refusalOf(fields);
-    this.#stepOne(watched, { type: "refused", request: numberOf(request), error });
-    this.#tell(watched);
+    const error = errorFromBody(fields);
+    this.#stepSubscription(entry, { type: "rejected", request: parseRequestNumber(request), error });
+    this.#report(entry);
   }
 
-  /** An answer is found by its request: asked for by its number, a session is answered by its id. */
-  #find(session: unknown, request: unknown): Watched | undefined {
-    if (typeof request !== "string") return typeof session === "string" ? this.#named(session) : undefined;
+  /** An answer is found by its request: requested by its number, a session is answered by its id. */
+  #find(session: unknown, request: unknown): SubscribedSession | undefined {
+    if (typeof request !== "string") return typeof session === "string" ? this.#findById(session) : undefined;
     const key = request.slice(0, request.indexOf("."));
-    const asked = [...this.#watched.values()].find((watched) => watched.key === key);
-    if (asked !== undefined && typeof session === "string") this.#names.set(session, asked);
-    return asked;
+    const entry = [...this.#subscriptions.values()].find((candidate) => candidate.key === key);
+    if (entry !== undefined && typeof session === "string") this.#sessionsById.set(session, entry);
+    return entry;
   }
 
-  #named(session: string): Watched | undefined {
-    return this.#names.get(session) ?? this.#watched.get(session);
+  #findById(session: string): SubscribedSession | undefined {
+    return this.#sessionsById.get(session) ?? this.#subscriptions.get(session);
   }
 }
 
-function requestOf(request: number, { key }: Watched): string {
+function formatRequestId(request: number, { key }: SubscribedSession): string {
   return `${key}.${request}`;
 }
 
-function numberOf(request: string): number {
+function parseRequestNumber(request: string): number {
   return Number(request.slice(request.indexOf(".") + 1));
 }

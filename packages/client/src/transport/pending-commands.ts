@@ -1,10 +1,10 @@
 /** Commands that were sent over a socket and wait for their answer. When the socket is lost, nobody knows how they went. */
 import { ClientError } from "../errors.ts";
-import { refusalOf } from "../http/error-response.ts";
-import type { Link } from "./transport.ts";
+import { errorFromBody } from "../http/error-response.ts";
+import type { Transport } from "./transport.ts";
 import type { Frame } from "./channel.ts";
 
-type Ack = Awaited<ReturnType<Link["command"]>>;
+type Ack = Awaited<ReturnType<Transport["command"]>>;
 
 interface Pending {
   readonly resolve: (ack: Ack) => void;
@@ -28,11 +28,11 @@ export class PendingCommands {
     this.#pending.delete(request);
     const { type, request_id: _, ...fields } = frame;
     if (type === "ack") pending.resolve(fields);
-    else pending.reject(refusalOf(fields));
+    else pending.reject(errorFromBody(fields));
     return true;
   }
 
-  lose(): void {
+  rejectAll(): void {
     const error = new ClientError(
       "UNSURE",
       "The connection was lost before the answer. Look whether it was done.",

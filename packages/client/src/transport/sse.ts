@@ -5,61 +5,61 @@
  */
 import { ERRORS, type ErrorCode, type SseMessage } from "@turnstream/protocol";
 import type { Api } from "../http/api.ts";
-import { refusalAtDoor } from "../http/error-response.ts";
+import { errorFromConnectResponse } from "../http/error-response.ts";
 import type { ClientError } from "../errors.ts";
 import {
-  ENDED_QUIETLY,
+  CLOSE_RESTART,
   errorFrame,
   type Frame,
-  frameIn,
-  LOST,
-  UNAUTHENTICATED,
-  type Wire,
-  type WireEvents,
+  parseFrame,
+  CLOSE_LOST,
+  CLOSE_UNAUTHENTICATED,
+  type Channel,
+  type ChannelEvents,
 } from "./channel.ts";
 
-export function openStreams(api: Api, events: WireEvents, dialect = "native"): Wire {
+export function openSse(api: Api, events: ChannelEvents, dialect = "native"): Channel {
   const open = new Map<string, AbortController>();
   let isOver = false;
 
   const end = (code: number, retryAfterMs?: number): void => {
     if (isOver) return;
     close();
-    events.closed(code, retryAfterMs);
+    events.onClose(code, retryAfterMs);
   };
   const close = (): void => {
     isOver = true;
-    for (const leave of open.values()) leave.abort();
+    for (const abort of open.values()) abort.abort();
     open.clear();
   };
   const refuse = (session_id: string, request_id: string, error: ClientError): void => {
-    if (error.code === "UNAUTHENTICATED") return end(UNAUTHENTICATED);
-    events.frame({ session_id, ...errorFrame(request_id, error) });
+    if (error.code === "UNAUTHENTICATED") return end(CLOSE_UNAUTHENTICATED);
+    events.onFrame({ session_id, ...errorFrame(request_id, error) });
   };
 
   const read = async (session: string, request: string, cursor: string | null): Promise<void> => {
-    const leave = new AbortController();
+    const abort = new AbortController();
     open.get(session)?.abort();
-    open.set(session, leave);
-    const { signal } = leave;
+    open.set(session, abort);
+    const { signal } = abort;
     let retryAfterMs: number | undefined;
-    let isAnswered = false;
-    const take = (message: SseMessage): void => {
-      const frame = frameOf(message, session, dialect);
+    let hasReply = false;
+    const onMessage = (message: SseMessage): void => {
+      const frame = toFrame(message, session, dialect);
       if (frame === null || signal.aborted) return;
       // A stream that has to be told anew is not one that was refused.
-      if (frame.type === "error") return endOf(frame);
-      const isAnswer = !isAnswered && frame.type === "subscribed";
+      if (frame.type === "error") return endStream(frame);
+      const isReply = !hasReply && frame.type === "subscribed";
       // Only the first is an answer.
-      isAnswered = true;
-      events.frame(isAnswer ? { request_id: request, ...frame } : frame);
+      hasReply = true;
+      events.onFrame(isReply ? { request_id: request, ...frame } : frame);
     };
-    const endOf = (frame: Frame): void => {
-      leave.abort();
+    const endStream = (frame: Frame): void => {
+      abort.abort();
       open.delete(session);
       const { error } = frame as { readonly error?: unknown };
-      if (error === "UNAUTHENTICATED") end(UNAUTHENTICATED);
-      else events.frame({ type: "unsubscribed", session_id: session, reason: reasonOf(error) });
+      if (error === "UNAUTHENTICATED") end(CLOSE_UNAUTHENTICATED);
+      else events.onFrame({ type: "unsubscribed", session_id: session, reason: endReason(error) });
     };
     try {
       const response = await api.request(
@@ -70,27 +70,27 @@ export function openStreams(api: Api, events: WireEvents, dialect = "native"): W
         },
       );
       if (signal.aborted) return;
-      if (!response.ok) return refuse(session, request, await refusalAtDoor(response));
+      if (!response.ok) return refuse(session, request, await errorFromConnectResponse(response));
       // Most pages get a socket, and need no parser.
       const { createSseParser } = await import("./sse-chunk.ts");
-      const parser = createSseParser(take, { onRetry: (ms) => (retryAfterMs = ms) });
+      const parser = createSseParser(onMessage, { onRetry: (ms) => (retryAfterMs = ms) });
       const decoder = new TextDecoder();
       const reader = (response.body as ReadableStream<Uint8Array>).getReader();
       while (!signal.aborted) {
         const { done, value } = await reader.read();
         if (done) break;
-        if (!signal.aborted) events.heard();
+        if (!signal.aborted) events.onReceive();
         parser.push(decoder.decode(value, { stream: true }));
       }
-      if (!signal.aborted) end(ENDED_QUIETLY, retryAfterMs);
+      if (!signal.aborted) end(CLOSE_RESTART, retryAfterMs);
     } catch {
-      if (!signal.aborted) end(LOST);
+      if (!signal.aborted) end(CLOSE_LOST);
     }
   };
 
   // What admitted us was an answer of the same server: there is nothing to wait for.
   queueMicrotask(() => {
-    if (!isOver) events.opened();
+    if (!isOver) events.onOpen();
   });
   return {
     subscribe: (session, request, cursor) => void read(session, request, cursor),
@@ -104,8 +104,8 @@ export function openStreams(api: Api, events: WireEvents, dialect = "native"): W
 }
 
 /** The cursor is beside the data: of an event it is `id`, of a snapshot and of other dialects' frames `event_id`. */
-function frameOf({ data, id }: SseMessage, session: string, dialect: string): Frame | null {
-  const frame = frameIn(data);
+function toFrame({ data, id }: SseMessage, session: string, dialect: string): Frame | null {
+  const frame = parseFrame(data);
   if (frame === null) return null;
   const isEvent = dialect === "native" && frame.type !== "snapshot";
   const cursor = id === undefined ? {} : isEvent ? { id } : { event_id: id };
@@ -113,7 +113,7 @@ function frameOf({ data, id }: SseMessage, session: string, dialect: string): Fr
 }
 
 /** After those about the connection one comes back; what is about the session is the end of it. */
-function reasonOf(word: unknown): "gone" | "unavailable" {
-  const isKnown = typeof word === "string" && Object.hasOwn(ERRORS, word);
-  return isKnown && ERRORS[word as ErrorCode].can_retry ? "unavailable" : "gone";
+function endReason(code: unknown): "gone" | "unavailable" {
+  const isKnown = typeof code === "string" && Object.hasOwn(ERRORS, code);
+  return isKnown && ERRORS[code as ErrorCode].can_retry ? "unavailable" : "gone";
 }

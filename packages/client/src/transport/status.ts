@@ -1,11 +1,11 @@
-/** What people may be told of the connection of a session. Types only. */
+/** What a UI shows of the connection of a session, and how it follows from the machines. Pure. */
 import type { ClientError } from "../errors.ts";
 import { type ConnectionState, isUp } from "./connection-machine.ts";
 import type { SubscriptionState } from "./subscription-machine.ts";
 
 /**
  *   connecting ──▶ replaying ──▶ live      events come as they happen
- *       ▲              ▲          │ told to, or a gap was seen
+ *       ▲              ▲          │ resync, or a gap was seen
  *       │              └── resyncing ◀┘    what is shown is being replaced by what is there now
  *    waiting ◀── lost                      for `retryAt`, or until woken
  *    offline                               the machine has no network; goes on by itself
@@ -23,7 +23,7 @@ export type ConnectionPhase =
 export interface ConnectionView {
   readonly phase: ConnectionPhase;
   /** Over what it comes; null while there is no connection. */
-  readonly wire: "socket" | "stream" | null;
+  readonly channel: "websocket" | "sse" | null;
   /** How many attempts have failed since it was last live. */
   readonly failures: number;
   /** While waiting: when it tries again, by this machine's clock. */
@@ -32,62 +32,69 @@ export interface ConnectionView {
   readonly error: ClientError | null;
 }
 
-export const NOT_CONNECTED: ConnectionView = {
+export const INITIAL_CONNECTION: ConnectionView = {
   phase: "connecting",
-  wire: null,
+  channel: null,
   failures: 0,
   retryAt: null,
   error: null,
 };
 
-/** What people are told of a session's connection: from the state of the wire and of the session on it. Pure. */
-/** @param before what was told last: the same again when nothing has changed */
-export function connectionOf(
-  wire: ConnectionState,
-  session: SubscriptionState,
+/**
+ * What a UI shows of a session's connection, from the states of the connection and of the subscription on it.
+ * @param before the last view: returned again when nothing has changed
+ */
+export function deriveConnection(
+  connection: ConnectionState,
+  subscription: SubscriptionState,
   before: ConnectionView,
 ): ConnectionView {
-  const isWaiting = wire.phase === "waiting" || (isUp(wire) && session.phase === "waiting");
-  const phase = phaseOf(wire, session);
+  const isWaiting = connection.phase === "waiting" || (isUp(connection) && subscription.phase === "waiting");
+  const phase = derivePhase(connection, subscription);
   const view: ConnectionView = {
     phase,
-    wire: isUp(wire) ? wire.wire : null,
-    failures: wire.failures,
-    retryAt: isWaiting ? (isUp(wire) ? session.retryAt : wire.timerAt) : null,
-    error: phase === "live" ? null : session.phase === "over" ? session.error : (wire.error ?? session.error),
+    channel: isUp(connection) ? connection.channel : null,
+    failures: connection.failures,
+    retryAt: isWaiting ? (isUp(connection) ? subscription.retryAt : connection.timerAt) : null,
+    error:
+      phase === "live"
+        ? null
+        : subscription.phase === "ended"
+          ? subscription.error
+          : (connection.error ?? subscription.error),
   };
   const isSame =
     view.phase === before.phase &&
-    view.wire === before.wire &&
+    view.channel === before.channel &&
     view.failures === before.failures &&
     view.retryAt === before.retryAt &&
     view.error === before.error;
   return isSame ? before : view;
 }
 
-function phaseOf(wire: ConnectionState, session: SubscriptionState): ConnectionPhase {
-  if (session.phase === "over") return "closed";
-  switch (wire.phase) {
+function derivePhase(connection: ConnectionState, subscription: SubscriptionState): ConnectionPhase {
+  if (subscription.phase === "ended") return "closed";
+  switch (connection.phase) {
     case "idle":
-    case "asking":
+    case "authorizing":
     case "opening":
       return "connecting";
     case "waiting":
     case "offline":
     case "closed":
-      return wire.phase;
+      return connection.phase;
     case "open":
     case "probing":
       break;
   }
-  switch (session.phase) {
+  switch (subscription.phase) {
     case "live":
     case "waiting":
-      return session.phase;
+      return subscription.phase;
     case "off":
-    case "asked":
-      return session.isAnew ? "resyncing" : "connecting";
+    case "requested":
+      return subscription.isResync ? "resyncing" : "connecting";
     case "replaying":
-      return session.isAnew ? "resyncing" : "replaying";
+      return subscription.isResync ? "resyncing" : "replaying";
   }
 }

@@ -1,11 +1,11 @@
 /** A WebSocket as a wire. Opened once; who wants another one asks for another one. */
 import type { SocketCommand } from "@turnstream/protocol/schema";
-import { headersOf } from "../auth/auth.ts";
+import { credentialHeaders } from "../auth/auth.ts";
 import type { Credentials } from "../auth/auth.ts";
 import type { ClientEnv } from "../env.ts";
-import { frameIn, type Wire, type WireEvents } from "./channel.ts";
+import { parseFrame, type Channel, type ChannelEvents } from "./channel.ts";
 
-export interface SocketDoor {
+export interface WebSocketOptions {
   /** With `/api/v1`. */
   readonly base: string;
   readonly ticket: string;
@@ -13,32 +13,32 @@ export interface SocketDoor {
   readonly dialect: string;
 }
 
-export function openSocket(
-  { base, ticket, credentials, dialect }: SocketDoor,
-  env: Pick<ClientEnv, "WebSocket" | "outside">,
-  events: WireEvents,
-): Wire {
+export function openWebSocket(
+  { base, ticket, credentials, dialect }: WebSocketOptions,
+  env: Pick<ClientEnv, "WebSocket" | "page">,
+  events: ChannelEvents,
+): Channel {
   // In a page the server may be named by a path alone.
   const address = new URL(`${base}/socket`, typeof location === "undefined" ? undefined : location.href);
   address.protocol = address.protocol.replace("http", "ws");
   address.searchParams.set("dialect", dialect);
-  const socket = env.outside.isPage
+  const socket = env.page.isPage
     ? new env.WebSocket(withTicket(address, ticket))
     : new env.WebSocket(address, withHeaders(credentials));
-  let isOver = false;
+  let isClosed = false;
   const end = (code: number): void => {
-    if (isOver) return;
-    isOver = true;
-    events.closed(code);
+    if (isClosed) return;
+    isClosed = true;
+    events.onClose(code);
   };
   socket.addEventListener("open", () => {
-    if (!isOver) events.opened();
+    if (!isClosed) events.onOpen();
   });
   socket.addEventListener("message", ({ data }: MessageEvent) => {
-    if (isOver) return;
-    events.heard();
-    const frame = typeof data === "string" ? frameIn(data) : null;
-    if (frame !== null) events.frame(frame);
+    if (isClosed) return;
+    events.onReceive();
+    const frame = typeof data === "string" ? parseFrame(data) : null;
+    if (frame !== null) events.onFrame(frame);
   });
   socket.addEventListener("close", ({ code }) => end(code));
   // It is followed by `close`.
@@ -57,7 +57,7 @@ export function openSocket(
     unsubscribe: (session_id) => send({ type: "unsubscribe", session_id }),
     send,
     close() {
-      isOver = true;
+      isClosed = true;
       socket.close();
     },
   };
@@ -70,5 +70,5 @@ function withTicket(address: URL, ticket: string): URL {
 
 /** Outside of pages there is no origin, and so no ticket; Node's own WebSocket takes headers. */
 function withHeaders(credentials: Credentials): string[] {
-  return { headers: headersOf(credentials) } as unknown as string[];
+  return { headers: credentialHeaders(credentials) } as unknown as string[];
 }

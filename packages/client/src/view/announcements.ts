@@ -10,7 +10,7 @@ import {
   type Turn,
 } from "@turnstream/protocol";
 
-export interface Announcement {
+export interface AnnouncementText {
   readonly text: string;
   /** Errors only: they may interrupt. */
   readonly isUrgent: boolean;
@@ -39,13 +39,13 @@ export function listAnnouncements(
   before: SessionState,
   after: SessionState,
   { strings, defaultError, agentName }: AnnouncementOptions,
-): Announcement[] {
+): AnnouncementText[] {
   if (before.turns === after.turns) return [];
   const known = new Map<string, Turn>();
   for (const turn of before.turns) known.set(turn.id, turn);
   const newest = before.turns.last()?.number ?? -1;
   const isFirstLook = before.seq === 0;
-  const result: Announcement[] = [];
+  const result: AnnouncementText[] = [];
   const add = (text: string, isUrgent = false): void => void result.push({ text, isUrgent });
   for (const turn of after.turns) {
     const was = known.get(turn.id) ?? null;
@@ -69,7 +69,7 @@ export function listAnnouncements(
 function describeRequest(block: InteractionBlock, turn: Turn, strings: AnnouncementStrings): string {
   switch (block.kind) {
     case "approval":
-      return strings.needsApproval(callLabel(block.call, turn) ?? block.actions.map(named).join(", "));
+      return strings.needsApproval(callLabel(block.call, turn) ?? block.actions.map(toolName).join(", "));
     case "question":
       return strings.needsAnswer(block.questions[0]?.text ?? "");
     case "form":
@@ -79,7 +79,7 @@ function describeRequest(block: InteractionBlock, turn: Turn, strings: Announcem
   }
 }
 
-function named({ name }: { readonly name: string }): string {
+function toolName({ name }: { readonly name: string }): string {
   return toolLabel({ label: "", name });
 }
 

@@ -27,7 +27,10 @@ export type AttachmentInput =
   | { readonly type: "removed"; readonly id: string }
   | { readonly type: "sent" };
 
-export function attachments(list: readonly Attachment[], input: AttachmentInput): readonly Attachment[] {
+export function updateAttachments(
+  list: readonly Attachment[],
+  input: AttachmentInput,
+): readonly Attachment[] {
   const change = (part: Partial<Attachment>): readonly Attachment[] =>
     list.map((one) => (input.type !== "sent" && one.id === input.id ? { ...one, ...part } : one));
   switch (input.type) {

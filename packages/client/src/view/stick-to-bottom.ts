@@ -8,7 +8,7 @@
  *
  * A position that falls because the content became shorter, or the window taller, is no move of the person's.
  */
-export interface Measure {
+export interface ScrollMetrics {
   readonly top: number;
   /** Of all there is. */
   readonly height: number;
@@ -17,50 +17,50 @@ export interface Measure {
 }
 
 /** With the measure as last seen. */
-export interface Follow extends Measure {
-  readonly isFollowing: boolean;
+export interface StickToBottomState extends ScrollMetrics {
+  readonly isAtBottom: boolean;
 }
 
-export type FollowInput =
+export type StickToBottomInput =
   /** The position changed. */
-  | { readonly type: "scrolled"; readonly at: Measure }
+  | { readonly type: "scrolled"; readonly at: ScrollMetrics }
   /** The content changed; nobody moved. */
-  | { readonly type: "resized"; readonly at: Measure }
+  | { readonly type: "resized"; readonly at: ScrollMetrics }
   /** A wheel, key or finger goes up, or something is opened by hand. */
   | { readonly type: "left" }
   | { readonly type: "to_end" };
 
 /** Half pixels of zoomed pages don't count. */
-const SLACK = 2;
-const HALF = 0.6;
+const TOLERANCE_PX = 2;
+const MIN_MOVE_PX = 0.6;
 
-export const FOLLOWING: Follow = { isFollowing: true, top: 0, height: 0, visible: 0 };
+export const STUCK_TO_BOTTOM: StickToBottomState = { isAtBottom: true, top: 0, height: 0, visible: 0 };
 
-function isAtEnd({ top, height, visible }: Measure): boolean {
-  return height - top - visible <= SLACK;
+function isAtBottom({ top, height, visible }: ScrollMetrics): boolean {
+  return height - top - visible <= TOLERANCE_PX;
 }
 
-export function follow(
-  state: Follow,
-  input: FollowInput,
-): { readonly state: Follow; readonly moveToEnd: boolean } {
+export function stepStickToBottom(
+  state: StickToBottomState,
+  input: StickToBottomInput,
+): { readonly state: StickToBottomState; readonly moveToEnd: boolean } {
   switch (input.type) {
     case "scrolled": {
       const { top, height, visible } = input.at;
-      const isEnd = isAtEnd(input.at);
+      const isEnd = isAtBottom(input.at);
       const isPushed = height < state.height || visible > state.visible;
       // However slowly: a finger moves by single pixels, and must not be pulled back for each of them.
-      const isUp = !isPushed && top < state.top - (isEnd ? HALF : 0);
-      const isFollowing = !isUp && (isEnd || state.isFollowing);
-      return { state: { isFollowing, ...input.at }, moveToEnd: false };
+      const isUp = !isPushed && top < state.top - (isEnd ? MIN_MOVE_PX : 0);
+      const isFollowing = !isUp && (isEnd || state.isAtBottom);
+      return { state: { isAtBottom: isFollowing, ...input.at }, moveToEnd: false };
     }
     case "resized": {
-      const isFollowing = state.isFollowing || isAtEnd(input.at);
-      return { state: { isFollowing, ...input.at }, moveToEnd: state.isFollowing };
+      const isFollowing = state.isAtBottom || isAtBottom(input.at);
+      return { state: { isAtBottom: isFollowing, ...input.at }, moveToEnd: state.isAtBottom };
     }
     case "left":
-      return { state: { ...state, isFollowing: false }, moveToEnd: false };
+      return { state: { ...state, isAtBottom: false }, moveToEnd: false };
     case "to_end":
-      return { state: { ...state, isFollowing: true }, moveToEnd: true };
+      return { state: { ...state, isAtBottom: true }, moveToEnd: true };
   }
 }

@@ -4,102 +4,102 @@
  */
 import type { SessionState, ToolItem, Turn } from "@turnstream/protocol";
 import type { Session, SessionView } from "../session/session.ts";
-import { type Digest, digest, NOTHING, type Outline } from "./turn-layout.ts";
+import { type LayoutState, updateLayout, EMPTY_LAYOUT, type TurnLayout } from "./turn-layout.ts";
 
 /** "view": anything at all. "turns": which turns there are. `turn:…`: that turn. */
-export type Channel = "view" | "turns" | `turn:${string}`;
+export type ThreadTopic = "view" | "turns" | `turn:${string}`;
 
 export interface ThreadStore {
   readonly session: Session;
-  readonly view: () => SessionView;
-  subscribe(channel: Channel, listener: () => void): () => void;
+  readonly getView: () => SessionView;
+  subscribe(topic: ThreadTopic, listener: () => void): () => void;
   /** Oldest first; the same array while the same turns are there. */
-  turnIds(): readonly string[];
-  turn(id: string): Turn | null;
+  getTurnIds(): readonly string[];
+  getTurn(id: string): Turn | null;
   /** What a run shows; without a run, what the turn's main one does. */
-  outline(turn: string, run?: string): Outline;
+  getLayout(turn: string, run?: string): TurnLayout;
   /** A call with all that belongs to it, by its place. */
-  tool(turn: string, index: number): ToolItem | null;
+  getToolCall(turn: string, blockIndex: number): ToolItem | null;
 }
 
 export function createThreadStore(session: Session): ThreadStore {
   const view = session.getSnapshot;
-  const listeners = new Map<Channel, Set<() => void>>();
-  const digests = new Map<string, Digest>();
+  const listeners = new Map<ThreadTopic, Set<() => void>>();
+  const layouts = new Map<string, LayoutState>();
   let ids: readonly string[] = [];
   let slots = new Map<string, number>();
-  let listed: SessionView["state"]["turns"] | null = null;
-  let seen = view();
-  let leave: (() => void) | null = null;
+  let listedTurns: SessionView["state"]["turns"] | null = null;
+  let lastView = view();
+  let unsubscribe: (() => void) | null = null;
 
-  const tell = (channel: Channel): void => {
-    for (const listener of listeners.get(channel) ?? []) listener();
+  const notify = (topic: ThreadTopic): void => {
+    for (const listener of listeners.get(topic) ?? []) listener();
   };
   const onChange = (): void => {
-    const before = seen;
-    seen = view();
-    if (before === seen) return;
-    const { isListChanged, turns } = changedTurns(before.state, seen.state);
-    if (isListChanged) tell("turns");
-    for (const turn of turns) tell(`turn:${turn}`);
-    tell("view");
+    const before = lastView;
+    lastView = view();
+    if (before === lastView) return;
+    const { isListChanged, turns } = findChangedTurns(before.state, lastView.state);
+    if (isListChanged) notify("turns");
+    for (const turn of turns) notify(`turn:${turn}`);
+    notify("view");
   };
 
   /** Keeps the list in step with the state; the same array while nothing came or went. */
   const list = (): void => {
     const { turns } = view().state;
-    if (turns === listed) return;
-    listed = turns;
+    if (turns === listedTurns) return;
+    listedTurns = turns;
     let n = 0;
     let isSame = turns.length === ids.length;
     for (const turn of turns) isSame &&= ids[n++] === turn.id;
     if (isSame) return;
     ids = turns.toArray().map(({ id }) => id);
     slots = new Map(ids.map((id, slot) => [id, slot]));
-    for (const id of digests.keys()) if (!slots.has(id)) digests.delete(id);
+    for (const id of layouts.keys()) if (!slots.has(id)) layouts.delete(id);
   };
-  const turnOf = (id: string): Turn | null => {
+  const getTurn = (id: string): Turn | null => {
     list();
     return view().state.turns.get(slots.get(id) ?? -1) ?? null;
   };
-  const digestOf = (id: string): Digest | null => {
-    const turn = turnOf(id);
+  const layoutOf = (id: string): LayoutState | null => {
+    const turn = getTurn(id);
     if (turn === null) return null;
-    const known = digests.get(id) ?? null;
-    if (known?.turn === turn) return known;
-    const fresh = digest(turn, known);
-    digests.set(id, fresh);
-    return fresh;
+    const previous = layouts.get(id) ?? null;
+    if (previous?.turn === turn) return previous;
+    const next = updateLayout(turn, previous);
+    layouts.set(id, next);
+    return next;
   };
 
   return {
     session,
-    view,
-    subscribe(channel, listener) {
-      const set = listeners.get(channel) ?? new Set();
-      listeners.set(channel, set.add(listener));
-      if (leave === null) {
-        seen = view();
-        leave = session.subscribe(onChange);
+    getView: view,
+    subscribe(topic, listener) {
+      const set = listeners.get(topic) ?? new Set();
+      listeners.set(topic, set.add(listener));
+      if (unsubscribe === null) {
+        lastView = view();
+        unsubscribe = session.subscribe(onChange);
       }
       return () => {
         set.delete(listener);
-        if (set.size === 0 && listeners.get(channel) === set) listeners.delete(channel);
+        if (set.size === 0 && listeners.get(topic) === set) listeners.delete(topic);
         if (listeners.size > 0) return;
-        leave?.();
-        leave = null;
+        unsubscribe?.();
+        unsubscribe = null;
       };
     },
-    turnIds() {
+    getTurnIds() {
       list();
       return ids;
     },
-    turn: turnOf,
-    outline(turn, run) {
-      const known = digestOf(turn);
-      return known?.outlines.get(run ?? known.main ?? "") ?? NOTHING;
+    getTurn,
+    getLayout(turn, run) {
+      const previous = layoutOf(turn);
+      return previous?.layouts.get(run ?? previous.mainRunId ?? "") ?? EMPTY_LAYOUT;
     },
-    tool: (turn, index) => digestOf(turn)?.tools.get(index) ?? null,
+    getToolCall: (turn, blockIndex) => layoutOf(turn)?.toolCalls.get(blockIndex) ?? null,
   };
 }
 
@@ -112,7 +112,7 @@ export interface TurnChanges {
 
 const NONE: TurnChanges = { isListChanged: false, turns: [] };
 
-export function changedTurns(before: SessionState, after: SessionState): TurnChanges {
+export function findChangedTurns(before: SessionState, after: SessionState): TurnChanges {
   if (before.turns === after.turns) return NONE;
   const turns: string[] = [];
   if (before.turns.length === after.turns.length) {
@@ -128,35 +128,35 @@ export function changedTurns(before: SessionState, after: SessionState): TurnCha
     }
     return { isListChanged, turns };
   }
-  const known = new Map<string, Turn>();
-  for (const turn of before.turns) known.set(turn.id, turn);
+  const previous = new Map<string, Turn>();
+  for (const turn of before.turns) previous.set(turn.id, turn);
   for (const turn of after.turns) {
-    if (known.get(turn.id) !== turn) turns.push(turn.id);
-    known.delete(turn.id);
+    if (previous.get(turn.id) !== turn) turns.push(turn.id);
+    previous.delete(turn.id);
   }
-  return { isListChanged: true, turns: [...turns, ...known.keys()] };
+  return { isListChanged: true, turns: [...turns, ...previous.keys()] };
 }
 
 /**
  * A long list in portions that stay as they are when something is put in front of it or behind it. Pure.
  */
-export interface Portion {
+export interface TurnChunk {
   readonly key: number;
   readonly ids: readonly string[];
 }
 
-export const PORTION = 16;
+export const TURNS_PER_CHUNK = 16;
 
 /** @param numberOf rises through the list; where it doesn't, what comes stays with what is before it */
-export function portionsOf(ids: readonly string[], numberOf: (id: string) => number): Portion[] {
-  const portions: { key: number; ids: string[] }[] = [];
+export function chunkTurns(ids: readonly string[], getNumber: (id: string) => number): TurnChunk[] {
+  const chunks: { key: number; ids: string[] }[] = [];
   for (const id of ids) {
-    const key = Math.floor(numberOf(id) / PORTION);
-    const last = portions.at(-1);
+    const key = Math.floor(getNumber(id) / TURNS_PER_CHUNK);
+    const last = chunks.at(-1);
     if (last !== undefined && key <= last.key) last.ids.push(id);
-    else portions.push({ key, ids: [id] });
+    else chunks.push({ key, ids: [id] });
   }
-  return portions;
+  return chunks;
 }
 
 export function isSameList(one: readonly string[], other: readonly string[]): boolean {

@@ -1,7 +1,7 @@
 /**
- * What is shown of a turn and in which order, without the words: steps by their place, groups with their steps, calls with
- * their results. Pure. Gives back what it gave before wherever nothing but text has grown, so that a delta draws one block.
- * Never decides what is open on the screen.
+ * What is shown of a turn and in which order, without its texts: blocks by their index, groups with their blocks, calls
+ * with their results. Pure. Returns the same objects wherever only text has grown, so that a delta draws one block. Never
+ * decides what is expanded on the screen.
  */
 import {
   type Block,
@@ -15,7 +15,7 @@ import {
 } from "@turnstream/protocol";
 
 /** The component that draws a block, by its name. */
-export type PartName =
+export type BlockComponentName =
   | "ThinkingBlock"
   | "TextBlock"
   | "ToolCall"
@@ -27,84 +27,94 @@ export type PartName =
   | "StoppedNotice"
   | "ErrorNotice";
 
-export interface Step {
-  readonly type: "step";
-  readonly part: PartName;
-  /** Its place in the turn. */
-  readonly index: number;
-  /** Something in it waits for a person. */
-  readonly needsPerson: boolean;
-  readonly isFailed: boolean;
+export interface LayoutBlock {
+  readonly type: "block";
+  readonly component: BlockComponentName;
+  /** Its index in `turn.items`. */
+  readonly blockIndex: number;
+  /** Something in it waits for the user. */
+  readonly needsUser: boolean;
+  readonly hasFailed: boolean;
 }
 
-export interface Group {
+export interface LayoutGroup {
   readonly type: "group";
-  /** The place of its marker. */
-  readonly index: number;
+  /** The index of its `group_start` item. */
+  readonly blockIndex: number;
   /** Whether more steps may come. */
   readonly isRunning: boolean;
   /** Whether it came to its end, and was not stopped on the way. */
   readonly isDone: boolean;
   /** The summary, or the last label; "" when there is neither. */
   readonly header: string;
-  readonly steps: readonly Step[];
+  readonly blocks: readonly LayoutBlock[];
   /** From its marker to its end; null while it runs, or where the end is not known. */
   readonly durationMs: number | null;
 }
 
-export type Outline = readonly (Step | Group)[];
+export type LayoutItem = LayoutBlock | LayoutGroup;
 
-export interface Digest {
+export type TurnLayout = readonly LayoutItem[];
+
+export interface LayoutState {
   readonly turn: Turn;
-  readonly main: string | null;
+  readonly mainRunId: string | null;
   /** By run. */
-  readonly outlines: ReadonlyMap<string, Outline>;
+  readonly layouts: ReadonlyMap<string, TurnLayout>;
   /** By the place of the call. */
-  readonly tools: ReadonlyMap<number, ToolItem>;
+  readonly toolCalls: ReadonlyMap<number, ToolItem>;
 }
 
-export const NOTHING: Outline = [];
+export const EMPTY_LAYOUT: TurnLayout = [];
 
-export function digest(turn: Turn, before: Digest | null): Digest {
+export function updateLayout(turn: Turn, before: LayoutState | null): LayoutState {
   if (before?.turn === turn) return before;
-  const asked = runsThatAsk(turn);
+  const awaiting = findAwaitingRuns(turn);
   const spans = groupSpans(turn);
   const wasCutShort = turn.status !== "running" && turn.status !== "end_turn";
-  const outlines = new Map<string, Outline>();
-  const tools = new Map<number, ToolItem>();
+  const layouts = new Map<string, TurnLayout>();
+  const toolCalls = new Map<number, ToolItem>();
   const keepTool = (item: ToolItem): void => {
-    const known = before?.tools.get(item.call.index);
-    tools.set(item.call.index, known !== undefined && isSameTool(known, item) ? known : item);
+    const known = before?.toolCalls.get(item.call.index);
+    toolCalls.set(item.call.index, known !== undefined && isSameTool(known, item) ? known : item);
   };
   for (const run of turn.runs) {
     if (run.status === "superseded") continue;
-    const outline: (Step | Group)[] = [];
+    const layout: LayoutItem[] = [];
     for (const item of viewRun(turn, run.id)) {
       for (const inner of item.type === "group" ? item.items : [item])
         if (inner.type === "tool") keepTool(inner);
-      const entry = entryOf(item, asked, spans, wasCutShort);
-      if (entry !== null) outline.push(entry);
+      const entry = toLayoutItem(item, awaiting, spans, wasCutShort);
+      if (entry !== null) layout.push(entry);
     }
-    const known = before?.outlines.get(run.id);
-    outlines.set(run.id, known !== undefined && isSameOutline(known, outline) ? known : outline);
+    const known = before?.layouts.get(run.id);
+    layouts.set(run.id, known !== undefined && isSameLayout(known, layout) ? known : layout);
   }
-  return { turn, main: mainRun(turn)?.id ?? null, outlines, tools };
+  return { turn, mainRunId: mainRun(turn)?.id ?? null, layouts, toolCalls };
 }
 
-function entryOf(
+function toLayoutItem(
   item: ViewItem,
-  asked: ReadonlySet<string>,
+  awaiting: ReadonlySet<string>,
   spans: ReadonlyMap<string, Span>,
   wasCutShort: boolean,
-): Step | Group | null {
-  if (item.type !== "group") return stepOf(item, asked);
-  // Nothing is left of a group whose steps a takeover made void.
+): LayoutItem | null {
+  if (item.type !== "group") return toLayoutBlock(item, awaiting);
+  // Nothing is left of a group whose steps a takeover superseded.
   if (item.items.length === 0 && !item.open) return null;
   const { index, durationMs } = spans.get(item.id) ?? { index: -1, durationMs: null };
-  const steps = item.items.flatMap((inner) => stepOf(inner, asked) ?? []);
+  const blocks = item.items.flatMap((inner) => toLayoutBlock(inner, awaiting) ?? []);
   const isCut = wasCutShort && durationMs === null;
   const isDone = !item.open && !isCut && !item.items.some(wasStopped);
-  return { type: "group", index, isRunning: item.open, isDone, header: item.header, steps, durationMs };
+  return {
+    type: "group",
+    blockIndex: index,
+    isRunning: item.open,
+    isDone,
+    header: item.header,
+    blocks,
+    durationMs,
+  };
 }
 
 /** A check mark stands for what ran to its end, well or not. */
@@ -113,21 +123,36 @@ function wasStopped(item: ViewItem): boolean {
 }
 
 /** Null for what a newer version put there, and this one can't draw. */
-function stepOf(item: Exclude<ViewItem, { type: "group" }>, asked: ReadonlySet<string>): Step | null {
+function toLayoutBlock(
+  item: Exclude<ViewItem, { type: "group" }>,
+  awaiting: ReadonlySet<string>,
+): LayoutBlock | null {
   if (item.type === "block") {
     const { block } = item;
-    const part = partOf(block);
-    if (part === null) return null;
-    const needsPerson = "version" in block && isPending(block);
-    return { type: "step", part, index: block.index, needsPerson, isFailed: false };
+    const component = componentFor(block);
+    if (component === null) return null;
+    const needsUser = "version" in block && isPending(block);
+    return {
+      type: "block",
+      component,
+      blockIndex: block.index,
+      needsUser,
+      hasFailed: false,
+    };
   }
-  const needsPerson = item.approvals.some(isPending) || (item.run !== null && asked.has(item.run.id));
-  // A stop is nobody's failure, whatever the dot shows (U02).
-  const isFailed = item.status === "error" && item.result?.status !== "cancelled";
-  return { type: "step", part: "ToolCall", index: item.call.index, needsPerson, isFailed };
+  const needsUser = item.approvals.some(isPending) || (item.run !== null && awaiting.has(item.run.id));
+  // A stop is no failure, whatever the dot shows (U02).
+  const hasFailed = item.status === "error" && item.result?.status !== "cancelled";
+  return {
+    type: "block",
+    component: "ToolCall",
+    blockIndex: item.call.index,
+    needsUser,
+    hasFailed,
+  };
 }
 
-function partOf(block: Block): PartName | null {
+function componentFor(block: Block): BlockComponentName | null {
   switch (block.kind) {
     case "thinking":
       return "ThinkingBlock";
@@ -153,18 +178,18 @@ function partOf(block: Block): PartName | null {
   }
 }
 
-/** Runs in which, or below which, something waits for a person. */
-function runsThatAsk(turn: Turn): Set<string> {
-  const asked = new Set<string>();
+/** Runs in which, or below which, something waits for the user. */
+function findAwaitingRuns(turn: Turn): Set<string> {
+  const awaiting = new Set<string>();
   for (const block of listPendingInteractions(turn)) {
     let run = turn.runs.find(({ id }) => id === block.run);
-    while (run !== undefined && !asked.has(run.id)) {
-      asked.add(run.id);
+    while (run !== undefined && !awaiting.has(run.id)) {
+      awaiting.add(run.id);
       const { parent } = run;
       run = turn.runs.find(({ id }) => id === parent);
     }
   }
-  return asked;
+  return awaiting;
 }
 
 interface Span {
@@ -199,27 +224,27 @@ function isSameTool(one: ToolItem, other: ToolItem): boolean {
   );
 }
 
-function isSameOutline(one: Outline, other: Outline): boolean {
-  return one.length === other.length && one.every((entry, n) => isSameEntry(entry, other[n]));
+function isSameLayout(one: TurnLayout, other: TurnLayout): boolean {
+  return one.length === other.length && one.every((entry, n) => isSameItem(entry, other[n]));
 }
 
-function isSameEntry(one: Step | Group, other: Step | Group | undefined): boolean {
+function isSameItem(one: LayoutItem, other: LayoutItem | undefined): boolean {
   if (other?.type !== one.type) return false;
-  if (one.type === "step")
+  if (one.type === "block")
     return (
-      other.type === "step" &&
-      one.part === other.part &&
-      one.index === other.index &&
-      one.needsPerson === other.needsPerson &&
-      one.isFailed === other.isFailed
+      other.type === "block" &&
+      one.component === other.component &&
+      one.blockIndex === other.blockIndex &&
+      one.needsUser === other.needsUser &&
+      one.hasFailed === other.hasFailed
     );
   return (
     other.type === "group" &&
-    one.index === other.index &&
+    one.blockIndex === other.blockIndex &&
     one.isRunning === other.isRunning &&
     one.isDone === other.isDone &&
     one.header === other.header &&
     one.durationMs === other.durationMs &&
-    isSameOutline(one.steps, other.steps)
+    isSameLayout(one.blocks, other.blocks)
   );
 }

@@ -16,7 +16,7 @@ import { type Client, createClient } from "../../src/client.ts";
 import type { ClientOptions } from "../../src/options.ts";
 import type { Session, SessionView } from "../../src/session/session.ts";
 
-const PATIENCE_MS = 30_000;
+const TIMEOUT_MS = 30_000;
 
 const agent = defineAgent({
   name: "a",
@@ -31,7 +31,7 @@ const agent = defineAgent({
   tools: { book: tool({ approval: true, run: () => "booked" }) },
 });
 
-export class House {
+export class LiveGateway {
   readonly stage: Stage;
   readonly server: TestServer;
   readonly proxy: TcpProxy;
@@ -43,15 +43,15 @@ export class House {
     this.proxy = proxy;
   }
 
-  static async open(options: Parameters<typeof openServer>[1] = {}): Promise<House> {
+  static async open(options: Parameters<typeof openServer>[1] = {}): Promise<LiveGateway> {
     const stage = await Stage.open(createMemoryBackend());
     // A busy machine must not make the one worker look dead.
     await stage.worker([agent], { leaseTtlMs: 20_000 });
     const server = await openServer(stage.parts, { actor: stage.actor, ...options });
     const { hostname: host, port } = new URL(server.url);
-    const house = new House(stage, server, await startProxy({ to: { host, port: Number(port) } }));
-    open.push(house);
-    return house;
+    const gateway = new LiveGateway(stage, server, await startProxy({ to: { host, port: Number(port) } }));
+    open.push(gateway);
+    return gateway;
   }
 
   get url(): string {
@@ -82,10 +82,10 @@ export class House {
   }
 }
 
-const open: House[] = [];
+const open: LiveGateway[] = [];
 
 afterEach(async () => {
-  for (const house of open.splice(0)) await house.close();
+  for (const gateway of open.splice(0)) await gateway.close();
 });
 
 /** Until the view of a session that somebody looks at is so. */
@@ -107,8 +107,8 @@ export function until(
       leave();
       const { connection, outbox, state } = session.getSnapshot();
       const seen = JSON.stringify({ connection, outbox, seq: state.seq, turns: state.turns.length });
-      reject(new Error(`not ${about} within ${PATIENCE_MS} ms: ${seen}`));
-    }, PATIENCE_MS);
+      reject(new Error(`not ${about} within ${TIMEOUT_MS} ms: ${seen}`));
+    }, TIMEOUT_MS);
     look();
   });
 }

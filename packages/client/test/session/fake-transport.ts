@@ -1,36 +1,36 @@
-/** A link in the hands of a test: it says what it is told to, and remembers what was asked of it. */
+/** A transport in the hands of a test: it sends what the test tells it to, and records what was requested. */
 import type { Cursor } from "@turnstream/protocol";
-import type { Link, LinkCommand, LinkHandler } from "../../src/transport/transport.ts";
+import type { Transport, TransportCommand, SubscriptionHandler } from "../../src/transport/transport.ts";
 
-export class FakeLink implements Link {
-  handler: LinkHandler | null = null;
+export class FakeTransport implements Transport {
+  handler: SubscriptionHandler | null = null;
   cursor: () => Cursor | null = () => null;
-  readonly commands: LinkCommand[] = [];
-  watches = 0;
-  stops = 0;
-  /** With which cursor it was asked to begin again. */
-  readonly agains: (Cursor | null)[] = [];
+  readonly commands: TransportCommand[] = [];
+  subscribes = 0;
+  unsubscribes = 0;
+  /** The cursors of the resyncs. */
+  readonly resyncs: (Cursor | null)[] = [];
 
-  watch(_session: string, cursor: () => Cursor | null, handler: LinkHandler) {
-    this.watches += 1;
+  subscribe(_session: string, cursor: () => Cursor | null, handler: SubscriptionHandler) {
+    this.subscribes += 1;
     this.cursor = cursor;
     this.handler = handler;
     return {
-      again: () => void this.agains.push(cursor()),
-      stop: () => {
-        this.stops += 1;
+      resync: () => void this.resyncs.push(cursor()),
+      unsubscribe: () => {
+        this.unsubscribes += 1;
         this.handler = null;
       },
     };
   }
 
-  async command(command: LinkCommand): Promise<object> {
+  async command(command: TransportCommand): Promise<object> {
     this.commands.push(command);
     return {};
   }
 
   request(): Promise<Response> {
-    return Promise.reject(new Error("nobody is asked"));
+    return Promise.reject(new Error("no request is expected"));
   }
 
   close(): void {}

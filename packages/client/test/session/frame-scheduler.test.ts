@@ -2,34 +2,34 @@
 import { LogWriter } from "@turnstream/conformance/support/log-writer.ts";
 import { emptyState, type SessionState } from "@turnstream/protocol";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { NOT_CONNECTED } from "../../src/transport/status.ts";
-import { surroundings } from "../../src/env.ts";
-import { createNotifier, type Notifier } from "../../src/session/frame-scheduler.ts";
+import { INITIAL_CONNECTION } from "../../src/transport/status.ts";
+import { createEnv } from "../../src/env.ts";
+import { createFrameScheduler, type FrameScheduler } from "../../src/session/frame-scheduler.ts";
 import type { SessionView } from "../../src/session/session.ts";
 
 const viewOf = (state: SessionState): SessionView => ({
   state,
-  connection: NOT_CONNECTED,
+  connection: INITIAL_CONNECTION,
   outbox: [],
   skewMs: 0,
-  older: { hasMore: false, isLoading: false, error: null },
+  history: { hasMore: false, isLoading: false, error: null },
 });
 
 class Stage {
-  told = 0;
+  notified = 0;
   isHidden = false;
   private frame: (() => void) | undefined;
   private changed = (): void => {};
   private view = viewOf(emptyState);
-  readonly notifier: Notifier = createNotifier(this.view, {
-    notify: () => void (this.told += 1),
+  readonly notifier: FrameScheduler = createFrameScheduler(this.view, {
+    notify: () => void (this.notified += 1),
     env: {
-      ...surroundings(),
+      ...createEnv(),
       nextFrame: (run) => {
         this.frame = run;
         return () => void (this.frame = undefined);
       },
-      outside: {
+      page: {
         isHidden: () => this.isHidden,
         onChange: (changed) => {
           this.changed = changed;
@@ -41,7 +41,7 @@ class Stage {
 
   show(view: Partial<SessionView>): void {
     this.view = { ...this.view, ...view };
-    this.notifier.changed(this.view);
+    this.notifier.update(this.view);
   }
   draw(): void {
     const { frame } = this;
@@ -60,14 +60,14 @@ afterEach(() => void vi.useRealTimers());
 test("U08 tells once per frame, however much changes, and not when nothing does", () => {
   const stage = new Stage();
   for (let n = 1; n <= 500; n += 1) stage.show({ skewMs: n });
-  expect(stage.told).toBe(0);
+  expect(stage.notified).toBe(0);
   stage.draw();
-  expect(stage.told).toBe(1);
+  expect(stage.notified).toBe(1);
   stage.draw();
-  expect(stage.told).toBe(1);
+  expect(stage.notified).toBe(1);
   stage.show({ skewMs: 0 });
   stage.draw();
-  expect(stage.told).toBe(2);
+  expect(stage.notified).toBe(2);
 });
 
 test("U08 while hidden tells only of an end, of what needs the person, and of a closed connection", () => {
@@ -77,7 +77,7 @@ test("U08 while hidden tells only of an end, of what needs the person, and of a 
   const show = (): number => {
     stage.show({ state: log.state });
     vi.runAllTimers();
-    return stage.told;
+    return stage.notified;
   };
   expect(show()).toBe(0);
   log.text(["Let", " me", " see"]);
@@ -94,12 +94,12 @@ test("U08 while hidden tells only of an end, of what needs the person, and of a 
   expect(show()).toBe(2);
   log.begin("More");
   expect(show()).toBe(2);
-  stage.show({ connection: { ...NOT_CONNECTED, phase: "waiting" } });
+  stage.show({ connection: { ...INITIAL_CONNECTION, phase: "waiting" } });
   vi.runAllTimers();
-  expect(stage.told).toBe(2);
-  stage.show({ connection: { ...NOT_CONNECTED, phase: "closed" } });
+  expect(stage.notified).toBe(2);
+  stage.show({ connection: { ...INITIAL_CONNECTION, phase: "closed" } });
   vi.runAllTimers();
-  expect(stage.told).toBe(3);
+  expect(stage.notified).toBe(3);
 });
 
 test("once when it is seen again, if anything was left out", () => {
@@ -109,11 +109,11 @@ test("once when it is seen again, if anything was left out", () => {
   stage.show({ skewMs: 2 });
   stage.hide(false);
   stage.draw();
-  expect(stage.told).toBe(1);
+  expect(stage.notified).toBe(1);
   stage.hide(true);
   stage.hide(false);
   stage.draw();
-  expect(stage.told).toBe(1);
+  expect(stage.notified).toBe(1);
 });
 
 test("what was planned when the page was hidden comes when it is seen, once", () => {
@@ -121,11 +121,11 @@ test("what was planned when the page was hidden comes when it is seen, once", ()
   stage.show({ skewMs: 1 });
   stage.hide(true);
   stage.draw();
-  expect(stage.told).toBe(0);
+  expect(stage.notified).toBe(0);
   stage.hide(false);
   stage.draw();
   stage.draw();
-  expect(stage.told).toBe(1);
+  expect(stage.notified).toBe(1);
 });
 
 test("nothing after it was closed", () => {
@@ -133,15 +133,15 @@ test("nothing after it was closed", () => {
   stage.show({ skewMs: 1 });
   stage.notifier.close();
   stage.draw();
-  expect(stage.told).toBe(0);
+  expect(stage.notified).toBe(0);
 });
 
 test("without a screen, soon", () => {
-  const told = vi.fn<() => void>();
-  const notifier = createNotifier(viewOf(emptyState), { notify: told, env: surroundings() });
-  notifier.changed(viewOf(emptyState));
-  notifier.changed(viewOf(emptyState));
-  expect(told).not.toHaveBeenCalled();
+  const notified = vi.fn<() => void>();
+  const notifier = createFrameScheduler(viewOf(emptyState), { notify: notified, env: createEnv() });
+  notifier.update(viewOf(emptyState));
+  notifier.update(viewOf(emptyState));
+  expect(notified).not.toHaveBeenCalled();
   vi.runAllTimers();
-  expect(told).toHaveBeenCalledOnce();
+  expect(notified).toHaveBeenCalledOnce();
 });

@@ -8,8 +8,8 @@ import {
   snapshot,
 } from "@turnstream/protocol";
 import { describe, expect, test } from "vitest";
-import { joinOlder, keepOlder, missingBefore } from "../../src/session/history.ts";
-import { takeEvents } from "../../src/session/session-store.ts";
+import { prependTurns, keepLoadedTurns, findMissingHistory } from "../../src/session/history.ts";
+import { applyEvents } from "../../src/session/session-store.ts";
 
 /** A session of so many turns, one word each; the turns named in `forms` end with a form that waits. */
 function talk(turns: number, forms: readonly number[] = []): SessionEvent[] {
@@ -65,10 +65,10 @@ function page(state: SessionState, before: number, limit: number) {
 function loadAll(from: SessionState, all: SessionState, limit: number): SessionState {
   let state = from;
   for (let n = 0; n < 100; n++) {
-    const before = missingBefore(state);
+    const before = findMissingHistory(state);
     if (before === null) return state;
     const { turns, isAll } = page(all, before, limit);
-    state = joinOlder(state, turns, isAll);
+    state = prependTurns(state, turns, isAll);
   }
   throw new Error("it never ends");
 }
@@ -87,29 +87,33 @@ describe("older turns", () => {
   });
 
   test("are not asked for when there are none", () => {
-    expect(missingBefore(whole(5))).toBeNull();
-    expect(missingBefore(emptyState)).toBeNull();
+    expect(findMissingHistory(whole(5))).toBeNull();
+    expect(findMissingHistory(emptyState)).toBeNull();
   });
 
   test("stay when the window is given anew, and go on from there", () => {
     const all = whole(60);
-    const here = joinOlder(window(all, 20), page(all, missingBefore(window(all, 20)) ?? 0, 15).turns, false);
+    const here = prependTurns(
+      window(all, 20),
+      page(all, findMissingHistory(window(all, 20)) ?? 0, 15).turns,
+      false,
+    );
     const later = whole(63);
-    const kept = keepOlder(here, window(later, 20));
-    expect(kept.turns.length).toBe(38);
-    expect(kept.earlier).toBe(25);
-    expect(loadAll(kept, later, 10)).toEqual(later);
+    const loaded = keepLoadedTurns(here, window(later, 20));
+    expect(loaded.turns.length).toBe(38);
+    expect(loaded.earlier).toBe(25);
+    expect(loadAll(loaded, later, 10)).toEqual(later);
   });
 
   test("that were all there stay all there", () => {
     const all = whole(60);
-    expect(keepOlder(all, window(whole(63), 20))).toEqual(whole(63));
+    expect(keepLoadedTurns(all, window(whole(63), 20))).toEqual(whole(63));
   });
 
   test("that don't join any more are dropped", () => {
     const fresh = window(whole(90), 20);
-    expect(keepOlder(whole(60), fresh)).toBe(fresh);
-    expect(keepOlder({ ...whole(60), session: "other" }, window(whole(61), 20)).turns.length).toBe(20);
+    expect(keepLoadedTurns(whole(60), fresh)).toBe(fresh);
+    expect(keepLoadedTurns({ ...whole(60), session: "other" }, window(whole(61), 20)).turns.length).toBe(20);
   });
 
   test("in which something waited that waits no longer are loaded anew, with those before", () => {
@@ -131,9 +135,9 @@ describe("older turns", () => {
       ],
       whole(60, [10]),
     );
-    const kept = keepOlder(whole(60, [10]), window(settled, 20));
-    expect(kept.turns.get(0)?.id).toBe("t11");
-    expect(loadAll(kept, settled, 20)).toEqual(settled);
+    const loaded = keepLoadedTurns(whole(60, [10]), window(settled, 20));
+    expect(loaded.turns.get(0)?.id).toBe("t11");
+    expect(loadAll(loaded, settled, 20)).toEqual(settled);
   });
 });
 
@@ -141,18 +145,18 @@ describe("events", () => {
   const log = talk(3);
 
   test("are folded once, in order, whatever is known already", () => {
-    const { state, verdict } = takeEvents(foldAll(log.slice(0, 5)), log.slice(2));
-    expect(verdict).toBe("fine");
+    const { state, outcome } = applyEvents(foldAll(log.slice(0, 5)), log.slice(2));
+    expect(outcome).toBe("ok");
     expect(state).toEqual(foldAll(log));
   });
 
   test("after a gap are not taken; those before it are", () => {
-    const { state, verdict } = takeEvents(emptyState, [...log.slice(0, 4), ...log.slice(5)]);
-    expect([verdict, state.seq]).toEqual(["gap", 4]);
+    const { state, outcome } = applyEvents(emptyState, [...log.slice(0, 4), ...log.slice(5)]);
+    expect([outcome, state.seq]).toEqual(["gap", 4]);
   });
 
   test("of another timeline are not taken", () => {
     const rebuilt = { ...log[2], id: "2-3" } as SessionEvent;
-    expect(takeEvents(foldAll(log), [rebuilt])).toMatchObject({ verdict: "diverged" });
+    expect(applyEvents(foldAll(log), [rebuilt])).toMatchObject({ outcome: "diverged" });
   });
 });

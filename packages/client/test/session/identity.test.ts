@@ -2,15 +2,15 @@
 import { emptyState, type SessionEvent, foldAll, snapshot } from "@turnstream/protocol";
 import { expect, test } from "vitest";
 import { createAuth } from "../../src/auth/auth.ts";
-import { createPerson } from "../../src/auth/identity.ts";
-import { surroundings } from "../../src/env.ts";
+import { createIdentity } from "../../src/auth/identity.ts";
+import { createEnv } from "../../src/env.ts";
 import type { Api } from "../../src/http/api.ts";
 import type { Credentials } from "../../src/auth/auth.ts";
-import { LiveSession } from "../../src/session/session-store.ts";
+import { SessionStore } from "../../src/session/session-store.ts";
 import { type SharedStorage, sharedStorage } from "../outbox/stage.ts";
-import { FakeLink } from "./fake-transport.ts";
+import { FakeTransport } from "./fake-transport.ts";
 
-const live = { phase: "live", wire: "socket", failures: 0, retryAt: null, error: null } as const;
+const live = { phase: "live", channel: "websocket", failures: 0, retryAt: null, error: null } as const;
 const LOG = [
   { v: 2, id: "1-1", at: 0, type: "session.start", session: "s", number: 1 } as unknown as SessionEvent,
 ];
@@ -23,24 +23,30 @@ function tokenOf(sub: string): Credentials {
 /** A page that is opened; whoever `signIn`s is the answer to all who ask for credentials. */
 function openPage(storage: SharedStorage) {
   const tab = {};
-  const env = surroundings({ storage: storage.of(tab) });
-  const link = new FakeLink();
-  const person = createPerson("", env.storage);
+  const env = createEnv({ storage: storage.of(tab) });
+  const transport = new FakeTransport();
+  const identity = createIdentity("", env.storage);
   let answer: ((credentials: Credentials) => void) | undefined;
   const ask = () => new Promise<Credentials>((resolve) => (answer = resolve));
-  const auth = createAuth(ask, env, (credentials) => person.known(credentials));
-  const session = new LiveSession("s", { url: "", link, api: { auth } as unknown as Api, env, person });
-  person.onChange((isAnother) => session.personChanged(isAnother)());
+  const auth = createAuth(ask, env, (credentials) => identity.update(credentials));
+  const session = new SessionStore("s", {
+    url: "",
+    transport,
+    api: { auth } as unknown as Api,
+    env,
+    identity,
+  });
+  identity.onChange((isAnother) => session.onIdentityChange(isAnother)());
   const signIn = async (sub: string): Promise<void> => {
-    if (auth.known !== null) auth.refused(auth.known);
+    if (auth.current !== null) auth.reject(auth.current);
     const got = auth.get();
     answer?.(tokenOf(sub));
     await got;
     for (let n = 0; n < 5; n += 1) await Promise.resolve();
   };
   const texts = (): string[] => session.getSnapshot().outbox.map(({ text }) => text);
-  const sent = (): unknown[] => link.commands.map((command) => "text" in command && command.text);
-  return { link, session, signIn, texts, sent };
+  const sent = (): unknown[] => transport.commands.map((command) => "text" in command && command.text);
+  return { transport, session, signIn, texts, sent };
 }
 
 test("what is written before anybody is known is kept once somebody is, and so is what follows", async () => {
@@ -68,7 +74,7 @@ test("what the next person writes before their token is there is theirs, and not
   const { done } = next.session.send({ text: "of Binh" });
   await next.signIn("binh");
   expect(next.texts()).toEqual(["of Binh"]);
-  next.link.handler?.connection(live);
+  next.transport.handler?.onConnection(live);
   await done;
   expect(next.sent()).toEqual(["of Binh"]);
   next.session.close();
@@ -97,15 +103,19 @@ test("once somebody else is signed in, nothing of the one before is shown, sent,
   const page = openPage(sharedStorage());
   await page.signIn("an");
   page.session.subscribe(() => {});
-  page.link.handler?.begun({ resumed: false, reason: "fresh" });
-  page.link.handler?.snapshot(snapshot(foldAll(LOG)), "1-1");
+  page.transport.handler?.onSubscribed({ resumed: false, reason: "fresh" });
+  page.transport.handler?.onSnapshot(snapshot(foldAll(LOG)), "1-1");
   const { done } = page.session.send({ text: "of An" });
   await page.signIn("binh");
   await expect(done).rejects.toMatchObject({ code: "ABORTED" });
   expect(page.session.getSnapshot()).toMatchObject({ state: emptyState, outbox: [] });
   // Left, and begun anew from nothing.
-  expect([page.link.stops, page.link.watches, page.link.cursor()]).toEqual([1, 2, null]);
-  page.link.handler?.connection(live);
+  expect([page.transport.unsubscribes, page.transport.subscribes, page.transport.cursor()]).toEqual([
+    1,
+    2,
+    null,
+  ]);
+  page.transport.handler?.onConnection(live);
   expect(page.sent()).toEqual([]);
   await page.signIn("an");
   expect(page.texts()).toEqual(["of An"]);

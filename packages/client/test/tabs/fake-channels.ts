@@ -4,11 +4,11 @@
  */
 import { formatCursor, snapshot } from "@turnstream/protocol";
 import { createAuth } from "../../src/auth/auth.ts";
-import { directLink } from "../../src/transport/network-transport.ts";
-import { surroundings } from "../../src/env.ts";
+import { createNetworkTransport } from "../../src/transport/network-transport.ts";
+import { createEnv } from "../../src/env.ts";
 import { createApi } from "../../src/http/api.ts";
-import type { Link } from "../../src/transport/transport.ts";
-import type { ClientEnv, Outside } from "../../src/env.ts";
+import type { Transport } from "../../src/transport/transport.ts";
+import type { ClientEnv, PageEnv } from "../../src/env.ts";
 import { type FakeBrowser, type FakeServer, type FakeTab, SESSION } from "./fake-browser.ts";
 
 export class FakeWires {
@@ -17,14 +17,14 @@ export class FakeWires {
   isDown = false;
   /** Null: as it should be. */
   snapshotAnswer: (() => Response) | null = null;
-  isGone = false;
+  isClosed = false;
   readonly requests: string[] = [];
 
   /** Puts the tabs of a browser on them. */
   constructor(browser: FakeBrowser) {
     this.#server = browser.server;
-    browser.makeLink = (tab, outside) => this.#link(browser, tab, outside);
-    browser.server.links.add({ published: (event) => this.#tellAll({ ...event, session_id: SESSION }) });
+    browser.createTransport = (tab, page) => this.#link(browser, tab, page);
+    browser.server.transports.add({ published: (event) => this.#sendAll({ ...event, session_id: SESSION }) });
   }
 
   get opened(): number {
@@ -47,34 +47,34 @@ export class FakeWires {
   }
 
   erase(): void {
-    this.isGone = true;
-    this.#tellAll({ type: "unsubscribed", session_id: SESSION, reason: "gone" });
+    this.isClosed = true;
+    this.#sendAll({ type: "unsubscribed", session_id: SESSION, reason: "closed" });
   }
 
-  #tellAll(frame: object): void {
-    for (const socket of this.#sockets) socket.say(frame);
+  #sendAll(frame: object): void {
+    for (const socket of this.#sockets) socket.emit(frame);
   }
 
   answer(socket: FakeSocket, command: Record<string, unknown>): void {
     const { type, request_id } = command;
-    if (type === "ping") return socket.say({ type: "pong", request_id });
+    if (type === "ping") return socket.emit({ type: "pong", request_id });
     if (type !== "subscribe") return;
-    if (this.isGone) return socket.say(gone(request_id));
+    if (this.isClosed) return socket.emit(closed(request_id));
     const { state } = this.#server;
     const head = formatCursor(state);
     const cursor = command["last_event_id"] as string | undefined;
     const after = cursor === undefined ? null : this.#server.after(cursor);
-    const begun = { type: "subscribed", request_id, session_id: SESSION, head };
+    const subscribed = { type: "subscribed", request_id, session_id: SESSION, head };
     if (after === null) {
-      socket.say({ ...begun, resumed: false, reason: "fresh" });
-      socket.say({ type: "snapshot", session_id: SESSION, event_id: head, snapshot: snapshot(state) });
+      socket.emit({ ...subscribed, resumed: false, reason: "fresh" });
+      socket.emit({ type: "snapshot", session_id: SESSION, event_id: head, snapshot: snapshot(state) });
     } else {
-      socket.say({ ...begun, resumed: true, reason: "cursor" });
-      for (const event of after) socket.say({ ...event, session_id: SESSION });
+      socket.emit({ ...subscribed, resumed: true, reason: "cursor" });
+      for (const event of after) socket.emit({ ...event, session_id: SESSION });
     }
   }
 
-  #link(browser: FakeBrowser, tab: FakeTab, outside: Outside): Link {
+  #link(browser: FakeBrowser, tab: FakeTab, page: PageEnv): Transport {
     const add = (socket: FakeSocket): void => void this.#sockets.add(socket);
     const isDown = (): boolean => this.isDown;
     const answer = (socket: FakeSocket, command: Record<string, unknown>): void =>
@@ -86,17 +86,17 @@ export class FakeWires {
       }
     }
     const env: ClientEnv = {
-      ...surroundings(),
+      ...createEnv(),
       now: () => Date.now(),
       random: browser.random,
       setTimer: (run, ms) => tab.setTimer(run, ms),
       fetch: ((input: string) => this.#fetch(input)) as typeof fetch,
       WebSocket: TabSocket as unknown as typeof WebSocket,
-      outside,
+      page,
     };
     const auth = createAuth(() => ({ token: "a.b.c" }), env);
     const api = createApi({ url: "http://server", auth, env });
-    return directLink({ api, env, wires: ["socket"] });
+    return createNetworkTransport({ api, env, channels: ["websocket"] });
   }
 
   async #fetch(address: string): Promise<Response> {
@@ -104,14 +104,14 @@ export class FakeWires {
     this.requests.push(pathname);
     if (this.isDown) throw new TypeError("Failed to fetch");
     if (pathname.endsWith("/tickets")) return Response.json({ ticket: "t", now: Date.now() });
-    if (this.isGone) return Response.json(gone(undefined), { status: 404 });
+    if (this.isClosed) return Response.json(closed(undefined), { status: 404 });
     const { state } = this.#server;
     const body = { session_id: SESSION, event_id: formatCursor(state), snapshot: snapshot(state) };
     return this.snapshotAnswer?.() ?? Response.json(body);
   }
 }
 
-function gone(request_id: unknown): object {
+function closed(request_id: unknown): object {
   return { type: "error", request_id, error: "NOT_FOUND", message: "It is gone.", can_retry: false };
 }
 
@@ -139,7 +139,7 @@ class FakeSocket extends EventTarget {
     this.dispatchEvent(new Event("open"));
   }
 
-  say(frame: object): void {
+  emit(frame: object): void {
     if (this.isSilent || this.readyState !== 1) return;
     const data = JSON.stringify(frame);
     this.#tab.setTimer(() => {

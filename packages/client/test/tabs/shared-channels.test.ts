@@ -12,9 +12,11 @@ afterEach(() => {
 const pass = (ms: number): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
 const half = (): number => 0.5;
 
-async function tabsOn(count: number): Promise<{ browser: FakeBrowser; wires: FakeWires; tabs: FakeTab[] }> {
+async function tabsOn(
+  count: number,
+): Promise<{ browser: FakeBrowser; channels: FakeWires; tabs: FakeTab[] }> {
   const browser = new FakeBrowser(half);
-  const wires = new FakeWires(browser);
+  const channels = new FakeWires(browser);
   browser.server.write(40);
   const tabs: FakeTab[] = [];
   for (let n = 0; n < count; n++) {
@@ -22,43 +24,43 @@ async function tabsOn(count: number): Promise<{ browser: FakeBrowser; wires: Fak
     await pass(500);
   }
   expect(tabs.map(({ view, state }) => [view.phase, state.seq])).toEqual(tabs.map(() => ["live", 41]));
-  return { browser, wires, tabs };
+  return { browser, channels, tabs };
 }
 
 const seqs = (tabs: readonly FakeTab[]): number[] => tabs.map(({ state }) => state.seq);
 
 test("a socket that fell silent in a hidden tab is noticed while somebody looks at another one", async () => {
-  const { browser, wires, tabs } = await tabsOn(2);
+  const { browser, channels, tabs } = await tabsOn(2);
   tabs[0]?.show(false);
   await pass(1_000);
-  wires.goSilent();
+  channels.goSilent();
   browser.server.write(10);
   await pass(60_000);
-  expect([seqs(tabs), wires.opened]).toEqual([[51, 51], 2]);
+  expect([seqs(tabs), channels.opened]).toEqual([[51, 51], 2]);
 });
 
 test("it is not asked about while nobody looks at any, and at once when somebody looks at another one", async () => {
-  const { browser, wires, tabs } = await tabsOn(2);
+  const { browser, channels, tabs } = await tabsOn(2);
   for (const tab of tabs) tab.show(false);
   await pass(1_000);
-  wires.goSilent();
+  channels.goSilent();
   browser.server.write(10);
   await pass(10 * 60_000);
-  expect(wires.opened).toBe(1);
+  expect(channels.opened).toBe(1);
   tabs[1]?.show(true);
   await pass(20_000);
-  expect([seqs(tabs), wires.opened]).toEqual([[51, 51], 2]);
+  expect([seqs(tabs), channels.opened]).toEqual([[51, 51], 2]);
 });
 
 test("a tab that somebody looked at and that is closed is no reason to ask", async () => {
-  const { wires, tabs } = await tabsOn(2);
+  const { channels, tabs } = await tabsOn(2);
   tabs[0]?.show(false);
   await pass(1_000);
   tabs[1]?.close();
   await pass(1_000);
-  wires.goSilent();
+  channels.goSilent();
   await pass(10 * 60_000);
-  expect(wires.opened).toBe(1);
+  expect(channels.opened).toBe(1);
 });
 
 /** Until the next attempt is far away. */
@@ -76,11 +78,11 @@ test.for([
   ["the tab with the connection", 2, 0],
   ["another tab", 2, 1],
 ] as const)("who says now in %s is not kept waiting", async ([, count, who]) => {
-  const { browser, wires, tabs } = await tabsOn(count);
-  wires.goDown();
+  const { browser, channels, tabs } = await tabsOn(count);
+  channels.goDown();
   browser.server.write(10);
   await waitingLong(tabs[who]!);
-  wires.isDown = false;
+  channels.isDown = false;
   tabs[who]!.refresh();
   await pass(1_000);
   expect(tabs.map(({ view }) => view.phase)).toEqual(tabs.map(() => "live"));
@@ -88,58 +90,58 @@ test.for([
 });
 
 test("who says now while the server is down doesn't make the tabs ask more and more", async () => {
-  const { wires, tabs } = await tabsOn(2);
-  wires.goDown();
+  const { channels, tabs } = await tabsOn(2);
+  channels.goDown();
   await waitingLong(tabs[1]!);
   tabs[1]!.refresh();
   await pass(1_000);
-  wires.requests.length = 0;
+  channels.requests.length = 0;
   await pass(5 * 60_000);
-  expect(wires.count("/snapshot")).toBeLessThan(20);
-  expect(wires.count("/tickets")).toBeLessThan(20);
-  wires.isDown = false;
+  expect(channels.count("/snapshot")).toBeLessThan(20);
+  expect(channels.count("/tickets")).toBeLessThan(20);
+  channels.isDown = false;
   await pass(40_000);
   expect(tabs.map(({ view }) => view.phase)).toEqual(["live", "live"]);
 });
 
 test("a machine without a network tries when somebody says so", async () => {
-  const { wires, tabs } = await tabsOn(1);
-  wires.goDown();
-  tabs[0]!.outside.become({ isOnline: false });
+  const { channels, tabs } = await tabsOn(1);
+  channels.goDown();
+  tabs[0]!.page.become({ isOnline: false });
   await pass(1_000);
   expect(tabs[0]!.view.phase).toBe("offline");
-  wires.isDown = false;
+  channels.isDown = false;
   tabs[0]!.refresh();
   await pass(1_000);
   expect(tabs[0]!.view.phase).toBe("live");
 });
 
 test("a snapshot for a tab that comes is asked for when the server says, once for each tab", async () => {
-  const { browser, wires, tabs } = await tabsOn(1);
+  const { browser, channels, tabs } = await tabsOn(1);
   const busy = { error: "RATE_LIMITED", message: "Later.", can_retry: true, retry_after_seconds: 30 };
-  wires.snapshotAnswer = () => Response.json(busy, { status: 429 });
+  channels.snapshotAnswer = () => Response.json(busy, { status: 429 });
   tabs.push(browser.open());
-  wires.requests.length = 0;
+  channels.requests.length = 0;
   await pass(5 * 60_000);
-  expect(wires.count("/snapshot")).toBe(10);
-  wires.snapshotAnswer = null;
+  expect(channels.count("/snapshot")).toBe(10);
+  channels.snapshotAnswer = null;
   await pass(31_000);
   expect(seqs(tabs)).toEqual([41, 41]);
   // One more where it asked again just when the answer came.
-  const asked = wires.count("/snapshot");
+  const asked = channels.count("/snapshot");
   expect(asked).toBeLessThanOrEqual(12);
   await pass(5 * 60_000);
-  expect(wires.count("/snapshot")).toBe(asked);
+  expect(channels.count("/snapshot")).toBe(asked);
 });
 
 test("of a session that is gone nothing is asked for any more, whoever comes", async () => {
-  const { browser, wires, tabs } = await tabsOn(1);
-  wires.erase();
+  const { browser, channels, tabs } = await tabsOn(1);
+  channels.erase();
   await pass(100);
   tabs.push(browser.open());
-  wires.requests.length = 0;
+  channels.requests.length = 0;
   await pass(5 * 60_000);
-  expect(wires.count("/snapshot")).toBeLessThanOrEqual(1);
+  expect(channels.count("/snapshot")).toBeLessThanOrEqual(1);
   expect(tabs.map(({ view }) => [view.phase, view.error?.code])).toEqual([
     ["closed", "NOT_FOUND"],
     ["closed", "NOT_FOUND"],
@@ -147,10 +149,10 @@ test("of a session that is gone nothing is asked for any more, whoever comes", a
 });
 
 test("a snapshot that is refused for good is brought by the connection", async () => {
-  const { browser, wires, tabs } = await tabsOn(1);
+  const { browser, channels, tabs } = await tabsOn(1);
   const refused = { error: "FORBIDDEN", message: "Not so.", can_retry: false };
-  wires.snapshotAnswer = () => Response.json(refused, { status: 403 });
+  channels.snapshotAnswer = () => Response.json(refused, { status: 403 });
   tabs.push(browser.open());
   await pass(1_000);
-  expect([seqs(tabs), wires.count("/snapshot")]).toEqual([[41, 41], 1]);
+  expect([seqs(tabs), channels.count("/snapshot")]).toEqual([[41, 41], 1]);
 });

@@ -1,61 +1,64 @@
 /** What is asked of a link before its code is there. */
 import { expect, test } from "vitest";
-import type { Link, LinkHandler } from "../../src/transport/transport.ts";
-import { laterLink } from "../../src/tabs/shared-transport.ts";
-import { FakeOutside } from "../live/fast-env.ts";
+import type { Transport, SubscriptionHandler } from "../../src/transport/transport.ts";
+import { createLazyTransport } from "../../src/tabs/shared-transport.ts";
+import { FakePageEnv } from "../live/fast-env.ts";
 
-function parts() {
-  const told: string[] = [];
-  const link: Link = {
-    watch: (session) => {
-      told.push(`watch ${session}`);
-      return { again: () => told.push(`again ${session}`), stop: () => told.push(`stop ${session}`) };
+function openShared() {
+  const calls: string[] = [];
+  const transport: Transport = {
+    subscribe: (session) => {
+      calls.push(`watch ${session}`);
+      return {
+        resync: () => calls.push(`again ${session}`),
+        unsubscribe: () => calls.push(`stop ${session}`),
+      };
     },
     command: async ({ type }) => {
-      told.push(type);
+      calls.push(type);
       return {};
     },
     request: () => Promise.reject(new Error("not asked")),
-    close: () => told.push("close"),
+    close: () => calls.push("close"),
   };
-  const shared = laterLink({
+  const shared = createLazyTransport({
     // Nobody to share with: it goes alone once it is there.
-    name: () => Promise.resolve(null),
-    makeLink: () => link,
-    request: (path, init) => link.request(path, init),
+    getChannelName: () => Promise.resolve(null),
+    createTransport: () => transport,
+    request: (path, init) => transport.request(path, init),
     tabs: { openChannel: () => ({ post() {}, close() {} }), requestLock: () => ({ release() {} }) },
-    page: { isVisible: () => true, listen: () => () => {} },
+    lifecycle: { isVisible: () => true, listen: () => () => {} },
     env: {
       now: () => 0,
       random: () => 0,
-      id: () => "me",
+      createId: () => "me",
       setTimer: () => () => {},
-      outside: new FakeOutside(),
+      page: new FakePageEnv(),
     },
   });
-  return { told, shared };
+  return { calls, shared };
 }
 
-const handler = {} as LinkHandler;
+const handler = {} as SubscriptionHandler;
 
 test("is done once it is there, but for what was left meanwhile", async () => {
-  const { told, shared } = parts();
-  const one = shared.watch("one", () => null, handler);
-  shared.watch("two", () => null, handler).stop();
-  expect(told).toEqual([]);
+  const { calls, shared } = openShared();
+  const first = shared.subscribe("one", () => null, handler);
+  shared.subscribe("two", () => null, handler).unsubscribe();
+  expect(calls).toEqual([]);
   await shared.command({ type: "stop", session_id: "one" });
-  expect(told).toEqual(["watch one", "stop"]);
-  one.again();
-  one.stop();
+  expect(calls).toEqual(["watch one", "stop"]);
+  first.resync();
+  first.unsubscribe();
   shared.close();
-  expect(told).toEqual(["watch one", "stop", "again one", "stop one", "close"]);
+  expect(calls).toEqual(["watch one", "stop", "again one", "stop one", "close"]);
 });
 
 test("is refused once the client is closed, and nothing stays open", async () => {
-  const { told, shared } = parts();
-  shared.watch("one", () => null, handler);
-  const asked = shared.command({ type: "stop", session_id: "one" });
+  const { calls, shared } = openShared();
+  shared.subscribe("one", () => null, handler);
+  const command = shared.command({ type: "stop", session_id: "one" });
   shared.close();
-  await expect(asked).rejects.toMatchObject({ code: "OFFLINE" });
-  await expect.poll(() => told.filter((what) => what === "watch one")).toEqual([]);
+  await expect(command).rejects.toMatchObject({ code: "OFFLINE" });
+  await expect.poll(() => calls.filter((what) => what === "watch one")).toEqual([]);
 });

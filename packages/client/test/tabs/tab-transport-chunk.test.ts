@@ -50,7 +50,7 @@ test("a leader that is frozen is replaced by a tab that somebody looks at, and f
   leader.freeze();
   browser.server.write(30);
   await pass(12_000);
-  expect([positions([seen, hidden]), seen.links.length]).toEqual([[71, 71], 1]);
+  expect([positions([seen, hidden]), seen.transports.length]).toEqual([[71, 71], 1]);
   leader.thaw();
   await pass(1_000);
   expect([browser.connections, positions(tabs), browser.problems]).toEqual([1, [71, 71, 71], []]);
@@ -61,7 +61,7 @@ test("nobody takes over from a frozen leader while nobody looks", async () => {
   for (const tab of tabs) tab.show(false);
   tabs[0].freeze();
   await pass(120_000);
-  expect(browser.running.map(({ links }) => links.length)).toEqual([0, 0]);
+  expect(browser.running.map(({ transports }) => transports.length)).toEqual([0, 0]);
 });
 
 test("a command of any tab is carried out once, and answered where it was given", async () => {
@@ -116,11 +116,11 @@ test("a tab whose connection stands still in the hands of a hidden one takes ove
   const { tabs } = await threeTabs();
   const [leader, seen] = tabs;
   leader.show(false);
-  const [link] = leader.links;
+  const [link] = leader.transports;
   expect(link?.isOpen).toBe(true);
   leader.stall(Date.now() + 1_000);
   await pass(8_000);
-  expect([link?.isOpen, seen.links.length + tabs[2].links.length]).toEqual([false, 1]);
+  expect([link?.isOpen, seen.transports.length + tabs[2].transports.length]).toEqual([false, 1]);
 });
 
 test("a tab that slept so long that it was forgotten asks again", async () => {
@@ -213,8 +213,10 @@ test("no tab ever sees a gap or an event twice, and in the end all see the same 
         expect(JSON.stringify(tab.state)).toBe(whole);
         expect(tab.view.phase).toBe("live");
       }
-      const told = browser.tabs.flatMap(({ outcomes }) => outcomes);
-      const done = told.filter((outcome) => outcome.endsWith(" done")).map((outcome) => outcome.slice(0, -5));
+      const outcomes = browser.tabs.flatMap(({ outcomes }) => outcomes);
+      const done = outcomes
+        .filter((outcome) => outcome.endsWith(" done"))
+        .map((outcome) => outcome.slice(0, -5));
       for (const text of done) expect(browser.server.commands).toContain(text);
       for (const tab of browser.tabs) tab.crash();
       vi.clearAllTimers();
@@ -231,7 +233,7 @@ test("tabs that were opened while nobody could say who is signed in go alone, an
   await pass(500);
   expect([browser.connections, positions(tabs)]).toEqual([3, [11, 11, 11]]);
   browser.isNamed = true;
-  for (const tab of tabs) tab.link.known();
+  for (const tab of tabs) tab.transport.onUserKnown();
   browser.server.write(20);
   await pass(1_000);
   expect([browser.connections, positions(tabs), browser.problems]).toEqual([1, [31, 31, 31], []]);

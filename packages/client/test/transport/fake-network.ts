@@ -1,51 +1,56 @@
-/** What a connection machine is driven by in tests: a clock that stands still, and a server that says what it is told to. */
+/** Drives a connection machine in tests: a clock that stands still, and a server in the hands of the test. */
 import type { ClientError } from "../../src/errors.ts";
 import {
   type ConnectionEffect,
   type ConnectionInput,
   type ConnectionState,
-  IDLE,
-  type Moment,
+  INITIAL_STATE,
+  type StepContext,
   stepConnection,
-  type WireName,
+  type ChannelName,
 } from "../../src/transport/connection-machine.ts";
 
 type Bare<Input> = Input extends { readonly attempt: number } ? Omit<Input, "attempt"> : Input;
-export type WorldInput = Bare<ConnectionInput>;
+export type FakeNetworkInput = Bare<ConnectionInput>;
 
-export class World {
-  state: ConnectionState = IDLE;
+export class FakeNetwork {
+  state: ConnectionState = INITIAL_STATE;
   now = 1_000_000;
-  heardAt = 0;
+  receivedAt = 0;
   readonly effects: ConnectionEffect[] = [];
   /** When credentials were asked for. */
-  readonly asks: number[] = [];
-  /** What the shell holds. */
-  isAsking = false;
-  wire: WireName | null = null;
+  readonly authorizations: number[] = [];
+  /** What the transport would have open. */
+  isAuthorizing = false;
+  channel: ChannelName | null = null;
   readonly #random: () => number;
-  readonly #wires: Moment["wires"];
-  isForeign = false;
+  readonly #channels: StepContext["channels"];
+  isOtherDialect = false;
 
-  constructor(random: () => number = () => 0.5, wires: Moment["wires"] = ["socket", "stream"]) {
+  constructor(random: () => number = () => 0.5, channels: StepContext["channels"] = ["websocket", "sse"]) {
     this.#random = random;
-    this.#wires = wires;
+    this.#channels = channels;
   }
 
   /** Inputs about an attempt are about the last one. */
-  take(input: WorldInput): this {
+  take(input: FakeNetworkInput): this {
     return this.raw({ attempt: this.state.attempt, ...input } as ConnectionInput);
   }
 
   raw(input: ConnectionInput): this {
-    const isHeard = "attempt" in input && input.attempt === this.state.attempt;
-    if (isHeard && input.type === "closed") this.wire = null;
-    if (isHeard && (input.type === "admitted" || input.type === "refused")) this.isAsking = false;
-    if (isHeard && input.type === "opened") this.heardAt = this.now;
-    const moment = { now: this.now, random: this.#random(), wires: this.#wires, isForeign: this.isForeign };
-    const { state, effects } = stepConnection(this.state, input, moment);
+    const isReceived = "attempt" in input && input.attempt === this.state.attempt;
+    if (isReceived && input.type === "closed") this.channel = null;
+    if (isReceived && (input.type === "authorized" || input.type === "rejected")) this.isAuthorizing = false;
+    if (isReceived && input.type === "opened") this.receivedAt = this.now;
+    const context = {
+      now: this.now,
+      random: this.#random(),
+      channels: this.#channels,
+      isOtherDialect: this.isOtherDialect,
+    };
+    const { state, effects } = stepConnection(this.state, input, context);
     this.state = state;
-    for (const effect of effects) this.#do(effect);
+    for (const effect of effects) this.#run(effect);
     return this;
   }
 
@@ -53,7 +58,7 @@ export class World {
   fire(): this {
     if (this.state.timerAt === null) throw new Error(`no timer while ${this.state.phase}`);
     this.now = Math.max(this.now, this.state.timerAt);
-    return this.take({ type: "timer", heardAt: this.heardAt });
+    return this.take({ type: "timer", receivedAt: this.receivedAt });
   }
 
   pass(ms: number): this {
@@ -61,16 +66,16 @@ export class World {
     return this;
   }
 
-  outside(isOnline: boolean, isHidden: boolean): this {
-    return this.take({ type: "outside", isOnline, isHidden, heardAt: this.heardAt });
+  setPage(isOnline: boolean, isHidden: boolean): this {
+    return this.take({ type: "page", isOnline, isHidden, receivedAt: this.receivedAt });
   }
 
-  refuse(error: ClientError): this {
-    return this.take({ type: "refused", error });
+  reject(error: ClientError): this {
+    return this.take({ type: "rejected", error });
   }
 
   open(): this {
-    return this.take({ type: "start" }).take({ type: "admitted" }).take({ type: "opened" });
+    return this.take({ type: "start" }).take({ type: "authorized" }).take({ type: "opened" });
   }
 
   live(): this {
@@ -81,19 +86,20 @@ export class World {
     return this.effects.splice(0).map(({ type }) => type);
   }
 
-  #do(effect: ConnectionEffect): void {
+  #run(effect: ConnectionEffect): void {
     this.effects.push(effect);
     if (effect.type === "drop") {
-      this.isAsking = false;
-      this.wire = null;
+      this.isAuthorizing = false;
+      this.channel = null;
       return;
     }
     if (effect.type === "probe") return;
-    if (this.wire !== null || this.isAsking) throw new Error(`${effect.type} while something is open`);
-    if (effect.type === "open") this.wire = effect.wire;
+    if (this.channel !== null || this.isAuthorizing)
+      throw new Error(`${effect.type} while something is open`);
+    if (effect.type === "open") this.channel = effect.channel;
     else {
-      this.isAsking = true;
-      this.asks.push(this.now);
+      this.isAuthorizing = true;
+      this.authorizations.push(this.now);
     }
   }
 }

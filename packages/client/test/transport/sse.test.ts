@@ -1,7 +1,7 @@
 /** Event streams as a wire, request by request: what is asked for, and what of the answer is heard. */
 import { expect, test } from "vitest";
 import type { Api } from "../../src/http/api.ts";
-import { openStreams } from "../../src/transport/sse.ts";
+import { openSse } from "../../src/transport/sse.ts";
 import type { Frame } from "../../src/transport/channel.ts";
 
 interface Asked {
@@ -20,11 +20,11 @@ function open(answer: string) {
   };
   let end: (() => void) | undefined;
   const ended = new Promise<void>((resolve) => (end = resolve));
-  const wire = openStreams({ request } as unknown as Api, {
-    opened() {},
-    heard() {},
-    frame: (frame) => void frames.push(frame),
-    closed(code) {
+  const wire = openSse({ request } as unknown as Api, {
+    onOpen() {},
+    onReceive() {},
+    onFrame: (frame) => void frames.push(frame),
+    onClose(code) {
       ends.push(code);
       end?.();
     },
@@ -45,8 +45,8 @@ test("who has seen something asks for what comes after it, and who hasn't for ev
 });
 
 test("the first beginning answers the request; one that follows is the server's own", async () => {
-  const begun = 'data: {"type":"subscribed","resumed":false,"reason":"slow"}\n\n';
-  const { wire, frames, ends, ended } = open(`${begun}${begun}`);
+  const subscribed = 'data: {"type":"subscribed","resumed":false,"reason":"slow"}\n\n';
+  const { wire, frames, ends, ended } = open(`${subscribed}${subscribed}`);
   wire.subscribe("s", "s1.1", null);
   await ended;
   expect(frames.map((frame) => [frame.type, frame["request_id"], frame["session_id"]])).toEqual([

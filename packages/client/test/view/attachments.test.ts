@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import {
   type Attachment,
   type AttachmentInput,
-  attachments,
+  updateAttachments,
   canSend,
   isAccepted,
 } from "../../src/view/attachments.ts";
@@ -12,7 +12,7 @@ const FILE = { url: "turnstream:blob/1", name: "a.pdf", size: 10 };
 
 function after(inputs: readonly AttachmentInput[]): readonly Attachment[] {
   let list: readonly Attachment[] = [];
-  for (const input of inputs) list = attachments(list, input);
+  for (const input of inputs) list = updateAttachments(list, input);
   return list;
 }
 
@@ -26,16 +26,16 @@ describe("attachments", () => {
     expect(canSend("", after([ADDED, { type: "done", id: "1", file: FILE }]))).toBe(true);
     const failed = after([ADDED, { type: "failed", id: "1", error: new Error("too large") }]);
     expect(canSend("hello", failed)).toBe(false);
-    expect(canSend("hello", attachments(failed, { type: "removed", id: "1" }))).toBe(true);
+    expect(canSend("hello", updateAttachments(failed, { type: "removed", id: "1" }))).toBe(true);
   });
 
   test("what happens to one doesn't touch the other, and nothing revives one that was removed", () => {
     const two = after([ADDED, { type: "added", id: "2", name: "b.png", size: 5 }]);
-    const [one, other] = attachments(two, { type: "progress", id: "2", sentBytes: 4 });
+    const [one, other] = updateAttachments(two, { type: "progress", id: "2", sentBytes: 4 });
     expect([one?.sentBytes, other?.sentBytes]).toEqual([0, 4]);
-    const left = attachments(two, { type: "removed", id: "2" });
-    expect(attachments(left, { type: "done", id: "2", file: FILE })).toHaveLength(1);
-    expect(attachments(two, { type: "sent" })).toEqual([]);
+    const left = updateAttachments(two, { type: "removed", id: "2" });
+    expect(updateAttachments(left, { type: "done", id: "2", file: FILE })).toHaveLength(1);
+    expect(updateAttachments(two, { type: "sent" })).toEqual([]);
   });
 
   test.each([

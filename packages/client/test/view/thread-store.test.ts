@@ -1,13 +1,13 @@
 /** Who is told of what: a delta reaches only those who look at its turn. */
 import { describe, expect, test } from "vitest";
-import { type RecordedSession, recordedSession } from "@turnstream/client/static";
+import { type StaticSession, createStaticSession } from "@turnstream/client/static";
 import { Sequence } from "@turnstream/protocol";
 import {
-  type Channel,
+  type ThreadTopic,
   createThreadStore,
   isSameList,
-  PORTION,
-  portionsOf,
+  TURNS_PER_CHUNK,
+  chunkTurns,
 } from "../../src/view/thread-store.ts";
 import { eventsOf } from "./vector-logs.ts";
 
@@ -16,53 +16,53 @@ const starts = events.flatMap((event, n) => (event.type === "turn.start" ? [n] :
 const [, second = 0] = starts;
 
 /** Whatever is told, in order, while something is done. */
-function told(session: RecordedSession, channels: readonly Channel[], act: () => void): string[] {
+function notifiedTopics(session: StaticSession, channels: readonly ThreadTopic[], act: () => void): string[] {
   const store = createThreadStore(session);
-  const heard: string[] = [];
-  const leave = channels.map((channel) => store.subscribe(channel, () => heard.push(channel)));
+  const topics: string[] = [];
+  const leave = channels.map((channel) => store.subscribe(channel, () => topics.push(channel)));
   act();
   for (const go of leave) go();
-  return heard;
+  return topics;
 }
 
 describe("a thread's store", () => {
   test("U08 tells of a delta only whoever looks at its turn", () => {
-    const session = recordedSession(events.slice(0, second + 2));
-    const [first = "", now = ""] = createThreadStore(session).turnIds();
+    const session = createStaticSession(events.slice(0, second + 2));
+    const [first = "", now = ""] = createThreadStore(session).getTurnIds();
     const rest = events.slice(second + 2).find(({ type }) => type === "text.start" || type === "group.start");
     if (rest === undefined) throw new Error("nothing follows");
-    const heard = told(session, ["turns", `turn:${first}`, `turn:${now}`, "view"], () =>
+    const topics = notifiedTopics(session, ["turns", `turn:${first}`, `turn:${now}`, "view"], () =>
       session.append([rest]),
     );
-    expect(heard).toEqual([`turn:${now}`, "view"]);
+    expect(topics).toEqual([`turn:${now}`, "view"]);
   });
 
   test("tells of a new turn, and of what is no longer there", () => {
-    const session = recordedSession(events.slice(0, second));
+    const session = createStaticSession(events.slice(0, second));
     const { turns } = session.getSnapshot().state;
     const only = turns.last()?.id ?? "";
-    expect(told(session, ["turns"], () => session.append(events.slice(second, second + 1)))).toEqual([
-      "turns",
-    ]);
+    expect(
+      notifiedTopics(session, ["turns"], () => session.append(events.slice(second, second + 1))),
+    ).toEqual(["turns"]);
     const state = { ...session.getSnapshot().state, turns: Sequence.empty<never>() };
-    expect(told(session, ["turns", `turn:${only}`], () => session.show({ state }))).toEqual([
+    expect(notifiedTopics(session, ["turns", `turn:${only}`], () => session.setView({ state }))).toEqual([
       "turns",
       `turn:${only}`,
     ]);
   });
 
   test("keeps the list of turns the same while none comes or goes", () => {
-    const session = recordedSession(events.slice(0, second));
+    const session = createStaticSession(events.slice(0, second));
     const store = createThreadStore(session);
-    const ids = store.turnIds();
-    session.show({ skewMs: 1 });
-    expect(store.turnIds()).toBe(ids);
+    const ids = store.getTurnIds();
+    session.setView({ skewMs: 1 });
+    expect(store.getTurnIds()).toBe(ids);
     session.append(events.slice(second, second + 1));
-    expect(store.turnIds()).toHaveLength(ids.length + 1);
+    expect(store.getTurnIds()).toHaveLength(ids.length + 1);
   });
 
   test("listens to the session once, and only while somebody listens to it", () => {
-    const session = recordedSession(events);
+    const session = createStaticSession(events);
     let listening = 0;
     const { subscribe } = session;
     const counted = {
@@ -92,20 +92,20 @@ const ids = (from: number, to: number): string[] =>
   Array.from({ length: to - from + 1 }, (_, n) => String(from + n));
 
 test("a list is all there, in order", () => {
-  const portions = portionsOf(ids(5, 70), Number);
+  const portions = chunkTurns(ids(5, 70), Number);
   expect(portions.flatMap((portion) => portion.ids)).toEqual(ids(5, 70));
-  expect(Math.max(...portions.map((portion) => portion.ids.length))).toBe(PORTION);
+  expect(Math.max(...portions.map((portion) => portion.ids.length))).toBe(TURNS_PER_CHUNK);
 });
 
 test("what is put in front or behind leaves the portions between as they are", () => {
-  const before = portionsOf(ids(21, 70), Number);
-  const after = new Map(portionsOf(ids(1, 71), Number).map((portion) => [portion.key, portion.ids]));
+  const before = chunkTurns(ids(21, 70), Number);
+  const after = new Map(chunkTurns(ids(1, 71), Number).map((portion) => [portion.key, portion.ids]));
   const isSame = before.map(({ key, ids: was }) => isSameList(was, after.get(key) ?? []));
   expect(isSame).toEqual([false, true, true, false]);
 });
 
 test("a turn that is far from the others stands by itself", () => {
-  expect(portionsOf(["3", "90", "91"], Number)).toEqual([
+  expect(chunkTurns(["3", "90", "91"], Number)).toEqual([
     { key: 0, ids: ["3"] },
     { key: 5, ids: ["90", "91"] },
   ]);
@@ -116,7 +116,7 @@ test("lists of the same length are not the same list", () => {
 });
 
 test("no two portions have the same key, whatever the numbers are", () => {
-  const portions = portionsOf(["0", "40", "1", "41"], Number);
+  const portions = chunkTurns(["0", "40", "1", "41"], Number);
   expect(portions.map(({ key }) => key)).toEqual([0, 2]);
   expect(portions.flatMap((portion) => portion.ids)).toEqual(["0", "40", "1", "41"]);
 });

@@ -8,7 +8,12 @@ import {
   type Turn,
 } from "@turnstream/protocol";
 import { describe, expect, test } from "vitest";
-import { type Digest, digest, type Group, type Outline } from "../../src/view/turn-layout.ts";
+import {
+  type LayoutState,
+  updateLayout,
+  type LayoutGroup,
+  type TurnLayout,
+} from "../../src/view/turn-layout.ts";
 import { eventsOf, LOGS } from "./vector-logs.ts";
 
 function lastTurn(state: SessionState): Turn {
@@ -17,15 +22,17 @@ function lastTurn(state: SessionState): Turn {
   return turn;
 }
 
-function mainOf(known: Digest): Outline {
-  return known.outlines.get(known.main ?? "") ?? [];
+function mainOf(known: LayoutState): TurnLayout {
+  return known.layouts.get(known.mainRunId ?? "") ?? [];
 }
 
 /** Which calls of the last turn's groups are counted as failed. */
 function failures(events: readonly SessionEvent[]): boolean[] {
-  return mainOf(digest(lastTurn(foldAll(events)), null)).flatMap((entry) =>
+  return mainOf(updateLayout(lastTurn(foldAll(events)), null)).flatMap((entry) =>
     entry.type === "group"
-      ? entry.steps.flatMap(({ part, isFailed }) => (part === "ToolCall" ? [isFailed] : []))
+      ? entry.blocks.flatMap(({ component, hasFailed: isFailed }) =>
+          component === "ToolCall" ? [isFailed] : [],
+        )
       : [],
   );
 }
@@ -33,8 +40,8 @@ function failures(events: readonly SessionEvent[]): boolean[] {
 /** The digest of the last turn after each event that touched it. */
 function* digests(
   events: readonly SessionEvent[],
-): Generator<{ event: SessionEvent; before: Digest | null; after: Digest }> {
-  let before: Digest | null = null;
+): Generator<{ event: SessionEvent; before: LayoutState | null; after: LayoutState }> {
+  let before: LayoutState | null = null;
   for (let n = 1; n <= events.length; n++) {
     const event = events[n - 1];
     const state = foldAll(events.slice(0, n));
@@ -42,7 +49,7 @@ function* digests(
     const turn = lastTurn(state);
     if (before !== null && before.turn.id !== turn.id) before = null;
     // Folding from the start each time shares nothing: only equal content can make these the same.
-    const after: Digest = digest(turn, before);
+    const after: LayoutState = updateLayout(turn, before);
     yield { event, before, after };
     before = after;
   }
@@ -63,7 +70,7 @@ describe("the outline", () => {
       for (const { event, before, after } of digests(events)) {
         if (before === null || !GROWS.has(event.type)) continue;
         grown++;
-        for (const [run, outline] of after.outlines) expect(outline).toBe(before.outlines.get(run));
+        for (const [run, outline] of after.layouts) expect(outline).toBe(before.layouts.get(run));
       }
     }
     expect(grown).toBeGreaterThan(100);
@@ -71,20 +78,22 @@ describe("the outline", () => {
 
   test("names steps by their parts, groups with their steps", () => {
     const events = eventsOf("tools-in-group");
-    const outline = mainOf(digest(lastTurn(foldAll(events)), null));
+    const outline = mainOf(updateLayout(lastTurn(foldAll(events)), null));
     expect(
-      outline.map((entry) => (entry.type === "group" ? entry.steps.map(({ part }) => part) : entry.part)),
+      outline.map((entry) =>
+        entry.type === "group" ? entry.blocks.map(({ component }) => component) : entry.component,
+      ),
     ).toEqual([["ThinkingBlock", "ToolCall", "ToolCall"], "TextBlock"]);
-    const group = outline[0] as Group;
-    expect(group).toMatchObject({ index: 0, isRunning: false });
+    const group = outline[0] as LayoutGroup;
+    expect(group).toMatchObject({ blockIndex: 0, isRunning: false });
     expect(group.durationMs).toBeGreaterThan(0);
   });
 
   test("says where a person is needed, until it is decided", () => {
     const needed = [...digests(eventsOf("approved-and-edited"))].flatMap(({ event, after }) => {
       if (event.type !== "approval.request" && event.type !== "approval.update") return [];
-      const steps = mainOf(after).flatMap((entry) => (entry.type === "group" ? entry.steps : [entry]));
-      return [steps.some(({ needsPerson }) => needsPerson)];
+      const steps = mainOf(after).flatMap((entry) => (entry.type === "group" ? entry.blocks : [entry]));
+      return [steps.some(({ needsUser }) => needsUser)];
     });
     expect(needed).toEqual([true, false, true, false]);
   });
@@ -94,9 +103,11 @@ describe("the outline", () => {
     const state = foldAll(events);
     for (const { id } of state.turns) {
       const turn = findTurn(state, id) as Turn;
-      const places = [...digest(turn, null).outlines.values()].flatMap((outline) =>
+      const places = [...updateLayout(turn, null).layouts.values()].flatMap((outline) =>
         outline.flatMap((entry) =>
-          entry.type === "group" ? [entry.index, ...entry.steps.map(({ index }) => index)] : [entry.index],
+          entry.type === "group"
+            ? [entry.blockIndex, ...entry.blocks.map(({ blockIndex }) => blockIndex)]
+            : [entry.blockIndex],
         ),
       );
       for (const place of places) expect(turn.items.get(place)?.kind).not.toBe("superseded");
@@ -106,7 +117,7 @@ describe("the outline", () => {
 
   test("U04 a group is done when it came to its end, not when it was stopped", () => {
     const groupsOf = (name: string): (readonly [isRunning: boolean, isDone: boolean])[] =>
-      mainOf(digest(lastTurn(foldAll(eventsOf(name))), null)).flatMap((entry) =>
+      mainOf(updateLayout(lastTurn(foldAll(eventsOf(name))), null)).flatMap((entry) =>
         entry.type === "group" ? [[entry.isRunning, entry.isDone] as const] : [],
       );
     expect(groupsOf("tools-in-group")).toEqual([[false, true]]);
@@ -120,7 +131,7 @@ describe("the outline", () => {
       ),
     );
     const over = { ...lastTurn(cut), status: "error" } as const;
-    expect(mainOf(digest(over, null))[0]).toMatchObject({ isRunning: false, isDone: false });
+    expect(mainOf(updateLayout(over, null))[0]).toMatchObject({ isRunning: false, isDone: false });
   });
 
   test("U04 a call that a stop cancelled is not counted as failed; one that failed is", () => {
@@ -136,18 +147,18 @@ describe("the outline", () => {
     const turn = lastTurn(foldAll(eventsOf("plain-answer")));
     const items = turn.items.toArray();
     const strange = { ...items.at(-1), kind: "hologram", index: items.length } as never;
-    const known = mainOf(digest(turn, null));
-    expect(mainOf(digest({ ...turn, items: Sequence.from([...items, strange]) }, null))).toEqual(known);
+    const known = mainOf(updateLayout(turn, null));
+    expect(mainOf(updateLayout({ ...turn, items: Sequence.from([...items, strange]) }, null))).toEqual(known);
   });
 
   test("nothing is running in a turn that is over", () => {
     for (const { events } of LOGS) {
       for (const turn of foldAll(events).turns) {
         if (turn.status === "running") continue;
-        const { outlines, tools } = digest(turn, null);
-        const entries = [...outlines.values()].flat();
+        const { layouts, toolCalls } = updateLayout(turn, null);
+        const entries = [...layouts.values()].flat();
         expect(entries.some((entry) => entry.type === "group" && entry.isRunning)).toBe(false);
-        expect([...tools.values()].some(({ status }) => status === "pending")).toBe(false);
+        expect([...toolCalls.values()].some(({ status }) => status === "pending")).toBe(false);
       }
     }
   });

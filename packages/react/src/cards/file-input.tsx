@@ -26,7 +26,7 @@ export function FileInput(props: InputProps): ReactNode {
       if (!mine.signal.aborted) setProgress({ share: all === 0 ? 0 : sent / all });
     };
     const send = async (): Promise<void> => {
-      const done = await session.upload(file, { name: file.name, signal: mine.signal, onProgress });
+      const done = await session.uploadFile(file, { name: file.name, signal: mine.signal, onProgress });
       if (mine.signal.aborted) return;
       setProgress(null);
       onValue({ upload: done.id, name: done.name, media_type: done.media_type, size: done.size });

@@ -8,7 +8,7 @@ import {
   type Turn,
   type FullContent,
 } from "@turnstream/protocol";
-import type { Decision } from "@turnstream/client";
+import type { ApprovalDecision } from "@turnstream/client";
 import { useShared } from "../context.ts";
 import { useBlock, useTurnPart } from "../hooks/use-turn.ts";
 import { type CommandState, useCardCommand } from "./use-card-action.ts";
@@ -40,8 +40,8 @@ export function useApproval(turn: string, index: number): Approval | null {
   if (block === null) return null;
   // Binds what is decided to what was shown.
   const digest = block.digest === null ? {} : { digest: block.digest };
-  const decide = (decision: Decision): void =>
-    run(() => session.decide(block.key, { ...decision, ...digest }));
+  const decide = (decision: ApprovalDecision): void =>
+    run(() => session.decideApproval(block.key, { ...decision, ...digest }));
   return {
     block,
     actions: block.edited ?? block.actions,

@@ -61,10 +61,10 @@ export function useForm(turn: string, index: number): FormView | null {
     submit: () => {
       setTried(true);
       setFilling(seeAll(filling, schema));
-      if (problems.length === 0) run(() => session.submit(form, valuesOf(filling, schema)));
+      if (problems.length === 0) run(() => session.submitForm(form, valuesOf(filling, schema)));
       return problems.length === 0;
     },
-    decline: (reason = "") => run(() => session.decline(form, ...(reason === "" ? [] : [reason]))),
+    decline: (reason = "") => run(() => session.declineForm(form, ...(reason === "" ? [] : [reason]))),
   };
 }
 
@@ -83,7 +83,7 @@ function useDraft(
   useEffect(() => {
     if (form === null || schema === undefined) return undefined;
     let isHere = true;
-    session.loadDraft(form).then(
+    session.loadFormDraft(form).then(
       (draft) => isHere && draft !== null && setFilling((now) => restoreDraft(now, schema, draft)),
       () => {},
     );
@@ -95,7 +95,7 @@ function useDraft(
     if (form === null || schema === undefined || filling.touched.size === 0) return undefined;
     const save = (): void => {
       unsaved.current = null;
-      session.saveDraft(form, draftOf(filling, schema)).then(
+      session.saveFormDraft(form, draftOf(filling, schema)).then(
         () => setSaved(filling.values),
         () => {},
       );

@@ -37,9 +37,9 @@ export function useQuestion(turn: string, index: number): QuestionView | null {
     write: (question, text) => setDrafts((now) => write(now, question, text)),
     canAnswer: answers !== null,
     answer: () => {
-      if (answers !== null) run(() => session.answer(block.key, answers));
+      if (answers !== null) run(() => session.answerQuestion(block.key, answers));
     },
-    dismiss: (reason) => run(() => session.dismiss(block.key, reason)),
+    dismiss: (reason) => run(() => session.dismissQuestion(block.key, reason)),
   };
 }
 

@@ -1,7 +1,7 @@
 /** What a composer needs, without its looks: the draft, the files on their way, sending, and stopping what runs. */
 import { useEffect, useReducer, useRef, useState } from "react";
 import { useShared } from "../context.ts";
-import { type Attachment, attachments, canSend, isAccepted } from "@turnstream/client/view";
+import { type Attachment, updateAttachments, canSend, isAccepted } from "@turnstream/client/view";
 import { useCommand } from "./use-action.ts";
 import { useView } from "./use-session-selector.ts";
 
@@ -31,7 +31,7 @@ export interface ComposerOptions {
 export function useComposer({ accept = "*/*", agent }: ComposerOptions = {}): ComposerModel {
   const { session } = useShared();
   const [text, setText] = useState("");
-  const [files, step] = useReducer(attachments, []);
+  const [files, step] = useReducer(updateAttachments, []);
   const uploads = useRef(new Map<string, AbortController>());
   const count = useRef(0);
   const stopping = useCommand();
@@ -50,7 +50,7 @@ export function useComposer({ accept = "*/*", agent }: ComposerOptions = {}): Co
     const abort = new AbortController();
     uploads.current.set(id, abort);
     try {
-      const { url, name, media_type, size } = await session.upload(file, {
+      const { url, name, media_type, size } = await session.uploadFile(file, {
         name: file.name,
         signal: abort.signal,
         onProgress: (sentBytes) => step({ type: "progress", id, sentBytes }),

@@ -2,13 +2,13 @@
  * Older turns: loads them when asked or when the person comes near the top, and leaves what they read where it is when
  * they come.
  */
-import type { OlderView } from "@turnstream/client";
+import type { HistoryView } from "@turnstream/client";
 import { type RefObject, useCallback, useEffect, useLayoutEffect, useRef } from "react";
 import { useShared } from "../context.ts";
 import { useTurnIds } from "./use-turn.ts";
 import { useView } from "./use-session-selector.ts";
 
-export interface Older extends OlderView {
+export interface Older extends HistoryView {
   readonly load: () => void;
 }
 
@@ -18,7 +18,7 @@ const NEAR = 160;
 /** @param scroller holds the turns, each in an element with `data-turn` */
 export function useOlder(scroller: RefObject<HTMLElement | null>): Older {
   const { session } = useShared();
-  const older = useView((view) => view.older);
+  const older = useView((view) => view.history);
   const first = useTurnIds()[0];
   const anchor = useRef<{ readonly turn: string; readonly top: number } | null>(null);
 
@@ -30,7 +30,7 @@ export function useOlder(scroller: RefObject<HTMLElement | null>): Older {
       element.style.overflowAnchor = "none";
     }
     // What went wrong is in the view.
-    session.loadOlder().catch(() => {});
+    session.loadMore().catch(() => {});
   }, [scroller, session, first]);
 
   useLayoutEffect(() => {

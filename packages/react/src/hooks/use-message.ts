@@ -1,14 +1,14 @@
 /** A user message wherever it stands: taken up by a turn, waiting for one, or still on its way. */
-import type { ClientError, Outgoing, SessionView } from "@turnstream/client";
+import type { ClientError, PendingMessage, SessionView } from "@turnstream/client";
 import type { UserMessage } from "@turnstream/protocol";
 import type { ThreadStore } from "@turnstream/client/view";
 import { useStore, useView } from "./use-session-selector.ts";
 
 /** queued: the server has it, its turn comes later. The others as of an outgoing message. */
-export type MessageStatus = "sent" | "queued" | Outgoing["status"];
+export type MessageStatus = "sent" | "queued" | PendingMessage["status"];
 
 export interface ShownMessage {
-  readonly message: UserMessage | Outgoing;
+  readonly message: UserMessage | PendingMessage;
   readonly status: MessageStatus;
   readonly error: ClientError | null;
 }
@@ -16,15 +16,15 @@ export interface ShownMessage {
 /** @param turn the turn that took it up, if any; then nothing else is looked at */
 export function useMessage(id: string, turn?: string): ShownMessage | null {
   const message = useStore(turn === undefined ? "view" : `turn:${turn}`, (store) =>
-    turn === undefined ? find(store, id) : (store.turn(turn)?.message ?? null),
+    turn === undefined ? find(store, id) : (store.getTurn(turn)?.message ?? null),
   );
   if (message === null) return null;
   if ("status" in message) return { message, status: message.status, error: message.error };
   return { message, status: turn === undefined ? "queued" : "sent", error: null };
 }
 
-function find(store: ThreadStore, id: string): UserMessage | Outgoing | null {
-  const { state, outbox } = store.view();
+function find(store: ThreadStore, id: string): UserMessage | PendingMessage | null {
+  const { state, outbox } = store.getView();
   const isIt = (message: { readonly id: string }): boolean => message.id === id;
   return outbox.find(isIt) ?? state.waiting.find(isIt) ?? null;
 }

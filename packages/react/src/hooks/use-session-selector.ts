@@ -2,11 +2,11 @@
 import type { ConnectionView, Session, SessionView } from "@turnstream/client";
 import { useCallback, useSyncExternalStore } from "react";
 import { useShared } from "../context.ts";
-import type { Channel, ThreadStore } from "@turnstream/client/view";
+import type { ThreadTopic, ThreadStore } from "@turnstream/client/view";
 
 /** @param select must give the same reference (or an equal primitive) for what hasn't changed */
 export function useView<T>(select: (view: SessionView) => T): T {
-  return useStore("view", (store) => select(store.view()));
+  return useStore("view", (store) => select(store.getView()));
 }
 
 /** Everything, and what can be done; draws anew with every change. */
@@ -20,7 +20,7 @@ export function useConnection(): ConnectionView {
 }
 
 /** Looks only when the channel tells; otherwise as `useView`. */
-export function useStore<T>(channel: Channel, select: (store: ThreadStore) => T): T {
+export function useStore<T>(channel: ThreadTopic, select: (store: ThreadStore) => T): T {
   const { store } = useShared();
   const subscribe = useCallback(
     (listener: () => void) => store.subscribe(channel, listener),

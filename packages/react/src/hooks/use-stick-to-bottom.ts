@@ -1,6 +1,11 @@
 /** Keeps a scrolling element at its end while the person reads there (store/follow.ts says when). At once, never smoothly. */
 import { type RefObject, useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
-import { follow, FOLLOWING, type FollowInput, type Measure } from "@turnstream/client/view";
+import {
+  stepStickToBottom,
+  STUCK_TO_BOTTOM,
+  type StickToBottomInput,
+  type ScrollMetrics,
+} from "@turnstream/client/view";
 
 export interface FollowView {
   readonly isFollowing: boolean;
@@ -17,11 +22,11 @@ export function useFollow(
   hasBegun = true,
 ): FollowView {
   const [isFollowing, setFollowing] = useState(true);
-  const state = useRef(FOLLOWING);
-  const [step] = useState(() => (input: FollowInput): void => {
-    const next = follow(state.current, input);
+  const state = useRef(STUCK_TO_BOTTOM);
+  const [step] = useState(() => (input: StickToBottomInput): void => {
+    const next = stepStickToBottom(state.current, input);
     state.current = next.state;
-    setFollowing(next.state.isFollowing);
+    setFollowing(next.state.isAtBottom);
     const element = scroller.current;
     if (next.moveToEnd && element !== null) element.scrollTop = element.scrollHeight;
   });
@@ -69,6 +74,6 @@ export function useFollow(
 
 const UP = new Set(["ArrowUp", "PageUp", "Home"]);
 
-function measure({ scrollTop, scrollHeight, clientHeight }: HTMLElement): Measure {
+function measure({ scrollTop, scrollHeight, clientHeight }: HTMLElement): ScrollMetrics {
   return { top: scrollTop, height: scrollHeight, visible: clientHeight };
 }

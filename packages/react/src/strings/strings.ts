@@ -1,5 +1,5 @@
 /** What every language says. Types only: English is declared once, the others must have its shape. */
-import type { ClientErrorWord } from "@turnstream/client";
+import type { ClientErrorCode } from "@turnstream/client";
 import type { cards } from "./en/cards.ts";
 import type { problems, thread } from "./en/thread.ts";
 
@@ -7,7 +7,7 @@ export type ThreadStrings = typeof thread;
 export type CardStrings = typeof cards;
 export type ProblemStrings = typeof problems & {
   /** All of them: what a server or a client says by its word alone must not be left in English. */
-  readonly byCode: Readonly<Record<ClientErrorWord, string>>;
+  readonly byCode: Readonly<Record<ClientErrorCode, string>>;
 };
 
 export interface Strings {

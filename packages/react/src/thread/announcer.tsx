@@ -47,11 +47,11 @@ export function useAnnouncements(): readonly SpokenNews[] {
   const { store, strings, agents } = useShared();
   const [news, setNews] = useState(SILENCE);
   useEffect(() => {
-    let seen = store.view().state;
+    let seen = store.getView().state;
     const nameOf = (agent: string): string => agentName(agents, agent);
     return store.subscribe("view", () => {
       const before = seen;
-      seen = store.view().state;
+      seen = store.getView().state;
       const said = listAnnouncements(before, seen, {
         strings: strings.thread.announce,
         defaultError: strings.thread.failed,

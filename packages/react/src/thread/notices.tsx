@@ -21,7 +21,7 @@ export function StoppedNotice({ turn, index }: BlockProps): ReactNode {
 export function ErrorNotice({ turn, index }: BlockProps): ReactNode {
   const { strings, session } = useShared();
   const block = useBlock(turn, index, "notice");
-  const isLast = useStore("turns", (store) => store.turnIds().at(-1) === turn);
+  const isLast = useStore("turns", (store) => store.getTurnIds().at(-1) === turn);
   const { isBusy, problem, run } = useCommand();
   if (block === null) return null;
   return (

@@ -5,7 +5,7 @@
  *   running ──▶ ending ──300 ms──▶ folded        a person's click wins from then on
  */
 import { type ReactNode, type RefObject, useEffect, useLayoutEffect, useRef, useState } from "react";
-import type { Group, Step } from "@turnstream/client/view";
+import type { LayoutGroup, LayoutBlock } from "@turnstream/client/view";
 import type { GroupProps } from "../components.ts";
 import { useShared } from "../context.ts";
 import { formatDuration, formatNumber } from "../format.ts";
@@ -24,9 +24,11 @@ export function StepGroup({ turn, index }: GroupProps): ReactNode {
   const isRunning = group?.isRunning ?? false;
   const [isOpen, toggle] = useOpen(turn, index, useStaysOpen(isRunning));
   if (group === null) return null;
-  const { steps } = group;
-  const asking = steps.filter(({ needsPerson }) => needsPerson);
-  const shown = isRunning ? steps.filter((step, n) => step.needsPerson || n >= steps.length - NEWEST) : steps;
+  const { blocks } = group;
+  const asking = blocks.filter(({ needsUser }) => needsUser);
+  const shown = isRunning
+    ? blocks.filter((step, n) => step.needsUser || n >= blocks.length - NEWEST)
+    : blocks;
   return (
     <div className="ts-group-frame" data-running={isRunning || undefined}>
       <Disclosure className="ts-group" isOpen={isOpen} onToggle={toggle} head={<GroupHead group={group} />}>
@@ -57,11 +59,11 @@ function useStaysOpen(isRunning: boolean): boolean {
   return isRunning || isStill;
 }
 
-function GroupHead({ group }: { readonly group: Group }): ReactNode {
+function GroupHead({ group }: { readonly group: LayoutGroup }): ReactNode {
   const { strings } = useShared();
   const { thread } = strings;
-  const failed = group.steps.filter(({ isFailed }) => isFailed).length;
-  const count = thread.steps(formatNumber(strings, group.steps.length));
+  const failed = group.blocks.filter(({ hasFailed }) => hasFailed).length;
+  const count = thread.steps(formatNumber(strings, group.blocks.length));
   const took = group.durationMs === null ? null : formatDuration(strings, group.durationMs);
   const meta = group.isRunning ? thread.running : [count, took].filter((part) => part !== null).join(" · ");
   return (
@@ -82,18 +84,18 @@ function GroupHead({ group }: { readonly group: Group }): ReactNode {
 
 interface StepsProps {
   readonly turn: string;
-  readonly steps: readonly Step[];
+  readonly steps: readonly LayoutBlock[];
   readonly isSliding: boolean;
 }
 
 function Steps({ turn, steps, isSliding }: StepsProps): ReactNode {
   const list = useRef<HTMLUListElement>(null);
-  useSliding(list, isSliding ? steps[0]?.index : undefined);
+  useSliding(list, isSliding ? steps[0]?.blockIndex : undefined);
   return (
     <ul className="ts-steps" ref={list}>
-      {steps.map(({ part, index }) => (
-        <li key={index} className="ts-steps-item">
-          <Entry turn={turn} index={index} part={part} />
+      {steps.map(({ component, blockIndex }) => (
+        <li key={blockIndex} className="ts-steps-item">
+          <Entry turn={turn} index={blockIndex} part={component} />
         </li>
       ))}
     </ul>

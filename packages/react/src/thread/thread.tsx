@@ -3,7 +3,7 @@
  * is silent (`aria-live` off): the announcer speaks for it.
  */
 import { memo, type ReactNode, type RefObject, useEffect, useId, useRef } from "react";
-import { isSameList, portionsOf } from "@turnstream/client/view";
+import { isSameList, chunkTurns } from "@turnstream/client/view";
 import type { ComposerProps } from "../components.ts";
 import { markdown } from "../content/text-block.tsx";
 import { useShared } from "../context.ts";
@@ -120,7 +120,7 @@ function OlderButton({ isLoading, error, load }: ReturnType<typeof useOlder>): R
 export const TurnList = memo(function TurnList(): ReactNode {
   const { store } = useShared();
   const turns = useTurnIds();
-  const portions = portionsOf(turns, (id) => store.turn(id)?.number ?? 0);
+  const portions = chunkTurns(turns, (id) => store.getTurn(id)?.number ?? 0);
   return portions.map(({ key, ids }) => <TurnPortion key={key} ids={ids} />);
 });
 

@@ -25,7 +25,7 @@ export function ToolCall({ turn, index }: BlockProps): ReactNode {
   const isRunWaiting = useStore(
     `turn:${turn}`,
     (store) =>
-      run !== null && store.outline(turn, run).some((entry) => entry.type === "step" && entry.needsPerson),
+      run !== null && store.getLayout(turn, run).some((entry) => entry.type === "block" && entry.needsUser),
   );
   if (item === null) return null;
   const head = (

@@ -1,6 +1,6 @@
 /** Draws an outline: each step by its part, each group as one. An entry is drawn anew only when it is another. */
 import { memo, type ReactNode } from "react";
-import type { Outline, PartName } from "@turnstream/client/view";
+import type { TurnLayout, BlockComponentName } from "@turnstream/client/view";
 import type { RunProps } from "../components.ts";
 import { useShared } from "../context.ts";
 import { useAgentName } from "../hooks/use-names.ts";
@@ -9,16 +9,16 @@ import { Boundary } from "../ui/error-boundary.tsx";
 
 export interface EntriesProps {
   readonly turn: string;
-  readonly outline: Outline;
+  readonly outline: TurnLayout;
 }
 
 export function Entries({ turn, outline }: EntriesProps): ReactNode {
   return outline.map((entry) => (
     <Entry
-      key={entry.index}
+      key={entry.blockIndex}
       turn={turn}
-      index={entry.index}
-      part={entry.type === "group" ? "StepGroup" : entry.part}
+      index={entry.blockIndex}
+      part={entry.type === "group" ? "StepGroup" : entry.component}
     />
   ));
 }
@@ -26,7 +26,7 @@ export function Entries({ turn, outline }: EntriesProps): ReactNode {
 interface EntryProps {
   readonly turn: string;
   readonly index: number;
-  readonly part: PartName | "StepGroup";
+  readonly part: BlockComponentName | "StepGroup";
 }
 
 export const Entry = memo(function Entry({ turn, index, part }: EntryProps): ReactNode {

@@ -39,7 +39,7 @@ export function UserMessage({ message: id, turn }: MessageProps): ReactNode {
           {why !== null && <span className="ts-fail">{why}</span>}
           <span className="ts-user-actions">
             {status === "failed" && (
-              <button type="button" className="ts-link" onClick={() => session.resend(id)}>
+              <button type="button" className="ts-link" onClick={() => session.resendMessage(id)}>
                 {words.resend}
               </button>
             )}
@@ -48,7 +48,7 @@ export function UserMessage({ message: id, turn }: MessageProps): ReactNode {
                 type="button"
                 className="ts-link"
                 disabled={isBusy}
-                onClick={() => run(() => session.withdraw(id))}
+                onClick={() => run(() => session.cancelMessage(id))}
               >
                 {status === "queued" ? words.withdraw : words.discard}
               </button>

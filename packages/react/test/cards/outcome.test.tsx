@@ -1,5 +1,5 @@
 /** How a card shows what became of it. */
-import { recordedSession } from "@turnstream/client/static";
+import { createStaticSession } from "@turnstream/client/static";
 import { foldAll } from "@turnstream/protocol";
 import { renderToStaticMarkup } from "react-dom/server";
 import { expect, test } from "vitest";
@@ -13,7 +13,7 @@ test("U05 an approval that was given has no check mark: that one means that the 
   const drawn = (turn?.items.toArray() ?? []).flatMap((item) =>
     item?.kind === "approval"
       ? renderToStaticMarkup(
-          <Stage session={recordedSession(events)}>
+          <Stage session={createStaticSession(events)}>
             <ApprovalCard turn={turn?.id ?? ""} index={item.index} />
           </Stage>,
         )

@@ -41,7 +41,7 @@ export function findReference(
 
 /** What a citation of a turn refers to; null while, or when, it isn't there. */
 export function useReference(turn: string, reference: number): ResultPart | null {
-  return useStore(`turn:${turn}`, (store) => findReference((id) => store.turn(id), turn, reference));
+  return useStore(`turn:${turn}`, (store) => findReference((id) => store.getTurn(id), turn, reference));
 }
 
 /** What the citations of a text refer to. Of one text, so that a new citation draws the chips and nothing else. */
