@@ -40,6 +40,6 @@ const place = document.getElementById("root");
 if (place !== null)
   createRoot(place).render(
     <SessionProvider session={session}>
-      <Thread composer={agent === null ? {} : { agent }} />
+      <Thread composer={agent === null ? {} : { agentId: agent }} />
     </SessionProvider>,
   );

@@ -1,5 +1,5 @@
 /** A state as people see it: the components on its session. */
-import { SessionProvider, Thread, useShared } from "@turnstream/react";
+import { SessionProvider, Thread, useThreadContext } from "@turnstream/react";
 import type { GalleryState } from "../states/state.ts";
 import type { Dress } from "./handle.ts";
 import type { Play } from "./play.ts";
@@ -16,14 +16,14 @@ interface SceneProps {
 
 export function Scene({ play: { state, session }, locale }: SceneProps) {
   return (
-    <SessionProvider session={session} strings={WORDS[locale]} agents={AGENTS} people={PEOPLE}>
+    <SessionProvider session={session} strings={WORDS[locale]} agentNames={AGENTS} userNames={PEOPLE}>
       <Shown state={state} />
     </SessionProvider>
   );
 }
 
 function Shown({ state }: { readonly state: GalleryState }) {
-  const { components } = useShared();
+  const { components } = useThreadContext();
   if (state.shows === "composer") return <components.Composer isDisabled={state.isDisabled ?? false} />;
   // Turns are shown alone: what is around them is a state of its own.
   return state.shows === "thread" ? <Thread /> : <Thread composer={null} />;

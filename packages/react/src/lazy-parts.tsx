@@ -4,11 +4,11 @@
  */
 import { type ComponentType, useEffect, useSyncExternalStore } from "react";
 
-export interface Later<Parts> {
+export interface LazyParts<Parts> {
   /** Null before they are there. */
   readonly get: () => Parts | null;
   /** For a first drawing that has to be a server's: null unless they were preloaded. */
-  readonly getFirst: () => Parts | null;
+  readonly getForHydration: () => Parts | null;
   readonly subscribe: (listener: () => void) => () => void;
   /** A failure is tried again when next asked, and by itself while something waits for it: less and less often. */
   readonly load: () => Promise<void>;
@@ -16,15 +16,15 @@ export interface Later<Parts> {
   readonly preload: () => Promise<void>;
 }
 
-const FIRST_RETRY_MS = 1_000;
-const LAST_RETRY_MS = 30_000;
+const MIN_RETRY_MS = 1_000;
+const MAX_RETRY_MS = 30_000;
 
-export function createLater<Parts>(load: () => Promise<Parts>): Later<Parts> {
+export function createLazyParts<Parts>(load: () => Promise<Parts>): LazyParts<Parts> {
   let parts: Parts | null = null;
-  let isFirst = false;
+  let isPreloaded = false;
   let loading: Promise<void> | null = null;
   const listeners = new Set<() => void>();
-  let waitMs = FIRST_RETRY_MS;
+  let retryMs = MIN_RETRY_MS;
   const retry = (): void => {
     if (listeners.size > 0) loading ??= run();
   };
@@ -35,34 +35,34 @@ export function createLater<Parts>(load: () => Promise<Parts>): Later<Parts> {
     } catch {
       loading = null;
       // An approval that nobody sees holds everything up.
-      setTimeout(retry, waitMs);
-      waitMs = Math.min(LAST_RETRY_MS, waitMs * 2);
+      setTimeout(retry, retryMs);
+      retryMs = Math.min(MAX_RETRY_MS, retryMs * 2);
     }
   };
   const loaded = (): Promise<void> => (loading ??= run());
   return {
     get: () => parts,
-    getFirst: () => (isFirst ? parts : null),
+    getForHydration: () => (isPreloaded ? parts : null),
     subscribe(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
     load: loaded,
     async preload() {
-      isFirst = true;
+      isPreloaded = true;
       await loaded();
     },
   };
 }
 
 /** A part that is one of what comes later. */
-export function laterPart<Parts, Props extends object>(
-  later: Later<Parts>,
+export function lazyPart<Parts, Props extends object>(
+  lazyParts: LazyParts<Parts>,
   pick: (parts: Parts) => ComponentType<Props>,
 ): ComponentType<Props> {
-  return function LaterPart(props: Props) {
-    const parts = useSyncExternalStore(later.subscribe, later.get, later.getFirst);
-    useEffect(() => void later.load(), []);
+  return function LazyPart(props: Props) {
+    const parts = useSyncExternalStore(lazyParts.subscribe, lazyParts.get, lazyParts.getForHydration);
+    useEffect(() => void lazyParts.load(), []);
     if (parts === null) return null;
     const Part = pick(parts);
     return <Part {...props} />;

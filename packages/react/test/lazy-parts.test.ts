@@ -1,13 +1,13 @@
 /** Parts that are loaded later come in the end, also where the first try fails. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { createLater } from "../src/lazy-parts.tsx";
+import { createLazyParts } from "../src/lazy-parts.tsx";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 test("what could not be loaded is tried again while something waits for it", async () => {
   let tries = 0;
-  const later = createLater(async () => {
+  const later = createLazyParts(async () => {
     if (++tries < 4) throw new Error("The network is away.");
     return await Promise.resolve("cards");
   });
@@ -22,7 +22,7 @@ test("what could not be loaded is tried again while something waits for it", asy
 
 test("and not where nobody does", async () => {
   let tries = 0;
-  const later = createLater(async () => {
+  const later = createLazyParts(async () => {
     tries++;
     return await Promise.reject<string>(new Error("The network is away."));
   });

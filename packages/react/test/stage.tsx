@@ -17,7 +17,11 @@ const nothing = createStaticSession([]);
 
 export function Stage({ session = nothing, links, children }: StageProps) {
   return (
-    <SessionProvider session={session} components={components} {...(links === undefined ? {} : { links })}>
+    <SessionProvider
+      session={session}
+      components={components}
+      {...(links === undefined ? {} : { linkPolicy: links })}
+    >
       {children}
     </SessionProvider>
   );

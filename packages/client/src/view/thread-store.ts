@@ -17,7 +17,7 @@ export interface ThreadStore {
   getTurnIds(): readonly string[];
   getTurn(id: string): Turn | null;
   /** What a run shows; without a run, what the turn's main one does. */
-  getLayout(turn: string, run?: string): TurnLayout;
+  getLayout(turn: string, runId?: string): TurnLayout;
   /** A call with all that belongs to it, by its place. */
   getToolCall(turn: string, blockIndex: number): ToolItem | null;
 }
@@ -95,9 +95,9 @@ export function createThreadStore(session: Session): ThreadStore {
       return ids;
     },
     getTurn,
-    getLayout(turn, run) {
+    getLayout(turn, runId) {
       const previous = layoutOf(turn);
-      return previous?.layouts.get(run ?? previous.mainRunId ?? "") ?? EMPTY_LAYOUT;
+      return previous?.layouts.get(runId ?? previous.mainRunId ?? "") ?? EMPTY_LAYOUT;
     },
     getToolCall: (turn, blockIndex) => layoutOf(turn)?.toolCalls.get(blockIndex) ?? null,
   };

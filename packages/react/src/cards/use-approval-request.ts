@@ -9,11 +9,11 @@ import {
   type FullContent,
 } from "@turnstream/protocol";
 import type { ApprovalDecision } from "@turnstream/client";
-import { useShared } from "../context.ts";
-import { useBlock, useTurnPart } from "../hooks/use-turn.ts";
-import { type CommandState, useCardCommand } from "./use-card-action.ts";
+import { useThreadContext } from "../context.ts";
+import { useBlock, useTurnSelector } from "../hooks/use-turn.ts";
+import { type ActionState, useCardAction } from "./use-card-action.ts";
 
-export interface Approval extends CommandState {
+export interface ApprovalRequest extends ActionState {
   readonly block: ApprovalBlock;
   /** What will be done: as asked for, or as it was edited. */
   readonly actions: readonly ApprovalAction[];
@@ -21,7 +21,7 @@ export interface Approval extends CommandState {
    * Where all of the arguments are, when they are too large to be shown: `input` is a text then, how they begin. Null for
    * others, and for those that the call itself tells in full.
    */
-  readonly whole: FullContent | null;
+  readonly fullContent: FullContent | null;
   readonly isPending: boolean;
   /** Only what is one action can be edited. */
   readonly canEdit: boolean;
@@ -32,11 +32,11 @@ export interface Approval extends CommandState {
   readonly reject: (reason?: string) => void;
 }
 
-export function useApproval(turn: string, index: number): Approval | null {
-  const { session } = useShared();
-  const block = useBlock(turn, index, "approval");
-  const whole = useTurnPart(turn, (found) => (found === null ? null : wholeInput(found, block)));
-  const { run, isSending, problem } = useCardCommand();
+export function useApprovalRequest(turnId: string, blockIndex: number): ApprovalRequest | null {
+  const { session } = useThreadContext();
+  const block = useBlock(turnId, blockIndex, "approval");
+  const fullContent = useTurnSelector(turnId, (turn) => (turn === null ? null : findFullInput(turn, block)));
+  const { run, isSending, problem } = useCardAction();
   if (block === null) return null;
   // Binds what is decided to what was shown.
   const digest = block.digest === null ? {} : { digest: block.digest };
@@ -45,7 +45,7 @@ export function useApproval(turn: string, index: number): Approval | null {
   return {
     block,
     actions: block.edited ?? block.actions,
-    whole,
+    fullContent,
     isPending: isPending(block),
     canEdit: block.editable && block.actions.length === 1,
     isSending,
@@ -57,9 +57,11 @@ export function useApproval(turn: string, index: number): Approval | null {
   };
 }
 
-/** It is told with the call that waits. */
-function wholeInput(turn: Turn, block: ApprovalBlock | null): FullContent | null {
+/** The call that waits has it. */
+function findFullInput(turn: Turn, block: ApprovalBlock | null): FullContent | null {
   if (block?.actions.some(({ input }) => typeof input === "string") !== true) return null;
-  const call = listBlocks(turn).find((one) => one.kind === "tool_call" && one.call === block.call);
+  const call = listBlocks(turn).find(
+    (candidate) => candidate.kind === "tool_call" && candidate.call === block.call,
+  );
   return call?.kind === "tool_call" ? call.whole : null;
 }

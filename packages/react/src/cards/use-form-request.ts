@@ -1,30 +1,30 @@
 /** A form without its looks: values, problems, a draft that outlives a reload, and how to submit or decline. */
 import { type FormBlock, type FormField, type FormProblem, isPending, type Json } from "@turnstream/protocol";
 import { useEffect, useRef, useState } from "react";
-import { useShared } from "../context.ts";
+import { useThreadContext } from "../context.ts";
 import { useBlock } from "../hooks/use-turn.ts";
 import {
-  draftOf,
-  type Filling,
+  toDraft,
+  type FormState,
   leaveField,
-  problemsOf,
+  checkValues,
   restoreDraft,
-  seeAll,
+  markAllSeen,
   setValue,
-  UNTOUCHED,
-  valuesOf,
+  EMPTY_FORM,
+  toValues,
 } from "./form-values.ts";
-import { type CommandState, useCardCommand } from "./use-card-action.ts";
+import { type ActionState, useCardAction } from "./use-card-action.ts";
 
-export interface FormView extends CommandState {
+export interface FormRequest extends ActionState {
   readonly block: FormBlock;
   readonly isPending: boolean;
-  readonly valueOf: (field: FormField) => Json;
-  readonly set: (field: FormField, value: Json) => void;
+  readonly getValue: (field: FormField) => Json;
+  readonly setValue: (field: FormField, value: Json) => void;
   /** The person has left the field: from now on it is told what is wrong with it. */
-  readonly leave: (field: FormField) => void;
+  readonly leaveField: (field: FormField) => void;
   /** What is wrong with a field, once it should be said. */
-  readonly problemOf: (field: FormField) => FormProblem | null;
+  readonly getProblem: (field: FormField) => FormProblem | null;
   /** How many fields keep it from being submitted, once that was tried. */
   readonly problemCount: number;
   readonly isDraftSaved: boolean;
@@ -33,38 +33,38 @@ export interface FormView extends CommandState {
   readonly decline: (reason?: string) => void;
 }
 
-const SAVE_AFTER_MS = 800;
+const SAVE_DRAFT_AFTER_MS = 800;
 
-export function useForm(turn: string, index: number): FormView | null {
-  const { session } = useShared();
-  const block = useBlock(turn, index, "form");
-  const { run, isSending, problem } = useCardCommand();
-  const [filling, setFilling] = useState(UNTOUCHED);
-  const [wasTried, setTried] = useState(false);
+export function useFormRequest(turnId: string, blockIndex: number): FormRequest | null {
+  const { session } = useThreadContext();
+  const block = useBlock(turnId, blockIndex, "form");
+  const { run, isSending, problem } = useCardAction();
+  const [state, setState] = useState(EMPTY_FORM);
+  const [wasSubmitted, setSubmitted] = useState(false);
   const isWaiting = block !== null && isPending(block);
-  const isDraftSaved = useDraft(block, isWaiting, filling, setFilling);
+  const isDraftSaved = useDraft(block, isWaiting, state, setState);
   if (block === null) return null;
-  const { schema, form } = block;
-  const problems = problemsOf(filling, schema);
+  const { schema, form: formId } = block;
+  const problems = checkValues(state, schema);
   return {
     block,
     isPending: isWaiting,
     isSending,
     problem,
-    valueOf: ({ name }) => filling.values.get(name) ?? null,
-    set: ({ name }, value) => setFilling((now) => setValue(now, name, value)),
-    leave: ({ name }) => setFilling((now) => leaveField(now, name)),
-    problemOf: ({ name }) =>
-      filling.seen.has(name) ? (problems.find(({ field }) => field === name) ?? null) : null,
-    problemCount: wasTried ? problems.length : 0,
+    getValue: ({ name }) => state.values.get(name) ?? null,
+    setValue: ({ name }, value) => setState((current) => setValue(current, name, value)),
+    leaveField: ({ name }) => setState((current) => leaveField(current, name)),
+    getProblem: ({ name }) =>
+      state.seen.has(name) ? (problems.find(({ field }) => field === name) ?? null) : null,
+    problemCount: wasSubmitted ? problems.length : 0,
     isDraftSaved,
     submit: () => {
-      setTried(true);
-      setFilling(seeAll(filling, schema));
-      if (problems.length === 0) run(() => session.submitForm(form, valuesOf(filling, schema)));
+      setSubmitted(true);
+      setState(markAllSeen(state, schema));
+      if (problems.length === 0) run(() => session.submitForm(formId, toValues(state, schema)));
       return problems.length === 0;
     },
-    decline: (reason = "") => run(() => session.declineForm(form, ...(reason === "" ? [] : [reason]))),
+    decline: (reason = "") => run(() => session.declineForm(formId, ...(reason === "" ? [] : [reason]))),
   };
 }
 
@@ -72,38 +72,38 @@ export function useForm(turn: string, index: number): FormView | null {
 function useDraft(
   block: FormBlock | null,
   isWaiting: boolean,
-  filling: Filling,
-  setFilling: (change: (now: Filling) => Filling) => void,
+  state: FormState,
+  setState: (change: (current: FormState) => FormState) => void,
 ): boolean {
-  const { session } = useShared();
-  const [saved, setSaved] = useState(UNTOUCHED.values);
+  const { session } = useThreadContext();
+  const [saved, setSaved] = useState(EMPTY_FORM.values);
   const unsaved = useRef<(() => void) | null>(null);
-  const form = isWaiting && block !== null ? block.form : null;
+  const formId = isWaiting && block !== null ? block.form : null;
   const schema = block?.schema;
   useEffect(() => {
-    if (form === null || schema === undefined) return undefined;
-    let isHere = true;
-    session.loadFormDraft(form).then(
-      (draft) => isHere && draft !== null && setFilling((now) => restoreDraft(now, schema, draft)),
+    if (formId === null || schema === undefined) return undefined;
+    let isMounted = true;
+    session.loadFormDraft(formId).then(
+      (draft) => isMounted && draft !== null && setState((current) => restoreDraft(current, schema, draft)),
       () => {},
     );
     return () => {
-      isHere = false;
+      isMounted = false;
     };
-  }, [session, form, schema, setFilling]);
+  }, [session, formId, schema, setState]);
   useEffect(() => {
-    if (form === null || schema === undefined || filling.touched.size === 0) return undefined;
+    if (formId === null || schema === undefined || state.touched.size === 0) return undefined;
     const save = (): void => {
       unsaved.current = null;
-      session.saveFormDraft(form, draftOf(filling, schema)).then(
-        () => setSaved(filling.values),
+      session.saveFormDraft(formId, toDraft(state, schema)).then(
+        () => setSaved(state.values),
         () => {},
       );
     };
     unsaved.current = save;
-    const timer = setTimeout(save, SAVE_AFTER_MS);
+    const timer = setTimeout(save, SAVE_DRAFT_AFTER_MS);
     return () => clearTimeout(timer);
-  }, [session, form, schema, filling]);
+  }, [session, formId, schema, state]);
   useEffect(() => {
     // Whoever leaves the page in the middle of a word finds it again.
     const onHide = (): void => {
@@ -114,5 +114,5 @@ function useDraft(
       document.removeEventListener("visibilitychange", onHide);
     };
   }, []);
-  return filling.touched.size > 0 && saved === filling.values;
+  return state.touched.size > 0 && saved === state.values;
 }

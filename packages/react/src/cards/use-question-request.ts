@@ -1,16 +1,16 @@
 /** Questions of the agent without their looks: what is asked, what is chosen so far, and how to answer. */
 import { useState } from "react";
 import { isPending, type Question, type QuestionAnswer, type QuestionBlock } from "@turnstream/protocol";
-import { useShared } from "../context.ts";
+import { useThreadContext } from "../context.ts";
 import { useBlock } from "../hooks/use-turn.ts";
-import { type CommandState, useCardCommand } from "./use-card-action.ts";
+import { type ActionState, useCardAction } from "./use-card-action.ts";
 
-export interface QuestionView extends CommandState {
+export interface QuestionRequest extends ActionState {
   readonly block: QuestionBlock;
   readonly isPending: boolean;
-  readonly draftOf: (question: string) => Draft;
-  readonly choose: (question: Question, option: string) => void;
-  readonly write: (question: Question, text: string) => void;
+  readonly getDraft: (question: string) => Draft;
+  readonly toggleOption: (question: Question, option: string) => void;
+  readonly setText: (question: Question, text: string) => void;
   /** Whether every question has a choice or a text. */
   readonly canAnswer: boolean;
   readonly answer: () => void;
@@ -20,21 +20,21 @@ export interface QuestionView extends CommandState {
 
 const NO_DRAFTS: Drafts = new Map();
 
-export function useQuestion(turn: string, index: number): QuestionView | null {
-  const { session } = useShared();
-  const block = useBlock(turn, index, "question");
+export function useQuestionRequest(turnId: string, blockIndex: number): QuestionRequest | null {
+  const { session } = useThreadContext();
+  const block = useBlock(turnId, blockIndex, "question");
   const [drafts, setDrafts] = useState(NO_DRAFTS);
-  const { run, isSending, problem } = useCardCommand();
+  const { run, isSending, problem } = useCardAction();
   if (block === null) return null;
-  const answers = answersOf(block.questions, drafts);
+  const answers = toAnswers(block.questions, drafts);
   return {
     block,
     isPending: isPending(block),
     isSending,
     problem,
-    draftOf: (question) => draftOf(drafts, question),
-    choose: (question, option) => setDrafts((now) => choose(now, question, option)),
-    write: (question, text) => setDrafts((now) => write(now, question, text)),
+    getDraft: (question) => getDraft(drafts, question),
+    toggleOption: (question, option) => setDrafts((now) => toggleOption(now, question, option)),
+    setText: (question, text) => setDrafts((now) => setText(now, question, text)),
     canAnswer: answers !== null,
     answer: () => {
       if (answers !== null) run(() => session.answerQuestion(block.key, answers));
@@ -52,31 +52,31 @@ export interface Draft {
 /** By the question's id. */
 export type Drafts = ReadonlyMap<string, Draft>;
 
-const NOTHING: Draft = { selected: [], text: "" };
+const EMPTY_DRAFT: Draft = { selected: [], text: "" };
 
-export function draftOf(drafts: Drafts, question: string): Draft {
-  return drafts.get(question) ?? NOTHING;
+export function getDraft(drafts: Drafts, question: string): Draft {
+  return drafts.get(question) ?? EMPTY_DRAFT;
 }
 
 /** Choosing again takes it back, where several can be chosen. */
-export function choose(drafts: Drafts, { id, multiple }: Question, option: string): Drafts {
-  const { selected, text } = draftOf(drafts, id);
-  const others = selected.filter((one) => one !== option);
+export function toggleOption(drafts: Drafts, { id, multiple }: Question, option: string): Drafts {
+  const { selected, text } = getDraft(drafts, id);
+  const others = selected.filter((selectedId) => selectedId !== option);
   const next = !multiple ? [option] : others.length < selected.length ? others : [...selected, option];
   return new Map(drafts).set(id, { selected: next, text });
 }
 
-export function write(drafts: Drafts, { id }: Question, text: string): Drafts {
-  return new Map(drafts).set(id, { ...draftOf(drafts, id), text });
+export function setText(drafts: Drafts, { id }: Question, text: string): Drafts {
+  return new Map(drafts).set(id, { ...getDraft(drafts, id), text });
 }
 
 /** Null while a question has neither a choice nor a text. Choices in the order they were offered. */
-export function answersOf(questions: readonly Question[], drafts: Drafts): QuestionAnswer[] | null {
+export function toAnswers(questions: readonly Question[], drafts: Drafts): QuestionAnswer[] | null {
   const answers = questions.map(({ id, options, free_text }): QuestionAnswer => {
-    const { selected, text } = draftOf(drafts, id);
-    const words = free_text ? text.trim() : "";
+    const { selected, text } = getDraft(drafts, id);
+    const freeText = free_text ? text.trim() : "";
     const chosen = options.map((option) => option.id).filter((option) => selected.includes(option));
-    return { question: id, selected: chosen, ...(words === "" ? {} : { text: words }) };
+    return { question: id, selected: chosen, ...(freeText === "" ? {} : { text: freeText }) };
   });
   return answers.every(({ selected, text }) => selected.length > 0 || text !== undefined) ? answers : null;
 }

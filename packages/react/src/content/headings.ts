@@ -6,23 +6,23 @@
 import { createContext } from "react";
 
 /** The headings that something stands below, outermost first, by the depths that the answer gave them. */
-export type Outline = readonly number[];
+export type HeadingPath = readonly number[];
 
-const FIRST = 3;
-const LAST = 6;
+const FIRST_LEVEL = 3;
+const LAST_LEVEL = 6;
 
-export function withHeading(outline: Outline, depth: number): Outline {
-  return [...outline.filter((above) => above < depth), depth];
+export function withHeading(path: HeadingPath, depth: number): HeadingPath {
+  return [...path.filter((above) => above < depth), depth];
 }
 
 /** Of the heading that was last put in. */
-export function levelOf(outline: Outline): number {
-  return Math.min(LAST, FIRST + Math.max(0, outline.length - 1));
+export function headingLevel(path: HeadingPath): number {
+  return Math.min(LAST_LEVEL, FIRST_LEVEL + Math.max(0, path.length - 1));
 }
 
 /** Of one that stands in a list or a quotation, and is part of no outline. */
-export function levelBelow(outline: Outline): number {
-  return Math.min(LAST, FIRST + outline.length);
+export function levelBelowHeading(path: HeadingPath): number {
+  return Math.min(LAST_LEVEL, FIRST_LEVEL + path.length);
 }
 
 /** Which level the headings of a piece have, for what draws them. */

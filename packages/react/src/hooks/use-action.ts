@@ -1,9 +1,9 @@
 /** Something a person asked the server for: whether it is under way, and why it was refused, in words. */
 import { useEffect, useRef, useState } from "react";
-import { useShared } from "../context.ts";
-import { problemText } from "../error-text.ts";
+import { useThreadContext } from "../context.ts";
+import { errorText } from "../error-text.ts";
 
-export interface Command {
+export interface Action {
   readonly isBusy: boolean;
   /** Why the last one was refused; kept until the next try. */
   readonly problem: string | null;
@@ -12,33 +12,33 @@ export interface Command {
 }
 
 /** @param showsWithinMs how long after its success what it changes may take to be seen; busy until then */
-export function useCommand(showsWithinMs = 0): Command {
-  const { strings } = useShared();
+export function useAction(outcomeWithinMs = 0): Action {
+  const { strings } = useThreadContext();
   const [isBusy, setBusy] = useState(false);
   // Not its words: the language may change while they are shown.
-  const [refusal, setRefusal] = useState<{ readonly error: unknown } | null>(null);
+  const [failure, setFailure] = useState<{ readonly error: unknown } | null>(null);
   // Two presses can come before the first is drawn.
-  const isUnderWay = useRef(false);
+  const isRunning = useRef(false);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   useEffect(() => () => clearTimeout(timer.current), []);
   const done = (): void => {
-    isUnderWay.current = false;
+    isRunning.current = false;
     setBusy(false);
   };
   const run = async (command: () => Promise<unknown>): Promise<void> => {
-    if (isUnderWay.current) return;
-    isUnderWay.current = true;
+    if (isRunning.current) return;
+    isRunning.current = true;
     setBusy(true);
-    setRefusal(null);
+    setFailure(null);
     try {
       await command();
-      if (showsWithinMs === 0) done();
-      else timer.current = setTimeout(done, showsWithinMs);
+      if (outcomeWithinMs === 0) done();
+      else timer.current = setTimeout(done, outcomeWithinMs);
     } catch (error) {
-      setRefusal({ error });
+      setFailure({ error });
       done();
     }
   };
-  const problem = refusal === null ? null : problemText(strings, refusal.error);
+  const problem = failure === null ? null : errorText(strings, failure.error);
   return { isBusy, problem, run: (command) => void run(command) };
 }

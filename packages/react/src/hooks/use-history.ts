@@ -4,28 +4,28 @@
  */
 import type { HistoryView } from "@turnstream/client";
 import { type RefObject, useCallback, useEffect, useLayoutEffect, useRef } from "react";
-import { useShared } from "../context.ts";
+import { useThreadContext } from "../context.ts";
 import { useTurnIds } from "./use-turn.ts";
-import { useView } from "./use-session-selector.ts";
+import { useSessionSelector } from "./use-session-selector.ts";
 
-export interface Older extends HistoryView {
-  readonly load: () => void;
+export interface ThreadHistory extends HistoryView {
+  readonly loadMore: () => void;
 }
 
 /** So near to the top one wants to read on. */
-const NEAR = 160;
+const NEAR_TOP_PX = 160;
 
 /** @param scroller holds the turns, each in an element with `data-turn` */
-export function useOlder(scroller: RefObject<HTMLElement | null>): Older {
-  const { session } = useShared();
-  const older = useView((view) => view.history);
+export function useHistory(scroller: RefObject<HTMLElement | null>): ThreadHistory {
+  const { session } = useThreadContext();
+  const history = useSessionSelector((view) => view.history);
   const first = useTurnIds()[0];
-  const anchor = useRef<{ readonly turn: string; readonly top: number } | null>(null);
+  const anchor = useRef<{ readonly turnId: string; readonly top: number } | null>(null);
 
-  const load = useCallback(() => {
+  const loadMore = useCallback(() => {
     const element = scroller.current;
     if (element !== null && first !== undefined) {
-      anchor.current = { turn: first, top: topOf(element, first) };
+      anchor.current = { turnId: first, top: measureTop(element, first) };
       // Browsers that anchor by themselves would move it a second time.
       element.style.overflowAnchor = "none";
     }
@@ -35,15 +35,15 @@ export function useOlder(scroller: RefObject<HTMLElement | null>): Older {
 
   useLayoutEffect(() => {
     const element = scroller.current;
-    const kept = anchor.current;
-    if (element === null || kept === null || kept.turn === first) return undefined;
+    const saved = anchor.current;
+    if (element === null || saved === null || saved.turnId === first) return undefined;
     anchor.current = null;
-    element.scrollTop += topOf(element, kept.turn) - kept.top;
+    element.scrollTop += measureTop(element, saved.turnId) - saved.top;
     const frame = requestAnimationFrame(() => element.style.removeProperty("overflow-anchor"));
     return () => cancelAnimationFrame(frame);
   }, [scroller, first]);
 
-  const canLoad = older.hasMore && !older.isLoading && older.error === null;
+  const canLoad = history.hasMore && !history.isLoading && history.error === null;
   useEffect(() => {
     const element = scroller.current;
     if (element === null || !canLoad) return undefined;
@@ -51,14 +51,14 @@ export function useOlder(scroller: RefObject<HTMLElement | null>): Older {
     const onScroll = (): void => {
       const isUp = element.scrollTop < top;
       top = element.scrollTop;
-      if (isUp && top < NEAR) load();
+      if (isUp && top < NEAR_TOP_PX) loadMore();
     };
     element.addEventListener("scroll", onScroll, { passive: true });
     return () => element.removeEventListener("scroll", onScroll);
-  }, [scroller, canLoad, load]);
-  return { ...older, load };
+  }, [scroller, canLoad, loadMore]);
+  return { ...history, loadMore };
 }
 
-function topOf(scroller: HTMLElement, turn: string): number {
-  return scroller.querySelector<HTMLElement>(`[data-turn="${CSS.escape(turn)}"]`)?.offsetTop ?? 0;
+function measureTop(scroller: HTMLElement, turnId: string): number {
+  return scroller.querySelector<HTMLElement>(`[data-turn="${CSS.escape(turnId)}"]`)?.offsetTop ?? 0;
 }

@@ -2,28 +2,28 @@
 import type { ClientError, PendingMessage, SessionView } from "@turnstream/client";
 import type { UserMessage } from "@turnstream/protocol";
 import type { ThreadStore } from "@turnstream/client/view";
-import { useStore, useView } from "./use-session-selector.ts";
+import { useStoreSelector, useSessionSelector } from "./use-session-selector.ts";
 
 /** queued: the server has it, its turn comes later. The others as of an outgoing message. */
 export type MessageStatus = "sent" | "queued" | PendingMessage["status"];
 
-export interface ShownMessage {
+export interface MessageView {
   readonly message: UserMessage | PendingMessage;
   readonly status: MessageStatus;
   readonly error: ClientError | null;
 }
 
 /** @param turn the turn that took it up, if any; then nothing else is looked at */
-export function useMessage(id: string, turn?: string): ShownMessage | null {
-  const message = useStore(turn === undefined ? "view" : `turn:${turn}`, (store) =>
-    turn === undefined ? find(store, id) : (store.getTurn(turn)?.message ?? null),
+export function useMessage(id: string, turnId?: string): MessageView | null {
+  const message = useStoreSelector(turnId === undefined ? "view" : `turn:${turnId}`, (store) =>
+    turnId === undefined ? findPending(store, id) : (store.getTurn(turnId)?.message ?? null),
   );
   if (message === null) return null;
   if ("status" in message) return { message, status: message.status, error: message.error };
-  return { message, status: turn === undefined ? "queued" : "sent", error: null };
+  return { message, status: turnId === undefined ? "queued" : "sent", error: null };
 }
 
-function find(store: ThreadStore, id: string): UserMessage | PendingMessage | null {
+function findPending(store: ThreadStore, id: string): UserMessage | PendingMessage | null {
   const { state, outbox } = store.getView();
   const isIt = (message: { readonly id: string }): boolean => message.id === id;
   return outbox.find(isIt) ?? state.waiting.find(isIt) ?? null;
@@ -31,7 +31,7 @@ function find(store: ThreadStore, id: string): UserMessage | PendingMessage | nu
 
 /** What stands below the last turn, oldest first: messages that wait for theirs, then those on their way. */
 export function usePendingMessages(): readonly string[] {
-  const waiting = useView(({ state }) => state.waiting);
-  const outbox = useView((view: SessionView) => view.outbox);
+  const waiting = useSessionSelector(({ state }) => state.waiting);
+  const outbox = useSessionSelector((view: SessionView) => view.outbox);
   return [...waiting, ...outbox].map(({ id }) => id);
 }

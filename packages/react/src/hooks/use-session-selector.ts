@@ -1,31 +1,32 @@
 /** A part of what a session shows, drawn anew only when that part is another. */
 import type { ConnectionView, Session, SessionView } from "@turnstream/client";
 import { useCallback, useSyncExternalStore } from "react";
-import { useShared } from "../context.ts";
+import { useThreadContext } from "../context.ts";
 import type { ThreadTopic, ThreadStore } from "@turnstream/client/view";
 
 /** @param select must give the same reference (or an equal primitive) for what hasn't changed */
-export function useView<T>(select: (view: SessionView) => T): T {
-  return useStore("view", (store) => select(store.getView()));
+export function useSessionSelector<T>(select: (view: SessionView) => T): T {
+  return useStoreSelector("view", (store) => select(store.getView()));
 }
 
-/** Everything, and what can be done; draws anew with every change. */
-export function useSession(): { readonly view: SessionView; readonly session: Session } {
-  const { session } = useShared();
-  return { view: useView((view) => view), session };
+/** The session of the provider, for its commands. Never draws again. */
+export function useSession(): Session {
+  return useThreadContext().session;
+}
+
+/** Everything that the session shows; draws again with every change. */
+export function useSessionView(): SessionView {
+  return useSessionSelector((view) => view);
 }
 
 export function useConnection(): ConnectionView {
-  return useView(({ connection }) => connection);
+  return useSessionSelector(({ connection }) => connection);
 }
 
 /** Looks only when the channel tells; otherwise as `useView`. */
-export function useStore<T>(channel: ThreadTopic, select: (store: ThreadStore) => T): T {
-  const { store } = useShared();
-  const subscribe = useCallback(
-    (listener: () => void) => store.subscribe(channel, listener),
-    [store, channel],
-  );
+export function useStoreSelector<T>(topic: ThreadTopic, select: (store: ThreadStore) => T): T {
+  const { store } = useThreadContext();
+  const subscribe = useCallback((listener: () => void) => store.subscribe(topic, listener), [store, topic]);
   const read = (): T => select(store);
   return useSyncExternalStore(subscribe, read, read);
 }

@@ -7,45 +7,45 @@ import {
   type ScrollMetrics,
 } from "@turnstream/client/view";
 
-export interface FollowView {
-  readonly isFollowing: boolean;
-  readonly toEnd: () => void;
+export interface StickToBottom {
+  readonly isAtBottom: boolean;
+  readonly scrollToBottom: () => void;
 }
 
 /**
  * @param content what grows inside `scroller`
  * @param hasBegun false while there is nothing to follow: what stands there instead is read from its beginning
  */
-export function useFollow(
+export function useStickToBottom(
   scroller: RefObject<HTMLElement | null>,
   content: RefObject<HTMLElement | null>,
-  hasBegun = true,
-): FollowView {
-  const [isFollowing, setFollowing] = useState(true);
+  hasContent = true,
+): StickToBottom {
+  const [isAtBottom, setAtBottom] = useState(true);
   const state = useRef(STUCK_TO_BOTTOM);
   const [step] = useState(() => (input: StickToBottomInput): void => {
     const next = stepStickToBottom(state.current, input);
     state.current = next.state;
-    setFollowing(next.state.isAtBottom);
+    setAtBottom(next.state.isAtBottom);
     const element = scroller.current;
     if (next.moveToEnd && element !== null) element.scrollTop = element.scrollHeight;
   });
   // Before the first picture, so that a thread opens at its end.
   useLayoutEffect(() => {
-    if (hasBegun) step({ type: "to_end" });
-  }, [step, hasBegun]);
+    if (hasContent) step({ type: "to_end" });
+  }, [step, hasContent]);
   useEffect(() => {
     const element = scroller.current;
     const inner = content.current;
-    if (!hasBegun || element === null || inner === null) return undefined;
+    if (!hasContent || element === null || inner === null) return undefined;
     const leaveUp = (event: WheelEvent): void => {
       if (event.deltaY < 0 && element.scrollTop > 0) step({ type: "left" });
     };
     const onKey = (event: KeyboardEvent): void => {
-      if (event.target === element && UP.has(event.key)) step({ type: "left" });
+      if (event.target === element && SCROLL_UP_KEYS.has(event.key)) step({ type: "left" });
     };
-    const onScroll = (): void => step({ type: "scrolled", at: measure(element) });
-    const onSize = (): void => step({ type: "resized", at: measure(element) });
+    const onScroll = (): void => step({ type: "scrolled", at: measureScroll(element) });
+    const onSize = (): void => step({ type: "resized", at: measureScroll(element) });
     // What is opened by hand should open where it is, not push itself out of sight.
     const onClick = (event: MouseEvent): void => {
       const { target } = event;
@@ -67,13 +67,13 @@ export function useFollow(
       element.removeEventListener("keydown", onKey);
       element.removeEventListener("click", onClick, true);
     };
-  }, [scroller, content, step, hasBegun]);
-  const toEnd = useCallback(() => step({ type: "to_end" }), [step]);
-  return { isFollowing, toEnd };
+  }, [scroller, content, step, hasContent]);
+  const scrollToBottom = useCallback(() => step({ type: "to_end" }), [step]);
+  return { isAtBottom, scrollToBottom };
 }
 
-const UP = new Set(["ArrowUp", "PageUp", "Home"]);
+const SCROLL_UP_KEYS = new Set(["ArrowUp", "PageUp", "Home"]);
 
-function measure({ scrollTop, scrollHeight, clientHeight }: HTMLElement): ScrollMetrics {
+function measureScroll({ scrollTop, scrollHeight, clientHeight }: HTMLElement): ScrollMetrics {
   return { top: scrollTop, height: scrollHeight, visible: clientHeight };
 }

@@ -7,32 +7,37 @@
 import { type ReactNode, type RefObject, useEffect, useLayoutEffect, useRef, useState } from "react";
 import type { LayoutGroup, LayoutBlock } from "@turnstream/client/view";
 import type { GroupProps } from "../components.ts";
-import { useShared } from "../context.ts";
+import { useThreadContext } from "../context.ts";
 import { formatDuration, formatNumber } from "../format.ts";
-import { useOpen } from "../hooks/use-expanded.ts";
+import { useExpanded } from "../hooks/use-expanded.ts";
 import { useGroup } from "../hooks/use-turn.ts";
 import { Disclosure } from "../ui/disclosure.tsx";
 import { Icon } from "../ui/icons.tsx";
-import { Entry } from "./turn-items.tsx";
+import { TurnItem } from "./turn-items.tsx";
 
-const NEWEST = 3;
+const RUNNING_ITEMS = 3;
 const FOLD_AFTER_MS = 300;
 
-export function StepGroup({ turn, index }: GroupProps): ReactNode {
-  const { strings } = useShared();
-  const group = useGroup(turn, index);
+export function StepGroup({ turnId, blockIndex }: GroupProps): ReactNode {
+  const { strings } = useThreadContext();
+  const group = useGroup(turnId, blockIndex);
   const isRunning = group?.isRunning ?? false;
-  const [isOpen, toggle] = useOpen(turn, index, useStaysOpen(isRunning));
+  const [isExpanded, toggle] = useExpanded(turnId, blockIndex, useExpandedWhileRunning(isRunning));
   if (group === null) return null;
   const { blocks } = group;
-  const asking = blocks.filter(({ needsUser }) => needsUser);
-  const shown = isRunning
-    ? blocks.filter((step, n) => step.needsUser || n >= blocks.length - NEWEST)
+  const waiting = blocks.filter(({ needsUser }) => needsUser);
+  const visible = isRunning
+    ? blocks.filter((step, n) => step.needsUser || n >= blocks.length - RUNNING_ITEMS)
     : blocks;
   return (
     <div className="ts-group-frame" data-running={isRunning || undefined}>
-      <Disclosure className="ts-group" isOpen={isOpen} onToggle={toggle} head={<GroupHead group={group} />}>
-        <Steps turn={turn} steps={shown} isSliding={isRunning} />
+      <Disclosure
+        className="ts-group"
+        isExpanded={isExpanded}
+        onToggle={toggle}
+        head={<GroupHead group={group} />}
+      >
+        <GroupItems turnId={turnId} items={visible} isSliding={isRunning} />
         {group.isDone && (
           <div className="ts-group-done">
             <Icon name="check" />
@@ -40,13 +45,13 @@ export function StepGroup({ turn, index }: GroupProps): ReactNode {
           </div>
         )}
       </Disclosure>
-      {!isOpen && asking.length > 0 && <Steps turn={turn} steps={asking} isSliding={false} />}
+      {!isExpanded && waiting.length > 0 && <GroupItems turnId={turnId} items={waiting} isSliding={false} />}
     </div>
   );
 }
 
 /** Open while it runs and a moment longer; shut from the start when it had ended before it was seen. */
-function useStaysOpen(isRunning: boolean): boolean {
+function useExpandedWhileRunning(isRunning: boolean): boolean {
   const [isStill, setStill] = useState(isRunning);
   useEffect(() => {
     if (isRunning) {
@@ -60,7 +65,7 @@ function useStaysOpen(isRunning: boolean): boolean {
 }
 
 function GroupHead({ group }: { readonly group: LayoutGroup }): ReactNode {
-  const { strings } = useShared();
+  const { strings } = useThreadContext();
   const { thread } = strings;
   const failed = group.blocks.filter(({ hasFailed }) => hasFailed).length;
   const count = thread.steps(formatNumber(strings, group.blocks.length));
@@ -82,20 +87,20 @@ function GroupHead({ group }: { readonly group: LayoutGroup }): ReactNode {
   );
 }
 
-interface StepsProps {
-  readonly turn: string;
-  readonly steps: readonly LayoutBlock[];
+interface GroupItemsProps {
+  readonly turnId: string;
+  readonly items: readonly LayoutBlock[];
   readonly isSliding: boolean;
 }
 
-function Steps({ turn, steps, isSliding }: StepsProps): ReactNode {
+function GroupItems({ turnId, items, isSliding }: GroupItemsProps): ReactNode {
   const list = useRef<HTMLUListElement>(null);
-  useSliding(list, isSliding ? steps[0]?.blockIndex : undefined);
+  useSlideUp(list, isSliding ? items[0]?.blockIndex : undefined);
   return (
     <ul className="ts-steps" ref={list}>
-      {steps.map(({ component, blockIndex }) => (
+      {items.map(({ component, blockIndex }) => (
         <li key={blockIndex} className="ts-steps-item">
-          <Entry turn={turn} index={blockIndex} part={component} />
+          <TurnItem turnId={turnId} blockIndex={blockIndex} component={component} />
         </li>
       ))}
     </ul>
@@ -106,10 +111,10 @@ function Steps({ turn, steps, isSliding }: StepsProps): ReactNode {
  * Lets the steps of a running group slide up when an older one leaves, instead of jumping: they are drawn where they will
  * be, and moved back to where they were for a moment. By transforms only, and not at all for who wants less motion.
  */
-const SLIDE = { duration: 220, easing: "cubic-bezier(0.2, 0, 0, 1)" };
+const SLIDE_ANIMATION = { duration: 220, easing: "cubic-bezier(0.2, 0, 0, 1)" };
 
 /** @param first what stands first in the list; when it changes, the rest has moved up; undefined: nothing slides */
-export function useSliding(list: RefObject<HTMLElement | null>, first: number | undefined): void {
+export function useSlideUp(list: RefObject<HTMLElement | null>, first: number | undefined): void {
   const was = useRef<{ first: number | undefined; step: number }>({ first, step: 0 });
   useLayoutEffect(() => {
     const element = list.current;
@@ -122,6 +127,6 @@ export function useSliding(list: RefObject<HTMLElement | null>, first: number | 
     was.current = { first, step: head?.getBoundingClientRect().height ?? 0 };
     if (!moved || step === 0 || matchMedia("(prefers-reduced-motion: reduce)").matches) return;
     for (const child of element.children)
-      child.animate([{ transform: `translateY(${step}px)` }, { transform: "none" }], SLIDE);
+      child.animate([{ transform: `translateY(${step}px)` }, { transform: "none" }], SLIDE_ANIMATION);
   });
 }

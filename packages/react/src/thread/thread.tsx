@@ -5,15 +5,15 @@
 import { memo, type ReactNode, type RefObject, useEffect, useId, useRef } from "react";
 import { isSameList, chunkTurns } from "@turnstream/client/view";
 import type { ComposerProps } from "../components.ts";
-import { markdown } from "../content/text-block.tsx";
-import { useShared } from "../context.ts";
-import { cards } from "../default-components.ts";
-import { useOlder } from "../hooks/use-history.ts";
+import { lazyMarkdown } from "../content/text-block.tsx";
+import { useThreadContext } from "../context.ts";
+import { lazyCards } from "../default-components.ts";
+import { useHistory } from "../hooks/use-history.ts";
 import { usePendingMessages } from "../hooks/use-message.ts";
-import { useView } from "../hooks/use-session-selector.ts";
-import { useFollow } from "../hooks/use-stick-to-bottom.ts";
+import { useSessionSelector } from "../hooks/use-session-selector.ts";
+import { useStickToBottom } from "../hooks/use-stick-to-bottom.ts";
 import { useTurnIds } from "../hooks/use-turn.ts";
-import { Boundary } from "../ui/error-boundary.tsx";
+import { ErrorBoundary } from "../ui/error-boundary.tsx";
 import { Icon } from "../ui/icons.tsx";
 
 export interface ThreadProps {
@@ -27,34 +27,34 @@ export interface ThreadProps {
 
 /** Of one session: what is half written or scrolled to in one isn't carried into another. */
 export function Thread(props: ThreadProps): ReactNode {
-  const { session } = useShared();
-  return <ThreadOfSession key={session.id} {...props} />;
+  const { session } = useThreadContext();
+  return <SessionThread key={session.id} {...props} />;
 }
 
-function ThreadOfSession({ label, empty, composer = {} }: ThreadProps): ReactNode {
-  const { components, strings } = useShared();
+function SessionThread({ label, empty, composer = {} }: ThreadProps): ReactNode {
+  const { components, strings } = useThreadContext();
   const { UserMessage, Composer, ConnectionBanner, Announcer } = components;
-  const words = strings.thread;
+  const threadStrings = strings.thread;
   const heading = useId();
   const root = useRef<HTMLElement>(null);
   const scroller = useRef<HTMLDivElement>(null);
   const content = useRef<HTMLDivElement>(null);
-  const pending = usePendingMessages();
-  const isEmpty = useTurnIds().length === 0 && pending.length === 0;
-  const older = useOlder(scroller);
-  const { isFollowing, toEnd } = useFollow(scroller, content, !isEmpty);
+  const pendingIds = usePendingMessages();
+  const isEmpty = useTurnIds().length === 0 && pendingIds.length === 0;
+  const history = useHistory(scroller);
+  const { isAtBottom, scrollToBottom } = useStickToBottom(scroller, content, !isEmpty);
   useKeyboardInset(root);
-  useSeeWhatIsSent(toEnd);
+  useScrollToSent(scrollToBottom);
   // Before the first answer needs it.
   useEffect(() => {
-    void markdown.load();
-    void cards.load();
+    void lazyMarkdown.load();
+    void lazyCards.load();
   }, []);
   return (
     <section className="ts-thread" ref={root} aria-labelledby={heading}>
       {/* Below the page's own, and above those of answers, for people who go by headings. */}
       <h2 className="ts-sr" id={heading}>
-        {label ?? words.conversation}
+        {label ?? threadStrings.conversation}
       </h2>
       {/* Focusable, so that a keyboard can scroll it. */}
       <div
@@ -62,23 +62,28 @@ function ThreadOfSession({ label, empty, composer = {} }: ThreadProps): ReactNod
         ref={scroller}
         role="log"
         aria-live="off"
-        aria-label={words.conversation}
+        aria-label={threadStrings.conversation}
         tabIndex={0}
       >
         <div className="ts-turns" ref={content}>
-          {older.hasMore && <OlderButton {...older} />}
+          {history.hasMore && <LoadMoreButton {...history} />}
           {isEmpty && empty}
           <TurnList />
-          {pending.map((message) => (
-            <Boundary key={message}>
-              <UserMessage message={message} />
-            </Boundary>
+          {pendingIds.map((messageId) => (
+            <ErrorBoundary key={messageId}>
+              <UserMessage messageId={messageId} />
+            </ErrorBoundary>
           ))}
         </div>
       </div>
       <div className="ts-dock">
-        {!isFollowing && (
-          <button type="button" className="ts-newest" aria-label={words.toNewest} onClick={toEnd}>
+        {!isAtBottom && (
+          <button
+            type="button"
+            className="ts-newest"
+            aria-label={threadStrings.toNewest}
+            onClick={scrollToBottom}
+          >
             <Icon name="down" />
           </button>
         )}
@@ -91,23 +96,23 @@ function ThreadOfSession({ label, empty, composer = {} }: ThreadProps): ReactNod
 }
 
 /** Who sends something wants to see it; who reads is not moved by what they wrote in another tab. */
-function useSeeWhatIsSent(toEnd: () => void): void {
-  const outbox = useView((view) => view.outbox);
-  const known = useRef(outbox);
+function useScrollToSent(scrollToBottom: () => void): void {
+  const outbox = useSessionSelector((view) => view.outbox);
+  const lastOutbox = useRef(outbox);
   useEffect(() => {
-    const before = known.current;
-    known.current = outbox;
-    if (outbox.some(({ id, isOwn }) => isOwn && !before.some((one) => one.id === id))) toEnd();
-  }, [outbox, toEnd]);
+    const before = lastOutbox.current;
+    lastOutbox.current = outbox;
+    if (outbox.some(({ id, isOwn }) => isOwn && !before.some((entry) => entry.id === id))) scrollToBottom();
+  }, [outbox, scrollToBottom]);
 }
 
-function OlderButton({ isLoading, error, load }: ReturnType<typeof useOlder>): ReactNode {
-  const words = useShared().strings.thread;
+function LoadMoreButton({ isLoading, error, loadMore }: ReturnType<typeof useHistory>): ReactNode {
+  const threadStrings = useThreadContext().strings.thread;
   return (
     <div className="ts-older">
-      {error !== null && <span className="ts-fail">{words.loadEarlierFailed}</span>}
-      <button type="button" className="ts-button" disabled={isLoading} onClick={load}>
-        {isLoading ? words.loadingEarlier : words.loadEarlier}
+      {error !== null && <span className="ts-fail">{threadStrings.loadEarlierFailed}</span>}
+      <button type="button" className="ts-button" disabled={isLoading} onClick={loadMore}>
+        {isLoading ? threadStrings.loadingEarlier : threadStrings.loadEarlier}
       </button>
     </div>
   );
@@ -118,22 +123,22 @@ function OlderButton({ isLoading, error, load }: ReturnType<typeof useOlder>): R
  * a word would cost more in a long thread than in a short one.
  */
 export const TurnList = memo(function TurnList(): ReactNode {
-  const { store } = useShared();
+  const { store } = useThreadContext();
   const turns = useTurnIds();
-  const portions = chunkTurns(turns, (id) => store.getTurn(id)?.number ?? 0);
-  return portions.map(({ key, ids }) => <TurnPortion key={key} ids={ids} />);
+  const chunks = chunkTurns(turns, (id) => store.getTurn(id)?.number ?? 0);
+  return chunks.map(({ key, ids }) => <TurnChunk key={key} ids={ids} />);
 });
 
-const TurnPortion = memo(
-  function TurnPortion({ ids }: { readonly ids: readonly string[] }): ReactNode {
-    const { Turn } = useShared().components;
-    return ids.map((turn) => (
-      <Boundary key={turn}>
-        <Turn turn={turn} />
-      </Boundary>
+const TurnChunk = memo(
+  function TurnChunk({ ids }: { readonly ids: readonly string[] }): ReactNode {
+    const { Turn } = useThreadContext().components;
+    return ids.map((turnId) => (
+      <ErrorBoundary key={turnId}>
+        <Turn turnId={turnId} />
+      </ErrorBoundary>
     ));
   },
-  (one, other) => isSameList(one.ids, other.ids),
+  (entry, other) => isSameList(entry.ids, other.ids),
 );
 
 /** Tells the styles how much of the window an on-screen keyboard covers (`--ts-keyboard`), so that the composer stays above it. */

@@ -2,52 +2,52 @@
 import { memo, type ReactNode } from "react";
 import type { TurnLayout, BlockComponentName } from "@turnstream/client/view";
 import type { RunProps } from "../components.ts";
-import { useShared } from "../context.ts";
+import { useThreadContext } from "../context.ts";
 import { useAgentName } from "../hooks/use-names.ts";
-import { useOutline, useRun } from "../hooks/use-turn.ts";
-import { Boundary } from "../ui/error-boundary.tsx";
+import { useTurnLayout, useRun } from "../hooks/use-turn.ts";
+import { ErrorBoundary } from "../ui/error-boundary.tsx";
 
-export interface EntriesProps {
-  readonly turn: string;
-  readonly outline: TurnLayout;
+export interface TurnItemsProps {
+  readonly turnId: string;
+  readonly layout: TurnLayout;
 }
 
-export function Entries({ turn, outline }: EntriesProps): ReactNode {
-  return outline.map((entry) => (
-    <Entry
-      key={entry.blockIndex}
-      turn={turn}
-      index={entry.blockIndex}
-      part={entry.type === "group" ? "StepGroup" : entry.component}
+export function TurnItems({ turnId, layout }: TurnItemsProps): ReactNode {
+  return layout.map((item) => (
+    <TurnItem
+      key={item.blockIndex}
+      turnId={turnId}
+      blockIndex={item.blockIndex}
+      component={item.type === "group" ? "StepGroup" : item.component}
     />
   ));
 }
 
-interface EntryProps {
-  readonly turn: string;
-  readonly index: number;
-  readonly part: BlockComponentName | "StepGroup";
+interface TurnItemProps {
+  readonly turnId: string;
+  readonly blockIndex: number;
+  readonly component: BlockComponentName | "StepGroup";
 }
 
-export const Entry = memo(function Entry({ turn, index, part }: EntryProps): ReactNode {
-  const Part = useShared().components[part];
+export const TurnItem = memo(function TurnItem({ turnId, blockIndex, component }: TurnItemProps): ReactNode {
+  const Component = useThreadContext().components[component];
   return (
-    <Boundary>
-      <Part turn={turn} index={index} />
-    </Boundary>
+    <ErrorBoundary>
+      <Component turnId={turnId} blockIndex={blockIndex} />
+    </ErrorBoundary>
   );
 });
 
 /** What a sub-agent does, inside the call that started it. */
-export function SubAgent({ turn, run }: RunProps): ReactNode {
-  const { strings } = useShared();
-  const found = useRun(turn, run);
-  const outline = useOutline(turn, run);
-  const name = useAgentName(found?.agent ?? "");
-  if (found === null || outline.length === 0) return null;
+export function SubAgent({ turnId, runId }: RunProps): ReactNode {
+  const { strings } = useThreadContext();
+  const run = useRun(turnId, runId);
+  const layout = useTurnLayout(turnId, runId);
+  const name = useAgentName(run?.agent ?? "");
+  if (run === null || layout.length === 0) return null;
   return (
-    <div className="ts-sub" role="group" aria-label={strings.thread.subAgent(found.label ?? name)}>
-      <Entries turn={turn} outline={outline} />
+    <div className="ts-sub" role="group" aria-label={strings.thread.subAgent(run.label ?? name)}>
+      <TurnItems turnId={turnId} layout={layout} />
     </div>
   );
 }

@@ -1,6 +1,6 @@
 /** A piece of code: its language, the code, and a button that copies it. */
 import { memo, useEffect, useState } from "react";
-import { useShared } from "../context.ts";
+import { useThreadContext } from "../context.ts";
 
 export interface CodeBlockProps {
   readonly language: string;
@@ -10,7 +10,7 @@ export interface CodeBlockProps {
 }
 
 export const CodeBlock = memo(function CodeBlock({ language, text, name }: CodeBlockProps) {
-  const { strings } = useShared();
+  const { strings } = useThreadContext();
   const title = name ?? language;
   return (
     <figure className="ts-code">
@@ -27,14 +27,14 @@ export const CodeBlock = memo(function CodeBlock({ language, text, name }: CodeB
 });
 
 /** A button that copies a text, and says for a moment that it did. */
-const SAID_FOR_MS = 2_000;
+const COPIED_FOR_MS = 2_000;
 
 export function CopyButton({ text }: { readonly text: string }) {
-  const { strings } = useShared();
+  const { strings } = useThreadContext();
   const [copied, setCopied] = useState(false);
   useEffect(() => {
     if (!copied) return;
-    const timer = setTimeout(() => setCopied(false), SAID_FOR_MS);
+    const timer = setTimeout(() => setCopied(false), COPIED_FOR_MS);
     return () => clearTimeout(timer);
   }, [copied]);
   const copy = (): void => {

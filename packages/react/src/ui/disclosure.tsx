@@ -4,7 +4,7 @@ import { Icon } from "./icons.tsx";
 
 export interface DisclosureProps {
   readonly className: string;
-  readonly isOpen: boolean;
+  readonly isExpanded: boolean;
   readonly onToggle: () => void;
   /** The button's content, after the arrow. */
   readonly head: ReactNode;
@@ -13,21 +13,21 @@ export interface DisclosureProps {
 }
 
 export function Disclosure(props: DisclosureProps): ReactNode {
-  const { className, isOpen, onToggle, head, hasArrow = true, children } = props;
+  const { className, isExpanded, onToggle, head, hasArrow = true, children } = props;
   const body = useId();
   return (
-    <div className={className} data-open={isOpen || undefined}>
+    <div className={className} data-open={isExpanded || undefined}>
       <button
         type="button"
         className={`ts-toggle ${className}-head`}
-        aria-expanded={isOpen}
-        aria-controls={isOpen ? body : undefined}
+        aria-expanded={isExpanded}
+        aria-controls={isExpanded ? body : undefined}
         onClick={onToggle}
       >
         {hasArrow && <Icon name="chevron" />}
         {head}
       </button>
-      {isOpen && (
+      {isExpanded && (
         <div className={`${className}-body`} id={body}>
           {children}
         </div>

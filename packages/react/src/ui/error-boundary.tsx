@@ -3,31 +3,31 @@
  * again when asked. Never hides the error: React still reports it.
  */
 import { Component, type ReactNode } from "react";
-import { useShared } from "../context.ts";
+import { useThreadContext } from "../context.ts";
 
-interface BoundaryProps {
+interface ErrorBoundaryProps {
   readonly children: ReactNode;
 }
 
-interface BoundaryState {
+interface ErrorBoundaryState {
   readonly hasFailed: boolean;
 }
 
-export class Boundary extends Component<BoundaryProps, BoundaryState> {
-  override state: BoundaryState = { hasFailed: false };
+export class ErrorBoundary extends Component<ErrorBoundaryProps, ErrorBoundaryState> {
+  override state: ErrorBoundaryState = { hasFailed: false };
 
-  static getDerivedStateFromError(): BoundaryState {
+  static getDerivedStateFromError(): ErrorBoundaryState {
     return { hasFailed: true };
   }
 
   override render(): ReactNode {
     if (!this.state.hasFailed) return this.props.children;
-    return <Broken onRetry={() => this.setState({ hasFailed: false })} />;
+    return <ErrorFallback onRetry={() => this.setState({ hasFailed: false })} />;
   }
 }
 
-function Broken({ onRetry }: { readonly onRetry: () => void }): ReactNode {
-  const { strings } = useShared();
+function ErrorFallback({ onRetry }: { readonly onRetry: () => void }): ReactNode {
+  const { strings } = useThreadContext();
   return (
     <div className="ts-broken">
       <span>{strings.cards.cannotShow}</span>

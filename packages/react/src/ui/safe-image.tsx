@@ -1,7 +1,7 @@
 /** A picture that somebody else named: shown at once from hosts that a team has named, after a click from all others. */
 import { useState } from "react";
-import { useShared } from "../context.ts";
-import { judgeImage } from "../link-policy.ts";
+import { useThreadContext } from "../context.ts";
+import { checkImage } from "../link-policy.ts";
 import { visibleText } from "../visible-text.ts";
 
 export interface SafeImageProps {
@@ -13,23 +13,23 @@ export interface SafeImageProps {
 }
 
 export function SafeImage({ address, alt, width, height }: SafeImageProps) {
-  const { links, strings } = useShared();
+  const { linkPolicy, strings } = useThreadContext();
   // A picture that streams has another address each time: what was said of one is not said of the next.
   const [wanted, setWanted] = useState<string | null>(null);
   const [failed, setFailed] = useState<string | null>(null);
-  const verdict = judgeImage(address, links);
-  if (verdict.may === "dead" || failed === address) {
+  const link = checkImage(address, linkPolicy);
+  if (link.may === "dead" || failed === address) {
     return (
       <span className="ts-image-gone">
         {alt === "" ? strings.cards.noImage : <bdi>{visibleText(alt)}</bdi>}
       </span>
     );
   }
-  if (verdict.may === "ask" && wanted !== address) {
+  if (link.may === "ask" && wanted !== address) {
     return (
       <span className="ts-image-ask">
         <bdi>{visibleText(alt)}</bdi>
-        <span className="ts-faint">{strings.cards.imageFrom(visibleText(verdict.to))}</span>
+        <span className="ts-faint">{strings.cards.imageFrom(visibleText(link.to))}</span>
         <button type="button" className="ts-button" onClick={() => setWanted(address)}>
           {strings.cards.loadImage}
         </button>
@@ -39,7 +39,7 @@ export function SafeImage({ address, alt, width, height }: SafeImageProps) {
   return (
     <img
       className="ts-image"
-      src={verdict.href}
+      src={link.href}
       alt={alt}
       {...(width === undefined || height === undefined || width === 0 ? {} : { width, height })}
       loading="lazy"

@@ -3,8 +3,8 @@
  * leads. What is not asked about yet is a button without an address, so that nothing can be loaded ahead.
  */
 import { type ReactNode, useId, useState } from "react";
-import { useShared } from "../context.ts";
-import { judgeLink } from "../link-policy.ts";
+import { useThreadContext } from "../context.ts";
+import { checkLink } from "../link-policy.ts";
 import { visibleText } from "../visible-text.ts";
 
 export interface SafeLinkProps {
@@ -14,18 +14,18 @@ export interface SafeLinkProps {
 }
 
 export function SafeLink({ address, children, className = "ts-a" }: SafeLinkProps) {
-  const { links, strings } = useShared();
+  const { linkPolicy, strings } = useThreadContext();
   const [isAsking, setAsking] = useState(false);
   const id = useId();
-  const verdict = judgeLink(address, links);
-  if (verdict.may === "dead") return <bdi>{children}</bdi>;
-  const { href, to } = verdict;
-  if (verdict.may === "open") {
+  const link = checkLink(address, linkPolicy);
+  if (link.may === "dead") return <bdi>{children}</bdi>;
+  const { href, to } = link;
+  if (link.may === "open") {
     return (
-      <OutsideLink href={href} className={className}>
+      <ExternalLink href={href} className={className}>
         {children}
-        <Disguise shown={children} to={to} />
-      </OutsideLink>
+        <RealHost shown={children} to={to} />
+      </ExternalLink>
     );
   }
   return (
@@ -38,7 +38,7 @@ export function SafeLink({ address, children, className = "ts-a" }: SafeLinkProp
         onClick={() => setAsking(!isAsking)}
       >
         <bdi>{children}</bdi>
-        <Disguise shown={children} to={to} />
+        <RealHost shown={children} to={to} />
       </button>
       {isAsking && (
         <span
@@ -55,9 +55,9 @@ export function SafeLink({ address, children, className = "ts-a" }: SafeLinkProp
             <bdi className="ts-link-host">{visibleText(to)}</bdi>
           </span>
           <bdi className="ts-link-address">{href}</bdi>
-          <OutsideLink href={href} className="ts-button" onOpen={() => setAsking(false)}>
+          <ExternalLink href={href} className="ts-button" onOpen={() => setAsking(false)}>
             {strings.cards.openLink}
-          </OutsideLink>
+          </ExternalLink>
           <button type="button" className="ts-button" onClick={() => setAsking(false)}>
             {strings.cards.cancel}
           </button>
@@ -67,7 +67,7 @@ export function SafeLink({ address, children, className = "ts-a" }: SafeLinkProp
   );
 }
 
-interface OutsideLinkProps {
+interface ExternalLinkProps {
   readonly href: string;
   readonly className: string;
   readonly children: ReactNode;
@@ -75,7 +75,7 @@ interface OutsideLinkProps {
 }
 
 /** Opens elsewhere, and tells nobody where it was opened from. `href` has been judged. */
-export function OutsideLink({ href, className, children, onOpen }: OutsideLinkProps) {
+export function ExternalLink({ href, className, children, onOpen }: ExternalLinkProps) {
   return (
     <a
       href={href}
@@ -91,12 +91,12 @@ export function OutsideLink({ href, className, children, onOpen }: OutsideLinkPr
 }
 
 /** Says the host beside a text that looks like another address, or hides something. */
-function Disguise({ shown, to }: { readonly shown: ReactNode; readonly to: string }) {
-  if (typeof shown !== "string" || !isDisguise(shown, to)) return null;
+function RealHost({ shown, to }: { readonly shown: ReactNode; readonly to: string }) {
+  if (typeof shown !== "string" || !hidesRealHost(shown, to)) return null;
   return <span className="ts-link-host"> ({visibleText(to)})</span>;
 }
 
-function isDisguise(shown: string, to: string): boolean {
+function hidesRealHost(shown: string, to: string): boolean {
   if (visibleText(shown) !== shown) return true;
   const named = /^(?:https?:\/\/)?((?:[\p{L}\p{N}-]+\.)+\p{L}{2,})/u.exec(shown.trim())?.[1];
   return named !== undefined && named.toLowerCase() !== to && `www.${named.toLowerCase()}` !== to;

@@ -14,7 +14,7 @@ test("U05 an approval that was given has no check mark: that one means that the 
     item?.kind === "approval"
       ? renderToStaticMarkup(
           <Stage session={createStaticSession(events)}>
-            <ApprovalCard turn={turn?.id ?? ""} index={item.index} />
+            <ApprovalCard turnId={turn?.id ?? ""} blockIndex={item.index} />
           </Stage>,
         )
       : [],

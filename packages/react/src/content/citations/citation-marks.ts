@@ -6,7 +6,7 @@ import type { Annotation } from "@turnstream/protocol";
 
 // Punctuation, as the brackets are: whether `**` before it ends something bold depends on it.
 const OPEN = "⁅";
-const SHUT = "⁆";
+const CLOSE = "⁆";
 /** Which annotation, and what it refers to; as it is in text, and as it is in an address. */
 const MARK = /(?:⁅|%E2%81%85)(\d+)x(\d+)(?:⁆|%E2%81%86)/gi;
 
@@ -15,18 +15,18 @@ export function withMarks(raw: string, at: number, annotations: readonly Annotat
   if (annotations.length === 0) return raw;
   let marked = "";
   let done = 0;
-  for (let n = firstFrom(annotations, at); n < annotations.length; n++) {
+  for (let n = findFirstFrom(annotations, at); n < annotations.length; n++) {
     const { start, end, reference } = annotations[n] as Annotation;
     if (start >= at + raw.length) break;
     if (start - at < done || end - at > raw.length || end <= start) continue;
-    marked += `${raw.slice(done, start - at)}${OPEN}${n}x${reference}${SHUT}`;
+    marked += `${raw.slice(done, start - at)}${OPEN}${n}x${reference}${CLOSE}`;
     done = end - at;
   }
   return marked + raw.slice(done);
 }
 
 /** They come in the order of the text. */
-function firstFrom(annotations: readonly Annotation[], at: number): number {
+function findFirstFrom(annotations: readonly Annotation[], at: number): number {
   let low = 0;
   let high = annotations.length;
   while (low < high) {
@@ -56,7 +56,7 @@ export function withoutMarks(text: string): string {
 }
 
 /** The number that is shown for each cited item: from 1, in the order in which the text first cites them. */
-export function numbersOf(annotations: readonly Annotation[]): ReadonlyMap<number, number> {
+export function numberReferences(annotations: readonly Annotation[]): ReadonlyMap<number, number> {
   const numbers = new Map<number, number>();
   for (const { reference } of annotations)
     if (!numbers.has(reference)) numbers.set(reference, numbers.size + 1);

@@ -2,32 +2,32 @@
 import { type ToggleEvent, useId, useRef, useState } from "react";
 import type { Annotation } from "@turnstream/protocol";
 import type { CitationProps } from "../../components.ts";
-import { useShared } from "../../context.ts";
-import { judgeLink } from "../../link-policy.ts";
-import { OutsideLink, SafeLink } from "../../ui/safe-link.tsx";
+import { useThreadContext } from "../../context.ts";
+import { checkLink } from "../../link-policy.ts";
+import { ExternalLink, SafeLink } from "../../ui/safe-link.tsx";
 import { visibleText } from "../../visible-text.ts";
-import { numbersOf } from "./citation-marks.ts";
+import { numberReferences } from "./citation-marks.ts";
 import { useReference } from "./references.ts";
 
-const GAP = 6;
-const MARGIN = 8;
-const MAX_QUOTE = 280;
+const GAP_PX = 6;
+const MARGIN_PX = 8;
+const MAX_QUOTE_CHARS = 280;
 
-export function Citation({ number, annotation, turn }: CitationProps) {
-  const { strings, links } = useShared();
-  const part = useReference(turn, annotation.reference);
+export function Citation({ number, annotation, turnId }: CitationProps) {
+  const { strings, linkPolicy } = useThreadContext();
+  const part = useReference(turnId, annotation.reference);
   const chip = useRef<HTMLButtonElement>(null);
   const card = useRef<HTMLSpanElement>(null);
   const [isOpen, setOpen] = useState(false);
   const id = useId();
   const { title = "", url = "" } = part?.reference ?? {};
-  const verdict = judgeLink(url, links);
+  const link = checkLink(url, linkPolicy);
   const quote = part?.media === "text" ? part.data.trim() : "";
-  const name = title === "" ? (verdict.may === "dead" ? "" : verdict.to) : title;
+  const name = title === "" ? (link.may === "dead" ? "" : link.to) : title;
   const follow = (event: ToggleEvent<HTMLSpanElement>): void => {
     const opened = event.newState === "open";
     setOpen(opened);
-    if (opened && chip.current !== null && card.current !== null) place(card.current, chip.current);
+    if (opened && chip.current !== null && card.current !== null) positionCard(card.current, chip.current);
   };
   return (
     <span className="ts-cite">
@@ -50,17 +50,17 @@ export function Citation({ number, annotation, turn }: CitationProps) {
         aria-label={strings.cards.source(number, "")}
         onToggle={follow}
       >
-        {part === null && <span className="ts-faint">{strings.cards.sourceGone}</span>}
+        {part === null && <span className="ts-faint">{strings.cards.sourceMissing}</span>}
         {name !== "" && <bdi className="ts-cite-title">{visibleText(name)}</bdi>}
         {quote !== "" && (
           <bdi className="ts-cite-quote">
-            {visibleText(quote.length > MAX_QUOTE ? `${quote.slice(0, MAX_QUOTE)}…` : quote)}
+            {visibleText(quote.length > MAX_QUOTE_CHARS ? `${quote.slice(0, MAX_QUOTE_CHARS)}…` : quote)}
           </bdi>
         )}
-        {verdict.may !== "dead" && (
-          <OutsideLink href={verdict.href} className="ts-cite-link">
-            {strings.cards.openAt(visibleText(verdict.to))}
-          </OutsideLink>
+        {link.may !== "dead" && (
+          <ExternalLink href={link.href} className="ts-cite-link">
+            {strings.cards.openAt(visibleText(link.to))}
+          </ExternalLink>
         )}
       </span>
     </span>
@@ -68,13 +68,14 @@ export function Citation({ number, annotation, turn }: CitationProps) {
 }
 
 /** Below the chip, or above it where there is no room; never out of the window. */
-function place(card: HTMLElement, chip: HTMLElement): void {
+function positionCard(card: HTMLElement, chip: HTMLElement): void {
   const at = chip.getBoundingClientRect();
   const { width, height } = card.getBoundingClientRect();
-  const below = at.bottom + GAP;
-  const top = below + height + MARGIN > innerHeight && at.top > height + GAP ? at.top - height - GAP : below;
-  card.style.left = `${Math.max(MARGIN, Math.min(at.left, innerWidth - width - MARGIN))}px`;
-  card.style.top = `${Math.max(MARGIN, top)}px`;
+  const below = at.bottom + GAP_PX;
+  const top =
+    below + height + MARGIN_PX > innerHeight && at.top > height + GAP_PX ? at.top - height - GAP_PX : below;
+  card.style.left = `${Math.max(MARGIN_PX, Math.min(at.left, innerWidth - width - MARGIN_PX))}px`;
+  card.style.top = `${Math.max(MARGIN_PX, top)}px`;
 }
 
 /** What a text has cited, once it is complete: number, title and host, each a way to the source. */
@@ -83,12 +84,12 @@ interface SourcesProps {
   readonly turn: string;
 }
 
-export function Sources({ annotations, turn }: SourcesProps) {
-  const { strings } = useShared();
+export function Sources({ annotations, turn: turnId }: SourcesProps) {
+  const { strings } = useThreadContext();
   return (
     <ol className="ts-sources" aria-label={strings.cards.sources}>
-      {[...numbersOf(annotations)].map(([reference, number]) => (
-        <Source key={reference} reference={reference} number={number} turn={turn} />
+      {[...numberReferences(annotations)].map(([reference, number]) => (
+        <Source key={reference} reference={reference} number={number} turn={turnId} />
       ))}
     </ol>
   );
@@ -100,12 +101,12 @@ interface SourceProps {
   readonly turn: string;
 }
 
-function Source({ reference, number, turn }: SourceProps) {
-  const { links, strings } = useShared();
-  const part = useReference(turn, reference);
+function Source({ reference, number, turn: turnId }: SourceProps) {
+  const { linkPolicy, strings } = useThreadContext();
+  const part = useReference(turnId, reference);
   const { title = "", url = "" } = part?.reference ?? {};
-  const verdict = judgeLink(url, links);
-  const host = verdict.may === "dead" ? "" : visibleText(verdict.to);
+  const link = checkLink(url, linkPolicy);
+  const host = link.may === "dead" ? "" : visibleText(link.to);
   const name = visibleText(title) || host || strings.cards.source(number, "");
   return (
     <li className="ts-source">

@@ -1,6 +1,6 @@
 /** English. What the others are translated from. */
 import type { Strings } from "../strings.ts";
 import { cards } from "./cards.ts";
-import { problems, thread } from "./thread.ts";
+import { errors, thread } from "./thread.ts";
 
-export const en: Strings = { locale: "en", thread, cards, problems };
+export const en: Strings = { locale: "en", thread, cards, errors };

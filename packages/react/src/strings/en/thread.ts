@@ -23,7 +23,7 @@ export const thread = {
   request: "Request",
   response: "Response",
   edited: "changed by you",
-  showWhole: "Show all of it",
+  showAll: "Show all of it",
   toolStatus: { pending: "running", done: "done", error: "failed", stopped: "stopped" },
   subAgent: (name: string): string => `What ${name} does`,
 
@@ -37,7 +37,7 @@ export const thread = {
     sending: "Sending…",
     failed: "Not sent",
   },
-  withdraw: "Take back",
+  cancel: "Take back",
   discard: "Discard",
   resend: "Send again",
 
@@ -76,7 +76,7 @@ export const thread = {
 };
 
 /** English, of what can go wrong with what a person asked for: what happened and what they can do, by the error's word. */
-export const problems = {
+export const errors = {
   byCode: {
     OFFLINE: "There was no connection. Nothing was sent.",
     UNSURE: "The connection was lost before the answer came. It may have arrived.",

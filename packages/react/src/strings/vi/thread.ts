@@ -1,5 +1,5 @@
 /** Vietnamese, of the thread. */
-import type { ProblemStrings, ThreadStrings } from "../strings.ts";
+import type { ErrorStrings, ThreadStrings } from "../strings.ts";
 
 export const thread: ThreadStrings = {
   conversation: "Cuộc trò chuyện",
@@ -24,7 +24,7 @@ export const thread: ThreadStrings = {
   request: "Yêu cầu",
   response: "Phản hồi",
   edited: "bạn đã chỉnh sửa",
-  showWhole: "Xem toàn bộ",
+  showAll: "Xem toàn bộ",
   toolStatus: { pending: "đang chạy", done: "hoàn thành", error: "lỗi", stopped: "đã dừng" },
   subAgent: (name) => `Công việc của ${name}`,
 
@@ -38,7 +38,7 @@ export const thread: ThreadStrings = {
     sending: "Đang gửi…",
     failed: "Chưa gửi được",
   },
-  withdraw: "Thu hồi",
+  cancel: "Thu hồi",
   discard: "Bỏ",
   resend: "Gửi lại",
 
@@ -77,7 +77,7 @@ export const thread: ThreadStrings = {
 };
 
 /** Vietnamese, of what can go wrong. */
-export const problems: ProblemStrings = {
+export const errors: ErrorStrings = {
   byCode: {
     OFFLINE: "Không có kết nối. Chưa có gì được gửi đi.",
     UNSURE: "Mất kết nối trước khi có phản hồi. Yêu cầu có thể đã đến nơi.",

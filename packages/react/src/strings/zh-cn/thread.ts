@@ -1,5 +1,5 @@
 /** Simplified Chinese, of the thread. */
-import type { ProblemStrings, ThreadStrings } from "../strings.ts";
+import type { ErrorStrings, ThreadStrings } from "../strings.ts";
 
 export const thread: ThreadStrings = {
   conversation: "对话",
@@ -24,7 +24,7 @@ export const thread: ThreadStrings = {
   request: "请求",
   response: "响应",
   edited: "已由你修改",
-  showWhole: "查看全部",
+  showAll: "查看全部",
   toolStatus: { pending: "进行中", done: "已完成", error: "失败", stopped: "已停止" },
   subAgent: (name) => `${name} 的工作`,
 
@@ -38,7 +38,7 @@ export const thread: ThreadStrings = {
     sending: "正在发送…",
     failed: "未能发送",
   },
-  withdraw: "撤回",
+  cancel: "撤回",
   discard: "丢弃",
   resend: "重新发送",
 
@@ -77,7 +77,7 @@ export const thread: ThreadStrings = {
 };
 
 /** Simplified Chinese, of what can go wrong. */
-export const problems: ProblemStrings = {
+export const errors: ErrorStrings = {
   byCode: {
     OFFLINE: "没有连接，内容尚未发送。",
     UNSURE: "收到答复前连接已断开，请求可能已送达。",
