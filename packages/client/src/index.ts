@@ -1,14 +1,8 @@
 /** `@turnstream/client`: a session as a store, over a connection that comes back by itself. Browser and Node. */
 export { type Client, createClient, type SessionInfo, type SessionPage } from "./client.ts";
-export { type ConnectionPhase, type ConnectionView, INITIAL_CONNECTION } from "./transport/status.ts";
+export type { ConnectionPhase, ConnectionView } from "./transport/status.ts";
 export type { ClientDialect } from "./dialects/client-dialect.ts";
 export { ClientError, type ClientErrorCode } from "./errors.ts";
-export type {
-  Transport,
-  TransportCommand,
-  SubscriptionHandler,
-  Subscription,
-} from "./transport/transport.ts";
 export type { Credentials } from "./auth/auth.ts";
 export type { ClientEnv, PageEnv } from "./env.ts";
 export type { ClientOptions } from "./options.ts";

@@ -2,9 +2,8 @@
  * Requests to the HTTP interface with the credentials of the moment. Those that are refused are asked for anew, once; what
  * isn't answered for a minute is given up. Never repeats what may have been done.
  */
-import { type Auth, credentialHeaders } from "../auth/auth.ts";
+import { type Auth, credentialHeaders, type Credentials } from "../auth/auth.ts";
 import { ClientError } from "../errors.ts";
-import type { Credentials } from "../auth/auth.ts";
 import type { ClientEnv } from "../env.ts";
 import { errorFromConnectResponse, errorFromResponse } from "./error-response.ts";
 

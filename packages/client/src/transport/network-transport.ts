@@ -15,17 +15,19 @@ import { openWebSocket } from "./websocket.ts";
 import { openSse } from "./sse.ts";
 import type { Frame, Channel, ChannelEvents } from "./channel.ts";
 import { sendCommand } from "../http/commands.ts";
+import { stepConnection } from "./connection-machine.ts";
 import {
+  type ChannelName,
   type ConnectionEffect,
   type ConnectionInput,
   INITIAL_STATE,
   isUp,
-  stepConnection,
-  type ChannelName,
-} from "./connection-machine.ts";
+} from "./connection-state.ts";
 import { PendingCommands } from "./pending-commands.ts";
 import {
+  formatRequestId,
   INITIAL_SUBSCRIPTION,
+  parseRequestId,
   stepSubscription,
   type SubscriptionInput,
   type SubscriptionState,
@@ -293,7 +295,7 @@ class NetworkTransport implements Transport {
     if (step.state === before) return step.pass;
     if (step.state.retryAt !== before.retryAt) this.#scheduleRetry(entry);
     if (step.subscribe)
-      this.#channel?.subscribe(entry.session, formatRequestId(step.state.request, entry), entry.cursor());
+      this.#channel?.subscribe(entry.session, formatRequestId(entry.key, step.state.request), entry.cursor());
     if (step.state.phase === "live" && before.phase !== "live")
       this.#step({ type: "live", attempt: this.#state.attempt });
     return step.pass;
@@ -363,7 +365,7 @@ class NetworkTransport implements Transport {
     };
     const pass = this.#stepSubscription(entry, {
       type: "subscribed",
-      request: typeof request === "string" ? parseRequestNumber(request) : null,
+      request: typeof request === "string" ? parseRequestId(request).request : null,
       resumed,
       head: head ?? null,
       cursor: entry.cursor(),
@@ -378,14 +380,14 @@ class NetworkTransport implements Transport {
     if (entry === undefined || typeof request !== "string") return;
     const { type: _, ...fields } = frame;
     const error = errorFromBody(fields);
-    this.#stepSubscription(entry, { type: "rejected", request: parseRequestNumber(request), error });
+    this.#stepSubscription(entry, { type: "rejected", request: parseRequestId(request).request, error });
     this.#report(entry);
   }
 
   /** An answer is found by its request: requested by its number, a session is answered by its id. */
   #find(session: unknown, request: unknown): SubscribedSession | undefined {
     if (typeof request !== "string") return typeof session === "string" ? this.#findById(session) : undefined;
-    const key = request.slice(0, request.indexOf("."));
+    const { key } = parseRequestId(request);
     const entry = [...this.#subscriptions.values()].find((candidate) => candidate.key === key);
     if (entry !== undefined && typeof session === "string") this.#sessionsById.set(session, entry);
     return entry;
@@ -394,12 +396,4 @@ class NetworkTransport implements Transport {
   #findById(session: string): SubscribedSession | undefined {
     return this.#sessionsById.get(session) ?? this.#subscriptions.get(session);
   }
-}
-
-function formatRequestId(request: number, { key }: SubscribedSession): string {
-  return `${key}.${request}`;
-}
-
-function parseRequestNumber(request: string): number {
-  return Number(request.slice(request.indexOf(".") + 1));
 }

@@ -1,6 +1,6 @@
 /** What a UI shows of the connection of a session, and how it follows from the machines. Pure. */
 import type { ClientError } from "../errors.ts";
-import { type ConnectionState, isUp } from "./connection-machine.ts";
+import { type ConnectionState, isUp } from "./connection-state.ts";
 import type { SubscriptionState } from "./subscription-machine.ts";
 
 /**

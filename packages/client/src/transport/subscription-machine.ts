@@ -162,3 +162,13 @@ function checkHead(state: SubscriptionState, cursor: string | null): Subscriptio
   const isAtHead = state.head === null || (position !== null && comparePositions(position, state.head) >= 0);
   return isAtHead ? { ...state, phase: "live", isResync: false, retries: 0 } : state;
 }
+
+/** The id of a subscribe request: the server's reply has it too. @param key names the session on this connection */
+export function formatRequestId(key: string, request: number): string {
+  return `${key}.${request}`;
+}
+
+export function parseRequestId(id: string): { readonly key: string; readonly request: number } {
+  const dot = id.indexOf(".");
+  return { key: id.slice(0, dot), request: Number(id.slice(dot + 1)) };
+}

@@ -1,7 +1,6 @@
 /** A WebSocket as a wire. Opened once; who wants another one asks for another one. */
 import type { SocketCommand } from "@turnstream/protocol/schema";
-import { credentialHeaders } from "../auth/auth.ts";
-import type { Credentials } from "../auth/auth.ts";
+import { credentialHeaders, type Credentials } from "../auth/auth.ts";
 import type { ClientEnv } from "../env.ts";
 import { parseFrame, type Channel, type ChannelEvents } from "./channel.ts";
 

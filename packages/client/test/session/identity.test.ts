@@ -1,11 +1,10 @@
 /** Whose a session's outbox is: before a token says who is there, and when somebody else signs in. */
 import { emptyState, type SessionEvent, foldAll, snapshot } from "@turnstream/protocol";
 import { expect, test } from "vitest";
-import { createAuth } from "../../src/auth/auth.ts";
+import { createAuth, type Credentials } from "../../src/auth/auth.ts";
 import { createIdentity } from "../../src/auth/identity.ts";
 import { createEnv } from "../../src/env.ts";
 import type { Api } from "../../src/http/api.ts";
-import type { Credentials } from "../../src/auth/auth.ts";
 import { SessionStore } from "../../src/session/session-store.ts";
 import { type SharedStorage, sharedStorage } from "../outbox/stage.ts";
 import { FakeTransport } from "./fake-transport.ts";

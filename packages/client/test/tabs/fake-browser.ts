@@ -25,9 +25,8 @@ import type {
   Subscription,
 } from "../../src/transport/transport.ts";
 import type { PageEnv } from "../../src/env.ts";
-import type { PageLifecycle, Tabs } from "../../src/tabs/types.ts";
+import type { PageLifecycle, SharedTransport, Tabs } from "../../src/tabs/types.ts";
 import { createTabTransport } from "../../src/tabs/tab-transport-chunk.ts";
-import type { SharedTransport } from "../../src/tabs/types.ts";
 import { FakePageEnv } from "../live/fast-env.ts";
 
 export const SESSION = "ses_market";

@@ -5,10 +5,9 @@
 import { formatCursor, snapshot } from "@turnstream/protocol";
 import { createAuth } from "../../src/auth/auth.ts";
 import { createNetworkTransport } from "../../src/transport/network-transport.ts";
-import { createEnv } from "../../src/env.ts";
+import { type ClientEnv, createEnv, type PageEnv } from "../../src/env.ts";
 import { createApi } from "../../src/http/api.ts";
 import type { Transport } from "../../src/transport/transport.ts";
-import type { ClientEnv, PageEnv } from "../../src/env.ts";
 import { type FakeBrowser, type FakeServer, type FakeTab, SESSION } from "./fake-browser.ts";
 
 export class FakeWires {

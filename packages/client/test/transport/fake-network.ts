@@ -1,14 +1,14 @@
 /** Drives a connection machine in tests: a clock that stands still, and a server in the hands of the test. */
 import type { ClientError } from "../../src/errors.ts";
+import { stepConnection } from "../../src/transport/connection-machine.ts";
 import {
   type ConnectionEffect,
   type ConnectionInput,
   type ConnectionState,
   INITIAL_STATE,
   type StepContext,
-  stepConnection,
   type ChannelName,
-} from "../../src/transport/connection-machine.ts";
+} from "../../src/transport/connection-state.ts";
 
 type Bare<Input> = Input extends { readonly attempt: number } ? Omit<Input, "attempt"> : Input;
 export type FakeNetworkInput = Bare<ConnectionInput>;

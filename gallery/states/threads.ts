@@ -1,15 +1,10 @@
 /** States of what is around an answer: messages, notices, the connection, the composer; and whole threads. */
-import {
-  ClientError,
-  type ConnectionView,
-  INITIAL_CONNECTION,
-  type PendingMessage,
-} from "@turnstream/client";
+import { ClientError, type ConnectionView, type PendingMessage } from "@turnstream/client";
 import type { Story } from "@turnstream/conformance/scenarios/story.ts";
 import * as endings from "../logs/endings.ts";
 import { shortAnswer } from "../logs/texts.ts";
 import { longThread, scenarios, stories } from "../logs/threads.ts";
-import { type GalleryState, of } from "./state.ts";
+import { CONNECTING, type GalleryState, of } from "./state.ts";
 
 const log = (write: () => Story) => ({ log: () => write().events });
 const answer = log(shortAnswer);
@@ -20,7 +15,7 @@ const lost = new ClientError("OFFLINE", "There is no connection.", { canRetry: t
 const cutOff = new ClientError("UNSURE", "The connection was lost. Send the file again.", { canRetry: true });
 const refused = new ClientError("RATE_LIMITED", "Too many messages. Try again in a minute.");
 
-function outgoing(status: PendingMessage["status"]): Pick<GalleryState, "view" | "log"> {
+function pendingMessage(status: PendingMessage["status"]): Pick<GalleryState, "view" | "log"> {
   const error = status === "failed" ? refused : null;
   const message: PendingMessage = {
     id: "msg_out",
@@ -35,12 +30,12 @@ function outgoing(status: PendingMessage["status"]): Pick<GalleryState, "view" |
 }
 
 function connection(view: Partial<ConnectionView>): Omit<GalleryState, "name"> {
-  const isQuiet = view.phase === "live";
+  const hasNoBanner = view.phase === "live";
   return {
     ...thread,
-    view: { connection: { ...INITIAL_CONNECTION, ...view } },
+    view: { connection: { ...CONNECTING, ...view } },
     // A short cut is not worth a word: it comes after a moment.
-    ...(isQuiet ? {} : { act: untilBanner }),
+    ...(hasNoBanner ? {} : { act: untilBanner }),
   };
 }
 
@@ -62,15 +57,15 @@ function attach(root: HTMLElement): void {
   input.dispatchEvent(new Event("change", { bubbles: true }));
 }
 
-export const surroundingStates: readonly GalleryState[] = [
+export const threadStates: readonly GalleryState[] = [
   ...of("message", {
     plain: { ...answer, at: "run.start" },
     long: log(endings.longMessage),
     files: log(endings.messageWithFiles),
     waiting: { ...log(endings.waitingMessage), at: "message.add 2" },
-    "outgoing-waiting": outgoing("waiting"),
-    "outgoing-sending": outgoing("sending"),
-    "outgoing-failed": outgoing("failed"),
+    "outgoing-waiting": pendingMessage("waiting"),
+    "outgoing-sending": pendingMessage("sending"),
+    "outgoing-failed": pendingMessage("failed"),
   }),
   ...of("notice", {
     stopped: log(endings.stopped),

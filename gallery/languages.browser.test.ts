@@ -12,15 +12,15 @@ withBrowser();
 const HOLE = "\uE000";
 
 /** Every text of a catalogue by its path; what it takes stands as a hole. */
-function textsOf(words: unknown, path = ""): [path: string, text: string][] {
-  if (typeof words === "string") return [[path, words]];
-  if (typeof words === "function") {
-    const holes = Array.from({ length: words.length }, () => HOLE);
-    const text: unknown = Reflect.apply(words, undefined, holes);
+function textsOf(strings: unknown, path = ""): [path: string, text: string][] {
+  if (typeof strings === "string") return [[path, strings]];
+  if (typeof strings === "function") {
+    const holes = Array.from({ length: strings.length }, () => HOLE);
+    const text: unknown = Reflect.apply(strings, undefined, holes);
     return typeof text === "string" ? [[path, text]] : [];
   }
-  if (typeof words !== "object" || words === null) return [];
-  return Object.entries(words).flatMap(([key, value]) => textsOf(value, `${path}.${key}`));
+  if (typeof strings !== "object" || strings === null) return [];
+  return Object.entries(strings).flatMap(([key, value]) => textsOf(value, `${path}.${key}`));
 }
 
 /** What only English says. */
@@ -47,17 +47,17 @@ function errorsOf(name: string): string[] {
   return errors.flatMap((error) => error?.message ?? []);
 }
 
-async function saidBy(page: Page): Promise<string[]> {
+async function visibleTexts(page: Page): Promise<string[]> {
   return await page.evaluate(() => {
-    const said: string[] = [];
+    const texts: string[] = [];
     const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-    while (walker.nextNode() !== null) said.push(walker.currentNode.textContent?.trim() ?? "");
+    while (walker.nextNode() !== null) texts.push(walker.currentNode.textContent?.trim() ?? "");
     for (const name of ["aria-label", "placeholder", "title", "alt", "aria-valuetext"])
       for (const element of document.querySelectorAll(`[${name}]`))
-        said.push(element.getAttribute(name) ?? "");
+        texts.push(element.getAttribute(name) ?? "");
     // What an agent or a person says is not ours to translate.
     const log = JSON.stringify(window.gallery?.events ?? []);
-    return said.filter((text) => text !== "" && !log.includes(JSON.stringify(text).slice(1, -1)));
+    return texts.filter((text) => text !== "" && !log.includes(JSON.stringify(text).slice(1, -1)));
   });
 }
 
@@ -73,8 +73,8 @@ test("in Vietnamese and Chinese no English is left in any state", async () => {
   for (const name of names) {
     await show(page, name);
     for (const [locale, english] of languages) {
-      await page.evaluate(async (to) => await window.gallery?.dress({ locale: to }), locale);
-      const found = (await saidBy(page)).filter(
+      await page.evaluate(async (to) => await window.gallery?.setAppearance({ locale: to }), locale);
+      const found = (await visibleTexts(page)).filter(
         (text) =>
           english.some((pattern) => pattern.test(text)) ||
           errorsOf(name).some((message) => text.includes(message)),
@@ -89,7 +89,9 @@ test("English is noticed where it is", async () => {
   const page = await openStage();
   const english = onlyEnglish(vi);
   await show(page, "group/running-3");
-  expect((await saidBy(page)).some((text) => english.some((pattern) => pattern.test(text)))).toBe(true);
-  await page.evaluate(async () => await window.gallery?.dress({ locale: "vi" }));
-  expect((await saidBy(page)).some((text) => english.some((pattern) => pattern.test(text)))).toBe(false);
+  expect((await visibleTexts(page)).some((text) => english.some((pattern) => pattern.test(text)))).toBe(true);
+  await page.evaluate(async () => await window.gallery?.setAppearance({ locale: "vi" }));
+  expect((await visibleTexts(page)).some((text) => english.some((pattern) => pattern.test(text)))).toBe(
+    false,
+  );
 });

@@ -2,13 +2,13 @@
  * A state as a session that can be moved through its log. The clock of its server stands at the event that is shown, so that
  * countdowns look the same every day.
  */
-import { INITIAL_CONNECTION, type SessionView } from "@turnstream/client";
+import type { SessionView } from "@turnstream/client";
 import { createStaticSession, type StaticSession } from "@turnstream/client/static";
 import { emptyState, type SessionEvent, foldAll } from "@turnstream/protocol";
-import { type GalleryState, positionOf } from "../states/state.ts";
-import type { Heard } from "./handle.ts";
+import { CONNECTING, type GalleryState, positionOf } from "../states/state.ts";
+import type { ReceivedCommand } from "./handle.ts";
 
-export interface Play {
+export interface Playback {
   readonly state: GalleryState;
   readonly session: StaticSession;
   readonly events: readonly SessionEvent[];
@@ -17,42 +17,49 @@ export interface Play {
   readonly live: number;
 }
 
-interface Surroundings {
+interface PlaybackOptions {
   readonly now: () => number;
-  readonly hear: (heard: Heard) => void;
+  readonly onCommand: (commands: ReceivedCommand) => void;
 }
 
-export function open(state: GalleryState, at: number | null, { now, hear }: Surroundings): Play {
+export function openPlayback(
+  state: GalleryState,
+  at: number | null,
+  { now, onCommand }: PlaybackOptions,
+): Playback {
   const events = state.log();
-  const stands = at ?? positionOf(state, events);
+  const position = at ?? positionOf(state, events);
   const live = at === null ? (state.live ?? 0) : 0;
   const session = createStaticSession([], {
     id: state.name,
     onCommand(name, args) {
-      hear({ name, args });
+      onCommand({ name, args });
       if (state.refusal !== undefined) throw state.refusal;
       return answerTo(name, args);
     },
   });
-  const play = { state, session, events, at: stands - live, live };
-  session.setView(viewAt(play, play.at, now()));
-  return play;
+  const playback = { state, session, events, at: position - live, live };
+  session.setView(viewAt(playback, playback.at, now()));
+  return playback;
 }
 
 /** On by appending, as a connection would; back by folding anew. */
-export function moveTo(play: Play, at: number, now: number): Play {
-  const { session, events } = play;
-  const next = { ...play, at: Math.max(0, Math.min(at, events.length)), live: 0 };
-  if (next.at >= play.at) {
+export function moveTo(playback: Playback, at: number, now: number): Playback {
+  const { session, events } = playback;
+  const next = { ...playback, at: Math.max(0, Math.min(at, events.length)), live: 0 };
+  if (next.at >= playback.at) {
     const { state } = session.getSnapshot();
-    session.setView({ ...viewAt(next, next.at, now), state: foldAll(events.slice(play.at, next.at), state) });
+    session.setView({
+      ...viewAt(next, next.at, now),
+      state: foldAll(events.slice(playback.at, next.at), state),
+    });
   } else session.setView(viewAt(next, next.at, now));
   return next;
 }
 
-function viewAt({ state, events }: Play, at: number, now: number): Partial<SessionView> {
+function viewAt({ state, events }: Playback, at: number, now: number): Partial<SessionView> {
   const folded = events.slice(0, at);
-  const connection = state.view?.connection ?? { ...INITIAL_CONNECTION, phase: "live", channel: "websocket" };
+  const connection = state.view?.connection ?? { ...CONNECTING, phase: "live", channel: "websocket" };
   const { retryAt } = connection;
   return {
     ...state.view,
