@@ -58,7 +58,9 @@ test("U05: A goes to the approval and decides nothing; Y then approves what was 
   await press(page, "a");
   expect(await commands(page)).toEqual([]);
   await press(page, "y");
-  await expect.poll(() => commands(page)).toEqual([["decide", "k", { decision: "approve", digest: "d1" }]]);
+  await expect
+    .poll(() => commands(page))
+    .toEqual([["decideApproval", "k", { decision: "approve", digest: "d1" }]]);
   await press(page, "y");
   expect(await commands(page)).toHaveLength(1);
   await expect.poll(() => page.locator("[data-action=approve]").isDisabled()).toBe(true);
@@ -85,7 +87,7 @@ test("U05: arguments are edited by keyboard, keep their types, and can't be sent
   const args = { symbol: "VNM", count: 50, note: { a: [1] } };
   await expect
     .poll(() => commands(page))
-    .toEqual([["decide", "k", { decision: "edit", args, digest: "d1" }]]);
+    .toEqual([["decideApproval", "k", { decision: "edit", args, digest: "d1" }]]);
 });
 
 test("U05: arguments that are too large to show say so, are found whole, and are not edited", async () => {
@@ -114,7 +116,7 @@ test("U05: a refusal takes a reason, and Escape goes back to the card", async ()
   await page.keyboard.type("not today");
   await press(page, "Enter");
   const decision = { decision: "reject", reason: "not today", digest: "d1" };
-  await expect.poll(() => commands(page)).toEqual([["decide", "k", decision]]);
+  await expect.poll(() => commands(page)).toEqual([["decideApproval", "k", decision]]);
 });
 
 test("U05: decided elsewhere, the card says by whom, and the focus stays with it", async () => {
@@ -146,7 +148,7 @@ test("U07: a question is answered with Tab, arrows, Space and Enter", async () =
     { question: "q1", selected: ["b"] },
     { question: "q2", selected: ["a"], text: "fine" },
   ];
-  await expect.poll(() => commands(page)).toEqual([["answer", "q", answers]]);
+  await expect.poll(() => commands(page)).toEqual([["answerQuestion", "q", answers]]);
 });
 
 test("U07: a form says what is missing, goes there, and is sent when it is right", async () => {
@@ -175,8 +177,8 @@ test("U07: a form says what is missing, goes there, and is sent when it is right
   await press(page, "Enter");
   const values = { name: "An", age: 18, meal: "v", ok: true };
   await expect
-    .poll(async () => (await commands(page)).filter(([name]) => name === "submit"))
-    .toEqual([["submit", "f1", values]]);
+    .poll(async () => (await commands(page)).filter(([name]) => name === "submitForm"))
+    .toEqual([["submitForm", "f1", values]]);
 });
 
 test("U07: who types on after a refusal types into the field that is wrong, whenever the next picture is drawn", async () => {
@@ -200,8 +202,8 @@ test("U07: what is typed into a form is kept as a draft, a moment later", async 
   });
   await page.getByRole("textbox", { name: "Name" }).fill("An");
   await page.getByText("Draft saved").waitFor();
-  const saved = (await commands(page)).filter(([name]) => name === "saveDraft");
-  expect(saved).toEqual([["saveDraft", "f1", { name: "An" }]]);
+  const saved = (await commands(page)).filter(([name]) => name === "saveFormDraft");
+  expect(saved).toEqual([["saveFormDraft", "f1", { name: "An" }]]);
 });
 
 test("U07: a payment is refreshed, and its checkout is opened, by keyboard", async () => {

@@ -1,7 +1,7 @@
 /** How little is drawn when something comes, and that what a server drew is taken over as it is. */
 import { Story } from "@turnstream/conformance/scenarios/story.ts";
 import { listEvents, SCENARIOS } from "@turnstream/conformance/scenarios/index.ts";
-import { recordedSession } from "@turnstream/client/recorded";
+import { createStaticSession } from "@turnstream/client/static";
 import { preload } from "@turnstream/react";
 import type { SessionEvent } from "@turnstream/protocol";
 import { createElement } from "react";
@@ -77,7 +77,7 @@ test.each(["as it loads", "preloaded"])(
     for (const events of logs) {
       for (let n = events.length; n > 0; n -= STRIDE) {
         const log = events.slice(0, n);
-        const html = renderToString(createElement(App, { session: recordedSession(log) }));
+        const html = renderToString(createElement(App, { session: createStaticSession(log) }));
         await start(page, log, html);
         drawn.add(html);
       }

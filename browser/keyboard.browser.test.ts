@@ -93,7 +93,7 @@ test("U07 a form", async () => {
   await goTo(tab, /^Email/);
   // Empty, it is refused, and the person is left where something has to be done.
   await tab.page.keyboard.press("Enter");
-  await tab.reads(strings.mendFields(1));
+  await tab.reads(strings.fixFields(1));
   await expect.poll(() => focused(tab)).toMatch(/^Email/);
   await tab.page.keyboard.insertText("an@example.org");
   await tab.page.keyboard.press("Enter");

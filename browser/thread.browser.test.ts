@@ -243,7 +243,7 @@ test("older turns that come leave what is read where it is", async () => {
   await scroller(page).evaluate((box) => box.scrollTo(0, 0));
   const load = page.getByRole("button", { name: "Show earlier messages" });
   await load.click();
-  await expect.poll(() => page.evaluate(() => window.recorded?.commands)).toContainEqual(["loadOlder"]);
+  await expect.poll(() => page.evaluate(() => window.recorded?.commands)).toContainEqual(["loadMore"]);
   const read = page.locator(".ts-user", { hasText: "Question 4" });
   const before = (await read.boundingBox())?.y ?? 0;
   await page.evaluate((turns) => window.recorded?.showTurns(turns, false), text(0));
@@ -325,8 +325,8 @@ describe("the composer", () => {
     await expect
       .poll(() => page.evaluate(() => window.recorded?.commands))
       .toEqual([
-        ["resend", "m1"],
-        ["withdraw", "m1"],
+        ["resendMessage", "m1"],
+        ["cancelMessage", "m1"],
       ]);
   });
 });

@@ -1,7 +1,7 @@
 /** The behaviour of groups over time (U04), on the page's own clock. */
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { move, openStage, placeOf, show, still, withBrowser } from "./stage-page.ts";
+import { move, openStage, findEvent, show, still, withBrowser } from "./stage-page.ts";
 
 withBrowser();
 
@@ -25,7 +25,7 @@ async function shimmers(page: Page): Promise<number> {
 test("U04: a group folds up by itself 300 ms after its end, and not before", async () => {
   const page = await openStage({ prepare: async (fresh) => await fresh.clock.install() });
   await show(page, "group/running-3");
-  const end = await placeOf(page, "group.end");
+  const end = await findEvent(page, "group.end");
   await move(page, end - 1);
   expect(await isOpen(page)).toBe(true);
   await page.clock.pauseAt(Date.now() + 3_600_000);
@@ -43,7 +43,7 @@ test("U04: a group folds up by itself 300 ms after its end, and not before", asy
 test("U04: by the browser's clock the fold is never early", async () => {
   const page = await openStage();
   await show(page, "group/running-3");
-  const end = await placeOf(page, "group.end");
+  const end = await findEvent(page, "group.end");
   await move(page, end - 1);
   const took = await page.evaluate(
     async ([head, at]) =>
@@ -75,7 +75,7 @@ test("U04: while it runs, the newest three steps are there under the last label,
 test("U04: once ended it shimmers no more; opened again it shows all and a done mark", async () => {
   const page = await openStage();
   await show(page, "group/running-7");
-  await move(page, await placeOf(page, "group.end"));
+  await move(page, await findEvent(page, "group.end"));
   await page.waitForSelector(`${HEAD}[aria-expanded=false]`);
   await expect
     .poll(() => page.textContent(".ts-group-title"))
@@ -92,8 +92,8 @@ test("U04: what a person closed is not opened again, and what they opened stays 
   await show(page, "group/running-3");
   await page.click(HEAD);
   await expect.poll(() => isOpen(page)).toBe(false);
-  const end = await placeOf(page, "group.end");
-  for (let at = await placeOf(page, "tool_result.start", 3); at < end; at++) await move(page, at + 1);
+  const end = await findEvent(page, "group.end");
+  for (let at = await findEvent(page, "tool_result.start", 3); at < end; at++) await move(page, at + 1);
   expect(await isOpen(page)).toBe(false);
   await page.click(HEAD);
   await expect.poll(() => isOpen(page)).toBe(true);

@@ -22,7 +22,7 @@ test("no state scrolls sideways on a phone, in either direction", async () => {
   for (const name of await stateNames(page)) {
     await show(page, name);
     for (const dir of ["ltr", "rtl"] as const) {
-      await page.evaluate(async (to) => await window.gallery?.dress({ dir: to }), dir);
+      await page.evaluate(async (to) => await window.gallery?.setAppearance({ dir: to }), dir);
       const over = await overhang(page);
       if (over > 0) wide[`${name} ${dir}`] = over;
     }

@@ -2,8 +2,8 @@
 import { useState } from "react";
 import { createRoot } from "react-dom/client";
 import { readAddress } from "./stage/address.ts";
-import { open } from "./stage/play.ts";
-import { Scene } from "./stage/scene.tsx";
+import { openPlayback } from "./stage/playback.ts";
+import { StateView } from "./stage/state-view.tsx";
 import { componentOf, STATES } from "./states/index.ts";
 import type { GalleryState } from "./states/state.ts";
 import "@turnstream/react/styles.css";
@@ -13,11 +13,13 @@ const address = readAddress(location.search);
 const component = new URLSearchParams(location.search).get("component") ?? "text";
 
 function Cell({ state }: { readonly state: GalleryState }) {
-  const [play] = useState(() => open({ ...state, live: 0 }, null, { now: Date.now, hear: () => undefined }));
+  const [playback] = useState(() =>
+    openPlayback({ ...state, live: 0 }, null, { now: Date.now, onCommand: () => undefined }),
+  );
   return (
     <section className="g-cell" ref={(cell) => void (cell !== null && state.act?.(cell))}>
       <h2>{state.name}</h2>
-      <Scene play={play} locale={address.locale} />
+      <StateView playback={playback} locale={address.locale} />
     </section>
   );
 }

@@ -24,8 +24,8 @@ interface Picture {
 async function takePicture(page: Page, { file, state, theme }: Picture): Promise<void> {
   await page.setViewportSize({ width: WIDTH, height: 900 });
   await page.evaluate(
-    async ([name, dress]) => {
-      await window.gallery?.dress({ theme: dress });
+    async ([name, appearance]) => {
+      await window.gallery?.setAppearance({ theme: appearance });
       await window.gallery?.show(name);
     },
     [state, theme] as const,

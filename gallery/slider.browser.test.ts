@@ -92,7 +92,7 @@ test("keys and the slider move through the log; play goes to its end", async () 
 test("commands are heard", async () => {
   const page = await openGallery("?state=notice/error-retry");
   await page.frameLocator(".g-frame").getByRole("button", { name: "Try again" }).click();
-  await page.waitForFunction(() => window.gallery?.heard.some(({ name }) => name === "retry"));
+  await page.waitForFunction(() => window.gallery?.commands.some(({ name }) => name === "retry"));
   await page.waitForSelector(".g-heard");
   await expect.poll(() => page.textContent(".g-heard")).toContain("retry");
 });

@@ -64,7 +64,7 @@ export async function move(page: Page, at: number): Promise<void> {
 }
 
 /** How many events there are until after the nth of a type, in the log that is shown. */
-export async function placeOf(page: Page, type: string, nth = 1): Promise<number> {
+export async function findEvent(page: Page, type: string, nth = 1): Promise<number> {
   const types = await page.evaluate(() => window.gallery?.events.map((event) => event.type) ?? []);
   const places = types.flatMap((one, n) => (one === type ? [n + 1] : []));
   const place = places[nth - 1];
@@ -77,14 +77,14 @@ export async function stateNames(page: Page): Promise<readonly string[]> {
 }
 
 /** Waits until nothing has changed in the page for a while: lazy parts are there, and folding is over. */
-export async function still(page: Page, quietMs = 500): Promise<void> {
+export async function still(page: Page, idleMs = 500): Promise<void> {
   await page.evaluate(
-    async (quiet) =>
+    async (limitMs) =>
       await new Promise<void>((resolve) => {
-        let timer = setTimeout(done, quiet);
+        let timer = setTimeout(done, limitMs);
         const observer = new MutationObserver(() => {
           clearTimeout(timer);
-          timer = setTimeout(done, quiet);
+          timer = setTimeout(done, limitMs);
         });
         function done(): void {
           observer.disconnect();
@@ -97,6 +97,6 @@ export async function still(page: Page, quietMs = 500): Promise<void> {
           characterData: true,
         });
       }),
-    quietMs,
+    idleMs,
   );
 }

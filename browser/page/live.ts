@@ -1,13 +1,13 @@
 /** What the page of a live session lets its tests look at. Types only. */
-import type { ConnectionPhase, Outgoing, Session } from "@turnstream/client";
+import type { ConnectionPhase, PendingMessage, Session } from "@turnstream/client";
 
 export interface LiveView {
   /** Where in the log the page stands. */
   readonly cursor: string;
   readonly phase: ConnectionPhase;
-  readonly wire: "socket" | "stream" | null;
+  readonly wire: "websocket" | "sse" | null;
   readonly failures: number;
-  readonly outbox: readonly Pick<Outgoing, "id" | "text" | "status">[];
+  readonly outbox: readonly Pick<PendingMessage, "id" | "text" | "status">[];
   readonly turns: readonly string[];
   readonly error: string | null;
 }

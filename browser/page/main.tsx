@@ -21,11 +21,11 @@ function openSession(): Session {
 
 function viewOf(session: Session): LiveView {
   const { state, connection, outbox } = session.getSnapshot();
-  const { phase, wire, failures, error } = connection;
+  const { phase, channel, failures, error } = connection;
   return {
     cursor: formatCursor(state),
     phase,
-    wire,
+    wire: channel,
     failures,
     outbox: outbox.map(({ id, text, status }) => ({ id, text, status })),
     turns: state.turns.toArray().map(({ status }) => status),
@@ -40,6 +40,6 @@ const place = document.getElementById("root");
 if (place !== null)
   createRoot(place).render(
     <SessionProvider session={session}>
-      <Thread composer={agent === null ? {} : { agent }} />
+      <Thread composer={agent === null ? {} : { agentId: agent }} />
     </SessionProvider>,
   );

@@ -12,7 +12,7 @@ const USERS = { binh: "Bình" };
 
 export function App({ session, components = {} }: AppProps): ReactNode {
   return (
-    <SessionProvider session={session} components={components} people={USERS}>
+    <SessionProvider session={session} components={components} userNames={USERS}>
       <Thread label="Recorded" />
     </SessionProvider>
   );

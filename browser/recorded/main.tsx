@@ -1,7 +1,7 @@
 /** A page that draws recorded sessions, for tests of what is drawn when. */
 import { type SessionEvent, restoreTurn, Sequence, type TurnSnapshot } from "@turnstream/protocol";
 import { ClientError } from "@turnstream/client";
-import { type RecordedSession, recordedSession } from "@turnstream/client/recorded";
+import { type StaticSession, createStaticSession } from "@turnstream/client/static";
 import { preload } from "@turnstream/react";
 import { flushSync } from "react-dom";
 import { createRoot, hydrateRoot, type Root } from "react-dom/client";
@@ -16,7 +16,7 @@ if (place === null) throw new Error("there is no place to draw at");
 let spoilt = "";
 let refusal: string | null = null;
 let counts: Record<string, number> = {};
-let session: RecordedSession | null = null;
+let session: StaticSession | null = null;
 let root: Root | null = null;
 const components = countedComponents((what) => {
   counts[what] = (counts[what] ?? 0) + 1;
@@ -26,7 +26,7 @@ const commands: Recorded["commands"] = [];
 const mended: string[] = [];
 
 /** At once, with its effects: what comes next finds it listening. */
-const draw = (on: Root, what: RecordedSession): void =>
+const draw = (on: Root, what: StaticSession): void =>
   flushSync(() => on.render(<App session={what} components={components} />));
 
 const onRecoverableError = (error: unknown): void => void mended.push(String(error));
@@ -34,11 +34,11 @@ const onRecoverableError = (error: unknown): void => void mended.push(String(err
 window.recorded = {
   start(events: readonly SessionEvent[], html?: string) {
     root?.unmount();
-    session = recordedSession(events, {
+    session = createStaticSession(events, {
       onCommand(name, args) {
         commands.push([name, ...args]);
         if (refusal !== null) throw new ClientError(refusal as ClientError["code"], "It was refused.");
-        if (name !== "upload") return undefined;
+        if (name !== "uploadFile") return undefined;
         return { id: "1", url: "turnstream:blob/1", name: "a.txt", media_type: "text/plain", size: 3 };
       },
     });
@@ -53,7 +53,7 @@ window.recorded = {
   },
   preload,
   swap(events, id) {
-    session = recordedSession(events, { id });
+    session = createStaticSession(events, { id });
     if (root !== null) draw(root, session);
   },
   spoil: (part) => {
@@ -63,12 +63,12 @@ window.recorded = {
     refusal = code;
   },
   append: (events) => session?.append(events),
-  show: (view) => session?.show(view),
+  show: (view) => session?.setView(view),
   showTurns(text, hasMore) {
     if (session === null) return;
     const turns = Sequence.from((JSON.parse(text) as TurnSnapshot[]).map(restoreTurn));
     const { state } = session.getSnapshot();
-    session.show({ state: { ...state, turns }, older: { hasMore, isLoading: false, error: null } });
+    session.setView({ state: { ...state, turns }, history: { hasMore, isLoading: false, error: null } });
   },
   drawn() {
     const seen = counts;

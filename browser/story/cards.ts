@@ -56,7 +56,7 @@ export async function answer(tab: Tab, answers: Answers): Promise<void> {
         .locator(".ts-option input")
         .nth(Number(option.slice(1)) - 1)
         .check();
-    if (text !== undefined) await asked.getByLabel(strings.ownWords).fill(text);
+    if (text !== undefined) await asked.getByLabel(strings.freeText).fill(text);
   }
   await press(card, strings.answer);
 }

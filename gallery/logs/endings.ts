@@ -89,13 +89,13 @@ export function citations(): Story {
   const text = log.place();
   log.add({ type: "text.start", ...text, part: false });
   let length = 0;
-  for (const [words, reference] of [
+  for (const [sentence, reference] of [
     ["Sunny, 31°C", 1],
     [", with moderate air", 2],
     [", and you like it so", 3],
   ] as const) {
-    log.add({ type: "text.delta", ...text, text: `${words} ` });
-    const start = length + words.length + 1;
+    log.add({ type: "text.delta", ...text, text: `${sentence} ` });
+    const start = length + sentence.length + 1;
     log.add({
       type: "text.delta",
       ...text,

@@ -3,8 +3,8 @@ import { Story } from "@turnstream/conformance/scenarios/story.ts";
 import type { FileRef } from "@turnstream/protocol";
 
 /** Cuts a text as a model would send it: a few words at a time. */
-export function pieces(text: string, words = 3): string[] {
-  return text.match(new RegExp(`(?:\\S*\\s*){1,${words}}`, "gu"))?.filter((piece) => piece !== "") ?? [];
+export function pieces(text: string, wordCount = 3): string[] {
+  return text.match(new RegExp(`(?:\\S*\\s*){1,${wordCount}}`, "gu"))?.filter((piece) => piece !== "") ?? [];
 }
 
 interface StoryOptions {
@@ -20,9 +20,9 @@ export function story(question: string, { check = true, files = [] }: StoryOptio
 }
 
 /** A turn that is nothing but its answer. */
-export function answered(question: string, text: string, words?: number): Story {
+export function answered(question: string, text: string, wordCount?: number): Story {
   const log = story(question);
-  log.text(pieces(text, words), { final: true }).end();
+  log.text(pieces(text, wordCount), { final: true }).end();
   return log;
 }
 

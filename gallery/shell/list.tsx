@@ -8,8 +8,8 @@ interface ListProps {
 }
 
 export function List({ states, picked, onPick }: ListProps) {
-  const [words, setWords] = useState("");
-  const groups = useMemo(() => grouped(states, words), [states, words]);
+  const [query, setQuery] = useState("");
+  const groups = useMemo(() => grouped(states, query), [states, query]);
   const current = useRef<HTMLButtonElement>(null);
   useEffect(() => {
     // Some browsers give a promise, which is no way to clean up.
@@ -26,8 +26,8 @@ export function List({ states, picked, onPick }: ListProps) {
         type="search"
         placeholder={`Find among ${states.length} states`}
         aria-label="Find a state"
-        value={words}
-        onChange={({ target }) => setWords(target.value)}
+        value={query}
+        onChange={({ target }) => setQuery(target.value)}
       />
       <div className="g-groups">
         {groups.length === 0 && <p className="g-none">Nothing is called that.</p>}
@@ -60,11 +60,11 @@ export function List({ states, picked, onPick }: ListProps) {
   );
 }
 
-function grouped(states: readonly string[], words: string): [component: string, names: string[]][] {
-  const wanted = words.toLowerCase().split(/\s+/);
+function grouped(states: readonly string[], query: string): [component: string, names: string[]][] {
+  const terms = query.toLowerCase().split(/\s+/);
   const groups = new Map<string, string[]>();
   for (const name of states) {
-    if (!wanted.every((word) => name.includes(word))) continue;
+    if (!terms.every((term) => name.includes(term))) continue;
     const component = name.slice(0, name.indexOf("/"));
     groups.set(component, [...(groups.get(component) ?? []), name]);
   }

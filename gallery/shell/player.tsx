@@ -15,7 +15,7 @@ interface PlayerProps {
 }
 
 export function Player({ handle, at, onMove }: PlayerProps) {
-  const { events, heard } = handle;
+  const { events, commands } = handle;
   const [isPlaying, setPlaying] = useState(false);
   const isOver = at >= events.length;
   const event = events[at - 1];
@@ -49,7 +49,7 @@ export function Player({ handle, at, onMove }: PlayerProps) {
     " ": toggle,
   });
 
-  const last = heard.at(-1);
+  const last = commands.at(-1);
   return (
     <footer className="g-player">
       <button type="button" aria-label="One event back" onClick={() => step(at - 1)} disabled={at === 0}>

@@ -42,7 +42,7 @@ export function Shell({ states }: { readonly states: readonly string[] }) {
     const handle = seen?.handle;
     if (next.state !== undefined) void handle?.show(changed.state, changed.at ?? undefined);
     else if (next.at !== undefined && next.at !== null) void handle?.move(next.at);
-    else void handle?.dress({ theme: changed.theme, locale: changed.locale, dir: changed.dir });
+    else void handle?.setAppearance({ theme: changed.theme, locale: changed.locale, dir: changed.dir });
   };
 
   return (

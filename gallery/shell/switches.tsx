@@ -31,7 +31,7 @@ export function Switches({ address, onChange }: SwitchesProps) {
         label="Width"
         values={WIDTHS}
         value={width}
-        words={(value) => (value === null ? "full" : String(value))}
+        formatLabel={(value) => (value === null ? "full" : String(value))}
         onPick={(value) => onChange({ width: value })}
       />
     </header>
@@ -42,17 +42,22 @@ interface SwitchProps<Value> {
   readonly label: string;
   readonly values: readonly Value[];
   readonly value: Value;
-  readonly words?: (value: Value) => string;
+  readonly formatLabel?: (value: Value) => string;
   readonly onPick: (value: Value) => void;
 }
 
-function Switch<Value>({ label, values, value, words = String, onPick }: SwitchProps<Value>) {
+function Switch<Value>({ label, values, value, formatLabel = String, onPick }: SwitchProps<Value>) {
   return (
     <fieldset className="g-switch">
       <legend>{label}</legend>
-      {values.map((one) => (
-        <button key={words(one)} type="button" aria-pressed={one === value} onClick={() => onPick(one)}>
-          {words(one)}
+      {values.map((option) => (
+        <button
+          key={formatLabel(option)}
+          type="button"
+          aria-pressed={option === value}
+          onClick={() => onPick(option)}
+        >
+          {formatLabel(option)}
         </button>
       ))}
     </fieldset>

@@ -1,7 +1,7 @@
 /** What the address of a page of the gallery says, and how to say it. Pure. */
-import { DIRECTIONS, type Dress, LOCALES, THEMES } from "./handle.ts";
+import { DIRECTIONS, type Appearance, LOCALES, THEMES } from "./handle.ts";
 
-export interface Address extends Dress {
+export interface Address extends Appearance {
   readonly state: string;
   /** Null for where the state stands. */
   readonly at: number | null;

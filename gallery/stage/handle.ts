@@ -6,13 +6,13 @@ export const THEMES = ["auto", "light", "dark"] as const;
 export const DIRECTIONS = ["ltr", "rtl"] as const;
 
 /** How it is looked at. */
-export interface Dress {
+export interface Appearance {
   readonly locale: (typeof LOCALES)[number];
   readonly theme: (typeof THEMES)[number];
   readonly dir: (typeof DIRECTIONS)[number];
 }
 
-export interface Heard {
+export interface ReceivedCommand {
   readonly name: string;
   readonly args: readonly unknown[];
 }
@@ -23,9 +23,9 @@ export interface GalleryHandle {
   show(name: string, at?: number): Promise<void>;
   /** Goes to another place in the log of what is shown: on from what is there, or back. */
   move(at: number): Promise<void>;
-  dress(dress: Partial<Dress>): Promise<void>;
+  setAppearance(appearance: Partial<Appearance>): Promise<void>;
   /** The commands that the components gave, oldest first. */
-  readonly heard: readonly Heard[];
+  readonly commands: readonly ReceivedCommand[];
   readonly name: string;
   readonly events: readonly SessionEvent[];
   readonly at: number;

@@ -8,89 +8,89 @@ import { flushSync } from "react-dom";
 import { createRoot } from "react-dom/client";
 import { findState, STATES } from "../states/index.ts";
 import { type Address, readAddress } from "./address.ts";
-import type { Dress, GalleryHandle, Heard } from "./handle.ts";
-import { moveTo, open, type Play } from "./play.ts";
-import { Scene } from "./scene.tsx";
+import type { Appearance, GalleryHandle, ReceivedCommand } from "./handle.ts";
+import { moveTo, openPlayback, type Playback } from "./playback.ts";
+import { StateView } from "./state-view.tsx";
 import "@turnstream/react/styles.css";
 import "./stage.css";
 
 /** Twice, so that what effects ask for is drawn as well. */
-async function settled(): Promise<void> {
+async function nextFrames(): Promise<void> {
   for (let n = 0; n < 2; n++) await new Promise((resolve) => requestAnimationFrame(resolve));
 }
 
 const now = (): number => Date.now();
-const tell = (): void => window.onGallery?.();
+const notifyShell = (): void => window.onGallery?.();
 
 function mount(place: HTMLElement, address: Address): GalleryHandle {
   const root = createRoot(place);
-  let dress: Dress = address;
-  let heard: Heard[] = [];
+  let appearance: Appearance = address;
+  let commands: ReceivedCommand[] = [];
   let shown = 0;
-  const hear = (command: Heard): void => {
-    heard = [...heard, command];
-    tell();
+  const onCommand = (command: ReceivedCommand): void => {
+    commands = [...commands, command];
+    notifyShell();
   };
-  const fresh = (name: string, at: number | null): Play => {
+  const fresh = (name: string, at: number | null): Playback => {
     const state = findState(name) ?? STATES[0];
     if (state === undefined) throw new Error("there are no states");
-    return open(state, at, { now, hear });
+    return openPlayback(state, at, { now, onCommand });
   };
-  let play = fresh(address.state, address.at);
+  let playback = fresh(address.state, address.at);
 
   const draw = (): void => {
     const { documentElement: html } = document;
-    html.dir = dress.dir;
-    html.lang = dress.locale;
-    if (dress.theme === "auto") delete html.dataset["theme"];
-    else html.dataset["theme"] = dress.theme;
-    html.dataset["shows"] = play.state.shows ?? "turns";
+    html.dir = appearance.dir;
+    html.lang = appearance.locale;
+    if (appearance.theme === "auto") delete html.dataset["theme"];
+    else html.dataset["theme"] = appearance.theme;
+    html.dataset["shows"] = playback.state.shows ?? "turns";
     flushSync(() =>
       root.render(
         <StrictMode>
-          <Scene key={shown} play={play} locale={dress.locale} />
+          <StateView key={shown} playback={playback} locale={appearance.locale} />
         </StrictMode>,
       ),
     );
   };
   const show = async (name: string, at: number | null): Promise<void> => {
     shown++;
-    heard = [];
-    play = fresh(name, at);
+    commands = [];
+    playback = fresh(name, at);
     // What is loaded later is there, so that a state is the same the first time.
     await preload();
     draw();
-    await settled();
-    if (play.live > 0) await handle.move(play.at + play.live);
-    await play.state.act?.(place);
-    await settled();
+    await nextFrames();
+    if (playback.live > 0) await handle.move(playback.at + playback.live);
+    await playback.state.act?.(place);
+    await nextFrames();
     document.documentElement.dataset["ready"] = name;
-    tell();
+    notifyShell();
   };
   const handle: GalleryHandle = {
     states: STATES.map(({ name }) => name),
     show: (name, at) => show(name, at ?? null),
     async move(at) {
-      play = moveTo(play, at, now());
-      tell();
-      await settled();
+      playback = moveTo(playback, at, now());
+      notifyShell();
+      await nextFrames();
     },
-    async dress(next) {
-      dress = { ...dress, ...next };
+    async setAppearance(next) {
+      appearance = { ...appearance, ...next };
       draw();
-      await settled();
+      await nextFrames();
     },
-    get heard() {
-      return heard;
+    get commands() {
+      return commands;
     },
     get name() {
-      return play.state.name;
+      return playback.state.name;
     },
     get events() {
-      return play.events;
+      return playback.events;
     },
     get at() {
-      return play.at;
+      return playback.at;
     },
   };
   void show(address.state, address.at);

@@ -2,9 +2,9 @@
 import { cardStates } from "./cards.ts";
 import type { GalleryState } from "./state.ts";
 import { stepStates } from "./steps.ts";
-import { surroundingStates } from "./surroundings.ts";
+import { threadStates } from "./threads.ts";
 
-export const STATES: readonly GalleryState[] = [...stepStates, ...cardStates, ...surroundingStates];
+export const STATES: readonly GalleryState[] = [...stepStates, ...cardStates, ...threadStates];
 
 export function findState(name: string): GalleryState | null {
   return STATES.find((state) => state.name === name) ?? null;

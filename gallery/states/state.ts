@@ -1,5 +1,5 @@
 /** What a state of the gallery is: a log, where to stand in it, and what the log doesn't know. */
-import type { ClientError, SessionView } from "@turnstream/client";
+import type { ClientError, ConnectionView, SessionView } from "@turnstream/client";
 import type { SessionEvent } from "@turnstream/protocol";
 
 export interface GalleryState {
@@ -22,6 +22,15 @@ export interface GalleryState {
   readonly shows?: "turns" | "thread" | "composer";
   readonly isDisabled?: boolean;
 }
+
+/** A connection before anything has come. */
+export const CONNECTING: ConnectionView = {
+  phase: "connecting",
+  channel: null,
+  failures: 0,
+  retryAt: null,
+  error: null,
+};
 
 /** How many events of a log are folded in where a state stands. */
 export function positionOf({ at }: GalleryState, events: readonly SessionEvent[]): number {

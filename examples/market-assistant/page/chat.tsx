@@ -1,8 +1,8 @@
 /** One session: its thread, and what an empty one proposes. */
 import type { Session } from "@turnstream/client";
-import { SessionProvider, Thread, useView } from "@turnstream/react";
+import { SessionProvider, Thread, useSessionSelector } from "@turnstream/react";
 import { type ReactNode, useEffect } from "react";
-import { Brand } from "./brand.tsx";
+import { AgentHeader } from "./agent-header.tsx";
 import type { Language } from "./languages.ts";
 import { Suggestions } from "./suggestions.tsx";
 
@@ -15,7 +15,7 @@ interface ChatProps {
   readonly onNotFound: () => void;
 }
 
-const PARTS = { Brand };
+const PARTS = { AgentHeader };
 
 export function Chat({ session, language, onChange, onNotFound }: ChatProps): ReactNode {
   const { strings, thread, agent, agents } = language;
@@ -29,17 +29,17 @@ export function Chat({ session, language, onChange, onNotFound }: ChatProps): Re
     </div>
   );
   return (
-    <SessionProvider session={session} strings={thread} agents={agents} components={PARTS}>
+    <SessionProvider session={session} strings={thread} agentNames={agents} components={PARTS}>
       <Watcher onChange={onChange} onNotFound={onNotFound} />
-      <Thread empty={empty} composer={{ placeholder: strings.placeholder, agent }} />
+      <Thread empty={empty} composer={{ placeholder: strings.placeholder, agentId: agent }} />
     </SessionProvider>
   );
 }
 
 function Watcher({ onChange, onNotFound }: Pick<ChatProps, "onChange" | "onNotFound">): null {
-  const title = useView(({ state }) => state.title);
-  const turns = useView(({ state }) => state.turns.length);
-  const isNotFound = useView(({ connection }) => connection.error?.code === "NOT_FOUND");
+  const title = useSessionSelector(({ state }) => state.title);
+  const turns = useSessionSelector(({ state }) => state.turns.length);
+  const isNotFound = useSessionSelector(({ connection }) => connection.error?.code === "NOT_FOUND");
   useEffect(() => onChange(title), [title, turns, onChange]);
   useEffect(() => {
     if (isNotFound) onNotFound();

@@ -25,7 +25,7 @@ export function useSessions(): SessionList {
   const channel = useMemo(() => new BroadcastChannel(CHANNEL), []);
 
   const refresh = useCallback(async () => {
-    const page = await client.sessions({ limit: LIMIT });
+    const page = await client.listSessions({ limit: LIMIT });
     setSessions(page.sessions);
     return page.sessions;
   }, []);
@@ -69,11 +69,11 @@ export function useSessions(): SessionList {
         return opening.current;
       },
       async rename(id, title) {
-        await client.rename(id, title);
+        await client.renameSession(id, title);
         await changed();
       },
       async erase(id) {
-        await client.erase(id);
+        await client.deleteSession(id);
         await changed();
       },
     };

@@ -1,29 +1,26 @@
-/** The client of one person: sessions over one connection, and the list of them. */
+/** The client of one user: sessions over one connection, and the list of them. */
 import { type Auth, createAuth } from "./auth/auth.ts";
-import { claimsOf } from "./auth/claims.ts";
-import { createPerson } from "./auth/person.ts";
-import { directLink } from "./connection/direct-link.ts";
-import { impatientLink } from "./connection/impatient-link.ts";
-import { surroundings } from "./env.ts";
-import { type Api, createApi, withJson } from "./http/api.ts";
-import type { Link } from "./link.ts";
+import { readClaims } from "./auth/claims.ts";
+import { createIdentity } from "./auth/identity.ts";
+import { createNetworkTransport } from "./transport/network-transport.ts";
+import { withCommandTimeout, type Transport } from "./transport/transport.ts";
+import { createEnv } from "./env.ts";
+import { type Api, createApi, jsonInit } from "./http/api.ts";
 import type { ClientOptions } from "./options.ts";
-import type { Session } from "./session.ts";
-import { waitingSessions } from "./outbox/storage.ts";
-import { LiveSession } from "./session/live-session.ts";
-import { laterLink } from "./tabs/later-link.ts";
-import { browserPage, browserTabs } from "./tabs/page.ts";
-import type { SharedLinkOptions } from "./tabs/sharing.ts";
+import type { Session } from "./session/session.ts";
+import { listPendingSessions } from "./outbox/storage.ts";
+import { SessionStore } from "./session/session-store.ts";
+import { createSharedTransport, type SharedTransportOptions } from "./tabs/shared-transport.ts";
 
 export interface Client {
   /** The same store for the same id. */
-  session(id: string): Session;
-  createSession(wish?: { readonly title?: string }): Promise<SessionInfo>;
-  /** The person's sessions, the last used first. */
-  sessions(page?: { readonly before?: string; readonly limit?: number }): Promise<SessionPage>;
-  rename(id: string, title: string): Promise<SessionInfo>;
+  session(sessionId: string): Session;
+  createSession(options?: { readonly title?: string }): Promise<SessionInfo>;
+  /** The user's sessions, the last used first. */
+  listSessions(page?: { readonly before?: string; readonly limit?: number }): Promise<SessionPage>;
+  renameSession(sessionId: string, title: string): Promise<SessionInfo>;
   /** With everything in it, for good. */
-  erase(id: string): Promise<void>;
+  deleteSession(sessionId: string): Promise<void>;
   /** Leaves. Nothing that was sent is lost: the server goes on. */
   close(): void;
 }
@@ -43,94 +40,101 @@ export interface SessionPage {
   readonly nextBefore: string | null;
 }
 
-/** So many that nobody looks at keep what they have shown; those before are loaded again. */
-const KEPT = 20;
-/** In so many sessions at a time it is looked after what waits there from before a reload. */
-const DELIVERED = 10;
+/** This many sessions without a subscriber keep their state. Others load it again. */
+const MAX_IDLE_SESSIONS = 20;
+/** At startup, resume sending in at most this many sessions that still have unsent messages. */
+const MAX_RESUMED_OUTBOXES = 10;
 
-/** `responses` is told in streams only. */
-const WIRES = {
-  native: ["socket", "stream"],
-  blocks: ["socket", "stream"],
-  tasks: ["socket", "stream"],
-  responses: ["stream"],
+/** `responses` exists over SSE only. */
+const DEFAULT_CHANNELS = {
+  native: ["websocket", "sse"],
+  blocks: ["websocket", "sse"],
+  tasks: ["websocket", "sse"],
+  responses: ["sse"],
 } as const;
 
 export function createClient(options: ClientOptions): Client {
   const { url, dialect } = options;
-  const env = surroundings(options.env);
-  const person = createPerson(url, env.storage);
+  const env = createEnv(options.env);
+  const identity = createIdentity(url, env.storage);
   const auth = createAuth(options.auth, env, (credentials) => {
-    person.known(credentials);
-    shared?.known();
-    deliver();
+    identity.update(credentials);
+    shared?.onUserKnown();
+    resumeOutboxes();
   });
   const api = createApi({ url, auth, env });
-  const wires = options.wires ?? WIRES[dialect?.name ?? "native"];
-  const makeLink = (outside = env.outside): Link =>
-    directLink({ api, env: { ...env, outside }, wires, dialect });
+  const channels = options.channels ?? DEFAULT_CHANNELS[dialect?.name ?? "native"];
+  const createTransport = (page = env.page): Transport =>
+    createNetworkTransport({ api, env: { ...env, page }, channels, dialect });
   // Positions of another dialect are each tab's own.
-  const tabs = options.shareTabs === false || dialect !== undefined ? null : browserTabs();
-  const shared =
-    tabs === null ? null : laterLink({ makeLink, tabs, env, page: browserPage, ...sharing(url, auth, api) });
-  const link = impatientLink(shared ?? makeLink(), env);
-  /** The last used is the last. */
-  const sessions = new Map<string, LiveSession>();
-  person.onChange((isAnother) => {
+  const canShare = options.shareTabs !== false && dialect === undefined;
+  const shared = canShare
+    ? createSharedTransport({ createTransport, env, ...sharingOptions(url, auth, api) })
+    : null;
+  const transport = withCommandTimeout(shared ?? createTransport(), env);
+  /** Insertion order is recency: the last used session is the last entry. */
+  const sessions = new Map<string, SessionStore>();
+  identity.onChange((isOtherUser) => {
     // All leave before any comes back: the connection of the one before is nobody's then.
-    const back = [...sessions.values()].map((session) => session.personChanged(isAnother));
-    shared?.moved();
-    for (const comeBack of back) comeBack();
+    const reconnects = [...sessions.values()].map((session) => session.onIdentityChange(isOtherUser));
+    shared?.onUserChange();
+    for (const reconnect of reconnects) reconnect();
   });
-  const sessionOf = (id: string): LiveSession => {
-    const found = sessions.get(id) ?? new LiveSession(id, { url, link, api, env, person });
+  const getSession = (id: string): SessionStore => {
+    const session = sessions.get(id) ?? new SessionStore(id, { url, transport, api, env, identity });
     sessions.delete(id);
-    sessions.set(id, found);
+    sessions.set(id, session);
     const idle = [...sessions.values()].filter(({ isIdle }) => isIdle);
-    for (const one of idle.slice(0, -KEPT)) one.forget();
-    return found;
+    for (const idleSession of idle.slice(0, -MAX_IDLE_SESSIONS)) idleSession.dropState();
+    return session;
   };
-  let deliveredFor: string | null = null;
-  /** What was written in sessions that this page doesn't show. */
-  const deliver = (): void => {
-    if (person.name === null || person.name === deliveredFor) return;
-    deliveredFor = person.name;
-    for (const id of waitingSessions(env.storage, url, person.name).slice(0, DELIVERED))
-      sessionOf(id).deliver();
+  let resumedFor: string | null = null;
+  /** Sends what was written in sessions that this page doesn't show. */
+  const resumeOutboxes = (): void => {
+    if (identity.name === null || identity.name === resumedFor) return;
+    resumedFor = identity.name;
+    for (const id of listPendingSessions(env.storage, url, identity.name).slice(0, MAX_RESUMED_OUTBOXES))
+      getSession(id).sendPending();
   };
   return {
-    session: sessionOf,
-    ...sessionList(api, env.id),
+    session: getSession,
+    ...createSessionApi(api, env.createId),
     close() {
       for (const session of sessions.values()) session.close();
       sessions.clear();
-      link.close();
+      transport.close();
     },
   };
 }
 
-/** Only tabs of the same person share, and only where a token says who that is. */
-function sharing(url: string, auth: Auth, api: Api): Pick<SharedLinkOptions, "name" | "request"> {
+/** Only tabs of the same user share, and only where a token says who that is. */
+function sharingOptions(
+  url: string,
+  auth: Auth,
+  api: Api,
+): Pick<SharedTransportOptions, "getChannelName" | "request"> {
   return {
     request: (path, init) => api.request(path, init),
-    async name() {
+    async getChannelName() {
       const credentials = await auth.get();
       const { tenant, sub } =
-        "token" in credentials ? claimsOf(credentials.token) : { tenant: null, sub: null };
+        "token" in credentials ? readClaims(credentials.token) : { tenant: null, sub: null };
       return tenant === null || sub === null ? null : JSON.stringify([url, tenant, sub]);
     },
   };
 }
 
-function sessionList(
+function createSessionApi(
   api: Api,
   newId: () => string,
-): Pick<Client, "createSession" | "sessions" | "rename" | "erase"> {
+): Pick<Client, "createSession" | "listSessions" | "renameSession" | "deleteSession"> {
   return {
-    async createSession(wish = {}) {
-      return infoOf(await api.json("/sessions", withJson("POST", wish, { "idempotency-key": newId() })));
+    async createSession(options = {}) {
+      return toSessionInfo(
+        await api.json("/sessions", jsonInit("POST", options, { "idempotency-key": newId() })),
+      );
     },
-    async sessions({ before, limit } = {}) {
+    async listSessions({ before, limit } = {}) {
       const query = new URLSearchParams({
         ...(before === undefined ? {} : { before }),
         ...(limit === undefined ? {} : { limit: String(limit) }),
@@ -139,22 +143,22 @@ function sessionList(
         readonly sessions: readonly unknown[];
         readonly next_before: string | null;
       };
-      return { sessions: page.sessions.map(infoOf), nextBefore: page.next_before };
+      return { sessions: page.sessions.map(toSessionInfo), nextBefore: page.next_before };
     },
-    async rename(id, title) {
-      return infoOf(await api.json(pathOf(id), withJson("PATCH", { title })));
+    async renameSession(id, title) {
+      return toSessionInfo(await api.json(sessionPath(id), jsonInit("PATCH", { title })));
     },
-    async erase(id) {
-      await api.json(pathOf(id), { method: "DELETE" });
+    async deleteSession(id) {
+      await api.json(sessionPath(id), { method: "DELETE" });
     },
   };
 }
 
-function pathOf(id: string): string {
+function sessionPath(id: string): string {
   return `/sessions/${encodeURIComponent(id)}`;
 }
 
-function infoOf(json: unknown): SessionInfo {
+function toSessionInfo(json: unknown): SessionInfo {
   const { session_id, chat_id, title, created_at, updated_at } = json as {
     readonly session_id: string;
     readonly chat_id: number;

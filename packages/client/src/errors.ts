@@ -2,7 +2,7 @@
 import type { ErrorCode } from "@turnstream/protocol";
 
 /** OFFLINE: it was not sent. UNSURE: no answer came, and nobody knows. ABORTED: the caller gave up. */
-export type ClientErrorWord = ErrorCode | "OFFLINE" | "UNSURE" | "ABORTED";
+export type ClientErrorCode = ErrorCode | "OFFLINE" | "UNSURE" | "ABORTED";
 
 export interface ClientErrorOptions extends ErrorOptions {
   readonly canRetry?: boolean;
@@ -10,11 +10,11 @@ export interface ClientErrorOptions extends ErrorOptions {
 }
 
 export class ClientError extends Error {
-  readonly code: ClientErrorWord;
+  readonly code: ClientErrorCode;
   readonly canRetry: boolean;
   readonly retryAfterSeconds: number | null;
 
-  constructor(code: ClientErrorWord, message: string, options: ClientErrorOptions = {}) {
+  constructor(code: ClientErrorCode, message: string, options: ClientErrorOptions = {}) {
     super(message, options);
     this.name = "ClientError";
     this.code = code;
@@ -24,9 +24,9 @@ export class ClientError extends Error {
 }
 
 /** An error of ours as it is; of anything else, what a caller can make of it. */
-export function asClientError(
+export function toClientError(
   error: unknown,
-  code: ClientErrorWord,
+  code: ClientErrorCode,
   message: string,
   options: Omit<ClientErrorOptions, "cause"> = {},
 ): ClientError {

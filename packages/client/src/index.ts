@@ -1,18 +1,19 @@
 /** `@turnstream/client`: a session as a store, over a connection that comes back by itself. Browser and Node. */
 export { type Client, createClient, type SessionInfo, type SessionPage } from "./client.ts";
-export { type ConnectionPhase, type ConnectionView, NOT_CONNECTED } from "./connection-view.ts";
+export type { ConnectionPhase, ConnectionView } from "./transport/status.ts";
 export type { ClientDialect } from "./dialects/client-dialect.ts";
-export { ClientError, type ClientErrorWord } from "./errors.ts";
-export type { Link, LinkCommand, LinkHandler, Watch } from "./link.ts";
-export type { ClientEnv, ClientOptions, Credentials, Outside } from "./options.ts";
+export { ClientError, type ClientErrorCode } from "./errors.ts";
+export type { Credentials } from "./auth/auth.ts";
+export type { ClientEnv, PageEnv } from "./env.ts";
+export type { ClientOptions } from "./options.ts";
 export type {
-  Decision,
-  NewMessage,
-  OlderView,
-  Outgoing,
-  SentMessage,
+  ApprovalDecision,
+  MessageInput,
+  HistoryView,
+  PendingMessage,
+  SendResult,
   Session,
   SessionView,
   UploadedFile,
   UploadOptions,
-} from "./session.ts";
+} from "./session/session.ts";

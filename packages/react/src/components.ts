@@ -6,25 +6,25 @@ import type { Annotation, Artifact } from "@turnstream/protocol";
 import type { ComponentType } from "react";
 
 export interface TurnProps {
-  readonly turn: string;
+  readonly turnId: string;
 }
 
 /** A block by its place in its turn (`items`), where it stays. */
 export interface BlockProps {
-  readonly turn: string;
-  readonly index: number;
+  readonly turnId: string;
+  readonly blockIndex: number;
 }
 
 /** A group by the place of its marker. */
 export interface GroupProps {
-  readonly turn: string;
-  readonly index: number;
+  readonly turnId: string;
+  readonly blockIndex: number;
 }
 
 /** What a sub-agent does, inside the call that started it. */
 export interface RunProps {
-  readonly turn: string;
-  readonly run: string;
+  readonly turnId: string;
+  readonly runId: string;
 }
 
 export interface ArtifactProps {
@@ -36,7 +36,7 @@ export interface CitationProps {
   readonly number: number;
   readonly annotation: Annotation;
   /** Whose results it refers to. */
-  readonly turn: string;
+  readonly turnId: string;
 }
 
 export interface MarkdownProps {
@@ -45,18 +45,18 @@ export interface MarkdownProps {
   readonly isStreaming: boolean;
   readonly annotations?: readonly Annotation[];
   /** Whose results the annotations refer to; without it there are no citations. */
-  readonly turn?: string;
+  readonly turnId?: string;
 }
 
-export interface MessageProps {
+export interface UserMessageProps {
   /** A user message of the log, of what waits, or of what is on its way. */
-  readonly message: string;
+  readonly messageId: string;
   /** The turn that took it up, if any. */
-  readonly turn?: string;
+  readonly turnId?: string;
 }
 
-export interface BrandProps {
-  readonly agent: string;
+export interface AgentHeaderProps {
+  readonly agentId: string;
 }
 
 export interface ComposerProps {
@@ -65,13 +65,13 @@ export interface ComposerProps {
   /** Media types and endings, as an `<input type=file>` takes them; "" for no files. */
   readonly accept?: string;
   /** Which agent is asked; the server's first one unless told. */
-  readonly agent?: string;
+  readonly agentId?: string;
 }
 
 export interface Components {
   readonly Turn: ComponentType<TurnProps>;
-  readonly UserMessage: ComponentType<MessageProps>;
-  readonly Brand: ComponentType<BrandProps>;
+  readonly UserMessage: ComponentType<UserMessageProps>;
+  readonly AgentHeader: ComponentType<AgentHeaderProps>;
   readonly ThinkingBlock: ComponentType<BlockProps>;
   readonly TextBlock: ComponentType<BlockProps>;
   readonly ToolCall: ComponentType<BlockProps>;
@@ -91,16 +91,3 @@ export interface Components {
   readonly ConnectionBanner: ComponentType;
   readonly Announcer: ComponentType;
 }
-
-/** The parts that draw one block of a turn. */
-export type PartName =
-  | "ThinkingBlock"
-  | "TextBlock"
-  | "ToolCall"
-  | "ApprovalCard"
-  | "QuestionCard"
-  | "FormCard"
-  | "PaymentCard"
-  | "FileProgress"
-  | "StoppedNotice"
-  | "ErrorNotice";

@@ -2,52 +2,50 @@
 export type {
   ArtifactProps,
   BlockProps,
-  BrandProps,
+  AgentHeaderProps,
   CitationProps,
   Components,
   ComposerProps,
   GroupProps,
   MarkdownProps,
-  MessageProps,
+  UserMessageProps,
   RunProps,
   TurnProps,
 } from "./components.ts";
-export { type Approval, useApproval } from "./cards/use-approval.ts";
+export { type ApprovalRequest, useApprovalRequest } from "./cards/use-approval-request.ts";
 export { type Countdown, useCountdown } from "./cards/use-countdown.ts";
-export { type FormView, useForm } from "./cards/use-form.ts";
-export { type QuestionView, useQuestion } from "./cards/use-question.ts";
-export { useReference } from "./content/use-reference.ts";
-export { type LinkPolicy, NO_HOSTS } from "./link-policy.ts";
-export { DEFAULT_COMPONENTS } from "./default-components.ts";
-export { type Shared, useShared } from "./context.ts";
-export { useAgentName } from "./hooks/use-agent-name.ts";
-export { type SpokenNews, useAnnouncements } from "./hooks/use-announcements.ts";
+export { type FormRequest, useFormRequest } from "./cards/use-form-request.ts";
+export { type QuestionRequest, useQuestionRequest } from "./cards/use-question-request.ts";
+export { useReference } from "./content/citations/references.ts";
+export { type LinkPolicy, DEFAULT_LINK_POLICY } from "./link-policy.ts";
+export { DEFAULT_COMPONENTS, preload } from "./default-components.ts";
+export { type ThreadContext, useThreadContext } from "./context.ts";
+export { useAgentName } from "./hooks/use-names.ts";
+export { type Announcement, useAnnouncements } from "./thread/announcer.tsx";
 export {
   useBlock,
   useGroup,
-  useOutline,
+  useTurnLayout,
   useRun,
-  useTool,
+  useToolCall,
   useTurn,
   useTurnIds,
-  useTurnPart,
-} from "./hooks/use-block.ts";
-export { type Command, useCommand } from "./hooks/use-command.ts";
-export { type ComposerModel, type ComposerOptions, useComposer } from "./hooks/use-composer.ts";
-export { type FollowView, useFollow } from "./hooks/use-follow.ts";
+  useTurnSelector,
+} from "./hooks/use-turn.ts";
+export { type Action, useAction } from "./hooks/use-action.ts";
+export { type ComposerState, type ComposerOptions, useComposer } from "./hooks/use-composer.ts";
+export { type StickToBottom, useStickToBottom } from "./hooks/use-stick-to-bottom.ts";
+export { type MessageStatus, type MessageView, useMessage, usePendingMessages } from "./hooks/use-message.ts";
+export { type ThreadHistory, useHistory } from "./hooks/use-history.ts";
+export { useExpanded } from "./hooks/use-expanded.ts";
 export {
-  type MessageStatus,
-  type ShownMessage,
-  useMessage,
-  usePendingMessages,
-} from "./hooks/use-message.ts";
-export { type Older, useOlder } from "./hooks/use-older.ts";
-export { useOpen } from "./hooks/use-open.ts";
-export { useConnection, useSession, useView } from "./hooks/use-view.ts";
-export { preload } from "./preload.ts";
+  useConnection,
+  useSession,
+  useSessionView,
+  useSessionSelector,
+} from "./hooks/use-session-selector.ts";
 export { SessionProvider, type SessionProviderProps } from "./provider.tsx";
-export type { Attachment } from "./store/attachments.ts";
-export type { Group, Outline, Step } from "./store/digest.ts";
+export type { Attachment, LayoutGroup, TurnLayout, LayoutBlock } from "@turnstream/client/view";
 export { en } from "./strings/en/index.ts";
 export type { Strings } from "./strings/strings.ts";
 export { Thread, type ThreadProps } from "./thread/thread.tsx";

@@ -11,77 +11,77 @@ export interface LinkPolicy {
   readonly gateway?: string;
 }
 
-export const NO_HOSTS: LinkPolicy = { hosts: [], imageHosts: [] };
+export const DEFAULT_LINK_POLICY: LinkPolicy = { hosts: [], imageHosts: [] };
 
 /**
  * open: as it is. ask: only after a person has seen where it leads. dead: not at all, only its text is shown.
  * `to` is what people are shown of where it leads: a host as the network knows it, or a mail address.
  */
-export type Verdict =
+export type LinkDecision =
   | { readonly may: "open" | "ask"; readonly href: string; readonly to: string }
   | { readonly may: "dead" };
 
-const DEAD: Verdict = { may: "dead" };
-const MAX_ADDRESS = 4_096;
+const BLOCKED: LinkDecision = { may: "dead" };
+const MAX_ADDRESS_CHARS = 4_096;
 /** Below what of the gateway files are. */
-const FILES = /^\/api\/v1\/(blobs\/[^/]+|sessions\/[^/]+\/files\/[^/]+)$/;
+const FILE_PATH = /^\/api\/v1\/(blobs\/[^/]+|sessions\/[^/]+\/files\/[^/]+)$/;
 /** Only gives `new URL` something to stand on; never part of an address that is given back. */
-const NOWHERE = "https://gateway.invalid";
-const PICTURE = /^data:image\/(?:png|jpeg|gif|webp|avif);base64,([a-z0-9+/]+)={0,2}$/i;
+const PLACEHOLDER_ORIGIN = "https://gateway.invalid";
+const DATA_IMAGE = /^data:image\/(?:png|jpeg|gif|webp|avif);base64,([a-z0-9+/]+)={0,2}$/i;
 
 /** What to do with the address of a link. */
-export function judgeLink(address: string, policy: LinkPolicy): Verdict {
-  const file = fileOf(address, policy);
+export function checkLink(address: string, policy: LinkPolicy): LinkDecision {
+  const file = matchGatewayFile(address, policy);
   if (file !== null) return file;
-  const url = absolute(address);
-  if (url === null) return DEAD;
-  if (url.protocol === "mailto:") return { may: "ask", href: url.href, to: decoded(url.pathname) };
-  return judgeWeb(url, policy.hosts);
+  const url = parseAbsolute(address);
+  if (url === null) return BLOCKED;
+  if (url.protocol === "mailto:") return { may: "ask", href: url.href, to: decodeText(url.pathname) };
+  return checkWebAddress(url, policy.hosts);
 }
 
 /** What to do with the address of a picture. */
-export function judgeImage(address: string, policy: LinkPolicy): Verdict {
-  const picture = PICTURE.exec(address)?.[1];
+export function checkImage(address: string, policy: LinkPolicy): LinkDecision {
+  const imageData = DATA_IMAGE.exec(address)?.[1];
   // One character more than whole groups is no base64: the browser would call it an error of the page.
-  if (picture !== undefined && picture.length % 4 !== 1) return { may: "open", href: address, to: "" };
-  const file = fileOf(address, policy);
+  if (imageData !== undefined && imageData.length % 4 !== 1) return { may: "open", href: address, to: "" };
+  const file = matchGatewayFile(address, policy);
   if (file !== null) return file;
-  const url = absolute(address);
-  return url === null || url.protocol === "mailto:" ? DEAD : judgeWeb(url, policy.imageHosts);
+  const url = parseAbsolute(address);
+  return url === null || url.protocol === "mailto:" ? BLOCKED : checkWebAddress(url, policy.imageHosts);
 }
 
-function judgeWeb(url: URL, hosts: readonly string[]): Verdict {
+function checkWebAddress(url: URL, hosts: readonly string[]): LinkDecision {
   // A name before the host only serves to look like another host.
   url.username = "";
   url.password = "";
-  if (url.hostname === "") return DEAD;
-  const isKnown = url.port === "" && hosts.some((host) => isHost(url.hostname, host.toLowerCase()));
+  if (url.hostname === "") return BLOCKED;
+  const isKnown = url.port === "" && hosts.some((host) => matchesHost(url.hostname, host.toLowerCase()));
   return { may: isKnown ? "open" : "ask", href: url.href, to: url.host };
 }
 
-function isHost(host: string, allowed: string): boolean {
+function matchesHost(host: string, allowed: string): boolean {
   return allowed.startsWith("*.") ? host.endsWith(allowed.slice(1)) : host === allowed;
 }
 
 /** Only what says by itself where it leads: a relative address would be one of the page that shows the answer. */
-function absolute(address: string): URL | null {
-  if (address.length > MAX_ADDRESS || !/^(https?:\/\/|mailto:)/i.test(address)) return null;
+function parseAbsolute(address: string): URL | null {
+  if (address.length > MAX_ADDRESS_CHARS || !/^(https?:\/\/|mailto:)/i.test(address)) return null;
   return URL.parse(address);
 }
 
 /** A file of the gateway, whose address may be given without the host. */
-function fileOf(address: string, { gateway = "" }: LinkPolicy): Verdict | null {
-  if (address.length > MAX_ADDRESS) return null;
-  const base = gateway === "" ? NOWHERE : gateway;
+function matchGatewayFile(address: string, { gateway = "" }: LinkPolicy): LinkDecision | null {
+  if (address.length > MAX_ADDRESS_CHARS) return null;
+  const base = gateway === "" ? PLACEHOLDER_ORIGIN : gateway;
   const isRelative = /^\/(?!\/)/.test(address);
-  const url = isRelative ? URL.parse(address, base) : absolute(address);
+  const url = isRelative ? URL.parse(address, base) : parseAbsolute(address);
   const origin = URL.parse(base)?.origin;
-  if (url === null || url.origin !== origin || !FILES.test(url.pathname)) return null;
+  if (url === null || url.origin !== origin || !FILE_PATH.test(url.pathname)) return null;
   const path = `${url.pathname}${url.search}`;
   return { may: "open", href: gateway === "" ? path : `${url.origin}${path}`, to: url.host };
 }
 
-function decoded(text: string): string {
+function decodeText(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {

@@ -1,6 +1,6 @@
 /** Which addresses open, which ask, and which are none; and what is made visible. */
 import { describe, expect, test } from "vitest";
-import { judgeImage, judgeLink, type LinkPolicy, NO_HOSTS } from "../src/link-policy.ts";
+import { checkImage, checkLink, type LinkPolicy, DEFAULT_LINK_POLICY } from "../src/link-policy.ts";
 import { visibleText } from "../src/visible-text.ts";
 
 const policy: LinkPolicy = {
@@ -9,11 +9,11 @@ const policy: LinkPolicy = {
   gateway: "https://chat.example.com",
 };
 const link = (address: string, by = policy): string => {
-  const verdict = judgeLink(address, by);
+  const verdict = checkLink(address, by);
   return verdict.may === "dead" ? "dead" : `${verdict.may} ${verdict.href}`;
 };
 const image = (address: string, by = policy): string => {
-  const verdict = judgeImage(address, by);
+  const verdict = checkImage(address, by);
   return verdict.may === "dead" ? "dead" : `${verdict.may} ${verdict.href}`;
 };
 
@@ -26,17 +26,17 @@ describe("links", () => {
     expect(link("https://eviltrusted.example/")).toBe("ask https://eviltrusted.example/");
     expect(link("https://docs.example.com.evil.example/")).toBe("ask https://docs.example.com.evil.example/");
     expect(link("https://docs.example.com:8443/")).toBe("ask https://docs.example.com:8443/");
-    expect(link("https://docs.example.com/x", NO_HOSTS)).toBe("ask https://docs.example.com/x");
+    expect(link("https://docs.example.com/x", DEFAULT_LINK_POLICY)).toBe("ask https://docs.example.com/x");
   });
 
   test("say the host that they really lead to", () => {
-    expect(judgeLink("https://docs.example.com@evil.example/", policy)).toEqual({
+    expect(checkLink("https://docs.example.com@evil.example/", policy)).toEqual({
       may: "ask",
       href: "https://evil.example/",
       to: "evil.example",
     });
-    expect(judgeLink("https://еxample.com", policy)).toMatchObject({ to: "xn--xample-2of.com" });
-    expect(judgeLink("mailto:a%40b@evil.example?body=x", policy)).toMatchObject({
+    expect(checkLink("https://еxample.com", policy)).toMatchObject({ to: "xn--xample-2of.com" });
+    expect(checkLink("mailto:a%40b@evil.example?body=x", policy)).toMatchObject({
       may: "ask",
       to: "a@b@evil.example",
     });
@@ -68,22 +68,24 @@ describe("links", () => {
       "open https://chat.example.com/api/v1/blobs/abc",
     );
     expect(link("/api/v1/blobs/abc")).toBe("open https://chat.example.com/api/v1/blobs/abc");
-    expect(link("/api/v1/blobs/abc", NO_HOSTS)).toBe("open /api/v1/blobs/abc");
-    expect(link("/api/v1/sessions/s/files/f?x=1", NO_HOSTS)).toBe("open /api/v1/sessions/s/files/f?x=1");
-    expect(link("/api/v1/blobs/../../logout", NO_HOSTS)).toBe("dead");
-    expect(link("/api/v1/blobs/%2e%2e/%2e%2e/logout", NO_HOSTS)).toBe("dead");
-    expect(link("/api/v1/sessions", NO_HOSTS)).toBe("dead");
+    expect(link("/api/v1/blobs/abc", DEFAULT_LINK_POLICY)).toBe("open /api/v1/blobs/abc");
+    expect(link("/api/v1/sessions/s/files/f?x=1", DEFAULT_LINK_POLICY)).toBe(
+      "open /api/v1/sessions/s/files/f?x=1",
+    );
+    expect(link("/api/v1/blobs/../../logout", DEFAULT_LINK_POLICY)).toBe("dead");
+    expect(link("/api/v1/blobs/%2e%2e/%2e%2e/logout", DEFAULT_LINK_POLICY)).toBe("dead");
+    expect(link("/api/v1/sessions", DEFAULT_LINK_POLICY)).toBe("dead");
     expect(link("https://chat.example.com/api/v1/sessions")).toBe(
       "ask https://chat.example.com/api/v1/sessions",
     );
-    expect(link("/\\evil.example/api/v1/blobs/x", NO_HOSTS)).toBe("dead");
+    expect(link("/\\evil.example/api/v1/blobs/x", DEFAULT_LINK_POLICY)).toBe("dead");
   });
 });
 
 test("pictures: of named hosts and the gateway at once, others after a click; scripts in pictures never", () => {
   expect(image("https://img.example/a.png")).toBe("open https://img.example/a.png");
   expect(image("https://docs.example.com/a.png")).toBe("ask https://docs.example.com/a.png");
-  expect(image("/api/v1/blobs/abc", NO_HOSTS)).toBe("open /api/v1/blobs/abc");
+  expect(image("/api/v1/blobs/abc", DEFAULT_LINK_POLICY)).toBe("open /api/v1/blobs/abc");
   expect(image("data:image/png;base64,AAAA")).toBe("open data:image/png;base64,AAAA");
   expect(image("data:image/png;base64,AAA=")).toBe("open data:image/png;base64,AAA=");
   expect(image("data:image/png;base64,AAAAA")).toBe("dead");

@@ -1,15 +1,15 @@
 /** Every recorded log is drawn on a server, at every position, and twice the same. */
-import { recordedSession } from "@turnstream/client/recorded";
+import { createStaticSession } from "@turnstream/client/static";
 import type { SessionEvent } from "@turnstream/protocol";
 import { renderToString } from "react-dom/server";
 import { describe, expect, test } from "vitest";
 import { SessionProvider } from "../src/provider.tsx";
 import { Thread } from "../src/thread/thread.tsx";
-import { LOGS } from "./logs.ts";
+import { LOGS } from "./vector-logs.ts";
 
 function draw(events: readonly SessionEvent[]): string {
   return renderToString(
-    <SessionProvider session={recordedSession(events)}>
+    <SessionProvider session={createStaticSession(events)}>
       <Thread />
     </SessionProvider>,
   );

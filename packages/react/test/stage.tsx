@@ -1,6 +1,6 @@
 /** A small place for parts of a thread to stand in. */
 import type { Session } from "@turnstream/client";
-import { recordedSession } from "@turnstream/client/recorded";
+import { createStaticSession } from "@turnstream/client/static";
 import type { ReactNode } from "react";
 import type { CitationProps } from "../src/components.ts";
 import type { LinkPolicy } from "../src/link-policy.ts";
@@ -13,11 +13,15 @@ interface StageProps {
 }
 
 const components = { Citation: ({ number }: CitationProps) => <sup>{number}</sup> };
-const nothing = recordedSession([]);
+const nothing = createStaticSession([]);
 
 export function Stage({ session = nothing, links, children }: StageProps) {
   return (
-    <SessionProvider session={session} components={components} {...(links === undefined ? {} : { links })}>
+    <SessionProvider
+      session={session}
+      components={components}
+      {...(links === undefined ? {} : { linkPolicy: links })}
+    >
       {children}
     </SessionProvider>
   );

@@ -7,11 +7,11 @@ export interface Claims {
   readonly lifeMs: number | null;
 }
 
-const NOTHING: Claims = { tenant: null, sub: null, lifeMs: null };
+const NO_CLAIMS: Claims = { tenant: null, sub: null, lifeMs: null };
 
-export function claimsOf(token: string): Claims {
+export function readClaims(token: string): Claims {
   const body = token.split(".")[1];
-  if (body === undefined) return NOTHING;
+  if (body === undefined) return NO_CLAIMS;
   try {
     const bytes = Uint8Array.from(atob(body.replaceAll("-", "+").replaceAll("_", "/")), (char) =>
       char.charCodeAt(0),
@@ -23,6 +23,6 @@ export function claimsOf(token: string): Claims {
       lifeMs: typeof exp === "number" && typeof iat === "number" ? (exp - iat) * 1_000 : null,
     };
   } catch {
-    return NOTHING;
+    return NO_CLAIMS;
   }
 }

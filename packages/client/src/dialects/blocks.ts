@@ -2,18 +2,19 @@
 import { blocks as dialect, type BlocksDecoder, type BlocksFrame } from "@turnstream/protocol/blocks";
 import type { Api } from "../http/api.ts";
 import type { ClientDialect } from "./client-dialect.ts";
-import { framesOf, type HistoryPage } from "./history-frames.ts";
-import { Translator } from "./translator.ts";
+import { historyToFrames, type HistoryPage } from "./history-frames.ts";
+import { DialectAdapter } from "./dialect-adapter.ts";
 
 const TURNS = 50;
 
 async function load(api: Api, session: string): Promise<{ frames: BlocksFrame[]; cursor: string }> {
   const path = `/sessions/${encodeURIComponent(session)}/history?limit=${TURNS}`;
   const page = (await api.json(path)) as HistoryPage;
-  return { frames: framesOf(page, session), cursor: page.last_event_id ?? "0-0" };
+  return { frames: historyToFrames(page, session), cursor: page.last_event_id ?? "0-0" };
 }
 
 export const blocks: ClientDialect = {
   name: "blocks",
-  begin: (parts) => new Translator<BlocksDecoder, BlocksFrame>({ dialect, load, tellsMessages: true }, parts),
+  connect: (context) =>
+    new DialectAdapter<BlocksDecoder, BlocksFrame>({ dialect, load, sendsUserMessages: true }, context),
 };

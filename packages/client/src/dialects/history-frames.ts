@@ -10,11 +10,11 @@ export interface HistoryPage extends Partial<Omit<BlocksHistory, "messages">> {
   readonly messages: readonly HistoryMessage[];
 }
 
-export function framesOf(page: HistoryPage, session: string): BlocksFrame[] {
+export function historyToFrames(page: HistoryPage, session: string): BlocksFrame[] {
   const frames: Loose[] = [];
   if (typeof page.title === "string")
     frames.push({ type: "session_title", session_id: session, title: page.title });
-  const turns = turnsIn(page.messages);
+  const turns = groupByTurn(page.messages);
   turns.forEach(({ id, messages }, n) => {
     const isRunning = n === turns.length - 1 && page.agent_status === "running";
     frames.push(...turnFrames(id, messages, session, isRunning));
@@ -24,7 +24,7 @@ export function framesOf(page: HistoryPage, session: string): BlocksFrame[] {
 }
 
 /** Consecutive messages of the same turn; where none is named, what a person wrote begins one. */
-function turnsIn(messages: readonly HistoryMessage[]): { id: string; messages: HistoryMessage[] }[] {
+function groupByTurn(messages: readonly HistoryMessage[]): { id: string; messages: HistoryMessage[] }[] {
   const turns: { id: string; messages: HistoryMessage[] }[] = [];
   for (const message of messages) {
     const last = turns.at(-1);
@@ -44,8 +44,8 @@ function turnFrames(
   isRunning: boolean,
 ): Loose[] {
   const frames: Loose[] = [];
-  const asked = messages.find(({ role }) => role === "user");
-  if (asked !== undefined) frames.push(userFrame(asked, `${id}/message`));
+  const userMessage = messages.find(({ role }) => role === "user");
+  if (userMessage !== undefined) frames.push(userFrame(userMessage, `${id}/message`));
   frames.push({
     type: "message_start",
     session_id: session,
@@ -57,13 +57,13 @@ function turnFrames(
   let index = 0;
   for (const message of messages) {
     if (message.role === "user") continue;
-    const { display_type: place, summary = "" } = message;
-    if (place === "group_start") frames.push({ type: "group_start", message_id: id, index: index++ });
-    for (const block of blocksIn(message)) {
+    const { display_type: displayType, summary = "" } = message;
+    if (displayType === "group_start") frames.push({ type: "group_start", message_id: id, index: index++ });
+    for (const block of blockFrames(message)) {
       frames.push(...block(index).map((frame) => ({ message_id: id, index, ...frame })));
       index += 1;
     }
-    if (place === "group_end" || message.group_closed === true)
+    if (displayType === "group_end" || message.group_closed === true)
       frames.push({ type: "group_end", message_id: id, index: index++, summary });
   }
   if (isRunning) return frames;
@@ -76,12 +76,12 @@ function turnFrames(
 }
 
 function userFrame({ content }: HistoryMessage, user_message_id: string): Loose {
-  const text = textOf(content);
+  const text = joinText(content);
   const content_urls = content.flatMap((part) => (part.type === "file" ? [part["url"]] : []));
   return { type: "user_message", user_message_id, text, content_urls };
 }
 
-function textOf(content: readonly HistoryPart[]): string {
+function joinText(content: readonly HistoryPart[]): string {
   return content.map(({ text }) => (typeof text === "string" ? text : "")).join("");
 }
 
@@ -93,15 +93,15 @@ function endsWithRequest(messages: readonly HistoryMessage[]): boolean {
 
 type BlockFrames = (index: number) => Loose[];
 
-function blocksIn(message: HistoryMessage): BlockFrames[] {
+function blockFrames(message: HistoryMessage): BlockFrames[] {
   const { subagent = null, parent_tool_use_id = null } = message;
   const author = { subagent, parent_tool_use_id };
   if (message.role === "tool") {
     const { tool_call_id, name, status, tool_content_message, artifact = null, results, whole } = message;
-    const content = textOf(message.content);
+    const content = joinText(message.content);
     const more = { ...(results === undefined ? {} : { results }), ...(whole === undefined ? {} : { whole }) };
     const tool = { tool_use_id: tool_call_id, name, tool_name: name, status, tool_content_message };
-    return [entire({ type: "tool_result", ...tool, content, artifact, ...more, ...author })];
+    return [wholeBlock({ type: "tool_result", ...tool, content, artifact, ...more, ...author })];
   }
   const calls = message.tool_calls ?? [];
   return [
@@ -110,21 +110,21 @@ function blocksIn(message: HistoryMessage): BlockFrames[] {
         () =>
           partFrames(part, author),
     ),
-    ...calls.map((call) => entire({ type: "tool_use", tool_use_id: call.id, ...call, ...author })),
+    ...calls.map((call) => wholeBlock({ type: "tool_use", tool_use_id: call.id, ...call, ...author })),
   ];
 }
 
 /** A block that says everything with its start. */
-function entire(content_block: Loose): BlockFrames {
-  return () => [start(content_block), { type: "content_block_stop" }];
+function wholeBlock(content_block: Loose): BlockFrames {
+  return () => [blockStart(content_block), { type: "content_block_stop" }];
 }
 
-function start(content_block: Loose): Loose {
+function blockStart(content_block: Loose): Loose {
   return { type: "content_block_start", content_block };
 }
 
-function delta(said: Loose): Loose {
-  return { type: "content_block_delta", delta: said };
+function blockDelta(change: Loose): Loose {
+  return { type: "content_block_delta", delta: change };
 }
 
 function partFrames(part: HistoryPart, author: Loose): Loose[] {
@@ -132,8 +132,8 @@ function partFrames(part: HistoryPart, author: Loose): Loose[] {
   switch (part.type) {
     case "thinking":
       return [
-        start({ type: "thinking", thinking: "", ...author }),
-        delta({ type: "thinking_delta", thinking: part["thinking"] }),
+        blockStart({ type: "thinking", thinking: "", ...author }),
+        blockDelta({ type: "thinking_delta", thinking: part["thinking"] }),
         stop,
       ];
     case "text": {
@@ -143,16 +143,16 @@ function partFrames(part: HistoryPart, author: Loose): Loose[] {
         ...(extras === undefined ? {} : { extras }),
       };
       return [
-        start({ type: "text", text: "", is_part, ...author }),
-        delta({ type: "text_delta", text, ...more }),
+        blockStart({ type: "text", text: "", is_part, ...author }),
+        blockDelta({ type: "text_delta", text, ...more }),
         { ...stop, is_final },
       ];
     }
     case "file_processing": {
       const { files, status, message } = part;
       return [
-        start({ type: "file_processing", status: "processing", files }),
-        delta({ status, message }),
+        blockStart({ type: "file_processing", status: "processing", files }),
+        blockDelta({ status, message }),
         stop,
       ];
     }
@@ -162,18 +162,18 @@ function partFrames(part: HistoryPart, author: Loose): Loose[] {
       const { status, values, reason, version, ...request } = part;
       const id = request["form_request_id"];
       return [
-        start({ ...request, ...author }),
+        blockStart({ ...request, ...author }),
         stop,
-        ...became("form", id, { status, values, reason, version }),
+        ...updateFrames("form", id, { status, values, reason, version }),
       ];
     }
     case "payment_request": {
       const { payment, status, reason, version } = part;
       const id = (payment as Loose | undefined)?.["payment_request_id"];
       return [
-        start({ type: "payment_request", payment, ...author }),
+        blockStart({ type: "payment_request", payment, ...author }),
         stop,
-        ...became("payment", id, { status, reason, version }),
+        ...updateFrames("payment", id, { status, reason, version }),
       ];
     }
     default:
@@ -186,21 +186,21 @@ function approvalFrames(part: HistoryPart, author: Loose): Loose[] {
   const { digest, status, version, edited_requests, always, answers, reason } = part;
   const request = { action_requests, review_configs, timeout_seconds, deadline, tool_use_id, digest };
   const frames: Loose[] = [
-    start({ type: "approval_request", approval_key, ...author }),
-    delta(present(request)),
+    blockStart({ type: "approval_request", approval_key, ...author }),
+    blockDelta(withoutUndefined(request)),
     { type: "content_block_stop" },
   ];
   if (status === undefined || status === "pending") return frames;
-  const what = present({ action_requests: edited_requests, always, answers, reason, version });
+  const what = withoutUndefined({ action_requests: edited_requests, always, answers, reason, version });
   return [...frames, { type: "approval_result", approval_key, status, ...what }];
 }
 
-function became(interaction_type: string, interaction_id: unknown, change: Loose): Loose[] {
+function updateFrames(interaction_type: string, interaction_id: unknown, change: Loose): Loose[] {
   const { status } = change;
   if (status === undefined || status === "pending") return [];
-  return [{ type: "interaction_update", interaction_type, interaction_id, ...present(change) }];
+  return [{ type: "interaction_update", interaction_type, interaction_id, ...withoutUndefined(change) }];
 }
 
-function present(fields: Loose): Loose {
+function withoutUndefined(fields: Loose): Loose {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }

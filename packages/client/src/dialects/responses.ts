@@ -5,17 +5,19 @@ import {
   type ResponsesFrame,
 } from "@turnstream/protocol/responses";
 import type { ClientDialect } from "./client-dialect.ts";
-import { openResponses } from "./responses-wire.ts";
-import { Translator } from "./translator.ts";
+import { openResponsesChannel } from "./responses-channel.ts";
+import { DialectAdapter } from "./dialect-adapter.ts";
 
 export const responses: ClientDialect = {
   name: "responses",
-  begin(parts) {
-    const translator = new Translator<ResponsesDecoder, ResponsesFrame>(
-      { dialect, tellsMessages: false },
-      parts,
+  connect(context) {
+    const adapter = new DialectAdapter<ResponsesDecoder, ResponsesFrame>(
+      { dialect, sendsUserMessages: false },
+      context,
     );
     // Its streams end with their turn, so it has a wire of its own.
-    return { open: (_, events) => translator.open((own) => openResponses(parts, own), events) };
+    return {
+      openChannel: (_, events) => adapter.openChannel((own) => openResponsesChannel(context, own), events),
+    };
   },
 };

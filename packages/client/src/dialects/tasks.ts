@@ -1,9 +1,10 @@
 /** `@turnstream/client/tasks`: sessions of a server that speaks `tasks`. */
 import { tasks as dialect, type TasksDecoder, type TasksFrame } from "@turnstream/protocol/tasks";
 import type { ClientDialect } from "./client-dialect.ts";
-import { Translator } from "./translator.ts";
+import { DialectAdapter } from "./dialect-adapter.ts";
 
 export const tasks: ClientDialect = {
   name: "tasks",
-  begin: (parts) => new Translator<TasksDecoder, TasksFrame>({ dialect, tellsMessages: false }, parts),
+  connect: (context) =>
+    new DialectAdapter<TasksDecoder, TasksFrame>({ dialect, sendsUserMessages: false }, context),
 };

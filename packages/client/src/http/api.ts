@@ -2,10 +2,10 @@
  * Requests to the HTTP interface with the credentials of the moment. Those that are refused are asked for anew, once; what
  * isn't answered for a minute is given up. Never repeats what may have been done.
  */
-import { type Auth, headersOf } from "../auth/auth.ts";
+import { type Auth, credentialHeaders, type Credentials } from "../auth/auth.ts";
 import { ClientError } from "../errors.ts";
-import type { ClientEnv } from "../options.ts";
-import { refusalIn } from "./replies.ts";
+import type { ClientEnv } from "../env.ts";
+import { errorFromConnectResponse, errorFromResponse } from "./error-response.ts";
 
 export interface Api {
   /** Where everything is, with `/api/v1`. */
@@ -23,12 +23,12 @@ export interface Api {
 export interface ApiOptions {
   readonly url: string;
   readonly auth: Auth;
-  readonly env: Pick<ClientEnv, "fetch" | "outside" | "setTimer">;
+  readonly env: Pick<ClientEnv, "fetch" | "page" | "setTimer">;
 }
 
 /** How long anybody waits for an answer, whatever brings it. */
-export const ANSWER_MS = 60_000;
-const TOO_LONG = new Error("no answer in time");
+export const RESPONSE_TIMEOUT_MS = 60_000;
+const TIMED_OUT = new Error("no answer in time");
 
 export function createApi({ url, auth, env }: ApiOptions): Api {
   const base = `${url.replace(/\/+$/, "")}/api/v1`;
@@ -36,13 +36,13 @@ export function createApi({ url, auth, env }: ApiOptions): Api {
   const once = async (path: string, init: RequestInit): Promise<Response> => {
     const credentials = await auth.get();
     const headers = new Headers(init.headers);
-    for (const [name, value] of Object.entries(headersOf(credentials))) headers.set(name, value);
+    for (const [name, value] of Object.entries(credentialHeaders(credentials))) headers.set(name, value);
     try {
       const response = await env.fetch(`${base}${path}`, { ...init, headers });
-      if (response.status === 401) auth.refused(credentials);
+      if (response.status === 401) auth.reject(credentials);
       return response;
     } catch (error) {
-      throw noAnswer(error, init, env.outside.isOnline());
+      throw toNetworkError(error, init, env.page.isOnline());
     }
   };
 
@@ -53,10 +53,10 @@ export function createApi({ url, auth, env }: ApiOptions): Api {
 
   const read = async (path: string, init: RequestInit): Promise<unknown> => {
     const response = await request(path, init);
-    if (!response.ok) throw await refusalIn(response);
+    if (!response.ok) throw await errorFromResponse(response);
     if (response.status === 204) return null;
     return response.json().catch((error: unknown) => {
-      if (init.signal?.aborted === true) throw noAnswer(error, init, env.outside.isOnline());
+      if (init.signal?.aborted === true) throw toNetworkError(error, init, env.page.isOnline());
       throw new ClientError("SERVER_ERROR", "The server's answer can't be read.", { canRetry: true });
     });
   };
@@ -65,10 +65,10 @@ export function createApi({ url, auth, env }: ApiOptions): Api {
     base,
     auth,
     request,
-    async json(path, init = {}, limitMs = ANSWER_MS) {
+    async json(path, init = {}, limitMs = RESPONSE_TIMEOUT_MS) {
       if (limitMs === null) return await read(path, init);
       const limit = new AbortController();
-      const cancel = env.setTimer(() => limit.abort(TOO_LONG), limitMs);
+      const cancel = env.setTimer(() => limit.abort(TIMED_OUT), limitMs);
       const signal = init.signal ? AbortSignal.any([init.signal, limit.signal]) : limit.signal;
       try {
         return await read(path, { ...init, signal });
@@ -85,8 +85,12 @@ function canRepeat({ body }: RequestInit): boolean {
 }
 
 /** What is only asked has changed nothing. */
-function noAnswer(cause: unknown, { method = "GET", signal }: RequestInit, isOnline: boolean): ClientError {
-  if (signal?.aborted === true && signal.reason !== TOO_LONG)
+function toNetworkError(
+  cause: unknown,
+  { method = "GET", signal }: RequestInit,
+  isOnline: boolean,
+): ClientError {
+  if (signal?.aborted === true && signal.reason !== TIMED_OUT)
     return new ClientError("ABORTED", "It was given up.", { cause });
   const options = { cause, canRetry: true };
   if (method === "GET" || !isOnline)
@@ -99,6 +103,37 @@ function noAnswer(cause: unknown, { method = "GET", signal }: RequestInit, isOnl
 }
 
 /** The init of a request with a JSON body. */
-export function withJson(method: string, body: unknown, headers: Record<string, string> = {}): RequestInit {
+export function jsonInit(method: string, body: unknown, headers: Record<string, string> = {}): RequestInit {
   return { method, headers: { "content-type": "application/json", ...headers }, body: JSON.stringify(body) };
+}
+
+/** Getting in: credentials and a ticket. Both are asked for before every connect; the answer also tells the server's time. */
+export interface Ticket {
+  readonly credentials: Credentials;
+  readonly ticket: string;
+  /** The server's clock minus this machine's; null when it isn't told. */
+  readonly skewMs: number | null;
+}
+
+/** Rejects with a ClientError: UNAUTHENTICATED when these credentials let nobody in. */
+export async function requestTicket(
+  api: Api,
+  env: Pick<ClientEnv, "now">,
+  renew: boolean,
+  signal: AbortSignal,
+): Promise<Ticket> {
+  const { auth } = api;
+  if (renew && auth.current !== null) auth.reject(auth.current);
+  // Not part of the way to the server and back.
+  await auth.get();
+  const before = env.now();
+  const response = await api.request("/tickets", { method: "POST", signal });
+  const after = env.now();
+  if (!response.ok) throw await errorFromConnectResponse(response);
+  const { ticket, now } = (await response.json().catch(() => ({}))) as Record<string, unknown>;
+  const credentials = auth.current;
+  if (typeof ticket !== "string" || credentials === null)
+    throw new ClientError("SERVER_ERROR", "The server gave no ticket.", { canRetry: true });
+  const skewMs = typeof now === "number" ? now - Math.round((before + after) / 2) : null;
+  return { credentials, ticket, skewMs };
 }

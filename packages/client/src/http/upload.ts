@@ -1,12 +1,12 @@
 /** The bytes of a file to the server. Progress is told where the browser tells it (XMLHttpRequest), else only the end. */
-import { headersOf } from "../auth/auth.ts";
+import { credentialHeaders } from "../auth/auth.ts";
 import { ClientError } from "../errors.ts";
-import type { UploadedFile, UploadOptions } from "../session.ts";
+import type { UploadedFile, UploadOptions } from "../session/session.ts";
 import type { Api } from "./api.ts";
-import { refusalFrom } from "./replies.ts";
+import { errorFromStatus } from "./error-response.ts";
 
 /** @param key the same for the same file, so that one that broke off can be sent again */
-export async function upload(
+export async function uploadFile(
   api: Api,
   session: string,
   file: Blob,
@@ -27,17 +27,17 @@ export async function upload(
   }
   const first = await api.auth.get();
   const once = (credentials: typeof first) =>
-    byXhr(`${api.base}${path}`, { ...headers, ...headersOf(credentials) }, file, options);
+    uploadByXhr(`${api.base}${path}`, { ...headers, ...credentialHeaders(credentials) }, file, options);
   try {
     return await once(first);
   } catch (error) {
     if (!(error instanceof ClientError) || error.code !== "UNAUTHENTICATED") throw error;
-    api.auth.refused(first);
+    api.auth.reject(first);
     return once(await api.auth.get());
   }
 }
 
-function byXhr(
+function uploadByXhr(
   url: string,
   headers: Readonly<Record<string, string>>,
   file: Blob,
@@ -56,9 +56,9 @@ function byXhr(
       reject(new ClientError("UNSURE", "The connection was lost. Send the file again.", { canRetry: true })),
     );
     xhr.addEventListener("load", () => {
-      const body = parsed(xhr.responseText);
+      const body = parseObject(xhr.responseText);
       if (xhr.status >= 200 && xhr.status < 300 && body !== null) resolve(body as unknown as UploadedFile);
-      else reject(refusalFrom(xhr.status, body, xhr.getResponseHeader("retry-after")));
+      else reject(errorFromStatus(xhr.status, body, xhr.getResponseHeader("retry-after")));
     });
     xhr.addEventListener("loadend", () => signal?.removeEventListener("abort", abort));
     signal?.addEventListener("abort", abort);
@@ -67,7 +67,7 @@ function byXhr(
   });
 }
 
-function parsed(text: string): Readonly<Record<string, unknown>> | null {
+function parseObject(text: string): Readonly<Record<string, unknown>> | null {
   try {
     const value: unknown = JSON.parse(text);
     return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : null;

@@ -1,9 +1,9 @@
 /** A message in the outbox, and how it is written down. What comes back from storage may be anything, and is checked. */
 import type { FileRef, Json } from "@turnstream/protocol";
-import { ClientError, type ClientErrorWord } from "../errors.ts";
-import type { NewMessage, Outgoing } from "../session.ts";
+import { ClientError, type ClientErrorCode } from "../errors.ts";
+import type { MessageInput, PendingMessage } from "../session/session.ts";
 
-export interface OutboxMessage extends Outgoing {
+export interface OutboxMessage extends PendingMessage {
   readonly agent: string | null;
   readonly resumes: string | null;
   readonly formValues: Readonly<Record<string, Json>> | null;
@@ -18,19 +18,19 @@ export interface OutboxMessage extends Outgoing {
 }
 
 /** What a server puts before the ids that clients choose, so that none is one of its own. */
-const PREFIX = "c.";
+const CLIENT_ID_PREFIX = "c.";
 
-export function newMessage(message: NewMessage, id: string, now: number, order: number): OutboxMessage {
+export function createMessage(message: MessageInput, id: string, now: number, order: number): OutboxMessage {
   return {
-    id: PREFIX + id,
+    id: CLIENT_ID_PREFIX + id,
     text: message.text,
     files: message.files ?? [],
     at: now,
     status: "waiting",
     error: null,
     isOwn: true,
-    agent: message.agent ?? null,
-    resumes: message.resumes ?? null,
+    agent: message.agentId ?? null,
+    resumes: message.resumeFormId ?? null,
     formValues: message.formValues ?? null,
     order,
     attempts: 0,
@@ -41,14 +41,15 @@ export function newMessage(message: NewMessage, id: string, now: number, order: 
 
 /** The id as the command and the request have it: `client_message_id`. */
 export function clientMessageId(id: string): string {
-  return id.startsWith(PREFIX) ? id.slice(PREFIX.length) : id;
+  return id.startsWith(CLIENT_ID_PREFIX) ? id.slice(CLIENT_ID_PREFIX.length) : id;
 }
 
 const VERSION = 1;
 
 export function writeMessage(message: OutboxMessage): string {
   const { id, text, files, at, agent, resumes, formValues, order, attempts, error } = message;
-  const why = error === null ? null : { code: error.code, message: error.message, canRetry: error.canRetry };
+  const failure =
+    error === null ? null : { code: error.code, message: error.message, canRetry: error.canRetry };
   return JSON.stringify({
     v: VERSION,
     id,
@@ -61,37 +62,37 @@ export function writeMessage(message: OutboxMessage): string {
     order,
     // Under way counts as tried: whoever reads this can't know how it went.
     attempts: message.status === "sending" ? Math.max(1, attempts) : attempts,
-    error: message.status === "failed" ? why : null,
+    error: message.status === "failed" ? failure : null,
   });
 }
 
 /** Null for what is not ours, is of another version, or is broken. */
 export function readMessage(text: string): OutboxMessage | null {
-  const read = parse(text);
-  if (read === null || read["v"] !== VERSION) return null;
-  const { id, text: words, files, at, agent, resumes, formValues, order, attempts, error } = read;
+  const value = parse(text);
+  if (value === null || value["v"] !== VERSION) return null;
+  const { id, text: messageText, files, at, agent, resumes, formValues, order, attempts, error } = value;
   const isSound =
     typeof id === "string" &&
-    id.startsWith(PREFIX) &&
-    typeof words === "string" &&
+    id.startsWith(CLIENT_ID_PREFIX) &&
+    typeof messageText === "string" &&
     Array.isArray(files) &&
     files.every((file) => isRecord(file) && typeof file["url"] === "string") &&
     typeof at === "number" &&
     typeof order === "number" &&
     typeof attempts === "number" &&
-    isTextOrNull(agent) &&
-    isTextOrNull(resumes) &&
+    isStringOrNull(agent) &&
+    isStringOrNull(resumes) &&
     (formValues === null || isRecord(formValues)) &&
     (error === null || isRecord(error));
   if (!isSound) return null;
-  const why = error === null ? null : readError(error);
+  const failure = error === null ? null : readError(error);
   return {
     id,
-    text: words,
+    text: messageText,
     files: files as readonly FileRef[],
     at,
-    status: why === null ? "waiting" : "failed",
-    error: why,
+    status: failure === null ? "waiting" : "failed",
+    error: failure,
     isOwn: false,
     agent: agent as string | null,
     resumes: resumes as string | null,
@@ -106,7 +107,7 @@ export function readMessage(text: string): OutboxMessage | null {
 function readError(error: Readonly<Record<string, unknown>>): ClientError {
   const { code, message, canRetry } = error;
   return new ClientError(
-    (typeof code === "string" ? code : "SERVER_ERROR") as ClientErrorWord,
+    (typeof code === "string" ? code : "SERVER_ERROR") as ClientErrorCode,
     typeof message === "string" ? message : "It was refused.",
     { canRetry: canRetry === true },
   );
@@ -114,8 +115,8 @@ function readError(error: Readonly<Record<string, unknown>>): ClientError {
 
 function parse(text: string): Readonly<Record<string, unknown>> | null {
   try {
-    const read: unknown = JSON.parse(text);
-    return isRecord(read) ? read : null;
+    const value: unknown = JSON.parse(text);
+    return isRecord(value) ? value : null;
   } catch {
     return null;
   }
@@ -125,6 +126,6 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function isTextOrNull(value: unknown): boolean {
+function isStringOrNull(value: unknown): boolean {
   return value === null || typeof value === "string";
 }

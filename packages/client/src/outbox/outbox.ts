@@ -1,8 +1,8 @@
 /** The outbox of one session: keeps what is written until the log shows it. The rules are in machine.ts. */
 import type { SessionState } from "@turnstream/protocol";
-import { asClientError, ClientError } from "../errors.ts";
-import type { ClientEnv } from "../options.ts";
-import type { NewMessage, Outgoing, SentMessage } from "../session.ts";
+import { toClientError, ClientError } from "../errors.ts";
+import type { ClientEnv } from "../env.ts";
+import type { MessageInput, PendingMessage, SendResult } from "../session/session.ts";
 import {
   canDiscard,
   loadOutbox,
@@ -11,15 +11,15 @@ import {
   type OutboxInput,
   stepOutbox,
 } from "./machine.ts";
-import { newMessage, type OutboxMessage } from "./message.ts";
-import { outboxStorage } from "./storage.ts";
+import { createMessage, type OutboxMessage } from "./message.ts";
+import { createOutboxStorage } from "./storage.ts";
 
 export interface OutboxOptions {
   /** Whose it is: the same for the same server, person and session, and for nobody else. */
   readonly key: string;
   /** Settles once the server has it for good. Rejects with a ClientError. */
   readonly send: (message: OutboxMessage) => Promise<unknown>;
-  readonly env: Pick<ClientEnv, "now" | "random" | "id" | "storage">;
+  readonly env: Pick<ClientEnv, "now" | "random" | "createId" | "storage">;
   readonly onChange: () => void;
   /** Calls when another tab has changed an entry of the storage (null: maybe all). Unless told, the window's. */
   readonly onStorage?: (changed: (entry: string | null) => void) => () => void;
@@ -27,8 +27,8 @@ export interface OutboxOptions {
 
 export interface Outbox {
   /** The same array while nothing has changed. */
-  list(): readonly Outgoing[];
-  add(message: NewMessage): SentMessage;
+  list(): readonly PendingMessage[];
+  add(message: MessageInput): SendResult;
   resend(id: string): void;
   /** False: the server may have it already, so it can only be withdrawn there. */
   discard(id: string): boolean;
@@ -37,11 +37,11 @@ export interface Outbox {
    * It is somebody else's from now on. What was written here goes along where it was that person's all the time, only not
    * known to be; else it stays behind, in the storage of who wrote it.
    */
-  belongsTo(key: string, storage: ClientEnv["storage"], takesAlong: boolean): void;
+  switchUser(key: string, storage: ClientEnv["storage"], keepsMessages: boolean): void;
   /** Whether commands can be sent at all. */
-  connected(isConnected: boolean): void;
+  setConnected(isConnected: boolean): void;
   /** What the log amounts to: what it shows leaves. */
-  shown(state: SessionState): void;
+  removeLogged(state: SessionState): void;
   close(): void;
 }
 
@@ -51,8 +51,8 @@ interface Waiter {
 }
 
 export function createOutbox(options: OutboxOptions): Outbox {
-  const { env, onStorage = windowStorage } = options;
-  let storage = outboxStorage(env.storage, options.key);
+  const { env, onStorage = onWindowStorage } = options;
+  let storage = createOutboxStorage(env.storage, options.key);
   const waiters = new Map<string, Waiter>();
   /** Those that were added here, by whoever sits here now. */
   const written = new Set<string>();
@@ -61,10 +61,10 @@ export function createOutbox(options: OutboxOptions): Outbox {
   let wakeAt = Infinity;
   let isClosed = false;
 
-  const input = (what: OutboxInput): void => {
+  const input = (event: OutboxInput): void => {
     if (isClosed) return;
     const before = state.messages;
-    const step = stepOutbox(state, what, env.now(), env.random());
+    const step = stepOutbox(state, event, env.now(), env.random());
     state = step.state;
     for (const effect of step.effects) carryOut(effect);
     if (state.messages !== before) options.onChange();
@@ -72,11 +72,11 @@ export function createOutbox(options: OutboxOptions): Outbox {
 
   const carryOut = (effect: OutboxEffect): void => {
     switch (effect.type) {
-      case "keep":
-        return storage.keep(effect.message);
-      case "forget":
+      case "save":
+        return storage.save(effect.message);
+      case "remove":
         written.delete(effect.id);
-        return storage.forget(effect.id);
+        return storage.remove(effect.id);
       case "settle":
         waiters.get(effect.id)?.settle(effect.error);
         return void waiters.delete(effect.id);
@@ -93,8 +93,8 @@ export function createOutbox(options: OutboxOptions): Outbox {
       await options.send(message);
       input({ type: "acked", id });
     } catch (error) {
-      const words = "Nobody knows whether it arrived. It is sent again.";
-      input({ type: "refused", id, error: asClientError(error, "UNSURE", words) });
+      const text = "Nobody knows whether it arrived. It is sent again.";
+      input({ type: "rejected", id, error: toClientError(error, "UNSURE", text) });
     }
   };
 
@@ -120,36 +120,36 @@ export function createOutbox(options: OutboxOptions): Outbox {
 
   const stopListening = onStorage((entry) => {
     if (entry === null) return;
-    const id = storage.idOf(entry);
-    if (id !== null) input({ type: "heard", id, message: storage.read(id) });
+    const id = storage.parseEntryId(entry);
+    if (id !== null) input({ type: "stored", id, message: storage.read(id) });
   });
 
   return {
     list: () => state.messages,
     has: (id) => state.messages.some((message) => message.id === id),
     add(message) {
-      const order = Math.max(env.now(), ...state.messages.map((one) => one.order + 1));
-      const added = newMessage(message, env.id(), env.now(), order);
+      const order = Math.max(env.now(), ...state.messages.map(({ order: previous }) => previous + 1));
+      const added = createMessage(message, env.createId(), env.now(), order);
       if (state.messages.length >= MAX_MESSAGES) {
-        const words = `${MAX_MESSAGES} messages wait already. Wait until they are sent, or discard some.`;
-        return { id: added.id, done: handled(Promise.reject(new ClientError("TOO_LARGE", words))) };
+        const text = `${MAX_MESSAGES} messages wait already. Wait until they are sent, or discard some.`;
+        return { id: added.id, done: ignoreRejection(Promise.reject(new ClientError("TOO_LARGE", text))) };
       }
-      const waiter = newWaiter();
+      const waiter = createWaiter();
       waiters.set(added.id, waiter);
       written.add(added.id);
       input({ type: "add", message: added });
       return { id: added.id, done: waiter.done };
     },
-    belongsTo(key, kept, takesAlong) {
+    switchUser(key, storageOfUser, keepsMessages) {
       if (isClosed) return;
-      const along = takesAlong ? state.messages.filter(({ id }) => written.has(id)) : [];
-      for (const { id } of along) storage.forget(id);
-      for (const { id } of state.messages) if (!along.some((one) => one.id === id)) leaveBehind(id);
-      storage = outboxStorage(kept, key);
-      for (const message of along) storage.keep(message);
+      const moved = keepsMessages ? state.messages.filter(({ id }) => written.has(id)) : [];
+      for (const { id } of moved) storage.remove(id);
+      for (const { id } of state.messages) if (!moved.some((message) => message.id === id)) leaveBehind(id);
+      storage = createOutboxStorage(storageOfUser, key);
+      for (const message of moved) storage.save(message);
       const { isConnected } = state;
-      const found = storage.load().filter(({ id }) => !along.some((one) => one.id === id));
-      const { messages } = loadOutbox([...along, ...found], env.now());
+      const found = storage.load().filter(({ id }) => !moved.some((message) => message.id === id));
+      const { messages } = loadOutbox([...moved, ...found], env.now());
       state = { messages, isConnected };
       options.onChange();
       input({ type: "woke" });
@@ -160,9 +160,9 @@ export function createOutbox(options: OutboxOptions): Outbox {
       input({ type: "discard", id });
       return true;
     },
-    connected: (isConnected) => input({ type: "connected", isConnected }),
-    shown: (log) => {
-      if (state.messages.length > 0) input({ type: "shown", state: log });
+    setConnected: (isConnected) => input({ type: "connected", isConnected }),
+    removeLogged: (log) => {
+      if (state.messages.length > 0) input({ type: "logged", state: log });
     },
     close() {
       isClosed = true;
@@ -172,21 +172,21 @@ export function createOutbox(options: OutboxOptions): Outbox {
   };
 }
 
-function newWaiter(): Waiter {
+function createWaiter(): Waiter {
   let settle: Waiter["settle"] | undefined;
   const done = new Promise<void>((resolve, reject) => {
     settle = (error) => (error === null ? resolve() : reject(error));
   });
-  return { done: handled(done), settle: (error) => settle?.(error) };
+  return { done: ignoreRejection(done), settle: (error) => settle?.(error) };
 }
 
 /** Whoever doesn't ask how it went is not told by an unhandled rejection: the list says it too. */
-function handled(promise: Promise<void>): Promise<void> {
+function ignoreRejection(promise: Promise<void>): Promise<void> {
   promise.catch(() => {});
   return promise;
 }
 
-function windowStorage(changed: (entry: string | null) => void): () => void {
+function onWindowStorage(changed: (entry: string | null) => void): () => void {
   const listener = (event: StorageEvent): void => changed(event.key);
   globalThis.addEventListener?.("storage", listener);
   return () => globalThis.removeEventListener?.("storage", listener);

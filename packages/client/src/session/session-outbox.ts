@@ -1,49 +1,53 @@
-/** The outbox of a session: whose it is, and how what is in it is sent. Never sends one person's words for another. */
-import type { Person } from "../auth/person.ts";
+/** The outbox of a session: which user it belongs to, and how it sends. Never sends one user's message as another. */
+import type { Identity } from "../auth/identity.ts";
 import { ClientError } from "../errors.ts";
 import type { Api } from "../http/api.ts";
-import type { Link, LinkCommand } from "../link.ts";
-import type { ClientEnv } from "../options.ts";
+import type { Transport, TransportCommand } from "../transport/transport.ts";
+import type { ClientEnv } from "../env.ts";
 import { clientMessageId, type OutboxMessage } from "../outbox/message.ts";
 import { createOutbox, type Outbox } from "../outbox/outbox.ts";
 import { outboxKey } from "../outbox/storage.ts";
 
 /** What a session is made of. */
-export interface SessionParts {
+export interface SessionContext {
   readonly url: string;
-  readonly link: Link;
+  readonly transport: Transport;
   readonly api: Api;
   readonly env: ClientEnv;
-  readonly person: Person;
+  readonly identity: Identity;
 }
 
 export interface SessionOutbox extends Outbox {
-  /** @param isAnother whether the one before was sure to be somebody else: what they wrote stays behind */
-  personChanged(isAnother: boolean): void;
+  /** @param isOtherUser whether the user before was confirmed to be another: their messages stay behind */
+  onIdentityChange(isOtherUser: boolean): void;
 }
 
-export function sessionOutbox(session: string, parts: SessionParts, onChange: () => void): SessionOutbox {
-  const { url, link, api, env, person } = parts;
-  const key = (): string => outboxKey(url, person.name ?? "", session);
+export function createSessionOutbox(
+  sessionId: string,
+  context: SessionContext,
+  onChange: () => void,
+): SessionOutbox {
+  const { url, transport, api, env, identity } = context;
+  const key = (): string => outboxKey(url, identity.name ?? "", sessionId);
   const outbox = createOutbox({
     key: key(),
     // Until it is known whose it is, nothing is kept.
-    env: person.name === null ? { ...env, storage: null } : env,
+    env: identity.name === null ? { ...env, storage: null } : env,
     async send(message) {
       // A request would find out on its way whose it is, and go all the same.
-      if (!person.isSure) await api.auth.get();
+      if (!identity.isConfirmed) await api.auth.get();
       if (!outbox.has(message.id)) throw new ClientError("ABORTED", "Somebody else is signed in.");
-      await link.command(sendOf(message, session));
+      await transport.command(toSendCommand(message, sessionId));
     },
     onChange,
   });
   return {
     ...outbox,
-    personChanged: (isAnother) => outbox.belongsTo(key(), env.storage, !isAnother),
+    onIdentityChange: (isOtherUser) => outbox.switchUser(key(), env.storage, !isOtherUser),
   };
 }
 
-function sendOf(message: OutboxMessage, session_id: string): LinkCommand {
+function toSendCommand(message: OutboxMessage, session_id: string): TransportCommand {
   const { id, text, files, agent, resumes, formValues } = message;
   return {
     type: "send",

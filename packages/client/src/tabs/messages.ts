@@ -1,141 +1,150 @@
 /**
- * What tabs of one browser say to each other, and the check of what was heard. The name of the channel has the version in
+ * What tabs of one browser say to each other, and how received messages are checked. The name of the channel has the version in
  * it, so that tabs that were opened before a deploy keep to themselves.
  */
 import { type Cursor, type SessionEvent, parseCursor, type Snapshot } from "@turnstream/protocol";
-import type { ConnectionView } from "../connection-view.ts";
-import { ClientError, type ClientErrorWord } from "../errors.ts";
-import type { LinkCommand } from "../link.ts";
+import type { ConnectionView } from "../transport/status.ts";
+import { ClientError, type ClientErrorCode } from "../errors.ts";
+import type { TransportCommand } from "../transport/transport.ts";
 
 /** Rises when tabs with this code couldn't talk to those with the code before. */
-export const TABS_VERSION = 1;
+export const TABS_VERSION = 2;
 
-/** A reign: a later one has the higher term. */
-export interface Reign {
+/** One tab's time as the leader. A later one has the higher term. */
+export interface LeaderTerm {
   readonly term: number;
-  readonly tab: string;
+  readonly tabId: string;
 }
 
-export function isSameReign(a: Reign | null, b: Reign | null): boolean {
-  return a?.term === b?.term && a?.tab === b?.tab;
+export function isSameTerm(a: LeaderTerm | null, b: LeaderTerm | null): boolean {
+  return a?.term === b?.term && a?.tabId === b?.tabId;
 }
 
-export function isLaterReign(a: Reign, than: Reign | null): boolean {
-  return than === null || a.term > than.term || (a.term === than.term && a.tab > than.tab);
+export function isLaterTerm(a: LeaderTerm, than: LeaderTerm | null): boolean {
+  return than === null || a.term > than.term || (a.term === than.term && a.tabId > than.tabId);
 }
 
-export interface Beginning {
+export interface SubscriptionStart {
   readonly resumed: boolean;
   readonly reason: "fresh" | "cursor" | "expired" | "invalid" | "slow";
-  /** With a beginning that isn't resumed: what is there now. */
+  /** For a start that isn't resumed: the state now. */
   readonly snapshot: { readonly snapshot: Snapshot; readonly cursor: Cursor } | null;
 }
 
-export interface WireError {
+export interface SerializedError {
   readonly code: string;
   readonly message: string;
   readonly canRetry: boolean;
   readonly retryAfterSeconds: number | null;
 }
 
-export type Acked = Readonly<Record<string, string>>;
-type WireView = Omit<ConnectionView, "error"> & { readonly error: WireError | null };
+export type CommandAck = Readonly<Record<string, string>>;
+type SerializedView = Omit<ConnectionView, "error"> & { readonly error: SerializedError | null };
 
-/** To whoever leads. */
+/** To the leader. */
 export type ToLeader =
   | {
       readonly type: "hello" | "ping" | "here" | "bye";
       readonly from: string;
-      /** Tabs that were opened before a deploy don't say. */
+      /** Tabs that were opened before a deploy leave it out. */
       readonly isVisible?: boolean;
     }
   | {
-      readonly type: "watch";
+      readonly type: "subscribe";
       readonly from: string;
-      readonly watch: number;
+      readonly subscriptionId: number;
       readonly session: string;
       readonly cursor: Cursor | null;
-      /** A person wants it now. */
-      readonly isWish?: boolean;
+      /** The user opened, shows or refreshes the session: skip the backoff. */
+      readonly isUserInitiated?: boolean;
     }
-  | { readonly type: "unwatch"; readonly from: string; readonly watch: number }
+  | { readonly type: "unsubscribe"; readonly from: string; readonly subscriptionId: number }
   | {
       readonly type: "command";
       readonly from: string;
       readonly request: string;
       readonly at: number;
-      readonly command: LinkCommand;
+      readonly command: TransportCommand;
     };
 
-/** From the one who leads, to all of a session, or `to` one tab. */
+/** From the leader, to all subscribers of a session, or `to` one tab. */
 export type FromLeader =
   | {
       readonly type: "lead";
-      readonly by: Reign;
+      readonly leader: LeaderTerm;
       /** Where each session stands: a tab that was not running has lost what was said meanwhile, and sees it by this. */
       readonly heads: Readonly<Record<string, Cursor>>;
     }
-  | { readonly type: "resign"; readonly by: Reign }
+  | { readonly type: "resign"; readonly leader: LeaderTerm }
   | {
-      readonly type: "begun";
-      readonly by: Reign;
+      readonly type: "subscribed";
+      readonly leader: LeaderTerm;
       readonly session: string;
-      /** One watch of one tab; null: everybody who watches the session. */
+      /** One subscription of one tab; null: all subscribers of the session. */
       readonly to: string | null;
-      readonly watch: number;
-      readonly beginning: Beginning;
+      readonly subscriptionId: number;
+      readonly start: SubscriptionStart;
     }
   | {
       readonly type: "events";
-      readonly by: Reign;
+      readonly leader: LeaderTerm;
       readonly session: string;
       readonly to: string | null;
-      readonly watch: number;
+      readonly subscriptionId: number;
       readonly events: readonly SessionEvent[];
     }
-  | { readonly type: "connection"; readonly by: Reign; readonly session: string; readonly view: WireView }
-  | { readonly type: "clock"; readonly by: Reign; readonly skewMs: number }
+  | {
+      readonly type: "connection";
+      readonly leader: LeaderTerm;
+      readonly session: string;
+      readonly view: SerializedView;
+    }
+  | { readonly type: "clock"; readonly leader: LeaderTerm; readonly skewMs: number }
   | {
       readonly type: "reply";
-      readonly by: Reign;
+      readonly leader: LeaderTerm;
       readonly to: string;
       readonly request: string;
-      readonly ack: Acked | null;
-      readonly error: WireError | null;
+      readonly ack: CommandAck | null;
+      readonly error: SerializedError | null;
     };
 
 export type TabMessage = ToLeader | FromLeader;
 
 const REASONS = ["fresh", "cursor", "expired", "invalid", "slow"];
 
-/** Null for what no tab of this version says. Events and snapshots are the server's: who folds them forgives. */
-export function readTabMessage(heard: unknown): TabMessage | null {
-  if (!isRecord(heard)) return null;
-  return isToLeader(heard) || isFromLeader(heard) ? (heard as unknown as TabMessage) : null;
+/** Null for messages of other versions. Events and snapshots are the server's: the fold ignores what it doesn't know. */
+export function readTabMessage(message: unknown): TabMessage | null {
+  if (!isRecord(message)) return null;
+  return isToLeader(message) || isFromLeader(message) ? (message as unknown as TabMessage) : null;
 }
 
 type Fields = Readonly<Record<string, unknown>>;
 
-function isToLeader(heard: Fields): boolean {
-  if (typeof heard["from"] !== "string") return false;
-  switch (heard["type"]) {
+function isToLeader(message: Fields): boolean {
+  if (typeof message["from"] !== "string") return false;
+  switch (message["type"]) {
     case "hello":
     case "ping":
     case "here":
     case "bye":
       return true;
-    case "watch":
-      return isNumber(heard["watch"]) && isText(heard["session"]) && isCursorOrNull(heard["cursor"]);
-    case "unwatch":
-      return isNumber(heard["watch"]);
-    case "command": {
-      const { command } = heard;
+    case "subscribe":
       return (
-        isText(heard["request"]) &&
-        isNumber(heard["at"]) &&
+        isNumber(message["subscriptionId"]) &&
+        isNonEmptyString(message["session"]) &&
+        isCursorOrNull(message["cursor"])
+      );
+    case "unsubscribe":
+      return isNumber(message["subscriptionId"]);
+    case "command": {
+      const { command } = message;
+      return (
+        isNonEmptyString(message["request"]) &&
+        isNumber(message["at"]) &&
         isRecord(command) &&
-        isText(command["type"]) &&
-        isText(command["session_id"])
+        isNonEmptyString(command["type"]) &&
+        isNonEmptyString(command["session_id"])
       );
     }
     default:
@@ -143,40 +152,44 @@ function isToLeader(heard: Fields): boolean {
   }
 }
 
-function isFromLeader(heard: Fields): boolean {
-  const { by } = heard;
-  if (!isRecord(by) || !isNumber(by["term"]) || !isText(by["tab"])) return false;
-  const isAddressed = (heard["to"] === null || isText(heard["to"])) && isNumber(heard["watch"]);
-  switch (heard["type"]) {
+function isFromLeader(message: Fields): boolean {
+  const { leader } = message;
+  if (!isRecord(leader) || !isNumber(leader["term"]) || !isNonEmptyString(leader["tabId"])) return false;
+  const isAddressed =
+    (message["to"] === null || isNonEmptyString(message["to"])) && isNumber(message["subscriptionId"]);
+  switch (message["type"]) {
     case "lead":
-      return isRecord(heard["heads"]);
+      return isRecord(message["heads"]);
     case "resign":
       return true;
-    case "begun":
-      return isText(heard["session"]) && isAddressed && isBeginning(heard["beginning"]);
+    case "subscribed":
+      return isNonEmptyString(message["session"]) && isAddressed && isSubscriptionStart(message["start"]);
     case "events":
-      return isText(heard["session"]) && isAddressed && isEvents(heard["events"]);
+      return isNonEmptyString(message["session"]) && isAddressed && isEvents(message["events"]);
     case "connection": {
-      const { view } = heard;
+      const { view } = message;
       return (
-        isText(heard["session"]) && isRecord(view) && isText(view["phase"]) && isErrorOrNull(view["error"])
+        isNonEmptyString(message["session"]) &&
+        isRecord(view) &&
+        isNonEmptyString(view["phase"]) &&
+        isErrorOrNull(view["error"])
       );
     }
     case "clock":
-      return isNumber(heard["skewMs"]);
+      return isNumber(message["skewMs"]);
     case "reply":
       return (
-        isText(heard["to"]) &&
-        isText(heard["request"]) &&
-        (heard["ack"] === null ? isRecord(heard["error"]) : isRecord(heard["ack"])) &&
-        isErrorOrNull(heard["error"])
+        isNonEmptyString(message["to"]) &&
+        isNonEmptyString(message["request"]) &&
+        (message["ack"] === null ? isRecord(message["error"]) : isRecord(message["ack"])) &&
+        isErrorOrNull(message["error"])
       );
     default:
       return false;
   }
 }
 
-function isBeginning(value: unknown): boolean {
+function isSubscriptionStart(value: unknown): boolean {
   if (!isRecord(value) || typeof value["resumed"] !== "boolean") return false;
   if (!REASONS.includes(String(value["reason"]))) return false;
   const { snapshot } = value;
@@ -185,7 +198,7 @@ function isBeginning(value: unknown): boolean {
 }
 
 function isEvents(value: unknown): boolean {
-  return Array.isArray(value) && value.every((event) => isRecord(event) && isText(event["type"]));
+  return Array.isArray(value) && value.every((event) => isRecord(event) && isNonEmptyString(event["type"]));
 }
 
 function isCursorOrNull(value: unknown): boolean {
@@ -193,34 +206,37 @@ function isCursorOrNull(value: unknown): boolean {
 }
 
 function isErrorOrNull(value: unknown): boolean {
-  return value === null || (isRecord(value) && isText(value["code"]) && typeof value["message"] === "string");
+  return (
+    value === null ||
+    (isRecord(value) && isNonEmptyString(value["code"]) && typeof value["message"] === "string")
+  );
 }
 
 function isRecord(value: unknown): value is Fields {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
-function isText(value: unknown): value is string {
+function isNonEmptyString(value: unknown): value is string {
   return typeof value === "string" && value !== "";
 }
 function isNumber(value: unknown): value is number {
   return typeof value === "number" && Number.isFinite(value);
 }
 
-export function writeError(error: ClientError): WireError {
+export function serializeError(error: ClientError): SerializedError {
   const { code, message, canRetry, retryAfterSeconds } = error;
   return { code, message, canRetry, retryAfterSeconds };
 }
 
-export function readError(error: WireError): ClientError {
+export function deserializeError(error: SerializedError): ClientError {
   const { code, message, canRetry, retryAfterSeconds } = error;
   const after = retryAfterSeconds === null ? {} : { retryAfterSeconds };
-  return new ClientError(code as ClientErrorWord, message, { canRetry, ...after });
+  return new ClientError(code as ClientErrorCode, message, { canRetry, ...after });
 }
 
-export function writeView(view: ConnectionView): WireView {
-  return { ...view, error: view.error === null ? null : writeError(view.error) };
+export function serializeView(view: ConnectionView): SerializedView {
+  return { ...view, error: view.error === null ? null : serializeError(view.error) };
 }
 
-export function readView(view: WireView): ConnectionView {
-  return { ...view, error: view.error === null ? null : readError(view.error) };
+export function deserializeView(view: SerializedView): ConnectionView {
+  return { ...view, error: view.error === null ? null : deserializeError(view.error) };
 }

@@ -1,12 +1,12 @@
 /** Credentials: asked for once, kept while they are good, asked for anew when they are refused. And whose they are. */
 import { describe, expect, test } from "vitest";
-import { createAuth, headersOf } from "../../src/auth/auth.ts";
-import { claimsOf } from "../../src/auth/claims.ts";
-import { createPerson } from "../../src/auth/person.ts";
-import { surroundings } from "../../src/env.ts";
+import { createAuth, credentialHeaders } from "../../src/auth/auth.ts";
+import { readClaims } from "../../src/auth/claims.ts";
+import { createIdentity } from "../../src/auth/identity.ts";
+import { createEnv } from "../../src/env.ts";
 import { ClientError } from "../../src/errors.ts";
 import { createApi } from "../../src/http/api.ts";
-import { FakeOutside } from "../live/fast-env.ts";
+import { FakePageEnv } from "../live/fast-env.ts";
 
 function tokenOf(claims: object): string {
   const parts = [{ alg: "HS256" }, claims].map((part) =>
@@ -32,10 +32,10 @@ describe("credentials", () => {
     let asked = 0;
     const auth = createAuth(() => ({ token: `t${++asked}` }), { now: () => 0 });
     const first = await auth.get();
-    auth.refused(first);
+    auth.reject(first);
     expect(await auth.get()).toEqual({ token: "t2" });
     // Somebody hears late of the first.
-    auth.refused(first);
+    auth.reject(first);
     expect(await auth.get()).toEqual({ token: "t2" });
   });
 
@@ -98,15 +98,15 @@ describe("credentials", () => {
   );
 
   test("are sent as headers", () => {
-    expect(headersOf({ token: "t" })).toEqual({ authorization: "Bearer t" });
-    expect(headersOf({ headers: { "x-api-key": "k" } })).toEqual({ "x-api-key": "k" });
+    expect(credentialHeaders({ token: "t" })).toEqual({ authorization: "Bearer t" });
+    expect(credentialHeaders({ headers: { "x-api-key": "k" } })).toEqual({ "x-api-key": "k" });
   });
 });
 
-const { setTimer } = surroundings();
+const { setTimer } = createEnv();
 
 const answers = (statuses: number[], seen: string[]) => ({
-  outside: new FakeOutside(),
+  page: new FakePageEnv(),
   setTimer,
   fetch: (async (_: unknown, init?: RequestInit) => {
     seen.push(new Headers(init?.headers).get("authorization") ?? "");
@@ -130,7 +130,7 @@ describe("a request", () => {
     const auth = createAuth(() => ({ token: "t" }), { now: () => 0 });
     const page = new Response("<html>", { status: 503, headers: { "retry-after": "7" } });
     const env = {
-      outside: new FakeOutside(),
+      page: new FakePageEnv(),
       setTimer,
       fetch: (() => Promise.resolve(page)) as typeof fetch,
     };
@@ -146,7 +146,7 @@ describe("a request", () => {
     const auth = createAuth(() => ({ token: "t" }), { now: () => 0 });
     const page = new Response("<html>", { status: 503, headers: { "retry-after": "2592000" } });
     const env = {
-      outside: new FakeOutside(),
+      page: new FakePageEnv(),
       setTimer,
       fetch: (() => Promise.resolve(page)) as typeof fetch,
     };
@@ -159,10 +159,10 @@ describe("a request", () => {
     ["POST", true, "UNSURE"],
     ["POST", false, "OFFLINE"],
   ] as const)("%s without an answer (online: %s) is %s", async ([method, isOnline, code]) => {
-    const outside = new FakeOutside();
-    outside.become({ isOnline });
+    const page = new FakePageEnv();
+    page.become({ isOnline });
     const auth = createAuth(() => ({ token: "t" }), { now: () => 0 });
-    const env = { outside, setTimer, fetch: (() => Promise.reject(new TypeError("no"))) as typeof fetch };
+    const env = { page, setTimer, fetch: (() => Promise.reject(new TypeError("no"))) as typeof fetch };
     await expect(createApi({ url: "http://s", auth, env }).request("/x", { method })).rejects.toMatchObject({
       code,
       canRetry: true,
@@ -176,7 +176,7 @@ describe("a request", () => {
     const auth = createAuth(() => ({ token: "t" }), { now: () => 0 });
     let giveUp: (() => void) | undefined;
     const env = {
-      outside: new FakeOutside(),
+      page: new FakePageEnv(),
       setTimer: (run: () => void, ms: number) => {
         expect(ms).toBe(60_000);
         giveUp = run;
@@ -197,30 +197,30 @@ describe("a request", () => {
 describe("a token", () => {
   test("says whose it is; what can't be read says nothing", () => {
     const token = tokenOf({ tenant: "acme", sub: "Ân", iat: 10, exp: 70 });
-    expect(claimsOf(token)).toEqual({ tenant: "acme", sub: "Ân", lifeMs: 60_000 });
+    expect(readClaims(token)).toEqual({ tenant: "acme", sub: "Ân", lifeMs: 60_000 });
     const nothing = { tenant: null, sub: null, lifeMs: null };
     for (const bad of ["", "a.b", "a.%%.c", `a.${btoa("[]")}.c`, `a.${btoa("null")}.c`])
-      expect(claimsOf(bad)).toEqual(nothing);
+      expect(readClaims(bad)).toEqual(nothing);
   });
 
   test("names the person, who is known again before the next token is there", () => {
-    const kept = new Map<string, string>();
+    const stored = new Map<string, string>();
     const storage = {
-      getItem: (key: string) => kept.get(key) ?? null,
-      setItem: (key: string, value: string) => void kept.set(key, value),
-      removeItem: (key: string) => void kept.delete(key),
+      getItem: (key: string) => stored.get(key) ?? null,
+      setItem: (key: string, value: string) => void stored.set(key, value),
+      removeItem: (key: string) => void stored.delete(key),
       key: () => null,
       length: 0,
     };
-    const first = createPerson("http://s", storage);
+    const first = createIdentity("http://s", storage);
     expect(first.name).toBeNull();
     let changes = 0;
     first.onChange(() => changes++);
-    first.known({ token: tokenOf({ tenant: "acme", sub: "an" }) });
-    first.known({ token: tokenOf({ tenant: "acme", sub: "an", n: 2 }) });
+    first.update({ token: tokenOf({ tenant: "acme", sub: "an" }) });
+    first.update({ token: tokenOf({ tenant: "acme", sub: "an", n: 2 }) });
     expect([first.name, changes]).toEqual(["acme/an", 1]);
-    expect(createPerson("http://s", storage).name).toBe("acme/an");
-    expect(createPerson("http://other", storage).name).toBeNull();
-    expect(JSON.stringify([...kept])).not.toContain("signature");
+    expect(createIdentity("http://s", storage).name).toBe("acme/an");
+    expect(createIdentity("http://other", storage).name).toBeNull();
+    expect(JSON.stringify([...stored])).not.toContain("signature");
   });
 });

@@ -1,52 +1,52 @@
 /** A client as it is used, in Node, against a real gateway: sessions, messages, commands, the list. */
 import { describe, expect, test } from "vitest";
-import type { SessionView } from "../../src/session.ts";
-import { House, isLive, isOver, until } from "./house.ts";
+import type { SessionView } from "../../src/session/session.ts";
+import { LiveGateway, isLive, isOver, until } from "./live-gateway.ts";
 
-describe.for(["socket", "stream"] as const)("over a %s", (wire) => {
+describe.for(["websocket", "sse"] as const)("over a %s", (channel) => {
   test("U09 a message is sent once, and its answer arrives", async () => {
-    const house = await House.open();
-    const client = house.client({ wires: [wire] });
+    const gateway = await LiveGateway.open();
+    const client = gateway.client({ channels: [channel] });
     const { id } = await client.createSession({ title: "A walk" });
     const session = client.session(id);
     expect(client.session(id)).toBe(session);
     const live = await until(session, "live", isLive);
-    expect(live.connection).toEqual({ phase: "live", wire, failures: 0, retryAt: null, error: null });
+    expect(live.connection).toEqual({ phase: "live", channel, failures: 0, retryAt: null, error: null });
     expect(live.state.title).toBe("A walk");
     const sent = session.send({ text: "hello" });
     expect(session.getSnapshot().outbox).toMatchObject([{ id: sent.id, text: "hello", status: "sending" }]);
     await sent.done;
     const { state, outbox } = await until(session, "answered", isOver("hello"));
     expect(outbox).toEqual([]);
-    expect(state).toEqual(await house.stage.state({ tenant: house.stage.actor.tenant, session: id }));
+    expect(state).toEqual(await gateway.stage.state({ tenant: gateway.stage.actor.tenant, session: id }));
     expect(state.turns.last()?.message?.id).toBe(sent.id);
   });
 
   test("what waits for a person is decided, and a turn is stopped", async () => {
-    const house = await House.open();
-    const client = house.client({ wires: [wire] });
-    const session = client.session((await house.stage.session()).session);
+    const gateway = await LiveGateway.open();
+    const client = gateway.client({ channels: [channel] });
+    const session = client.session((await gateway.stage.session()).session);
     session.send({ text: "book" });
     const asked = await until(session, "asked", (view) => pendingIn(view) !== null);
-    await session.decide(pendingIn(asked) ?? "", { decision: "approve" });
+    await session.decideApproval(pendingIn(asked) ?? "", { decision: "approve" });
     await until(session, "booked", isOver("book"));
     session.send({ text: "slow" });
     await until(session, "running", (view) => view.state.turns.last()?.message?.text === "slow");
     await session.stop();
     await until(session, "stopped", isOver("slow"));
     expect(session.getSnapshot().state.turns.last()?.status).toBe("user_stopped");
-    await expect(session.decide("nothing", { decision: "reject" })).rejects.toMatchObject({
+    await expect(session.decideApproval("nothing", { decision: "reject" })).rejects.toMatchObject({
       code: "NOT_FOUND",
     });
   });
 });
 
 test("the list of sessions, page by page, and what can be done with them", async () => {
-  const house = await House.open();
-  const client = house.client();
+  const gateway = await LiveGateway.open();
+  const client = gateway.client();
   const made = [await client.createSession(), await client.createSession({ title: "two" })];
-  const first = await client.sessions({ limit: 1 });
-  const second = await client.sessions({ limit: 1, before: first.nextBefore ?? "" });
+  const first = await client.listSessions({ limit: 1 });
+  const second = await client.listSessions({ limit: 1, before: first.nextBefore ?? "" });
   expect([...first.sessions, ...second.sessions].map(({ id }) => id).toSorted()).toEqual(
     made.map(({ id }) => id).toSorted(),
   );
@@ -54,16 +54,16 @@ test("the list of sessions, page by page, and what can be done with them", async
   const session = client.session(id);
   session.subscribe(() => {});
   await until(session, "live", isLive);
-  expect(await client.rename(id, "A walk")).toMatchObject({ id, title: "A walk" });
+  expect(await client.renameSession(id, "A walk")).toMatchObject({ id, title: "A walk" });
   await until(session, "renamed", ({ state }) => state.title === "A walk");
-  await client.erase(id);
-  await expect(client.rename(id, "gone")).rejects.toMatchObject({ code: "NOT_FOUND" });
-  expect((await client.sessions()).sessions.map((one) => one.title)).toEqual(["two"]);
+  await client.deleteSession(id);
+  await expect(client.renameSession(id, "gone")).rejects.toMatchObject({ code: "NOT_FOUND" });
+  expect((await client.listSessions()).sessions.map((one) => one.title)).toEqual(["two"]);
 });
 
 test("a session is found by its number too", async () => {
-  const house = await House.open();
-  const client = house.client();
+  const gateway = await LiveGateway.open();
+  const client = gateway.client();
   const { number } = await client.createSession({ title: "by number" });
   const session = client.session(String(number));
   session.subscribe(() => {});
@@ -74,24 +74,24 @@ test("a session is found by its number too", async () => {
 });
 
 test("with nobody who looks, commands go by HTTP; files, drafts and messages that wait", async () => {
-  const house = await House.open();
-  const client = house.client();
+  const gateway = await LiveGateway.open();
+  const client = gateway.client();
   const { id } = await client.createSession();
   const session = client.session(id);
-  const told: number[] = [];
-  const file = await session.upload(new Blob(["two beds"], { type: "text/plain" }), {
+  const views: number[] = [];
+  const file = await session.uploadFile(new Blob(["two beds"], { type: "text/plain" }), {
     name: "wish.txt",
-    onProgress: (sent, all) => told.push(sent, all),
+    onProgress: (sent, all) => views.push(sent, all),
   });
   expect(file).toMatchObject({ name: "wish.txt", media_type: "text/plain", size: 8 });
-  expect(told).toEqual([8, 8]);
+  expect(views).toEqual([8, 8]);
   await session.send({ text: "slow" }).done;
   const waits = session.send({ text: "never mind" });
   await waits.done;
-  await session.withdraw(waits.id);
+  await session.cancelMessage(waits.id);
   await session.stop();
   await session.refresh();
-  await house.stage.ended({ tenant: house.stage.actor.tenant, session: id }, () => true);
+  await gateway.stage.ended({ tenant: gateway.stage.actor.tenant, session: id }, () => true);
   await session.refresh();
   const { state } = session.getSnapshot();
   expect(state.turns.toArray().map(({ status, message }) => [status, message?.text])).toEqual([
@@ -100,7 +100,7 @@ test("with nobody who looks, commands go by HTTP; files, drafts and messages tha
   await session.retry(state.turns.last()?.id ?? "");
   await session.refresh();
   expect(session.getSnapshot().state.turns.length).toBe(2);
-  await expect(session.loadDraft("none")).rejects.toMatchObject({ code: "NOT_FOUND" });
+  await expect(session.loadFormDraft("none")).rejects.toMatchObject({ code: "NOT_FOUND" });
   await session.stop();
 });
 

@@ -1,5 +1,5 @@
 /** Surroundings for tests: time that runs faster, and a machine whose network and screen can be switched off. */
-import type { ClientEnv, Outside } from "../../src/options.ts";
+import type { ClientEnv, PageEnv } from "../../src/env.ts";
 
 /** Every wait of a client is that much shorter, and its clock that much faster. */
 export function fastTime(speed: number): Pick<ClientEnv, "now" | "setTimer"> {
@@ -14,7 +14,7 @@ export function fastTime(speed: number): Pick<ClientEnv, "now" | "setTimer"> {
 }
 
 /** Only what is waited for between two attempts is shorter. */
-export const hasty: Pick<ClientEnv, "setTimer" | "random"> = {
+export const shortWaits: Pick<ClientEnv, "setTimer" | "random"> = {
   random: () => 0,
   setTimer(run, ms) {
     const timer = setTimeout(run, ms <= 15_000 ? ms / 20 : ms);
@@ -22,7 +22,7 @@ export const hasty: Pick<ClientEnv, "setTimer" | "random"> = {
   },
 };
 
-export class FakeOutside implements Outside {
+export class FakePageEnv implements PageEnv {
   readonly isPage: boolean;
   #isOnline = true;
   #isHidden = false;

@@ -2,15 +2,15 @@
 import { describe, expect, test } from "vitest";
 import { openServer } from "../../../server/test/gateway/test-server.ts";
 import type { SessionRef } from "../../../server/src/store/refs.ts";
-import type { ConnectionPhase } from "../../src/connection-view.ts";
+import type { ConnectionPhase } from "../../src/transport/status.ts";
 import { responses } from "../../src/dialects/responses.ts";
 import { ClientError } from "../../src/errors.ts";
-import type { Session, SessionView } from "../../src/session.ts";
-import { FakeOutside, fastTime, hasty } from "./fast-env.ts";
-import { House, isLive, isOver, until } from "./house.ts";
+import type { Session, SessionView } from "../../src/session/session.ts";
+import { FakePageEnv, fastTime, shortWaits } from "./fast-env.ts";
+import { LiveGateway, isLive, isOver, until } from "./live-gateway.ts";
 import { oddSockets, shutSockets } from "./odd-sockets.ts";
 
-const WIRES = ["socket", "stream"] as const;
+const CHANNELS = ["websocket", "sse"] as const;
 
 /** Everything that was ever shown, so that what was there for a moment counts too. */
 function seenBy(session: Session): { views: SessionView[]; phases: () => ConnectionPhase[] } {
@@ -22,56 +22,56 @@ function seenBy(session: Session): { views: SessionView[]; phases: () => Connect
 }
 
 async function expectWhole(
-  house: House,
+  gateway: LiveGateway,
   ref: SessionRef,
   session: Session,
   views: readonly SessionView[] = [],
 ) {
   const { state } = session.getSnapshot();
-  expect(state).toEqual(await house.stage.state(ref));
+  expect(state).toEqual(await gateway.stage.state(ref));
   for (const [n, view] of views.entries())
     expect(view.state.seq).toBeGreaterThanOrEqual(views[n - 1]?.state.seq ?? 0);
 }
 
-describe.for(WIRES)("over a %s", (wire) => {
+describe.for(CHANNELS)("over a %s", (channel) => {
   test("cut off in the middle of an answer, again and again, nothing is missing and nothing is there twice", async () => {
-    const house = await House.open();
-    const ref = await house.stage.session();
-    const session = house.client({ wires: [wire], env: hasty }).session(ref.session);
+    const gateway = await LiveGateway.open();
+    const ref = await gateway.stage.session();
+    const session = gateway.client({ channels: [channel], env: shortWaits }).session(ref.session);
     const { views, phases } = seenBy(session);
-    await house.stage.ask(ref, "before");
+    await gateway.stage.ask(ref, "before");
     const before = await until(session, "live", (view) => isLive(view) && isOver("before")(view));
     session.send({ text: "long" });
     await until(session, "begun", ({ state }) => state.turns.length > 1);
     for (let n = 0; n < 6; n++) {
-      house.proxy.cutAfter(200 + 997 * n, "toClient");
+      gateway.proxy.cutAfter(200 + 997 * n, "toClient");
       const { seq } = session.getSnapshot().state;
       await until(session, "further", (view) => view.state.seq > seq + 3 || isOver("long")(view));
     }
-    await house.proxy.heal();
+    await gateway.proxy.heal();
     await until(session, "over", (view) => isOver("long")(view) && isLive(view));
-    await expectWhole(house, ref, session, views);
-    expect(house.proxy.counters().cutMidway).toBeGreaterThan(0);
+    await expectWhole(gateway, ref, session, views);
+    expect(gateway.proxy.counters().cutMidway).toBeGreaterThan(0);
     // Gone on with, and never told anew: what is over is the very same.
     expect(session.getSnapshot().state.turns.get(0)).toBe(before.state.turns.get(0));
     expect(phases()).not.toContain("closed");
   });
 
   test("a server that restarts is left and found again", async () => {
-    const house = await House.open();
-    const ref = await house.stage.session();
-    const session = house.client({ wires: [wire], env: hasty }).session(ref.session);
+    const gateway = await LiveGateway.open();
+    const ref = await gateway.stage.session();
+    const session = gateway.client({ channels: [channel], env: shortWaits }).session(ref.session);
     const { views, phases } = seenBy(session);
     await until(session, "live", isLive);
     session.send({ text: "long" });
     await until(session, "begun", ({ state }) => state.turns.length > 0);
-    const { secrets, actor, backend } = house.server;
-    await house.server.close();
+    const { secrets, actor, backend } = gateway.server;
+    await gateway.server.close();
     const next = await openServer(backend, { actor, secrets });
     try {
-      house.proxy.retarget({ host: "127.0.0.1", port: Number(new URL(next.url).port) });
+      gateway.proxy.retarget({ host: "127.0.0.1", port: Number(new URL(next.url).port) });
       await until(session, "over", (view) => isOver("long")(view) && isLive(view));
-      await expectWhole(house, ref, session, views);
+      await expectWhole(gateway, ref, session, views);
       expect(phases()).toContain("waiting");
       expect(phases()).not.toContain("closed");
     } finally {
@@ -81,102 +81,104 @@ describe.for(WIRES)("over a %s", (wire) => {
   });
 
   test("a token that expires is asked for anew, and nobody sees it", async () => {
-    const house = await House.open();
-    const ref = await house.stage.session();
+    const gateway = await LiveGateway.open();
+    const ref = await gateway.stage.session();
     let asked = 0;
     const auth = async () => {
       asked += 1;
-      return { token: await house.token({ ms: 2_000 }) };
+      return { token: await gateway.token({ ms: 2_000 }) };
     };
-    const session = house.client({ wires: [wire], auth, env: hasty }).session(ref.session);
+    const session = gateway.client({ channels: [channel], auth, env: shortWaits }).session(ref.session);
     const { views, phases } = seenBy(session);
     await until(session, "live", isLive);
     for (let n = 0; n < 2; n++) {
       await until(session, "let go", ({ connection }) => connection.phase === "waiting");
-      await house.stage.ask(ref, `while away ${n}`);
+      await gateway.stage.ask(ref, `while away ${n}`);
       await until(session, "back", (view) => isLive(view) && isOver(`while away ${n}`)(view));
     }
     expect(asked).toBeGreaterThan(2);
     expect(phases()).not.toContain("resyncing");
-    await expectWhole(house, ref, session, views);
+    await expectWhole(gateway, ref, session, views);
   });
 
   test("somebody who is no longer let in is told so, and is left alone", async () => {
-    const house = await House.open();
-    const ref = await house.stage.session();
-    const session = house.client({ wires: [wire], env: hasty }).session(ref.session);
+    const gateway = await LiveGateway.open();
+    const ref = await gateway.stage.session();
+    const session = gateway.client({ channels: [channel], env: shortWaits }).session(ref.session);
     session.subscribe(() => {});
     await until(session, "live", isLive);
-    await house.stage.backend.store.keys.revoke(house.stage.actor.tenant, house.server.key.id);
+    await gateway.stage.backend.store.keys.revoke(gateway.stage.actor.tenant, gateway.server.key.id);
     const { connection } = await until(session, "closed", (view) => view.connection.phase === "closed");
-    expect(connection).toMatchObject({ wire: null, retryAt: null, error: { code: "UNAUTHENTICATED" } });
+    expect(connection).toMatchObject({ channel: null, retryAt: null, error: { code: "UNAUTHENTICATED" } });
   });
 
   test("a session that is erased is closed, and so is one that isn't ours; others go on", async () => {
-    const house = await House.open();
-    const [ref, other] = [await house.stage.session(), await house.stage.session()];
-    const client = house.client({ wires: [wire], env: hasty });
-    const [session, kept] = [client.session(ref.session), client.session(other.session)];
-    kept.subscribe(() => {});
+    const gateway = await LiveGateway.open();
+    const [ref, other] = [await gateway.stage.session(), await gateway.stage.session()];
+    const client = gateway.client({ channels: [channel], env: shortWaits });
+    const [session, loaded] = [client.session(ref.session), client.session(other.session)];
+    loaded.subscribe(() => {});
     await until(session, "live", isLive);
-    await client.erase(ref.session);
+    await client.deleteSession(ref.session);
     const { connection } = await until(session, "closed", (view) => view.connection.phase === "closed");
     expect(connection.error).toMatchObject({ code: "NOT_FOUND" });
     const none = client.session("s-none");
     const { connection: refused } = await until(none, "closed", (view) => view.connection.phase === "closed");
     expect(refused.error).toMatchObject({ code: "NOT_FOUND" });
-    kept.send({ text: "still there" });
-    await until(kept, "answered", isOver("still there"));
+    loaded.send({ text: "still there" });
+    await until(loaded, "answered", isOver("still there"));
   });
 
   test("a machine without a network waits for one, and what was said meanwhile is there", async () => {
-    const house = await House.open();
-    const ref = await house.stage.session();
-    const outside = new FakeOutside();
-    const session = house.client({ wires: [wire], env: { ...hasty, outside } }).session(ref.session);
+    const gateway = await LiveGateway.open();
+    const ref = await gateway.stage.session();
+    const page = new FakePageEnv();
+    const session = gateway
+      .client({ channels: [channel], env: { ...shortWaits, page } })
+      .session(ref.session);
     const { views, phases } = seenBy(session);
     await until(session, "live", isLive);
-    outside.become({ isOnline: false });
-    house.proxy.cut();
+    page.become({ isOnline: false });
+    gateway.proxy.cut();
     await until(session, "offline", ({ connection }) => connection.phase === "offline");
     await expect(session.stop()).rejects.toMatchObject({ code: "OFFLINE" });
     const sent = session.send({ text: "written offline" });
     expect(session.getSnapshot().outbox).toMatchObject([{ id: sent.id, status: "waiting" }]);
-    await house.stage.ask(ref, "meanwhile");
-    await house.proxy.heal();
-    outside.become({ isOnline: true });
+    await gateway.stage.ask(ref, "meanwhile");
+    await gateway.proxy.heal();
+    page.become({ isOnline: true });
     await sent.done;
     await until(session, "answered", isOver("written offline"));
-    await expectWhole(house, ref, session, views);
+    await expectWhole(gateway, ref, session, views);
     expect(phases()).not.toContain("resyncing");
   });
 
   test("a connection over which nothing comes any more is given up for another", async () => {
-    const house = await House.open();
-    const ref = await house.stage.session();
-    const session = house.client({ wires: [wire], env: fastTime(15) }).session(ref.session);
+    const gateway = await LiveGateway.open();
+    const ref = await gateway.stage.session();
+    const session = gateway.client({ channels: [channel], env: fastTime(15) }).session(ref.session);
     const { views, phases } = seenBy(session);
     await until(session, "live", isLive);
-    house.proxy.blackhole();
-    await house.stage.ask(ref, "unheard");
+    gateway.proxy.blackhole();
+    await gateway.stage.ask(ref, "unheard");
     await until(session, "lost", ({ connection }) => connection.phase === "waiting");
-    await house.proxy.heal();
+    await gateway.proxy.heal();
     await until(session, "back", (view) => isLive(view) && isOver("unheard")(view));
     expect(phases()).not.toContain("closed");
-    await expectWhole(house, ref, session, views);
+    await expectWhole(gateway, ref, session, views);
   });
 });
 
 test("a command under way when the connection is lost is one of which nobody knows", async () => {
-  const house = await House.open();
-  const ref = await house.stage.session();
-  const session = house.client({ wires: ["socket"], env: hasty }).session(ref.session);
+  const gateway = await LiveGateway.open();
+  const ref = await gateway.stage.session();
+  const session = gateway.client({ channels: ["websocket"], env: shortWaits }).session(ref.session);
   session.subscribe(() => {});
   await until(session, "live", isLive);
-  house.proxy.blackhole("toClient");
+  gateway.proxy.blackhole("toClient");
   const stopped = session.stop().catch((error: unknown) => error);
-  await house.proxy.heal();
-  house.proxy.cutConnections();
+  await gateway.proxy.heal();
+  gateway.proxy.cutConnections();
   expect(await stopped).toMatchObject({ code: "UNSURE", canRetry: true });
 });
 
@@ -194,46 +196,47 @@ async function refuses(): Promise<Response> {
 
 describe("getting in", () => {
   test("an app that can't give a token for a while is asked again", async () => {
-    const house = await House.open();
-    const ref = await house.stage.session();
+    const gateway = await LiveGateway.open();
+    const ref = await gateway.stage.session();
     let asked = 0;
     const auth = async () => {
       asked += 1;
-      const answer = asked <= 4 ? htmlPage(502) : Response.json({ token: await house.token({ ms: 60_000 }) });
+      const answer =
+        asked <= 4 ? htmlPage(502) : Response.json({ token: await gateway.token({ ms: 60_000 }) });
       return (await answer.json()) as { token: string };
     };
-    const session = house.client({ auth, env: hasty }).session(ref.session);
+    const session = gateway.client({ auth, env: shortWaits }).session(ref.session);
     const { phases } = seenBy(session);
     await until(session, "live", isLive);
     expect([asked, phases().includes("closed")]).toEqual([5, false]);
   });
 
   test("an app that says the person has to sign in is asked once more, and then left alone", async () => {
-    const house = await House.open();
-    const ref = await house.stage.session();
+    const gateway = await LiveGateway.open();
+    const ref = await gateway.stage.session();
     let asked = 0;
     const auth = () => {
       asked += 1;
       throw new ClientError("UNAUTHENTICATED", "Sign in, please.");
     };
-    const session = house.client({ auth, env: hasty }).session(ref.session);
+    const session = gateway.client({ auth, env: shortWaits }).session(ref.session);
     const { connection } = await until(session, "closed", (view) => view.connection.phase === "closed");
     expect(connection.error).toMatchObject({ code: "UNAUTHENTICATED", message: "Sign in, please." });
     expect(asked).toBe(2);
   });
 
   test.for([
-    ["/tickets", 400, "socket"],
-    ["/tickets", 403, "socket"],
-    ["/tickets", 404, "socket"],
-    ["/tickets", 502, "socket"],
-    ["/events", 404, "stream"],
-    ["/events", 404, "stream", responses],
+    ["/tickets", 400, "websocket"],
+    ["/tickets", 403, "websocket"],
+    ["/tickets", 404, "websocket"],
+    ["/tickets", 502, "websocket"],
+    ["/events", 404, "sse"],
+    ["/events", 404, "sse", responses],
   ] as const)(
     "what a proxy answers in the server's place passes: %s %i",
-    async ([path, status, wire, dialect]) => {
-      const house = await House.open();
-      const ref = await house.stage.session();
+    async ([path, status, channel, dialect]) => {
+      const gateway = await LiveGateway.open();
+      const ref = await gateway.stage.session();
       let answered = 0;
       const between: typeof fetch = async (input, init) => {
         const address = input instanceof Request ? input.url : String(input);
@@ -241,8 +244,8 @@ describe("getting in", () => {
         answered += 1;
         return htmlPage(status);
       };
-      const session = house
-        .client({ wires: [wire], ...(dialect && { dialect }), env: { ...hasty, fetch: between } })
+      const session = gateway
+        .client({ channels: [channel], ...(dialect && { dialect }), env: { ...shortWaits, fetch: between } })
         .session(ref.session);
       const { phases } = seenBy(session);
       await until(session, "live", isLive);
@@ -251,9 +254,9 @@ describe("getting in", () => {
   );
 
   test("what the server itself refuses is for good", async () => {
-    const house = await House.open();
-    const ref = await house.stage.session();
-    const session = house.client({ env: { ...hasty, fetch: refuses } }).session(ref.session);
+    const gateway = await LiveGateway.open();
+    const ref = await gateway.stage.session();
+    const session = gateway.client({ env: { ...shortWaits, fetch: refuses } }).session(ref.session);
     const { connection } = await until(session, "closed", (view) => view.connection.phase === "closed");
     expect(connection.error).toMatchObject({ code: "FORBIDDEN", message: "Not this key." });
   });
@@ -267,66 +270,66 @@ function drawAtOnce(run: () => void): () => void {
 
 describe("frames", () => {
   test("that come twice are taken once", async () => {
-    const house = await House.open();
-    const ref = await house.stage.session();
+    const gateway = await LiveGateway.open();
+    const ref = await gateway.stage.session();
     let copied = 0;
     const copies = (frame: object): number => {
       if (!("id" in frame)) return 1;
       copied += 1;
       return 2;
     };
-    const session = house
-      .client({ wires: ["socket"], env: { WebSocket: oddSockets({ copies }) } })
+    const session = gateway
+      .client({ channels: ["websocket"], env: { WebSocket: oddSockets({ copies }) } })
       .session(ref.session);
     const { phases } = seenBy(session);
     await until(session, "live", isLive);
     session.send({ text: "long" });
     await until(session, "over", isOver("long"));
-    await expectWhole(house, ref, session);
+    await expectWhole(gateway, ref, session);
     expect(copied).toBeGreaterThan(10);
     expect(phases()).not.toContain("resyncing");
   });
 
   test.for([1, 3])("that are lost (%i in a row) are noticed, and asked for again", async (lost) => {
-    const house = await House.open();
-    const ref = await house.stage.session();
+    const gateway = await LiveGateway.open();
+    const ref = await gateway.stage.session();
     let seen = 0;
     const copies = ({ type }: { type: string }): number => {
       if (type !== "text.delta") return 1;
       seen += 1;
       return seen > 20 && seen <= 20 + lost ? 0 : 1;
     };
-    const session = house
+    const session = gateway
       .client({
-        wires: ["socket"],
-        env: { ...hasty, nextFrame: drawAtOnce, WebSocket: oddSockets({ copies }) },
+        channels: ["websocket"],
+        env: { ...shortWaits, nextFrame: drawAtOnce, WebSocket: oddSockets({ copies }) },
       })
       .session(ref.session);
     const { phases } = seenBy(session);
     await until(session, "live", isLive);
     session.send({ text: "long" });
     await until(session, "over", (view) => isOver("long")(view) && isLive(view));
-    await expectWhole(house, ref, session);
+    await expectWhole(gateway, ref, session);
     expect(phases()).toContain("resyncing");
   });
 });
 
 describe("in a page", () => {
   test("every socket has a ticket of its own, and no secret is in its address", async () => {
-    const house = await House.open();
-    const ref = await house.stage.session();
+    const gateway = await LiveGateway.open();
+    const ref = await gateway.stage.session();
     const addresses: string[] = [];
-    const token = await house.token({ ms: 60_000 });
+    const token = await gateway.token({ ms: 60_000 });
     const env = {
-      ...hasty,
-      outside: new FakeOutside(true),
-      WebSocket: oddSockets({ origin: house.url, addresses }),
+      ...shortWaits,
+      page: new FakePageEnv(true),
+      WebSocket: oddSockets({ origin: gateway.url, addresses }),
     };
-    const session = house.client({ auth: () => ({ token }), env }).session(ref.session);
+    const session = gateway.client({ auth: () => ({ token }), env }).session(ref.session);
     session.subscribe(() => {});
     for (let n = 0; n < 3; n++) {
       await until(session, "live", isLive);
-      house.proxy.cutConnections();
+      gateway.proxy.cutConnections();
       await until(session, "lost", (view) => !isLive(view));
     }
     await until(session, "live", isLive);
@@ -337,30 +340,32 @@ describe("in a page", () => {
   });
 
   test("where sockets don't pass, event streams do", async () => {
-    const house = await House.open();
-    const ref = await house.stage.session();
+    const gateway = await LiveGateway.open();
+    const ref = await gateway.stage.session();
     const count = { opened: 0 };
-    const session = house.client({ env: { ...hasty, WebSocket: shutSockets(count) } }).session(ref.session);
+    const session = gateway
+      .client({ env: { ...shortWaits, WebSocket: shutSockets(count) } })
+      .session(ref.session);
     const { connection } = await until(session, "live", isLive);
-    expect([connection.wire, count.opened]).toEqual(["stream", 2]);
+    expect([connection.channel, count.opened]).toEqual(["sse", 2]);
     session.send({ text: "hello" });
     await until(session, "answered", isOver("hello"));
   });
 
   test("where sockets open and nothing comes over them, event streams do", async () => {
-    const house = await House.open();
-    const ref = await house.stage.session();
+    const gateway = await LiveGateway.open();
+    const ref = await gateway.stage.session();
     const addresses: string[] = [];
     const env = { ...fastTime(15), WebSocket: oddSockets({ copies: () => 0, addresses }) };
-    const session = house.client({ env }).session(ref.session);
-    expect((await until(session, "live", isLive)).connection.wire).toBe("stream");
+    const session = gateway.client({ env }).session(ref.session);
+    expect((await until(session, "live", isLive)).connection.channel).toBe("sse");
     expect(addresses.length).toBeGreaterThanOrEqual(2);
   });
 
   test("the server's clock is known", async () => {
-    const house = await House.open();
-    const ref = await house.stage.session();
-    const session = house.client({ env: { now: anHourSlow } }).session(ref.session);
+    const gateway = await LiveGateway.open();
+    const ref = await gateway.stage.session();
+    const session = gateway.client({ env: { now: anHourSlow } }).session(ref.session);
     const { skewMs } = await until(session, "live", isLive);
     expect(Math.abs(skewMs - 3_600_000)).toBeLessThan(30_000);
   });

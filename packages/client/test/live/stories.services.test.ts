@@ -13,13 +13,13 @@ import { InProcessDriver } from "../../../server/test/stories/in-process-driver.
 import { play } from "../../../server/test/stories/run-story.ts";
 import { StoryEnvironment } from "../../../server/test/stories/story-environment.ts";
 import { type Client, createClient } from "../../src/client.ts";
-import type { ConnectionPhase } from "../../src/connection-view.ts";
-import type { Session } from "../../src/session.ts";
-import { hasty } from "./fast-env.ts";
-import { until } from "./house.ts";
+import type { ConnectionPhase } from "../../src/transport/status.ts";
+import type { Session } from "../../src/session/session.ts";
+import { shortWaits } from "./fast-env.ts";
+import { until } from "./live-gateway.ts";
 import { oddSockets } from "./odd-sockets.ts";
 
-const WIRES = ["socket", "stream"] as const;
+const CHANNELS = ["websocket", "sse"] as const;
 const MOST_BYTES = 6_000;
 
 let theatre: StoryEnvironment;
@@ -58,7 +58,11 @@ class Unlucky {
     this.session = session(this);
   }
 
-  static async open(wire: (typeof WIRES)[number], ref: SessionRef, random: () => number): Promise<Unlucky> {
+  static async open(
+    channel: (typeof CHANNELS)[number],
+    ref: SessionRef,
+    random: () => number,
+  ): Promise<Unlucky> {
     const proxy = await startProxy({ to: { host: "127.0.0.1", port: Number(new URL(server.url).port) } });
     proxies.push(proxy);
     const connect = (unlucky: Unlucky): Session => {
@@ -69,8 +73,8 @@ class Unlucky {
       const client = createClient({
         url: `http://${proxy.host}:${proxy.port}`,
         auth: () => ({ headers: server.auth }),
-        wires: [wire],
-        env: { ...hasty, WebSocket: oddSockets({ copies }) },
+        channels: [channel],
+        env: { ...shortWaits, WebSocket: oddSockets({ copies }) },
       });
       clients.push(client);
       return client.session(ref.session);
@@ -137,8 +141,8 @@ class WatchedHands extends InProcessDriver {
 
   override async watch(ref?: SessionRef): Promise<void> {
     if (ref === undefined) return;
-    for (const [n, wire] of WIRES.entries())
-      this.watchers.push(await Unlucky.open(wire, ref, numbersFrom(this.#seed * 2 + n)));
+    for (const [n, channel] of CHANNELS.entries())
+      this.watchers.push(await Unlucky.open(channel, ref, numbersFrom(this.#seed * 2 + n)));
   }
 }
 

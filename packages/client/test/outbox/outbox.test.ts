@@ -3,7 +3,7 @@ import { emptyState, type SessionState, type UserMessage } from "@turnstream/pro
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { ClientError } from "../../src/errors.ts";
 import { clientMessageId } from "../../src/outbox/message.ts";
-import { outboxKey, waitingSessions } from "../../src/outbox/storage.ts";
+import { outboxKey, listPendingSessions } from "../../src/outbox/storage.ts";
 import { openTab, sharedStorage, type Tab } from "./stage.ts";
 
 beforeEach(() => void vi.useFakeTimers({ now: 1_000_000 }));
@@ -28,38 +28,38 @@ test("a message waits for a connection, is sent once, and leaves when the log sh
   const tab = openTab(sharedStorage());
   const { id, done } = tab.outbox.add({ text: "a" });
   expect(statuses(tab)).toEqual(["a waiting"]);
-  tab.outbox.connected(true);
+  tab.outbox.setConnected(true);
   expect(statuses(tab)).toEqual(["a sending"]);
   expect(clientMessageId(id)).toBe(id.slice(2));
   await tab.underWay[0]?.answer();
   await done;
   expect(statuses(tab)).toEqual(["a sending"]);
-  tab.outbox.shown(logWith("c.other"));
+  tab.outbox.removeLogged(logWith("c.other"));
   expect(statuses(tab)).toEqual(["a sending"]);
-  tab.outbox.shown(logWith(id));
+  tab.outbox.removeLogged(logWith(id));
   expect([tab.outbox.list(), tab.sent]).toEqual([[], ["a"]]);
 });
 
 test("what was written offline is sent after a reload, in order, under its ids", async () => {
   const storage = sharedStorage();
   const before = openTab(storage);
-  const ids = ["a", "b", "c"].map((text) => before.outbox.add({ text, agent: "guide" }).id);
+  const ids = ["a", "b", "c"].map((text) => before.outbox.add({ text, agentId: "guide" }).id);
   before.outbox.close();
   const after = openTab(storage);
   expect(after.outbox.list().map(({ id }) => id)).toEqual(ids);
-  after.outbox.connected(true);
+  after.outbox.setConnected(true);
   // One at a time: the next goes once the one before is there.
   for (const text of ["a", "b", "c"]) {
     expect(after.underWay.map(({ message }) => [message.text, message.agent])).toEqual([[text, "guide"]]);
     await after.underWay[0]?.answer();
   }
-  after.outbox.shown(logWith(...ids));
+  after.outbox.removeLogged(logWith(...ids));
   expect([after.outbox.list(), storage.entries.size]).toEqual([[], 0]);
 });
 
 test("what nobody knows is sent again under the same id, and those behind it wait", async () => {
   const tab = openTab(sharedStorage());
-  tab.outbox.connected(true);
+  tab.outbox.setConnected(true);
   const { id, done } = tab.outbox.add({ text: "a" });
   tab.outbox.add({ text: "b" });
   await tab.underWay[0]?.answer(unsure);
@@ -74,20 +74,20 @@ test("what nobody knows is sent again under the same id, and those behind it wai
 
 test("a new connection is a reason to try at once", async () => {
   const tab = openTab(sharedStorage());
-  tab.outbox.connected(true);
+  tab.outbox.setConnected(true);
   tab.outbox.add({ text: "a" });
   await tab.underWay[0]?.answer(new ClientError("OFFLINE", "away"));
-  tab.outbox.connected(false);
+  tab.outbox.setConnected(false);
   vi.advanceTimersByTime(60_000);
   expect(tab.sent).toEqual(["a"]);
-  tab.outbox.connected(true);
+  tab.outbox.setConnected(true);
   expect(tab.sent).toEqual(["a", "a"]);
 });
 
 test("what is refused stays and says why; the others go on; it can be sent again or discarded", async () => {
   const storage = sharedStorage();
   const tab = openTab(storage);
-  tab.outbox.connected(true);
+  tab.outbox.setConnected(true);
   const { id, done } = tab.outbox.add({ text: "a" });
   tab.outbox.add({ text: "b" });
   await tab.underWay[0]?.answer(new ClientError("TOO_LARGE", "too long"));
@@ -107,7 +107,7 @@ test("what is refused stays and says why; the others go on; it can be sent again
 
 test("a refusal that may pass is tried again after as long as it says, and not for ever", async () => {
   const tab = openTab(sharedStorage());
-  tab.outbox.connected(true);
+  tab.outbox.setConnected(true);
   tab.outbox.add({ text: "a" });
   const busy = new ClientError("RATE_LIMITED", "wait", { canRetry: true, retryAfterSeconds: 20 });
   await tab.underWay[0]?.answer(busy);
@@ -124,7 +124,7 @@ test("a refusal that may pass is tried again after as long as it says, and not f
 test("one that the server may have can't be discarded", async () => {
   const tab = openTab(sharedStorage());
   const { id } = tab.outbox.add({ text: "a" });
-  tab.outbox.connected(true);
+  tab.outbox.setConnected(true);
   expect(tab.outbox.discard(id)).toBe(false);
   await tab.underWay[0]?.answer(unsure);
   expect(tab.outbox.discard(id)).toBe(false);
@@ -137,8 +137,8 @@ test("one that the server may have can't be discarded", async () => {
 test("other tabs show it, leave it to the one that wrote it, and step in when that is gone", async () => {
   const storage = sharedStorage();
   const [one, two] = [openTab(storage), openTab(storage)];
-  one.outbox.connected(true);
-  two.outbox.connected(true);
+  one.outbox.setConnected(true);
+  two.outbox.setConnected(true);
   const { id } = one.outbox.add({ text: "a" });
   expect(statuses(two)).toEqual(["a waiting"]);
   vi.advanceTimersByTime(9_000);
@@ -147,14 +147,14 @@ test("other tabs show it, leave it to the one that wrote it, and step in when th
   vi.advanceTimersByTime(2_000);
   expect(two.underWay.map(({ message }) => message.id)).toEqual([id]);
   await two.underWay[0]?.answer();
-  two.outbox.shown(logWith(id));
+  two.outbox.removeLogged(logWith(id));
   expect(storage.entries.size).toBe(0);
 });
 
 test("only the page that wrote it calls it its own, also when another has tried it", async () => {
   const storage = sharedStorage();
   const [one, two] = [openTab(storage), openTab(storage)];
-  two.outbox.connected(true);
+  two.outbox.setConnected(true);
   one.outbox.add({ text: "a" });
   const own = () => [one, two].map(({ outbox }) => outbox.list().map(({ isOwn }) => isOwn));
   expect(own()).toEqual([[true], [false]]);
@@ -168,17 +168,17 @@ test("only the page that wrote it calls it its own, also when another has tried 
 test("what one tab saw in the log leaves the others too", async () => {
   const storage = sharedStorage();
   const [one, two] = [openTab(storage), openTab(storage)];
-  one.outbox.connected(true);
+  one.outbox.setConnected(true);
   const { id } = one.outbox.add({ text: "a" });
   await one.underWay[0]?.answer();
   expect(statuses(two)).toEqual(["a waiting"]);
-  one.outbox.shown(logWith(id));
+  one.outbox.removeLogged(logWith(id));
   expect(two.outbox.list()).toEqual([]);
 });
 
 test("one whose turn is not loaded leaves a minute after the server had it", async () => {
   const tab = openTab(sharedStorage());
-  tab.outbox.connected(true);
+  tab.outbox.setConnected(true);
   tab.outbox.add({ text: "a" });
   await tab.underWay[0]?.answer();
   vi.advanceTimersByTime(59_000);
@@ -192,7 +192,7 @@ test("what is a day old is not sent without asking", () => {
   openTab(storage).outbox.add({ text: "sell" });
   vi.advanceTimersByTime(25 * 3_600_000);
   const tab = openTab(storage);
-  tab.outbox.connected(true);
+  tab.outbox.setConnected(true);
   expect([statuses(tab), tab.sent]).toEqual([["sell failed"], []]);
   tab.outbox.resend(tab.outbox.list()[0]?.id ?? "");
   expect(tab.sent).toEqual(["sell"]);
@@ -200,9 +200,9 @@ test("what is a day old is not sent without asking", () => {
 
 test("what is foreign or broken in the storage is left alone, and so are other people's", () => {
   const storage = sharedStorage();
-  const kept = openTab(storage).outbox.add({ text: "a" });
+  const stored = openTab(storage).outbox.add({ text: "a" });
   const prefix = "turnstream:outbox:here:";
-  const text = storage.entries.get(prefix + kept.id) ?? "";
+  const text = storage.entries.get(prefix + stored.id) ?? "";
   for (const [n, broken] of ["", "{", "[]", "null", "7", text.replace('"v":1', '"v":9'), "{}"].entries())
     storage.entries.set(`${prefix}c.${n}`, broken);
   storage.entries.set(`${prefix}c.moved`, text);
@@ -211,7 +211,7 @@ test("what is foreign or broken in the storage is left alone, and so are other p
     openTab(storage)
       .outbox.list()
       .map(({ id }) => id),
-  ).toEqual([kept.id]);
+  ).toEqual([stored.id]);
   expect(openTab(storage, "there").outbox.list()).toEqual([]);
 });
 
@@ -219,7 +219,7 @@ test("a storage that is full or forbidden keeps nothing, and messages go all the
   const storage = sharedStorage();
   storage.isFull = true;
   const tab = openTab(storage);
-  tab.outbox.connected(true);
+  tab.outbox.setConnected(true);
   tab.outbox.add({ text: "a" });
   expect([tab.sent, storage.entries.size]).toEqual([["a"], 0]);
 });
@@ -235,8 +235,8 @@ test("tells of changes only, and the list is the same while there are none", () 
   const tab = openTab(sharedStorage());
   tab.outbox.add({ text: "a" });
   const [list, changes] = [tab.outbox.list(), tab.changes];
-  tab.outbox.shown(emptyState);
-  tab.outbox.connected(false);
+  tab.outbox.removeLogged(emptyState);
+  tab.outbox.setConnected(false);
   expect([tab.outbox.list() === list, tab.changes]).toEqual([true, changes]);
 });
 
@@ -251,6 +251,6 @@ test("the sessions in which something of a person waits are found, and nobody el
     [outboxKey("http://other", "t/an", "ses_4"), "e"],
   ] as const;
   for (const [key, text] of messages) openTab(storage, key).outbox.add({ text });
-  expect(waitingSessions(storage.of({}), "http://s", "t/an")).toEqual(["ses_1", "ses_2"]);
-  expect(waitingSessions(null, "http://s", "t/an")).toEqual([]);
+  expect(listPendingSessions(storage.of({}), "http://s", "t/an")).toEqual(["ses_1", "ses_2"]);
+  expect(listPendingSessions(null, "http://s", "t/an")).toEqual([]);
 });

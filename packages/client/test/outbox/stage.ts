@@ -1,5 +1,5 @@
 /** A storage that tabs share, and tabs with an outbox each, for tests. Time is the timers' of vitest. */
-import type { ClientEnv } from "../../src/options.ts";
+import type { ClientEnv } from "../../src/env.ts";
 import type { OutboxMessage } from "../../src/outbox/message.ts";
 import { createOutbox, type Outbox } from "../../src/outbox/outbox.ts";
 
@@ -21,7 +21,7 @@ export function sharedStorage(): SharedStorage {
     entries,
     isFull: false,
     of(tab) {
-      const tell = (entry: string): void => {
+      const notify = (entry: string): void => {
         for (const listener of listeners) if (listener.tab !== tab) listener.changed(entry);
       };
       return {
@@ -33,11 +33,11 @@ export function sharedStorage(): SharedStorage {
         setItem(entry, text) {
           if (shared.isFull) throw new DOMException("full", "QuotaExceededError");
           entries.set(entry, text);
-          tell(entry);
+          notify(entry);
         },
         removeItem(entry) {
           entries.delete(entry);
-          tell(entry);
+          notify(entry);
         },
       };
     },
@@ -86,7 +86,12 @@ export function openTab(storage: SharedStorage, key = "here"): Tab {
       const entry = { message, answer };
       tab.underWay.push(entry);
     });
-  const env = { now: () => Date.now(), random: () => 1, id: () => `id-${++ids}`, storage: storage.of(self) };
+  const env = {
+    now: () => Date.now(),
+    random: () => 1,
+    createId: () => `id-${++ids}`,
+    storage: storage.of(self),
+  };
   const outbox = createOutbox({
     key,
     send,

@@ -16,14 +16,18 @@ import {
   type SessionState,
   snapshot,
 } from "@turnstream/protocol";
-import { type ConnectionView, NOT_CONNECTED } from "../../src/connection-view.ts";
+import { type ConnectionView, INITIAL_CONNECTION } from "../../src/transport/status.ts";
 import { ClientError } from "../../src/errors.ts";
-import type { Link, LinkCommand, LinkHandler, Watch } from "../../src/link.ts";
-import type { Outside } from "../../src/options.ts";
-import type { Page, Tabs } from "../../src/tabs/page.ts";
-import { sharedLink } from "../../src/tabs/shared-link.ts";
-import type { Shared } from "../../src/tabs/sharing.ts";
-import { FakeOutside } from "../live/fast-env.ts";
+import type {
+  Transport,
+  TransportCommand,
+  SubscriptionHandler,
+  Subscription,
+} from "../../src/transport/transport.ts";
+import type { PageEnv } from "../../src/env.ts";
+import type { PageLifecycle, SharedTransport, Tabs } from "../../src/tabs/types.ts";
+import { createTabTransport } from "../../src/tabs/tab-transport-chunk.ts";
+import { FakePageEnv } from "../live/fast-env.ts";
 
 export const SESSION = "ses_market";
 
@@ -45,7 +49,7 @@ const LOG = longLog();
 export class FakeServer {
   head = 1;
   readonly commands: string[] = [];
-  readonly links = new Set<{ published(event: SessionEvent): void }>();
+  readonly transports = new Set<{ published(event: SessionEvent): void }>();
 
   get state(): SessionState {
     return foldAll(LOG.slice(0, this.head), emptyState);
@@ -54,7 +58,7 @@ export class FakeServer {
     for (let n = 0; n < count && this.head < LOG.length; n += 1) {
       const event = LOG[this.head]!;
       this.head += 1;
-      for (const link of this.links) link.published(event);
+      for (const transport of this.transports) transport.published(event);
     }
   }
   /** Null where the cursor isn't an entry. */
@@ -64,27 +68,31 @@ export class FakeServer {
   }
 }
 
-type Watched = { readonly cursor: () => Cursor | null; readonly handler: LinkHandler; isLive: boolean };
+type Subscribed = {
+  readonly cursor: () => Cursor | null;
+  readonly handler: SubscriptionHandler;
+  isLive: boolean;
+};
 
 /** A connection of one tab: dense, in order, and late. What it does happens only while its tab runs. */
-class FakeLink implements Link {
+class FakeTransport implements Transport {
   readonly #server: FakeServer;
   readonly #tab: FakeTab;
-  #watched: Watched | null = null;
+  #subscribed: Subscribed | null = null;
   #generation = 0;
   isOpen = true;
 
   constructor(server: FakeServer, tab: FakeTab) {
     this.#server = server;
     this.#tab = tab;
-    server.links.add(this);
+    server.transports.add(this);
   }
 
-  watch(_session: string, cursor: () => Cursor | null, handler: LinkHandler) {
-    this.#watched = { cursor, handler, isLive: false };
-    handler.connection({ ...NOT_CONNECTED, phase: "connecting" });
+  subscribe(_session: string, cursor: () => Cursor | null, handler: SubscriptionHandler) {
+    this.#subscribed = { cursor, handler, isLive: false };
+    handler.onConnection({ ...INITIAL_CONNECTION, phase: "connecting" });
     this.#subscribe();
-    return { again: () => this.#subscribe(), stop: () => void (this.#watched = null) };
+    return { resync: () => this.#subscribe(), unsubscribe: () => void (this.#subscribed = null) };
   }
 
   /** The connection breaks, and comes back. */
@@ -94,41 +102,41 @@ class FakeLink implements Link {
 
   stall(retryAt: number): void {
     this.#generation += 1;
-    this.#watched?.handler.connection({ ...NOT_CONNECTED, phase: "waiting", retryAt });
+    this.#subscribed?.handler.onConnection({ ...INITIAL_CONNECTION, phase: "waiting", retryAt });
   }
 
   #subscribe(): void {
-    const watched = this.#watched;
-    if (watched === null) return;
-    watched.isLive = false;
+    const subscribed = this.#subscribed;
+    if (subscribed === null) return;
+    subscribed.isLive = false;
     const generation = ++this.#generation;
     this.#tab.setTimer(() => {
-      if (!this.isOpen || this.#watched !== watched || generation !== this.#generation) return;
-      const cursor = watched.cursor();
+      if (!this.isOpen || this.#subscribed !== subscribed || generation !== this.#generation) return;
+      const cursor = subscribed.cursor();
       const after = cursor === null ? null : this.#server.after(cursor);
-      watched.isLive = true;
+      subscribed.isLive = true;
       if (after === null) {
-        watched.handler.begun({ resumed: false, reason: cursor === null ? "fresh" : "invalid" });
+        subscribed.handler.onSubscribed({ resumed: false, reason: cursor === null ? "fresh" : "invalid" });
         const { state } = this.#server;
-        watched.handler.snapshot(toWire(snapshot(state)), formatCursor(state));
+        subscribed.handler.onSnapshot(toWire(snapshot(state)), formatCursor(state));
       } else {
-        watched.handler.begun({ resumed: true, reason: "cursor" });
-        watched.handler.events(coalesce(after));
+        subscribed.handler.onSubscribed({ resumed: true, reason: "cursor" });
+        subscribed.handler.onEvents(coalesce(after));
       }
-      watched.handler.connection({ ...NOT_CONNECTED, phase: "live", wire: "socket" });
+      subscribed.handler.onConnection({ ...INITIAL_CONNECTION, phase: "live", channel: "websocket" });
     }, 30);
   }
 
   published(event: SessionEvent): void {
-    const [watched, generation] = [this.#watched, this.#generation];
-    if (watched?.isLive !== true) return;
+    const [subscribed, generation] = [this.#subscribed, this.#generation];
+    if (subscribed?.isLive !== true) return;
     this.#tab.setTimer(() => {
-      if (this.isOpen && this.#watched === watched && generation === this.#generation)
-        watched.handler.events([event]);
+      if (this.isOpen && this.#subscribed === subscribed && generation === this.#generation)
+        subscribed.handler.onEvents([event]);
     }, 5);
   }
 
-  command(command: LinkCommand): ReturnType<Link["command"]> {
+  command(command: TransportCommand): ReturnType<Transport["command"]> {
     return new Promise((resolve, reject) => {
       this.#tab.setTimer(() => {
         if (!this.isOpen) return reject(new ClientError("UNSURE", "lost"));
@@ -151,7 +159,7 @@ class FakeLink implements Link {
 
   close(): void {
     this.isOpen = false;
-    this.#server.links.delete(this);
+    this.#server.transports.delete(this);
   }
 }
 
@@ -161,8 +169,8 @@ function toWire<Value>(value: Value): Value {
 
 interface Waiter {
   readonly tab: FakeTab;
-  readonly granted: () => void;
-  readonly taken: () => void;
+  readonly onGranted: () => void;
+  readonly onTaken: () => void;
 }
 
 export class FakeBrowser {
@@ -173,7 +181,7 @@ export class FakeBrowser {
   isNamed = true;
   readonly random: () => number;
   /** What its tabs connect by; unless given, by something that only does as if. */
-  makeLink: ((tab: FakeTab, outside: Outside) => Link) | null = null;
+  createTransport: ((tab: FakeTab, page: PageEnv) => Transport) | null = null;
   #holder: Waiter | null = null;
   #waiting: Waiter[] = [];
 
@@ -191,15 +199,15 @@ export class FakeBrowser {
   }
   /** Connections of tabs that run. */
   get connections(): number {
-    return this.running.reduce((sum, tab) => sum + tab.links.filter(({ isOpen }) => isOpen).length, 0);
+    return this.running.reduce((sum, tab) => sum + tab.transports.filter(({ isOpen }) => isOpen).length, 0);
   }
 
   requestLock(waiter: Waiter, isStolen: boolean): { release(): void } {
     if (isStolen) {
       const old = this.#holder;
       this.#holder = waiter;
-      if (old !== null) old.tab.task(old.taken);
-      waiter.tab.task(waiter.granted);
+      if (old !== null) old.tab.task(old.onTaken);
+      waiter.tab.task(waiter.onGranted);
     } else {
       this.#waiting.push(waiter);
       this.#next();
@@ -220,25 +228,25 @@ export class FakeBrowser {
     const next = this.#waiting.shift();
     if (next === undefined) return;
     this.#holder = next;
-    next.tab.task(next.granted);
+    next.tab.task(next.onGranted);
   }
 }
 
 export class FakeTab {
   readonly #browser: FakeBrowser;
   readonly name: string;
-  readonly links: FakeLink[] = [];
-  readonly link: Shared;
-  life: "running" | "frozen" | "kept" | "gone" = "running";
+  readonly transports: FakeTransport[] = [];
+  readonly transport: SharedTransport;
+  life: "running" | "frozen" | "kept" | "closed" = "running";
   isVisible = true;
-  readonly outside = new FakeOutside(true);
-  readonly #watch: Watch;
-  #isLost = false;
+  readonly page = new FakePageEnv(true);
+  readonly #subscription: Subscription;
+  #needsSnapshot = false;
   state: SessionState = emptyState;
-  view: ConnectionView = NOT_CONNECTED;
+  view: ConnectionView = INITIAL_CONNECTION;
   readonly outcomes: string[] = [];
-  #on: Parameters<Page["listen"]>[0] | null = null;
-  #heard: ((message: unknown) => void) | null = null;
+  #on: Parameters<PageLifecycle["listen"]>[0] | null = null;
+  #onMessage: ((message: unknown) => void) | null = null;
   readonly #backlog: (() => void)[] = [];
   readonly #arrivals = new Map<FakeTab, number>();
   #ids = 0;
@@ -247,29 +255,29 @@ export class FakeTab {
     this.#browser = browser;
     this.name = `tab-${n}`;
     const tabs: Tabs = {
-      openChannel: (_name, heard) => {
-        this.#heard = heard;
+      openChannel: (_name, onMessage) => {
+        this.#onMessage = onMessage;
         return {
           post: (message) => {
             for (const tab of browser.tabs) if (tab !== this) tab.#receive(this, toWire(message));
           },
-          close: () => void (this.#heard = null),
+          close: () => void (this.#onMessage = null),
         };
       },
-      requestLock: (_name, { isStolen, ...waiter }) =>
-        browser.requestLock({ tab: this, ...waiter }, isStolen),
+      requestLock: (_name, { steal, ...waiter }) => browser.requestLock({ tab: this, ...waiter }, steal),
     };
-    this.link = sharedLink({
-      name: () => (browser.isNamed ? Promise.resolve("here") : Promise.reject(new Error("offline"))),
-      makeLink: (outside = this.outside) => {
-        if (browser.makeLink !== null) return browser.makeLink(this, outside);
-        const link = new FakeLink(browser.server, this);
-        this.links.push(link);
-        return link;
+    this.transport = createTabTransport({
+      getChannelName: () =>
+        browser.isNamed ? Promise.resolve("here") : Promise.reject(new Error("offline")),
+      createTransport: (page = this.page) => {
+        if (browser.createTransport !== null) return browser.createTransport(this, page);
+        const transport = new FakeTransport(browser.server, this);
+        this.transports.push(transport);
+        return transport;
       },
       request: () => Promise.reject(new Error("unused")),
       tabs,
-      page: {
+      lifecycle: {
         isVisible: () => this.isVisible,
         listen: (on) => {
           this.#on = on;
@@ -279,26 +287,26 @@ export class FakeTab {
       env: {
         now: () => Date.now(),
         random: browser.random,
-        id: () => `${this.name}.${++this.#ids}`,
+        createId: () => `${this.name}.${++this.#ids}`,
         setTimer: (run, ms) => this.setTimer(run, ms),
-        outside: this.outside,
+        page: this.page,
       },
     });
     const cursor = (): Cursor | null =>
-      this.#isLost || this.state.seq === 0 ? null : formatCursor(this.state);
-    this.#watch = this.link.watch(SESSION, cursor, {
-      connection: (view) => void (this.view = view),
-      begun: () => {},
-      snapshot: (from) => {
+      this.#needsSnapshot || this.state.seq === 0 ? null : formatCursor(this.state);
+    this.#subscription = this.transport.subscribe(SESSION, cursor, {
+      onConnection: (view) => void (this.view = view),
+      onSubscribed: () => {},
+      onSnapshot: (from) => {
         this.state = restore(from);
-        this.#isLost = false;
+        this.#needsSnapshot = false;
       },
-      events: (events) => this.#take(events),
-      clock: () => {},
+      onEvents: (events) => this.#onEvents(events),
+      onClockSkew: () => {},
     });
   }
 
-  #take(events: readonly SessionEvent[]): void {
+  #onEvents(events: readonly SessionEvent[]): void {
     for (const event of events) {
       const place = classifyEvent(this.state, event);
       if (place !== "next")
@@ -312,12 +320,12 @@ export class FakeTab {
     const at = Math.max(this.#arrivals.get(from) ?? 0, Date.now() + Math.floor(this.#browser.random() * 20));
     this.#arrivals.set(from, at);
     // As Chromium does: what is said to a page that doesn't run is lost.
-    setTimeout(() => this.life === "running" && this.#heard?.(message), at - Date.now());
+    setTimeout(() => this.life === "running" && this.#onMessage?.(message), at - Date.now());
   }
 
   /** Runs in this tab: now, once it is thawed, or never. */
   task(run: () => void): void {
-    if (this.life === "gone") return;
+    if (this.life === "closed") return;
     if (this.life !== "running") this.#backlog.push(run);
     else run();
   }
@@ -328,29 +336,29 @@ export class FakeTab {
 
   /** As a session does when a person presses "Try now". */
   refresh(): void {
-    this.#isLost = true;
-    this.#watch.again();
+    this.#needsSnapshot = true;
+    this.#subscription.resync();
   }
   send(text: string): void {
-    this.link.command({ type: "send", session_id: SESSION, client_message_id: text, text }).then(
+    this.transport.command({ type: "send", session_id: SESSION, client_message_id: text, text }).then(
       () => this.outcomes.push(`${text} done`),
       (error: ClientError) => this.outcomes.push(`${text} ${error.code}`),
     );
   }
   dropConnection(): void {
-    for (const link of this.links) if (link.isOpen) link.drop();
+    for (const transport of this.transports) if (transport.isOpen) transport.drop();
   }
   /** Its connection is lost, and it never gets to try again. */
   stall(retryAt: number): void {
-    for (const link of this.links) if (link.isOpen) link.stall(retryAt);
+    for (const transport of this.transports) if (transport.isOpen) transport.stall(retryAt);
   }
   close(): void {
-    this.#on?.left();
+    this.#on?.onLeave();
     this.crash();
   }
   crash(): void {
-    this.life = "gone";
-    for (const link of this.links) link.close();
+    this.life = "closed";
+    for (const transport of this.transports) transport.close();
     this.#browser.releaseAll(this);
   }
   freeze(): void {
@@ -366,12 +374,12 @@ export class FakeTab {
   }
   show(isVisible: boolean): void {
     this.isVisible = isVisible;
-    this.outside.become({ isHidden: !isVisible });
-    this.#on?.visible(isVisible);
+    this.page.become({ isHidden: !isVisible });
+    this.#on?.onVisible(isVisible);
   }
   /** Left, and kept by the browser to come back to. */
   leave(): void {
-    this.#on?.left();
+    this.#on?.onLeave();
     this.#browser.releaseAll(this);
     this.life = "kept";
   }
@@ -379,6 +387,6 @@ export class FakeTab {
     if (this.life !== "kept") return this.thaw();
     this.life = "frozen";
     this.thaw();
-    this.#on?.shown();
+    this.#on?.onShow();
   }
 }

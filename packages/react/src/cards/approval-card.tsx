@@ -2,32 +2,32 @@
 import { type ApprovalBlock, toolLabel } from "@turnstream/protocol";
 import { type ReactNode, useId, useRef, useState } from "react";
 import type { BlockProps } from "../components.ts";
-import { useShared } from "../context.ts";
-import { usePersonName } from "../hooks/use-person-name.ts";
-import { SafeLink } from "../content/safe-link.tsx";
+import { useThreadContext } from "../context.ts";
+import { useUserName } from "../hooks/use-names.ts";
+import { SafeLink } from "../ui/safe-link.tsx";
 import type { CardStrings } from "../strings/strings.ts";
 import { ApprovalEdit } from "./approval-edit.tsx";
 import { ArgumentList } from "./argument-list.tsx";
 import { Card, CardHead, CardProblem, Outcome } from "./card.tsx";
 import { ReasonForm } from "./reason-form.tsx";
-import { type Approval, useApproval } from "./use-approval.ts";
+import { type ApprovalRequest, useApprovalRequest } from "./use-approval-request.ts";
 import { FOCUS_KEY, useCardKeys } from "./use-card-keys.ts";
 
 type Mode = "decide" | "edit" | "reject";
 
-export function ApprovalCard({ turn, index }: BlockProps): ReactNode {
-  const approval = useApproval(turn, index);
-  return approval === null ? null : <Shown approval={approval} />;
+export function ApprovalCard({ turnId, blockIndex }: BlockProps): ReactNode {
+  const approval = useApprovalRequest(turnId, blockIndex);
+  return approval === null ? null : <ApprovalContent approval={approval} />;
 }
 
 interface ApprovalProps {
-  readonly approval: Approval;
+  readonly approval: ApprovalRequest;
 }
 
-function Shown({ approval }: ApprovalProps): ReactNode {
-  const { strings, shortcuts } = useShared();
+function ApprovalContent({ approval }: ApprovalProps): ReactNode {
+  const { strings, shortcuts } = useThreadContext();
   const { block, isPending: isWaiting, canEdit, isSending } = approval;
-  const who = usePersonName(block.by);
+  const userName = useUserName(block.by);
   const card = useRef<HTMLElement>(null);
   const [mode, setMode] = useState<Mode>("decide");
   const id = useId();
@@ -46,19 +46,23 @@ function Shown({ approval }: ApprovalProps): ReactNode {
     <Card
       kind="approval"
       labelledBy={id}
-      isWaiting={isWaiting}
+      isPending={isWaiting}
       cardRef={card}
       {...(shortcuts && isWaiting ? { keys: FOCUS_KEY.toUpperCase() } : {})}
     >
-      <CardHead id={id} title={titleOf(block, strings.cards)} deadline={isWaiting ? block.deadline : null} />
+      <CardHead
+        id={id}
+        title={formatTitle(block, strings.cards)}
+        deadline={isWaiting ? block.deadline : null}
+      />
       {!(isWaiting && mode === "edit") && <Actions approval={approval} />}
       {isWaiting ? (
-        <Deciding approval={approval} mode={mode} onMode={setMode} onBack={back} />
+        <PendingApproval approval={approval} mode={mode} onMode={setMode} onBack={back} />
       ) : (
         <Outcome
-          isGood={block.status === "approved" || block.status === "edited"}
+          isPositive={block.status === "approved" || block.status === "edited"}
           mark="allowed"
-          words={outcomeOf(block, strings.cards, who)}
+          text={formatOutcome(block, strings.cards, userName)}
           reason={block.reason}
         />
       )}
@@ -72,25 +76,30 @@ interface DecidingProps extends ApprovalProps {
   readonly onBack: () => void;
 }
 
-function Deciding({ approval, mode, onMode, onBack }: DecidingProps): ReactNode {
-  const { strings, shortcuts } = useShared();
-  const words = strings.cards;
+function PendingApproval({ approval, mode, onMode, onBack }: DecidingProps): ReactNode {
+  const { strings, shortcuts } = useThreadContext();
+  const cardStrings = strings.cards;
   const { isSending, reject, problem } = approval;
   return (
     <>
       {mode === "decide" && <Buttons approval={approval} onMode={onMode} />}
       {mode === "edit" && <ApprovalEdit approval={approval} onCancel={onBack} />}
       {mode === "reject" && (
-        <ReasonForm action={words.confirmReject} isSending={isSending} onSend={reject} onCancel={onBack} />
+        <ReasonForm
+          action={cardStrings.confirmReject}
+          isSending={isSending}
+          onSend={reject}
+          onCancel={onBack}
+        />
       )}
       <CardProblem problem={problem} />
-      {shortcuts && <span className="ts-sr">{words.approvalKeys}</span>}
+      {shortcuts && <span className="ts-sr">{cardStrings.approvalKeys}</span>}
     </>
   );
 }
 
 function Buttons({ approval, onMode }: Pick<DecidingProps, "approval" | "onMode">): ReactNode {
-  const words = useShared().strings.cards;
+  const cardStrings = useThreadContext().strings.cards;
   const { block, canEdit, isSending } = approval;
   return (
     <div className="ts-row">
@@ -101,7 +110,7 @@ function Buttons({ approval, onMode }: Pick<DecidingProps, "approval" | "onMode"
         disabled={isSending}
         onClick={approval.approve}
       >
-        {isSending ? words.sending : words.approve}
+        {isSending ? cardStrings.sending : cardStrings.approve}
       </button>
       {canEdit && (
         <button
@@ -111,7 +120,7 @@ function Buttons({ approval, onMode }: Pick<DecidingProps, "approval" | "onMode"
           disabled={isSending}
           onClick={() => onMode("edit")}
         >
-          {words.edit}
+          {cardStrings.edit}
         </button>
       )}
       <button
@@ -121,7 +130,7 @@ function Buttons({ approval, onMode }: Pick<DecidingProps, "approval" | "onMode"
         disabled={isSending}
         onClick={() => onMode("reject")}
       >
-        {words.reject}
+        {cardStrings.reject}
       </button>
       {block.offers_always && (
         <button
@@ -130,7 +139,7 @@ function Buttons({ approval, onMode }: Pick<DecidingProps, "approval" | "onMode"
           disabled={isSending}
           onClick={approval.approveAlways}
         >
-          {words.approveAlways}
+          {cardStrings.approveAlways}
         </button>
       )}
     </div>
@@ -138,37 +147,43 @@ function Buttons({ approval, onMode }: Pick<DecidingProps, "approval" | "onMode"
 }
 
 function Actions({ approval }: ApprovalProps): ReactNode {
-  const { actions, whole } = approval;
-  const words = useShared().strings.thread;
+  const { actions, fullContent } = approval;
+  const cardStrings = useThreadContext().strings.thread;
   return actions.map((action, n) => (
     // Actions have no id, and never change their order.
     <div key={n} className="ts-action">
       {actions.length > 1 && <strong>{toolLabel({ label: "", ...action })}</strong>}
       <ArgumentList input={action.input} />
-      {whole?.url !== undefined && (
-        <SafeLink address={whole.url} className="ts-link ts-small">
-          {words.showWhole}
+      {fullContent?.url !== undefined && (
+        <SafeLink address={fullContent.url} className="ts-link ts-small">
+          {cardStrings.showAll}
         </SafeLink>
       )}
     </div>
   ));
 }
 
-function titleOf({ actions }: ApprovalBlock, words: CardStrings): string {
-  return words.approvalTitle(actions.map((action) => toolLabel({ label: "", ...action })).join(", "));
+function formatTitle({ actions }: ApprovalBlock, cardStrings: CardStrings): string {
+  return cardStrings.approvalTitle(actions.map((action) => toolLabel({ label: "", ...action })).join(", "));
 }
 
-function outcomeOf({ status, always }: ApprovalBlock, words: CardStrings, who: string): string {
+function formatOutcome(
+  { status, always }: ApprovalBlock,
+  cardStrings: CardStrings,
+  userName: string,
+): string {
   switch (status) {
     case "approved":
-      return always ? `${words.approved(who)}, ${words.approvedForGood}` : words.approved(who);
+      return always
+        ? `${cardStrings.approved(userName)}, ${cardStrings.approvedForGood}`
+        : cardStrings.approved(userName);
     case "edited":
-      return words.edited(who);
+      return cardStrings.edited(userName);
     case "rejected":
-      return words.rejected(who);
+      return cardStrings.rejected(userName);
     case "timed_out":
-      return words.timedOut;
+      return cardStrings.timedOut;
     default:
-      return words.withdrawn;
+      return cardStrings.withdrawn;
   }
 }

@@ -1,33 +1,33 @@
 /** Arguments being edited: field by field where they are plain, as JSON where they are not. */
 import { type ReactNode, useEffect, useId, useRef, useState } from "react";
-import { useShared } from "../context.ts";
+import { useThreadContext } from "../context.ts";
 import { argumentLabel } from "./argument-list.tsx";
-import { type EditField, editedInput, editFields, fieldProblem, parsedObject } from "./edit-arguments.ts";
-import type { Approval } from "./use-approval.ts";
+import { type EditField, toInput, toEditFields, findFieldProblem, parseObject } from "./edit-arguments.ts";
+import type { ApprovalRequest } from "./use-approval-request.ts";
 
 interface ApprovalEditProps {
-  readonly approval: Approval;
+  readonly approval: ApprovalRequest;
   readonly onCancel: () => void;
 }
 
 export function ApprovalEdit({ approval, onCancel }: ApprovalEditProps): ReactNode {
-  const words = useShared().strings.cards;
+  const cardStrings = useThreadContext().strings.cards;
   const { actions, isSending, edit } = approval;
   const input = actions[0]?.input ?? {};
-  const [fields, setFields] = useState(() => editFields(input));
+  const [fields, setFields] = useState(() => toEditFields(input));
   const [json, setJson] = useState(() => JSON.stringify(input, null, 2));
   const form = useRef<HTMLFormElement>(null);
   const id = useId();
   useEffect(() => form.current?.querySelector<HTMLElement>("input, textarea")?.focus(), []);
   const isGood =
-    fields === null ? parsedObject(json) !== null : fields.every((field) => fieldProblem(field) === null);
+    fields === null ? parseObject(json) !== null : fields.every((field) => findFieldProblem(field) === null);
   return (
     <form
       ref={form}
       className="ts-edit"
       onSubmit={(event) => {
         event.preventDefault();
-        if (isGood) edit(fields === null ? parsedObject(json) : editedInput(fields));
+        if (isGood) edit(fields === null ? parseObject(json) : toInput(fields));
       }}
       onKeyDown={(event) => {
         // Of an input method, it takes back a word, not the whole.
@@ -36,7 +36,7 @@ export function ApprovalEdit({ approval, onCancel }: ApprovalEditProps): ReactNo
     >
       {fields === null ? (
         <div className="ts-field">
-          <label htmlFor={id}>{words.asJson}</label>
+          <label htmlFor={id}>{cardStrings.asJson}</label>
           <textarea
             id={id}
             className="ts-input ts-mono"
@@ -48,7 +48,7 @@ export function ApprovalEdit({ approval, onCancel }: ApprovalEditProps): ReactNo
             onChange={(event) => setJson(event.target.value)}
           />
           <p className="ts-field-problem" id={`${id}p`}>
-            {isGood ? "" : words.notJson}
+            {isGood ? "" : cardStrings.notJson}
           </p>
         </div>
       ) : (
@@ -62,10 +62,10 @@ export function ApprovalEdit({ approval, onCancel }: ApprovalEditProps): ReactNo
       )}
       <div className="ts-row">
         <button type="submit" className="ts-button ts-primary" disabled={isSending || !isGood}>
-          {isSending ? words.sending : words.approveEdited}
+          {isSending ? cardStrings.sending : cardStrings.approveEdited}
         </button>
         <button type="button" className="ts-button" disabled={isSending} onClick={onCancel}>
-          {words.cancel}
+          {cardStrings.cancel}
         </button>
       </div>
     </form>
@@ -78,10 +78,10 @@ interface ArgumentFieldProps {
 }
 
 function ArgumentField({ field, onText }: ArgumentFieldProps): ReactNode {
-  const words = useShared().strings.cards;
+  const cardStrings = useThreadContext().strings.cards;
   const { name, type, text } = field;
   const id = useId();
-  const problem = fieldProblem(field);
+  const problem = findFieldProblem(field);
   const common = { id, "aria-invalid": problem !== null, "aria-describedby": `${id}p` };
   return (
     <div className="ts-field">
@@ -111,7 +111,7 @@ function ArgumentField({ field, onText }: ArgumentFieldProps): ReactNode {
         />
       )}
       <p className="ts-field-problem" id={`${id}p`}>
-        {problem === null ? "" : problem === "not_json" ? words.notJson : words.notNumber}
+        {problem === null ? "" : problem === "not_json" ? cardStrings.notJson : cardStrings.notNumber}
       </p>
     </div>
   );

@@ -4,15 +4,15 @@
  */
 import { type Json, toolLabel } from "@turnstream/protocol";
 import type { ReactNode } from "react";
-import { useShared } from "../context.ts";
+import { useThreadContext } from "../context.ts";
 import { visibleText } from "../visible-text.ts";
 
 export function ArgumentList({ input }: { readonly input: Json }): ReactNode {
-  const { strings } = useShared();
+  const { strings } = useThreadContext();
   // Arguments are an object: this is how they begin, as JSON.
   if (typeof input === "string") return <pre className="ts-args-json">{visibleText(input)}</pre>;
   if (typeof input !== "object" || input === null || Array.isArray(input))
-    return <pre className="ts-args-json">{asJson(input)}</pre>;
+    return <pre className="ts-args-json">{formatJson(input)}</pre>;
   const entries = Object.entries(input as { readonly [name: string]: Json });
   if (entries.length === 0) return <p className="ts-faint">{strings.cards.noArguments}</p>;
   return (
@@ -22,7 +22,9 @@ export function ArgumentList({ input }: { readonly input: Json }): ReactNode {
           <dt>
             <bdi>{visibleText(argumentLabel(name))}</bdi>
           </dt>
-          <dd>{typeof value === "object" && value !== null ? <pre>{asJson(value)}</pre> : plain(value)}</dd>
+          <dd>
+            {typeof value === "object" && value !== null ? <pre>{formatJson(value)}</pre> : plainValue(value)}
+          </dd>
         </div>
       ))}
     </dl>
@@ -34,11 +36,11 @@ export function argumentLabel(name: string): string {
   return toolLabel({ label: "", name }) || name;
 }
 
-function plain(value: Json): ReactNode {
+function plainValue(value: Json): ReactNode {
   const text = typeof value === "string" ? value : JSON.stringify(value);
   return <bdi>{visibleText(text)}</bdi>;
 }
 
-function asJson(value: Json): string {
+function formatJson(value: Json): string {
   return visibleText(JSON.stringify(value, null, 2));
 }

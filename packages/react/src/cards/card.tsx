@@ -1,36 +1,35 @@
 /** What the cards have in common: the frame, the head with the time left, what went wrong, and how it ended. */
 import { type ReactNode, type RefObject, useEffect, useRef } from "react";
-import { useShared } from "../context.ts";
-import { Icon } from "../thread/icons.tsx";
+import { useThreadContext } from "../context.ts";
+import { Icon } from "../ui/icons.tsx";
 import { visibleText } from "../visible-text.ts";
-import { clockText } from "./countdown.ts";
-import { useCountdown } from "./use-countdown.ts";
+import { formatClock, useCountdown } from "./use-countdown.ts";
 
 export interface CardProps {
   readonly kind: string;
   /** The id of what names it. */
   readonly labelledBy: string;
-  readonly isWaiting: boolean;
+  readonly isPending: boolean;
   readonly children: ReactNode;
   readonly cardRef?: RefObject<HTMLElement | null>;
   readonly keys?: string;
 }
 
-export function Card({ kind, labelledBy, isWaiting, children, cardRef, keys }: CardProps): ReactNode {
+export function Card({ kind, labelledBy, isPending, children, cardRef, keys }: CardProps): ReactNode {
   const own = useRef<HTMLElement>(null);
   const card = cardRef ?? own;
   const hadFocus = useRef(false);
   useEffect(() => {
     // The button that was pressed is gone: whoever pressed it is left at the card, not at the top of the page.
-    if (!isWaiting && hadFocus.current && document.activeElement === document.body)
+    if (!isPending && hadFocus.current && document.activeElement === document.body)
       card.current?.focus({ preventScroll: true });
-  }, [isWaiting, card]);
+  }, [isPending, card]);
   return (
     <section
       ref={card}
       className={`ts-card ts-${kind}`}
       data-card={kind}
-      data-waiting={isWaiting || undefined}
+      data-waiting={isPending || undefined}
       aria-labelledby={labelledBy}
       aria-keyshortcuts={keys}
       tabIndex={-1}
@@ -65,16 +64,16 @@ export function CardHead({ id, title, deadline }: CardHeadProps): ReactNode {
 }
 
 function TimeLeft({ deadline }: { readonly deadline: number }): ReactNode {
-  const words = useShared().strings.cards;
-  const { seconds, told } = useCountdown(deadline);
+  const cardStrings = useThreadContext().strings.cards;
+  const { seconds, announcedSeconds } = useCountdown(deadline);
   return (
     <>
       {/* `timer` is silent by itself: what is said aloud is beside it, three times at the most. */}
       <span className="ts-time-left" role="timer" aria-live="off">
-        {seconds === null ? "" : words.timeLeft(clockText(seconds))}
+        {seconds === null ? "" : cardStrings.timeLeft(formatClock(seconds))}
       </span>
       <span className="ts-sr" aria-live="polite">
-        {told === null ? "" : words.secondsLeft(told)}
+        {announcedSeconds === null ? "" : cardStrings.secondsLeft(announcedSeconds)}
       </span>
     </>
   );
@@ -90,20 +89,20 @@ export function CardProblem({ problem }: { readonly problem: string | null }): R
 }
 
 interface OutcomeProps {
-  readonly isGood: boolean;
+  readonly isPositive: boolean;
   /** A check mark stands for what was done. What was only allowed gets another one. */
   readonly mark?: "check" | "allowed";
-  readonly words: string;
+  readonly text: string;
   readonly reason: string | null;
 }
 
 /** What became of it, once decided: here, in another tab, by somebody else, or by nobody. */
-export function Outcome({ isGood, mark = "check", words, reason }: OutcomeProps): ReactNode {
-  const { strings } = useShared();
+export function Outcome({ isPositive, mark = "check", text, reason }: OutcomeProps): ReactNode {
+  const { strings } = useThreadContext();
   return (
-    <p className="ts-outcome" data-good={isGood || undefined}>
-      <Icon name={isGood ? mark : "close"} />
-      <bdi>{visibleText(words)}</bdi>
+    <p className="ts-outcome" data-good={isPositive || undefined}>
+      <Icon name={isPositive ? mark : "close"} />
+      <bdi>{visibleText(text)}</bdi>
       {reason !== null && reason !== "" && (
         <span className="ts-faint">{strings.cards.reasonGiven(visibleText(reason))}</span>
       )}

@@ -13,11 +13,11 @@ export interface EditField {
 
 export type EditProblem = "not_a_number" | "not_json";
 
-type Plain = { readonly [key: string]: Json };
+type JsonObject = { readonly [key: string]: Json };
 
 /** Null when it is no object of a few fields: then it is edited as one piece of JSON. */
-export function editFields(input: Json): readonly EditField[] | null {
-  if (!isPlain(input)) return null;
+export function toEditFields(input: Json): readonly EditField[] | null {
+  if (!isJsonObject(input)) return null;
   const entries = Object.entries(input);
   if (entries.length === 0 || entries.length > 30) return null;
   return entries.map(([name, value]): EditField => {
@@ -29,7 +29,7 @@ export function editFields(input: Json): readonly EditField[] | null {
 }
 
 /** Names are taken as they are: an argument may be called `__proto__`. */
-export function editedInput(fields: readonly EditField[]): Json {
+export function toInput(fields: readonly EditField[]): Json {
   return Object.fromEntries(fields.map((field) => [field.name, valueOf(field)]));
 }
 
@@ -39,18 +39,18 @@ function valueOf({ type, text }: EditField): Json {
   return type === "boolean" ? text === "true" : (JSON.parse(text) as Json);
 }
 
-export function fieldProblem({ type, text }: EditField): EditProblem | null {
+export function findFieldProblem({ type, text }: EditField): EditProblem | null {
   if (type === "number") return text.trim() !== "" && Number.isFinite(Number(text)) ? null : "not_a_number";
-  return type === "json" && parsed(text) === undefined ? "not_json" : null;
+  return type === "json" && tryParse(text) === undefined ? "not_json" : null;
 }
 
 /** The whole as JSON: only an object will do. */
-export function parsedObject(text: string): Plain | null {
-  const value = parsed(text);
-  return value !== undefined && isPlain(value) ? value : null;
+export function parseObject(text: string): JsonObject | null {
+  const value = tryParse(text);
+  return value !== undefined && isJsonObject(value) ? value : null;
 }
 
-function parsed(text: string): Json | undefined {
+function tryParse(text: string): Json | undefined {
   try {
     return JSON.parse(text) as Json;
   } catch {
@@ -58,6 +58,6 @@ function parsed(text: string): Json | undefined {
   }
 }
 
-function isPlain(value: Json): value is Plain {
+function isJsonObject(value: Json): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,19 +1,19 @@
 /** A file of a form: uploaded to the session when it is chosen; the form's value only names it. */
 import { type ReactNode, useEffect, useRef, useState } from "react";
-import { useShared } from "../context.ts";
+import { useThreadContext } from "../context.ts";
 import { formatPercent, formatSize } from "../format.ts";
-import { problemText } from "../problem-text.ts";
-import { Icon } from "../thread/icons.tsx";
+import { errorText } from "../error-text.ts";
+import { Icon } from "../ui/icons.tsx";
 import { visibleText } from "../visible-text.ts";
-import type { InputProps } from "./form-field.tsx";
+import type { InputProps } from "./form-inputs.tsx";
 
-type Progress = { readonly share: number } | { readonly error: unknown } | null;
+type UploadProgress = { readonly share: number } | { readonly error: unknown } | null;
 
 export function FileInput(props: InputProps): ReactNode {
-  const { strings, session } = useShared();
-  const words = strings.cards;
+  const { strings, session } = useThreadContext();
+  const cardStrings = strings.cards;
   const { id, value, onValue, onLeave, isDisabled, isInvalid, describedBy, field } = props;
-  const [progress, setProgress] = useState<Progress>(null);
+  const [progress, setProgress] = useState<UploadProgress>(null);
   const abort = useRef<AbortController | null>(null);
   useEffect(() => () => abort.current?.abort(), []);
   const upload = (file: File): void => {
@@ -26,7 +26,7 @@ export function FileInput(props: InputProps): ReactNode {
       if (!mine.signal.aborted) setProgress({ share: all === 0 ? 0 : sent / all });
     };
     const send = async (): Promise<void> => {
-      const done = await session.upload(file, { name: file.name, signal: mine.signal, onProgress });
+      const done = await session.uploadFile(file, { name: file.name, signal: mine.signal, onProgress });
       if (mine.signal.aborted) return;
       setProgress(null);
       onValue({ upload: done.id, name: done.name, media_type: done.media_type, size: done.size });
@@ -64,7 +64,7 @@ export function FileInput(props: InputProps): ReactNode {
             id={id}
             type="button"
             className="ts-quiet-button"
-            aria-label={words.removeFile(name)}
+            aria-label={cardStrings.removeFile(name)}
             disabled={isDisabled}
             onClick={() => onValue(null)}
           >
@@ -75,8 +75,8 @@ export function FileInput(props: InputProps): ReactNode {
       {progress !== null && (
         <span className={"error" in progress ? "ts-fail" : "ts-faint"}>
           {"error" in progress
-            ? `${words.uploadFailed} ${problemText(strings, progress.error)}`
-            : words.uploading(formatPercent(strings, progress.share))}
+            ? `${cardStrings.uploadFailed} ${errorText(strings, progress.error)}`
+            : cardStrings.uploading(formatPercent(strings, progress.share))}
         </span>
       )}
     </div>

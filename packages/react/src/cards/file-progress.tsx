@@ -1,16 +1,16 @@
 /** The files of a message while they are read, and what became of each. */
 import type { ReactNode } from "react";
 import type { BlockProps } from "../components.ts";
-import { useShared } from "../context.ts";
+import { useThreadContext } from "../context.ts";
 import { formatSize } from "../format.ts";
-import { useBlock } from "../hooks/use-block.ts";
-import { StatusDot } from "../thread/status-dot.tsx";
+import { useBlock } from "../hooks/use-turn.ts";
+import { StatusDot } from "../ui/status-dot.tsx";
 import { visibleText } from "../visible-text.ts";
 
-export function FileProgress({ turn, index }: BlockProps): ReactNode {
-  const { strings } = useShared();
-  const words = strings.cards;
-  const block = useBlock(turn, index, "files");
+export function FileProgress({ turnId, blockIndex }: BlockProps): ReactNode {
+  const { strings } = useThreadContext();
+  const cardStrings = strings.cards;
+  const block = useBlock(turnId, blockIndex, "files");
   if (block === null) return null;
   const { files, status, message, end, aborted } = block;
   const isOver = end !== null;
@@ -18,10 +18,10 @@ export function FileProgress({ turn, index }: BlockProps): ReactNode {
     state === "completed" ? "done" : state === "failed" ? "error" : isOver || aborted ? "stopped" : "pending";
   const title =
     status === "failed"
-      ? words.filesFailed
+      ? cardStrings.filesFailed
       : status === "completed"
-        ? words.filesRead(files.length)
-        : words.readingFiles(files.length);
+        ? cardStrings.filesRead(files.length)
+        : cardStrings.readingFiles(files.length);
   return (
     <div className="ts-files" data-status={status}>
       <div className="ts-files-head">
@@ -34,7 +34,9 @@ export function FileProgress({ turn, index }: BlockProps): ReactNode {
           // The same file may come twice.
           <li key={`${n} ${file.url}`}>
             <StatusDot dot={dotOf(file.status)} />
-            <bdi className="ts-file-name">{visibleText(file.name ?? lastPart(file.url)) || words.file}</bdi>
+            <bdi className="ts-file-name">
+              {visibleText(file.name ?? lastPart(file.url)) || cardStrings.file}
+            </bdi>
             {file.size !== undefined && <span className="ts-faint">{formatSize(strings, file.size)}</span>}
           </li>
         ))}

@@ -1,39 +1,39 @@
 /** A form to fill in, from the server's own schema; then what was filled in, or why not. */
 import { type ReactNode, useEffect, useId, useRef, useState } from "react";
 import type { BlockProps } from "../components.ts";
-import { useShared } from "../context.ts";
-import { usePersonName } from "../hooks/use-person-name.ts";
+import { useThreadContext } from "../context.ts";
+import { useUserName } from "../hooks/use-names.ts";
 import { visibleText } from "../visible-text.ts";
 import { Card, CardHead, CardProblem, Outcome } from "./card.tsx";
 import { Field } from "./form-field.tsx";
-import { valueText } from "./form-values.ts";
+import { formatValue } from "./form-values.ts";
 import { ReasonForm } from "./reason-form.tsx";
-import { type FormView, useForm } from "./use-form.ts";
+import { type FormRequest, useFormRequest } from "./use-form-request.ts";
 
-export function FormCard({ turn, index }: BlockProps): ReactNode {
-  const view = useForm(turn, index);
-  return view === null ? null : <Shown view={view} />;
+export function FormCard({ turnId, blockIndex }: BlockProps): ReactNode {
+  const view = useFormRequest(turnId, blockIndex);
+  return view === null ? null : <FormContent view={view} />;
 }
 
 interface ViewProps {
-  readonly view: FormView;
+  readonly view: FormRequest;
 }
 
-function Shown({ view }: ViewProps): ReactNode {
+function FormContent({ view }: ViewProps): ReactNode {
   const { block, isPending: isWaiting } = view;
   const { title, description = "" } = block.schema;
   const id = useId();
   return (
-    <Card kind="form" labelledBy={id} isWaiting={isWaiting}>
+    <Card kind="form" labelledBy={id} isPending={isWaiting}>
       <CardHead id={id} title={title} deadline={isWaiting ? block.deadline : null} />
       {description !== "" && <p className="ts-card-text">{visibleText(description)}</p>}
-      {isWaiting ? <Filling view={view} /> : <Filled view={view} />}
+      {isWaiting ? <PendingForm view={view} /> : <ClosedForm view={view} />}
     </Card>
   );
 }
 
-function Filling({ view }: ViewProps): ReactNode {
-  const words = useShared().strings.cards;
+function PendingForm({ view }: ViewProps): ReactNode {
+  const cardStrings = useThreadContext().strings.cards;
   const { block, isSending, problem, problemCount, isDraftSaved } = view;
   const [isDeclining, setDeclining] = useState(false);
   const [refusals, setRefusals] = useState(0);
@@ -46,7 +46,7 @@ function Filling({ view }: ViewProps): ReactNode {
     return (
       <>
         <ReasonForm
-          action={words.decline}
+          action={cardStrings.decline}
           isSending={isSending}
           onSend={view.decline}
           onCancel={() => setDeclining(false)}
@@ -71,29 +71,29 @@ function Filling({ view }: ViewProps): ReactNode {
       </div>
       <div className="ts-row">
         <button type="submit" className="ts-button ts-primary" disabled={isSending}>
-          {isSending ? words.sending : words.submit}
+          {isSending ? cardStrings.sending : cardStrings.submit}
         </button>
         <button type="button" className="ts-button" disabled={isSending} onClick={() => setDeclining(true)}>
-          {words.decline}
+          {cardStrings.decline}
         </button>
-        <span className="ts-faint ts-small">{isDraftSaved ? words.draftSaved : ""}</span>
+        <span className="ts-faint ts-small">{isDraftSaved ? cardStrings.draftSaved : ""}</span>
       </div>
-      <CardProblem problem={problem ?? (problemCount > 0 ? words.mendFields(problemCount) : null)} />
+      <CardProblem problem={problem ?? (problemCount > 0 ? cardStrings.fixFields(problemCount) : null)} />
     </form>
   );
 }
 
-function Filled({ view }: ViewProps): ReactNode {
-  const { strings } = useShared();
-  const words = strings.cards;
+function ClosedForm({ view }: ViewProps): ReactNode {
+  const { strings } = useThreadContext();
+  const cardStrings = strings.cards;
   const { schema, values, status, by, reason } = view.block;
-  const who = usePersonName(by);
+  const userName = useUserName(by);
   const outcome = {
     pending: "",
-    submitted: words.submitted(who),
-    declined: words.declined(who),
-    cancelled: words.withdrawn,
-    expired: words.expired,
+    submitted: cardStrings.submitted(userName),
+    declined: cardStrings.declined(userName),
+    cancelled: cardStrings.withdrawn,
+    expired: cardStrings.expired,
   }[status];
   return (
     <>
@@ -107,19 +107,19 @@ function Filled({ view }: ViewProps): ReactNode {
               <dd>
                 <bdi>
                   {visibleText(
-                    valueText(
+                    formatValue(
                       field,
                       Object.hasOwn(values, field.name) ? (values[field.name] ?? null) : null,
                       strings,
                     ),
-                  ) || words.none}
+                  ) || cardStrings.none}
                 </bdi>
               </dd>
             </div>
           ))}
         </dl>
       )}
-      <Outcome isGood={status === "submitted"} words={outcome} reason={reason} />
+      <Outcome isPositive={status === "submitted"} text={outcome} reason={reason} />
     </>
   );
 }

@@ -1,7 +1,7 @@
 /** A field of a form: its label, its input by the field's type, its hint, and what is wrong with it. */
-import type { FormField, Json } from "@turnstream/protocol";
+import type { FormField } from "@turnstream/protocol";
 import { type ComponentType, type ReactNode, useId } from "react";
-import { useShared } from "../context.ts";
+import { useThreadContext } from "../context.ts";
 import { formatNumber, MAX_DIGITS } from "../format.ts";
 import type { Strings } from "../strings/strings.ts";
 import { visibleText } from "../visible-text.ts";
@@ -9,24 +9,13 @@ import { FileInput } from "./file-input.tsx";
 import {
   CheckboxInput,
   ChoicesInput,
+  type InputProps,
   LongTextInput,
   NumberInput,
   SelectInput,
   textInput,
 } from "./form-inputs.tsx";
-import type { FormView } from "./use-form.ts";
-
-export interface InputProps {
-  readonly field: FormField;
-  readonly value: Json;
-  readonly onValue: (value: Json) => void;
-  readonly onLeave: () => void;
-  readonly isDisabled: boolean;
-  /** What ties the input to its label, hint and problem. */
-  readonly id: string;
-  readonly isInvalid: boolean;
-  readonly describedBy: string;
-}
+import type { FormRequest } from "./use-form-request.ts";
 
 /** Which input a type of field has: the whole registry. */
 const INPUTS: Readonly<Record<FormField["type"], ComponentType<InputProps>>> = {
@@ -43,18 +32,18 @@ const INPUTS: Readonly<Record<FormField["type"], ComponentType<InputProps>>> = {
   file: FileInput,
 };
 
-export function Field({ field, view }: { readonly field: FormField; readonly view: FormView }): ReactNode {
-  const { strings } = useShared();
-  const words = strings.cards;
+export function Field({ field, view }: { readonly field: FormField; readonly view: FormRequest }): ReactNode {
+  const { strings } = useThreadContext();
+  const cardStrings = strings.cards;
   const id = useId();
   // A newer version may have types that this one doesn't know.
   const Input = Object.hasOwn(INPUTS, field.type) ? INPUTS[field.type] : INPUTS.text;
-  const problem = view.problemOf(field);
+  const problem = view.getProblem(field);
   const isGroup = field.type === "multiSelect";
   const label = (
     <>
       <bdi>{visibleText(field.label)}</bdi>
-      {field.required && <span className="ts-required"> {words.required}</span>}
+      {field.required && <span className="ts-required"> {cardStrings.required}</span>}
     </>
   );
   return (
@@ -73,21 +62,21 @@ export function Field({ field, view }: { readonly field: FormField; readonly vie
       )}
       <Input
         field={field}
-        value={view.valueOf(field)}
-        onValue={(value) => view.set(field, value)}
-        onLeave={() => view.leave(field)}
+        value={view.getValue(field)}
+        onValue={(value) => view.setValue(field, value)}
+        onLeave={() => view.leaveField(field)}
         isDisabled={view.isSending}
         id={id}
         isInvalid={problem !== null}
         describedBy={field.help === undefined ? `${id}p` : `${id}h ${id}p`}
       />
       <p className="ts-field-problem" id={`${id}p`}>
-        {problem === null ? "" : words.fieldProblem(problem, boundsOf(field, strings))}
+        {problem === null ? "" : cardStrings.fieldProblem(problem, formatBounds(field, strings))}
       </p>
     </div>
   );
 }
 
-function boundsOf({ min = 0, max = 0 }: FormField, strings: Strings) {
+function formatBounds({ min = 0, max = 0 }: FormField, strings: Strings) {
   return { min: formatNumber(strings, min, MAX_DIGITS), max: formatNumber(strings, max, MAX_DIGITS) };
 }

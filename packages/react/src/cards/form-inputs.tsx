@@ -1,13 +1,24 @@
 /** The inputs of forms, one for each kind of value. They say what was typed; whether it is right is not their matter. */
-import type { Json } from "@turnstream/protocol";
+import type { FormField, Json } from "@turnstream/protocol";
 import type { ComponentType, ReactNode } from "react";
-import { useShared } from "../context.ts";
+import { useThreadContext } from "../context.ts";
 import { visibleText } from "../visible-text.ts";
-import type { InputProps } from "./form-field.tsx";
+
+export interface InputProps {
+  readonly field: FormField;
+  readonly value: Json;
+  readonly onValue: (value: Json) => void;
+  readonly onLeave: () => void;
+  readonly isDisabled: boolean;
+  /** What ties the input to its label, hint and problem. */
+  readonly id: string;
+  readonly isInvalid: boolean;
+  readonly describedBy: string;
+}
 
 const AUTOCOMPLETE = { text: "off", email: "email", tel: "tel", date: "off" } as const;
 
-function common({ id, field, isInvalid, isDisabled, describedBy, onLeave }: InputProps) {
+function inputProps({ id, field, isInvalid, isDisabled, describedBy, onLeave }: InputProps) {
   return {
     id,
     disabled: isDisabled,
@@ -18,7 +29,7 @@ function common({ id, field, isInvalid, isDisabled, describedBy, onLeave }: Inpu
   };
 }
 
-function text(value: Json): string {
+function toText(value: Json): string {
   return typeof value === "string" || typeof value === "number" ? String(value) : "";
 }
 
@@ -26,11 +37,11 @@ export function textInput(type: keyof typeof AUTOCOMPLETE): ComponentType<InputP
   return function TextInput(props: InputProps): ReactNode {
     return (
       <input
-        {...common(props)}
+        {...inputProps(props)}
         type={type}
         className="ts-input"
         autoComplete={AUTOCOMPLETE[type]}
-        value={text(props.value)}
+        value={toText(props.value)}
         onChange={(event) => props.onValue(event.target.value)}
       />
     );
@@ -40,10 +51,10 @@ export function textInput(type: keyof typeof AUTOCOMPLETE): ComponentType<InputP
 export function LongTextInput(props: InputProps): ReactNode {
   return (
     <textarea
-      {...common(props)}
+      {...inputProps(props)}
       className="ts-input"
       rows={4}
-      value={text(props.value)}
+      value={toText(props.value)}
       onChange={(event) => props.onValue(event.target.value)}
     />
   );
@@ -53,27 +64,27 @@ export function LongTextInput(props: InputProps): ReactNode {
 export function NumberInput(props: InputProps): ReactNode {
   return (
     <input
-      {...common(props)}
+      {...inputProps(props)}
       type="text"
       inputMode="decimal"
       className="ts-input ts-number"
       autoComplete="off"
-      value={text(props.value)}
+      value={toText(props.value)}
       onChange={(event) => props.onValue(event.target.value)}
     />
   );
 }
 
 export function SelectInput(props: InputProps): ReactNode {
-  const words = useShared().strings.cards;
+  const cardStrings = useThreadContext().strings.cards;
   return (
     <select
-      {...common(props)}
+      {...inputProps(props)}
       className="ts-input"
-      value={text(props.value)}
+      value={toText(props.value)}
       onChange={(event) => props.onValue(event.target.value)}
     >
-      <option value="">{words.choose}</option>
+      <option value="">{cardStrings.choose}</option>
       {(props.field.options ?? []).map(({ value, label }) => (
         <option key={value} value={value}>
           {visibleText(label)}
@@ -107,7 +118,7 @@ export function ChoicesInput(props: InputProps): ReactNode {
               props.onValue(
                 event.target.checked
                   ? [...chosen, option.value]
-                  : chosen.filter((one) => one !== option.value),
+                  : chosen.filter((chosenValue) => chosenValue !== option.value),
               )
             }
           />
@@ -121,7 +132,7 @@ export function ChoicesInput(props: InputProps): ReactNode {
 export function CheckboxInput(props: InputProps): ReactNode {
   return (
     <input
-      {...common(props)}
+      {...inputProps(props)}
       type="checkbox"
       checked={props.value === true}
       onChange={(event) => props.onValue(event.target.checked)}

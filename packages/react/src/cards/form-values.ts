@@ -18,7 +18,7 @@ import type { Strings } from "../strings/strings.ts";
 
 export type Values = Readonly<Record<string, Json>>;
 
-export interface Filling {
+export interface FormState {
   readonly values: ReadonlyMap<string, Json>;
   /** Fields that the person has left, or that were refused: only these are complained about. */
   readonly seen: ReadonlySet<string>;
@@ -26,35 +26,35 @@ export interface Filling {
   readonly touched: ReadonlySet<string>;
 }
 
-export const UNTOUCHED: Filling = { values: new Map(), seen: new Set(), touched: new Set() };
+export const EMPTY_FORM: FormState = { values: new Map(), seen: new Set(), touched: new Set() };
 
-export function setValue(filling: Filling, field: string, value: Json): Filling {
-  const { values, touched } = filling;
-  return { ...filling, values: new Map(values).set(field, value), touched: new Set(touched).add(field) };
+export function setValue(form: FormState, field: string, value: Json): FormState {
+  const { values, touched } = form;
+  return { ...form, values: new Map(values).set(field, value), touched: new Set(touched).add(field) };
 }
 
-export function leaveField(filling: Filling, field: string): Filling {
-  return filling.seen.has(field) ? filling : { ...filling, seen: new Set(filling.seen).add(field) };
+export function leaveField(form: FormState, field: string): FormState {
+  return form.seen.has(field) ? form : { ...form, seen: new Set(form.seen).add(field) };
 }
 
 /** Everything is complained about from now on. */
-export function seeAll(filling: Filling, { fields }: FormSchema): Filling {
-  return { ...filling, seen: new Set(fields.map(({ name }) => name)) };
+export function markAllSeen(form: FormState, { fields }: FormSchema): FormState {
+  return { ...form, seen: new Set(fields.map(({ name }) => name)) };
 }
 
 /** Takes over a draft where it fits the form, and where nothing was typed since. */
-export function restoreDraft(filling: Filling, schema: FormSchema, draft: Values): Filling {
+export function restoreDraft(form: FormState, schema: FormSchema, draft: Values): FormState {
   const bad = new Set(checkPartialForm(schema, draft).map(({ field }) => field));
-  const values = new Map(filling.values);
+  const values = new Map(form.values);
   for (const { name } of schema.fields) {
-    if (!Object.hasOwn(draft, name) || bad.has(name) || filling.touched.has(name)) continue;
+    if (!Object.hasOwn(draft, name) || bad.has(name) || form.touched.has(name)) continue;
     values.set(name, draft[name] ?? null);
   }
-  return { ...filling, values };
+  return { ...form, values };
 }
 
-/** What is sent: without what was left empty, and numbers as numbers. */
-export function valuesOf({ values }: Filling, { fields }: FormSchema): Values {
+/** What is sent: without what was left empty, and numbers. */
+export function toValues({ values }: FormState, { fields }: FormSchema): Values {
   const numbers = new Set(fields.filter(({ type }) => type === "number").map(({ name }) => name));
   const typed = [...values].map(([name, value]): [string, Json] => [
     name,
@@ -64,14 +64,14 @@ export function valuesOf({ values }: Filling, { fields }: FormSchema): Values {
 }
 
 /** What can be kept of it as a draft. */
-export function draftOf(filling: Filling, schema: FormSchema): Values {
-  const values = valuesOf(filling, schema);
+export function toDraft(form: FormState, schema: FormSchema): Values {
+  const values = toValues(form, schema);
   const bad = new Set(checkPartialForm(schema, values).map(({ field }) => field));
   return Object.fromEntries(Object.entries(values).filter(([name]) => !bad.has(name)));
 }
 
-export function problemsOf(filling: Filling, schema: FormSchema): readonly FormProblem[] {
-  return checkForm(schema, valuesOf(filling, schema));
+export function checkValues(form: FormState, schema: FormSchema): readonly FormProblem[] {
+  return checkForm(schema, toValues(form, schema));
 }
 
 /** The number that was typed; what is no number stays text, and is complained about. */
@@ -82,10 +82,10 @@ function numberValue(text: string): Json {
 }
 
 /** A value in words, for who reads it later. */
-export function valueText(field: FormField, value: Json, strings: Strings): string {
-  const labelOf = (one: Json): string =>
-    field.options?.find((option) => option.value === one)?.label ??
-    (typeof one === "string" ? one : JSON.stringify(one));
+export function formatValue(field: FormField, value: Json, strings: Strings): string {
+  const labelOf = (chosen: Json): string =>
+    field.options?.find((option) => option.value === chosen)?.label ??
+    (typeof chosen === "string" ? chosen : JSON.stringify(chosen));
   if (value === null || value === "") return "";
   if (typeof value === "boolean") return value ? strings.cards.yes : strings.cards.no;
   if (Array.isArray(value)) return (value as readonly Json[]).map(labelOf).join(", ");

@@ -1,50 +1,50 @@
 /** A payment: what for, how much, where it stands, and the way to its checkout while it is open. */
-import { isPending } from "@turnstream/protocol";
 import { type ReactNode, useId } from "react";
+import { isPending } from "@turnstream/protocol";
 import type { BlockProps } from "../components.ts";
-import { OutsideLink } from "../content/safe-link.tsx";
-import { useShared } from "../context.ts";
-import { useBlock } from "../hooks/use-block.ts";
-import { judgeLink, NO_HOSTS } from "../link-policy.ts";
+import { useThreadContext } from "../context.ts";
+import { useAction } from "../hooks/use-action.ts";
+import { useBlock } from "../hooks/use-turn.ts";
+import { checkLink, DEFAULT_LINK_POLICY } from "../link-policy.ts";
+import { ExternalLink } from "../ui/safe-link.tsx";
 import { visibleText } from "../visible-text.ts";
 import { Card, CardProblem } from "./card.tsx";
 import { formatMoney } from "./money.ts";
-import { useRefresh } from "./use-refresh.ts";
 
-export function PaymentCard({ turn, index }: BlockProps): ReactNode {
-  const { strings } = useShared();
-  const words = strings.cards;
-  const block = useBlock(turn, index, "payment");
+export function PaymentCard({ turnId, blockIndex }: BlockProps): ReactNode {
+  const { strings } = useThreadContext();
+  const cardStrings = strings.cards;
+  const block = useBlock(turnId, blockIndex, "payment");
   const { refresh, isRefreshing, problem } = useRefresh();
   const id = useId();
   if (block === null) return null;
   const { description, order_no, amount, currency, status } = block;
   const isWaiting = isPending(block);
   // The button says where it leads, and is pressed to pay: that is the question and the answer.
-  const checkout = judgeLink(block.checkout_url, NO_HOSTS);
+  const checkout = checkLink(block.checkout_url, DEFAULT_LINK_POLICY);
   return (
-    <Card kind="payment" labelledBy={id} isWaiting={isWaiting && status === "pending"}>
+    <Card kind="payment" labelledBy={id} isPending={isWaiting && status === "pending"}>
       <div className="ts-pay">
         <div>
           <div className="ts-pay-what" id={id}>
-            <bdi>{visibleText(description || words.payment)}</bdi> · <bdi>{visibleText(order_no)}</bdi>
+            <bdi>{visibleText(description || cardStrings.payment)}</bdi> · <bdi>{visibleText(order_no)}</bdi>
           </div>
           <div className="ts-amount">{formatMoney(strings.locale, amount, currency)}</div>
         </div>
         <div className="ts-pay-side">
           <span className="ts-pill" data-status={status}>
-            {words.paymentStatus[status]}
+            {cardStrings.paymentStatus[status]}
           </span>
           {isWaiting && (
             <div className="ts-row">
               <button type="button" className="ts-button" disabled={isRefreshing} onClick={refresh}>
-                {words.refresh}
+                {cardStrings.refresh}
               </button>
               {checkout.may !== "dead" && checkout.href.startsWith("http") && (
-                <OutsideLink href={checkout.href} className="ts-button">
-                  {words.openCheckout} <span aria-hidden="true">↗</span>
+                <ExternalLink href={checkout.href} className="ts-button">
+                  {cardStrings.openCheckout} <span aria-hidden="true">↗</span>
                   <span className="ts-sr">{checkout.to}</span>
-                </OutsideLink>
+                </ExternalLink>
               )}
             </div>
           )}
@@ -53,4 +53,15 @@ export function PaymentCard({ turn, index }: BlockProps): ReactNode {
       <CardProblem problem={problem} />
     </Card>
   );
+}
+
+/** Asks the server how things stand, for who doubts what is shown. */
+export function useRefresh(): {
+  readonly refresh: () => void;
+  readonly isRefreshing: boolean;
+  readonly problem: string | null;
+} {
+  const { session } = useThreadContext();
+  const { isBusy, problem, run } = useAction();
+  return { refresh: () => run(() => session.refresh()), isRefreshing: isBusy, problem };
 }

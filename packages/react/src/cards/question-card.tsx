@@ -2,35 +2,35 @@
 import type { Question } from "@turnstream/protocol";
 import { type ReactNode, useId } from "react";
 import type { BlockProps } from "../components.ts";
-import { useShared } from "../context.ts";
-import { usePersonName } from "../hooks/use-person-name.ts";
+import { useThreadContext } from "../context.ts";
+import { useUserName } from "../hooks/use-names.ts";
 import { visibleText } from "../visible-text.ts";
 import { Card, CardHead, CardProblem, Outcome } from "./card.tsx";
-import { type QuestionView, useQuestion } from "./use-question.ts";
+import { type QuestionRequest, useQuestionRequest } from "./use-question-request.ts";
 
-export function QuestionCard({ turn, index }: BlockProps): ReactNode {
-  const view = useQuestion(turn, index);
-  return view === null ? null : <Shown view={view} />;
+export function QuestionCard({ turnId, blockIndex }: BlockProps): ReactNode {
+  const view = useQuestionRequest(turnId, blockIndex);
+  return view === null ? null : <QuestionContent view={view} />;
 }
 
 interface ViewProps {
-  readonly view: QuestionView;
+  readonly view: QuestionRequest;
 }
 
-function Shown({ view }: ViewProps): ReactNode {
-  const words = useShared().strings.cards;
+function QuestionContent({ view }: ViewProps): ReactNode {
+  const cardStrings = useThreadContext().strings.cards;
   const { block, isPending: isWaiting } = view;
   const id = useId();
   return (
-    <Card kind="question" labelledBy={id} isWaiting={isWaiting}>
-      <CardHead id={id} title={words.question} deadline={isWaiting ? block.deadline : null} />
+    <Card kind="question" labelledBy={id} isPending={isWaiting}>
+      <CardHead id={id} title={cardStrings.question} deadline={isWaiting ? block.deadline : null} />
       {isWaiting ? <Asked view={view} /> : <Answered view={view} />}
     </Card>
   );
 }
 
 function Asked({ view }: ViewProps): ReactNode {
-  const words = useShared().strings.cards;
+  const cardStrings = useThreadContext().strings.cards;
   const { block, isSending, canAnswer, problem } = view;
   return (
     <>
@@ -41,14 +41,14 @@ function Asked({ view }: ViewProps): ReactNode {
         }}
       >
         {block.questions.map((question) => (
-          <OneQuestion key={question.id} view={view} question={question} />
+          <QuestionField key={question.id} view={view} question={question} />
         ))}
         <div className="ts-row">
           <button type="submit" className="ts-button ts-primary" disabled={isSending || !canAnswer}>
-            {isSending ? words.sending : words.answer}
+            {isSending ? cardStrings.sending : cardStrings.answer}
           </button>
           <button type="button" className="ts-button" disabled={isSending} onClick={() => view.dismiss()}>
-            {words.skip}
+            {cardStrings.skip}
           </button>
         </div>
       </form>
@@ -57,16 +57,16 @@ function Asked({ view }: ViewProps): ReactNode {
   );
 }
 
-function OneQuestion({ view, question }: ViewProps & { readonly question: Question }): ReactNode {
-  const words = useShared().strings.cards;
+function QuestionField({ view, question }: ViewProps & { readonly question: Question }): ReactNode {
+  const cardStrings = useThreadContext().strings.cards;
   const { options, multiple, free_text } = question;
-  const { selected, text } = view.draftOf(question.id);
+  const { selected, text } = view.getDraft(question.id);
   const id = useId();
   return (
     <fieldset className="ts-asked" disabled={view.isSending}>
       <legend>
         <bdi>{visibleText(question.text)}</bdi>
-        {multiple && <span className="ts-faint"> {words.chooseAny}</span>}
+        {multiple && <span className="ts-faint"> {cardStrings.chooseAny}</span>}
       </legend>
       {options.map((option) => (
         <label key={option.id} className="ts-option">
@@ -74,7 +74,7 @@ function OneQuestion({ view, question }: ViewProps & { readonly question: Questi
             type={multiple ? "checkbox" : "radio"}
             name={id}
             checked={selected.includes(option.id)}
-            onChange={() => view.choose(question, option.id)}
+            onChange={() => view.toggleOption(question, option.id)}
           />
           <span>
             <bdi>{visibleText(option.label)}</bdi>
@@ -88,11 +88,11 @@ function OneQuestion({ view, question }: ViewProps & { readonly question: Questi
         <textarea
           className="ts-input"
           rows={options.length === 0 ? 3 : 1}
-          aria-label={words.ownWords}
-          placeholder={words.ownWords}
+          aria-label={cardStrings.freeText}
+          placeholder={cardStrings.freeText}
           value={text}
           maxLength={20_000}
-          onChange={(event) => view.write(question, event.target.value)}
+          onChange={(event) => view.setText(question, event.target.value)}
         />
       )}
     </fieldset>
@@ -100,15 +100,15 @@ function OneQuestion({ view, question }: ViewProps & { readonly question: Questi
 }
 
 function Answered({ view }: ViewProps): ReactNode {
-  const words = useShared().strings.cards;
+  const cardStrings = useThreadContext().strings.cards;
   const { questions, answers, status, by, message, reason } = view.block;
-  const who = usePersonName(by);
+  const userName = useUserName(by);
   const outcome = {
     pending: "",
-    answered: message === null ? words.answered(who) : words.answeredByMessage,
-    dismissed: words.dismissed(who),
-    timed_out: words.timedOut,
-    cancelled: words.withdrawn,
+    answered: message === null ? cardStrings.answered(userName) : cardStrings.answeredByMessage,
+    dismissed: cardStrings.dismissed(userName),
+    timed_out: cardStrings.timedOut,
+    cancelled: cardStrings.withdrawn,
   }[status];
   return (
     <>
@@ -124,12 +124,12 @@ function Answered({ view }: ViewProps): ReactNode {
           </div>
         ))}
       </dl>
-      <Outcome isGood={status === "answered"} words={outcome} reason={reason} />
+      <Outcome isPositive={status === "answered"} text={outcome} reason={reason} />
     </>
   );
 }
 
-function answerText({ id, options }: Question, answers: QuestionView["block"]["answers"]): string {
+function answerText({ id, options }: Question, answers: QuestionRequest["block"]["answers"]): string {
   const answer = answers?.find(({ question }) => question === id);
   const chosen = (answer?.selected ?? []).map(
     (one) => options.find((option) => option.id === one)?.label ?? one,

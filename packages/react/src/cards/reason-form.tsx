@@ -1,6 +1,6 @@
 /** Why not: a reason that may be left out, and the press that says no. */
 import { type ReactNode, useEffect, useId, useRef, useState } from "react";
-import { useShared } from "../context.ts";
+import { useThreadContext } from "../context.ts";
 
 interface ReasonFormProps {
   readonly action: string;
@@ -10,7 +10,7 @@ interface ReasonFormProps {
 }
 
 export function ReasonForm({ action, isSending, onSend, onCancel }: ReasonFormProps): ReactNode {
-  const words = useShared().strings.cards;
+  const cardStrings = useThreadContext().strings.cards;
   const [reason, setReason] = useState("");
   const field = useRef<HTMLInputElement>(null);
   const id = useId();
@@ -28,7 +28,7 @@ export function ReasonForm({ action, isSending, onSend, onCancel }: ReasonFormPr
         if (event.key === "Escape" && !event.nativeEvent.isComposing) onCancel();
       }}
     >
-      <label htmlFor={id}>{words.reason}</label>
+      <label htmlFor={id}>{cardStrings.reason}</label>
       <input
         ref={field}
         id={id}
@@ -39,10 +39,10 @@ export function ReasonForm({ action, isSending, onSend, onCancel }: ReasonFormPr
       />
       <div className="ts-row">
         <button type="submit" className="ts-button ts-danger" disabled={isSending}>
-          {isSending ? words.sending : action}
+          {isSending ? cardStrings.sending : action}
         </button>
         <button type="button" className="ts-button" disabled={isSending} onClick={onCancel}>
-          {words.cancel}
+          {cardStrings.cancel}
         </button>
       </div>
     </form>

@@ -3,7 +3,7 @@
  * while the card has the focus. Off while a text field has it, and wherever the provider says so (WCAG 2.1.4).
  */
 import { type RefObject, useEffect } from "react";
-import { useShared } from "../context.ts";
+import { useThreadContext } from "../context.ts";
 
 export const FOCUS_KEY = "a";
 
@@ -13,7 +13,7 @@ export function useCardKeys(
   isWaiting: boolean,
   onKey: Readonly<Record<string, () => void>>,
 ): void {
-  const { shortcuts } = useShared();
+  const { shortcuts } = useThreadContext();
   useEffect(() => {
     if (!isWaiting || !shortcuts) return undefined;
     const press = (event: KeyboardEvent): void => {
@@ -27,7 +27,7 @@ export function useCardKeys(
       if (act !== undefined) {
         event.preventDefault();
         act();
-      } else if (key === FOCUS_KEY && !isInside && isFirst(element)) {
+      } else if (key === FOCUS_KEY && !isInside && isFirstPending(element)) {
         event.preventDefault();
         element.focus();
       }
@@ -43,6 +43,6 @@ function isTyping(target: EventTarget | null): boolean {
 }
 
 /** Of several that wait, the first in the page is gone to. */
-function isFirst(element: HTMLElement): boolean {
+function isFirstPending(element: HTMLElement): boolean {
   return document.querySelector('[data-card="approval"][data-waiting]') === element;
 }

@@ -1,21 +1,21 @@
 /** The card around an artifact: its title, what can be switched, and the way to the whole where this is only a part. */
 import { type ReactNode, useId } from "react";
-import { useShared } from "../context.ts";
+import { useThreadContext } from "../context.ts";
 import { visibleText } from "../visible-text.ts";
-import { SafeLink } from "./safe-link.tsx";
+import { SafeLink } from "../ui/safe-link.tsx";
 
 interface ArtifactFrameProps {
   readonly title: string;
   /** What it is called without a title; "" for nothing. */
   readonly fallback: string;
   /** Where the whole is, if this is only a part; else "". */
-  readonly whole: string;
+  readonly fullUrl: string;
   readonly side?: ReactNode;
   readonly children: ReactNode;
 }
 
-export function ArtifactFrame({ title, fallback, whole, side, children }: ArtifactFrameProps): ReactNode {
-  const words = useShared().strings.cards;
+export function ArtifactFrame({ title, fallback, fullUrl, side, children }: ArtifactFrameProps): ReactNode {
+  const cardStrings = useThreadContext().strings.cards;
   const id = useId();
   const shown = visibleText(title || fallback);
   return (
@@ -27,9 +27,9 @@ export function ArtifactFrame({ title, fallback, whole, side, children }: Artifa
         </figcaption>
       )}
       {children}
-      {whole !== "" && (
+      {fullUrl !== "" && (
         <p className="ts-artifact-foot">
-          <SafeLink address={whole}>{words.loadWhole}</SafeLink>
+          <SafeLink address={fullUrl}>{cardStrings.downloadAll}</SafeLink>
         </p>
       )}
     </figure>

@@ -7,53 +7,53 @@ import {
 } from "@turnstream/protocol";
 import type { ReactNode } from "react";
 import type { ArtifactProps } from "../components.ts";
-import { useShared } from "../context.ts";
+import { useThreadContext } from "../context.ts";
 import { formatSize } from "../format.ts";
-import { Icon } from "../thread/icons.tsx";
+import { Icon } from "../ui/icons.tsx";
 import { visibleText } from "../visible-text.ts";
 import { ArtifactFrame } from "./artifact-frame.tsx";
 import { ChartArtifact } from "./chart-artifact.tsx";
-import { CodeBlock } from "./code-block.tsx";
-import { SafeImage } from "./safe-image.tsx";
-import { SafeLink } from "./safe-link.tsx";
+import { CodeBlock } from "../ui/code-block.tsx";
+import { SafeImage } from "../ui/safe-image.tsx";
+import { SafeLink } from "../ui/safe-link.tsx";
 import { TableArtifact } from "./table-artifact.tsx";
 
 export function Artifact({ artifact }: ArtifactProps): ReactNode {
-  const { strings } = useShared();
-  const { type, title = "", data, whole } = artifact;
-  const url = whole?.url ?? "";
-  const misfit = data === null ? null : findArtifactProblem({ type, data });
-  if (data === null || misfit !== null) {
+  const { strings } = useThreadContext();
+  const { type, title = "", data, whole: fullUrl } = artifact;
+  const url = fullUrl?.url ?? "";
+  const problem = data === null ? null : findArtifactProblem({ type, data });
+  if (data === null || problem !== null) {
     return (
-      <ArtifactFrame title={title} fallback={strings.cards.file} whole={url}>
+      <ArtifactFrame title={title} fallback={strings.cards.file} fullUrl={url}>
         {url === "" && <p className="ts-faint">{strings.cards.cannotShow}</p>}
       </ArtifactFrame>
     );
   }
-  return <Known artifact={artifact} title={title} whole={url} />;
+  return <KnownArtifact artifact={artifact} title={title} fullUrl={url} />;
 }
 
-interface KnownProps {
+interface KnownArtifactProps {
   readonly artifact: ArtifactValue;
   readonly title: string;
-  readonly whole: string;
+  readonly fullUrl: string;
 }
 
 /** `artifactMisfit` has found the data to be what the type says. */
-function Known({ artifact: { type, data }, title, whole }: KnownProps): ReactNode {
-  const words = useShared().strings.cards;
+function KnownArtifact({ artifact: { type, data }, title, fullUrl }: KnownArtifactProps): ReactNode {
+  const cardStrings = useThreadContext().strings.cards;
   const known = data as unknown;
   switch (type) {
     case "chart":
-      return <ChartArtifact title={title} data={known as ArtifactData["chart"]} whole={whole} />;
+      return <ChartArtifact title={title} data={known as ArtifactData["chart"]} fullUrl={fullUrl} />;
     case "table":
-      return <TableArtifact title={title} data={known as ArtifactData["table"]} whole={whole} />;
+      return <TableArtifact title={title} data={known as ArtifactData["table"]} fullUrl={fullUrl} />;
     case "file":
       return <FileArtifact title={title} data={known as ArtifactData["file"]} />;
     case "image": {
       const { url, alt = "", width, height } = known as ArtifactData["image"];
       return (
-        <ArtifactFrame title={title} fallback={words.image} whole={whole}>
+        <ArtifactFrame title={title} fallback={cardStrings.image} fullUrl={fullUrl}>
           <SafeImage
             address={url}
             alt={alt || title}
@@ -66,15 +66,15 @@ function Known({ artifact: { type, data }, title, whole }: KnownProps): ReactNod
     case "code": {
       const { language, code, name = "" } = known as ArtifactData["code"];
       return (
-        <ArtifactFrame title={title} fallback="" whole={whole}>
+        <ArtifactFrame title={title} fallback="" fullUrl={fullUrl}>
           <CodeBlock language={language} text={code} {...(name === "" ? {} : { name: visibleText(name) })} />
         </ArtifactFrame>
       );
     }
     default:
       return (
-        <ArtifactFrame title={title} fallback={type} whole={whole}>
-          <CodeBlock language="json" text={pretty(data)} />
+        <ArtifactFrame title={title} fallback={type} fullUrl={fullUrl}>
+          <CodeBlock language="json" text={formatJson(data)} />
         </ArtifactFrame>
       );
   }
@@ -87,10 +87,10 @@ function FileArtifact({
   readonly title: string;
   readonly data: ArtifactData["file"];
 }): ReactNode {
-  const { strings } = useShared();
+  const { strings } = useThreadContext();
   const { name, url, size, media_type } = data;
   return (
-    <ArtifactFrame title={title === name ? "" : title} fallback="" whole="">
+    <ArtifactFrame title={title === name ? "" : title} fallback="" fullUrl="">
       <div className="ts-file">
         <Icon name="file" />
         <span className="ts-file-name">
@@ -109,6 +109,6 @@ function FileArtifact({
   );
 }
 
-function pretty(data: Json): string {
+function formatJson(data: Json): string {
   return JSON.stringify(data, null, 2);
 }

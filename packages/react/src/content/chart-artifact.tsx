@@ -4,7 +4,7 @@
  */
 import type { ArtifactData } from "@turnstream/protocol";
 import { type ReactNode, useEffect, useRef, useState } from "react";
-import { useShared } from "../context.ts";
+import { useThreadContext } from "../context.ts";
 import { ArtifactFrame } from "./artifact-frame.tsx";
 import { type ChartColors, chartSeries } from "./chart-data.ts";
 import { DataTable } from "./table-artifact.tsx";
@@ -12,20 +12,20 @@ import { DataTable } from "./table-artifact.tsx";
 interface ChartArtifactProps {
   readonly title: string;
   readonly data: ArtifactData["chart"];
-  readonly whole: string;
+  readonly fullUrl: string;
 }
 
-export function ChartArtifact({ title, data, whole }: ChartArtifactProps): ReactNode {
-  const { strings } = useShared();
-  const words = strings.cards;
+export function ChartArtifact({ title, data, fullUrl }: ChartArtifactProps): ReactNode {
+  const { strings } = useThreadContext();
+  const cardStrings = strings.cards;
   const [isTable, setTable] = useState(false);
   const [hasFailed, setFailed] = useState(false);
-  const series = chartSeries(data, words.value);
+  const series = chartSeries(data, cardStrings.value);
   const table = (
     <DataTable
-      label={title || words.table}
+      label={title || cardStrings.table}
       columns={[
-        words.label,
+        cardStrings.label,
         ...series.map(({ name }) => (data.unit === undefined ? name : `${name} (${data.unit})`)),
       ]}
       rows={data.labels.map((label, n) => [label, ...series.map(({ values }) => values[n] ?? null)])}
@@ -45,32 +45,36 @@ export function ChartArtifact({ title, data, whole }: ChartArtifactProps): React
   return (
     <ArtifactFrame
       title={title}
-      fallback={words.chart}
-      whole={whole}
+      fallback={cardStrings.chart}
+      fullUrl={fullUrl}
       side={
         !hasFailed && (
           <span className="ts-toggles">
-            {toggle(false, words.showChart)}
-            {toggle(true, words.showTable)}
+            {toggle(false, cardStrings.showChart)}
+            {toggle(true, cardStrings.showTable)}
           </span>
         )
       }
     >
-      {isChart ? <Drawing title={title || words.chart} data={data} onFail={() => setFailed(true)} /> : table}
+      {isChart ? (
+        <ChartCanvas title={title || cardStrings.chart} data={data} onFail={() => setFailed(true)} />
+      ) : (
+        table
+      )}
       {/* Beside the picture, for who can't see it. */}
       {isChart && <div className="ts-sr">{table}</div>}
     </ArtifactFrame>
   );
 }
 
-interface DrawingProps {
+interface ChartCanvasProps {
   readonly title: string;
   readonly data: ArtifactData["chart"];
   readonly onFail: () => void;
 }
 
-function Drawing({ title, data, onFail }: DrawingProps): ReactNode {
-  const { strings } = useShared();
+function ChartCanvas({ title, data, onFail }: ChartCanvasProps): ReactNode {
+  const { strings } = useThreadContext();
   const canvas = useRef<HTMLCanvasElement>(null);
   const fail = useRef(onFail);
   const valueWord = strings.cards.value;
@@ -87,7 +91,9 @@ function Drawing({ title, data, onFail }: DrawingProps): ReactNode {
       const paint = (): void => {
         clear();
         if (!isHere) return;
-        undo.push(drawChart(element, data, { locale: strings.locale, valueWord, colors: colorsOf(element) }));
+        undo.push(
+          drawChart(element, data, { locale: strings.locale, valueWord, colors: readColors(element) }),
+        );
         undo.push(onThemeChange(paint));
       };
       paint();
@@ -105,7 +111,7 @@ function Drawing({ title, data, onFail }: DrawingProps): ReactNode {
   );
 }
 
-function colorsOf(element: Element): ChartColors {
+function readColors(element: Element): ChartColors {
   const style = getComputedStyle(element);
   const read = (name: string): string => style.getPropertyValue(name).trim();
   return {

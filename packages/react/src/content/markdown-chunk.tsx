@@ -8,14 +8,20 @@ import rehypeSanitize from "rehype-sanitize";
 import remarkGfm from "remark-gfm";
 import remend from "remend";
 import type { MarkdownProps } from "../components.ts";
-import { CitationContext } from "./citation-context.ts";
-import { numbersOf, withMarks } from "./citation-marks.ts";
-import { CodeBlock } from "./code-block.tsx";
-import { HeadingContext } from "./heading-context.ts";
-import { listItems } from "./list-items.ts";
+import { CitationContext } from "./citations/references.ts";
+import { numberReferences, withMarks } from "./citations/citation-marks.ts";
+import { CodeBlock } from "../ui/code-block.tsx";
+import { HeadingContext } from "./headings.ts";
+import {
+  type Definitions,
+  definitionsFor,
+  splitListItems,
+  EMPTY_SPLIT,
+  type Piece,
+  splitBlocks,
+} from "./split-blocks.ts";
 import { ELEMENTS } from "./markdown-elements.tsx";
 import { rehypeCitations, rehypeHtmlAsText } from "./rehype-answer.ts";
-import { type Definitions, definitionsFor, NOTHING_SPLIT, type Piece, splitBlocks } from "./split-blocks.ts";
 
 /** Citations are ours already, and a footnote would have to find its text in another piece. */
 function remarkWithoutFootnotes(this: { data: () => unknown }): void {
@@ -27,12 +33,12 @@ function remarkWithoutFootnotes(this: { data: () => unknown }): void {
 }
 
 const REMARK = [remarkGfm, remarkWithoutFootnotes] as NonNullable<Options["remarkPlugins"]>;
-const PLAIN: NonNullable<Options["remarkPlugins"]> = [];
+const NO_PLUGINS: NonNullable<Options["remarkPlugins"]> = [];
 /** What GitHub's additions begin with. Most paragraphs have none of it, and are parsed in half the time without. */
 const NEEDS_GFM = /[|~@]|www\.|https?:|\[[\sx]\]/i;
 const REHYPE: NonNullable<Options["rehypePlugins"]> = [rehypeHtmlAsText, rehypeSanitize, rehypeCitations];
 /** Longer and deeper than anything that somebody reads; parsers take time by the square of some of these. */
-const MAX_PIECE = 20_000;
+const MAX_PIECE_CHARS = 20_000;
 const TOO_DEEP = /^(?:\s*(?:[>*+-]|\d+[.)])){20}/m;
 
 const TIGHT: typeof ELEMENTS = { ...ELEMENTS, p: ({ children }) => <>{children}</> };
@@ -46,12 +52,12 @@ interface ProseProps {
 }
 
 const Prose = memo(function Prose({ source, isTight = false }: ProseProps) {
-  if (source.length > MAX_PIECE || TOO_DEEP.test(source)) return <p className="ts-plain">{source}</p>;
+  if (source.length > MAX_PIECE_CHARS || TOO_DEEP.test(source)) return <p className="ts-plain">{source}</p>;
   try {
     // Called, not placed as an element: what goes wrong in parsing is then caught here.
     return Markdown({
       children: source,
-      remarkPlugins: NEEDS_GFM.test(source) ? REMARK : PLAIN,
+      remarkPlugins: NEEDS_GFM.test(source) ? REMARK : NO_PLUGINS,
       rehypePlugins: REHYPE,
       components: isTight ? TIGHT : ELEMENTS,
     });
@@ -68,10 +74,10 @@ interface ListOrProseProps {
 
 /** A long list is drawn by its items: when it grows, only the last of them is parsed again. */
 const ListOrProse = memo(function ListOrProse({ source, definitions, isOpen }: ListOrProseProps) {
-  const list = listItems(source);
+  const list = splitListItems(source);
   const prose = (text: string, mayGrow: boolean, isTight: boolean): ReactNode => (
     <Prose
-      source={(mayGrow ? completed(text) : text) + definitionsFor(text, definitions)}
+      source={(mayGrow ? completeSyntax(text) : text) + definitionsFor(text, definitions)}
       isTight={isTight}
     />
   );
@@ -109,30 +115,35 @@ const Pieces = memo(function Pieces({ pieces, definitions, annotations, isOpen }
 });
 
 /** What is half typed, as if it were done; an address that is half there is none. */
-function completed(text: string): string {
-  return text.length > MAX_PIECE ? text : remend(text, { linkMode: "text-only", katex: false });
+function completeSyntax(text: string): string {
+  return text.length > MAX_PIECE_CHARS ? text : remend(text, { linkMode: "text-only", katex: false });
 }
 
-export function MarkdownBody({ text, isStreaming, annotations = NO_ANNOTATIONS, turn = "" }: MarkdownProps) {
+export function MarkdownBody({
+  text,
+  isStreaming,
+  annotations = NO_ANNOTATIONS,
+  turnId = "",
+}: MarkdownProps) {
   // What was split before only saves time: the outcome is the same without it.
-  const before = useRef(NOTHING_SPLIT);
+  const before = useRef(EMPTY_SPLIT);
   const split = splitBlocks(before.current, text);
   before.current = split;
   const citations = useMemo(
-    () => (turn === "" ? null : { turn, annotations, numbers: numbersOf(annotations) }),
-    [turn, annotations],
+    () => (turnId === "" ? null : { turnId, annotations, numbers: numberReferences(annotations) }),
+    [turnId, annotations],
   );
   const marks = citations === null ? NO_ANNOTATIONS : annotations;
-  const { portions, definitions } = split;
+  const { chunks, definitions } = split;
   return (
     <CitationContext value={citations}>
-      {portions.map((pieces, n) => (
+      {chunks.map((pieces, n) => (
         <Pieces
           key={pieces[0]?.at}
           pieces={pieces}
           definitions={definitions}
           annotations={marks}
-          isOpen={isStreaming && n === portions.length - 1}
+          isOpen={isStreaming && n === chunks.length - 1}
         />
       ))}
     </CitationContext>

@@ -1,15 +1,15 @@
 /** What the elements of an answer are drawn as, where it isn't simply the element. Knows no Markdown. */
 import { type ComponentProps, type ReactNode, useContext } from "react";
 import type { Components } from "react-markdown";
-import { useShared } from "../context.ts";
-import { CitationContext } from "./citation-context.ts";
-import { CodeBlock } from "./code-block.tsx";
-import { HeadingContext } from "./heading-context.ts";
-import { SafeImage } from "./safe-image.tsx";
-import { SafeLink } from "./safe-link.tsx";
+import { useThreadContext } from "../context.ts";
+import { CitationContext } from "./citations/references.ts";
+import { CodeBlock } from "../ui/code-block.tsx";
+import { HeadingContext } from "./headings.ts";
+import { SafeImage } from "../ui/safe-image.tsx";
+import { SafeLink } from "../ui/safe-link.tsx";
 
 function Table({ children }: { readonly children?: ReactNode }) {
-  const { strings } = useShared();
+  const { strings } = useThreadContext();
   return (
     // Scrolled by keyboard too.
     <div className="ts-table-scroll" role="group" aria-label={strings.cards.table} tabIndex={0}>
@@ -18,25 +18,25 @@ function Table({ children }: { readonly children?: ReactNode }) {
   );
 }
 
-function Cite({ index }: { readonly index: number }) {
-  const { components } = useShared();
+function CitationMark({ index }: { readonly index: number }) {
+  const { components } = useThreadContext();
   const citations = useContext(CitationContext);
   const annotation = citations?.annotations[index];
   if (citations === null || annotation === undefined) return null;
   const number = citations.numbers.get(annotation.reference) ?? 0;
-  return <components.Citation number={number} annotation={annotation} turn={citations.turn} />;
+  return <components.Citation number={number} annotation={annotation} turnId={citations.turnId} />;
 }
 
 /** A code block that stands in a list or a quotation. */
-function Pre({ children }: ComponentProps<"pre">) {
+function NestedCode({ children }: ComponentProps<"pre">) {
   const code = children as { readonly props?: ComponentProps<"code"> } | undefined;
   const { className = "", children: text } = code?.props ?? {};
   const language = /language-(\S+)/.exec(className)?.[1] ?? "";
   return <CodeBlock language={language} text={typeof text === "string" ? text.replace(/\n$/, "") : ""} />;
 }
 
-function Mark({ isDone }: { readonly isDone: boolean }) {
-  const { strings } = useShared();
+function TaskMark({ isDone }: { readonly isDone: boolean }) {
+  const { strings } = useThreadContext();
   return (
     <span className="ts-task-mark" data-done={isDone || undefined}>
       {isDone && <span className="ts-sr">{strings.thread.done}</span>}
@@ -58,11 +58,11 @@ function Heading({ size, children }: HeadingProps) {
 export const ELEMENTS: Components = {
   a: ({ href = "", children }) => <SafeLink address={href}>{children}</SafeLink>,
   img: ({ src, alt = "" }) => <SafeImage address={typeof src === "string" ? src : ""} alt={alt} />,
-  pre: ({ children }) => <Pre>{children}</Pre>,
+  pre: ({ children }) => <NestedCode>{children}</NestedCode>,
   table: ({ children }) => <Table>{children}</Table>,
-  cite: ({ node }) => <Cite index={Number(node?.properties["dataNumber"])} />,
+  cite: ({ node }) => <CitationMark index={Number(node?.properties["dataNumber"])} />,
   // A mark, not a field: whoever reads can't change it.
-  input: ({ checked }) => <Mark isDone={checked === true} />,
+  input: ({ checked }) => <TaskMark isDone={checked === true} />,
   h1: ({ children }) => <Heading size={1}>{children}</Heading>,
   h2: ({ children }) => <Heading size={2}>{children}</Heading>,
   h3: ({ children }) => <Heading size={3}>{children}</Heading>,

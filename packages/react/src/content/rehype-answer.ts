@@ -3,7 +3,7 @@
  * citations. Never makes an element of something that the answer wrote as HTML, but for a line break.
  */
 import type { Options } from "react-markdown";
-import { findMarks, withoutMarks } from "./citation-marks.ts";
+import { findMarks, withoutMarks } from "./citations/citation-marks.ts";
 
 type Tree = Parameters<NonNullable<Options["allowElement"]>>[0];
 type Parent = { children: Child[] };
@@ -23,7 +23,7 @@ function flatten(parent: Parent, depth: number): void {
   parent.children = parent.children.flatMap((child): Child[] => {
     if (child.type === "raw") return fromHtml(child.value);
     if (child.type !== "element") return [child];
-    if (depth >= MAX_DEPTH) return [{ type: "text", value: textOf(child) }];
+    if (depth >= MAX_DEPTH) return [{ type: "text", value: collectText(child) }];
     flatten(child, depth + 1);
     return [child];
   });
@@ -37,7 +37,7 @@ function fromHtml(value: string): Child[] {
 }
 
 /** Without recursion: what is cut off may be nested without end. */
-function textOf(element: Tree): string {
+function collectText(element: Tree): string {
   let text = "";
   const left: Child[] = [element];
   for (let next = left.pop(); next !== undefined; next = left.pop()) {
@@ -49,30 +49,30 @@ function textOf(element: Tree): string {
 
 /** After the sanitizer: `<cite>` is ours, and stands for a citation. In a link there is only text, for it is a button itself. */
 export function rehypeCitations() {
-  return (tree: unknown): void => cite(tree as Parent, "");
+  return (tree: unknown): void => replaceMarks(tree as Parent, "");
 }
 
 /** @param inside the link or code that it stands in, if any: there marks are what was written */
-function cite(parent: Parent, inside: "" | "a" | "code"): void {
+function replaceMarks(parent: Parent, inside: "" | "a" | "code"): void {
   parent.children = parent.children.flatMap((child): Child[] => {
-    if (child.type === "text") return inside === "" ? marked(child) : [unmarked(child)];
+    if (child.type === "text") return inside === "" ? splitMarks(child) : [removeMarks(child)];
     if (child.type !== "element") return [child];
     const { tagName, properties } = child;
     for (const [name, value] of Object.entries(properties))
       if (typeof value === "string") properties[name] = withoutMarks(value);
     if (inside === "a" && tagName === "img") return [{ type: "text", value: properties["alt"] ?? "" }];
-    cite(child, tagName === "a" || tagName === "code" ? tagName : inside);
+    replaceMarks(child, tagName === "a" || tagName === "code" ? tagName : inside);
     return [child];
   });
 }
 
 type Text = Extract<Child, { readonly type: "text" }>;
 
-function unmarked(text: Text): Text {
+function removeMarks(text: Text): Text {
   return { ...text, value: withoutMarks(text.value) };
 }
 
-function marked(text: Text): Child[] {
+function splitMarks(text: Text): Child[] {
   return findMarks(text.value).map((part) =>
     typeof part === "string"
       ? { type: "text", value: part }

@@ -9,8 +9,8 @@
  * What is appended can join the last piece with the one before it (an item goes on with the list), and a line of dashes
  * makes a heading of whatever stands above it up to a blank line: what is closed ends at one.
  */
-import { levelBelow, levelOf, type Outline, withHeading } from "./heading-levels.ts";
 import { Lexer, type Token, Tokenizer, type Tokens, type TokensList } from "marked";
+import { levelBelowHeading, headingLevel, type HeadingPath, withHeading } from "./headings.ts";
 
 export interface Piece {
   /** Where it begins in the text, in UTF-16 units. */
@@ -35,54 +35,54 @@ export type Definitions = ReadonlyMap<string, string>;
 export interface Split {
   readonly text: string;
   /** In portions, so that a long answer isn't gone through for every word: a full one before the tail is never another. */
-  readonly portions: readonly (readonly Piece[])[];
+  readonly chunks: readonly (readonly Piece[])[];
   readonly definitions: Definitions;
   /** Where the tail begins; the portions and definitions before it. */
   readonly safe: number;
   readonly closed: readonly (readonly Piece[])[];
   readonly closedDefinitions: Definitions;
-  readonly closedOutline: Outline;
+  readonly closedHeadings: HeadingPath;
 }
 
-const PORTION = 32;
+const PIECES_PER_CHUNK = 32;
 /** How many of the last pieces may still be joined by what comes. */
-const UNSURE = 2;
+const OPEN_PIECES = 2;
 
-export const NOTHING_SPLIT: Split = {
+export const EMPTY_SPLIT: Split = {
   text: "",
-  portions: [],
+  chunks: [],
   definitions: new Map(),
   safe: 0,
   closed: [],
   closedDefinitions: new Map(),
-  closedOutline: [],
+  closedHeadings: [],
 };
 
 /** Goes on from what was split before, when `text` begins with it; otherwise anew. */
 export function splitBlocks(before: Split, text: string): Split {
-  const clean = withoutReturns(text);
+  const clean = normalizeNewlines(text);
   if (clean === before.text) return before;
-  const from = clean.startsWith(before.text) ? before : NOTHING_SPLIT;
-  const tokens = placed(clean, from.safe);
-  const sure = sureCount(clean, tokens);
+  const from = clean.startsWith(before.text) ? before : EMPTY_SPLIT;
+  const tokens = placeTokens(clean, from.safe);
+  const sure = countClosed(clean, tokens);
   const tail = tokens.slice(sure);
-  const { pieces, outline } = piecesOf(tokens.slice(0, sure), from.closedOutline);
+  const { pieces, headings } = toPieces(tokens.slice(0, sure), from.closedHeadings);
   const closed = withPieces(from.closed, pieces);
   const closedDefinitions = withDefinitions(from.closedDefinitions, tokens.slice(0, sure));
   return {
     text: clean,
-    portions: withPieces(closed, piecesOf(tail, outline).pieces),
-    definitions: sameOr(from.definitions, withDefinitions(closedDefinitions, tail)),
+    chunks: withPieces(closed, toPieces(tail, headings).pieces),
+    definitions: keepIfSame(from.definitions, withDefinitions(closedDefinitions, tail)),
     safe: tail[0]?.at ?? from.safe,
     closed,
     closedDefinitions,
-    closedOutline: outline,
+    closedHeadings: headings,
   };
 }
 
 /** How many of the first pieces stay as they are, whatever comes. */
-function sureCount(text: string, tokens: readonly Placed[]): number {
-  for (let n = tokens.length - UNSURE; n > 0; n--) {
+function countClosed(text: string, tokens: readonly PlacedToken[]): number {
+  for (let n = tokens.length - OPEN_PIECES; n > 0; n--) {
     const before = tokens[n - 1]?.token.type;
     if (before === "code" || before === "heading" || isAfterBlank(text, tokens[n]?.at ?? 0)) return n;
   }
@@ -96,7 +96,7 @@ function isAfterBlank(text: string, at: number): boolean {
 }
 
 /** As long as before, so that what is counted in the text still is where it was. */
-function withoutReturns(text: string): string {
+function normalizeNewlines(text: string): string {
   return text.includes("\r") ? text.replaceAll("\r\n", " \n").replaceAll("\r", "\n") : text;
 }
 
@@ -122,7 +122,7 @@ class BlockLexer extends Lexer {
 }
 
 /** marked throws where a quotation ends in an empty item with text right below it. It is a paragraph then. */
-class CalmTokenizer extends Tokenizer {
+class SafeTokenizer extends Tokenizer {
   override blockquote(source: string): Tokens.Blockquote | undefined {
     const { top } = this.lexer.state;
     try {
@@ -135,18 +135,18 @@ class CalmTokenizer extends Tokenizer {
 }
 
 export function blockTokens(source: string): readonly Token[] {
-  return new BlockLexer({ gfm: true, tokenizer: new CalmTokenizer() }).blockTokens(source);
+  return new BlockLexer({ gfm: true, tokenizer: new SafeTokenizer() }).blockTokens(source);
 }
 
-interface Placed {
+interface PlacedToken {
   readonly at: number;
   readonly token: Token;
 }
 
 /** What is there from `start` on, blank lines aside. */
-function placed(text: string, start: number): Placed[] {
+function placeTokens(text: string, start: number): PlacedToken[] {
   const source = text.slice(start);
-  const found: Placed[] = [];
+  const found: PlacedToken[] = [];
   let at = 0;
   for (const token of blockTokens(source)) {
     if (!source.startsWith(token.raw, at)) break;
@@ -161,23 +161,23 @@ function placed(text: string, start: number): Placed[] {
 }
 
 /** @param before the headings that what is here stands below */
-function piecesOf(
-  tokens: readonly Placed[],
-  before: Outline,
-): { readonly pieces: Piece[]; readonly outline: Outline } {
-  let outline = before;
+function toPieces(
+  tokens: readonly PlacedToken[],
+  before: HeadingPath,
+): { readonly pieces: Piece[]; readonly headings: HeadingPath } {
+  let headings = before;
   const pieces: Piece[] = [];
   for (const { at, token } of tokens) {
     if (token.type === "def") continue;
-    if (token.type === "heading") outline = withHeading(outline, (token as Tokens.Heading).depth);
-    const level = token.type === "heading" ? levelOf(outline) : levelBelow(outline);
-    const code = token.type === "code" ? codeOf(token as Tokens.Code) : null;
+    if (token.type === "heading") headings = withHeading(headings, (token as Tokens.Heading).depth);
+    const level = token.type === "heading" ? headingLevel(headings) : levelBelowHeading(headings);
+    const code = token.type === "code" ? toCode(token as Tokens.Code) : null;
     pieces.push({ at, raw: token.raw, code, level });
   }
-  return { pieces, outline };
+  return { pieces, headings };
 }
 
-function codeOf({ raw, lang = "", text, codeBlockStyle }: Tokens.Code): Code {
+function toCode({ raw, lang = "", text, codeBlockStyle }: Tokens.Code): Code {
   if (codeBlockStyle === "indented") return { language: "", text, isClosed: true };
   const [first = "", ...rest] = raw.trimEnd().split("\n");
   const fence = /^ {0,3}(`{3,}|~{3,})/.exec(first)?.[1] ?? "```";
@@ -186,17 +186,17 @@ function codeOf({ raw, lang = "", text, codeBlockStyle }: Tokens.Code): Code {
   return { language: rest.length === 0 ? "" : (lang.split(/\s/)[0] ?? ""), text, isClosed };
 }
 
-function withPieces(portions: Split["closed"], pieces: readonly Piece[]): Split["closed"] {
-  if (pieces.length === 0) return portions;
-  const last = portions.at(-1) ?? [];
-  const hasRoom = last.length > 0 && last.length < PORTION;
-  const next = [...(hasRoom ? portions.slice(0, -1) : portions)];
-  const all = hasRoom ? [...last, ...pieces] : pieces;
-  for (let n = 0; n < all.length; n += PORTION) next.push(all.slice(n, n + PORTION));
+function withPieces(chunks: Split["closed"], pieces: readonly Piece[]): Split["closed"] {
+  if (pieces.length === 0) return chunks;
+  const last = chunks.at(-1) ?? [];
+  const canAppend = last.length > 0 && last.length < PIECES_PER_CHUNK;
+  const next = [...(canAppend ? chunks.slice(0, -1) : chunks)];
+  const all = canAppend ? [...last, ...pieces] : pieces;
+  for (let n = 0; n < all.length; n += PIECES_PER_CHUNK) next.push(all.slice(n, n + PIECES_PER_CHUNK));
   return next;
 }
 
-function withDefinitions(before: Definitions, tokens: readonly Placed[]): Definitions {
+function withDefinitions(before: Definitions, tokens: readonly PlacedToken[]): Definitions {
   const added = tokens.flatMap(({ token }) => (token.type === "def" ? [token as Tokens.Def] : []));
   if (added.length === 0) return before;
   const next = new Map(before);
@@ -205,7 +205,7 @@ function withDefinitions(before: Definitions, tokens: readonly Placed[]): Defini
   return next;
 }
 
-function sameOr(before: Definitions, next: Definitions): Definitions {
+function keepIfSame(before: Definitions, next: Definitions): Definitions {
   const isSame = before.size === next.size && [...next].every(([tag, raw]) => before.get(tag) === raw);
   return isSame ? before : next;
 }
@@ -219,4 +219,32 @@ export function definitionsFor(raw: string, definitions: Definitions): string {
     ),
   );
   return [...definitions].flatMap(([tag, text]) => (tags.has(tag) ? [`\n\n${text}`] : [])).join("");
+}
+
+/** A long list as its items, so that one that grows is drawn item by item. Pure. */
+export interface ListItems {
+  /** The number of the first; null without numbers. */
+  readonly start: number | null;
+  /** Whether its items are apart, as paragraphs. */
+  readonly isLoose: boolean;
+  /** Markdown of each, without its mark and indent. */
+  readonly items: readonly string[];
+}
+
+const LIST_START = /^ {0,3}(?:[-*+]|\d{1,9}[.)])[ \t]/;
+/** Shorter ones are drawn as fast in one go. */
+const MIN_ITEMS = 6;
+
+/** Null for what is no list, a short one, or one with boxes to tick: these are drawn as everything else is. */
+export function splitListItems(source: string): ListItems | null {
+  if (!LIST_START.test(source)) return null;
+  const [list, ...others] = blockTokens(source).filter(({ type }) => type !== "space");
+  if (list?.type !== "list" || others.length > 0) return null;
+  const { ordered, start, loose, items } = list as Tokens.List;
+  if (items.length < MIN_ITEMS || items.some(({ task }) => task)) return null;
+  return {
+    start: ordered ? Number(start) : null,
+    isLoose: loose,
+    items: items.map(({ text }) => text),
+  };
 }

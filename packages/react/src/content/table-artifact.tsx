@@ -1,7 +1,7 @@
 /** A table: plain, scrolled in both directions, its head always in sight. Numbers as the language writes them. */
 import type { ArtifactData } from "@turnstream/protocol";
 import type { ReactNode } from "react";
-import { useShared } from "../context.ts";
+import { useThreadContext } from "../context.ts";
 import { formatNumber } from "../format.ts";
 import { visibleText } from "../visible-text.ts";
 import { ArtifactFrame } from "./artifact-frame.tsx";
@@ -13,28 +13,28 @@ const MAX_ROWS = 500;
 interface TableArtifactProps {
   readonly title: string;
   readonly data: ArtifactData["table"];
-  readonly whole: string;
+  readonly fullUrl: string;
 }
 
-export function TableArtifact({ title, data, whole }: TableArtifactProps): ReactNode {
-  const { strings } = useShared();
+export function TableArtifact({ title, data, fullUrl }: TableArtifactProps): ReactNode {
+  const { strings } = useThreadContext();
   const { columns, rows, total = rows.length } = data;
   const shown = rows.slice(0, MAX_ROWS);
-  const words = strings.cards;
+  const cardStrings = strings.cards;
   return (
     <ArtifactFrame
       title={title}
-      fallback={words.table}
-      whole={whole}
+      fallback={cardStrings.table}
+      fullUrl={fullUrl}
       side={
         shown.length < total && (
           <span className="ts-faint">
-            {words.rowsOf(formatNumber(strings, shown.length), formatNumber(strings, total))}
+            {cardStrings.rowsOf(formatNumber(strings, shown.length), formatNumber(strings, total))}
           </span>
         )
       }
     >
-      <DataTable label={title || words.table} columns={columns} rows={shown} />
+      <DataTable label={title || cardStrings.table} columns={columns} rows={shown} />
     </ArtifactFrame>
   );
 }
@@ -46,7 +46,7 @@ interface DataTableProps {
 }
 
 export function DataTable({ label, columns, rows }: DataTableProps): ReactNode {
-  const { strings } = useShared();
+  const { strings } = useThreadContext();
   const isNumber = columns.map(
     (_, n) => rows.length > 0 && rows.every((row) => typeof (row[n] ?? 0) === "number"),
   );

@@ -1,18 +1,74 @@
 /** What the agent says. */
+import { type ReactNode, useEffect, useSyncExternalStore } from "react";
 import { isOpen } from "@turnstream/protocol";
-import type { ReactNode } from "react";
-import type { BlockProps } from "../components.ts";
-import { useShared } from "../context.ts";
-import { useBlock } from "../hooks/use-block.ts";
+import type { BlockProps, MarkdownProps } from "../components.ts";
+import { useThreadContext } from "../context.ts";
+import { formatDuration } from "../format.ts";
+import { useExpanded } from "../hooks/use-expanded.ts";
+import { useBlock } from "../hooks/use-turn.ts";
+import { createLazyParts } from "../lazy-parts.tsx";
+import { Disclosure } from "../ui/disclosure.tsx";
+import { Sources } from "./citations/citation.tsx";
 
-export function TextBlock({ turn, index }: BlockProps): ReactNode {
-  const { Markdown } = useShared().components;
-  const block = useBlock(turn, index, "text");
+export function TextBlock({ turnId, blockIndex }: BlockProps): ReactNode {
+  const { components } = useThreadContext();
+  const block = useBlock(turnId, blockIndex, "text");
   if (block === null) return null;
   const { text, annotations } = block;
   return (
     <div className="ts-text">
-      <Markdown text={text} isStreaming={isOpen(block)} annotations={annotations} turn={turn} />
+      <components.Markdown
+        text={text}
+        isStreaming={isOpen(block)}
+        annotations={annotations}
+        turnId={turnId}
+      />
     </div>
+  );
+}
+
+/**
+ * The text of an answer. Plain until what draws Markdown is there: before it has loaded, and on a server that didn't preload
+ * it. Never waits for it, and never draws something else at first than the server did.
+ */
+export const lazyMarkdown = createLazyParts(() => import("./markdown-chunk.tsx"));
+
+export function Markdown(props: MarkdownProps) {
+  const loaded = useSyncExternalStore(lazyMarkdown.subscribe, lazyMarkdown.get, lazyMarkdown.getForHydration);
+  useEffect(() => void lazyMarkdown.load(), []);
+  const { text, isStreaming, annotations, turnId } = props;
+  return (
+    <div className="ts-markdown" dir="auto">
+      {loaded === null ? <p className="ts-plain">{text}</p> : <loaded.MarkdownBody {...props} />}
+      {!isStreaming && annotations !== undefined && annotations.length > 0 && turnId !== undefined && (
+        <Sources annotations={annotations} turn={turnId} />
+      )}
+    </div>
+  );
+}
+
+/** What the agent thinks: open while it comes, shut once it is there, and as the person wants from their first click on. */
+export function ThinkingBlock({ turnId, blockIndex }: BlockProps): ReactNode {
+  const { strings } = useThreadContext();
+  const block = useBlock(turnId, blockIndex, "thinking");
+  const isStreaming = block?.end === null;
+  const [isExpanded, toggle] = useExpanded(turnId, blockIndex, isStreaming);
+  if (block === null) return null;
+  const { thread } = strings;
+  const took = block.ended_at === null ? null : block.ended_at - block.started_at;
+  const head = (
+    <>
+      <span className={isStreaming ? "ts-shimmer" : undefined}>
+        {isStreaming ? thread.thinking : thread.thought}
+      </span>
+      {took !== null && took >= 1000 && <span className="ts-meta">{formatDuration(strings, took)}</span>}
+    </>
+  );
+  return (
+    <Disclosure className="ts-thinking" isExpanded={isExpanded} onToggle={toggle} head={head}>
+      <div className="ts-plain" dir="auto">
+        {block.text}
+      </div>
+    </Disclosure>
   );
 }

@@ -1,11 +1,11 @@
 /** What a composer needs, without its looks: the draft, the files on their way, sending, and stopping what runs. */
 import { useEffect, useReducer, useRef, useState } from "react";
-import { useShared } from "../context.ts";
-import { type Attachment, attachments, canSend, isAccepted } from "../store/attachments.ts";
-import { useCommand } from "./use-command.ts";
-import { useView } from "./use-view.ts";
+import { useThreadContext } from "../context.ts";
+import { type Attachment, updateAttachments, canSend, isAccepted } from "@turnstream/client/view";
+import { useAction } from "./use-action.ts";
+import { useSessionSelector } from "./use-session-selector.ts";
 
-export interface ComposerModel {
+export interface ComposerState {
   readonly text: string;
   readonly setText: (text: string) => void;
   readonly files: readonly Attachment[];
@@ -25,17 +25,17 @@ export interface ComposerOptions {
   /** Which files may be added; "" for none. */
   readonly accept?: string;
   /** Who is asked, where it isn't the session's own agent. */
-  readonly agent?: string | undefined;
+  readonly agentId?: string | undefined;
 }
 
-export function useComposer({ accept = "*/*", agent }: ComposerOptions = {}): ComposerModel {
-  const { session } = useShared();
+export function useComposer({ accept = "*/*", agentId }: ComposerOptions = {}): ComposerState {
+  const { session } = useThreadContext();
   const [text, setText] = useState("");
-  const [files, step] = useReducer(attachments, []);
+  const [files, step] = useReducer(updateAttachments, []);
   const uploads = useRef(new Map<string, AbortController>());
   const count = useRef(0);
-  const stopping = useCommand();
-  const running = useView(({ state }) => {
+  const stopping = useAction();
+  const running = useSessionSelector(({ state }) => {
     const last = state.turns.last();
     return last?.status === "running" ? last.id : null;
   });
@@ -50,7 +50,7 @@ export function useComposer({ accept = "*/*", agent }: ComposerOptions = {}): Co
     const abort = new AbortController();
     uploads.current.set(id, abort);
     try {
-      const { url, name, media_type, size } = await session.upload(file, {
+      const { url, name, media_type, size } = await session.uploadFile(file, {
         name: file.name,
         signal: abort.signal,
         onProgress: (sentBytes) => step({ type: "progress", id, sentBytes }),
@@ -86,7 +86,7 @@ export function useComposer({ accept = "*/*", agent }: ComposerOptions = {}): Co
       const message = {
         text,
         ...(named.length > 0 && { files: named }),
-        ...(agent !== undefined && { agent }),
+        ...(agentId !== undefined && { agentId }),
       };
       session.send(message).done.catch(() => {});
       setText("");

@@ -1,37 +1,37 @@
 /** A user message wherever it stands: taken up by a turn, waiting for one, or still on its way. */
-import type { ClientError, Outgoing, SessionView } from "@turnstream/client";
+import type { ClientError, PendingMessage, SessionView } from "@turnstream/client";
 import type { UserMessage } from "@turnstream/protocol";
-import type { ThreadStore } from "../store/thread-store.ts";
-import { useStore, useView } from "./use-view.ts";
+import type { ThreadStore } from "@turnstream/client/view";
+import { useStoreSelector, useSessionSelector } from "./use-session-selector.ts";
 
 /** queued: the server has it, its turn comes later. The others as of an outgoing message. */
-export type MessageStatus = "sent" | "queued" | Outgoing["status"];
+export type MessageStatus = "sent" | "queued" | PendingMessage["status"];
 
-export interface ShownMessage {
-  readonly message: UserMessage | Outgoing;
+export interface MessageView {
+  readonly message: UserMessage | PendingMessage;
   readonly status: MessageStatus;
   readonly error: ClientError | null;
 }
 
 /** @param turn the turn that took it up, if any; then nothing else is looked at */
-export function useMessage(id: string, turn?: string): ShownMessage | null {
-  const message = useStore(turn === undefined ? "view" : `turn:${turn}`, (store) =>
-    turn === undefined ? find(store, id) : (store.turn(turn)?.message ?? null),
+export function useMessage(id: string, turnId?: string): MessageView | null {
+  const message = useStoreSelector(turnId === undefined ? "view" : `turn:${turnId}`, (store) =>
+    turnId === undefined ? findPending(store, id) : (store.getTurn(turnId)?.message ?? null),
   );
   if (message === null) return null;
   if ("status" in message) return { message, status: message.status, error: message.error };
-  return { message, status: turn === undefined ? "queued" : "sent", error: null };
+  return { message, status: turnId === undefined ? "queued" : "sent", error: null };
 }
 
-function find(store: ThreadStore, id: string): UserMessage | Outgoing | null {
-  const { state, outbox } = store.view();
+function findPending(store: ThreadStore, id: string): UserMessage | PendingMessage | null {
+  const { state, outbox } = store.getView();
   const isIt = (message: { readonly id: string }): boolean => message.id === id;
   return outbox.find(isIt) ?? state.waiting.find(isIt) ?? null;
 }
 
 /** What stands below the last turn, oldest first: messages that wait for theirs, then those on their way. */
 export function usePendingMessages(): readonly string[] {
-  const waiting = useView(({ state }) => state.waiting);
-  const outbox = useView((view: SessionView) => view.outbox);
+  const waiting = useSessionSelector(({ state }) => state.waiting);
+  const outbox = useSessionSelector((view: SessionView) => view.outbox);
   return [...waiting, ...outbox].map(({ id }) => id);
 }

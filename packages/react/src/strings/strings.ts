@@ -1,14 +1,13 @@
 /** What every language says. Types only: English is declared once, the others must have its shape. */
-import type { ClientErrorWord } from "@turnstream/client";
+import type { ClientErrorCode } from "@turnstream/client";
 import type { cards } from "./en/cards.ts";
-import type { problems } from "./en/problems.ts";
-import type { thread } from "./en/thread.ts";
+import type { errors, thread } from "./en/thread.ts";
 
 export type ThreadStrings = typeof thread;
 export type CardStrings = typeof cards;
-export type ProblemStrings = typeof problems & {
+export type ErrorStrings = typeof errors & {
   /** All of them: what a server or a client says by its word alone must not be left in English. */
-  readonly byCode: Readonly<Record<ClientErrorWord, string>>;
+  readonly byCode: Readonly<Record<ClientErrorCode, string>>;
 };
 
 export interface Strings {
@@ -16,5 +15,5 @@ export interface Strings {
   readonly locale: string;
   readonly thread: ThreadStrings;
   readonly cards: CardStrings;
-  readonly problems: ProblemStrings;
+  readonly errors: ErrorStrings;
 }

@@ -1,10 +1,10 @@
 /** Files on their way into a message, each with how far it has come and a way to take it out again. */
 import type { ReactNode } from "react";
-import { useShared } from "../context.ts";
+import { useThreadContext } from "../context.ts";
 import { formatPercent, formatSize } from "../format.ts";
-import { problemText } from "../problem-text.ts";
-import type { Attachment } from "../store/attachments.ts";
-import { Icon } from "./icons.tsx";
+import { errorText } from "../error-text.ts";
+import type { Attachment } from "@turnstream/client/view";
+import { Icon } from "../ui/icons.tsx";
 
 export interface AttachmentListProps {
   readonly files: readonly Attachment[];
@@ -12,12 +12,12 @@ export interface AttachmentListProps {
 }
 
 export function AttachmentList({ files, onRemove }: AttachmentListProps): ReactNode {
-  const { strings } = useShared();
+  const { strings } = useThreadContext();
   const { thread } = strings;
   if (files.length === 0) return null;
   const failed = files.filter(({ status }) => status === "failed");
   // Several mostly fail for the same reason.
-  const reasons = new Set(failed.map(({ error }) => problemText(strings, error)));
+  const reasons = new Set(failed.map(({ error }) => errorText(strings, error)));
   return (
     <>
       <ul className="ts-chips ts-attachments" aria-label={thread.files}>
@@ -25,7 +25,7 @@ export function AttachmentList({ files, onRemove }: AttachmentListProps): ReactN
           <li key={file.id} className="ts-chip" data-status={file.status}>
             <Icon name="file" />
             <span className="ts-chip-name">{file.name}</span>
-            <Progress file={file} />
+            <UploadProgress file={file} />
             <button
               type="button"
               className="ts-chip-remove"
@@ -44,8 +44,8 @@ export function AttachmentList({ files, onRemove }: AttachmentListProps): ReactN
   );
 }
 
-function Progress({ file }: { readonly file: Attachment }): ReactNode {
-  const { strings } = useShared();
+function UploadProgress({ file }: { readonly file: Attachment }): ReactNode {
+  const { strings } = useThreadContext();
   const { thread } = strings;
   if (file.status === "done") return <span className="ts-faint">{formatSize(strings, file.size)}</span>;
   if (file.status === "failed") return <span className="ts-fail">{thread.uploadFailed}</span>;

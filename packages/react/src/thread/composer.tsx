@@ -2,32 +2,39 @@
  * Where people write. Enter sends, Shift+Enter breaks the line, and Enter that ends a word of an input method does neither.
  * Files come by button, paste and drop. While a turn runs it can be stopped, and what is sent waits.
  */
-import { type DragEvent, type KeyboardEvent, type ReactNode, useRef, useState } from "react";
+import {
+  type DragEvent,
+  type KeyboardEvent,
+  type ReactNode,
+  type RefObject,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from "react";
 import type { ComposerProps } from "../components.ts";
-import { useShared } from "../context.ts";
-import { useAutoGrow } from "../hooks/use-auto-grow.ts";
+import { useThreadContext } from "../context.ts";
 import { useComposer } from "../hooks/use-composer.ts";
+import { Icon } from "../ui/icons.tsx";
 import { AttachmentList } from "./attachment-list.tsx";
-import { Icon } from "./icons.tsx";
 
 /** What browsers say for a key that belongs to an input method, also where `isComposing` is over too early. */
-const KEY_OF_INPUT_METHOD = 229;
+const IME_KEY_CODE = 229;
 
 export function Composer({
   placeholder,
   isDisabled = false,
   accept = "*/*",
-  agent,
+  agentId,
 }: ComposerProps): ReactNode {
-  const words = useShared().strings.thread;
+  const threadStrings = useThreadContext().strings.thread;
   const field = useRef<HTMLTextAreaElement>(null);
   const [isOver, setOver] = useState(false);
-  const model = useComposer({ accept: isDisabled ? "" : accept, agent });
+  const model = useComposer({ accept: isDisabled ? "" : accept, agentId });
   const takesFiles = accept !== "" && !isDisabled;
   useAutoGrow(field, model.text);
   const onKeyDown = (event: KeyboardEvent): void => {
     const { isComposing, keyCode } = event.nativeEvent;
-    if (event.key !== "Enter" || event.shiftKey || isComposing || keyCode === KEY_OF_INPUT_METHOD) return;
+    if (event.key !== "Enter" || event.shiftKey || isComposing || keyCode === IME_KEY_CODE) return;
     event.preventDefault();
     model.send();
   };
@@ -56,8 +63,8 @@ export function Composer({
           ref={field}
           className="ts-composer-text"
           rows={1}
-          aria-label={words.message}
-          placeholder={isOver ? words.dropFiles : (placeholder ?? words.placeholder)}
+          aria-label={threadStrings.message}
+          placeholder={isOver ? threadStrings.dropFiles : (placeholder ?? threadStrings.placeholder)}
           disabled={isDisabled}
           value={model.text}
           onChange={(event) => model.setText(event.target.value)}
@@ -77,14 +84,14 @@ export function Composer({
             onClick={model.stop}
           >
             <Icon name="stop" />
-            {words.stop}
+            {threadStrings.stop}
           </button>
         )}
         {(!model.isRunning || model.canSend) && (
           <button
             type="submit"
             className="ts-button ts-primary ts-send"
-            aria-label={words.send}
+            aria-label={threadStrings.send}
             disabled={isDisabled || !model.canSend}
           >
             <Icon name="up" />
@@ -102,7 +109,7 @@ interface AttachButtonProps {
 }
 
 function AttachButton({ accept, onFiles }: AttachButtonProps): ReactNode {
-  const words = useShared().strings.thread;
+  const threadStrings = useThreadContext().strings.thread;
   const input = useRef<HTMLInputElement>(null);
   return (
     <>
@@ -123,11 +130,21 @@ function AttachButton({ accept, onFiles }: AttachButtonProps): ReactNode {
       <button
         type="button"
         className="ts-icon-button"
-        aria-label={words.attach}
+        aria-label={threadStrings.attach}
         onClick={() => input.current?.click()}
       >
         <Icon name="clip" />
       </button>
     </>
   );
+}
+
+/** Lets a text field be as tall as its text, where the browser's styles can't (`field-sizing`). */
+export function useAutoGrow(field: RefObject<HTMLTextAreaElement | null>, text: string): void {
+  useLayoutEffect(() => {
+    const element = field.current;
+    if (element === null || CSS.supports("field-sizing", "content")) return;
+    element.style.blockSize = "auto";
+    element.style.blockSize = `${element.scrollHeight}px`;
+  }, [field, text]);
 }

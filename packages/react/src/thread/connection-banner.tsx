@@ -1,26 +1,26 @@
 /** A calm word on the connection: nothing while it works, nothing for a short cut, and a way to try at once. */
 import type { ConnectionView } from "@turnstream/client";
 import { type ReactNode, useEffect, useState } from "react";
-import { useShared } from "../context.ts";
+import { useThreadContext } from "../context.ts";
 import { formatNumber } from "../format.ts";
-import { useConnection } from "../hooks/use-view.ts";
-import { problemText } from "../problem-text.ts";
+import { useConnection } from "../hooks/use-session-selector.ts";
+import { errorText } from "../error-text.ts";
 import type { Strings } from "../strings/strings.ts";
 
 /** Most cuts are over by then. */
-const PATIENCE_MS = 1_000;
+const SHOW_AFTER_MS = 1_000;
 
 export function ConnectionBanner(): ReactNode {
-  const { strings, session } = useShared();
+  const { strings, session } = useThreadContext();
   const connection = useConnection();
-  const isLate = useIsLate(connection.phase !== "live");
+  const isLate = useIsDelayed(connection.phase !== "live");
   const now = useNow(isLate && connection.retryAt !== null);
   if (connection.phase === "live" || !isLate) return null;
   const canTry = connection.phase === "waiting" || connection.phase === "closed";
   return (
     <div className="ts-banner" data-phase={connection.phase}>
       <span className="ts-dot" data-dot={connection.phase === "closed" ? "error" : "pending"} />
-      <span className="ts-banner-text">{wordsOf(strings, connection, now)}</span>
+      <span className="ts-banner-text">{connectionText(strings, connection, now)}</span>
       {canTry && (
         <button type="button" className="ts-link" onClick={() => void session.refresh().catch(() => {})}>
           {strings.thread.connection.retryNow}
@@ -30,25 +30,29 @@ export function ConnectionBanner(): ReactNode {
   );
 }
 
-function wordsOf(strings: Strings, { phase, retryAt, error }: ConnectionView, now: number | null): string {
-  const words = strings.thread.connection;
+function connectionText(
+  strings: Strings,
+  { phase, retryAt, error }: ConnectionView,
+  now: number | null,
+): string {
+  const threadStrings = strings.thread.connection;
   if (phase === "live") return "";
   if (phase === "closed")
-    return error === null ? words.closed : `${words.closed} ${problemText(strings, error)}`;
-  if (phase !== "waiting" || retryAt === null || now === null) return words[phase];
+    return error === null ? threadStrings.closed : `${threadStrings.closed} ${errorText(strings, error)}`;
+  if (phase !== "waiting" || retryAt === null || now === null) return threadStrings[phase];
   const seconds = Math.ceil((retryAt - now) / 1000);
-  return seconds > 0 ? words.waitingFor(formatNumber(strings, seconds)) : words.waiting;
+  return seconds > 0 ? threadStrings.waitingFor(formatNumber(strings, seconds)) : threadStrings.waiting;
 }
 
 /** Whether it has been so for longer than people need to be patient. */
-function useIsLate(isSo: boolean): boolean {
+function useIsDelayed(isSo: boolean): boolean {
   const [isLate, setLate] = useState(false);
   useEffect(() => {
     if (!isSo) {
       setLate(false);
       return undefined;
     }
-    const timer = setTimeout(() => setLate(true), PATIENCE_MS);
+    const timer = setTimeout(() => setLate(true), SHOW_AFTER_MS);
     return () => clearTimeout(timer);
   }, [isSo]);
   return isSo && isLate;

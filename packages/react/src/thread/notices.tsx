@@ -1,14 +1,14 @@
 /** How a turn ended when it was cut short: stopped by a person, or failed, with another try where that can help. */
 import type { ReactNode } from "react";
 import type { BlockProps } from "../components.ts";
-import { useShared } from "../context.ts";
-import { useBlock } from "../hooks/use-block.ts";
-import { useCommand } from "../hooks/use-command.ts";
-import { useStore } from "../hooks/use-view.ts";
+import { useThreadContext } from "../context.ts";
+import { useBlock } from "../hooks/use-turn.ts";
+import { useAction } from "../hooks/use-action.ts";
+import { useStoreSelector } from "../hooks/use-session-selector.ts";
 
-export function StoppedNotice({ turn, index }: BlockProps): ReactNode {
-  const { strings } = useShared();
-  const block = useBlock(turn, index, "notice");
+export function StoppedNotice({ turnId, blockIndex }: BlockProps): ReactNode {
+  const { strings } = useThreadContext();
+  const block = useBlock(turnId, blockIndex, "notice");
   if (block === null) return null;
   return (
     <div className="ts-stopped">
@@ -18,11 +18,11 @@ export function StoppedNotice({ turn, index }: BlockProps): ReactNode {
   );
 }
 
-export function ErrorNotice({ turn, index }: BlockProps): ReactNode {
-  const { strings, session } = useShared();
-  const block = useBlock(turn, index, "notice");
-  const isLast = useStore("turns", (store) => store.turnIds().at(-1) === turn);
-  const { isBusy, problem, run } = useCommand();
+export function ErrorNotice({ turnId, blockIndex }: BlockProps): ReactNode {
+  const { strings, session } = useThreadContext();
+  const block = useBlock(turnId, blockIndex, "notice");
+  const isLast = useStoreSelector("turns", (store) => store.getTurnIds().at(-1) === turnId);
+  const { isBusy, problem, run } = useAction();
   if (block === null) return null;
   return (
     <div className="ts-error">
@@ -32,7 +32,7 @@ export function ErrorNotice({ turn, index }: BlockProps): ReactNode {
           type="button"
           className="ts-button"
           disabled={isBusy}
-          onClick={() => run(() => session.retry(turn))}
+          onClick={() => run(() => session.retry(turnId))}
         >
           {strings.thread.retry}
         </button>

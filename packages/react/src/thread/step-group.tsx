@@ -4,34 +4,40 @@
  *
  *   running ──▶ ending ──300 ms──▶ folded        a person's click wins from then on
  */
-import { type ReactNode, useEffect, useRef, useState } from "react";
+import { type ReactNode, type RefObject, useEffect, useLayoutEffect, useRef, useState } from "react";
+import type { LayoutGroup, LayoutBlock } from "@turnstream/client/view";
 import type { GroupProps } from "../components.ts";
-import { useShared } from "../context.ts";
+import { useThreadContext } from "../context.ts";
 import { formatDuration, formatNumber } from "../format.ts";
-import { useGroup } from "../hooks/use-block.ts";
-import { useOpen } from "../hooks/use-open.ts";
-import type { Group, Step } from "../store/digest.ts";
-import { Entry } from "./entries.tsx";
-import { Icon } from "./icons.tsx";
-import { Disclosure } from "./disclosure.tsx";
-import { useSliding } from "./use-sliding.ts";
+import { useExpanded } from "../hooks/use-expanded.ts";
+import { useGroup } from "../hooks/use-turn.ts";
+import { Disclosure } from "../ui/disclosure.tsx";
+import { Icon } from "../ui/icons.tsx";
+import { TurnItem } from "./turn-items.tsx";
 
-const NEWEST = 3;
+const RUNNING_ITEMS = 3;
 const FOLD_AFTER_MS = 300;
 
-export function StepGroup({ turn, index }: GroupProps): ReactNode {
-  const { strings } = useShared();
-  const group = useGroup(turn, index);
+export function StepGroup({ turnId, blockIndex }: GroupProps): ReactNode {
+  const { strings } = useThreadContext();
+  const group = useGroup(turnId, blockIndex);
   const isRunning = group?.isRunning ?? false;
-  const [isOpen, toggle] = useOpen(turn, index, useStaysOpen(isRunning));
+  const [isExpanded, toggle] = useExpanded(turnId, blockIndex, useExpandedWhileRunning(isRunning));
   if (group === null) return null;
-  const { steps } = group;
-  const asking = steps.filter(({ needsPerson }) => needsPerson);
-  const shown = isRunning ? steps.filter((step, n) => step.needsPerson || n >= steps.length - NEWEST) : steps;
+  const { blocks } = group;
+  const waiting = blocks.filter(({ needsUser }) => needsUser);
+  const visible = isRunning
+    ? blocks.filter((step, n) => step.needsUser || n >= blocks.length - RUNNING_ITEMS)
+    : blocks;
   return (
     <div className="ts-group-frame" data-running={isRunning || undefined}>
-      <Disclosure className="ts-group" isOpen={isOpen} onToggle={toggle} head={<GroupHead group={group} />}>
-        <Steps turn={turn} steps={shown} isSliding={isRunning} />
+      <Disclosure
+        className="ts-group"
+        isExpanded={isExpanded}
+        onToggle={toggle}
+        head={<GroupHead group={group} />}
+      >
+        <GroupItems turnId={turnId} items={visible} isSliding={isRunning} />
         {group.isDone && (
           <div className="ts-group-done">
             <Icon name="check" />
@@ -39,13 +45,13 @@ export function StepGroup({ turn, index }: GroupProps): ReactNode {
           </div>
         )}
       </Disclosure>
-      {!isOpen && asking.length > 0 && <Steps turn={turn} steps={asking} isSliding={false} />}
+      {!isExpanded && waiting.length > 0 && <GroupItems turnId={turnId} items={waiting} isSliding={false} />}
     </div>
   );
 }
 
 /** Open while it runs and a moment longer; shut from the start when it had ended before it was seen. */
-function useStaysOpen(isRunning: boolean): boolean {
+function useExpandedWhileRunning(isRunning: boolean): boolean {
   const [isStill, setStill] = useState(isRunning);
   useEffect(() => {
     if (isRunning) {
@@ -58,11 +64,11 @@ function useStaysOpen(isRunning: boolean): boolean {
   return isRunning || isStill;
 }
 
-function GroupHead({ group }: { readonly group: Group }): ReactNode {
-  const { strings } = useShared();
+function GroupHead({ group }: { readonly group: LayoutGroup }): ReactNode {
+  const { strings } = useThreadContext();
   const { thread } = strings;
-  const failed = group.steps.filter(({ isFailed }) => isFailed).length;
-  const count = thread.steps(formatNumber(strings, group.steps.length));
+  const failed = group.blocks.filter(({ hasFailed }) => hasFailed).length;
+  const count = thread.steps(formatNumber(strings, group.blocks.length));
   const took = group.durationMs === null ? null : formatDuration(strings, group.durationMs);
   const meta = group.isRunning ? thread.running : [count, took].filter((part) => part !== null).join(" · ");
   return (
@@ -81,22 +87,46 @@ function GroupHead({ group }: { readonly group: Group }): ReactNode {
   );
 }
 
-interface StepsProps {
-  readonly turn: string;
-  readonly steps: readonly Step[];
+interface GroupItemsProps {
+  readonly turnId: string;
+  readonly items: readonly LayoutBlock[];
   readonly isSliding: boolean;
 }
 
-function Steps({ turn, steps, isSliding }: StepsProps): ReactNode {
+function GroupItems({ turnId, items, isSliding }: GroupItemsProps): ReactNode {
   const list = useRef<HTMLUListElement>(null);
-  useSliding(list, isSliding ? steps[0]?.index : undefined);
+  useSlideUp(list, isSliding ? items[0]?.blockIndex : undefined);
   return (
     <ul className="ts-steps" ref={list}>
-      {steps.map(({ part, index }) => (
-        <li key={index} className="ts-steps-item">
-          <Entry turn={turn} index={index} part={part} />
+      {items.map(({ component, blockIndex }) => (
+        <li key={blockIndex} className="ts-steps-item">
+          <TurnItem turnId={turnId} blockIndex={blockIndex} component={component} />
         </li>
       ))}
     </ul>
   );
+}
+
+/**
+ * Lets the steps of a running group slide up when an older one leaves, instead of jumping: they are drawn where they will
+ * be, and moved back to where they were for a moment. By transforms only, and not at all for who wants less motion.
+ */
+const SLIDE_ANIMATION = { duration: 220, easing: "cubic-bezier(0.2, 0, 0, 1)" };
+
+/** @param first what stands first in the list; when it changes, the rest has moved up; undefined: nothing slides */
+export function useSlideUp(list: RefObject<HTMLElement | null>, first: number | undefined): void {
+  const was = useRef<{ first: number | undefined; step: number }>({ first, step: 0 });
+  useLayoutEffect(() => {
+    const element = list.current;
+    if (element === null) return;
+    const before = was.current;
+    const head = element.firstElementChild;
+    const moved = before.first !== undefined && first !== undefined && before.first !== first;
+    // The height of what has left is what the others have moved by.
+    const step = before.step;
+    was.current = { first, step: head?.getBoundingClientRect().height ?? 0 };
+    if (!moved || step === 0 || matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+    for (const child of element.children)
+      child.animate([{ transform: `translateY(${step}px)` }, { transform: "none" }], SLIDE_ANIMATION);
+  });
 }

@@ -2,20 +2,19 @@
  * A whole conversation: turns, what waits, the connection, the composer, and the voice for screen readers. The log itself
  * is silent (`aria-live` off): the announcer speaks for it.
  */
-import { type ReactNode, useEffect, useId, useRef } from "react";
+import { memo, type ReactNode, type RefObject, useEffect, useId, useRef } from "react";
+import { isSameList, chunkTurns } from "@turnstream/client/view";
 import type { ComposerProps } from "../components.ts";
-import { cards } from "../cards/later-cards.ts";
-import { markdown } from "../content/markdown.tsx";
-import { useShared } from "../context.ts";
-import { useTurnIds } from "../hooks/use-block.ts";
-import { useFollow } from "../hooks/use-follow.ts";
+import { lazyMarkdown } from "../content/text-block.tsx";
+import { useThreadContext } from "../context.ts";
+import { lazyCards } from "../default-components.ts";
+import { useHistory } from "../hooks/use-history.ts";
 import { usePendingMessages } from "../hooks/use-message.ts";
-import { useOlder } from "../hooks/use-older.ts";
-import { useKeyboardInset } from "../hooks/use-keyboard-inset.ts";
-import { useView } from "../hooks/use-view.ts";
-import { Boundary } from "./boundary.tsx";
-import { Icon } from "./icons.tsx";
-import { TurnList } from "./turn-list.tsx";
+import { useSessionSelector } from "../hooks/use-session-selector.ts";
+import { useStickToBottom } from "../hooks/use-stick-to-bottom.ts";
+import { useTurnIds } from "../hooks/use-turn.ts";
+import { ErrorBoundary } from "../ui/error-boundary.tsx";
+import { Icon } from "../ui/icons.tsx";
 
 export interface ThreadProps {
   /** What a screen reader calls it. */
@@ -28,34 +27,34 @@ export interface ThreadProps {
 
 /** Of one session: what is half written or scrolled to in one isn't carried into another. */
 export function Thread(props: ThreadProps): ReactNode {
-  const { session } = useShared();
-  return <ThreadOfSession key={session.id} {...props} />;
+  const { session } = useThreadContext();
+  return <SessionThread key={session.id} {...props} />;
 }
 
-function ThreadOfSession({ label, empty, composer = {} }: ThreadProps): ReactNode {
-  const { components, strings } = useShared();
+function SessionThread({ label, empty, composer = {} }: ThreadProps): ReactNode {
+  const { components, strings } = useThreadContext();
   const { UserMessage, Composer, ConnectionBanner, Announcer } = components;
-  const words = strings.thread;
+  const threadStrings = strings.thread;
   const heading = useId();
   const root = useRef<HTMLElement>(null);
   const scroller = useRef<HTMLDivElement>(null);
   const content = useRef<HTMLDivElement>(null);
-  const pending = usePendingMessages();
-  const isEmpty = useTurnIds().length === 0 && pending.length === 0;
-  const older = useOlder(scroller);
-  const { isFollowing, toEnd } = useFollow(scroller, content, !isEmpty);
+  const pendingIds = usePendingMessages();
+  const isEmpty = useTurnIds().length === 0 && pendingIds.length === 0;
+  const history = useHistory(scroller);
+  const { isAtBottom, scrollToBottom } = useStickToBottom(scroller, content, !isEmpty);
   useKeyboardInset(root);
-  useSeeWhatIsSent(toEnd);
+  useScrollToSent(scrollToBottom);
   // Before the first answer needs it.
   useEffect(() => {
-    void markdown.load();
-    void cards.load();
+    void lazyMarkdown.load();
+    void lazyCards.load();
   }, []);
   return (
     <section className="ts-thread" ref={root} aria-labelledby={heading}>
       {/* Below the page's own, and above those of answers, for people who go by headings. */}
       <h2 className="ts-sr" id={heading}>
-        {label ?? words.conversation}
+        {label ?? threadStrings.conversation}
       </h2>
       {/* Focusable, so that a keyboard can scroll it. */}
       <div
@@ -63,23 +62,28 @@ function ThreadOfSession({ label, empty, composer = {} }: ThreadProps): ReactNod
         ref={scroller}
         role="log"
         aria-live="off"
-        aria-label={words.conversation}
+        aria-label={threadStrings.conversation}
         tabIndex={0}
       >
         <div className="ts-turns" ref={content}>
-          {older.hasMore && <OlderButton {...older} />}
+          {history.hasMore && <LoadMoreButton {...history} />}
           {isEmpty && empty}
           <TurnList />
-          {pending.map((message) => (
-            <Boundary key={message}>
-              <UserMessage message={message} />
-            </Boundary>
+          {pendingIds.map((messageId) => (
+            <ErrorBoundary key={messageId}>
+              <UserMessage messageId={messageId} />
+            </ErrorBoundary>
           ))}
         </div>
       </div>
       <div className="ts-dock">
-        {!isFollowing && (
-          <button type="button" className="ts-newest" aria-label={words.toNewest} onClick={toEnd}>
+        {!isAtBottom && (
+          <button
+            type="button"
+            className="ts-newest"
+            aria-label={threadStrings.toNewest}
+            onClick={scrollToBottom}
+          >
             <Icon name="down" />
           </button>
         )}
@@ -92,24 +96,69 @@ function ThreadOfSession({ label, empty, composer = {} }: ThreadProps): ReactNod
 }
 
 /** Who sends something wants to see it; who reads is not moved by what they wrote in another tab. */
-function useSeeWhatIsSent(toEnd: () => void): void {
-  const outbox = useView((view) => view.outbox);
-  const known = useRef(outbox);
+function useScrollToSent(scrollToBottom: () => void): void {
+  const outbox = useSessionSelector((view) => view.outbox);
+  const lastOutbox = useRef(outbox);
   useEffect(() => {
-    const before = known.current;
-    known.current = outbox;
-    if (outbox.some(({ id, isOwn }) => isOwn && !before.some((one) => one.id === id))) toEnd();
-  }, [outbox, toEnd]);
+    const before = lastOutbox.current;
+    lastOutbox.current = outbox;
+    if (outbox.some(({ id, isOwn }) => isOwn && !before.some((entry) => entry.id === id))) scrollToBottom();
+  }, [outbox, scrollToBottom]);
 }
 
-function OlderButton({ isLoading, error, load }: ReturnType<typeof useOlder>): ReactNode {
-  const words = useShared().strings.thread;
+function LoadMoreButton({ isLoading, error, loadMore }: ReturnType<typeof useHistory>): ReactNode {
+  const threadStrings = useThreadContext().strings.thread;
   return (
     <div className="ts-older">
-      {error !== null && <span className="ts-fail">{words.loadEarlierFailed}</span>}
-      <button type="button" className="ts-button" disabled={isLoading} onClick={load}>
-        {isLoading ? words.loadingEarlier : words.loadEarlier}
+      {error !== null && <span className="ts-fail">{threadStrings.loadEarlierFailed}</span>}
+      <button type="button" className="ts-button" disabled={isLoading} onClick={loadMore}>
+        {isLoading ? threadStrings.loadingEarlier : threadStrings.loadEarlier}
       </button>
     </div>
   );
+}
+
+/**
+ * The turns of a thread, in portions: React looks at every sibling of what it draws, also where nothing has changed, so that
+ * a word would cost more in a long thread than in a short one.
+ */
+export const TurnList = memo(function TurnList(): ReactNode {
+  const { store } = useThreadContext();
+  const turns = useTurnIds();
+  const chunks = chunkTurns(turns, (id) => store.getTurn(id)?.number ?? 0);
+  return chunks.map(({ key, ids }) => <TurnChunk key={key} ids={ids} />);
+});
+
+const TurnChunk = memo(
+  function TurnChunk({ ids }: { readonly ids: readonly string[] }): ReactNode {
+    const { Turn } = useThreadContext().components;
+    return ids.map((turnId) => (
+      <ErrorBoundary key={turnId}>
+        <Turn turnId={turnId} />
+      </ErrorBoundary>
+    ));
+  },
+  (entry, other) => isSameList(entry.ids, other.ids),
+);
+
+/** Tells the styles how much of the window an on-screen keyboard covers (`--ts-keyboard`), so that the composer stays above it. */
+export function useKeyboardInset(root: RefObject<HTMLElement | null>): void {
+  useEffect(() => {
+    const viewport = globalThis.visualViewport ?? null;
+    const element = root.current;
+    if (viewport === null || element === null) return undefined;
+    const onChange = (): void => {
+      // A page that is zoomed in has a small viewport too, and no keyboard.
+      const isZoomed = viewport.scale > 1.01;
+      const below = element.getBoundingClientRect().bottom - viewport.height - viewport.offsetTop;
+      const covered = isZoomed ? 0 : Math.max(0, Math.round(Math.min(below, innerHeight - viewport.height)));
+      element.style.setProperty("--ts-keyboard", `${covered}px`);
+    };
+    viewport.addEventListener("resize", onChange);
+    viewport.addEventListener("scroll", onChange);
+    return () => {
+      viewport.removeEventListener("resize", onChange);
+      viewport.removeEventListener("scroll", onChange);
+    };
+  }, [root]);
 }

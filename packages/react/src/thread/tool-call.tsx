@@ -5,27 +5,28 @@
 import { isPending, toolLabel, type ToolItem } from "@turnstream/protocol";
 import { type ReactNode, useState } from "react";
 import type { BlockProps } from "../components.ts";
-import { useShared } from "../context.ts";
+import { useThreadContext } from "../context.ts";
 import { formatNumber } from "../format.ts";
-import { useTool } from "../hooks/use-block.ts";
-import { useOpen } from "../hooks/use-open.ts";
-import { useStore } from "../hooks/use-view.ts";
-import { Boundary } from "./boundary.tsx";
-import { Disclosure } from "./disclosure.tsx";
-import { StatusDot } from "./status-dot.tsx";
+import { useToolCall } from "../hooks/use-turn.ts";
+import { useExpanded } from "../hooks/use-expanded.ts";
+import { useStoreSelector } from "../hooks/use-session-selector.ts";
+import { ErrorBoundary } from "../ui/error-boundary.tsx";
+import { Disclosure } from "../ui/disclosure.tsx";
+import { StatusDot } from "../ui/status-dot.tsx";
 import { RequestPanel, ResponsePanel } from "./tool-panels.tsx";
 
-export function ToolCall({ turn, index }: BlockProps): ReactNode {
-  const { ApprovalCard, Artifact, SubAgent } = useShared().components;
-  const item = useTool(turn, index);
+export function ToolCall({ turnId, blockIndex }: BlockProps): ReactNode {
+  const { ApprovalCard, Artifact, SubAgent } = useThreadContext().components;
+  const item = useToolCall(turnId, blockIndex);
   // Open if it ran when it was first seen here; it doesn't shut under the reader's eyes, and is shut in history.
   const [wasRunning] = useState(item?.status === "pending");
-  const [isOpen, toggle] = useOpen(turn, index, wasRunning && !isShownOtherwise(item));
-  const run = item?.run?.id ?? null;
-  const isRunWaiting = useStore(
-    `turn:${turn}`,
+  const [isExpanded, toggle] = useExpanded(turnId, blockIndex, wasRunning && !isShownElsewhere(item));
+  const runId = item?.run?.id ?? null;
+  const isRunWaiting = useStoreSelector(
+    `turn:${turnId}`,
     (store) =>
-      run !== null && store.outline(turn, run).some((entry) => entry.type === "step" && entry.needsPerson),
+      runId !== null &&
+      store.getLayout(turnId, runId).some((entry) => entry.type === "block" && entry.needsUser),
   );
   if (item === null) return null;
   const head = (
@@ -39,36 +40,36 @@ export function ToolCall({ turn, index }: BlockProps): ReactNode {
   );
   return (
     <div className="ts-step" data-dot={item.status}>
-      <Disclosure className="ts-tool" isOpen={isOpen} onToggle={toggle} head={head} hasArrow={false}>
+      <Disclosure className="ts-tool" isExpanded={isExpanded} onToggle={toggle} head={head} hasArrow={false}>
         <RequestPanel item={item} />
-        {run !== null && <SubAgent turn={turn} run={run} />}
+        {runId !== null && <SubAgent turnId={turnId} runId={runId} />}
         <ResponsePanel item={item} />
       </Disclosure>
-      {!isOpen && isRunWaiting && run !== null && <SubAgent turn={turn} run={run} />}
+      {!isExpanded && isRunWaiting && runId !== null && <SubAgent turnId={turnId} runId={runId} />}
       {item.approvals.map((approval) => (
-        <Boundary key={approval.id}>
-          <ApprovalCard turn={turn} index={approval.index} />
-        </Boundary>
+        <ErrorBoundary key={approval.id}>
+          <ApprovalCard turnId={turnId} blockIndex={approval.index} />
+        </ErrorBoundary>
       ))}
       {item.artifact !== null && (
-        <Boundary>
+        <ErrorBoundary>
           <Artifact artifact={item.artifact} />
-        </Boundary>
+        </ErrorBoundary>
       )}
     </div>
   );
 }
 
 /** What it draws takes the place of how it was made; a card that asks shows the same arguments. */
-function isShownOtherwise(item: ToolItem | null): boolean {
+function isShownElsewhere(item: ToolItem | null): boolean {
   return item !== null && (item.artifact !== null || item.approvals.some(isPending));
 }
 
-const SHORT = 48;
+const MAX_NOTE_CHARS = 48;
 
 /** A word on the result, where it fits beside the label. */
 function ToolNote({ item }: { readonly item: ToolItem }): ReactNode {
-  const { strings } = useShared();
+  const { strings } = useThreadContext();
   const { result, resultText, isError } = item;
   const found = result?.results ?? null;
   if (found !== null && !isError)
@@ -82,7 +83,7 @@ function ToolNote({ item }: { readonly item: ToolItem }): ReactNode {
         {line}
       </span>
     );
-  return line.length <= SHORT ? (
+  return line.length <= MAX_NOTE_CHARS ? (
     <span className="ts-note" dir="auto">
       {line}
     </span>

@@ -1,30 +1,30 @@
 /** One turn: the message it answers, who answers, and what they did. */
-import { firstVisibleBlock, listPendingInteractions, type Turn as TurnState } from "@turnstream/protocol";
 import { memo, type ReactNode } from "react";
-import type { TurnProps } from "../components.ts";
-import { useShared } from "../context.ts";
-import { useOutline, useTurnPart } from "../hooks/use-block.ts";
-import { Boundary } from "./boundary.tsx";
-import { Entries } from "./entries.tsx";
+import { firstVisibleBlock, listPendingInteractions, type Turn as TurnState } from "@turnstream/protocol";
+import type { AgentHeaderProps, TurnProps } from "../components.ts";
+import { useThreadContext } from "../context.ts";
+import { useAgentName } from "../hooks/use-names.ts";
+import { useTurnLayout, useTurnSelector } from "../hooks/use-turn.ts";
+import { ErrorBoundary } from "../ui/error-boundary.tsx";
+import { TurnItems } from "./turn-items.tsx";
 
-export const Turn = memo(function Turn({ turn }: TurnProps): ReactNode {
-  const { components, strings } = useShared();
-  const { Brand, UserMessage } = components;
-  const outline = useOutline(turn);
-  const message = useTurnPart(turn, (found) => found?.message?.id ?? null);
-  const agent = useTurnPart(turn, (found) => found?.agent ?? "");
-  const isRunning = useTurnPart(turn, (found) => found?.status === "running");
-  const hasBrand = useTurnPart(turn, (found) => found !== null && firstVisibleBlock(found) !== null);
-  const isBetween = useTurnPart(turn, isBetweenSteps);
+export const Turn = memo(function Turn({ turnId }: TurnProps): ReactNode {
+  const { components, strings } = useThreadContext();
+  const layout = useTurnLayout(turnId);
+  const messageId = useTurnSelector(turnId, (turn) => turn?.message?.id ?? null);
+  const agentId = useTurnSelector(turnId, (turn) => turn?.agent ?? "");
+  const isRunning = useTurnSelector(turnId, (turn) => turn?.status === "running");
+  const hasHeader = useTurnSelector(turnId, (turn) => turn !== null && firstVisibleBlock(turn) !== null);
+  const isBetween = useTurnSelector(turnId, isBetweenBlocks);
   return (
-    <article className="ts-turn" data-turn={turn} data-running={isRunning || undefined}>
-      {message !== null && (
-        <Boundary>
-          <UserMessage message={message} turn={turn} />
-        </Boundary>
+    <article className="ts-turn" data-turn={turnId} data-running={isRunning || undefined}>
+      {messageId !== null && (
+        <ErrorBoundary>
+          <components.UserMessage messageId={messageId} turnId={turnId} />
+        </ErrorBoundary>
       )}
-      {hasBrand && <Brand agent={agent} />}
-      <Entries turn={turn} outline={outline} />
+      {hasHeader && <components.AgentHeader agentId={agentId} />}
+      <TurnItems turnId={turnId} layout={layout} />
       {isBetween && (
         <div className="ts-working">
           <span className="ts-shimmer">{strings.thread.working}</span>
@@ -35,9 +35,19 @@ export const Turn = memo(function Turn({ turn }: TurnProps): ReactNode {
 });
 
 /** It runs, and nothing on the screen shows it: no block is open, no group, and nobody is asked. */
-function isBetweenSteps(turn: TurnState | null): boolean {
+function isBetweenBlocks(turn: TurnState | null): boolean {
   if (turn?.status !== "running" || turn.open > 0 || turn.group !== null) return false;
   const last = turn.items.last();
   if (last?.kind === "notice") return false;
   return listPendingInteractions(turn).length === 0;
+}
+
+/** Who answers: above the first block of a turn, and nowhere else (U06). */
+export function AgentHeader({ agentId }: AgentHeaderProps): ReactNode {
+  return (
+    <div className="ts-brand">
+      <span className="ts-brand-mark" aria-hidden="true" />
+      <span>{useAgentName(agentId)}</span>
+    </div>
+  );
 }

@@ -1,27 +1,27 @@
 /** What the person wrote, with its files, and how far it has come while it is on its way. */
 import type { FileRef } from "@turnstream/protocol";
 import type { ReactNode } from "react";
-import type { MessageProps } from "../components.ts";
-import { SafeLink } from "../content/safe-link.tsx";
-import { useShared } from "../context.ts";
+import type { UserMessageProps } from "../components.ts";
+import { SafeLink } from "../ui/safe-link.tsx";
+import { useThreadContext } from "../context.ts";
 import { formatSize } from "../format.ts";
-import { useCommand } from "../hooks/use-command.ts";
+import { useAction } from "../hooks/use-action.ts";
 import { type MessageStatus, useMessage } from "../hooks/use-message.ts";
-import { problemText } from "../problem-text.ts";
+import { errorText } from "../error-text.ts";
 import { visibleText } from "../visible-text.ts";
-import { Icon } from "./icons.tsx";
+import { Icon } from "../ui/icons.tsx";
 
-export function UserMessage({ message: id, turn }: MessageProps): ReactNode {
-  const { strings, session } = useShared();
-  const words = strings.thread;
-  const shown = useMessage(id, turn);
-  const { isBusy, problem, run } = useCommand();
-  if (shown === null) return null;
-  const { message, status, error } = shown;
-  const why = problem ?? (error === null ? null : problemText(strings, error));
+export function UserMessage({ messageId: id, turnId }: UserMessageProps): ReactNode {
+  const { strings, session } = useThreadContext();
+  const threadStrings = strings.thread;
+  const visible = useMessage(id, turnId);
+  const { isBusy, problem, run } = useAction();
+  if (visible === null) return null;
+  const { message, status, error } = visible;
+  const problemText = problem ?? (error === null ? null : errorText(strings, error));
   return (
     <div className="ts-user" data-status={status} data-message={id}>
-      <span className="ts-sr">{words.you}</span>
+      <span className="ts-sr">{threadStrings.you}</span>
       {message.text !== "" && (
         <div className="ts-bubble" dir="auto">
           {message.text}
@@ -30,17 +30,17 @@ export function UserMessage({ message: id, turn }: MessageProps): ReactNode {
       {message.files.length > 0 && <FileList files={message.files} />}
       {"whole" in message && message.whole?.url !== undefined && (
         <SafeLink address={message.whole.url} className="ts-link ts-small">
-          {words.showWhole}
+          {threadStrings.showAll}
         </SafeLink>
       )}
       {status !== "sent" && (
         <div className="ts-user-status">
-          <span>{statusText(status, words.messageStatus)}</span>
-          {why !== null && <span className="ts-fail">{why}</span>}
+          <span>{statusText(status, threadStrings.messageStatus)}</span>
+          {problemText !== null && <span className="ts-fail">{problemText}</span>}
           <span className="ts-user-actions">
             {status === "failed" && (
-              <button type="button" className="ts-link" onClick={() => session.resend(id)}>
-                {words.resend}
+              <button type="button" className="ts-link" onClick={() => session.resendMessage(id)}>
+                {threadStrings.resend}
               </button>
             )}
             {status !== "sending" && (
@@ -48,9 +48,9 @@ export function UserMessage({ message: id, turn }: MessageProps): ReactNode {
                 type="button"
                 className="ts-link"
                 disabled={isBusy}
-                onClick={() => run(() => session.withdraw(id))}
+                onClick={() => run(() => session.cancelMessage(id))}
               >
-                {status === "queued" ? words.withdraw : words.discard}
+                {status === "queued" ? threadStrings.cancel : threadStrings.discard}
               </button>
             )}
           </span>
@@ -60,19 +60,19 @@ export function UserMessage({ message: id, turn }: MessageProps): ReactNode {
   );
 }
 
-function statusText(status: MessageStatus, words: Readonly<Record<string, string>>): string {
-  return words[status] ?? "";
+function statusText(status: MessageStatus, threadStrings: Readonly<Record<string, string>>): string {
+  return threadStrings[status] ?? "";
 }
 
 function FileList({ files }: { readonly files: readonly FileRef[] }): ReactNode {
-  const { strings } = useShared();
+  const { strings } = useThreadContext();
   return (
     <ul className="ts-chips" aria-label={strings.thread.files}>
       {files.map(({ url, name, size }, n) => (
         // The same file may come twice.
         <li key={`${n} ${url}`} className="ts-chip">
           <Icon name="file" />
-          <bdi className="ts-chip-name">{visibleText(name ?? lastPart(url))}</bdi>
+          <bdi className="ts-chip-name">{visibleText(name ?? lastPathSegment(url))}</bdi>
           {size !== undefined && <span className="ts-faint">{formatSize(strings, size)}</span>}
         </li>
       ))}
@@ -80,7 +80,7 @@ function FileList({ files }: { readonly files: readonly FileRef[] }): ReactNode 
   );
 }
 
-function lastPart(url: string): string {
+function lastPathSegment(url: string): string {
   const path = url.split(/[?#]/, 1)[0] ?? url;
   return path.slice(path.lastIndexOf("/") + 1) || url;
 }

@@ -1,10 +1,10 @@
 /** How a card shows what became of it. */
-import { recordedSession } from "@turnstream/client/recorded";
+import { createStaticSession } from "@turnstream/client/static";
 import { foldAll } from "@turnstream/protocol";
 import { renderToStaticMarkup } from "react-dom/server";
 import { expect, test } from "vitest";
 import { ApprovalCard } from "../../src/cards/approval-card.tsx";
-import { eventsOf } from "../logs.ts";
+import { eventsOf } from "../vector-logs.ts";
 import { Stage } from "../stage.tsx";
 
 test("U05 an approval that was given has no check mark: that one means that the tool has run", () => {
@@ -13,8 +13,8 @@ test("U05 an approval that was given has no check mark: that one means that the 
   const drawn = (turn?.items.toArray() ?? []).flatMap((item) =>
     item?.kind === "approval"
       ? renderToStaticMarkup(
-          <Stage session={recordedSession(events)}>
-            <ApprovalCard turn={turn?.id ?? ""} index={item.index} />
+          <Stage session={createStaticSession(events)}>
+            <ApprovalCard turnId={turn?.id ?? ""} blockIndex={item.index} />
           </Stage>,
         )
       : [],

@@ -2,11 +2,16 @@
 import { checkForm, type FormField, type FormSchema, type Question } from "@turnstream/protocol";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { clockText, secondsUntil, toldBetween, untilNextSecond } from "../../src/cards/countdown.ts";
-import { editedInput, editFields, fieldProblem, parsedObject } from "../../src/cards/edit-arguments.ts";
+import {
+  formatClock,
+  secondsUntil,
+  announcedBetween,
+  msUntilNextSecond,
+} from "../../src/cards/use-countdown.ts";
+import { toInput, toEditFields, findFieldProblem, parseObject } from "../../src/cards/edit-arguments.ts";
 import * as form from "../../src/cards/form-values.ts";
 import { formatMoney } from "../../src/cards/money.ts";
-import { answersOf, choose, write } from "../../src/cards/question-answers.ts";
+import { toAnswers, toggleOption, setText } from "../../src/cards/use-question-request.ts";
 import { en } from "../../src/strings/en/index.ts";
 import { vi } from "../../src/strings/vi/index.ts";
 import { zhCn } from "../../src/strings/zh-cn/index.ts";
@@ -33,7 +38,7 @@ describe("U05: time left", () => {
       fc.property(fc.integer({ min: 1, max: 1e7 }), fc.integer({ min: -1e6, max: 1e6 }), (left, skew) => {
         const now = 5_000_000;
         const deadline = now + skew + left;
-        const wait = untilNextSecond(deadline, now, skew);
+        const wait = msUntilNextSecond(deadline, now, skew);
         const seconds = secondsUntil(deadline, now, skew);
         expect(secondsUntil(deadline, now + wait - 1, skew)).toBe(seconds);
         expect(secondsUntil(deadline, now + wait, skew)).toBe(seconds - 1);
@@ -43,21 +48,21 @@ describe("U05: time left", () => {
 
   test("is said aloud at 60, 30 and 10 seconds, and at no other", () => {
     let before: number | null = null;
-    const told: number[] = [];
+    const announced: number[] = [];
     for (let seconds = 300; seconds >= 0; seconds--) {
-      const now = toldBetween(before, seconds);
-      if (now !== null) told.push(now);
+      const now = announcedBetween(before, seconds);
+      if (now !== null) announced.push(now);
       before = seconds;
     }
-    expect(told).toEqual([60, 30, 10]);
+    expect(announced).toEqual([60, 30, 10]);
     // After sleeping, only the last that was passed; never when it opens, and never once it is over.
-    expect(toldBetween(200, 7)).toBe(10);
-    expect(toldBetween(null, 7)).toBe(null);
-    expect(toldBetween(200, 0)).toBe(null);
+    expect(announcedBetween(200, 7)).toBe(10);
+    expect(announcedBetween(null, 7)).toBe(null);
+    expect(announcedBetween(200, 0)).toBe(null);
   });
 
   test("looks like a clock", () => {
-    expect([277, 7, 0, 3_723].map(clockText)).toEqual(["4:37", "0:07", "0:00", "1:02:03"]);
+    expect([277, 7, 0, 3_723].map(formatClock)).toEqual(["4:37", "0:07", "0:00", "1:02:03"]);
   });
 });
 
@@ -84,19 +89,19 @@ describe("answers", () => {
   const many: Question = { ...one, id: "q2", multiple: true, free_text: true };
 
   test("one choice replaces the other; several can be taken back", () => {
-    let drafts = choose(choose(new Map(), one, "a"), one, "b");
-    expect(answersOf([one], drafts)).toEqual([{ question: "q1", selected: ["b"] }]);
-    drafts = choose(choose(choose(drafts, many, "b"), many, "a"), many, "b");
-    expect(answersOf([many], drafts)).toEqual([{ question: "q2", selected: ["a"] }]);
+    let drafts = toggleOption(toggleOption(new Map(), one, "a"), one, "b");
+    expect(toAnswers([one], drafts)).toEqual([{ question: "q1", selected: ["b"] }]);
+    drafts = toggleOption(toggleOption(toggleOption(drafts, many, "b"), many, "a"), many, "b");
+    expect(toAnswers([many], drafts)).toEqual([{ question: "q2", selected: ["a"] }]);
   });
 
   test("every question needs a choice or a text; blanks are none", () => {
-    expect(answersOf([one, many], choose(new Map(), one, "a"))).toBe(null);
-    expect(answersOf([many], write(new Map(), many, "  "))).toBe(null);
-    expect(answersOf([many], write(new Map(), many, " ok "))).toEqual([
+    expect(toAnswers([one, many], toggleOption(new Map(), one, "a"))).toBe(null);
+    expect(toAnswers([many], setText(new Map(), many, "  "))).toBe(null);
+    expect(toAnswers([many], setText(new Map(), many, " ok "))).toEqual([
       { question: "q2", selected: [], text: "ok" },
     ]);
-    expect(answersOf([one], write(new Map(), one, "not offered"))).toBe(null);
+    expect(toAnswers([one], setText(new Map(), one, "not offered"))).toBe(null);
   });
 });
 
@@ -105,22 +110,22 @@ describe("U05: edited arguments", () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue(), { minKeys: 1, maxKeys: 10 }), (value) => {
         const input = JSON.parse(JSON.stringify(value)) as Record<string, never>;
-        const fields = editFields(input);
-        expect(fields?.every((one) => fieldProblem(one) === null)).toBe(true);
-        expect(JSON.stringify(editedInput(fields ?? []))).toBe(JSON.stringify(input));
+        const fields = toEditFields(input);
+        expect(fields?.every((one) => findFieldProblem(one) === null)).toBe(true);
+        expect(JSON.stringify(toInput(fields ?? []))).toBe(JSON.stringify(input));
       }),
     );
   });
 
   test("keep their type, and say when they can't", () => {
     const number = { name: "n", type: "number", text: "1.5" } as const;
-    expect(editedInput([number])).toEqual({ n: 1.5 });
-    expect(fieldProblem({ ...number, text: "1,5" })).toBe("not_a_number");
-    expect(fieldProblem({ ...number, text: " " })).toBe("not_a_number");
-    expect(fieldProblem({ name: "j", type: "json", text: "[1," })).toBe("not_json");
-    expect(editFields([1])).toBe(null);
-    expect(parsedObject("[1]")).toBe(null);
-    expect(parsedObject('{"a":1}')).toEqual({ a: 1 });
+    expect(toInput([number])).toEqual({ n: 1.5 });
+    expect(findFieldProblem({ ...number, text: "1,5" })).toBe("not_a_number");
+    expect(findFieldProblem({ ...number, text: " " })).toBe("not_a_number");
+    expect(findFieldProblem({ name: "j", type: "json", text: "[1," })).toBe("not_json");
+    expect(toEditFields([1])).toBe(null);
+    expect(parseObject("[1]")).toBe(null);
+    expect(parseObject('{"a":1}')).toEqual({ a: 1 });
   });
 });
 
@@ -135,30 +140,30 @@ describe("a form", () => {
     ],
   };
 
-  test("sends numbers as numbers, and nothing that is empty", () => {
-    let filling = form.setValue(form.setValue(form.UNTOUCHED, "name", "An"), "age", "20");
+  test("sends numbers, and nothing that is empty", () => {
+    let filling = form.setValue(form.setValue(form.EMPTY_FORM, "name", "An"), "age", "20");
     filling = form.setValue(filling, "mail", "");
-    expect(form.valuesOf(filling, schema)).toEqual({ name: "An", age: 20 });
-    expect(form.problemsOf(filling, schema)).toEqual([]);
-    expect(checkForm(schema, form.valuesOf(filling, schema))).toEqual([]);
-    expect(form.problemsOf(form.setValue(filling, "age", "2o"), schema)).toEqual([
+    expect(form.toValues(filling, schema)).toEqual({ name: "An", age: 20 });
+    expect(form.checkValues(filling, schema)).toEqual([]);
+    expect(checkForm(schema, form.toValues(filling, schema))).toEqual([]);
+    expect(form.checkValues(form.setValue(filling, "age", "2o"), schema)).toEqual([
       { field: "age", problem: "wrong_type" },
     ]);
   });
 
   test("a draft that comes late leaves what was typed, and what doesn't fit", () => {
-    const typed = form.setValue(form.UNTOUCHED, "name", "Bo");
+    const typed = form.setValue(form.EMPTY_FORM, "name", "Bo");
     const restored = form.restoreDraft(typed, schema, { name: "An", age: 3, mail: "half@", odd: 1 });
-    expect(form.valuesOf(restored, schema)).toEqual({ name: "Bo", mail: "half@" });
-    expect(form.draftOf(form.setValue(typed, "age", "x"), schema)).toEqual({ name: "Bo" });
+    expect(form.toValues(restored, schema)).toEqual({ name: "Bo", mail: "half@" });
+    expect(form.toDraft(form.setValue(typed, "age", "x"), schema)).toEqual({ name: "Bo" });
   });
 
   test("what was filled in is read by its label", () => {
     const options = [{ value: "v", label: "Vegetarian" }];
-    expect(form.valueText(field("m", "select", { options }), "v", en)).toBe("Vegetarian");
-    expect(form.valueText(field("m", "multiSelect", { options }), ["v", "x"], en)).toBe("Vegetarian, x");
-    expect(form.valueText(field("m", "checkbox"), false, en)).toBe("No");
-    expect(form.valueText(field("m", "file"), { upload: "1", name: "a.pdf" }, en)).toBe("a.pdf");
+    expect(form.formatValue(field("m", "select", { options }), "v", en)).toBe("Vegetarian");
+    expect(form.formatValue(field("m", "multiSelect", { options }), ["v", "x"], en)).toBe("Vegetarian, x");
+    expect(form.formatValue(field("m", "checkbox"), false, en)).toBe("No");
+    expect(form.formatValue(field("m", "file"), { upload: "1", name: "a.pdf" }, en)).toBe("a.pdf");
   });
 
   test.each([
@@ -166,10 +171,10 @@ describe("a form", () => {
     [vi, "30 tháng 4, 1990", "12.345,678901"],
     [zhCn, "1990年4月30日", "12,345.678901"],
   ])("U07 days and numbers are read as the language writes them ($locale)", (strings, day, number) => {
-    expect(form.valueText(field("d", "date"), "1990-04-30", strings)).toBe(day);
-    expect(form.valueText(field("d", "date"), "soon", strings)).toBe("soon");
-    expect(form.valueText(field("n", "number"), 12345.678901, strings)).toBe(number);
+    expect(form.formatValue(field("d", "date"), "1990-04-30", strings)).toBe(day);
+    expect(form.formatValue(field("d", "date"), "soon", strings)).toBe("soon");
+    expect(form.formatValue(field("n", "number"), 12345.678901, strings)).toBe(number);
     // Digits that are no number are left alone.
-    expect(form.valueText(field("p", "phone"), "0901234567", strings)).toBe("0901234567");
+    expect(form.formatValue(field("p", "phone"), "0901234567", strings)).toBe("0901234567");
   });
 });

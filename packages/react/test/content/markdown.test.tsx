@@ -4,7 +4,7 @@ import { createElement, useState } from "react";
 import { renderToStaticMarkup } from "react-dom/server";
 import { expect, test } from "vitest";
 import type { MarkdownProps } from "../../src/components.ts";
-import { Markdown } from "../../src/content/markdown.tsx";
+import { Markdown } from "../../src/content/text-block.tsx";
 import { MarkdownBody } from "../../src/content/markdown-chunk.tsx";
 import { Stage } from "../stage.tsx";
 import { cutAt, randomMarkdown } from "./random-markdown.ts";
@@ -68,7 +68,7 @@ test("U07: a citation stands where its marker stood, numbered by first appearanc
     start: index,
     end: index + length,
   }));
-  expect(draw({ text, isStreaming: false, annotations, turn: "t" })).toBe(
+  expect(draw({ text, isStreaming: false, annotations, turnId: "t" })).toBe(
     "<p>Up 2%<sup>1</sup>, <strong>“down”</strong><sup>2</sup> and <code>x[^7]</code><sup>1</sup>.</p>",
   );
   expect(draw({ text, isStreaming: false })).toContain("Up 2%[^7],");
@@ -81,7 +81,7 @@ test("a marker in an address or a link's text stays as it was written", () => {
     { reference: 1, start: 26, end: 30 },
   ];
   expect(text.slice(26, 30)).toBe("[^1]");
-  expect(draw({ text, isStreaming: false, annotations, turn: "t" })).toContain("a[^1]");
+  expect(draw({ text, isStreaming: false, annotations, turnId: "t" })).toContain("a[^1]");
 });
 
 test("links, definitions, tables and tasks are drawn over pieces", () => {

@@ -1,7 +1,7 @@
 /** Markdown as models write it, and as nobody should: for properties. */
 import fc from "fast-check";
 
-const words = fc.constantFrom(
+const texts = fc.constantFrom(
   "giá",
   "VNM",
   "**đậm**",
@@ -48,7 +48,7 @@ const words = fc.constantFrom(
   "-->",
   "</div>",
 );
-const line = fc.array(words, { maxLength: 6 }).map((list) => list.join(" "));
+const line = fc.array(texts, { maxLength: 6 }).map((list) => list.join(" "));
 const blocks = fc.oneof(
   line,
   line.map((text) => `# ${text}`),

@@ -39,7 +39,7 @@ export const cards = {
   question: "Question",
   answer: "Answer",
   skip: "Skip",
-  ownWords: "In your own words",
+  freeText: "In your own words",
   chooseAny: "Choose any number",
   answered: (who: string): string => (who === "" ? "Answered" : `Answered by ${who}`),
   answeredByMessage: "Answered with a message",
@@ -57,7 +57,7 @@ export const cards = {
   submitted: (who: string): string => (who === "" ? "Submitted" : `Submitted by ${who}`),
   declined: (who: string): string => (who === "" ? "Declined" : `Declined by ${who}`),
   expired: "Expired",
-  mendFields: (n: number): string => (n === 1 ? "One field needs a look." : `${n} fields need a look.`),
+  fixFields: (n: number): string => (n === 1 ? "One field needs a look." : `${n} fields need a look.`),
   fieldProblem: ({ problem }: Pick<FormProblem, "problem">, { min, max }: Bounds): string =>
     ({
       required: "Fill this in.",
@@ -110,7 +110,7 @@ export const cards = {
   value: "Value",
   rowsOf: (shown: string, total: string): string => `${shown} of ${total} rows`,
   download: "Download",
-  loadWhole: "Download all of it",
+  downloadAll: "Download all of it",
   cannotShow: "This can't be shown.",
 
   // Text.
@@ -126,7 +126,7 @@ export const cards = {
   source: (number: number, title: string): string =>
     title === "" ? `Source ${number}` : `Source ${number}: ${title}`,
   sources: "Sources",
-  sourceGone: "The source isn't here any more.",
+  sourceMissing: "The source isn't here any more.",
 };
 
 interface Bounds {

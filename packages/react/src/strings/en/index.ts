@@ -1,7 +1,6 @@
 /** English. What the others are translated from. */
 import type { Strings } from "../strings.ts";
 import { cards } from "./cards.ts";
-import { problems } from "./problems.ts";
-import { thread } from "./thread.ts";
+import { errors, thread } from "./thread.ts";
 
-export const en: Strings = { locale: "en", thread, cards, problems };
+export const en: Strings = { locale: "en", thread, cards, errors };

@@ -1,4 +1,5 @@
 /** English, of the thread: turns, steps, composer, connection, what is announced. The other languages have its shape. */
+
 export const thread = {
   conversation: "Conversation",
   loadEarlier: "Show earlier messages",
@@ -22,7 +23,7 @@ export const thread = {
   request: "Request",
   response: "Response",
   edited: "changed by you",
-  showWhole: "Show all of it",
+  showAll: "Show all of it",
   toolStatus: { pending: "running", done: "done", error: "failed", stopped: "stopped" },
   subAgent: (name: string): string => `What ${name} does`,
 
@@ -36,7 +37,7 @@ export const thread = {
     sending: "Sending…",
     failed: "Not sent",
   },
-  withdraw: "Take back",
+  cancel: "Take back",
   discard: "Discard",
   resend: "Send again",
 
@@ -72,4 +73,36 @@ export const thread = {
     stopped: "Stopped.",
     failed: (what: string): string => `Failed. ${what}`,
   },
+};
+
+/** English, of what can go wrong with what a person asked for: what happened and what they can do, by the error's word. */
+export const errors = {
+  byCode: {
+    OFFLINE: "There was no connection. Nothing was sent.",
+    UNSURE: "The connection was lost before the answer came. It may have arrived.",
+    ABORTED: "It was given up before it was done.",
+    SERVER_ERROR: "The server has failed. Try again in a moment.",
+    BAD_REQUEST: "The server can't take this as it is. Correct it, or reload the page.",
+    UNAUTHENTICATED: "Sign in again to go on.",
+    FORBIDDEN: "You may not do that here.",
+    NOT_FOUND: "It isn't there any more, or not for you.",
+    CONFLICT: "Somebody else was faster. Look at what it is now.",
+    RATE_LIMITED: "That was too often. Wait a moment and try again.",
+    TOO_LARGE: "That is too large. Send less.",
+    STREAM_TIMEOUT: "Nothing was heard for too long. Try again.",
+    CURSOR_INVALID: "This page has lost its place. Reload it.",
+    CURSOR_EXPIRED: "This page was away for too long. Reload it.",
+    STREAM_CLOSED: "The server restarts. It goes on in a moment.",
+    LLM_ERROR: "The model could not answer. Try again.",
+    LLM_RATE_LIMITED: "The model is busy. Try again later.",
+    LLM_REFUSED: "The model refused this. Say it in other words.",
+    CONTEXT_TOO_LONG: "The conversation is too long for the model. Begin a new one.",
+    TOOL_ERROR: "A tool has failed. Try again.",
+    LIMIT_REACHED: "A limit was reached.",
+    OUTCOME_UNKNOWN: "It was cut off. Check whether it took effect.",
+    INTERACTION_CLOSED: "This is already decided, or its time is over.",
+    INTERACTION_MISMATCH: "This has changed meanwhile. Look again, then decide.",
+  },
+  /** Of a newer server, or of the page's own code. */
+  other: (message: string): string => `That didn't work: ${message}`,
 };

@@ -36,7 +36,7 @@ export const cards: CardStrings = {
   question: "Câu hỏi",
   answer: "Trả lời",
   skip: "Bỏ qua",
-  ownWords: "Ý kiến khác của bạn",
+  freeText: "Ý kiến khác của bạn",
   chooseAny: "Chọn bao nhiêu tuỳ bạn",
   answered: (who) => (who === "" ? "Đã trả lời" : `${who} đã trả lời`),
   answeredByMessage: "Đã trả lời bằng tin nhắn",
@@ -53,7 +53,7 @@ export const cards: CardStrings = {
   submitted: (who) => (who === "" ? "Đã gửi" : `${who} đã gửi`),
   declined: (who) => (who === "" ? "Đã từ chối điền" : `${who} đã từ chối điền`),
   expired: "Đã hết hạn",
-  mendFields: (n) => `Có ${n} mục cần xem lại.`,
+  fixFields: (n) => `Có ${n} mục cần xem lại.`,
   fieldProblem: ({ problem }, { min, max }) =>
     ({
       required: "Hãy điền mục này.",
@@ -101,7 +101,7 @@ export const cards: CardStrings = {
   value: "Giá trị",
   rowsOf: (shown, total) => `${shown} trên ${total} dòng`,
   download: "Tải xuống",
-  loadWhole: "Tải xuống toàn bộ",
+  downloadAll: "Tải xuống toàn bộ",
   cannotShow: "Không hiển thị được nội dung này.",
 
   code: (language) => (language === "" ? "Mã nguồn" : `Mã nguồn, ${language}`),
@@ -115,5 +115,5 @@ export const cards: CardStrings = {
   noImage: "Hình ảnh không hiển thị được",
   source: (number, title) => (title === "" ? `Nguồn ${number}` : `Nguồn ${number}: ${title}`),
   sources: "Nguồn",
-  sourceGone: "Nguồn này không còn ở đây.",
+  sourceMissing: "Nguồn này không còn ở đây.",
 };

@@ -1,7 +1,6 @@
 /** Vietnamese. */
 import type { Strings } from "../strings.ts";
 import { cards } from "./cards.ts";
-import { problems } from "./problems.ts";
-import { thread } from "./thread.ts";
+import { errors, thread } from "./thread.ts";
 
-export const vi: Strings = { locale: "vi", thread, cards, problems };
+export const vi: Strings = { locale: "vi", thread, cards, errors };

@@ -36,7 +36,7 @@ export const cards: CardStrings = {
   question: "问题",
   answer: "回答",
   skip: "跳过",
-  ownWords: "用自己的话回答",
+  freeText: "用自己的话回答",
   chooseAny: "可多选",
   answered: (who) => (who === "" ? "已回答" : `${who} 已回答`),
   answeredByMessage: "已通过消息回答",
@@ -53,7 +53,7 @@ export const cards: CardStrings = {
   submitted: (who) => (who === "" ? "已提交" : `${who} 已提交`),
   declined: (who) => (who === "" ? "已拒绝填写" : `${who} 已拒绝填写`),
   expired: "已过期",
-  mendFields: (n) => `有 ${n} 项需要检查。`,
+  fixFields: (n) => `有 ${n} 项需要检查。`,
   fieldProblem: ({ problem }, { min, max }) =>
     ({
       required: "请填写此项。",
@@ -101,7 +101,7 @@ export const cards: CardStrings = {
   value: "数值",
   rowsOf: (shown, total) => `${shown} / ${total} 行`,
   download: "下载",
-  loadWhole: "下载全部内容",
+  downloadAll: "下载全部内容",
   cannotShow: "无法显示此内容。",
 
   code: (language) => (language === "" ? "代码" : `代码，${language}`),
@@ -115,5 +115,5 @@ export const cards: CardStrings = {
   noImage: "无法显示的图片",
   source: (number, title) => (title === "" ? `来源 ${number}` : `来源 ${number}：${title}`),
   sources: "来源",
-  sourceGone: "此来源已不在这里。",
+  sourceMissing: "此来源已不在这里。",
 };

@@ -1,7 +1,6 @@
 /** Simplified Chinese. */
 import type { Strings } from "../strings.ts";
 import { cards } from "./cards.ts";
-import { problems } from "./problems.ts";
-import { thread } from "./thread.ts";
+import { errors, thread } from "./thread.ts";
 
-export const zhCn: Strings = { locale: "zh-CN", thread, cards, problems };
+export const zhCn: Strings = { locale: "zh-CN", thread, cards, errors };

@@ -1,0 +1,127 @@
+/** States of what is around an answer: messages, notices, the connection, the composer; and whole threads. */
+import { ClientError, type ConnectionView, type PendingMessage } from "@turnstream/client";
+import type { Story } from "@turnstream/conformance/scenarios/story.ts";
+import * as endings from "../logs/endings.ts";
+import { shortAnswer } from "../logs/texts.ts";
+import { longThread, scenarios, stories } from "../logs/threads.ts";
+import { CONNECTING, type GalleryState, of } from "./state.ts";
+
+const log = (write: () => Story) => ({ log: () => write().events });
+const answer = log(shortAnswer);
+const thread = { ...answer, shows: "thread" } as const;
+const composer = { ...answer, shows: "composer" } as const;
+
+const lost = new ClientError("OFFLINE", "There is no connection.", { canRetry: true });
+const cutOff = new ClientError("UNSURE", "The connection was lost. Send the file again.", { canRetry: true });
+const refused = new ClientError("RATE_LIMITED", "Too many messages. Try again in a minute.");
+
+function pendingMessage(status: PendingMessage["status"]): Pick<GalleryState, "view" | "log"> {
+  const error = status === "failed" ? refused : null;
+  const message: PendingMessage = {
+    id: "msg_out",
+    text: "And what about MCH?",
+    files: [],
+    at: 0,
+    status,
+    error,
+    isOwn: true,
+  };
+  return { ...answer, view: { outbox: [message] } };
+}
+
+function connection(view: Partial<ConnectionView>): Omit<GalleryState, "name"> {
+  const hasNoBanner = view.phase === "live";
+  return {
+    ...thread,
+    view: { connection: { ...CONNECTING, ...view } },
+    // A short cut is not worth a word: it comes after a moment.
+    ...(hasNoBanner ? {} : { act: untilBanner }),
+  };
+}
+
+async function untilBanner(root: HTMLElement): Promise<void> {
+  for (let frame = 0; frame < 300 && root.querySelector(".ts-banner") === null; frame++)
+    await new Promise((resolve) => requestAnimationFrame(resolve));
+}
+
+/** Attaches two files, as a person would. */
+function attach(root: HTMLElement): void {
+  const input = root.querySelector<HTMLInputElement>("input[type=file]");
+  if (input === null) return;
+  const picked = new DataTransfer();
+  picked.items.add(new File([new Uint8Array(482_133)], "Q3 results.pdf", { type: "application/pdf" }));
+  picked.items.add(
+    new File([new Uint8Array(2_048)], "a note with a rather long name.txt", { type: "text/plain" }),
+  );
+  input.files = picked.files;
+  input.dispatchEvent(new Event("change", { bubbles: true }));
+}
+
+export const threadStates: readonly GalleryState[] = [
+  ...of("message", {
+    plain: { ...answer, at: "run.start" },
+    long: log(endings.longMessage),
+    files: log(endings.messageWithFiles),
+    waiting: { ...log(endings.waitingMessage), at: "message.add 2" },
+    "outgoing-waiting": pendingMessage("waiting"),
+    "outgoing-sending": pendingMessage("sending"),
+    "outgoing-failed": pendingMessage("failed"),
+  }),
+  ...of("notice", {
+    stopped: log(endings.stopped),
+    "error-retry": log(() =>
+      endings.failed({
+        text: "The model is overloaded. What was done is kept.",
+        code: "LLM_ERROR",
+        can_retry: true,
+        error_type: "transient",
+      }),
+    ),
+    error: log(() =>
+      endings.failed({
+        text: "This answer is longer than the model allows.",
+        code: "CONTEXT_TOO_LONG",
+        can_retry: false,
+        error_type: "terminal",
+      }),
+    ),
+  }),
+  ...of("connection", {
+    connecting: connection({ phase: "connecting" }),
+    replaying: connection({ phase: "replaying", channel: "websocket" }),
+    live: connection({ phase: "live", channel: "websocket" }),
+    resyncing: connection({ phase: "resyncing", channel: "websocket" }),
+    waiting: connection({ phase: "waiting", failures: 3, retryAt: 8_000, error: lost }),
+    offline: connection({ phase: "offline", failures: 1, error: lost }),
+    closed: connection({
+      phase: "closed",
+      error: new ClientError("UNAUTHENTICATED", "Sign in again to go on."),
+    }),
+  }),
+  ...of("composer", {
+    idle: composer,
+    running: { ...composer, at: "text.delta 4" },
+    attachments: { ...composer, act: attach },
+    "upload-failed": { ...composer, refusal: cutOff, act: attach },
+    disabled: { ...composer, isDisabled: true },
+  }),
+  ...of("thread", {
+    empty: { ...thread, at: "session.start" },
+    older: { ...thread, view: { history: { hasMore: true, isLoading: false, error: null } } },
+    "older-loading": { ...thread, view: { history: { hasMore: true, isLoading: true, error: null } } },
+    "older-failed": { ...thread, view: { history: { hasMore: true, isLoading: false, error: lost } } },
+    "1000-messages": { ...log(() => longThread(1000)), shows: "thread" },
+  }),
+  ...of(
+    "story",
+    Object.fromEntries(
+      Object.entries(stories).map(([name, events]) => [name, { log: events, shows: "thread" }]),
+    ),
+  ),
+  ...of(
+    "scenario",
+    Object.fromEntries(
+      Object.entries(scenarios).map(([name, events]) => [name, { log: events, shows: "thread" }]),
+    ),
+  ),
+];

@@ -1,0 +1,236 @@
+/**
+ * Adapts a channel of another dialect to the transport, which knows native frames only: frames are decoded into events at
+ * positions of the decoder's own, and a decoder resumes where the store is. Never folds for the store.
+ */
+import {
+  type Cursor,
+  type Decoded,
+  type SessionEvent,
+  fold,
+  formatCursor,
+  SCHEMA_VERSION,
+  type SessionState,
+  snapshot,
+} from "@turnstream/protocol";
+import type { SocketCommand } from "@turnstream/protocol/schema";
+import type { Api } from "../http/api.ts";
+import type { Frame, Channel, ChannelEvents } from "../transport/channel.ts";
+import type { DialectContext, DialectConnection } from "./client-dialect.ts";
+import { toErrorFrame, sendAndReply } from "../http/commands.ts";
+
+/** What every decoder keeps. */
+interface DecoderState {
+  readonly state: SessionState;
+  readonly at: number;
+  readonly cursor: Cursor | null;
+}
+
+export interface DialectAdapterOptions<Decoder extends DecoderState, DialectFrame> {
+  readonly dialect: {
+    readonly start: Decoder;
+    decode(decoder: Decoder, frame: DialectFrame): Decoded<Decoder>;
+  };
+  /** What is there already, as frames, and where to subscribe: for dialects that have a history. */
+  readonly load?: (
+    api: Api,
+    sessionId: string,
+  ) => Promise<{ readonly frames: readonly DialectFrame[]; readonly cursor: Cursor }>;
+  /** Whether the dialect has user messages. Otherwise this client shows what it has sent itself. */
+  readonly sendsUserMessages: boolean;
+}
+
+type SendCommand = Extract<SocketCommand, { readonly type: "send" }>;
+
+interface SessionDecoder<Decoder> {
+  decoder: Decoder;
+  /** The decoder's state is not the store's: it gets a snapshot with the next start. */
+  isFresh: boolean;
+  /** Until the server has sent `subscribed`. */
+  request: string | null;
+  /** Frames that wait for the answer to a message, since their turn may be the answer to it; null: none do. */
+  bufferedFrames: Frame[] | null;
+}
+
+/** Frames that are the same in every dialect. */
+const COMMON_FRAMES = new Set(["ack", "error", "unsubscribed", "pong"]);
+
+export class DialectAdapter<Decoder extends DecoderState, DialectFrame> implements DialectConnection {
+  readonly #options: DialectAdapterOptions<Decoder, DialectFrame>;
+  readonly #context: DialectContext;
+  readonly #sessions = new Map<string, SessionDecoder<Decoder>>();
+  /** Messages under way, by their request. */
+  readonly #sent = new Map<string, SendCommand>();
+
+  constructor(options: DialectAdapterOptions<Decoder, DialectFrame>, context: DialectContext) {
+    this.#options = options;
+    this.#context = context;
+  }
+
+  openChannel(open: (events: ChannelEvents) => Channel, events: ChannelEvents): Channel {
+    let isClosed = false;
+    // Replies over the channel before never arrive. The frames buffered for them were not decoded, and come again.
+    this.#sent.clear();
+    for (const session of this.#sessions.values()) session.bufferedFrames = null;
+    const emit = (frame: Frame): void => {
+      if (!isClosed) events.onFrame(frame);
+    };
+    const channel = open({ ...events, onFrame: (frame) => this.#onFrame(frame, emit) });
+    const { api } = this.#context;
+    const send =
+      channel.send ?? ((command) => void sendAndReply(api, command, (frame) => this.#onFrame(frame, emit)));
+    return {
+      subscribe: (sessionId, request, cursor) =>
+        void this.#subscribe(channel, emit, sessionId, request, cursor),
+      unsubscribe: (sessionId) => channel.unsubscribe(sessionId),
+      send: (command) => {
+        this.#trackSend(command);
+        send(command);
+      },
+      isIdle: () => channel.isIdle?.() ?? false,
+      close() {
+        isClosed = true;
+        channel.close();
+      },
+    };
+  }
+
+  async #subscribe(
+    channel: Channel,
+    emit: (frame: Frame) => void,
+    sessionId: string,
+    request: string,
+    cursor: Cursor | null,
+  ): Promise<void> {
+    const existing = this.#sessions.get(sessionId);
+    if (
+      existing !== undefined &&
+      cursor === formatCursor(existing.decoder.state) &&
+      existing.decoder.cursor !== null
+    ) {
+      existing.request = request;
+      channel.subscribe(sessionId, request, existing.decoder.cursor);
+      return;
+    }
+    const session: SessionDecoder<Decoder> = {
+      decoder: this.#options.dialect.start,
+      isFresh: true,
+      request,
+      bufferedFrames: null,
+    };
+    this.#sessions.set(sessionId, session);
+    try {
+      const history = await this.#options.load?.(this.#context.api, sessionId);
+      if (this.#sessions.get(sessionId) !== session || session.request !== request) return;
+      for (const frame of history?.frames ?? [])
+        session.decoder = this.#options.dialect.decode(session.decoder, frame).decoder;
+      if (history !== undefined) session.decoder = { ...session.decoder, cursor: history.cursor };
+      channel.subscribe(sessionId, request, history?.cursor ?? null);
+    } catch (error) {
+      emit(toErrorFrame(request, error));
+    }
+  }
+
+  #onFrame(frame: Frame, emit: (frame: Frame) => void): void {
+    if (COMMON_FRAMES.has(frame.type)) {
+      emit(frame);
+      return this.#onReply(frame, emit);
+    }
+    const sessionId = String(frame["session_id"]);
+    const session = this.#sessions.get(sessionId) ?? this.#onlySession();
+    if (session === undefined) return;
+    if (frame.type === "subscribed") return this.#onSubscribed(session, frame, emit);
+    // A server that was built from the documents alone sends no `subscribed`.
+    if (session.bufferedFrames !== null) {
+      session.bufferedFrames.push(frame);
+      return;
+    }
+    if (session.request !== null)
+      this.#onSubscribed(
+        session,
+        { type: "subscribed", request_id: session.request, session_id: sessionId, resumed: true },
+        emit,
+      );
+    const { decoder, events } = this.#options.dialect.decode(
+      session.decoder,
+      frame as unknown as DialectFrame,
+    );
+    session.decoder = decoder;
+    for (const event of events) emit(toNativeFrame(event, sessionId));
+  }
+
+  /** Frames of some servers don't name their session: they can only have one. */
+  #onlySession(): SessionDecoder<Decoder> | undefined {
+    return this.#sessions.size === 1 ? [...this.#sessions.values()][0] : undefined;
+  }
+
+  #onSubscribed(session: SessionDecoder<Decoder>, frame: Frame, emit: (frame: Frame) => void): void {
+    session.request = null;
+    const isResumed = frame["resumed"] === true;
+    // The stream starts at the beginning: what was loaded before would be there twice.
+    if (!isResumed) session.decoder = this.#options.dialect.start;
+    const resumed = isResumed && !session.isFresh;
+    session.isFresh = false;
+    const { head: _, ...rest } = frame;
+    emit({ reason: resumed ? "cursor" : "fresh", ...rest, resumed });
+    if (resumed) return;
+    const { state } = session.decoder;
+    emit({
+      type: "snapshot",
+      session_id: frame["session_id"],
+      event_id: formatCursor(state),
+      snapshot: snapshot(state),
+    });
+  }
+
+  #trackSend(command: SocketCommand): void {
+    const { request_id } = command;
+    if (command.type !== "send" || request_id === undefined || this.#options.sendsUserMessages) return;
+    this.#sent.set(request_id, command);
+    const session = this.#sessions.get(command.session_id);
+    if (session !== undefined) session.bufferedFrames ??= [];
+  }
+
+  #onReply(frame: Frame, emit: (frame: Frame) => void): void {
+    const request = String(frame["request_id"]);
+    const command = this.#sent.get(request);
+    if (command === undefined) return;
+    this.#sent.delete(request);
+    const session = this.#sessions.get(command.session_id);
+    if (session === undefined) return;
+    if (frame.type === "ack" && session.request === null) this.#addMessage(session, command, frame, emit);
+    const { bufferedFrames } = session;
+    session.bufferedFrames = null;
+    for (const buffered of bufferedFrames ?? []) this.#onFrame(buffered, emit);
+  }
+
+  /** Adds what this client has sent, where the dialect has no user messages. */
+  #addMessage(
+    session: SessionDecoder<Decoder>,
+    command: SendCommand,
+    frame: Frame,
+    emit: (frame: Frame) => void,
+  ): void {
+    const { state } = session.decoder;
+    const message = frame["user_message_id"];
+    const on = { v: SCHEMA_VERSION, at: this.#context.env.now(), epoch: Math.max(1, state.epoch) };
+    const events: SessionEvent[] = [];
+    const write = (draft: object): void => {
+      const { epoch, ...stamp } = on;
+      const seq = state.seq + events.length + 1;
+      events.push({ ...stamp, id: `${epoch}-${seq}`, ...draft } as SessionEvent);
+    };
+    if (state.session === "") write({ type: "session.start", session: command.session_id, number: 0 });
+    write({
+      type: "message.add",
+      message: typeof message === "string" ? message : `c.${command.client_message_id}`,
+      text: command.text,
+      ...(command.content_urls === undefined ? {} : { files: command.content_urls.map((url) => ({ url })) }),
+    });
+    session.decoder = { ...session.decoder, state: events.reduce(fold, state) };
+    for (const event of events) emit(toNativeFrame(event, command.session_id));
+  }
+}
+
+function toNativeFrame(event: SessionEvent, sessionId: string): Frame {
+  return { ...event, session_id: sessionId };
+}

@@ -1,0 +1,211 @@
+/**
+ * The streams of `responses` as a wire. A stream is that of a turn and ends with it: one follows the turn that runs; a
+ * message that is sent while none runs brings the stream of its own. What else may begin a turn is looked for a while.
+ */
+import { createSseParser, type Cursor, ERRORS, errorCodeFromNumber } from "@turnstream/protocol";
+import { responsesFromSse } from "@turnstream/protocol/responses";
+import type { SocketCommand } from "@turnstream/protocol/schema";
+import { ClientError } from "../errors.ts";
+import { jsonInit } from "../http/api.ts";
+import { errorFromConnectResponse, errorFromResponse } from "../http/error-response.ts";
+import {
+  CLOSE_RESTART,
+  CLOSE_LOST,
+  CLOSE_UNAUTHENTICATED,
+  type Channel,
+  type ChannelEvents,
+} from "../transport/channel.ts";
+import type { DialectContext } from "./client-dialect.ts";
+import { toErrorFrame, sendAndReply } from "../http/commands.ts";
+
+/** How long, and how often, a turn is looked for that a command may have begun. */
+const MAX_POLLS = 20;
+const POLL_MS = 250;
+
+interface FollowedSession {
+  cursor: Cursor | null;
+  /** The stream that is being read, if any; and whether a turn speaks in it. */
+  stream: AbortController | null;
+  hasTurn: boolean;
+  /** A turn is to come, though this one is over. */
+  isPolling: boolean;
+}
+
+export function openResponsesChannel({ api, env }: DialectContext, events: ChannelEvents): Channel {
+  const sessions = new Map<string, FollowedSession>();
+  let isClosed = false;
+
+  const close = (): void => {
+    isClosed = true;
+    for (const { stream } of sessions.values()) stream?.abort();
+    sessions.clear();
+  };
+  const disconnect = (code: number, retryAfterMs?: number): void => {
+    if (isClosed) return;
+    close();
+    events.onClose(code, retryAfterMs);
+  };
+
+  /** Until the stream ends. @returns whether anything was told */
+  const read = async (
+    session: string,
+    entry: FollowedSession,
+    response: Response,
+    request: string | null,
+  ): Promise<boolean> => {
+    let hasFrames = false;
+    /** The server ends the stream, while the turn goes on. */
+    let isInterrupted = false;
+    let retryAfterMs: number | undefined;
+    const onSubscribed = (resumed: boolean): void => {
+      if (request === null) return;
+      events.onFrame({ type: "subscribed", request_id: request, session_id: session, resumed });
+      request = null;
+    };
+    const parser = createSseParser(
+      (message) => {
+        const frame = responsesFromSse(message);
+        if (frame === null || entry.stream?.signal.aborted === true) return;
+        onSubscribed(entry.cursor !== null);
+        entry.cursor = message.id || entry.cursor;
+        hasFrames ||= frame.type !== "[DONE]";
+        entry.hasTurn = hasFrames;
+        isInterrupted ||= frame.type === "response.error" && canReconnect(frame.code);
+        events.onFrame({ ...frame, session_id: session });
+      },
+      {
+        // Others only keep the connection alive.
+        onComment: (text) => {
+          const match = /^(not )?resumed: /.exec(text.trim());
+          if (match !== null) onSubscribed(match[1] === undefined);
+        },
+        onRetry: (ms) => (retryAfterMs = ms),
+      },
+    );
+    const decoder = new TextDecoder();
+    const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+    while (true) {
+      const { done, value } = await reader.read();
+      if (done || sessions.get(session) !== entry) break;
+      events.onReceive();
+      parser.push(decoder.decode(value, { stream: true }));
+    }
+    if (isInterrupted) disconnect(CLOSE_RESTART, retryAfterMs);
+    return hasFrames;
+  };
+
+  /** Reads what a request gives; one at a time for a session. */
+  const follow = async (
+    session: string,
+    entry: FollowedSession,
+    ask: (signal: AbortSignal) => Promise<Response>,
+    request: string | null,
+    refused: (response: Response) => Promise<void>,
+  ): Promise<boolean> => {
+    entry.stream?.abort();
+    const stream = new AbortController();
+    entry.stream = stream;
+    entry.hasTurn = false;
+    try {
+      const response = await ask(stream.signal);
+      if (!response.ok) {
+        await refused(response);
+        return false;
+      }
+      return await read(session, entry, response, request);
+    } catch (error) {
+      if (stream.signal.aborted || isClosed) return false;
+      if (error instanceof ClientError && error.code === "UNAUTHENTICATED") disconnect(CLOSE_UNAUTHENTICATED);
+      else disconnect(CLOSE_LOST);
+      return false;
+    } finally {
+      if (entry.stream === stream) entry.stream = null;
+    }
+  };
+
+  const poll = async (session: string, entry: FollowedSession, request: string | null): Promise<boolean> => {
+    const path = `/sessions/${encodeURIComponent(session)}/events?dialect=responses`;
+    const headers: Record<string, string> = entry.cursor === null ? {} : { "last-event-id": entry.cursor };
+    return follow(
+      session,
+      entry,
+      (signal) => api.request(path, { headers, signal }),
+      request,
+      async (response) => refuse(session, request ?? "", await errorFromConnectResponse(response)),
+    );
+  };
+
+  const refuse = (session_id: string, request_id: string, error: ClientError): void =>
+    events.onFrame({ session_id, ...toErrorFrame(request_id, error) });
+
+  const pollForTurn = async (session: string, entry: FollowedSession): Promise<void> => {
+    if (entry.isPolling) return;
+    entry.isPolling = true;
+    let polls = 0;
+    while (polls < MAX_POLLS && sessions.get(session) === entry) {
+      // What comes after the turn that speaks now comes after it, however long that takes.
+      if (entry.stream === null) {
+        polls += 1;
+        if (await poll(session, entry, null)) break;
+      }
+      await pause();
+    }
+    entry.isPolling = false;
+  };
+
+  const pause = () => new Promise<void>((resolve) => env.setTimer(resolve, POLL_MS));
+
+  /** A stream in which nothing runs ends by itself; a turn that begins meanwhile would be over before the next look. */
+  const waitForIdleStream = async (session: string, entry: FollowedSession): Promise<void> => {
+    for (let n = 0; n < MAX_POLLS && isIdleStream(session, entry); n += 1) await pause();
+  };
+  const isIdleStream = (session: string, entry: FollowedSession): boolean =>
+    sessions.get(session) === entry && entry.stream !== null && !entry.hasTurn;
+
+  const send = async (command: SocketCommand): Promise<void> => {
+    if (command.type === "ping" || command.type === "subscribe" || command.type === "unsubscribe") return;
+    const { session_id: session, request_id = "" } = command;
+    const entry = sessions.get(session);
+    if (command.type === "send" && entry !== undefined) await waitForIdleStream(session, entry);
+    if (command.type !== "send" || entry === undefined || entry.stream !== null) {
+      const isDone = await sendAndReply(api, command, (frame) => events.onFrame(frame));
+      if (isDone && entry !== undefined && command.type !== "stop") void pollForTurn(session, entry);
+      return;
+    }
+    const { type: _, session_id: __, request_id: ___, text: message, ...body } = command;
+    const path = `/sessions/${encodeURIComponent(session)}/messages`;
+    const post = async (signal: AbortSignal): Promise<Response> => {
+      const init = jsonInit("POST", { ...body, message, stream: true });
+      const response = await api.request(path, { ...init, signal });
+      if (response.ok) events.onFrame({ type: "ack", request_id });
+      return response;
+    };
+    await follow(session, entry, post, null, async (response) =>
+      refuse(session, request_id, await errorFromResponse(response)),
+    );
+  };
+
+  queueMicrotask(() => {
+    if (!isClosed) events.onOpen();
+  });
+  return {
+    subscribe(session, request, cursor) {
+      sessions.get(session)?.stream?.abort();
+      const entry: FollowedSession = { cursor, stream: null, hasTurn: false, isPolling: false };
+      sessions.set(session, entry);
+      void poll(session, entry, request);
+    },
+    unsubscribe(session) {
+      sessions.get(session)?.stream?.abort();
+      sessions.delete(session);
+    },
+    send: (command) => void send(command),
+    isIdle: () => [...sessions.values()].every(({ stream }) => stream === null),
+    close,
+  };
+}
+
+function canReconnect(code: number): boolean {
+  const { about, can_retry } = ERRORS[errorCodeFromNumber(code)];
+  return about === "connection" && can_retry;
+}

@@ -1,0 +1,77 @@
+/** A command as a request, for when there is no socket: where it goes, and what its answer says. */
+import type { RestReply, SocketCommand } from "@turnstream/protocol/schema";
+import { toClientError } from "../errors.ts";
+import { errorFrame, type Frame } from "../transport/channel.ts";
+import type { Transport, TransportCommand } from "../transport/transport.ts";
+import { type Api, jsonInit } from "./api.ts";
+import { errorFromResponse } from "./error-response.ts";
+
+type Ack = Awaited<ReturnType<Transport["command"]>>;
+
+export async function sendCommand(api: Api, command: TransportCommand): Promise<Ack> {
+  const session = `/sessions/${encodeURIComponent(command.session_id)}`;
+  switch (command.type) {
+    case "send": {
+      const { type: _, session_id: __, text: message, ...rest } = command;
+      return sendMessage(api, `${session}/messages`, { ...rest, message, stream: true });
+    }
+    case "stop": {
+      const { message_id: turn } = command;
+      const path =
+        turn === undefined ? `${session}/stop` : `${session}/turns/${encodeURIComponent(turn)}/stop`;
+      const { turn_id, receipt } = (await api.json(path, { method: "POST" })) as RestReply<"stop">;
+      return { receipt, ...(turn_id === null ? {} : { message_id: turn_id }) };
+    }
+    default: {
+      const { type, body, name } = interactionCommand(command);
+      await api.json(`${session}/interactions/${encodeURIComponent(name)}/${type}`, jsonInit("POST", body));
+      return {};
+    }
+  }
+}
+
+/** Sent is what matters: the answer is told where everybody sees it, so its stream is left at once. */
+async function sendMessage(api: Api, path: string, body: object): Promise<Ack> {
+  const leave = new AbortController();
+  const response = await api.request(path, { ...jsonInit("POST", body), signal: leave.signal });
+  if (!response.ok) throw await errorFromResponse(response);
+  leave.abort();
+  return {};
+}
+
+function interactionCommand(command: Exclude<TransportCommand, { readonly type: "send" | "stop" }>): {
+  readonly type: string;
+  readonly name: string;
+  readonly body: object;
+} {
+  const { type, session_id: _, ...rest } = command;
+  if ("approval_key" in rest) {
+    const { approval_key: name, ...body } = rest;
+    return { type, name, body };
+  }
+  const { form_request_id: name, ...body } = rest;
+  return { type, name, body };
+}
+
+/**
+ * Sends a command by HTTP for a channel that can't carry it, and answers with the frames of a socket.
+ * @returns whether it was carried out
+ */
+export async function sendAndReply(
+  api: Api,
+  command: SocketCommand,
+  answer: (frame: Frame) => void,
+): Promise<boolean> {
+  const { request_id = "", ...rest } = command;
+  try {
+    answer({ type: "ack", request_id, ...(await sendCommand(api, rest as TransportCommand)) });
+    return true;
+  } catch (error) {
+    answer(toErrorFrame(request_id, error));
+    return false;
+  }
+}
+
+export function toErrorFrame(request_id: string, error: unknown): Frame {
+  return errorFrame(request_id, toClientError(error, "UNSURE", String(error)));
+}

@@ -1,0 +1,85 @@
+/** Answers of the server that are refusals, as the error that a caller gets. Pure. */
+import { ERRORS, type ErrorCode } from "@turnstream/protocol";
+import { ClientError } from "../errors.ts";
+
+/** The fields that every refusal has, over sockets and HTTP; from outside, so none is sure. */
+export interface ErrorFields {
+  readonly error?: unknown;
+  readonly message?: unknown;
+  readonly can_retry?: unknown;
+  readonly retry_after_seconds?: unknown;
+}
+
+/** Longer than anybody waits; and timers that are set for more than 24 days go off at once. */
+const MAX_RETRY_AFTER_SECONDS = 86_400;
+
+export function errorFromBody(fields: ErrorFields): ClientError {
+  const { error, message, can_retry, retry_after_seconds: seconds } = fields;
+  const code = isErrorCode(error) ? error : "SERVER_ERROR";
+  const text = typeof message === "string" && message !== "" ? message : ERRORS[code].meaning;
+  return new ClientError(code, text, {
+    canRetry: typeof can_retry === "boolean" ? can_retry : ERRORS[code].can_retry,
+    ...(typeof seconds === "number" && seconds >= 0
+      ? { retryAfterSeconds: Math.min(seconds, MAX_RETRY_AFTER_SECONDS) }
+      : {}),
+  });
+}
+
+/** Of an answer that isn't ok. */
+export async function errorFromResponse(response: Response): Promise<ClientError> {
+  return readErrorResponse(response, codeForStatus);
+}
+
+/**
+ * Of an answer to who wants to connect. A proxy says 404 or 403 while what is behind it is replaced: in words that aren't
+ * the server's, only that one has to sign in is for good.
+ */
+export async function errorFromConnectResponse(response: Response): Promise<ClientError> {
+  return readErrorResponse(response, (status) => (status === 401 ? "UNAUTHENTICATED" : "SERVER_ERROR"));
+}
+
+async function readErrorResponse(response: Response, code: typeof codeForStatus): Promise<ClientError> {
+  const body: unknown = await response.json().catch(() => null);
+  return errorFromStatus(response.status, body, response.headers.get("retry-after"), code);
+}
+
+/** Something between may have answered in place of the server: then there is only the status. */
+export function errorFromStatus(
+  status: number,
+  body: unknown,
+  retryAfter: string | null,
+  code = codeForStatus,
+): ClientError {
+  if (typeof body === "object" && body !== null && "error" in body) return errorFromBody(body);
+  const seconds = Number(retryAfter ?? Number.NaN);
+  return errorFromBody({
+    error: code(status),
+    message: `The server answered with ${status}.`,
+    ...(Number.isFinite(seconds) ? { retry_after_seconds: seconds } : {}),
+  });
+}
+
+function isErrorCode(code: unknown): code is ErrorCode {
+  return typeof code === "string" && Object.hasOwn(ERRORS, code);
+}
+
+function codeForStatus(status: number): ErrorCode {
+  switch (status) {
+    case 400:
+      return "BAD_REQUEST";
+    case 401:
+      return "UNAUTHENTICATED";
+    case 403:
+      return "FORBIDDEN";
+    case 404:
+      return "NOT_FOUND";
+    case 409:
+      return "CONFLICT";
+    case 413:
+      return "TOO_LARGE";
+    case 429:
+      return "RATE_LIMITED";
+    default:
+      return "SERVER_ERROR";
+  }
+}

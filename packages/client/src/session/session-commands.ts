@@ -1,0 +1,89 @@
+/**
+ * The commands of one session: over the transport where the protocol has a command, else as an HTTP request. Keeps no
+ * state: what a command changes arrives in the session's state.
+ */
+import type { Json, QuestionAnswer } from "@turnstream/protocol";
+import type { RestReply } from "@turnstream/protocol/schema";
+import { jsonInit } from "../http/api.ts";
+import { uploadFile } from "../http/upload.ts";
+import type { TransportCommand } from "../transport/transport.ts";
+import type { SessionContext } from "./session-outbox.ts";
+import type { ApprovalDecision, UploadedFile, UploadOptions } from "./session.ts";
+
+type FormValues = Readonly<Record<string, Json>>;
+
+type WithoutSession<Command> = Command extends unknown ? Omit<Command, "session_id"> : never;
+
+export class SessionCommands {
+  readonly id: string;
+  readonly #context: SessionContext;
+  /** Below /api/v1. */
+  readonly #path: string;
+
+  constructor(id: string, context: SessionContext) {
+    this.id = id;
+    this.#context = context;
+    this.#path = `/sessions/${encodeURIComponent(id)}`;
+  }
+
+  stop(turnId?: string): Promise<void> {
+    return this.#send({ type: "stop", ...(turnId === undefined ? {} : { message_id: turnId }) });
+  }
+
+  async retry(turnId: string): Promise<void> {
+    const { api, env } = this.#context;
+    const headers = { "idempotency-key": env.createId() };
+    const path = `${this.#path}/turns/${encodeURIComponent(turnId)}/retry`;
+    await api.json(path, { method: "POST", headers });
+  }
+
+  decideApproval(approvalKey: string, decision: ApprovalDecision): Promise<void> {
+    return this.#send({ type: "decide", approval_key: approvalKey, ...decision });
+  }
+
+  answerQuestion(questionKey: string, answers: readonly QuestionAnswer[]): Promise<void> {
+    return this.#send({ type: "answer", approval_key: questionKey, answers });
+  }
+
+  dismissQuestion(questionKey: string, reason?: string): Promise<void> {
+    return this.#send({
+      type: "dismiss",
+      approval_key: questionKey,
+      ...(reason === undefined ? {} : { reason }),
+    });
+  }
+
+  submitForm(formId: string, values: FormValues): Promise<void> {
+    return this.#send({ type: "submit", form_request_id: formId, values });
+  }
+
+  declineForm(formId: string, reason?: string): Promise<void> {
+    return this.#send({
+      type: "decline",
+      form_request_id: formId,
+      ...(reason === undefined ? {} : { reason }),
+    });
+  }
+
+  async saveFormDraft(formId: string, values: FormValues): Promise<void> {
+    await this.#context.api.json(this.#draftPath(formId), jsonInit("PUT", { values }));
+  }
+
+  async loadFormDraft(formId: string): Promise<FormValues | null> {
+    const { draft } = (await this.#context.api.json(this.#draftPath(formId))) as RestReply<"draft">;
+    return (draft?.values ?? null) as FormValues | null;
+  }
+
+  uploadFile(file: Blob, options: UploadOptions): Promise<UploadedFile> {
+    const { api, env } = this.#context;
+    return uploadFile(api, this.id, file, options, env.createId());
+  }
+
+  #draftPath(formId: string): string {
+    return `${this.#path}/interactions/${encodeURIComponent(formId)}/draft`;
+  }
+
+  async #send(command: WithoutSession<TransportCommand>): Promise<void> {
+    await this.#context.transport.command({ ...command, session_id: this.id });
+  }
+}

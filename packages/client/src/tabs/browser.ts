@@ -1,0 +1,78 @@
+/** Tabs of one browser, and the life of a page, as browsers have them. */
+import type { TabLock, LockRequest, PageLifecycle, Tabs } from "./types.ts";
+
+/** Null where tabs can't find each other: no browser, an old one, or not a secure page. */
+export function findBrowserTabs(): Tabs | null {
+  if (typeof document === "undefined" || typeof BroadcastChannel === "undefined") return null;
+  const locks = (globalThis.navigator as Partial<Navigator> | undefined)?.locks;
+  if (locks === undefined) return null;
+  return {
+    openChannel(name, onMessage) {
+      const channel = new BroadcastChannel(name);
+      channel.addEventListener("message", ({ data }) => onMessage(data));
+      return {
+        post(message) {
+          try {
+            // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel has one origin
+            channel.postMessage(message);
+          } catch {
+            // What a framework has wrapped can't be cloned as it is.
+            // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel has one origin
+            channel.postMessage(JSON.parse(JSON.stringify(message)));
+          }
+        },
+        close: () => channel.close(),
+      };
+    },
+    requestLock: (name, options) => requestLock(locks, name, options),
+  };
+}
+
+function requestLock(locks: LockManager, name: string, { steal, onGranted, onTaken }: LockRequest): TabLock {
+  const abort = new AbortController();
+  let release: (() => void) | undefined;
+  let isReleased = false;
+  const hold = (): Promise<void> | undefined => {
+    if (isReleased) return undefined;
+    return new Promise<void>((resolve) => {
+      release = resolve;
+      onGranted();
+    });
+  };
+  // One that is stolen is given at once, so there is nothing to abort.
+  const how: LockOptions = steal ? { steal: true } : { signal: abort.signal };
+  locks.request(name, how, hold).catch(() => {
+    if (isReleased || release === undefined) return;
+    isReleased = true;
+    onTaken();
+  });
+  return {
+    release() {
+      isReleased = true;
+      release?.();
+      abort.abort();
+    },
+  };
+}
+
+export const browserLifecycle: PageLifecycle = {
+  isVisible: () => typeof document !== "undefined" && document.visibilityState === "visible",
+  listen(on) {
+    const visibility = (): void => on.onVisible(document.visibilityState === "visible");
+    const left = (): void => on.onLeave();
+    const shown = ({ persisted }: PageTransitionEvent): void => {
+      if (persisted) on.onShow();
+    };
+    document.addEventListener("visibilitychange", visibility);
+    // After a freeze, what was missed has to be asked for.
+    document.addEventListener("resume", visibility);
+    globalThis.addEventListener("pagehide", left);
+    globalThis.addEventListener("pageshow", shown);
+    return () => {
+      document.removeEventListener("visibilitychange", visibility);
+      document.removeEventListener("resume", visibility);
+      globalThis.removeEventListener("pagehide", left);
+      globalThis.removeEventListener("pageshow", shown);
+    };
+  },
+};

@@ -1,0 +1,335 @@
+/**
+ * The one connection of a client, as a pure machine. It says what to do, and does nothing.
+ *
+ *   idle ──start──▶ authorizing ──authorized──▶ opening ──opened──▶ open ◀──received── probing
+ *    ▲ stop           ▲ │                          │                 │ idle: probe ───▶ │
+ *    │ (from any)     │ │ rejected                 │ closed          │ closed           │ no answer
+ *                     │ ▼                          ▼                 ▼                  ▼
+ *     timer, woken ─ waiting, or offline while the machine has no network; closed when a retry is of no use
+ *
+ * `authorizing` gets credentials and a ticket, so that a rejection has an error code. A socket that then doesn't open, or
+ * over which nothing comes, is taken as blocked: after the second, SSE is used for a while. Inputs of an earlier attempt
+ * are ignored. There is one timer, `timerAt`.
+ */
+import { ClientError } from "../errors.ts";
+import {
+  type ConnectionEffect,
+  type ConnectionInput,
+  type ConnectionState,
+  type ConnectionStep,
+  isUp,
+  type StepContext,
+} from "./connection-state.ts";
+import { backoffMs, jitterMs, TIMING } from "./timing.ts";
+
+const NO_EFFECTS: readonly ConnectionEffect[] = [];
+const CLOSE_CHANNEL: readonly ConnectionEffect[] = [{ type: "drop" }];
+
+export function stepConnection(
+  state: ConnectionState,
+  input: ConnectionInput,
+  context: StepContext,
+): ConnectionStep {
+  if ("attempt" in input && input.attempt !== state.attempt) return stay(state);
+  switch (input.type) {
+    case "start":
+      return state.phase === "idle" ? authorize(state, context, NO_EFFECTS) : stay(state);
+    case "stop":
+      return {
+        state: { ...state, phase: "idle", channel: null, timerAt: null, failures: 0, error: null },
+        effects: isConnecting(state) ? CLOSE_CHANNEL : NO_EFFECTS,
+      };
+    case "reconnect":
+      return isWaiting(state.phase) || state.phase === "closed"
+        ? authorize({ ...state, failures: 0, hasRenewed: false }, context, NO_EFFECTS)
+        : stay(state);
+    case "authorized":
+      return state.phase === "authorizing" ? open(state, context) : stay(state);
+    case "rejected":
+      return state.phase === "authorizing" ? rejected(state, input.error, context) : stay(state);
+    case "opened":
+      if (state.phase !== "opening") return stay(state);
+      return stay({ ...state, phase: "open", openedAt: context.now, ...idleTimer(state, context) });
+    case "live":
+      return isUp(state) && !state.isLive ? live(state, context) : stay(state);
+    case "received":
+      return isUp(state) ? receive(state, context) : stay(state);
+    case "closed":
+      return closed(state, input, context);
+    case "page":
+      return pageChanged(state, input, context);
+    case "timer":
+      return timer({ ...state, timerAt: null }, input.receivedAt, context);
+  }
+}
+
+function stay(state: ConnectionState): ConnectionStep {
+  return { state, effects: NO_EFFECTS };
+}
+
+function isConnecting(state: ConnectionState): boolean {
+  return state.phase === "authorizing" || state.phase === "opening" || isUp(state);
+}
+
+function isWaiting(phase: ConnectionState["phase"]): boolean {
+  return phase === "waiting" || phase === "offline";
+}
+
+/** For how long a channel may receive nothing. */
+function idleLimitMs(
+  { channel, hasReceived }: ConnectionState,
+  { isOtherDialect = false }: StepContext,
+): number {
+  if (channel === "websocket") return hasReceived ? TIMING.websocketIdleMs : TIMING.firstFrameMs;
+  return isOtherDialect ? TIMING.dialectIdleMs : TIMING.sseIdleMs;
+}
+
+/** While idle, the next time to look. */
+function idleTimer(state: ConnectionState, context: StepContext): { readonly timerAt: number } {
+  return { timerAt: context.now + idleLimitMs(state, context) };
+}
+
+function authorize(
+  state: ConnectionState,
+  { now }: StepContext,
+  before: readonly ConnectionEffect[],
+): ConnectionStep {
+  const attempt = state.attempt + 1;
+  const { needsNewCredentials: renew } = state;
+  return {
+    state: {
+      ...state,
+      phase: "authorizing",
+      attempt,
+      channel: null,
+      hasReceived: false,
+      isLive: false,
+      needsNewCredentials: false,
+      hasRenewed: state.hasRenewed || renew,
+      timerAt: now + TIMING.authorizeMs,
+    },
+    effects: [...before, { type: "authorize", attempt, renew }],
+  };
+}
+
+function open(state: ConnectionState, context: StepContext): ConnectionStep {
+  const { now, channels } = context;
+  const isSocketBlocked = state.failedSockets >= 2 && now < state.retrySocketsAt;
+  const channel =
+    channels.find((name) => name !== "websocket" || !isSocketBlocked) ?? channels[0] ?? "websocket";
+  return {
+    state: { ...state, phase: "opening", channel, timerAt: now + TIMING.openMs },
+    effects: [{ type: "open", attempt: state.attempt, channel }],
+  };
+}
+
+function live(before: ConnectionState, context: StepContext): ConnectionStep {
+  const { state } = receive(before, context);
+  const failedSockets = state.channel === "websocket" ? 0 : state.failedSockets;
+  return stay({
+    ...state,
+    isLive: true,
+    failedSockets,
+    failures: 0,
+    hasRenewed: false,
+    error: null,
+  });
+}
+
+function receive(state: ConnectionState, context: StepContext): ConnectionStep {
+  if (state.phase === "open" && state.hasReceived) return stay(state);
+  const next: ConnectionState = { ...state, phase: "open", hasReceived: true };
+  return stay({ ...next, ...idleTimer(next, context) });
+}
+
+function rejected(state: ConnectionState, error: ClientError, context: StepContext): ConnectionStep {
+  switch (error.code) {
+    case "UNAUTHENTICATED":
+      if (state.hasRenewed) return close(state, error, NO_EFFECTS);
+      return authorize({ ...state, needsNewCredentials: true }, context, NO_EFFECTS);
+    case "FORBIDDEN":
+    case "NOT_FOUND":
+    case "BAD_REQUEST":
+      return close(state, error, NO_EFFECTS);
+    default: {
+      const waitMs = (error.retryAfterSeconds ?? 0) * 1_000;
+      return fail({ ...state, error }, context, NO_EFFECTS, waitMs);
+    }
+  }
+}
+
+/** There is no use in trying again by itself. */
+function close(
+  state: ConnectionState,
+  error: ClientError,
+  effects: readonly ConnectionEffect[],
+): ConnectionStep {
+  return { state: { ...state, phase: "closed", channel: null, timerAt: null, error }, effects };
+}
+
+/** An attempt led to nothing. */
+function fail(
+  state: ConnectionState,
+  context: StepContext,
+  effects: readonly ConnectionEffect[],
+  minMs = 0,
+): ConnectionStep {
+  const failures = state.failures + 1;
+  return wait({ ...state, failures }, context, effects, Math.max(minMs, backoffMs(failures, context.random)));
+}
+
+function wait(
+  state: ConnectionState,
+  { now }: StepContext,
+  effects: readonly ConnectionEffect[],
+  ms: number,
+): ConnectionStep {
+  const { isOnline } = state;
+  const timerAt = now + (isOnline ? ms : Math.max(ms, TIMING.offlineRetryMs));
+  return { state: { ...state, phase: isOnline ? "waiting" : "offline", channel: null, timerAt }, effects };
+}
+
+/** It was open, and is gone. */
+function disconnected(
+  state: ConnectionState,
+  context: StepContext,
+  effects: readonly ConnectionEffect[],
+  minMs = 0,
+): ConnectionStep {
+  const isShort = context.now - state.openedAt < TIMING.shortConnectionMs;
+  const drops = isShort ? state.drops + 1 : 0;
+  if (!state.isLive) return fail({ ...state, drops }, context, effects, minMs);
+  // Quick once; but a server that lets everybody in and drops them is not stormed.
+  const ms = Math.max(minMs, backoffMs(Math.max(0, drops - 2), context.random));
+  return wait({ ...state, drops }, context, effects, ms);
+}
+
+function closed(
+  state: ConnectionState,
+  { code, retryAfterMs = 0 }: ConnectionInput & { readonly type: "closed" },
+  context: StepContext,
+): ConnectionStep {
+  if (state.phase === "opening" && code !== 4401) return openFailed(state, context, NO_EFFECTS);
+  if (state.phase !== "opening" && !isUp(state)) return stay(state);
+  switch (code) {
+    case 4401:
+      if (state.hasRenewed && !state.isLive)
+        return close(state, new ClientError("UNAUTHENTICATED", "Sign in again."), NO_EFFECTS);
+      return disconnected({ ...state, needsNewCredentials: true }, context, NO_EFFECTS);
+    case 4400:
+    case 1003:
+      return close(
+        state,
+        new ClientError("BAD_REQUEST", "The server can't read what this client sends. Reload the page."),
+        NO_EFFECTS,
+      );
+    case 1009:
+      return close(
+        state,
+        new ClientError("TOO_LARGE", "What was sent is over the server's limit. Send less."),
+        NO_EFFECTS,
+      );
+    case 1012:
+      return disconnected(state, context, NO_EFFECTS, Math.max(retryAfterMs, jitterMs(context.random)));
+    case 4429:
+      return disconnected(state, context, NO_EFFECTS, 5_000 + jitterMs(context.random));
+    default:
+      return disconnected(
+        state.hasReceived ? state : countFailedSocket(state, context),
+        context,
+        NO_EFFECTS,
+        retryAfterMs,
+      );
+  }
+}
+
+/** It was let in, and yet nothing came: sockets may not pass here. */
+function countFailedSocket(state: ConnectionState, { now }: StepContext): ConnectionState {
+  if (state.channel !== "websocket" || state.isLive) return state;
+  return { ...state, failedSockets: state.failedSockets + 1, retrySocketsAt: now + TIMING.sseFallbackMs };
+}
+
+function openFailed(
+  state: ConnectionState,
+  context: StepContext,
+  effects: readonly ConnectionEffect[],
+): ConnectionStep {
+  const error = new ClientError("OFFLINE", "The connection could not be opened.", { canRetry: true });
+  return fail({ ...countFailedSocket(state, context), error }, context, effects);
+}
+
+function pageChanged(
+  before: ConnectionState,
+  { isOnline, isHidden, receivedAt }: ConnectionInput & { readonly type: "page" },
+  context: StepContext,
+): ConnectionStep {
+  const state = { ...before, isOnline, isHidden };
+  const isBack = isOnline && !before.isOnline;
+  const isShown = !isHidden && before.isHidden;
+  if (!isOnline && before.isOnline) {
+    if (isConnecting(state)) return wait(state, context, CLOSE_CHANNEL, 0);
+    return state.phase === "waiting" ? wait(state, context, NO_EFFECTS, 0) : stay(state);
+  }
+  if (!isBack && !isShown) return stay(state);
+  // Another network may let sockets pass.
+  const woken = isBack ? { ...state, failedSockets: 0 } : state;
+  if (isWaiting(state.phase)) return isOnline ? authorize(woken, context, NO_EFFECTS) : stay(state);
+  if (state.phase !== "open") return stay(woken);
+  if (state.channel === "sse") {
+    const isDue = woken.failedSockets < 2 || context.now >= state.retrySocketsAt;
+    const isSilent = context.now - receivedAt >= idleLimitMs(state, context);
+    return (isDue && context.channels.includes("websocket")) || isSilent
+      ? authorize(woken, context, CLOSE_CHANNEL)
+      : stay(woken);
+  }
+  return context.now - receivedAt >= TIMING.recentMs || isBack ? probe(woken, context) : stay(woken);
+}
+
+function probe(state: ConnectionState, { now, isOtherDialect = false }: StepContext): ConnectionStep {
+  const answerMs = isOtherDialect ? TIMING.dialectIdleMs - TIMING.websocketIdleMs : TIMING.pongMs;
+  return {
+    state: { ...state, phase: "probing", timerAt: now + answerMs },
+    effects: [{ type: "probe" }],
+  };
+}
+
+const NO_RESPONSE = "The server has not answered for a while.";
+
+function timer(state: ConnectionState, receivedAt: number, context: StepContext): ConnectionStep {
+  switch (state.phase) {
+    case "idle":
+    case "closed":
+      return stay(state);
+    case "authorizing": {
+      const error = new ClientError("OFFLINE", NO_RESPONSE, { canRetry: true });
+      return fail({ ...state, error }, context, CLOSE_CHANNEL);
+    }
+    case "opening":
+      return openFailed(state, context, CLOSE_CHANNEL);
+    case "probing": {
+      const error = new ClientError("OFFLINE", NO_RESPONSE, { canRetry: true });
+      return disconnected({ ...countFailedSocket(state, context), error }, context, CLOSE_CHANNEL);
+    }
+    case "waiting":
+    case "offline":
+      return authorize(state, context, NO_EFFECTS);
+    case "open": {
+      const limitMs = idleLimitMs(state, context);
+      // Received later than now, the clock was put back: the idle time is unknown.
+      if (receivedAt <= context.now && context.now - receivedAt < limitMs)
+        return stay({ ...state, timerAt: receivedAt + limitMs });
+      // Nobody looks, and a phone that sleeps would wake for it: who looks again asks first.
+      if (state.isHidden)
+        return stay({
+          ...state,
+          timerAt: context.now + idleLimitMs({ ...state, hasReceived: true }, context),
+        });
+      if (state.channel === "websocket") return probe(state, context);
+      return disconnected(
+        { ...state, error: new ClientError("OFFLINE", NO_RESPONSE, { canRetry: true }) },
+        context,
+        CLOSE_CHANNEL,
+      );
+    }
+  }
+}

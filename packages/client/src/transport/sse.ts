@@ -1,0 +1,119 @@
+/**
+ * Event streams as a wire: one for each session, read by `fetch`, since an EventSource can't send headers. What they say
+ * is put into the shape of a socket's frames. A stream that the server ends for its own reasons is begun again here; when
+ * the network is gone they are gone together.
+ */
+import { ERRORS, type ErrorCode, type SseMessage } from "@turnstream/protocol";
+import type { Api } from "../http/api.ts";
+import { errorFromConnectResponse } from "../http/error-response.ts";
+import type { ClientError } from "../errors.ts";
+import {
+  CLOSE_RESTART,
+  errorFrame,
+  type Frame,
+  parseFrame,
+  CLOSE_LOST,
+  CLOSE_UNAUTHENTICATED,
+  type Channel,
+  type ChannelEvents,
+} from "./channel.ts";
+
+export function openSse(api: Api, events: ChannelEvents, dialect = "native"): Channel {
+  const open = new Map<string, AbortController>();
+  let isOver = false;
+
+  const end = (code: number, retryAfterMs?: number): void => {
+    if (isOver) return;
+    close();
+    events.onClose(code, retryAfterMs);
+  };
+  const close = (): void => {
+    isOver = true;
+    for (const abort of open.values()) abort.abort();
+    open.clear();
+  };
+  const refuse = (session_id: string, request_id: string, error: ClientError): void => {
+    if (error.code === "UNAUTHENTICATED") return end(CLOSE_UNAUTHENTICATED);
+    events.onFrame({ session_id, ...errorFrame(request_id, error) });
+  };
+
+  const read = async (session: string, request: string, cursor: string | null): Promise<void> => {
+    const abort = new AbortController();
+    open.get(session)?.abort();
+    open.set(session, abort);
+    const { signal } = abort;
+    let retryAfterMs: number | undefined;
+    let hasReply = false;
+    const onMessage = (message: SseMessage): void => {
+      const frame = toFrame(message, session, dialect);
+      if (frame === null || signal.aborted) return;
+      // A stream that has to be told anew is not one that was refused.
+      if (frame.type === "error") return endStream(frame);
+      const isReply = !hasReply && frame.type === "subscribed";
+      // Only the first is an answer.
+      hasReply = true;
+      events.onFrame(isReply ? { request_id: request, ...frame } : frame);
+    };
+    const endStream = (frame: Frame): void => {
+      abort.abort();
+      open.delete(session);
+      const { error } = frame as { readonly error?: unknown };
+      if (error === "UNAUTHENTICATED") end(CLOSE_UNAUTHENTICATED);
+      else events.onFrame({ type: "unsubscribed", session_id: session, reason: endReason(error) });
+    };
+    try {
+      const response = await api.request(
+        `/sessions/${encodeURIComponent(session)}/events?dialect=${dialect}`,
+        {
+          headers: cursor === null ? {} : { "last-event-id": cursor },
+          signal,
+        },
+      );
+      if (signal.aborted) return;
+      if (!response.ok) return refuse(session, request, await errorFromConnectResponse(response));
+      // Most pages get a socket, and need no parser.
+      const { createSseParser } = await import("./sse-chunk.ts");
+      const parser = createSseParser(onMessage, { onRetry: (ms) => (retryAfterMs = ms) });
+      const decoder = new TextDecoder();
+      const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+      while (!signal.aborted) {
+        const { done, value } = await reader.read();
+        if (done) break;
+        if (!signal.aborted) events.onReceive();
+        parser.push(decoder.decode(value, { stream: true }));
+      }
+      if (!signal.aborted) end(CLOSE_RESTART, retryAfterMs);
+    } catch {
+      if (!signal.aborted) end(CLOSE_LOST);
+    }
+  };
+
+  // What admitted us was an answer of the same server: there is nothing to wait for.
+  queueMicrotask(() => {
+    if (!isOver) events.onOpen();
+  });
+  return {
+    subscribe: (session, request, cursor) => void read(session, request, cursor),
+    unsubscribe(session) {
+      open.get(session)?.abort();
+      open.delete(session);
+    },
+    send: null,
+    close,
+  };
+}
+
+/** The cursor is beside the data: of an event it is `id`, of a snapshot and of other dialects' frames `event_id`. */
+function toFrame({ data, id }: SseMessage, session: string, dialect: string): Frame | null {
+  const frame = parseFrame(data);
+  if (frame === null) return null;
+  const isEvent = dialect === "native" && frame.type !== "snapshot";
+  const cursor = id === undefined ? {} : isEvent ? { id } : { event_id: id };
+  return { ...cursor, ...frame, session_id: session };
+}
+
+/** After those about the connection one comes back; what is about the session is the end of it. */
+function endReason(code: unknown): "gone" | "unavailable" {
+  const isKnown = typeof code === "string" && Object.hasOwn(ERRORS, code);
+  return isKnown && ERRORS[code as ErrorCode].can_retry ? "unavailable" : "gone";
+}

@@ -1,0 +1,174 @@
+/**
+ * One session on the connection, as a pure machine: when to subscribe, what of what comes is meant, and how far it is.
+ *
+ *   off ──connected──▶ requested ──subscribed──▶ replaying ──at the head──▶ live
+ *    ▲                  ▲  ▲                         │ resync                │ resync; or restarted by the server (slow)
+ *    │ disconnected     │  └─────────────────────────┴───────────────────────┘
+ *  (from any)           └── waiting ◀── the log can't be reached, or several resyncs     ended: deleted, or not ours
+ *
+ * Between a resync request and its answer, incoming frames belong to the subscription before, and are not passed on.
+ */
+import { comparePositions, parseCursor, type Position } from "@turnstream/protocol";
+import { ClientError } from "../errors.ts";
+import { backoffMs } from "./timing.ts";
+
+export interface SubscriptionState {
+  readonly phase: "off" | "requested" | "replaying" | "live" | "waiting" | "ended";
+  /** Whether what is shown is being replaced. */
+  readonly isResync: boolean;
+  /** Which answer is waited for. */
+  readonly request: number;
+  readonly head: Position | null;
+  /** How often it began again since it was live. */
+  readonly retries: number;
+  readonly retryAt: number | null;
+  readonly error: ClientError | null;
+}
+
+export type SubscriptionInput =
+  | { readonly type: "connected" | "disconnected" | "resync" | "timer" }
+  | {
+      readonly type: "subscribed";
+      /** Null when the server restarts by itself. */
+      readonly request: number | null;
+      readonly resumed: boolean;
+      readonly head: string | null;
+      /** Where this client stands. */
+      readonly cursor: string | null;
+    }
+  | { readonly type: "position"; readonly cursor: string }
+  | { readonly type: "ended"; readonly reason: string }
+  | { readonly type: "rejected"; readonly request: number; readonly error: ClientError };
+
+export interface SubscriptionStep {
+  readonly state: SubscriptionState;
+  /** Ask for it now, with `state.request`. */
+  readonly subscribe: boolean;
+  /** The frame is passed to the subscriber. */
+  readonly pass: boolean;
+}
+
+export const INITIAL_SUBSCRIPTION: SubscriptionState = {
+  phase: "off",
+  isResync: false,
+  request: 0,
+  head: null,
+  retries: 0,
+  retryAt: null,
+  error: null,
+};
+
+export function stepSubscription(
+  state: SubscriptionState,
+  input: SubscriptionInput,
+  { now, random }: { readonly now: number; readonly random: number },
+): SubscriptionStep {
+  switch (input.type) {
+    case "connected":
+      return state.phase === "ended" ? stay(state) : requestSubscription(state);
+    case "disconnected":
+      return state.phase === "ended" ? stay(state) : stay({ ...state, phase: "off", retryAt: null });
+    case "resync": {
+      if (state.phase === "off") return stay({ ...state, isResync: true });
+      if (state.phase === "ended")
+        return requestSubscription({ ...state, isResync: true, retries: 0, error: null });
+      // Nothing comes meanwhile that could be wrong: the user asked for a retry now.
+      if (state.phase === "waiting") return requestSubscription({ ...state, isResync: true });
+      const again = { ...state, isResync: true, retries: state.retries + 1 };
+      // Once at once: whatever was wrong may be so again.
+      return again.retries === 1
+        ? requestSubscription(again)
+        : waitFor(again, now, backoffMs(again.retries - 1, random));
+    }
+    case "timer":
+      return state.phase === "waiting" ? requestSubscription(state) : stay(state);
+    case "subscribed": {
+      if (state.phase === "requested" ? input.request !== state.request : !isReceiving(state))
+        return stay(state);
+      if (input.request !== null && input.request !== state.request) return stay(state);
+      const head = input.head === null ? null : parseCursor(input.head);
+      const isResync = state.isResync || (!input.resumed && input.cursor !== null);
+      const subscribed: SubscriptionState = {
+        ...state,
+        phase: "replaying",
+        head,
+        isResync,
+        error: null,
+      };
+      // After a restart, there is nothing yet to be up to date with.
+      return pass(input.resumed ? checkHead(subscribed, input.cursor) : subscribed);
+    }
+    case "position":
+      if (state.phase === "live") return pass(state);
+      return state.phase === "replaying" ? pass(checkHead(state, input.cursor)) : stay(state);
+    case "ended":
+      if (!isReceiving(state)) return stay(state);
+      if (input.reason === "gone")
+        return stay(end(state, new ClientError("NOT_FOUND", "The session is gone.")));
+      return unavailable(state, now, random, null);
+    case "rejected": {
+      if (state.phase !== "requested" || input.request !== state.request) return stay(state);
+      const { error } = input;
+      return error.canRetry ? unavailable(state, now, random, error) : stay(end(state, error));
+    }
+  }
+}
+
+function stay(state: SubscriptionState): SubscriptionStep {
+  return { state, subscribe: false, pass: false };
+}
+
+function pass(state: SubscriptionState): SubscriptionStep {
+  return { state, subscribe: false, pass: true };
+}
+
+function isReceiving({ phase }: SubscriptionState): boolean {
+  return phase === "replaying" || phase === "live";
+}
+
+function requestSubscription(state: SubscriptionState): SubscriptionStep {
+  const request = state.request + 1;
+  return {
+    state: { ...state, phase: "requested", request, head: null, retryAt: null },
+    subscribe: true,
+    pass: false,
+  };
+}
+
+function waitFor(state: SubscriptionState, now: number, ms: number): SubscriptionStep {
+  return stay({ ...state, phase: "waiting", retryAt: now + ms });
+}
+
+function unavailable(
+  state: SubscriptionState,
+  now: number,
+  random: number,
+  cause: ClientError | null,
+): SubscriptionStep {
+  const error =
+    cause ?? new ClientError("SERVER_ERROR", "The session can't be reached just now.", { canRetry: true });
+  const retries = state.retries + 1;
+  const ms = Math.max(backoffMs(retries, random), (error.retryAfterSeconds ?? 0) * 1_000);
+  return waitFor({ ...state, retries, error }, now, ms);
+}
+
+function end(state: SubscriptionState, error: ClientError): SubscriptionState {
+  return { ...state, phase: "ended", retryAt: null, error };
+}
+
+/** Live as soon as it has seen all that was there when it began. */
+function checkHead(state: SubscriptionState, cursor: string | null): SubscriptionState {
+  const position = cursor === null ? null : parseCursor(cursor);
+  const isAtHead = state.head === null || (position !== null && comparePositions(position, state.head) >= 0);
+  return isAtHead ? { ...state, phase: "live", isResync: false, retries: 0 } : state;
+}
+
+/** The id of a subscribe request: the server's reply has it too. @param key names the session on this connection */
+export function formatRequestId(key: string, request: number): string {
+  return `${key}.${request}`;
+}
+
+export function parseRequestId(id: string): { readonly key: string; readonly request: number } {
+  const dot = id.indexOf(".");
+  return { key: id.slice(0, dot), request: Number(id.slice(dot + 1)) };
+}

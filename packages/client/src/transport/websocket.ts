@@ -1,0 +1,73 @@
+/** A WebSocket as a wire. Opened once; who wants another one asks for another one. */
+import type { SocketCommand } from "@turnstream/protocol/schema";
+import { credentialHeaders, type Credentials } from "../auth/auth.ts";
+import type { ClientEnv } from "../env.ts";
+import { parseFrame, type Channel, type ChannelEvents } from "./channel.ts";
+
+export interface WebSocketOptions {
+  /** With `/api/v1`. */
+  readonly base: string;
+  readonly ticket: string;
+  readonly credentials: Credentials;
+  readonly dialect: string;
+}
+
+export function openWebSocket(
+  { base, ticket, credentials, dialect }: WebSocketOptions,
+  env: Pick<ClientEnv, "WebSocket" | "page">,
+  events: ChannelEvents,
+): Channel {
+  // In a page the server may be named by a path alone.
+  const address = new URL(`${base}/socket`, typeof location === "undefined" ? undefined : location.href);
+  address.protocol = address.protocol.replace("http", "ws");
+  address.searchParams.set("dialect", dialect);
+  const socket = env.page.isPage
+    ? new env.WebSocket(withTicket(address, ticket))
+    : new env.WebSocket(address, withHeaders(credentials));
+  let isClosed = false;
+  const end = (code: number): void => {
+    if (isClosed) return;
+    isClosed = true;
+    events.onClose(code);
+  };
+  socket.addEventListener("open", () => {
+    if (!isClosed) events.onOpen();
+  });
+  socket.addEventListener("message", ({ data }: MessageEvent) => {
+    if (isClosed) return;
+    events.onReceive();
+    const frame = typeof data === "string" ? parseFrame(data) : null;
+    if (frame !== null) events.onFrame(frame);
+  });
+  socket.addEventListener("close", ({ code }) => end(code));
+  // It is followed by `close`.
+  socket.addEventListener("error", () => {});
+  const send = (command: SocketCommand): void => {
+    if (socket.readyState === socket.OPEN) socket.send(JSON.stringify(command));
+  };
+  return {
+    subscribe: (session_id, request_id, cursor) =>
+      send({
+        type: "subscribe",
+        request_id,
+        session_id,
+        ...(cursor === null ? {} : { last_event_id: cursor }),
+      }),
+    unsubscribe: (session_id) => send({ type: "unsubscribe", session_id }),
+    send,
+    close() {
+      isClosed = true;
+      socket.close();
+    },
+  };
+}
+
+function withTicket(address: URL, ticket: string): URL {
+  address.searchParams.set("ticket", ticket);
+  return address;
+}
+
+/** Outside of pages there is no origin, and so no ticket; Node's own WebSocket takes headers. */
+function withHeaders(credentials: Credentials): string[] {
+  return { headers: credentialHeaders(credentials) } as unknown as string[];
+}

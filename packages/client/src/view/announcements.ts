@@ -1,0 +1,94 @@
+/**
+ * What is read aloud when a session goes from one state to the next: that somebody works, needs the person, is done, was
+ * stopped or has failed. Never the answer itself, and nothing of what was there before. Pure.
+ */
+import {
+  type InteractionBlock,
+  toolLabel,
+  listPendingInteractions,
+  type SessionState,
+  type Turn,
+} from "@turnstream/protocol";
+
+export interface AnnouncementText {
+  readonly text: string;
+  /** Errors only: they may interrupt. */
+  readonly isUrgent: boolean;
+}
+
+/** The texts that announcements are made of. `what` names a tool, a question, a form or an error. */
+export interface AnnouncementStrings {
+  readonly started: (agent: string) => string;
+  readonly needsApproval: (what: string) => string;
+  readonly needsAnswer: (what: string) => string;
+  readonly needsForm: (what: string) => string;
+  readonly needsPayment: (what: string) => string;
+  readonly done: (agent: string) => string;
+  readonly stopped: string;
+  readonly failed: (what: string) => string;
+}
+
+export interface AnnouncementOptions {
+  readonly strings: AnnouncementStrings;
+  /** Announced when a turn failed without an error text. */
+  readonly defaultError: string;
+  readonly agentName: (agent: string) => string;
+}
+
+export function listAnnouncements(
+  before: SessionState,
+  after: SessionState,
+  { strings, defaultError, agentName }: AnnouncementOptions,
+): AnnouncementText[] {
+  if (before.turns === after.turns) return [];
+  const known = new Map<string, Turn>();
+  for (const turn of before.turns) known.set(turn.id, turn);
+  const newest = before.turns.last()?.number ?? -1;
+  const isFirstLook = before.seq === 0;
+  const result: AnnouncementText[] = [];
+  const add = (text: string, isUrgent = false): void => void result.push({ text, isUrgent });
+  for (const turn of after.turns) {
+    const was = known.get(turn.id) ?? null;
+    if (was === turn) continue;
+    // Older turns that were loaded, and what was over when the page was opened, are no news.
+    const isNew = was !== null || (turn.number > newest && (!isFirstLook || turn.status === "running"));
+    if (!isNew) continue;
+    if (was === null && turn.status === "running" && !isFirstLook)
+      add(strings.started(agentName(turn.agent)));
+    const asked = new Set(was === null ? [] : listPendingInteractions(was).map(({ id }) => id));
+    for (const block of listPendingInteractions(turn))
+      if (!asked.has(block.id)) add(describeRequest(block, turn, strings));
+    if (turn.status === "running" || was?.status === turn.status) continue;
+    if (turn.status === "user_stopped") add(strings.stopped);
+    else if (turn.status === "error") add(strings.failed(errorText(turn) || defaultError), true);
+    else if (turn.status === "end_turn") add(strings.done(agentName(turn.agent)));
+  }
+  return result;
+}
+
+function describeRequest(block: InteractionBlock, turn: Turn, strings: AnnouncementStrings): string {
+  switch (block.kind) {
+    case "approval":
+      return strings.needsApproval(callLabel(block.call, turn) ?? block.actions.map(toolName).join(", "));
+    case "question":
+      return strings.needsAnswer(block.questions[0]?.text ?? "");
+    case "form":
+      return strings.needsForm(block.schema.title);
+    case "payment":
+      return strings.needsPayment(block.description);
+  }
+}
+
+function toolName({ name }: { readonly name: string }): string {
+  return toolLabel({ label: "", name });
+}
+
+function callLabel(call: string | null, turn: Turn): string | null {
+  const block = turn.items.findLast((item) => item?.kind === "tool_call" && item.call === call);
+  return block?.kind === "tool_call" ? toolLabel(block) : null;
+}
+
+function errorText(turn: Turn): string {
+  const last = turn.items.findLast((item) => item?.kind === "notice");
+  return last?.kind === "notice" ? last.text : "";
+}

@@ -1,0 +1,76 @@
+/**
+ * Files that are about to go with a message: how far each has come. Pure; the uploads themselves are the hook's.
+ *
+ *   added ──▶ uploading ──▶ done ──▶ sent, with the message
+ *                 │  └────▶ failed
+ *                 └── removed, at any time
+ */
+import type { FileRef } from "@turnstream/protocol";
+
+export interface Attachment {
+  readonly id: string;
+  readonly name: string;
+  readonly size: number;
+  readonly sentBytes: number;
+  readonly status: "uploading" | "done" | "failed";
+  /** What the message will name, once it is there. */
+  readonly file: FileRef | null;
+  /** Why it failed; null unless it did. */
+  readonly error: unknown;
+}
+
+export type AttachmentInput =
+  | { readonly type: "added"; readonly id: string; readonly name: string; readonly size: number }
+  | { readonly type: "progress"; readonly id: string; readonly sentBytes: number }
+  | { readonly type: "done"; readonly id: string; readonly file: FileRef }
+  | { readonly type: "failed"; readonly id: string; readonly error: unknown }
+  | { readonly type: "removed"; readonly id: string }
+  | { readonly type: "sent" };
+
+export function updateAttachments(
+  list: readonly Attachment[],
+  input: AttachmentInput,
+): readonly Attachment[] {
+  const change = (part: Partial<Attachment>): readonly Attachment[] =>
+    list.map((one) => (input.type !== "sent" && one.id === input.id ? { ...one, ...part } : one));
+  switch (input.type) {
+    case "added": {
+      const { id, name, size } = input;
+      return [...list, { id, name, size, sentBytes: 0, status: "uploading", file: null, error: null }];
+    }
+    case "progress":
+      return change({ sentBytes: input.sentBytes });
+    case "done":
+      return change({ status: "done", file: input.file });
+    case "failed":
+      return change({ status: "failed", error: input.error });
+    case "removed":
+      return list.filter(({ id }) => id !== input.id);
+    case "sent":
+      return [];
+  }
+}
+
+/** A message has text or files, and waits for those that are still coming; what failed has to be removed first. */
+export function canSend(text: string, list: readonly Attachment[]): boolean {
+  return (text.trim() !== "" || list.length > 0) && list.every(({ status }) => status === "done");
+}
+
+/** As an `<input type=file>` reads its `accept`: endings, media types, and "image/*". */
+export function isAccepted(
+  { name, type }: { readonly name: string; readonly type: string },
+  accept: string,
+): boolean {
+  const kinds = accept
+    .toLowerCase()
+    .split(",")
+    .map((kind) => kind.trim())
+    .filter((kind) => kind !== "");
+  return kinds.some((kind) => {
+    if (kind.startsWith(".")) return name.toLowerCase().endsWith(kind);
+    if (kind === "*/*" || kind === "*") return true;
+    return kind.endsWith("/*")
+      ? type.toLowerCase().startsWith(kind.slice(0, -1))
+      : type.toLowerCase() === kind;
+  });
+}

@@ -1,0 +1,250 @@
+/**
+ * What is shown of a turn and in which order, without its texts: blocks by their index, groups with their blocks, calls
+ * with their results. Pure. Returns the same objects wherever only text has grown, so that a delta draws one block. Never
+ * decides what is expanded on the screen.
+ */
+import {
+  type Block,
+  isPending,
+  mainRun,
+  listPendingInteractions,
+  type ToolItem,
+  type Turn,
+  type ViewItem,
+  viewRun,
+} from "@turnstream/protocol";
+
+/** The component that draws a block, by its name. */
+export type BlockComponentName =
+  | "ThinkingBlock"
+  | "TextBlock"
+  | "ToolCall"
+  | "ApprovalCard"
+  | "QuestionCard"
+  | "FormCard"
+  | "PaymentCard"
+  | "FileProgress"
+  | "StoppedNotice"
+  | "ErrorNotice";
+
+export interface LayoutBlock {
+  readonly type: "block";
+  readonly component: BlockComponentName;
+  /** Its index in `turn.items`. */
+  readonly blockIndex: number;
+  /** Something in it waits for the user. */
+  readonly needsUser: boolean;
+  readonly hasFailed: boolean;
+}
+
+export interface LayoutGroup {
+  readonly type: "group";
+  /** The index of its `group_start` item. */
+  readonly blockIndex: number;
+  /** Whether more steps may come. */
+  readonly isRunning: boolean;
+  /** Whether it came to its end, and was not stopped on the way. */
+  readonly isDone: boolean;
+  /** The summary, or the last label; "" when there is neither. */
+  readonly header: string;
+  readonly blocks: readonly LayoutBlock[];
+  /** From its marker to its end; null while it runs, or where the end is not known. */
+  readonly durationMs: number | null;
+}
+
+export type LayoutItem = LayoutBlock | LayoutGroup;
+
+export type TurnLayout = readonly LayoutItem[];
+
+export interface LayoutState {
+  readonly turn: Turn;
+  readonly mainRunId: string | null;
+  /** By run. */
+  readonly layouts: ReadonlyMap<string, TurnLayout>;
+  /** By the place of the call. */
+  readonly toolCalls: ReadonlyMap<number, ToolItem>;
+}
+
+export const EMPTY_LAYOUT: TurnLayout = [];
+
+export function updateLayout(turn: Turn, before: LayoutState | null): LayoutState {
+  if (before?.turn === turn) return before;
+  const awaiting = findAwaitingRuns(turn);
+  const spans = groupSpans(turn);
+  const wasCutShort = turn.status !== "running" && turn.status !== "end_turn";
+  const layouts = new Map<string, TurnLayout>();
+  const toolCalls = new Map<number, ToolItem>();
+  const keepTool = (item: ToolItem): void => {
+    const known = before?.toolCalls.get(item.call.index);
+    toolCalls.set(item.call.index, known !== undefined && isSameTool(known, item) ? known : item);
+  };
+  for (const run of turn.runs) {
+    if (run.status === "superseded") continue;
+    const layout: LayoutItem[] = [];
+    for (const item of viewRun(turn, run.id)) {
+      for (const inner of item.type === "group" ? item.items : [item])
+        if (inner.type === "tool") keepTool(inner);
+      const entry = toLayoutItem(item, awaiting, spans, wasCutShort);
+      if (entry !== null) layout.push(entry);
+    }
+    const known = before?.layouts.get(run.id);
+    layouts.set(run.id, known !== undefined && isSameLayout(known, layout) ? known : layout);
+  }
+  return { turn, mainRunId: mainRun(turn)?.id ?? null, layouts, toolCalls };
+}
+
+function toLayoutItem(
+  item: ViewItem,
+  awaiting: ReadonlySet<string>,
+  spans: ReadonlyMap<string, Span>,
+  wasCutShort: boolean,
+): LayoutItem | null {
+  if (item.type !== "group") return toLayoutBlock(item, awaiting);
+  // Nothing is left of a group whose steps a takeover superseded.
+  if (item.items.length === 0 && !item.open) return null;
+  const { index, durationMs } = spans.get(item.id) ?? { index: -1, durationMs: null };
+  const blocks = item.items.flatMap((inner) => toLayoutBlock(inner, awaiting) ?? []);
+  const isCut = wasCutShort && durationMs === null;
+  const isDone = !item.open && !isCut && !item.items.some(wasStopped);
+  return {
+    type: "group",
+    blockIndex: index,
+    isRunning: item.open,
+    isDone,
+    header: item.header,
+    blocks,
+    durationMs,
+  };
+}
+
+/** A check mark stands for what ran to its end, well or not. */
+function wasStopped(item: ViewItem): boolean {
+  return item.type === "tool" && (item.status === "stopped" || item.result?.status === "cancelled");
+}
+
+/** Null for what a newer version put there, and this one can't draw. */
+function toLayoutBlock(
+  item: Exclude<ViewItem, { type: "group" }>,
+  awaiting: ReadonlySet<string>,
+): LayoutBlock | null {
+  if (item.type === "block") {
+    const { block } = item;
+    const component = componentFor(block);
+    if (component === null) return null;
+    const needsUser = "version" in block && isPending(block);
+    return {
+      type: "block",
+      component,
+      blockIndex: block.index,
+      needsUser,
+      hasFailed: false,
+    };
+  }
+  const needsUser = item.approvals.some(isPending) || (item.run !== null && awaiting.has(item.run.id));
+  // A stop is no failure, whatever the dot shows (U02).
+  const hasFailed = item.status === "error" && item.result?.status !== "cancelled";
+  return {
+    type: "block",
+    component: "ToolCall",
+    blockIndex: item.call.index,
+    needsUser,
+    hasFailed,
+  };
+}
+
+function componentFor(block: Block): BlockComponentName | null {
+  switch (block.kind) {
+    case "thinking":
+      return "ThinkingBlock";
+    case "text":
+      return "TextBlock";
+    case "tool_call":
+    case "tool_result":
+      return "ToolCall";
+    case "files":
+      return "FileProgress";
+    case "notice":
+      return block.notice === "stopped" ? "StoppedNotice" : "ErrorNotice";
+    case "approval":
+      return "ApprovalCard";
+    case "question":
+      return "QuestionCard";
+    case "form":
+      return "FormCard";
+    case "payment":
+      return "PaymentCard";
+    default:
+      return null;
+  }
+}
+
+/** Runs in which, or below which, something waits for the user. */
+function findAwaitingRuns(turn: Turn): Set<string> {
+  const awaiting = new Set<string>();
+  for (const block of listPendingInteractions(turn)) {
+    let run = turn.runs.find(({ id }) => id === block.run);
+    while (run !== undefined && !awaiting.has(run.id)) {
+      awaiting.add(run.id);
+      const { parent } = run;
+      run = turn.runs.find(({ id }) => id === parent);
+    }
+  }
+  return awaiting;
+}
+
+interface Span {
+  readonly index: number;
+  readonly durationMs: number | null;
+}
+
+function groupSpans(turn: Turn): Map<string, Span> {
+  const spans = new Map<string, Span>();
+  let open: { readonly id: string; readonly index: number; readonly from: number } | null = null;
+  for (const item of turn.items) {
+    if (item?.kind === "group_start") {
+      open = { id: item.id, index: item.index, from: item.started_at };
+      spans.set(item.id, { index: item.index, durationMs: null });
+    } else if (item?.kind === "group_end" && open !== null) {
+      spans.set(open.id, { index: open.index, durationMs: item.started_at - open.from });
+      open = null;
+    }
+  }
+  return spans;
+}
+
+/** The rest of an item follows from these. */
+function isSameTool(one: ToolItem, other: ToolItem): boolean {
+  return (
+    one.call === other.call &&
+    one.result === other.result &&
+    one.run === other.run &&
+    one.status === other.status &&
+    one.approvals.length === other.approvals.length &&
+    one.approvals.every((approval, n) => approval === other.approvals[n])
+  );
+}
+
+function isSameLayout(one: TurnLayout, other: TurnLayout): boolean {
+  return one.length === other.length && one.every((entry, n) => isSameItem(entry, other[n]));
+}
+
+function isSameItem(one: LayoutItem, other: LayoutItem | undefined): boolean {
+  if (other?.type !== one.type) return false;
+  if (one.type === "block")
+    return (
+      other.type === "block" &&
+      one.component === other.component &&
+      one.blockIndex === other.blockIndex &&
+      one.needsUser === other.needsUser &&
+      one.hasFailed === other.hasFailed
+    );
+  return (
+    other.type === "group" &&
+    one.blockIndex === other.blockIndex &&
+    one.isRunning === other.isRunning &&
+    one.isDone === other.isDone &&
+    one.header === other.header &&
+    one.durationMs === other.durationMs &&
+    isSameLayout(one.blocks, other.blocks)
+  );
+}

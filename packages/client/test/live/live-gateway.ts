@@ -1,0 +1,123 @@
+/** A gateway with a worker in memory, behind a proxy that can be cut, and clients of it as Node has them. */
+import { afterEach } from "vitest";
+import { startProxy, type TcpProxy } from "@turnstream/testkit/network/tcp-proxy.ts";
+import { signToken } from "../../../server/src/gateway/auth/tokens.ts";
+import { script } from "../../../server/src/models/script-parts.ts";
+import { scriptedModel } from "../../../server/src/models/scripted-model.ts";
+import { defineAgent } from "../../../server/src/runtime/define/agent.ts";
+import { tool } from "../../../server/src/runtime/define/tool.ts";
+import {
+  createMemoryBackend,
+  openServer,
+  type TestServer,
+} from "../../../server/test/gateway/test-server.ts";
+import { TurnHarness } from "../../../server/test/runtime/turn-harness.ts";
+import { type Client, createClient } from "../../src/client.ts";
+import type { ClientOptions } from "../../src/options.ts";
+import type { Session, SessionView } from "../../src/session/session.ts";
+
+const TIMEOUT_MS = 30_000;
+
+const agent = defineAgent({
+  name: "a",
+  title: false,
+  model: scriptedModel(({ text, step }) => {
+    if (text === "slow") return [script.text("be"), script.delay(60_000), script.text("gin")];
+    if (text === "long")
+      return [script.reasoning("Let me see."), script.text("word ".repeat(400), { chunk: 4, paceMs: 2 })];
+    if (text === "book" && step === 0) return [script.toolCall("book", { beds: 2 })];
+    return [script.text(`You said ${text}.`)];
+  }),
+  tools: { book: tool({ approval: true, run: () => "booked" }) },
+});
+
+export class LiveGateway {
+  readonly stage: TurnHarness;
+  readonly server: TestServer;
+  readonly proxy: TcpProxy;
+  readonly #clients: Client[] = [];
+
+  private constructor(stage: TurnHarness, server: TestServer, proxy: TcpProxy) {
+    this.stage = stage;
+    this.server = server;
+    this.proxy = proxy;
+  }
+
+  static async open(options: Parameters<typeof openServer>[1] = {}): Promise<LiveGateway> {
+    const stage = await TurnHarness.open(createMemoryBackend());
+    // A busy machine must not make the one worker look dead.
+    await stage.worker([agent], { leaseTtlMs: 20_000 });
+    const server = await openServer(stage.backend, { actor: stage.actor, ...options });
+    const { hostname: host, port } = new URL(server.url);
+    const gateway = new LiveGateway(stage, server, await startProxy({ to: { host, port: Number(port) } }));
+    open.push(gateway);
+    return gateway;
+  }
+
+  get url(): string {
+    return `http://${this.proxy.host}:${this.proxy.port}`;
+  }
+
+  client(options: Partial<ClientOptions> = {}): Client {
+    const { auth: headers } = this.server;
+    const client = createClient({ url: this.url, auth: () => ({ headers }), ...options });
+    this.#clients.push(client);
+    return client;
+  }
+
+  /** Of the server itself, for anybody of the tenant. */
+  token({ user = this.stage.actor.user, ms = 600_000 } = {}): Promise<string> {
+    const { key, secrets } = this.server;
+    const { tenant } = this.stage.actor;
+    const scopes = ["read", "write", "decide"] as const;
+    const now = Date.now();
+    return signToken({ tenant, user, key: key.id, scopes, expiresAt: now + ms }, secrets[0], now);
+  }
+
+  async close(): Promise<void> {
+    for (const client of this.#clients) client.close();
+    await this.server.close();
+    await this.stage.close();
+    await this.proxy.close();
+  }
+}
+
+const open: LiveGateway[] = [];
+
+afterEach(async () => {
+  for (const gateway of open.splice(0)) await gateway.close();
+});
+
+/** Until the view of a session that somebody looks at is so. */
+export function until(
+  session: Session,
+  about: string,
+  isSo: (view: SessionView) => boolean,
+): Promise<SessionView> {
+  return new Promise((resolve, reject) => {
+    const look = (): void => {
+      const view = session.getSnapshot();
+      if (!isSo(view)) return;
+      clearTimeout(timer);
+      leave();
+      resolve(view);
+    };
+    const leave = session.subscribe(look);
+    const timer = setTimeout(() => {
+      leave();
+      const { connection, outbox, state } = session.getSnapshot();
+      const seen = JSON.stringify({ connection, outbox, seq: state.seq, turns: state.turns.length });
+      reject(new Error(`not ${about} within ${TIMEOUT_MS} ms: ${seen}`));
+    }, TIMEOUT_MS);
+    look();
+  });
+}
+
+export const isLive = ({ connection }: SessionView): boolean => connection.phase === "live";
+
+export function isOver(text: string): (view: SessionView) => boolean {
+  return ({ state }) => {
+    const turn = state.turns.findLast(({ message }) => message?.text === text);
+    return turn !== undefined && turn.status !== "running";
+  };
+}

@@ -1,0 +1,37 @@
+/** A transport in the hands of a test: it sends what the test tells it to, and records what was requested. */
+import type { Cursor } from "@turnstream/protocol";
+import type { Transport, TransportCommand, SubscriptionHandler } from "../../src/transport/transport.ts";
+
+export class FakeTransport implements Transport {
+  handler: SubscriptionHandler | null = null;
+  cursor: () => Cursor | null = () => null;
+  readonly commands: TransportCommand[] = [];
+  subscribes = 0;
+  unsubscribes = 0;
+  /** The cursors of the resyncs. */
+  readonly resyncs: (Cursor | null)[] = [];
+
+  subscribe(_session: string, cursor: () => Cursor | null, handler: SubscriptionHandler) {
+    this.subscribes += 1;
+    this.cursor = cursor;
+    this.handler = handler;
+    return {
+      resync: () => void this.resyncs.push(cursor()),
+      unsubscribe: () => {
+        this.unsubscribes += 1;
+        this.handler = null;
+      },
+    };
+  }
+
+  async command(command: TransportCommand): Promise<object> {
+    this.commands.push(command);
+    return {};
+  }
+
+  request(): Promise<Response> {
+    return Promise.reject(new Error("no request is expected"));
+  }
+
+  close(): void {}
+}

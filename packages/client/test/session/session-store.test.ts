@@ -1,0 +1,292 @@
+/** The store of a session, with a link in the hands of the test. */
+import { emptyState, type SessionEvent, foldAll, type SessionState, snapshot } from "@turnstream/protocol";
+import { describe, expect, test } from "vitest";
+import { createIdentity } from "../../src/auth/identity.ts";
+import { createEnv } from "../../src/env.ts";
+import type { Api } from "../../src/http/api.ts";
+import { SessionStore } from "../../src/session/session-store.ts";
+import { FakeTransport } from "./fake-transport.ts";
+
+const LOG: SessionEvent[] = [
+  { type: "session.start", session: "s", number: 1 },
+  { type: "message.add", message: "m1", text: "hello" },
+  { type: "session.update", title: "one" },
+  { type: "session.update", title: "two" },
+  { type: "session.update", title: "three" },
+  { type: "session.update", title: "four" },
+].map((event, n) => ({ v: 2, id: `1-${n + 1}`, at: n, ...event }) as unknown as SessionEvent);
+
+const live = { phase: "live", channel: "websocket", failures: 0, retryAt: null, error: null } as const;
+
+interface Timer {
+  readonly run: () => void;
+  readonly ms: number;
+}
+
+function open(asked: (path: string) => unknown = () => null) {
+  const transport = new FakeTransport();
+  const timers = new Set<Timer>();
+  const env = createEnv({
+    storage: null,
+    nextFrame: (run) => {
+      queueMicrotask(run);
+      return () => {};
+    },
+    setTimer(run, ms) {
+      const timer = { run, ms };
+      timers.add(timer);
+      return () => timers.delete(timer);
+    },
+  });
+  const api = { base: "", json: (path: string) => Promise.resolve(asked(path)) } as unknown as Api;
+  const identity = createIdentity("", null);
+  identity.update({ headers: {} });
+  const session = new SessionStore("s", { url: "", transport, api, env, identity });
+  const fire = (): void => {
+    // Those that are set meanwhile are for the next time.
+    const due = [...timers];
+    timers.clear();
+    for (const timer of due) timer.run();
+  };
+  return { transport, session, timers, fire };
+}
+
+/** Connected, and up to date with the first events. */
+function subscribed(count: number) {
+  const all = open();
+  let notified = 0;
+  all.session.subscribe(() => notified++);
+  all.transport.handler?.onSubscribed({ resumed: false, reason: "fresh" });
+  all.transport.handler?.onSnapshot(snapshot(foldAll(LOG.slice(0, count))), `1-${count}`);
+  all.transport.handler?.onConnection(live);
+  return { ...all, notified: () => notified };
+}
+
+const stateOf = ({ session }: { session: SessionStore }): SessionState => session.getSnapshot().state;
+
+describe("what comes", () => {
+  test("is folded; a repeat changes nothing, not even the reference", async () => {
+    const one = subscribed(2);
+    one.transport.handler?.onEvents(LOG.slice(2, 4));
+    expect(stateOf(one)).toEqual(foldAll(LOG.slice(0, 4)));
+    const view = one.session.getSnapshot();
+    one.transport.handler?.onEvents(LOG.slice(0, 4));
+    expect(one.session.getSnapshot()).toBe(view);
+    expect(one.transport.cursor()).toBe("1-4");
+  });
+
+  test("after a gap is not taken until it begins again, from where it stands", () => {
+    const one = subscribed(2);
+    one.transport.handler?.onEvents(LOG.slice(3, 4));
+    expect(one.transport.resyncs).toEqual(["1-2"]);
+    one.transport.handler?.onEvents(LOG.slice(2, 5));
+    expect(stateOf(one).seq).toBe(2);
+    one.transport.handler?.onSubscribed({ resumed: true, reason: "cursor" });
+    one.transport.handler?.onEvents(LOG.slice(2, 5));
+    expect(stateOf(one)).toEqual(foldAll(LOG.slice(0, 5)));
+  });
+
+  test("with the same gap again is loaded anew", () => {
+    const one = subscribed(2);
+    one.transport.handler?.onEvents(LOG.slice(3, 4));
+    one.transport.handler?.onSubscribed({ resumed: true, reason: "cursor" });
+    one.transport.handler?.onEvents(LOG.slice(3, 4));
+    expect(one.transport.resyncs).toEqual(["1-2", null]);
+    one.transport.handler?.onSubscribed({ resumed: false, reason: "fresh" });
+    one.transport.handler?.onEvents(LOG.slice(2, 3));
+    // What is shown stays until there is something to show in its place.
+    expect(stateOf(one).title).toBeNull();
+    one.transport.handler?.onSnapshot(snapshot(foldAll(LOG)), "1-6");
+    expect(stateOf(one)).toEqual(foldAll(LOG));
+    expect(one.transport.cursor()).toBe("1-6");
+  });
+
+  test("of a log that was rebuilt is loaded anew", () => {
+    const one = subscribed(4);
+    one.transport.handler?.onEvents([{ ...LOG[2], id: "2-3" } as SessionEvent]);
+    expect(one.transport.resyncs).toEqual([null]);
+  });
+
+  test("as a snapshot of another version is asked for as events, once; then it is said", () => {
+    const one = subscribed(2);
+    const foreign = { ...snapshot(foldAll(LOG)), v: 3 };
+    one.transport.handler?.onSubscribed({ resumed: false, reason: "expired" });
+    one.transport.handler?.onSnapshot(foreign, "1-6");
+    expect(one.transport.resyncs).toEqual(["0-0"]);
+    one.transport.handler?.onSubscribed({ resumed: true, reason: "cursor" });
+    one.transport.handler?.onEvents(LOG);
+    expect(stateOf(one)).toEqual(foldAll(LOG));
+    expect(one.transport.cursor()).toBe("1-6");
+    one.transport.handler?.onSubscribed({ resumed: false, reason: "slow" });
+    one.transport.handler?.onSnapshot(foreign, "1-6");
+    one.transport.handler?.onSubscribed({ resumed: false, reason: "expired" });
+    one.transport.handler?.onSnapshot(foreign, "1-6");
+    expect(one.session.getSnapshot().connection).toMatchObject({
+      phase: "closed",
+      error: { code: "BAD_REQUEST" },
+    });
+    expect(one.transport.unsubscribes).toBe(1);
+  });
+
+  test("of another version, event by event, is read as far as it can be", () => {
+    const one = subscribed(2);
+    const unknown = { v: 9, id: "1-3", at: 0, type: "weather.change" } as unknown as SessionEvent;
+    const old = { ...LOG[3], v: 1 } as unknown as SessionEvent;
+    one.transport.handler?.onEvents([unknown, old]);
+    expect([stateOf(one).seq, stateOf(one).title]).toEqual([4, "two"]);
+    expect(one.transport.resyncs).toEqual([]);
+  });
+
+  test("U08 is told once per frame, however much it is", async () => {
+    const one = subscribed(2);
+    await Promise.resolve();
+    const before = one.notified();
+    for (const event of LOG.slice(2)) one.transport.handler?.onEvents([event]);
+    await Promise.resolve();
+    expect(one.notified()).toBe(before + 1);
+  });
+});
+
+describe("coming and going", () => {
+  test("U08 it is connected while somebody looks, and a little longer", () => {
+    const one = open();
+    expect(one.transport.subscribes).toBe(0);
+    const leave = [one.session.subscribe(() => {}), one.session.subscribe(() => {})];
+    for (const go of leave) go();
+    const again = one.session.subscribe(() => {});
+    expect([one.transport.subscribes, one.transport.unsubscribes]).toEqual([1, 0]);
+    expect(one.timers.size).toBe(0);
+    again();
+    again();
+    one.fire();
+    expect(one.transport.unsubscribes).toBe(1);
+    one.session.subscribe(() => {});
+    expect(one.transport.subscribes).toBe(2);
+  });
+
+  test("what is on its way goes though nobody looks any more", async () => {
+    const one = open();
+    const leave = one.session.subscribe(() => {});
+    one.transport.handler?.onConnection({ ...live, phase: "waiting" });
+    const { id } = one.session.send({ text: "hello" });
+    leave();
+    one.fire();
+    expect(one.transport.unsubscribes).toBe(0);
+    one.transport.handler?.onSubscribed({ resumed: false, reason: "fresh" });
+    one.transport.handler?.onSnapshot(snapshot(foldAll(LOG.slice(0, 1))), "1-1");
+    one.transport.handler?.onConnection(live);
+    expect(one.transport.commands).toMatchObject([{ type: "send" }]);
+    one.transport.handler?.onEvents([{ ...LOG[1], message: id } as SessionEvent]);
+    one.fire();
+    expect(one.transport.unsubscribes).toBe(1);
+  });
+
+  test("who comes back goes on from where they were", () => {
+    const one = open();
+    const leave = one.session.subscribe(() => {});
+    one.transport.handler?.onSubscribed({ resumed: false, reason: "fresh" });
+    one.transport.handler?.onSnapshot(snapshot(foldAll(LOG.slice(0, 3))), "1-3");
+    leave();
+    one.fire();
+    one.session.subscribe(() => {});
+    expect(one.transport.cursor()).toBe("1-3");
+  });
+
+  test("what nobody looks at can be forgotten, and is loaded again", () => {
+    const one = open();
+    const leave = one.session.subscribe(() => {});
+    one.transport.handler?.onSubscribed({ resumed: false, reason: "fresh" });
+    one.transport.handler?.onSnapshot(snapshot(foldAll(LOG)), "1-6");
+    one.session.dropState();
+    expect(stateOf(one).seq).toBe(6);
+    leave();
+    one.fire();
+    one.session.dropState();
+    expect(stateOf(one)).toBe(emptyState);
+    one.session.subscribe(() => {});
+    expect(one.transport.cursor()).toBeNull();
+  });
+
+  test("a refresh asks for everything anew, with or without somebody who looks", async () => {
+    const alone = open(() => ({ snapshot: snapshot(foldAll(LOG)) }));
+    await alone.session.refresh();
+    expect(stateOf(alone)).toEqual(foldAll(LOG));
+    const one = subscribed(4);
+    const done = one.session.refresh();
+    expect(one.transport.resyncs).toEqual([null]);
+    one.transport.handler?.onSubscribed({ resumed: false, reason: "fresh" });
+    one.transport.handler?.onSnapshot(snapshot(foldAll(LOG)), "1-6");
+    await done;
+    expect(stateOf(one).seq).toBe(6);
+    const failed = one.session.refresh();
+    one.transport.handler?.onConnection({ ...live, phase: "closed" });
+    await expect(failed).rejects.toMatchObject({ code: "OFFLINE" });
+    const given = one.session.refresh();
+    one.session.close();
+    await expect(given).rejects.toMatchObject({ code: "ABORTED" });
+  });
+});
+
+describe("what is sent", () => {
+  test("waits until it is live, goes under its id, and leaves the outbox when the log shows it", async () => {
+    const one = open();
+    one.session.subscribe(() => {});
+    one.transport.handler?.onConnection({ ...live, phase: "connecting" });
+    const { id, done } = one.session.send({
+      text: "hello",
+      files: [{ url: "http://f/1" }],
+      agentId: "guide",
+    });
+    expect(one.transport.commands).toEqual([]);
+    one.transport.handler?.onSubscribed({ resumed: false, reason: "fresh" });
+    one.transport.handler?.onSnapshot(snapshot(foldAll(LOG.slice(0, 1))), "1-1");
+    one.transport.handler?.onConnection(live);
+    await done;
+    const client_message_id = id.slice(2);
+    expect(one.transport.commands).toEqual([
+      {
+        type: "send",
+        session_id: "s",
+        client_message_id,
+        text: "hello",
+        content_urls: ["http://f/1"],
+        agent_id: "guide",
+      },
+    ]);
+    expect(one.session.getSnapshot().outbox).toHaveLength(1);
+    one.transport.handler?.onEvents([{ ...LOG[1], message: id } as SessionEvent]);
+    expect(one.session.getSnapshot().outbox).toEqual([]);
+  });
+
+  test("commands say what they are for, and nothing that was left out", async () => {
+    const { session, transport } = subscribed(2);
+    await session.stop();
+    await session.stop("t1");
+    await session.decideApproval("k", { decision: "edit", args: { beds: 3 }, digest: "d" });
+    await session.answerQuestion("q", [{ question: "meal", selected: ["dinner"] }]);
+    await session.dismissQuestion("q");
+    await session.submitForm("f", { a: 1 });
+    await session.declineForm("f", "no");
+    expect(transport.commands).toEqual([
+      { type: "stop", session_id: "s" },
+      { type: "stop", session_id: "s", message_id: "t1" },
+      {
+        type: "decide",
+        session_id: "s",
+        approval_key: "k",
+        decision: "edit",
+        args: { beds: 3 },
+        digest: "d",
+      },
+      {
+        type: "answer",
+        session_id: "s",
+        approval_key: "q",
+        answers: [{ question: "meal", selected: ["dinner"] }],
+      },
+      { type: "dismiss", session_id: "s", approval_key: "q" },
+      { type: "submit", session_id: "s", form_request_id: "f", values: { a: 1 } },
+      { type: "decline", session_id: "s", form_request_id: "f", reason: "no" },
+    ]);
+  });
+});

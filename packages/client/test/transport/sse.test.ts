@@ -1,0 +1,57 @@
+/** Event streams as a wire, request by request: what is asked for, and what of the answer is heard. */
+import { expect, test } from "vitest";
+import type { Api } from "../../src/http/api.ts";
+import { openSse } from "../../src/transport/sse.ts";
+import type { Frame } from "../../src/transport/channel.ts";
+
+interface Asked {
+  readonly path: string;
+  readonly after: string | null;
+  readonly signal: AbortSignal | null;
+}
+
+function open(answer: string) {
+  const asked: Asked[] = [];
+  const frames: Frame[] = [];
+  const ends: number[] = [];
+  const request = async (path: string, init: RequestInit = {}): Promise<Response> => {
+    asked.push({ path, after: new Headers(init.headers).get("last-event-id"), signal: init.signal ?? null });
+    return new Response(answer);
+  };
+  let end: (() => void) | undefined;
+  const ended = new Promise<void>((resolve) => (end = resolve));
+  const wire = openSse({ request } as unknown as Api, {
+    onOpen() {},
+    onReceive() {},
+    onFrame: (frame) => void frames.push(frame),
+    onClose(code) {
+      ends.push(code);
+      end?.();
+    },
+  });
+  return { wire, asked, frames, ends, ended };
+}
+
+// Without it a server tells everything anew, and what is shown in the end is the same: only what was asked for shows it.
+test("who has seen something asks for what comes after it, and who hasn't for everything", async () => {
+  const { wire, asked, ended } = open("");
+  wire.subscribe("s 1", "s1.1", "7-12");
+  wire.subscribe("s2", "s2.1", null);
+  await ended;
+  expect(asked.map(({ path, after }) => [path, after])).toEqual([
+    ["/sessions/s%201/events?dialect=native", "7-12"],
+    ["/sessions/s2/events?dialect=native", null],
+  ]);
+});
+
+test("the first beginning answers the request; one that follows is the server's own", async () => {
+  const subscribed = 'data: {"type":"subscribed","resumed":false,"reason":"slow"}\n\n';
+  const { wire, frames, ends, ended } = open(`${subscribed}${subscribed}`);
+  wire.subscribe("s", "s1.1", null);
+  await ended;
+  expect(frames.map((frame) => [frame.type, frame["request_id"], frame["session_id"]])).toEqual([
+    ["subscribed", "s1.1", "s"],
+    ["subscribed", undefined, "s"],
+  ]);
+  expect(ends).toEqual([1012]);
+});

@@ -1,0 +1,164 @@
+/** One session on the connection: what is asked for, what is passed on, and when it is live. */
+import { describe, expect, test } from "vitest";
+import { ClientError } from "../../src/errors.ts";
+import {
+  INITIAL_SUBSCRIPTION,
+  stepSubscription,
+  type SubscriptionInput,
+  type SubscriptionState,
+} from "../../src/transport/subscription-machine.ts";
+
+class FakeSubscription {
+  state: SubscriptionState = INITIAL_SUBSCRIPTION;
+  /** How often it was asked for. */
+  requests = 0;
+  readonly passed: string[] = [];
+
+  take(...inputs: SubscriptionInput[]): this {
+    for (const input of inputs) {
+      const step = stepSubscription(this.state, input, { now: 1_000, random: 1 });
+      this.state = step.state;
+      if (step.subscribe) this.requests += 1;
+      if (step.pass) this.passed.push(input.type);
+    }
+    return this;
+  }
+
+  subscribed(resumed: boolean, head: string | null, cursor: string | null): this {
+    return this.take({ type: "subscribed", request: this.state.request, resumed, head, cursor });
+  }
+}
+
+const connected = { type: "connected" } as const;
+const resync = { type: "resync" } as const;
+const position = (cursor: string) => ({ type: "position", cursor }) as const;
+
+describe("a subscription", () => {
+  test("is live once it has seen what was there when it began", () => {
+    const subscription = new FakeSubscription().take(connected).subscribed(true, "2-9", "1-4");
+    expect([subscription.requests, subscription.state.phase, subscription.state.isResync]).toEqual([
+      1,
+      "replaying",
+      false,
+    ]);
+    subscription.take(position("2-8"));
+    expect(subscription.state.phase).toBe("replaying");
+    subscription.take(position("2-9"));
+    expect(subscription.state.phase).toBe("live");
+    expect(subscription.passed).toEqual(["subscribed", "position", "position"]);
+  });
+
+  test.for([
+    ["2-9", "2-9"],
+    ["2-8", "2-9"],
+    ["1-30", "2-9"],
+  ] as const)("whose head is %s is live at once at %s", ([head, cursor]) => {
+    expect(new FakeSubscription().take(connected).subscribed(true, head, cursor).state.phase).toBe("live");
+  });
+
+  test("is live at once where no head is told", () => {
+    expect(new FakeSubscription().take(connected).subscribed(true, null, "1-1").state.phase).toBe("live");
+  });
+
+  test("that begins anew is live with the snapshot; what is shown is being replaced only where something is", () => {
+    const fresh = new FakeSubscription().take(connected).subscribed(false, "1-5", null);
+    expect([fresh.state.phase, fresh.state.isResync]).toEqual(["replaying", false]);
+    expect(fresh.take(position("1-5")).state.phase).toBe("live");
+    const expired = new FakeSubscription().take(connected).subscribed(false, "1-5", "1-2");
+    expect([expired.state.phase, expired.state.isResync]).toEqual(["replaying", true]);
+    // Where it stands counts for nothing any more.
+    const ahead = new FakeSubscription().take(connected).subscribed(false, "1-5", "1-7");
+    expect(ahead.state.phase).toBe("replaying");
+  });
+
+  test("that the server begins anew by itself is replaced", () => {
+    const subscription = new FakeSubscription().take(connected).subscribed(true, "1-5", "1-5");
+    subscription.take({ type: "subscribed", request: null, resumed: false, head: "1-9", cursor: "1-5" });
+    expect([subscription.state.phase, subscription.state.isResync]).toEqual(["replaying", true]);
+    expect(subscription.take(position("1-9")).state).toMatchObject({ phase: "live", isResync: false });
+  });
+
+  test("that begins again passes nothing on until it is answered", () => {
+    const subscription = new FakeSubscription().take(connected).subscribed(true, "1-5", "1-5").take(resync);
+    subscription.passed.length = 0;
+    subscription.take(position("1-6"), { type: "ended", reason: "unavailable" });
+    subscription.take({ type: "subscribed", request: 1, resumed: true, head: null, cursor: "1-5" });
+    subscription.take({ type: "subscribed", request: null, resumed: false, head: null, cursor: "1-5" });
+    expect([subscription.requests, subscription.state.phase, subscription.passed]).toEqual([
+      2,
+      "requested",
+      [],
+    ]);
+    subscription.subscribed(true, "1-6", "1-5").take(position("1-6"));
+    expect([subscription.state.phase, subscription.passed]).toEqual(["live", ["subscribed", "position"]]);
+  });
+
+  test("that begins again and again waits longer each time", () => {
+    const subscription = new FakeSubscription()
+      .take(connected)
+      .subscribed(true, "1-5", "1-4")
+      .take(resync)
+      .subscribed(true, "1-5", "1-4")
+      .take(resync);
+    expect(subscription.state).toMatchObject({ phase: "waiting", retryAt: 1_500 });
+    subscription.take({ type: "timer" }).subscribed(true, "1-5", "1-4").take(resync);
+    expect(subscription.state).toMatchObject({ phase: "waiting", retryAt: 2_000 });
+    subscription.take({ type: "timer" }).subscribed(true, "1-5", "1-4").take(position("1-5"));
+    expect(subscription.state).toMatchObject({ phase: "live", retries: 0 });
+  });
+
+  test("that waits is asked for at once when somebody says so", () => {
+    const subscription = new FakeSubscription()
+      .take(connected)
+      .subscribed(true, null, "1-1")
+      .take({ type: "ended", reason: "unavailable" });
+    expect(subscription.state.phase).toBe("waiting");
+    subscription.take(resync);
+    expect([subscription.requests, subscription.state.phase, subscription.state.retryAt]).toEqual([
+      2,
+      "requested",
+      null,
+    ]);
+    // What is still wrong is waited for longer and longer.
+    const error = new ClientError("SERVER_ERROR", "no", { canRetry: true });
+    expect(subscription.take({ type: "rejected", request: 2, error }).state).toMatchObject({
+      phase: "waiting",
+      retries: 2,
+    });
+  });
+
+  test("whose log can't be reached is asked for later; one that is gone isn't", () => {
+    const subscription = new FakeSubscription()
+      .take(connected)
+      .subscribed(true, null, "1-1")
+      .take({ type: "ended", reason: "unavailable" });
+    expect(subscription.state).toMatchObject({ phase: "waiting", error: { code: "SERVER_ERROR" } });
+    subscription.take({ type: "timer" });
+    expect([subscription.requests, subscription.state.phase]).toEqual([2, "requested"]);
+    subscription.subscribed(true, null, "1-1").take({ type: "ended", reason: "gone" });
+    expect(subscription.state).toMatchObject({ phase: "ended", error: { code: "NOT_FOUND" } });
+    expect(subscription.take(connected, { type: "disconnected" }).state.phase).toBe("ended");
+  });
+
+  test("that is refused is over, or asked for when the server says so", () => {
+    const refuse = (error: ClientError) =>
+      new FakeSubscription().take(connected).take({ type: "rejected", request: 1, error });
+    expect(refuse(new ClientError("NOT_FOUND", "no")).state.phase).toBe("ended");
+    const busy = new ClientError("RATE_LIMITED", "later", { canRetry: true, retryAfterSeconds: 7 });
+    expect(refuse(busy).state).toMatchObject({ phase: "waiting", retryAt: 8_000 });
+    const late = new FakeSubscription().take(connected, { type: "rejected", request: 0, error: busy });
+    expect(late.state.phase).toBe("requested");
+  });
+
+  test("is asked for anew with every wire", () => {
+    const subscription = new FakeSubscription()
+      .take(connected)
+      .subscribed(true, null, "1-1")
+      .take({ type: "disconnected" }, position("1-2"), connected);
+    expect([subscription.requests, subscription.state.phase, subscription.passed]).toEqual([
+      2,
+      "requested",
+      ["subscribed"],
+    ]);
+  });
+});

@@ -1,0 +1,32 @@
+/** That whoever gives a command is answered, even where nothing is. */
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { withCommandTimeout } from "../../src/transport/transport.ts";
+import { createEnv } from "../../src/env.ts";
+import { ClientError } from "../../src/errors.ts";
+import { FakeTransport } from "../session/fake-transport.ts";
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+const STOP = { type: "stop", session_id: "s" } as const;
+
+test("a command that nothing answers is unsure after a minute, and may be tried again", async () => {
+  const silent = new FakeTransport();
+  silent.command = () => new Promise(() => {});
+  const outcomes = vi.fn<(error: unknown) => void>();
+  withCommandTimeout(silent, createEnv()).command(STOP).catch(outcomes);
+  await vi.advanceTimersByTimeAsync(59_000);
+  expect(outcomes).not.toHaveBeenCalled();
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(outcomes).toHaveBeenCalledWith(expect.objectContaining({ code: "UNSURE", canRetry: true }));
+});
+
+test("answers and refusals pass as they are, and leave no timer", async () => {
+  const transport = new FakeTransport();
+  const impatient = withCommandTimeout(transport, createEnv());
+  await expect(impatient.command(STOP)).resolves.toEqual({});
+  const refused = new ClientError("CONFLICT", "It was decided already.");
+  transport.command = () => Promise.reject(refused);
+  await expect(impatient.command(STOP)).rejects.toBe(refused);
+  expect(vi.getTimerCount()).toBe(0);
+});

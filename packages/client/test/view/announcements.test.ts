@@ -1,0 +1,77 @@
+/** What a screen reader says in the course of whole stories. */
+import { emptyState, type SessionEvent, fold, foldAll, Sequence } from "@turnstream/protocol";
+import { describe, expect, test } from "vitest";
+import { type AnnouncementOptions, listAnnouncements } from "../../src/view/announcements.ts";
+import { eventsOf } from "./vector-logs.ts";
+
+const OPTIONS: AnnouncementOptions = {
+  strings: {
+    started: (agent) => `${agent} is working.`,
+    needsApproval: (what) => `Your approval is needed: ${what}.`,
+    needsAnswer: (what) => `A question for you: ${what}`,
+    needsForm: (what) => `A form to fill in: ${what}.`,
+    needsPayment: (what) => `A payment is due: ${what}.`,
+    done: (agent) => `${agent} is done.`,
+    stopped: "Stopped.",
+    failed: (what) => `Failed. ${what}`,
+  },
+  defaultError: "Something went wrong.",
+  agentName: (agent) => `[${agent}]`,
+};
+
+/** Everything that is said while a log comes in, event by event; errors are marked. */
+function announce(events: readonly SessionEvent[]): string[] {
+  let state = emptyState;
+  return events.flatMap((event) => {
+    const before = state;
+    state = fold(state, event);
+    return listAnnouncements(before, state, OPTIONS).map(({ text, isUrgent }) =>
+      isUrgent ? `! ${text}` : text,
+    );
+  });
+}
+
+const STARTED = "[market] is working.";
+const DONE = "[market] is done.";
+
+describe("the announcer, through a whole story", () => {
+  test.each([
+    ["plain-answer", [STARTED, DONE]],
+    ["shared-thought-and-question", [STARTED, "A question for you: Bạn ăn lúc nào?", DONE]],
+    [
+      "approved-and-edited",
+      [STARTED, "Your approval is needed: 发邮件.", "Your approval is needed: 订会议室.", DONE],
+    ],
+    ["error-and-retry", [STARTED, "! Failed. The model did not answer. Try again.", STARTED, DONE]],
+    ["stopped", [STARTED, "Stopped."]],
+    ["sub-agents", [STARTED, DONE]],
+    ["payment-settles-later", [STARTED, "A payment is due: 演唱會門票 x2 🎫.", STARTED, DONE]],
+    ["form-and-resume", [STARTED, "A form to fill in: 签证申请表.", STARTED, DONE]],
+    ["takeover", [STARTED, DONE]],
+  ])("%s", (name, texts) => {
+    expect(announce(eventsOf(name))).toEqual(texts);
+  });
+});
+
+describe("the announcer says nothing", () => {
+  const events = eventsOf("several-turns");
+  const all = foldAll(events);
+
+  test("of what was there when the page was opened", () => {
+    expect(listAnnouncements(emptyState, all, OPTIONS)).toEqual([]);
+  });
+
+  test("of older turns that are loaded", () => {
+    const window = { ...all, turns: Sequence.from(all.turns.toArray().slice(-1)) };
+    expect(listAnnouncements(window, all, OPTIONS)).toEqual([]);
+  });
+
+  test("but of what waits for the person when the page is opened", () => {
+    const log = eventsOf("approved-and-edited");
+    const asked = log.findIndex(({ type }) => type === "approval.request");
+    const state = foldAll(log.slice(0, asked + 1));
+    expect(listAnnouncements(emptyState, state, OPTIONS)).toEqual([
+      { text: "Your approval is needed: 发邮件.", isUrgent: false },
+    ]);
+  });
+});

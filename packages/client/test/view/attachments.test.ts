@@ -1,0 +1,51 @@
+/** Files on their way into a message. */
+import { describe, expect, test } from "vitest";
+import {
+  type Attachment,
+  type AttachmentInput,
+  updateAttachments,
+  canSend,
+  isAccepted,
+} from "../../src/view/attachments.ts";
+
+const FILE = { url: "turnstream:blob/1", name: "a.pdf", size: 10 };
+
+function after(inputs: readonly AttachmentInput[]): readonly Attachment[] {
+  let list: readonly Attachment[] = [];
+  for (const input of inputs) list = updateAttachments(list, input);
+  return list;
+}
+
+const ADDED: AttachmentInput = { type: "added", id: "1", name: "a.pdf", size: 10 };
+
+describe("attachments", () => {
+  test("a message waits for files that are still coming, and for failed ones to be removed", () => {
+    expect(canSend("  ", [])).toBe(false);
+    expect(canSend("hello", [])).toBe(true);
+    expect(canSend("hello", after([ADDED]))).toBe(false);
+    expect(canSend("", after([ADDED, { type: "done", id: "1", file: FILE }]))).toBe(true);
+    const failed = after([ADDED, { type: "failed", id: "1", error: new Error("too large") }]);
+    expect(canSend("hello", failed)).toBe(false);
+    expect(canSend("hello", updateAttachments(failed, { type: "removed", id: "1" }))).toBe(true);
+  });
+
+  test("what happens to one doesn't touch the other, and nothing revives one that was removed", () => {
+    const two = after([ADDED, { type: "added", id: "2", name: "b.png", size: 5 }]);
+    const [one, other] = updateAttachments(two, { type: "progress", id: "2", sentBytes: 4 });
+    expect([one?.sentBytes, other?.sentBytes]).toEqual([0, 4]);
+    const left = updateAttachments(two, { type: "removed", id: "2" });
+    expect(updateAttachments(left, { type: "done", id: "2", file: FILE })).toHaveLength(1);
+    expect(updateAttachments(two, { type: "sent" })).toEqual([]);
+  });
+
+  test.each([
+    ["*/*", true],
+    ["", false],
+    [".PDF", true],
+    ["image/*", false],
+    ["application/pdf, image/*", true],
+    [".png,.jpg", false],
+  ])("accept %j takes a PDF: %s", (accept, isTaken) => {
+    expect(isAccepted({ name: "report.pdf", type: "application/pdf" }, accept)).toBe(isTaken);
+  });
+});

@@ -1,0 +1,165 @@
+/** What is shown in which order, and that it stays the same object while only text grows. */
+import {
+  type SessionEvent,
+  foldAll,
+  findTurn,
+  Sequence,
+  type SessionState,
+  type Turn,
+} from "@turnstream/protocol";
+import { describe, expect, test } from "vitest";
+import {
+  type LayoutState,
+  updateLayout,
+  type LayoutGroup,
+  type TurnLayout,
+} from "../../src/view/turn-layout.ts";
+import { eventsOf, LOGS } from "./vector-logs.ts";
+
+function lastTurn(state: SessionState): Turn {
+  const turn = state.turns.last();
+  if (turn === undefined) throw new Error("there is no turn");
+  return turn;
+}
+
+function mainOf(known: LayoutState): TurnLayout {
+  return known.layouts.get(known.mainRunId ?? "") ?? [];
+}
+
+/** Which calls of the last turn's groups are counted as failed. */
+function failures(events: readonly SessionEvent[]): boolean[] {
+  return mainOf(updateLayout(lastTurn(foldAll(events)), null)).flatMap((entry) =>
+    entry.type === "group"
+      ? entry.blocks.flatMap(({ component, hasFailed: isFailed }) =>
+          component === "ToolCall" ? [isFailed] : [],
+        )
+      : [],
+  );
+}
+
+/** The digest of the last turn after each event that touched it. */
+function* digests(
+  events: readonly SessionEvent[],
+): Generator<{ event: SessionEvent; before: LayoutState | null; after: LayoutState }> {
+  let before: LayoutState | null = null;
+  for (let n = 1; n <= events.length; n++) {
+    const event = events[n - 1];
+    const state = foldAll(events.slice(0, n));
+    if (event === undefined || state.turns.length === 0) continue;
+    const turn = lastTurn(state);
+    if (before !== null && before.turn.id !== turn.id) before = null;
+    // Folding from the start each time shares nothing: only equal content can make these the same.
+    const after: LayoutState = updateLayout(turn, before);
+    yield { event, before, after };
+    before = after;
+  }
+}
+
+const GROWS = new Set([
+  "text.delta",
+  "thinking.delta",
+  "tool_call.delta",
+  "tool_result.delta",
+  "files.delta",
+]);
+
+describe("the outline", () => {
+  test("keeps its reference while only text grows", () => {
+    let grown = 0;
+    for (const { events } of LOGS) {
+      for (const { event, before, after } of digests(events)) {
+        if (before === null || !GROWS.has(event.type)) continue;
+        grown++;
+        for (const [run, outline] of after.layouts) expect(outline).toBe(before.layouts.get(run));
+      }
+    }
+    expect(grown).toBeGreaterThan(100);
+  });
+
+  test("names steps by their parts, groups with their steps", () => {
+    const events = eventsOf("tools-in-group");
+    const outline = mainOf(updateLayout(lastTurn(foldAll(events)), null));
+    expect(
+      outline.map((entry) =>
+        entry.type === "group" ? entry.blocks.map(({ component }) => component) : entry.component,
+      ),
+    ).toEqual([["ThinkingBlock", "ToolCall", "ToolCall"], "TextBlock"]);
+    const group = outline[0] as LayoutGroup;
+    expect(group).toMatchObject({ blockIndex: 0, isRunning: false });
+    expect(group.durationMs).toBeGreaterThan(0);
+  });
+
+  test("says where a person is needed, until it is decided", () => {
+    const needed = [...digests(eventsOf("approved-and-edited"))].flatMap(({ event, after }) => {
+      if (event.type !== "approval.request" && event.type !== "approval.update") return [];
+      const steps = mainOf(after).flatMap((entry) => (entry.type === "group" ? entry.blocks : [entry]));
+      return [steps.some(({ needsUser }) => needsUser)];
+    });
+    expect(needed).toEqual([true, false, true, false]);
+  });
+
+  test("leaves no trace of what a takeover made void", () => {
+    const events = eventsOf("takeover");
+    const state = foldAll(events);
+    for (const { id } of state.turns) {
+      const turn = findTurn(state, id) as Turn;
+      const places = [...updateLayout(turn, null).layouts.values()].flatMap((outline) =>
+        outline.flatMap((entry) =>
+          entry.type === "group"
+            ? [entry.blockIndex, ...entry.blocks.map(({ blockIndex }) => blockIndex)]
+            : [entry.blockIndex],
+        ),
+      );
+      for (const place of places) expect(turn.items.get(place)?.kind).not.toBe("superseded");
+      expect(places).not.toContain(-1);
+    }
+  });
+
+  test("U04 a group is done when it came to its end, not when it was stopped", () => {
+    const groupsOf = (name: string): (readonly [isRunning: boolean, isDone: boolean])[] =>
+      mainOf(updateLayout(lastTurn(foldAll(eventsOf(name))), null)).flatMap((entry) =>
+        entry.type === "group" ? [[entry.isRunning, entry.isDone] as const] : [],
+      );
+    expect(groupsOf("tools-in-group")).toEqual([[false, true]]);
+    expect(groupsOf("stopped")).toEqual([[false, false]]);
+    // Cut off before anybody could end it.
+    const events = eventsOf("tools-in-group");
+    const cut = foldAll(
+      events.slice(
+        0,
+        events.findIndex(({ type }) => type === "group.end"),
+      ),
+    );
+    const over = { ...lastTurn(cut), status: "error" } as const;
+    expect(mainOf(updateLayout(over, null))[0]).toMatchObject({ isRunning: false, isDone: false });
+  });
+
+  test("U04 a call that a stop cancelled is not counted as failed; one that failed is", () => {
+    const stopped = eventsOf("stopped");
+    expect(failures(stopped)).toEqual([false, false, false]);
+    const failed = stopped.map((event) =>
+      event.type === "tool_result.end" ? { ...event, status: "error" as const } : event,
+    );
+    expect(failures(failed)).toEqual([true, true, true]);
+  });
+
+  test("leaves out what a newer version put there", () => {
+    const turn = lastTurn(foldAll(eventsOf("plain-answer")));
+    const items = turn.items.toArray();
+    const strange = { ...items.at(-1), kind: "hologram", index: items.length } as never;
+    const known = mainOf(updateLayout(turn, null));
+    expect(mainOf(updateLayout({ ...turn, items: Sequence.from([...items, strange]) }, null))).toEqual(known);
+  });
+
+  test("nothing is running in a turn that is over", () => {
+    for (const { events } of LOGS) {
+      for (const turn of foldAll(events).turns) {
+        if (turn.status === "running") continue;
+        const { layouts, toolCalls } = updateLayout(turn, null);
+        const entries = [...layouts.values()].flat();
+        expect(entries.some((entry) => entry.type === "group" && entry.isRunning)).toBe(false);
+        expect([...toolCalls.values()].some(({ status }) => status === "pending")).toBe(false);
+      }
+    }
+  });
+});

@@ -1,0 +1,120 @@
+/** A citation: a small number that opens to what it refers to, and leads there by the rules for links. */
+import { type ToggleEvent, useId, useRef, useState } from "react";
+import type { Annotation } from "@turnstream/protocol";
+import type { CitationProps } from "../../components.ts";
+import { useThreadContext } from "../../context.ts";
+import { checkLink } from "../../link-policy.ts";
+import { ExternalLink, SafeLink } from "../../ui/safe-link.tsx";
+import { visibleText } from "../../visible-text.ts";
+import { numberReferences } from "./citation-marks.ts";
+import { useReference } from "./references.ts";
+
+const GAP_PX = 6;
+const MARGIN_PX = 8;
+const MAX_QUOTE_CHARS = 280;
+
+export function Citation({ number, annotation, turnId }: CitationProps) {
+  const { strings, linkPolicy } = useThreadContext();
+  const part = useReference(turnId, annotation.reference);
+  const chip = useRef<HTMLButtonElement>(null);
+  const card = useRef<HTMLSpanElement>(null);
+  const [isOpen, setOpen] = useState(false);
+  const id = useId();
+  const { title = "", url = "" } = part?.reference ?? {};
+  const link = checkLink(url, linkPolicy);
+  const quote = part?.media === "text" ? part.data.trim() : "";
+  const name = title === "" ? (link.may === "dead" ? "" : link.to) : title;
+  const follow = (event: ToggleEvent<HTMLSpanElement>): void => {
+    const opened = event.newState === "open";
+    setOpen(opened);
+    if (opened && chip.current !== null && card.current !== null) positionCard(card.current, chip.current);
+  };
+  return (
+    <span className="ts-cite">
+      <button
+        ref={chip}
+        type="button"
+        className="ts-cite-chip"
+        aria-label={strings.cards.source(number, visibleText(name))}
+        aria-expanded={isOpen}
+        popoverTarget={id}
+      >
+        {number}
+      </button>
+      <span
+        ref={card}
+        id={id}
+        popover="auto"
+        className="ts-cite-card"
+        role="group"
+        aria-label={strings.cards.source(number, "")}
+        onToggle={follow}
+      >
+        {part === null && <span className="ts-faint">{strings.cards.sourceMissing}</span>}
+        {name !== "" && <bdi className="ts-cite-title">{visibleText(name)}</bdi>}
+        {quote !== "" && (
+          <bdi className="ts-cite-quote">
+            {visibleText(quote.length > MAX_QUOTE_CHARS ? `${quote.slice(0, MAX_QUOTE_CHARS)}…` : quote)}
+          </bdi>
+        )}
+        {link.may !== "dead" && (
+          <ExternalLink href={link.href} className="ts-cite-link">
+            {strings.cards.openAt(visibleText(link.to))}
+          </ExternalLink>
+        )}
+      </span>
+    </span>
+  );
+}
+
+/** Below the chip, or above it where there is no room; never out of the window. */
+function positionCard(card: HTMLElement, chip: HTMLElement): void {
+  const at = chip.getBoundingClientRect();
+  const { width, height } = card.getBoundingClientRect();
+  const below = at.bottom + GAP_PX;
+  const top =
+    below + height + MARGIN_PX > innerHeight && at.top > height + GAP_PX ? at.top - height - GAP_PX : below;
+  card.style.left = `${Math.max(MARGIN_PX, Math.min(at.left, innerWidth - width - MARGIN_PX))}px`;
+  card.style.top = `${Math.max(MARGIN_PX, top)}px`;
+}
+
+/** What a text has cited, once it is complete: number, title and host, each a way to the source. */
+interface SourcesProps {
+  readonly annotations: readonly Annotation[];
+  readonly turn: string;
+}
+
+export function Sources({ annotations, turn: turnId }: SourcesProps) {
+  const { strings } = useThreadContext();
+  return (
+    <ol className="ts-sources" aria-label={strings.cards.sources}>
+      {[...numberReferences(annotations)].map(([reference, number]) => (
+        <Source key={reference} reference={reference} number={number} turn={turnId} />
+      ))}
+    </ol>
+  );
+}
+
+interface SourceProps {
+  readonly reference: number;
+  readonly number: number;
+  readonly turn: string;
+}
+
+function Source({ reference, number, turn: turnId }: SourceProps) {
+  const { linkPolicy, strings } = useThreadContext();
+  const part = useReference(turnId, reference);
+  const { title = "", url = "" } = part?.reference ?? {};
+  const link = checkLink(url, linkPolicy);
+  const host = link.may === "dead" ? "" : visibleText(link.to);
+  const name = visibleText(title) || host || strings.cards.source(number, "");
+  return (
+    <li className="ts-source">
+      <span className="ts-cite-chip" aria-hidden="true">
+        {number}
+      </span>
+      <SafeLink address={url}>{name}</SafeLink>
+      {host !== "" && host !== name && <bdi className="ts-faint">{host}</bdi>}
+    </li>
+  );
+}

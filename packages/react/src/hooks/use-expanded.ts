@@ -1,0 +1,18 @@
+/** Whether something is open on the screen: as the person chose, or else as it is by default. */
+import { useCallback, useSyncExternalStore } from "react";
+import { useThreadContext } from "../context.ts";
+
+export function useExpanded(
+  turnId: string,
+  blockIndex: number,
+  isExpandedByDefault: boolean,
+): readonly [isExpanded: boolean, toggle: () => void] {
+  const { expanded } = useThreadContext();
+  const subscribe = useCallback(
+    (listener: () => void) => expanded.subscribe(turnId, blockIndex, listener),
+    [expanded, turnId, blockIndex],
+  );
+  const read = (): boolean | undefined => expanded.get(turnId, blockIndex);
+  const isExpanded = useSyncExternalStore(subscribe, read, read) ?? isExpandedByDefault;
+  return [isExpanded, () => expanded.set(turnId, blockIndex, !isExpanded)];
+}

@@ -1,0 +1,55 @@
+/** One turn, or one thing in it, by identity. A change elsewhere doesn't even run these. */
+import { type Block, findRun, isBlock, type Run, type ToolItem, type Turn } from "@turnstream/protocol";
+import type { LayoutGroup, TurnLayout } from "@turnstream/client/view";
+import { useStoreSelector } from "./use-session-selector.ts";
+
+/** Oldest first. */
+export function useTurnIds(): readonly string[] {
+  return useStoreSelector("turns", (store) => store.getTurnIds());
+}
+
+/** Draws anew with every delta of the turn; `useTurnPart` is for less. */
+export function useTurn(turnId: string): Turn | null {
+  return useTurnSelector(turnId, (turn) => turn);
+}
+
+/** @param select must give the same reference (or an equal primitive) for what hasn't changed */
+export function useTurnSelector<T>(turnId: string, select: (turn: Turn | null) => T): T {
+  return useStoreSelector(`turn:${turnId}`, (store) => select(store.getTurn(turnId)));
+}
+
+/** Null when there is none (any more): a takeover may have made it void. */
+export function useBlock<Kind extends Block["kind"]>(
+  turnId: string,
+  blockIndex: number,
+  kind: Kind,
+): Extract<Block, { readonly kind: Kind }> | null {
+  return useTurnSelector(turnId, (turn) => {
+    const item = turn?.items.get(blockIndex) ?? null;
+    return isBlock(item) && item.kind === kind ? (item as Extract<Block, { readonly kind: Kind }>) : null;
+  });
+}
+
+/** What is shown in which order, by the turn's main agent or by one run. The same reference while only text grows. */
+export function useTurnLayout(turnId: string, runId?: string): TurnLayout {
+  return useStoreSelector(`turn:${turnId}`, (store) => store.getLayout(turnId, runId));
+}
+
+/** A group by the place of its marker. */
+export function useGroup(turnId: string, blockIndex: number): LayoutGroup | null {
+  return useStoreSelector(`turn:${turnId}`, (store) => {
+    const item = store
+      .getLayout(turnId)
+      .find((other) => other.type === "group" && other.blockIndex === blockIndex);
+    return item?.type === "group" ? item : null;
+  });
+}
+
+/** A call with its result, approvals and sub-agent. */
+export function useToolCall(turnId: string, blockIndex: number): ToolItem | null {
+  return useStoreSelector(`turn:${turnId}`, (store) => store.getToolCall(turnId, blockIndex));
+}
+
+export function useRun(turnId: string, runId: string): Run | null {
+  return useTurnSelector(turnId, (turn) => (turn === null ? null : (findRun(turn, runId) ?? null)));
+}

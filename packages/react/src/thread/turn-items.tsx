@@ -1,0 +1,53 @@
+/** Draws an outline: each step by its part, each group as one. An entry is drawn anew only when it is another. */
+import { memo, type ReactNode } from "react";
+import type { TurnLayout, BlockComponentName } from "@turnstream/client/view";
+import type { RunProps } from "../components.ts";
+import { useThreadContext } from "../context.ts";
+import { useAgentName } from "../hooks/use-names.ts";
+import { useTurnLayout, useRun } from "../hooks/use-turn.ts";
+import { ErrorBoundary } from "../ui/error-boundary.tsx";
+
+export interface TurnItemsProps {
+  readonly turnId: string;
+  readonly layout: TurnLayout;
+}
+
+export function TurnItems({ turnId, layout }: TurnItemsProps): ReactNode {
+  return layout.map((item) => (
+    <TurnItem
+      key={item.blockIndex}
+      turnId={turnId}
+      blockIndex={item.blockIndex}
+      component={item.type === "group" ? "StepGroup" : item.component}
+    />
+  ));
+}
+
+interface TurnItemProps {
+  readonly turnId: string;
+  readonly blockIndex: number;
+  readonly component: BlockComponentName | "StepGroup";
+}
+
+export const TurnItem = memo(function TurnItem({ turnId, blockIndex, component }: TurnItemProps): ReactNode {
+  const Component = useThreadContext().components[component];
+  return (
+    <ErrorBoundary>
+      <Component turnId={turnId} blockIndex={blockIndex} />
+    </ErrorBoundary>
+  );
+});
+
+/** What a sub-agent does, inside the call that started it. */
+export function SubAgent({ turnId, runId }: RunProps): ReactNode {
+  const { strings } = useThreadContext();
+  const run = useRun(turnId, runId);
+  const layout = useTurnLayout(turnId, runId);
+  const name = useAgentName(run?.agent ?? "");
+  if (run === null || layout.length === 0) return null;
+  return (
+    <div className="ts-sub" role="group" aria-label={strings.thread.subAgent(run.label ?? name)}>
+      <TurnItems turnId={turnId} layout={layout} />
+    </div>
+  );
+}

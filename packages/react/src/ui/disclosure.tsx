@@ -1,0 +1,37 @@
+/** A button that opens and shuts what stands below it. What is shut is not in the page at all. */
+import { type ReactNode, useId } from "react";
+import { Icon } from "./icons.tsx";
+
+export interface DisclosureProps {
+  readonly className: string;
+  readonly isExpanded: boolean;
+  readonly onToggle: () => void;
+  /** The button's content, after the arrow. */
+  readonly head: ReactNode;
+  readonly hasArrow?: boolean;
+  readonly children: ReactNode;
+}
+
+export function Disclosure(props: DisclosureProps): ReactNode {
+  const { className, isExpanded, onToggle, head, hasArrow = true, children } = props;
+  const body = useId();
+  return (
+    <div className={className} data-open={isExpanded || undefined}>
+      <button
+        type="button"
+        className={`ts-toggle ${className}-head`}
+        aria-expanded={isExpanded}
+        aria-controls={isExpanded ? body : undefined}
+        onClick={onToggle}
+      >
+        {hasArrow && <Icon name="chevron" />}
+        {head}
+      </button>
+      {isExpanded && (
+        <div className={`${className}-body`} id={body}>
+          {children}
+        </div>
+      )}
+    </div>
+  );
+}

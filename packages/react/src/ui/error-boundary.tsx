@@ -1,0 +1,39 @@
+/**
+ * Keeps what goes wrong in drawing one part to that part: the rest of the thread stays. Says so in its place, and draws it
+ * again when asked. Never hides the error: React still reports it.
+ */
+import { Component, type ReactNode } from "react";
+import { useThreadContext } from "../context.ts";
+
+interface ErrorBoundaryProps {
+  readonly children: ReactNode;
+}
+
+interface ErrorBoundaryState {
+  readonly hasFailed: boolean;
+}
+
+export class ErrorBoundary extends Component<ErrorBoundaryProps, ErrorBoundaryState> {
+  override state: ErrorBoundaryState = { hasFailed: false };
+
+  static getDerivedStateFromError(): ErrorBoundaryState {
+    return { hasFailed: true };
+  }
+
+  override render(): ReactNode {
+    if (!this.state.hasFailed) return this.props.children;
+    return <ErrorFallback onRetry={() => this.setState({ hasFailed: false })} />;
+  }
+}
+
+function ErrorFallback({ onRetry }: { readonly onRetry: () => void }): ReactNode {
+  const { strings } = useThreadContext();
+  return (
+    <div className="ts-broken">
+      <span>{strings.cards.cannotShow}</span>
+      <button type="button" className="ts-link" onClick={onRetry}>
+        {strings.thread.tryAgain}
+      </button>
+    </div>
+  );
+}

@@ -1,0 +1,103 @@
+/**
+ * A link that somebody else wrote. Hosts that a team has named open at once; of all others the person first sees where it
+ * leads. What is not asked about yet is a button without an address, so that nothing can be loaded ahead.
+ */
+import { type ReactNode, useId, useState } from "react";
+import { useThreadContext } from "../context.ts";
+import { checkLink } from "../link-policy.ts";
+import { visibleText } from "../visible-text.ts";
+
+export interface SafeLinkProps {
+  readonly address: string;
+  readonly children: ReactNode;
+  readonly className?: string;
+}
+
+export function SafeLink({ address, children, className = "ts-a" }: SafeLinkProps) {
+  const { linkPolicy, strings } = useThreadContext();
+  const [isAsking, setAsking] = useState(false);
+  const id = useId();
+  const link = checkLink(address, linkPolicy);
+  if (link.may === "dead") return <bdi>{children}</bdi>;
+  const { href, to } = link;
+  if (link.may === "open") {
+    return (
+      <ExternalLink href={href} className={className}>
+        {children}
+        <RealHost shown={children} to={to} />
+      </ExternalLink>
+    );
+  }
+  return (
+    <>
+      <button
+        type="button"
+        className={className}
+        aria-expanded={isAsking}
+        aria-controls={isAsking ? id : undefined}
+        onClick={() => setAsking(!isAsking)}
+      >
+        <bdi>{children}</bdi>
+        <RealHost shown={children} to={to} />
+      </button>
+      {isAsking && (
+        <span
+          className="ts-link-ask"
+          id={id}
+          role="group"
+          aria-label={strings.cards.leavesFor(to)}
+          onKeyDown={(event) => {
+            if (event.key === "Escape") setAsking(false);
+          }}
+        >
+          <span>
+            {strings.cards.leavesFor("")}
+            <bdi className="ts-link-host">{visibleText(to)}</bdi>
+          </span>
+          <bdi className="ts-link-address">{href}</bdi>
+          <ExternalLink href={href} className="ts-button" onOpen={() => setAsking(false)}>
+            {strings.cards.openLink}
+          </ExternalLink>
+          <button type="button" className="ts-button" onClick={() => setAsking(false)}>
+            {strings.cards.cancel}
+          </button>
+        </span>
+      )}
+    </>
+  );
+}
+
+interface ExternalLinkProps {
+  readonly href: string;
+  readonly className: string;
+  readonly children: ReactNode;
+  readonly onOpen?: () => void;
+}
+
+/** Opens elsewhere, and tells nobody where it was opened from. `href` has been judged. */
+export function ExternalLink({ href, className, children, onOpen }: ExternalLinkProps) {
+  return (
+    <a
+      href={href}
+      className={className}
+      target="_blank"
+      rel="noopener noreferrer nofollow"
+      referrerPolicy="no-referrer"
+      onClick={onOpen}
+    >
+      <bdi>{children}</bdi>
+    </a>
+  );
+}
+
+/** Says the host beside a text that looks like another address, or hides something. */
+function RealHost({ shown, to }: { readonly shown: ReactNode; readonly to: string }) {
+  if (typeof shown !== "string" || !hidesRealHost(shown, to)) return null;
+  return <span className="ts-link-host"> ({visibleText(to)})</span>;
+}
+
+function hidesRealHost(shown: string, to: string): boolean {
+  if (visibleText(shown) !== shown) return true;
+  const named = /^(?:https?:\/\/)?((?:[\p{L}\p{N}-]+\.)+\p{L}{2,})/u.exec(shown.trim())?.[1];
+  return named !== undefined && named.toLowerCase() !== to && `www.${named.toLowerCase()}` !== to;
+}
