@@ -36,7 +36,7 @@ describe("a command (W16)", () => {
     const acks = await Promise.all([run(send), run(send), run({ ...send, text: "other" })]);
     expect(new Set(acks.map((ack) => ack.user_message_id))).toEqual(new Set(["c.m-1"]));
     expect(await parts.store.queuedMessages.list(ref)).toMatchObject([
-      { id: "c.m-1", text: "VNM?", userId: "an", files: [{ url: "https://x.test/a.pdf" }] },
+      { id: "c.m-1", text: "VNM?", by: "an", files: [{ url: "https://x.test/a.pdf" }] },
     ]);
     expect(await parts.store.running.begin(ref, { turn: "t1" })).toMatchObject({
       options: { agent: "broker" },
@@ -76,7 +76,7 @@ describe("a command (W16)", () => {
     expect(await run({ type: "stop", message_id: "t1" })).toEqual({ receipt: "stopping", message_id: "t1" });
     expect(await run({ type: "stop" })).toEqual({ receipt: "already", message_id: "t1" });
     await expect.poll(() => woken).toContain("stops");
-    expect((await parts.store.running.get(ref))?.stop).toMatchObject({ userId: "an" });
+    expect((await parts.store.running.get(ref))?.stop).toMatchObject({ by: "an" });
   });
 
   test("decides once; who comes later hears what it is", async () => {
@@ -91,9 +91,9 @@ describe("a command (W16)", () => {
       code: "INTERACTION_CLOSED",
       message: "This approval is approved already, and stays so.",
     });
-    expect(await parts.store.allowances.list(ref)).toMatchObject([{ tool: "trade", userId: "an" }]);
+    expect(await parts.store.allowances.list(ref)).toMatchObject([{ tool: "trade", by: "an" }]);
     expect(await parts.store.interactions.changes(ref, key)).toMatchObject([
-      { status: "approved", userId: "an" },
+      { status: "approved", by: "an" },
     ]);
     const notes = await parts.store.audit.list(testCaller.tenant, { after: 0, limit: 10 });
     const note = notes.find(({ action }) => action === "approval.approved");

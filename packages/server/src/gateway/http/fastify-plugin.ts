@@ -17,9 +17,9 @@ const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 /** What takes sockets: handed in, because ws/ imports from here. */
 export interface UpgradeHandler {
   /** @returns whether the address is the gateway's; others are left alone */
-  upgrade(incoming: IncomingMessage, socket: Duplex, head: Buffer, prefix: string): boolean;
+  readonly upgrade: (incoming: IncomingMessage, socket: Duplex, head: Buffer, prefix: string) => boolean;
   /** Answers by HTTP, and closes the connection. */
-  rejectUpgrade(socket: Duplex, error: unknown): void;
+  readonly rejectUpgrade: (socket: Duplex, error: unknown) => void;
 }
 
 export function gatewayPlugin(
