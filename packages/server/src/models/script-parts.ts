@@ -56,13 +56,13 @@ export type ScriptedReply = readonly ScriptPart[];
 const CHUNK = 4;
 
 /** @param options `signature`: what a provider wants back with the thought */
-function reasoning(text: string, options: StreamPace & { readonly signature?: string } = {}): ScriptPart {
+function reasoning(thought: string, options: StreamPace & { readonly signature?: string } = {}): ScriptPart {
   const { chunk = CHUNK, paceMs = 0, signature = null } = options;
-  return { kind: "reasoning", pieces: cut(text, chunk), paceMs, signature };
+  return { kind: "reasoning", pieces: cut(thought, chunk), paceMs, signature };
 }
 
-function text(text: string, { chunk = CHUNK, paceMs = 0 }: StreamPace = {}): ScriptPart {
-  return { kind: "text", pieces: cut(text, chunk), paceMs, signature: null };
+function text(content: string, { chunk = CHUNK, paceMs = 0 }: StreamPace = {}): ScriptPart {
+  return { kind: "text", pieces: cut(content, chunk), paceMs, signature: null };
 }
 
 export interface CallOptions {
@@ -92,14 +92,14 @@ function delay(ms: number): ScriptPart {
 
 /** Before anything else in an answer the call is rejected; later the stream has an error in it. */
 function error({ status, retryAfterMs, message }: Failure, { times = Infinity }: Repeat = {}): ScriptPart {
-  const error = new APICallError({
+  const failure = new APICallError({
     message: message ?? `scripted failure ${status}`,
     url: "scripted:",
     requestBodyValues: {},
     statusCode: status,
     responseHeaders: retryAfterMs === undefined ? {} : { "retry-after-ms": String(retryAfterMs) },
   });
-  return { kind: "error", error, times };
+  return { kind: "error", error: failure, times };
 }
 
 /** The connection breaks here. */

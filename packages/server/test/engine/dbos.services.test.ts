@@ -83,7 +83,7 @@ test("nothing of a forgotten session is in any table, and no error's words ever 
         "select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname = 'dbos'",
       );
       const texts = tables.map(async ({ name }) => {
-        const { rows } = await pool.query<{ text: string }>(`select t::text from ${name} t`);
+        const { rows } = await pool.query<{ text: string }>(`select t::text as text from ${name} t`);
         return rows.map(({ text }) => text);
       });
       return (await Promise.all(texts)).flat().join("\n");

@@ -72,11 +72,11 @@ async function scans(tenant: string, text: string): Promise<string[]> {
   statements.length = 0;
   await harness.store.knowledge.search(tenant, ["b"], { text, limit: 10 });
   const plans: string[] = [];
-  for (const { sql: text, parameters } of statements.slice()) {
+  for (const { sql: statement, parameters } of statements.slice()) {
     const result = await harness.db.executeQuery<{ "QUERY PLAN": string }>({
       query: { kind: "RawNode", sqlFragments: [], parameters: [] },
       queryId: { queryId: "explain" },
-      sql: `explain ${text}`,
+      sql: `explain ${statement}`,
       parameters,
     });
     plans.push(...result.rows.map((row) => row["QUERY PLAN"]));
@@ -93,7 +93,7 @@ test.each([
   const { hits, ms } = await timed(big, text);
   console.log(`knowledge.search, ${name}: ${ms.toFixed(1)} ms`);
   expect(hits).toHaveLength(count);
-  if (text.includes("rare")) expect(hits.every(({ text }) => text.includes("rare"))).toBe(true);
+  if (text.includes("rare")) expect(hits.every((hit) => hit.text.includes("rare"))).toBe(true);
   // Far above what it takes: the plan below is the proof, this finds a search that got out of hand.
   expect(ms).toBeLessThan(mostMs);
   const plan = await scans(big, text);

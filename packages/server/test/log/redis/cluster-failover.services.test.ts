@@ -57,11 +57,11 @@ test("a killed primary: readers and writers go on with its replica, without bein
   const promotedAt = performance.now();
   const epoch = await claimed;
   await log.append(session, { writer: `w${epoch}`, epoch, counter: 1, events: titles("after") });
-  await readers[0]?.until(({ texts: texts }) => texts.at(-1) === "after", 30_000);
+  await readers[0]?.until(({ texts }) => texts.at(-1) === "after", 30_000);
   tookMs.push(performance.now() - promotedAt);
   expect(readers[0]?.texts).toEqual((await readAll(log, session)).map(describeEntry));
   await log.append(session, { writer: `w${epoch}`, epoch, counter: 2, events: titles("live") });
-  await readers[0]?.until(({ texts: texts }) => texts.at(-1) === "live", 30_000);
+  await readers[0]?.until(({ texts }) => texts.at(-1) === "live", 30_000);
 
   await log.append(elsewhere, { writer: "w1", epoch: 1, counter: 1, events: titles("undisturbed") });
   await readers[1]?.until(({ entries }) => entries.length === 2);
@@ -86,7 +86,7 @@ test("one who comes while nobody keeps the session is served as soon as somebody
   await reader.until(({ entries }) => entries.length === 1, 30_000);
   const epoch = await claimAgain(session);
   await log.append(session, { writer: `w${epoch}`, epoch, counter: 1, events: titles("live") });
-  await reader.until(({ texts: texts }) => texts.at(-1) === "live", 30_000);
+  await reader.until(({ texts }) => texts.at(-1) === "live", 30_000);
   tookMs.push(performance.now() - promotedAt);
   expect(reader.texts).toEqual((await readAll(log, session)).map(describeEntry));
   await reader.stop();

@@ -60,6 +60,6 @@ test("the log goes on there after a claim, and readers with it", async () => {
   expect(readers[0]?.texts).toEqual(all);
   await readers[1]?.until(({ entries }) => entries.length === all.length - 1);
   expect(await append(2, 3, "live")).toBe("added");
-  for (const reader of readers) await reader.until(({ texts: texts }) => texts.at(-1) === "live");
+  for (const reader of readers) await reader.until(({ texts }) => texts.at(-1) === "live");
   for (const reader of readers) await reader.stop();
 });
