@@ -55,9 +55,6 @@ test("a database is prepared once, and each copy of it is its own", async () => 
 
 test("a template that could not be prepared is prepared again", async () => {
   const template = `template_${freshPrefix().replaceAll(/[^a-z0-9]/g, "")}`;
-  const fail = async (): Promise<void> => {
-    throw new Error("no");
-  };
-  await expect(preparedDatabaseUrl(template, fail)).rejects.toThrow("no");
+  await expect(preparedDatabaseUrl(template, () => Promise.reject(new Error("no")))).rejects.toThrow("no");
   await expect(preparedDatabaseUrl(template, async () => undefined)).resolves.toContain("/test_");
 });
