@@ -19,10 +19,13 @@ export class MeasuredServer {
     // BENCH_FLAGS, such as --cpu-prof, is for a closer look.
     const nodeFlags = ["--expose-gc", ...(process.env["BENCH_FLAGS"]?.split(" ") ?? [])];
     this.#program = new ChildProgram({ file, settings, nodeFlags });
-    void this.#program.exited.then(({ code }) => {
-      // Ends the bench: it would wait for frames that never come.
-      if (!this.#isStopping) throw new Error(`a server of the bench has exited by itself (${String(code)})`);
-    });
+    void this.#failOnExit();
+  }
+
+  /** Ends the bench with an unhandled rejection: it would wait for frames that never come. */
+  async #failOnExit(): Promise<void> {
+    const { code } = await this.#program.exited;
+    if (!this.#isStopping) throw new Error(`a server of the bench has exited by itself (${String(code)})`);
   }
 
   static async start(

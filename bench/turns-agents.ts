@@ -48,11 +48,11 @@ function steps(name: string, calls: number, used = look): Agent {
 }
 
 /** Plays a script, and puts into each delta the moment at which it came from the model. */
-function stamped(script: readonly ScriptedReply[]): Model {
-  const plain = scriptedModel(script);
+function stamped(replies: readonly ScriptedReply[]): Model {
+  const plain = scriptedModel(replies);
   async function doStream(request: Request) {
     const moments: number[] = [];
-    const model = scriptedModel(script, {
+    const model = scriptedModel(replies, {
       sleep: async (ms, signal) => {
         await sleep(ms, undefined, { signal });
         moments.push(wallClock());

@@ -11,10 +11,13 @@ export class WorkerProcess {
   private constructor(settings: WorkerSettings) {
     const file = join(import.meta.dirname, "processes/turn-worker.ts");
     this.#program = new ChildProgram({ file, settings, nodeFlags: ["--expose-gc"] });
-    void this.#program.exited.then(({ code }) => {
-      // Ends the bench: it would wait for turns that never end.
-      if (!this.#isStopping) throw new Error(`the worker has exited by itself (${String(code)})`);
-    });
+    void this.#failOnExit();
+  }
+
+  /** Ends the bench with an unhandled rejection: it would wait for turns that never end. */
+  async #failOnExit(): Promise<void> {
+    const { code } = await this.#program.exited;
+    if (!this.#isStopping) throw new Error(`the worker has exited by itself (${String(code)})`);
   }
 
   static async start(

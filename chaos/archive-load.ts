@@ -32,7 +32,6 @@ export interface ArchiveAftermath {
   repeatedWrong: number;
 }
 
-const PAGE = 1_000;
 const WINDOW = 100;
 const AHEAD = 30;
 const AGAIN_MS = 50;

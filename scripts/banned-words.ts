@@ -10,10 +10,7 @@ import ts from "typescript";
 /** Reads the words in backticks: the last column of the terms, and the first column of the words to avoid. */
 export function readBannedWords(glossary: string): ReadonlySet<string> {
   const [terms = "", avoid = ""] = glossary.split("## Words to avoid");
-  const cells = [
-    ...rows(terms).map((cells) => cells.at(-1) ?? ""),
-    ...rows(avoid).map((cells) => cells[0] ?? ""),
-  ];
+  const cells = [...rows(terms).map((row) => row.at(-1) ?? ""), ...rows(avoid).map(([first]) => first ?? "")];
   return new Set(
     cells.flatMap((cell) => [...cell.matchAll(/`([a-z]+)`/g)].map(([, word]) => word as string)),
   );

@@ -75,15 +75,15 @@ const clean: Tree = {
 };
 
 async function check(tree: Tree) {
-  const root = mkdtempSync(join(tmpdir(), "direction-"));
-  trash.push(root);
+  const folder = mkdtempSync(join(tmpdir(), "direction-"));
+  trash.push(folder);
   for (const [path, text] of Object.entries(tree)) {
-    mkdirSync(join(root, dirname(path)), { recursive: true });
-    writeFileSync(join(root, path), text);
+    mkdirSync(join(folder, dirname(path)), { recursive: true });
+    writeFileSync(join(folder, path), text);
   }
-  mkdirSync(join(root, "node_modules/@turnstream"), { recursive: true });
-  symlinkSync("../../packages/protocol", join(root, "node_modules/@turnstream/protocol"));
-  return await checkDirection(root);
+  mkdirSync(join(folder, "node_modules/@turnstream"), { recursive: true });
+  symlinkSync("../../packages/protocol", join(folder, "node_modules/@turnstream/protocol"));
+  return await checkDirection(folder);
 }
 
 test("a clean tree is not reported", async () => {

@@ -55,11 +55,11 @@ interface TestStage extends TestCount {
   ok: boolean;
 }
 
-/** @param isHeld whether the output waits until the stage has ended */
+/** @param isBuffered whether the output waits until the stage has ended */
 async function runTests(
   stage: "test" | "test:services" | "test:browser",
   projects: readonly string[],
-  isHeld: boolean,
+  isBuffered: boolean,
 ): Promise<TestStage> {
   console.log(`[ci] ${stage}`);
   const scratch = mkdtempSync(join(tmpdir(), "turnstream-ci-"));
@@ -70,7 +70,7 @@ async function runTests(
   const run = await runCommand(`${within} vitest run ${chosen} ${reporters}`, {
     // Nothing may stand between vitest's summary and ours.
     hide: /^JSON report written to /,
-    isHeld,
+    isBuffered,
   });
   const count = countTests(readReport(results), run.ok);
   rmSync(scratch, { recursive: true });
@@ -80,7 +80,7 @@ async function runTests(
 
 async function check(): Promise<boolean> {
   console.log("[ci] check");
-  const { ok, seconds } = await runCommand("node scripts/check.ts", { isHeld: true });
+  const { ok, seconds } = await runCommand("node scripts/check.ts", { isBuffered: true });
   return report("check", ok, seconds, BUDGETS.check);
 }
 

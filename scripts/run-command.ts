@@ -11,7 +11,7 @@ interface CommandOptions {
   /** Lines of the command's output that are not shown. */
   hide?: RegExp;
   /** Shows all of the output once the command has ended, so that it is not mixed with that of another command. */
-  isHeld?: boolean;
+  isBuffered?: boolean;
 }
 
 interface CommandResult {
@@ -20,10 +20,10 @@ interface CommandResult {
 }
 
 export async function runCommand(command: string, options: CommandOptions = {}): Promise<CommandResult> {
-  const { folder = ".", hide, isHeld = false } = options;
+  const { folder = ".", hide, isBuffered = false } = options;
   const [file = "", ...args] = command.split(" ");
   const started = performance.now();
-  const isPiped = isHeld || hide !== undefined;
+  const isPiped = isBuffered || hide !== undefined;
   const child = spawn(file, args, {
     cwd: join(root, folder),
     env: {
@@ -32,12 +32,12 @@ export async function runCommand(command: string, options: CommandOptions = {}):
     },
     stdio: ["ignore", isPiped ? "pipe" : "inherit", isPiped ? "pipe" : "inherit"],
   });
-  const held: string[] = [];
+  const buffered: string[] = [];
   for (const stream of [child.stdout, child.stderr]) {
     if (stream === null) continue;
     createInterface({ input: stream }).on("line", (line) => {
       if (hide?.test(line) === true) return;
-      if (isHeld) held.push(line);
+      if (isBuffered) buffered.push(line);
       else console.log(line);
     });
   }
@@ -50,7 +50,7 @@ export async function runCommand(command: string, options: CommandOptions = {}):
       resolve(code === 0);
     });
   });
-  if (held.length > 0) console.log(held.join("\n"));
+  if (buffered.length > 0) console.log(buffered.join("\n"));
   return { ok, seconds: (performance.now() - started) / 1000 };
 }
 

@@ -29,7 +29,7 @@ export type ServerMessage = { readonly port: number } | { readonly usage: Server
 /** The clients of a bench are too simple to answer a ping. */
 const NEVER_MS = 3_600_000;
 
-const settings = readSettings<MeasuredServerSettings>();
+const settings = readSettings() as MeasuredServerSettings;
 const { kind, redisUrl, keyPrefix } = settings;
 const parent = connectParent<ServerRequest, ServerMessage>();
 const port = kind === "gateway" ? await openGateway() : await openBaselineServer(kind, redisUrl, keyPrefix);

@@ -30,7 +30,7 @@ export type WorkerRequest = { readonly measure: "now" | "clean" } | { readonly s
 export type WorkerMessage = { readonly ready: true } | { readonly usage: WorkerUsage };
 
 const SHOWN = 70;
-const { countsStatements, ttlMs, ...urls } = readSettings<WorkerSettings>();
+const { countsStatements, ttlMs, ...urls } = readSettings() as WorkerSettings;
 const parent = connectParent<WorkerRequest, WorkerMessage>();
 const statements: Record<string, number> = {};
 const failures: string[] = [];

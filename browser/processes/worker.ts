@@ -11,7 +11,7 @@ export interface WorkerSettings extends BackendUrls {
   readonly ttlMs: number;
 }
 
-const { name, paceMs, ttlMs, ...urls } = readSettings<WorkerSettings>();
+const { name, paceMs, ttlMs, ...urls } = readSettings() as WorkerSettings;
 const parent = connectParent<never, { readonly ready: true }>();
 const { store, log, signals, engine } = await openBackend({
   ...urls,

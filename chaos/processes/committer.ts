@@ -31,7 +31,7 @@ let commits = 0;
 let pauseAt: number | null = null;
 
 const parent = connectParent<CommitRequest, CommitterMessage>();
-const backend = await openBackend({ ...readSettings<CommitterSettings>(), database: { max: 4 } });
+const backend = await openBackend({ ...(readSettings() as CommitterSettings), database: { max: 4 } });
 // The first connections and the first reading of code take a while: not in the time that is measured.
 await backend.store.leases.expired(1);
 await backend.log.head("nobody");

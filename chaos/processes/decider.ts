@@ -37,7 +37,7 @@ export interface DecideResult {
 export type DeciderMessage = { readonly ready: true } | DecideResult;
 
 const TRIES = 20;
-const settings = readSettings<DeciderSettings>();
+const settings = readSettings() as DeciderSettings;
 const parent = connectParent<DecideRequest, DeciderMessage>();
 const backend = await openBackend({ ...settings, database: { max: 10 } });
 await backend.store.leases.expired(1);

@@ -100,7 +100,7 @@ async function writeUntilRefused(log: Log, claimed: SessionClaim): Promise<void>
 }
 
 // Less patient than the longest freeze: some wake up to a connection that they give up.
-const { redisUrl } = readSettings<FrozenWriterSettings>();
+const { redisUrl } = readSettings() as FrozenWriterSettings;
 const log = await createRedisLog({ url: redisUrl, healthCheckMs: 50, responseTimeoutMs: 250 });
 async function write({ claims }: WriteRequest): Promise<void> {
   await Promise.all(claims.map((each) => claim(log, each)));

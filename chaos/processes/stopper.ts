@@ -27,7 +27,7 @@ export interface StopResult {
 
 export type StopperMessage = { readonly ready: true } | StopResult;
 
-const settings = readSettings<StopperSettings>();
+const settings = readSettings() as StopperSettings;
 const parent = connectParent<StopRequest, StopperMessage>();
 const backend = await openBackend({ ...settings, database: { max: 10 } });
 await backend.store.leases.expired(1);

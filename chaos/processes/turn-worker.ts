@@ -45,7 +45,7 @@ interface Input {
   readonly wait?: number;
 }
 
-const settings = readSettings<WorkerSettings>();
+const settings = readSettings() as WorkerSettings;
 const { name, databaseUrl, redisUrl, ttlMs, version } = settings;
 const parent = connectParent<StartCommand, WorkerMessage>();
 

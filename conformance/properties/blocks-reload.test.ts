@@ -29,9 +29,9 @@ function reload(events: SessionEvent[], cuts: number[]): void {
   const uncut = feedBlocks(new BlocksClient(), framesFrom(blocks, emptyState, events));
   expect(uncut.problems).toEqual([]);
   const expectShown = sameAs(withoutUsers(uncut.display()));
-  const quiet = quietPoints(events);
+  const handoffs = foldHandoffs(events);
   for (const k of cuts) {
-    const from = quiet[k] as SessionState;
+    const from = handoffs[k] as SessionState;
     const client = new BlocksClient();
     client.load(JSON.parse(JSON.stringify(toHistory(from))) as ReturnType<typeof toHistory>);
     const replay = framesFrom(blocks, states[from.seq] as SessionState, coalesce(events.slice(from.seq, k)));
@@ -42,7 +42,7 @@ function reload(events: SessionEvent[], cuts: number[]): void {
   }
 }
 
-function quietPoints(events: SessionEvent[]): SessionState[] {
+function foldHandoffs(events: SessionEvent[]): SessionState[] {
   let track = trackHandoffPoint(emptyState);
   const points = [
     track.handoff,

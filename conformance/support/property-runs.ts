@@ -15,8 +15,8 @@ export function tenthOf(full: number): CaseCounts {
   return { fixed: full / 20, fresh: full / 10, full };
 }
 
-/** How many logs of each kind are kept for the next check: to make one takes about as long as to check it. */
-const KEPT = 2_000;
+/** How many logs of each kind are cached for the next check: to make one takes about as long as to check it. */
+const MAX_CACHED = 2_000;
 
 type Check = (events: SessionEvent[], cuts: number[]) => void;
 
@@ -28,13 +28,13 @@ function trier<T>(
   values: fc.Arbitrary<T>,
   offset: number,
 ): (check: (value: T) => void, counts: CaseCounts) => void {
-  const keptOf = new Map<number, T[]>();
+  const cachedBySeed = new Map<number, T[]>();
   const tryBatch = (check: (value: T) => void, { seed, runs }: Batch): void => {
-    const kept = keptOf.get(seed) ?? [];
+    const cached = cachedBySeed.get(seed) ?? [];
     let failure: unknown;
-    if (kept.length >= runs) {
+    if (cached.length >= runs) {
       try {
-        for (const value of kept.slice(0, runs)) check(value);
+        for (const value of cached.slice(0, runs)) check(value);
         return;
       } catch (error) {
         // fast-check finds the case again below and makes it small.
@@ -43,12 +43,12 @@ function trier<T>(
     }
     const tried: T[] = [];
     const property = fc.property(values, (value) => {
-      if (tried.length < KEPT) tried.push(value);
+      if (tried.length < MAX_CACHED) tried.push(value);
       check(value);
     });
     fc.assert(property, { seed: seed + offset, numRuns: runs });
     if (failure !== undefined) throw failure;
-    keptOf.set(seed, tried);
+    cachedBySeed.set(seed, tried);
   };
   return (check, counts) => {
     for (const batch of batchesOf(counts)) tryBatch(check, batch);

@@ -5,7 +5,7 @@ import { connectParent, readSettings } from "../processes/parent-process.ts";
 import type { GatewayMessage, GatewayRequest, GatewaySettings } from "./gateway-program.ts";
 
 const SAMPLE_MS = 5;
-const { backend, port, samplesBuffers, ...options } = readSettings<GatewaySettings>();
+const { backend, port, samplesBuffers, ...options } = readSettings() as GatewaySettings;
 const parent = connectParent<GatewayRequest, GatewayMessage>();
 const { store, log, signals } = await openBackend(backend);
 const server = createServer({

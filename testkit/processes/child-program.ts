@@ -50,7 +50,7 @@ export class ChildProgram<Incoming extends object = object, Outgoing extends obj
     if (pid !== undefined) watch(pid);
     this.exited = once(this.#process, "exit").then(([code, signal]) => {
       if (pid !== undefined) forget(pid);
-      return { code, signal } as ExitStatus;
+      return { code, signal };
     });
     this.onMessage((message) => this.messages.push({ message, at: performance.now() }));
   }

@@ -9,9 +9,9 @@ export interface ParentProcess<Incoming, Outgoing> {
   onMessage(listener: (message: Incoming) => void): void;
 }
 
-/** The settings that `ChildProgram` passes. */
-export function readSettings<Settings>(): Settings {
-  return JSON.parse(process.argv[2] ?? "{}") as Settings;
+/** The settings that `ChildProgram` passes: of the type that the program exports for them. */
+export function readSettings(): unknown {
+  return JSON.parse(process.argv[2] ?? "{}");
 }
 
 export function connectParent<Incoming extends object, Outgoing extends object>(): ParentProcess<

@@ -37,7 +37,7 @@ export type EngineMessage =
   | { readonly heapUsed: number }
   | { readonly signal: string };
 
-const { databaseUrl, name, ttlMs, isGuarded } = readSettings<EngineSettings>();
+const { databaseUrl, name, ttlMs, isGuarded } = readSettings() as EngineSettings;
 const parent = connectParent<EngineRequest, EngineMessage>();
 const ends = new Set<() => void>();
 /** Set once the executor exists: the engine asks for it earlier. */

@@ -19,7 +19,7 @@ export function hangingCaller(pids: string): Caller {
 }
 
 if (process.argv[2] !== undefined) {
-  const { redisUrl, databaseUrl, keyPrefix, pids } = readSettings<WorkerSettings>();
+  const { redisUrl, databaseUrl, keyPrefix, pids } = readSettings() as WorkerSettings;
   const parent = connectParent<never, { readonly ready: true }>();
   const { store, log, signals, engine } = await openBackendOn(redisUrl, databaseUrl, keyPrefix);
   await createWorker({
