@@ -17,9 +17,12 @@ export interface StopTurnOptions {
 export async function stopTurn(
   { store, signals }: Pick<CommandBackend, "store" | "signals">,
   ref: SessionRef,
-  options: StopTurnOptions,
+  { turn, userId }: StopTurnOptions,
 ): Promise<{ readonly receipt: StopReceipt; readonly turn: string | null }> {
-  const stopped = await store.running.requestStop(ref, options);
+  const stopped = await store.running.requestStop(ref, {
+    ...(turn === undefined ? {} : { turn }),
+    ...(userId === undefined ? {} : { by: userId }),
+  });
   // Also when somebody had asked before: their signal may be lost.
   if (stopped.receipt !== "over") signals.send(STOPS_CHANNEL, encodeSessionRef(ref));
   return stopped;
