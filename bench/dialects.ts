@@ -2,13 +2,8 @@
  * Bench `dialects`: what encoding and decoding cost beside the fold, and how both grow with a turn's length.
  */
 import { decodeAll, framesFrom } from "@turnstream/conformance/support/replay.ts";
-import {
-  type Dialect,
-  emptyState,
-  type SessionEvent,
-  foldAll,
-  type SessionState,
-} from "@turnstream/protocol";
+import { emptyState, type SessionEvent, foldAll, type SessionState } from "@turnstream/protocol";
+import type { Dialect } from "@turnstream/protocol/writer";
 import { blocks } from "@turnstream/protocol/blocks";
 import { responses } from "@turnstream/protocol/responses";
 import { tasks } from "@turnstream/protocol/tasks";

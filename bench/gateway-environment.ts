@@ -3,8 +3,10 @@
  * sessions. No worker: events are written here, as fast as a bench needs them.
  */
 import { createHmac } from "node:crypto";
-import type { SessionEvent, EventDraft } from "@turnstream/protocol";
-import { claimSession, type Claimed, type Log, type Store } from "@turnstream/server";
+import type { SessionEvent } from "@turnstream/protocol";
+import type { EventDraft } from "@turnstream/protocol/writer";
+import { claimSession, type Claimed } from "@turnstream/server/internal";
+import type { Log, Store } from "@turnstream/server/ports";
 import { openBackend } from "@turnstream/testkit/backend/open-backend.ts";
 import { startPostgres } from "@turnstream/testkit/servers/start-postgres.ts";
 import { startRedis } from "@turnstream/testkit/servers/start-redis.ts";

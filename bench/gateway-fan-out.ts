@@ -4,7 +4,7 @@
  * the last one. All servers stay open and take turns.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { EventDraft } from "@turnstream/protocol";
+import type { EventDraft } from "@turnstream/protocol/writer";
 import { LogWriter } from "@turnstream/conformance/support/log-writer.ts";
 import {
   toDraft,

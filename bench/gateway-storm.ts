@@ -4,7 +4,7 @@
  * mark has caught up. Turns go on meanwhile, a few deltas a second. Every round has a fresh process and fresh sessions for
  * each way in, so that none has more to read than another; ways take turns, and medians count.
  */
-import type { EventDraft } from "@turnstream/protocol";
+import type { EventDraft } from "@turnstream/protocol/writer";
 import {
   toDraft,
   type GatewayBenchEnvironment,

@@ -3,7 +3,8 @@
  * do for it, with the same client library at the same settings. Both take an event and give an event.
  */
 import { createClient } from "@redis/client";
-import { type EventDraft, SCHEMA_VERSION } from "@turnstream/protocol";
+import { SCHEMA_VERSION } from "@turnstream/protocol";
+import type { EventDraft } from "@turnstream/protocol/writer";
 import { createRedisLog } from "@turnstream/server";
 
 interface LogTarget {

@@ -3,7 +3,7 @@
  * append to a reader. Ours and the bare loop take turns on one private Redis; medians of five.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { EventDraft } from "@turnstream/protocol";
+import type { EventDraft } from "@turnstream/protocol/writer";
 import { type RedisServer, startRedis } from "@turnstream/testkit/servers/start-redis.ts";
 import { openBaseline, openTurnstreamLog, type OpenLogTarget } from "./log-targets.ts";
 import { median } from "@turnstream/testkit/util/median.ts";

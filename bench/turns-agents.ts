@@ -3,7 +3,8 @@
  * real model and says when it spoke, one that waits, and a tree of sub-agents. Plain definitions; never starts anything.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Agent, type ScriptedReply, script, defineAgent, scriptedModel, tool } from "@turnstream/server";
+import { type Agent, defineAgent, tool } from "@turnstream/server";
+import { type ScriptedReply, script, scriptedModel } from "@turnstream/server/testing";
 
 type Model = ReturnType<typeof scriptedModel>;
 type Request = Parameters<Model["doStream"]>[0];

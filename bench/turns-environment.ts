@@ -5,7 +5,8 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { SessionEvent } from "@turnstream/protocol";
-import { type Actor, createSession, type SessionRef, sendMessage, systemEnv } from "@turnstream/server";
+import { createSession, type SessionRef, sendMessage } from "@turnstream/server";
+import { type Actor, systemEnv } from "@turnstream/server/ports";
 import { type StartedBackend, startBackend } from "@turnstream/testkit/backend/open-backend.ts";
 
 /** In front of all keys in Redis. */

@@ -1,5 +1,6 @@
 /** The agents of the tests without a story: `longAnswerAgent` writes at length, `askingAgent` asks before it acts. */
-import { type Agent, script, defineAgent, scriptedModel, tool } from "@turnstream/server";
+import { type Agent, defineAgent, tool } from "@turnstream/server";
+import { script, scriptedModel } from "@turnstream/server/testing";
 
 /** Waits before each chunk; rejects when the signal aborts. */
 export type Pause = (ms: number, signal: AbortSignal) => Promise<unknown>;

@@ -3,7 +3,8 @@
  * faults of the network, and tokens for users. The test starts the worker.
  */
 import { randomBytes } from "node:crypto";
-import { type Actor, createServer, type ErrorContext, type Server, signToken } from "@turnstream/server";
+import { createServer, type Server, signToken } from "@turnstream/server";
+import type { Actor, ErrorContext } from "@turnstream/server/ports";
 import {
   type BackendOptions,
   openBackend,

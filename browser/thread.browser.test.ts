@@ -1,6 +1,7 @@
 /** What a person does in a thread, and what it does by itself: opening, following, loading older turns, writing. */
 import { Story } from "@turnstream/conformance/scenarios/story.ts";
-import { foldAll, turnSnapshot } from "@turnstream/protocol";
+import { foldAll } from "@turnstream/protocol";
+import { turnSnapshot } from "@turnstream/protocol/writer";
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { append, openRecorded, settled, start, withRecordedPages } from "./recorded-page.ts";

@@ -5,7 +5,8 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { listBlocks } from "@turnstream/protocol";
-import { decideApproval, type ApprovalDecision, type Interaction } from "@turnstream/server";
+import { decideApproval, type ApprovalDecision } from "@turnstream/server";
+import type { Interaction } from "@turnstream/server/ports";
 import { until } from "@turnstream/testkit/util/until.ts";
 import { startProxy, type TcpProxy } from "@turnstream/testkit/network/tcp-proxy.ts";
 import { atMoment } from "./at-moment.ts";

@@ -3,12 +3,8 @@
  * tool that ran as the decision says. Never decides anything itself.
  */
 import { listBlocks, type SessionEvent, type Turn } from "@turnstream/protocol";
-import {
-  DEFAULT_STRINGS,
-  type ApprovalDecision,
-  type Interaction,
-  type SessionRef,
-} from "@turnstream/server";
+import { DEFAULT_STRINGS, type ApprovalDecision, type SessionRef } from "@turnstream/server";
+import type { Interaction } from "@turnstream/server/ports";
 import { until } from "@turnstream/testkit/util/until.ts";
 import type { Plan } from "./turn-plan.ts";
 import type { TurnEnvironment } from "./turn-environment.ts";

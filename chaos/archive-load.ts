@@ -6,7 +6,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import {
   emptyState,
   type SessionEvent,
-  type EventDraft,
   foldAll,
   parseCursor,
   restore,
@@ -14,13 +13,10 @@ import {
   type SessionState,
   snapshot,
 } from "@turnstream/protocol";
-import {
-  archiveSession,
-  claimSession,
-  isStoreError,
-  type Backend,
-  type SessionRef,
-} from "@turnstream/server";
+import type { EventDraft } from "@turnstream/protocol/writer";
+import type { Backend, SessionRef } from "@turnstream/server";
+import { archiveSession, claimSession } from "@turnstream/server/internal";
+import { isStoreError } from "@turnstream/server/ports";
 import { readArchive, readLog } from "@turnstream/testkit/backend/read-all-events.ts";
 
 export interface ArchiveAftermath {

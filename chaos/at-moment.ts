@@ -1,5 +1,5 @@
 /** Waits for a chosen moment in sessions that are followed, and acts in it: in the very call that brings the event. */
-import type { LogEntry } from "@turnstream/server";
+import type { LogEntry } from "@turnstream/server/internal";
 import type { Listener, TurnFollower } from "./turn-follower.ts";
 
 interface Aim {

@@ -2,14 +2,9 @@
  * Fills one session with a canary wherever something that a person or a model wrote can stand: store, log, archive,
  * outbox, ledger. The owner's id is one too. Never looks for it again.
  */
-import type { EventDraft } from "@turnstream/protocol";
-import {
-  archiveSession,
-  type Claimed,
-  claimSession,
-  type Backend,
-  type SessionRef,
-} from "@turnstream/server";
+import type { EventDraft } from "@turnstream/protocol/writer";
+import type { Backend, SessionRef } from "@turnstream/server";
+import { archiveSession, type Claimed, claimSession } from "@turnstream/server/internal";
 
 export interface Filled {
   readonly ref: SessionRef;

@@ -3,15 +3,9 @@
  * decide, gateways, relays. They go on until they are told to stop, also when the session is gone. Never erases.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import {
-  archiveSession,
-  claimIdleSession,
-  isLogError,
-  isStoreError,
-  type Backend,
-  relayOutbox,
-  trimLog,
-} from "@turnstream/server";
+import type { Backend } from "@turnstream/server";
+import { archiveSession, claimIdleSession, relayOutbox, trimLog } from "@turnstream/server/internal";
+import { isLogError, isStoreError } from "@turnstream/server/ports";
 import type { Filled } from "./canary-fill.ts";
 
 export interface Work {

@@ -3,8 +3,9 @@
  * and which were cut off. Afterwards they say what became of each. Never repeats a deed while it works.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { EventDraft } from "@turnstream/protocol";
-import { isStoreError, type openDatabase, type SessionRef, type Store } from "@turnstream/server";
+import type { EventDraft } from "@turnstream/protocol/writer";
+import type { openDatabase, SessionRef } from "@turnstream/server";
+import { isStoreError, type Store } from "@turnstream/server/ports";
 import { type DurableWrite, decision, paymentSteps, type Trace, toolStart } from "./durable-writes.ts";
 
 export type Db = ReturnType<typeof openDatabase>;

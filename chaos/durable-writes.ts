@@ -2,8 +2,9 @@
  * What must not get lost: decisions, tool starts and steps of payments, each committed together with the outbox
  * row that tells of it. A deed can be repeated, and says by content what is there of it. Never delivers anything.
  */
-import type { EventDraft } from "@turnstream/protocol";
-import type { SessionRef, Store } from "@turnstream/server";
+import type { EventDraft } from "@turnstream/protocol/writer";
+import type { SessionRef } from "@turnstream/server";
+import type { Store } from "@turnstream/server/ports";
 
 /** `half` is also: there twice, or with other content. */
 export type Trace = "whole" | "nothing" | "half";

@@ -9,15 +9,15 @@ import {
   createRedisLog,
   eraseSession,
   eraseUser,
-  finishErasures,
   forkShare,
-  isStoreError,
   migrate,
   openDatabase,
   type Backend,
   createPostgresStore,
   verifyTenantAudit,
 } from "@turnstream/server";
+import { finishErasures } from "@turnstream/server/internal";
+import { isStoreError } from "@turnstream/server/ports";
 import { until } from "@turnstream/testkit/util/until.ts";
 import { startPostgres } from "@turnstream/testkit/servers/start-postgres.ts";
 import { startRedis, type RedisServer } from "@turnstream/testkit/servers/start-redis.ts";

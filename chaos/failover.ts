@@ -6,7 +6,9 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Cursor, compareCursors } from "@turnstream/protocol";
-import { createRedisLog, isLogError, createMemoryStore } from "@turnstream/server";
+import { createRedisLog } from "@turnstream/server";
+import { isLogError } from "@turnstream/server/ports";
+import { createMemoryStore } from "@turnstream/server/testing";
 import { startProxy } from "@turnstream/testkit/network/tcp-proxy.ts";
 import { until } from "@turnstream/testkit/util/until.ts";
 import type { RedisServer } from "@turnstream/testkit/servers/start-redis.ts";

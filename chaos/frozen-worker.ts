@@ -5,7 +5,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { EventType } from "@turnstream/protocol";
-import type { LogEntry } from "@turnstream/server";
+import type { LogEntry } from "@turnstream/server/internal";
 import { until } from "@turnstream/testkit/util/until.ts";
 import { runSql } from "@turnstream/testkit/servers/run-sql.ts";
 import { atMoment } from "./at-moment.ts";

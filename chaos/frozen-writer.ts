@@ -5,7 +5,8 @@
  */
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createRedisLog, type Log } from "@turnstream/server";
+import { createRedisLog } from "@turnstream/server";
+import type { Log } from "@turnstream/server/ports";
 import { until } from "@turnstream/testkit/util/until.ts";
 import { startProxy, type TcpProxy } from "@turnstream/testkit/network/tcp-proxy.ts";
 import { startRedis } from "@turnstream/testkit/servers/start-redis.ts";

@@ -1,6 +1,7 @@
 /** The place where turns are watched through gateway processes: a environment for turns, and a key that lets viewers in. */
 import type { Endpoint } from "@turnstream/conformance/clients/connections.ts";
-import type { CommandBackend, SessionRef } from "@turnstream/server";
+import type { SessionRef } from "@turnstream/server";
+import type { CommandBackend } from "@turnstream/server/ports";
 import { GatewayProgram } from "@turnstream/testkit/gateway/gateway-program.ts";
 import { ACTOR, TurnEnvironment } from "./turn-environment.ts";
 

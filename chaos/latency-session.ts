@@ -1,8 +1,10 @@
 /** A session that somebody writes into at a steady pace, and sockets that note how long each word was under way. */
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { EventDraft } from "@turnstream/protocol";
-import { type Claimed, claimSession, type CommandBackend, type SessionRef } from "@turnstream/server";
+import type { EventDraft } from "@turnstream/protocol/writer";
+import type { SessionRef } from "@turnstream/server";
+import { type Claimed, claimSession } from "@turnstream/server/internal";
+import type { CommandBackend } from "@turnstream/server/ports";
 
 export class LatencySession {
   readonly ref: SessionRef;

@@ -3,8 +3,9 @@
  * who wrote it and in which order, so that a loss, a repetition or a torn batch shows whatever the log itself
  * believes. Never writes to a log.
  */
-import type { Cursor, EventDraft } from "@turnstream/protocol";
-import type { LogEntry } from "@turnstream/server";
+import type { Cursor } from "@turnstream/protocol";
+import type { EventDraft } from "@turnstream/protocol/writer";
+import type { LogEntry } from "@turnstream/server/internal";
 
 export interface Ack {
   readonly cursor: Cursor;

@@ -3,7 +3,8 @@
  * what was written with what is there. Never makes a fault.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Log, LogEntry, ClosableStore } from "@turnstream/server";
+import type { LogEntry } from "@turnstream/server/internal";
+import type { Log, ClosableStore } from "@turnstream/server/ports";
 import { Ledger } from "./ledger.ts";
 import { readLog } from "@turnstream/testkit/backend/read-all-events.ts";
 import { Watcher } from "./watcher.ts";

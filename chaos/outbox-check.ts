@@ -2,7 +2,8 @@
  * Compares what a session's outbox says was committed with what its archive holds in the end, by content and by
  * order. Reads only.
  */
-import type { EventDraft, SessionEvent } from "@turnstream/protocol";
+import type { SessionEvent } from "@turnstream/protocol";
+import type { EventDraft } from "@turnstream/protocol/writer";
 import type { Backend, SessionRef } from "@turnstream/server";
 import { readArchive } from "@turnstream/testkit/backend/read-all-events.ts";
 import { findWriteKey } from "./durable-writes.ts";

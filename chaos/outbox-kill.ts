@@ -5,8 +5,6 @@
  */
 import { randomUUID } from "node:crypto";
 import {
-  archiveSession,
-  claimSession,
   createRedisLog,
   eraseSession,
   migrate,
@@ -15,6 +13,7 @@ import {
   createPostgresStore,
   type SessionRef,
 } from "@turnstream/server";
+import { archiveSession, claimSession } from "@turnstream/server/internal";
 import { until } from "@turnstream/testkit/util/until.ts";
 import { startPostgres } from "@turnstream/testkit/servers/start-postgres.ts";
 import { startProxy, type TcpProxy } from "@turnstream/testkit/network/tcp-proxy.ts";

@@ -3,16 +3,9 @@
  * behind them. They go on over cut connections. Each notes what it did, for the figures.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import {
-  archiveSession,
-  isLogError,
-  isStoreError,
-  type Log,
-  type Backend,
-  type SessionRef,
-  relayOutbox,
-  trimLog,
-} from "@turnstream/server";
+import type { Backend, SessionRef } from "@turnstream/server";
+import { archiveSession, relayOutbox, trimLog } from "@turnstream/server/internal";
+import { isLogError, isStoreError, type Log } from "@turnstream/server/ports";
 
 /** Rows younger than this are left to their writers. */
 const YOUNG_MS = 20;

@@ -4,20 +4,21 @@
  */
 import { randomUUID } from "node:crypto";
 import {
-  archiveSession,
-  claimIdleSession,
   createRedisLog,
-  publishCommitted,
-  isLogError,
-  isStoreError,
   migrate,
   openDatabase,
   type Backend,
   createPostgresStore,
   type SessionRef,
+} from "@turnstream/server";
+import {
+  archiveSession,
+  claimIdleSession,
+  publishCommitted,
   relayOutbox,
   trimLog,
-} from "@turnstream/server";
+} from "@turnstream/server/internal";
+import { isLogError, isStoreError } from "@turnstream/server/ports";
 import { startPostgres } from "@turnstream/testkit/servers/start-postgres.ts";
 import { type RedisServer, startRedis } from "@turnstream/testkit/servers/start-redis.ts";
 import type { Figure, RunOptions, Scenario } from "./scenario.ts";

@@ -1,5 +1,5 @@
 /** Plays a plan as a model does. How fast differs from process to process; what it says doesn't. */
-import { type ScriptedReply, script, type Script, type ScriptCall } from "@turnstream/server";
+import { type ScriptedReply, script, type Script, type ScriptCall } from "@turnstream/server/testing";
 import type { Plan, PlanCall } from "./turn-plan.ts";
 
 const CHUNK = 6;

@@ -6,7 +6,6 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import {
-  createMemoryLog,
   eraseSession,
   migrate,
   openDatabase,
@@ -14,6 +13,7 @@ import {
   createPostgresStore,
   type SessionRef,
 } from "@turnstream/server";
+import { createMemoryLog } from "@turnstream/server/testing";
 import { type PostgresServer, startPostgres } from "@turnstream/testkit/servers/start-postgres.ts";
 import { startProxy, type TcpProxy } from "@turnstream/testkit/network/tcp-proxy.ts";
 import { ArchiveLoad } from "./archive-load.ts";

@@ -4,7 +4,8 @@
  * writers don't know.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { createRedisLog, createMemoryStore } from "@turnstream/server";
+import { createRedisLog } from "@turnstream/server";
+import { createMemoryStore } from "@turnstream/server/testing";
 import { startProxy } from "@turnstream/testkit/network/tcp-proxy.ts";
 import { type RedisServer, startRedis } from "@turnstream/testkit/servers/start-redis.ts";
 import { hasExactly, Load } from "./load.ts";

@@ -2,7 +2,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { RenderedState, type ClientDialect } from "@turnstream/conformance/clients/rendered-state.ts";
 import { framesFrom } from "@turnstream/conformance/support/replay.ts";
-import { emptyState, type SessionEvent, resolveBlobUrls } from "@turnstream/protocol";
+import { emptyState, type SessionEvent } from "@turnstream/protocol";
+import { resolveBlobUrls } from "@turnstream/protocol/writer";
 import { blocks } from "@turnstream/protocol/blocks";
 import { responses } from "@turnstream/protocol/responses";
 import { tasks } from "@turnstream/protocol/tasks";

@@ -4,7 +4,7 @@
  * turns, and only rounds of one pair are compared.
  */
 import type { Socket } from "node:net";
-import type { CommandBackend } from "@turnstream/server";
+import type { CommandBackend } from "@turnstream/server/ports";
 import { startBackend } from "@turnstream/testkit/backend/open-backend.ts";
 import { GatewayProgram } from "@turnstream/testkit/gateway/gateway-program.ts";
 import { median } from "@turnstream/testkit/util/median.ts";

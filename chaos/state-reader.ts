@@ -3,21 +3,10 @@
  * is told that its position is not good any more it loads the history anew. Never writes.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import {
-  type Cursor,
-  emptyState,
-  fold,
-  formatCursor,
-  checkEvent,
-  type SessionState,
-} from "@turnstream/protocol";
-import {
-  type FollowEndReason,
-  isLogError,
-  type Backend,
-  readHistory,
-  type SessionRef,
-} from "@turnstream/server";
+import { type Cursor, emptyState, fold, formatCursor, type SessionState } from "@turnstream/protocol";
+import { checkEvent } from "@turnstream/protocol/writer";
+import { type Backend, readHistory, type SessionRef } from "@turnstream/server";
+import { type FollowEndReason, isLogError } from "@turnstream/server/ports";
 
 export class StateReader {
   state: SessionState = emptyState;

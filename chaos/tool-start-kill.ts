@@ -4,7 +4,7 @@
  * way is swallowed and the worker is killed with -9.
  */
 import { listBlocks, type EventType, type Json } from "@turnstream/protocol";
-import type { LogEntry } from "@turnstream/server";
+import type { LogEntry } from "@turnstream/server/internal";
 import { until } from "@turnstream/testkit/util/until.ts";
 import { startProxy, type TcpProxy } from "@turnstream/testkit/network/tcp-proxy.ts";
 import { checkPlan } from "./check-plan.ts";

@@ -3,15 +3,10 @@
  * written, and a look at everything afterwards. Never runs a turn itself.
  */
 import { randomUUID } from "node:crypto";
-import {
-  emptyState,
-  type SessionEvent,
-  fold,
-  checkEvent,
-  type SessionState,
-  type Turn,
-} from "@turnstream/protocol";
-import { createSession, type SessionRef, sendMessage, systemEnv } from "@turnstream/server";
+import { emptyState, type SessionEvent, fold, type SessionState, type Turn } from "@turnstream/protocol";
+import { checkEvent } from "@turnstream/protocol/writer";
+import { createSession, type SessionRef, sendMessage } from "@turnstream/server";
+import { systemEnv } from "@turnstream/server/ports";
 import { type StartedBackend, startBackend } from "@turnstream/testkit/backend/open-backend.ts";
 import { readAllEvents } from "@turnstream/testkit/backend/read-all-events.ts";
 import { until } from "@turnstream/testkit/util/until.ts";

@@ -3,15 +3,11 @@
  * turn that runs. Others can ask to be told of each entry at once. Never reads the archive.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import {
-  type Cursor,
-  emptyState,
-  fold,
-  checkEvent,
-  type SessionState,
-  type Turn,
-} from "@turnstream/protocol";
-import { type Log, type LogEntry, type SessionRef } from "@turnstream/server";
+import { type Cursor, emptyState, fold, type SessionState, type Turn } from "@turnstream/protocol";
+import { checkEvent } from "@turnstream/protocol/writer";
+import type { SessionRef } from "@turnstream/server";
+import type { LogEntry } from "@turnstream/server/internal";
+import type { Log } from "@turnstream/server/ports";
 import { until } from "@turnstream/testkit/util/until.ts";
 
 export type Listener = (entry: LogEntry, follower: TurnFollower) => void;

@@ -5,7 +5,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Cursor } from "@turnstream/protocol";
 import { readLog } from "@turnstream/testkit/backend/read-all-events.ts";
-import { type FollowEndReason, isLogError, type Log, type LogEntry } from "@turnstream/server";
+import type { LogEntry } from "@turnstream/server/internal";
+import { type FollowEndReason, isLogError, type Log } from "@turnstream/server/ports";
 
 export class Watcher {
   /** What it was given since `settle`, also of timelines that are lost by now. */

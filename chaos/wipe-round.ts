@@ -9,17 +9,12 @@ import {
   type Cursor,
   emptyState,
   fold,
-  checkEvent,
   type SessionState,
   snapshot,
 } from "@turnstream/protocol";
-import {
-  archiveSession,
-  claimIdleSession,
-  type Backend,
-  readHistory,
-  type SessionRef,
-} from "@turnstream/server";
+import { checkEvent } from "@turnstream/protocol/writer";
+import { type Backend, readHistory, type SessionRef } from "@turnstream/server";
+import { archiveSession, claimIdleSession } from "@turnstream/server/internal";
 import type { RedisServer } from "@turnstream/testkit/servers/start-redis.ts";
 import { createTitle } from "./ledger.ts";
 import { NEVER_MS } from "./scenario.ts";

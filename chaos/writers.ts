@@ -3,15 +3,10 @@
  * are told to, and note in the ledger what was answered. Never look into the log themselves.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { EventDraft } from "@turnstream/protocol";
-import {
-  type Claimed,
-  claimSession,
-  isLogError,
-  type Backend,
-  type SessionRef,
-  Writer,
-} from "@turnstream/server";
+import type { EventDraft } from "@turnstream/protocol/writer";
+import type { Backend, SessionRef } from "@turnstream/server";
+import { type Claimed, claimSession, Writer } from "@turnstream/server/internal";
+import { isLogError } from "@turnstream/server/ports";
 import { type Ledger, type WriterRecord, makeText, createTitle } from "./ledger.ts";
 
 export interface Tally {

@@ -1,7 +1,10 @@
 /** Writes a generated log into a real session, as the one worker of that session would. Never folds or archives. */
 import { randomUUID } from "node:crypto";
-import { type SessionEvent, type EventDraft, START_CURSOR } from "@turnstream/protocol";
-import { type Claimed, claimSession, type CommandBackend, type SessionRef } from "@turnstream/server";
+import { type SessionEvent, START_CURSOR } from "@turnstream/protocol";
+import type { EventDraft } from "@turnstream/protocol/writer";
+import type { SessionRef } from "@turnstream/server";
+import { type Claimed, claimSession } from "@turnstream/server/internal";
+import type { CommandBackend } from "@turnstream/server/ports";
 import { readLog } from "@turnstream/testkit/backend/read-all-events.ts";
 
 const MAX_BATCH = 6;

@@ -3,18 +3,11 @@
  * loss of the log, and is told to its end by whoever takes over. Never reads as a client does.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { listBlocks, type EventDraft, findTurn } from "@turnstream/protocol";
-import {
-  archiveSession,
-  type Claimed,
-  claimSession,
-  type SessionHistory,
-  isLogError,
-  type Backend,
-  readHistory,
-  type SessionRef,
-  Writer,
-} from "@turnstream/server";
+import { listBlocks, findTurn } from "@turnstream/protocol";
+import type { EventDraft } from "@turnstream/protocol/writer";
+import { type SessionHistory, type Backend, readHistory, type SessionRef } from "@turnstream/server";
+import { archiveSession, type Claimed, claimSession, Writer } from "@turnstream/server/internal";
+import { isLogError } from "@turnstream/server/ports";
 
 const TURN = "t1";
 const RUN = { turn: TURN, run: "main" };

@@ -31,7 +31,7 @@ const steps: Step[] = [
     {
       name: `package types ${folder}`,
       command:
-        "attw --pack . --profile esm-only --exclude-entrypoints ./styles.css --no-summary --no-color --format ascii",
+        "attw --pack . --profile esm-only --exclude-entrypoints ./styles.css ./internal --no-summary --no-color --format ascii",
       folder,
       budgetSeconds: 60,
     },

@@ -3,7 +3,9 @@
  * after its commit. It tells its parent of every commit, and now and then waits before the append. Never relays.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { publishCommitted, isLogError, type SessionRef } from "@turnstream/server";
+import type { SessionRef } from "@turnstream/server";
+import { publishCommitted } from "@turnstream/server/internal";
+import { isLogError } from "@turnstream/server/ports";
 import { openBackend } from "@turnstream/testkit/backend/open-backend.ts";
 import { connectParent, readSettings } from "@turnstream/testkit/processes/parent-process.ts";
 import { seededRandom, type Random } from "@turnstream/testkit/util/seeded-random.ts";

@@ -3,13 +3,8 @@
  * at once. Tells which of its decisions won. Never runs a turn and never follows one.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import {
-  type ApprovalDecision,
-  decideApproval,
-  isStoreError,
-  type SessionRef,
-  stopTurn,
-} from "@turnstream/server";
+import { type ApprovalDecision, decideApproval, type SessionRef, stopTurn } from "@turnstream/server";
+import { isStoreError } from "@turnstream/server/ports";
 import { openBackend } from "@turnstream/testkit/backend/open-backend.ts";
 import { connectParent, readSettings } from "@turnstream/testkit/processes/parent-process.ts";
 

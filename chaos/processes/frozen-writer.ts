@@ -3,7 +3,9 @@
  * it is fenced; started and frozen by `../frozen-writer.ts`. Tells what refused it, and never tries to get back in.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { createRedisLog, isLogError, type Log, Writer } from "@turnstream/server";
+import { createRedisLog } from "@turnstream/server";
+import { Writer } from "@turnstream/server/internal";
+import { isLogError, type Log } from "@turnstream/server/ports";
 import { connectParent, readSettings } from "@turnstream/testkit/processes/parent-process.ts";
 import { createTitle } from "../ledger.ts";
 

@@ -2,7 +2,8 @@
  * A program of its own that stops turns, as a gateway would: with connections of its own to PostgreSQL and Redis, and
  * many calls at once. Tells the receipts, and when it began. Never runs a turn and never follows one.
  */
-import { type SessionRef, type StopReceipt, stopTurn } from "@turnstream/server";
+import { type SessionRef, stopTurn } from "@turnstream/server";
+import type { StopReceipt } from "@turnstream/server/ports";
 import { openBackend } from "@turnstream/testkit/backend/open-backend.ts";
 import { connectParent, readSettings } from "@turnstream/testkit/processes/parent-process.ts";
 

@@ -3,7 +3,8 @@
  * whose tools write what they do into a table, over connections of their own. Tools never listen to their signal.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Agent, defineAgent, scriptedModel, createWorker, type Tool, tool } from "@turnstream/server";
+import { type Agent, defineAgent, createWorker, type Tool, tool } from "@turnstream/server";
+import { scriptedModel } from "@turnstream/server/testing";
 import { openBackend } from "@turnstream/testkit/backend/open-backend.ts";
 import { connectParent, readSettings } from "@turnstream/testkit/processes/parent-process.ts";
 import { runSql } from "@turnstream/testkit/servers/run-sql.ts";

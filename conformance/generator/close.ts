@@ -2,7 +2,8 @@
  * Ends what is open in a turn, in the order that a stop or an error asks for (W02): blocks, results and
  * sub-runs from the inside out, then the group.
  */
-import { type Block, listBlocks, findTurn, isPending, outlivesTurn, type Turn } from "@turnstream/protocol";
+import { type Block, listBlocks, findTurn, isPending, type Turn } from "@turnstream/protocol";
+import { outlivesTurn } from "@turnstream/protocol/writer";
 import type { LogWriter } from "../support/log-writer.ts";
 
 export function running(w: LogWriter): Turn | undefined {

@@ -1,15 +1,8 @@
 /**
  * Moves of interactions: requests inside the turn, decisions, and changes of forms and payments at any time.
  */
-import {
-  type Block,
-  type InteractionBlock,
-  isPending,
-  outlivesTurn,
-  TRANSITIONS,
-  type Turn,
-  findWaitingForm,
-} from "@turnstream/protocol";
+import { type Block, type InteractionBlock, isPending, type Turn } from "@turnstream/protocol";
+import { outlivesTurn, TRANSITIONS, findWaitingForm } from "@turnstream/protocol/writer";
 import type { LogWriter } from "../support/log-writer.ts";
 import { on } from "./close.ts";
 import type { Choice } from "./choice.ts";

@@ -5,13 +5,12 @@
 import {
   type Block,
   isPending,
-  outlivesTurn,
   type Run,
   type ToolCallBlock,
   type ToolResultBlock,
   type Turn,
-  findWaitingForm,
 } from "@turnstream/protocol";
+import { outlivesTurn, findWaitingForm } from "@turnstream/protocol/writer";
 import type { LogWriter } from "../support/log-writer.ts";
 import { closeAll, endBlock, on, running } from "./close.ts";
 import type { Choice } from "./choice.ts";

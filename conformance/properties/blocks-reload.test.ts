@@ -1,12 +1,6 @@
 /** A page that is reloaded at any position shows what an uncut connection of the `blocks` dialect shows. */
-import {
-  coalesce,
-  emptyState,
-  type SessionEvent,
-  foldWithHandoffPoint,
-  type SessionState,
-  trackHandoffPoint,
-} from "@turnstream/protocol";
+import { emptyState, type SessionEvent, type SessionState } from "@turnstream/protocol";
+import { coalesce, foldWithHandoffPoint, trackHandoffPoint } from "@turnstream/protocol/writer";
 import { blocks, toHistory } from "@turnstream/protocol/blocks";
 import { expect, test } from "vitest";
 import { BlocksClient } from "../clients/blocks-client.ts";

@@ -2,17 +2,16 @@
 import { isDeepStrictEqual } from "node:util";
 import {
   listBlocks,
-  coalesce,
   emptyState,
   type SessionEvent,
   fold,
   foldAll,
   isPending,
-  outlivesTurn,
   classifyEvent,
   restore,
   snapshot,
 } from "@turnstream/protocol";
+import { coalesce, outlivesTurn } from "@turnstream/protocol/writer";
 import { eventSchema } from "@turnstream/protocol/schema";
 import { blocks } from "@turnstream/protocol/blocks";
 import { responses } from "@turnstream/protocol/responses";

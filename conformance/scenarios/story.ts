@@ -2,7 +2,8 @@
  * The log writer with what a story needs beside the events themselves: time that passes, details of the next
  * turn, and a turn that takes up a message which was waiting. Deterministic; never reads a clock.
  */
-import type { SessionEvent, EventDraft, EventOf } from "@turnstream/protocol";
+import type { SessionEvent, EventOf } from "@turnstream/protocol";
+import type { EventDraft } from "@turnstream/protocol/writer";
 import { LogWriter } from "../support/log-writer.ts";
 
 const STARTED_AT = 1_800_000_000_000;

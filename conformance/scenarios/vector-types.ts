@@ -2,16 +2,8 @@
  * The shapes of the vector files, as the writer makes them and the verifier reads them. Types only;
  * the README beside the files says the same in words.
  */
-import type {
-  SessionEvent,
-  Json,
-  EventClass,
-  Position,
-  EventRule,
-  Snapshot,
-  SseFrame,
-  SseMessage,
-} from "@turnstream/protocol";
+import type { SessionEvent, Json, EventClass, Position, Snapshot, SseMessage } from "@turnstream/protocol";
+import type { EventRule, SseFrame } from "@turnstream/protocol/writer";
 import type { BlocksHistory } from "@turnstream/protocol/blocks";
 
 /** One operation of a JSON Patch (RFC 6902). */

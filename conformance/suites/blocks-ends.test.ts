@@ -1,5 +1,6 @@
 /** The `blocks` dialect: how a turn ends when a person stops it, when it fails, and when it must wait. */
-import { listBlocks, toolItem, TURN_ERROR_CODES, type TurnErrorCode } from "@turnstream/protocol";
+import { listBlocks, toolItem } from "@turnstream/protocol";
+import { TURN_ERROR_CODES, type TurnErrorCode } from "@turnstream/protocol/writer";
 import { blocks, type BlocksFrame } from "@turnstream/protocol/blocks";
 import { describe, expect, test } from "vitest";
 import { BlocksClient } from "../clients/blocks-client.ts";

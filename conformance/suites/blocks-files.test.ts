@@ -1,5 +1,6 @@
 /** The `blocks` dialect: the files that came with a message. */
-import { checkEvent, SCHEMA_VERSION } from "@turnstream/protocol";
+import { SCHEMA_VERSION } from "@turnstream/protocol";
+import { checkEvent } from "@turnstream/protocol/writer";
 import { blocks } from "@turnstream/protocol/blocks";
 import { describe, expect, test } from "vitest";
 import { LogWriter } from "../support/log-writer.ts";

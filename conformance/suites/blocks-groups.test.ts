@@ -1,5 +1,6 @@
 /** The `blocks` dialect: group markers, sub-agents, and tools that are kept off the stream. */
-import { checkEvent, SCHEMA_VERSION } from "@turnstream/protocol";
+import { SCHEMA_VERSION } from "@turnstream/protocol";
+import { checkEvent } from "@turnstream/protocol/writer";
 import { blocks, type BlocksFrame } from "@turnstream/protocol/blocks";
 import { describe, expect, test } from "vitest";
 import { LogWriter } from "../support/log-writer.ts";

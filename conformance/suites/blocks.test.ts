@@ -1,5 +1,6 @@
 /** The `blocks` dialect, frame by frame: what stands around a turn, thinking and text. */
-import { emptyState, checkEvent, SCHEMA_VERSION } from "@turnstream/protocol";
+import { emptyState, SCHEMA_VERSION } from "@turnstream/protocol";
+import { checkEvent } from "@turnstream/protocol/writer";
 import { blocks, toHistory } from "@turnstream/protocol/blocks";
 import { blocksFrameSchema } from "@turnstream/protocol/schema";
 import { describe, expect, test } from "vitest";

@@ -1,5 +1,6 @@
 /** What every decoder promises: it takes anything. One frame after the other is spoilt, a field at a time. */
-import { type Dialect, type SessionState } from "@turnstream/protocol";
+import type { SessionState } from "@turnstream/protocol";
+import type { Dialect } from "@turnstream/protocol/writer";
 import { blocks } from "@turnstream/protocol/blocks";
 import { responses } from "@turnstream/protocol/responses";
 import { tasks } from "@turnstream/protocol/tasks";

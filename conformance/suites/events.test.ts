@@ -4,11 +4,11 @@ import {
   type SessionEvent,
   fold,
   foldAll,
-  checkEvent,
   type ReadableEvent,
   SCHEMA_VERSION,
   upgradeEvent,
 } from "@turnstream/protocol";
+import { checkEvent } from "@turnstream/protocol/writer";
 import { eventSchemas, parseEvent } from "@turnstream/protocol/schema";
 import { describe, expect, test } from "vitest";
 import { LogWriter } from "../support/log-writer.ts";

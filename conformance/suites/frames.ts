@@ -5,12 +5,12 @@
 import {
   listBlocks,
   type Block,
-  type Dialect,
   emptyState,
   type SessionEvent,
   type SessionState,
   type Turn,
 } from "@turnstream/protocol";
+import type { Dialect } from "@turnstream/protocol/writer";
 import { parseEvent } from "@turnstream/protocol/schema";
 import { decodeAll, framesFrom } from "../support/replay.ts";
 

@@ -1,5 +1,6 @@
 /** History as 004 has it: flat messages, their markers, and what waits. */
-import { restore, snapshot, turnSnapshot, restoreTurn } from "@turnstream/protocol";
+import { restore, snapshot, restoreTurn } from "@turnstream/protocol";
+import { turnSnapshot } from "@turnstream/protocol/writer";
 import { toHistory, type HistoryMessage, turnMessages } from "@turnstream/protocol/blocks";
 import { describe, expect, test } from "vitest";
 import { LogWriter } from "../support/log-writer.ts";

@@ -1,6 +1,5 @@
 /** Cursors (the one position of every dialect), payments' states, and merged deltas. */
 import {
-  coalesce,
   compareCursors,
   comparePositions,
   emptyState,
@@ -8,8 +7,8 @@ import {
   formatCursor,
   parseCursor,
   START_CURSOR,
-  TRANSITIONS,
 } from "@turnstream/protocol";
+import { coalesce, TRANSITIONS } from "@turnstream/protocol/writer";
 import { describe, expect, test } from "vitest";
 import { LogWriter } from "../support/log-writer.ts";
 import { everyEvent } from "./every-event.ts";

@@ -1,18 +1,20 @@
 /** Reload and hand-off (004): what a client finds at any moment of a turn, and how it goes on from there. */
 import {
   listBlocks,
-  coalesce,
   emptyState,
   foldAll,
-  foldWithHandoffPoint,
-  isHandoffPoint,
   restore,
   type SessionState,
   snapshot,
   toolItem,
-  trackHandoffPoint,
   viewTurn,
 } from "@turnstream/protocol";
+import {
+  coalesce,
+  foldWithHandoffPoint,
+  isHandoffPoint,
+  trackHandoffPoint,
+} from "@turnstream/protocol/writer";
 import { blocks, toHistory } from "@turnstream/protocol/blocks";
 import { responses } from "@turnstream/protocol/responses";
 import { tasks } from "@turnstream/protocol/tasks";

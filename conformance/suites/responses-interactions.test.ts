@@ -1,5 +1,6 @@
 /** The `responses` dialect (002), frame by frame: what a person must do, and errors. */
-import { ERRORS, TURN_ERROR_CODES } from "@turnstream/protocol";
+import { ERRORS } from "@turnstream/protocol";
+import { TURN_ERROR_CODES } from "@turnstream/protocol/writer";
 import { responses } from "@turnstream/protocol/responses";
 import { describe, expect, test } from "vitest";
 import { LogWriter } from "../support/log-writer.ts";

@@ -1,14 +1,8 @@
 /**
  * Checks that every dialect must pass, whatever its frames look like. The properties feed them generated logs.
  */
-import {
-  type Dialect,
-  emptyState,
-  type SessionEvent,
-  fold,
-  checkEvent,
-  type SessionState,
-} from "@turnstream/protocol";
+import { emptyState, type SessionEvent, fold, type SessionState } from "@turnstream/protocol";
+import { type Dialect, checkEvent } from "@turnstream/protocol/writer";
 import { parseEvent } from "@turnstream/protocol/schema";
 import { decodeAll, expectSame, framesFrom, positionOf, resumeFrames, sameAs, statesOf } from "./replay.ts";
 

@@ -8,14 +8,11 @@ import {
   ERRORS,
   type SessionEvent,
   fold,
-  checkEvent,
   parseCursor,
   classifyEvent,
-  EVENT_RULES,
   snapshot,
-  TRANSITIONS,
-  TURN_ERROR_CODES,
 } from "@turnstream/protocol";
+import { checkEvent, EVENT_RULES, TRANSITIONS, TURN_ERROR_CODES } from "@turnstream/protocol/writer";
 import { parseEvent } from "@turnstream/protocol/schema";
 import { readCode, readFences, readJson, readLinks, readTables } from "./markdown.ts";
 import { statesOf } from "./replay.ts";

@@ -2,15 +2,13 @@
  * Checks of PROTOCOL.md, part two: the dialects, history and commands. Every frame that is shown must be one
  * that the document's own log gives, and every table must say what the encoders and schemas say.
  */
+import { emptyState, fold, type SessionState } from "@turnstream/protocol";
 import {
   type Dialect,
-  emptyState,
-  fold,
   isHandoffPoint,
-  type SessionState,
   trackHandoffPoint,
   foldWithHandoffPoint,
-} from "@turnstream/protocol";
+} from "@turnstream/protocol/writer";
 import { blocks, toHistory } from "@turnstream/protocol/blocks";
 import { responses, responsesToSse } from "@turnstream/protocol/responses";
 import {

@@ -4,15 +4,14 @@
  */
 import {
   type SessionEvent,
-  type EventDraft,
   emptyState,
   findTurn,
   fold,
   type Json,
-  checkEvent,
   SCHEMA_VERSION,
   type SessionState,
 } from "@turnstream/protocol";
+import { type EventDraft, checkEvent } from "@turnstream/protocol/writer";
 
 const STARTED_AT = 1_800_000_000_000;
 const STEP_MS = 40;

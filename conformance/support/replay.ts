@@ -2,14 +2,8 @@
  * What the properties have in common: the states of a log at every position, the frames of a dialect from
  * any of them, and how to compare quickly.
  */
-import {
-  coalesce,
-  type Dialect,
-  emptyState,
-  type SessionEvent,
-  fold,
-  type SessionState,
-} from "@turnstream/protocol";
+import { emptyState, type SessionEvent, fold, type SessionState } from "@turnstream/protocol";
+import { coalesce, type Dialect } from "@turnstream/protocol/writer";
 
 /** The states at every position, the empty one first: `states[k]` is the fold of the first k events. */
 export function statesOf(events: readonly SessionEvent[]): SessionState[] {

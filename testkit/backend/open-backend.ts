@@ -3,17 +3,15 @@
  * first. Everything that a backend has opened is closed with it.
  */
 import {
-  type ClosableStore,
   createDbosEngine,
   createPostgresStore,
   createRedisLog,
   createRedisSignals,
-  type Log,
   openDatabase,
   type PostgresOptions,
-  type Signals,
   type WorkerOptions,
 } from "@turnstream/server";
+import type { ClosableStore, Log, Signals } from "@turnstream/server/ports";
 import { migrateDatabase } from "./migrate-database.ts";
 import { type PostgresServer, startPostgres } from "../servers/start-postgres.ts";
 import { type RedisOptions, type RedisServer, startRedis } from "../servers/start-redis.ts";

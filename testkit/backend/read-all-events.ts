@@ -1,6 +1,8 @@
 /** Readers of whole sessions, for checks afterwards: `readAllEvents` from the archive and the log, `readLog` from the log. */
 import type { Cursor, SessionEvent } from "@turnstream/protocol";
-import type { Backend, Log, LogEntry, SessionRef } from "@turnstream/server";
+import type { Backend, SessionRef } from "@turnstream/server";
+import type { LogEntry } from "@turnstream/server/internal";
+import type { Log } from "@turnstream/server/ports";
 
 const PAGE = 500;
 

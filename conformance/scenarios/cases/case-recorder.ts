@@ -2,13 +2,8 @@
  * Collects examples for the rules of a legal log. Whoever writes one says which rule it breaks, and the
  * collector holds that against `legal`: an example that means something else never gets into the vectors.
  */
-import {
-  type SessionEvent,
-  type EventDraft,
-  checkEvent,
-  type EventRule,
-  SCHEMA_VERSION,
-} from "@turnstream/protocol";
+import { type SessionEvent, SCHEMA_VERSION } from "@turnstream/protocol";
+import { type EventDraft, checkEvent, type EventRule } from "@turnstream/protocol/writer";
 import { Story } from "../story.ts";
 import type { LegalCase } from "../vector-types.ts";
 

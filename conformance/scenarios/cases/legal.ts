@@ -1,5 +1,5 @@
 /** All examples for the rules of a legal log, and that no rule is without one. */
-import { EVENT_RULES } from "@turnstream/protocol";
+import { EVENT_RULES } from "@turnstream/protocol/writer";
 import type { LegalCase } from "../vector-types.ts";
 import { CaseRecorder } from "./case-recorder.ts";
 import { recordChanges } from "./legal-changes.ts";

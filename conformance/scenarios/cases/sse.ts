@@ -1,5 +1,6 @@
 /** Inputs for the SSE vectors. What comes out is computed, never typed in. */
-import type { Json, SseFrame } from "@turnstream/protocol";
+import type { Json } from "@turnstream/protocol";
+import type { SseFrame } from "@turnstream/protocol/writer";
 
 interface Named {
   readonly name: string;

@@ -1,11 +1,6 @@
 /** Verifies dialect vectors through the public functions: encode, decode, and SSE text of `responses`. */
-import {
-  createSseParser,
-  type Dialect,
-  emptyState,
-  type SessionEvent,
-  type SseMessage,
-} from "@turnstream/protocol";
+import { createSseParser, emptyState, type SessionEvent, type SseMessage } from "@turnstream/protocol";
+import type { Dialect } from "@turnstream/protocol/writer";
 import { blocks } from "@turnstream/protocol/blocks";
 import { responses, responsesFromSse, responsesToSse } from "@turnstream/protocol/responses";
 import { blocksFrameSchema, responsesFrameSchema, tasksFrameSchema } from "@turnstream/protocol/schema";

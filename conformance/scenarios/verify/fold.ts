@@ -1,5 +1,6 @@
 /** Verifies fold and legality vectors through the public functions. */
-import { emptyState, fold, foldAll, checkEvent, restore, EVENT_RULES, snapshot } from "@turnstream/protocol";
+import { emptyState, fold, foldAll, restore, snapshot } from "@turnstream/protocol";
+import { checkEvent, EVENT_RULES } from "@turnstream/protocol/writer";
 import type { FoldVector, LegalVector } from "../vector-types.ts";
 import { applyPatch } from "./patch.ts";
 import type { Report } from "./report.ts";

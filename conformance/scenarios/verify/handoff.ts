@@ -3,16 +3,14 @@
  * brings, and that clients which know nothing of our functions end with the same screen, cut or uncut.
  */
 import {
-  coalesce,
-  type Dialect,
   type SessionEvent,
   foldAll,
   formatCursor,
-  isHandoffPoint,
   restore,
   type SessionState,
   snapshot,
 } from "@turnstream/protocol";
+import { coalesce, type Dialect, isHandoffPoint } from "@turnstream/protocol/writer";
 import { blocks, toHistory, resyncBlocks } from "@turnstream/protocol/blocks";
 import { responses } from "@turnstream/protocol/responses";
 import { tasks } from "@turnstream/protocol/tasks";

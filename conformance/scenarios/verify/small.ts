@@ -5,16 +5,18 @@ import {
   emptyState,
   fold,
   formatCursor,
-  formatSse,
-  formatSseComment,
   parseCursor,
   classifyEvent,
   SCHEMA_VERSION,
+  type SseMessage,
+} from "@turnstream/protocol";
+import {
+  formatSse,
+  formatSseComment,
   SseFieldError,
   type SseFrame,
-  type SseMessage,
   toWireJson,
-} from "@turnstream/protocol";
+} from "@turnstream/protocol/writer";
 import { argumentsOf, releasedBy } from "../one-block.ts";
 import type {
   CursorsVector,

@@ -1,5 +1,6 @@
 /** Writes the frames that a log makes in a dialect, event by event, and what decoding them gives. */
-import { type Dialect, emptyState, type SessionEvent, type SessionState } from "@turnstream/protocol";
+import { emptyState, type SessionEvent, type SessionState } from "@turnstream/protocol";
+import type { Dialect } from "@turnstream/protocol/writer";
 import { blocks } from "@turnstream/protocol/blocks";
 import { responses, type ResponsesFrame, responsesToSse } from "@turnstream/protocol/responses";
 import { tasks } from "@turnstream/protocol/tasks";

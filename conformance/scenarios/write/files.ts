@@ -1,5 +1,5 @@
 /** Every vector file: its path below `vectors/` and its text. Pure; the script and the test do the reading and writing. */
-import { EVENT_RULES } from "@turnstream/protocol";
+import { EVENT_RULES } from "@turnstream/protocol/writer";
 import { legalCases } from "../cases/legal.ts";
 import { oddEvents } from "../cases/odd-events.ts";
 import { listEvents, SCENARIOS } from "../index.ts";

@@ -4,17 +4,14 @@
  * replay of the whole log, into which every rest runs, and what belongs to one cursor.
  */
 import {
-  coalesce,
-  type Dialect,
   emptyState,
   type SessionEvent,
-  foldWithHandoffPoint,
   formatCursor,
   type SessionState,
   snapshot,
   START_CURSOR,
-  trackHandoffPoint,
 } from "@turnstream/protocol";
+import { coalesce, type Dialect, foldWithHandoffPoint, trackHandoffPoint } from "@turnstream/protocol/writer";
 import { blocks, toHistory, resyncBlocks } from "@turnstream/protocol/blocks";
 import { responses } from "@turnstream/protocol/responses";
 import { tasks } from "@turnstream/protocol/tasks";

@@ -2,13 +2,11 @@
 import {
   compareCursors,
   createSseParser,
-  formatSse,
-  formatSseComment,
   parseCursor,
   classifyEvent,
   type SseMessage,
-  toWireJson,
 } from "@turnstream/protocol";
+import { formatSse, formatSseComment, toWireJson } from "@turnstream/protocol/writer";
 import { BAD_CURSORS, CURSOR_PAIRS, GOOD_CURSORS, PARTIAL_JSON, TOOL_TAGS } from "../cases/small.ts";
 import { PLACES } from "../cases/places.ts";
 import { COMMENTS, FRAMES, REFUSED, TEXTS, VALUES } from "../cases/sse.ts";

@@ -3,12 +3,11 @@ import {
   createRedisLog,
   describeConnectionError,
   isDatabaseUrl,
-  isLogError,
   isRedisUrl,
-  isStoreError,
   openDatabase,
   createPostgresStore,
 } from "@turnstream/server";
+import { isLogError, isStoreError } from "@turnstream/server/ports";
 import { StartError } from "./supervise.ts";
 
 /** Nothing has this name: only whether there is an answer. */

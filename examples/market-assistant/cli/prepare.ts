@@ -1,12 +1,6 @@
 /** Makes a database ready: tables, the tenant of the example, and a key for its own server. */
-import {
-  isStoreError,
-  migrate,
-  migrateEngine,
-  openDatabase,
-  createPostgresStore,
-  type Store,
-} from "@turnstream/server";
+import { migrate, migrateEngine, openDatabase, createPostgresStore } from "@turnstream/server";
+import { isStoreError, type Store } from "@turnstream/server/ports";
 
 const TENANT = { id: "market-assistant", name: "Market assistant" };
 

@@ -2,11 +2,11 @@
 import {
   createRedisLog,
   createRedisSignals,
-  type ErrorContext,
   openDatabase,
   createPostgresStore,
   ToolError,
 } from "@turnstream/server";
+import type { ErrorContext } from "@turnstream/server/ports";
 import { readSetting } from "./process-life.ts";
 
 export async function openBackend() {

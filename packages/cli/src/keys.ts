@@ -1,6 +1,7 @@
 /** `turnstream keys`: makes, lists and revokes the API keys of a tenant. A secret is shown once, and kept nowhere. */
 import { parseArgs } from "node:util";
-import { type KeyInfo, SCOPES } from "@turnstream/server";
+import { SCOPES } from "@turnstream/server";
+import type { KeyInfo } from "@turnstream/server/ports";
 import { requireTenant, withStore } from "./with-store.ts";
 import { CommandError, UsageError, type CliContext } from "./cli-context.ts";
 

@@ -1,6 +1,7 @@
 /** `turnstream knowledge import`: brings a folder into a base, and changes only what has changed. */
 import { parseArgs } from "node:util";
-import { importKnowledge, type ImportOutcome, type KnowledgeFile } from "@turnstream/server";
+import { importKnowledge, type KnowledgeFile } from "@turnstream/server";
+import type { ImportOutcome } from "@turnstream/server/ports";
 import { readFolder } from "./read-folder.ts";
 import { requireTenant, withStore } from "./with-store.ts";
 import { CommandError, UsageError, type CliContext } from "./cli-context.ts";

@@ -1,5 +1,6 @@
 /** Finds the command that is meant, runs it, and says what went wrong in words. Never ends the process itself. */
-import { describeConnectionError, isEngineError, isStoreError, STORE_ERRORS } from "@turnstream/server";
+import { describeConnectionError } from "@turnstream/server";
+import { isEngineError, isStoreError, STORE_ERRORS } from "@turnstream/server/ports";
 import { HELP, KEYS_HELP, KNOWLEDGE_HELP } from "./help.ts";
 import { keysCreate, keysList, keysRevoke } from "./keys.ts";
 import { knowledgeImport } from "./knowledge-import.ts";

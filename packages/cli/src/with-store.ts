@@ -1,5 +1,6 @@
 /** Opens the store that DATABASE_URL names, for as long as a command takes. Never takes the address from arguments. */
-import { isDatabaseUrl, openDatabase, type ClosableStore, createPostgresStore } from "@turnstream/server";
+import { isDatabaseUrl, openDatabase, createPostgresStore } from "@turnstream/server";
+import type { ClosableStore } from "@turnstream/server/ports";
 import { CommandError, type CliContext } from "./cli-context.ts";
 
 export function databaseUrl({ env }: CliContext): string {

@@ -1,5 +1,6 @@
 /** `turnstream keys` on a real database: what it prints lets somebody in, until it is revoked. */
-import { openDatabase, type ClosableStore, createPostgresStore, SCOPES } from "@turnstream/server";
+import { openDatabase, createPostgresStore, SCOPES } from "@turnstream/server";
+import type { ClosableStore } from "@turnstream/server/ports";
 import { freshDatabaseUrl } from "@turnstream/testkit/servers/shared-servers.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { ran } from "./ran.ts";

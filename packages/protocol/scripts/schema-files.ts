@@ -14,7 +14,7 @@ import {
   socketReplies,
   tasksFrames,
 } from "@turnstream/protocol/schema";
-import { ARTIFACTS } from "@turnstream/protocol";
+import { ARTIFACTS } from "@turnstream/protocol/writer";
 import { z } from "zod";
 
 type Schemas = Readonly<Record<string, z.ZodType>>;

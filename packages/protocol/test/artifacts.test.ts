@@ -1,12 +1,7 @@
 /** Artifacts are held to their shapes, by words that name the field; what is too large keeps a beginning of the same shape. */
 import { readFileSync } from "node:fs";
-import {
-  ARTIFACTS,
-  type ArtifactData,
-  findArtifactProblem,
-  artifactPreview,
-  type Json,
-} from "@turnstream/protocol";
+import { type ArtifactData, findArtifactProblem, type Json } from "@turnstream/protocol";
+import { ARTIFACTS, artifactPreview } from "@turnstream/protocol/writer";
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 import { z } from "zod";

@@ -1,14 +1,6 @@
 /** Stable addresses are replaced on delivery, in every place that can hold one, and nowhere else. */
-import {
-  blobUrl,
-  parseBlobUrl,
-  findBlobIds,
-  emptyState,
-  type SessionEvent,
-  foldAll,
-  snapshot,
-  resolveBlobUrls,
-} from "@turnstream/protocol";
+import { emptyState, type SessionEvent, foldAll, snapshot } from "@turnstream/protocol";
+import { blobUrl, parseBlobUrl, findBlobIds, resolveBlobUrls } from "@turnstream/protocol/writer";
 import { blocks } from "@turnstream/protocol/blocks";
 import { parseEvent } from "@turnstream/protocol/schema";
 import { tasks } from "@turnstream/protocol/tasks";

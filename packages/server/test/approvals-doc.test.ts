@@ -1,7 +1,7 @@
 /** What docs/approvals.md says is so: its program runs, and its table is the one that the store goes by. */
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { TRANSITIONS } from "@turnstream/protocol";
+import { TRANSITIONS } from "@turnstream/protocol/writer";
 import { expect, test } from "vitest";
 import { type InteractionKind, deadlineRule } from "../src/store/rules/interactions.ts";
 

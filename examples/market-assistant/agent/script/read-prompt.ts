@@ -1,5 +1,5 @@
 /** What the scripted model reads of its prompt: results of tools, which session it is in, what a file says. Pure. */
-import type { ScriptCall } from "@turnstream/server";
+import type { ScriptCall } from "@turnstream/server/testing";
 
 type Message = ScriptCall["prompt"][number];
 type Result = Extract<Extract<Message, { role: "tool" }>["content"][number], { type: "tool-result" }>;

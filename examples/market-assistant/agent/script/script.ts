@@ -2,7 +2,8 @@
  * The script of the model that the example plays without a key: for each topic, what it thinks, says and calls, step by
  * step. Which step it is follows from the conversation, so another worker goes on at the right place.
  */
-import { type ScriptedReply, script, type Model, type ScriptCall, scriptedModel } from "@turnstream/server";
+import type { Model } from "@turnstream/server";
+import { type ScriptedReply, script, type ScriptCall, scriptedModel } from "@turnstream/server/testing";
 import { SAMPLE_NAME } from "../../shared/sample-statement.ts";
 import type { Topic } from "../../shared/suggestions.ts";
 import type { Lines } from "../lines/lines.ts";

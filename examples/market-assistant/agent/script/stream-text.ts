@@ -1,5 +1,5 @@
 /** How the scripted model speaks: word by word, at the pace of a real one. Makes parts of a script; never plays them. */
-import { script, type ScriptPart } from "@turnstream/server";
+import { script, type ScriptPart } from "@turnstream/server/testing";
 import type { Pace } from "../pace.ts";
 
 const WORD_MS = 32;

@@ -4,7 +4,8 @@
  */
 import { STORIES } from "@turnstream/conformance/stories/index.ts";
 import type { Story } from "@turnstream/conformance/stories/story.ts";
-import { formatCursor, type SessionState, type UserMessage, resolveBlobUrls } from "@turnstream/protocol";
+import { formatCursor, type SessionState, type UserMessage } from "@turnstream/protocol";
+import { resolveBlobUrls } from "@turnstream/protocol/writer";
 import { startProxy, type TcpProxy } from "@turnstream/testkit/network/tcp-proxy.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { SessionRef } from "../../../server/src/store/refs.ts";

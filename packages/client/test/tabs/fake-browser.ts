@@ -4,7 +4,6 @@
  */
 import { LogWriter } from "@turnstream/conformance/support/log-writer.ts";
 import {
-  coalesce,
   type Cursor,
   emptyState,
   type SessionEvent,
@@ -16,6 +15,7 @@ import {
   type SessionState,
   snapshot,
 } from "@turnstream/protocol";
+import { coalesce } from "@turnstream/protocol/writer";
 import { type ConnectionView, INITIAL_CONNECTION } from "../../src/transport/status.ts";
 import { ClientError } from "../../src/errors.ts";
 import type {

@@ -3,7 +3,8 @@
  * a message. Pure. An unknown error reveals nothing of its inside.
  */
 import { ZodError } from "zod";
-import { truncateText, ERRORS, type ErrorCode } from "@turnstream/protocol";
+import { ERRORS, type ErrorCode } from "@turnstream/protocol";
+import { truncateText } from "@turnstream/protocol/writer";
 import type { ErrorReply } from "@turnstream/protocol/schema";
 import { isLogError, type LogError } from "../log/errors.ts";
 import { BlobError } from "../session/blobs/open-blob.ts";

@@ -3,7 +3,8 @@
  * owns the session. When it returns, the change is committed and the log will show it. Never subscribes.
  */
 import { createHash } from "node:crypto";
-import { truncateText, type FileRef } from "@turnstream/protocol";
+import type { FileRef } from "@turnstream/protocol";
+import { truncateText } from "@turnstream/protocol/writer";
 import type { SocketCommand, SocketReply } from "@turnstream/protocol/schema";
 import { answerQuestion, dismissQuestion } from "../session/interactions/answer-question.ts";
 import { decideApproval } from "../session/interactions/decide-approval.ts";

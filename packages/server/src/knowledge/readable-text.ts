@@ -2,7 +2,7 @@
  * What a knowledge base keeps of a file: its text in lines, and its title. Told by its media type or its name. Never
  * guesses at bytes that are no text.
  */
-import { truncateText } from "@turnstream/protocol";
+import { truncateText } from "@turnstream/protocol/writer";
 import { htmlText } from "../text-extraction/html-text.ts";
 
 export interface ReadableText {

@@ -2,13 +2,8 @@
  * One entry of a log. What is stored is a line: the key of the append, a space, the event as JSON without its
  * id, which only the log knows. The event is parsed at most once, by the first reader who asks, for all readers.
  */
-import {
-  type Cursor,
-  type SessionEvent,
-  type EventDraft,
-  type Position,
-  SCHEMA_VERSION,
-} from "@turnstream/protocol";
+import { type Cursor, type SessionEvent, type Position, SCHEMA_VERSION } from "@turnstream/protocol";
+import type { EventDraft } from "@turnstream/protocol/writer";
 
 /** Bytes of one event in the log. What is larger is kept elsewhere and referred to. */
 export const MAX_EVENT_BYTES = 65_536;

@@ -9,7 +9,8 @@
  * - A loss is never silent: who reads on from a position that is no longer in the log is told so, and nobody
  *   can append until somebody has claimed the log under a new epoch.
  */
-import type { Cursor, EventDraft } from "@turnstream/protocol";
+import type { Cursor } from "@turnstream/protocol";
+import type { EventDraft } from "@turnstream/protocol/writer";
 import type { LogEntry } from "./entry.ts";
 import type { LogError } from "./errors.ts";
 

@@ -1,5 +1,5 @@
 /** Words of a server made fit for people: no control or direction marks, one line, bounded. Pure. */
-import { truncateText } from "@turnstream/protocol";
+import { truncateText } from "@turnstream/protocol/writer";
 
 /** Control characters, and marks that turn the direction of text or are not seen. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\u2028\u2029]+/gu;

@@ -6,7 +6,8 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { JsonSchemaValidator, jsonSchemaValidator } from "@modelcontextprotocol/client";
 import { CfWorkerJsonSchemaValidator } from "@modelcontextprotocol/client/validators/cf-worker";
-import { truncateText, type Json } from "@turnstream/protocol";
+import type { Json } from "@turnstream/protocol";
+import { truncateText } from "@turnstream/protocol/writer";
 import { runWithTimeLimit } from "../util/time-limit.ts";
 
 const MAX_DEPTH = 60;

@@ -3,7 +3,8 @@
  * it is fetched, run, or taken as an instruction. Pure.
  */
 import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/client";
-import { truncateText, type Json } from "@turnstream/protocol";
+import type { Json } from "@turnstream/protocol";
+import { truncateText } from "@turnstream/protocol/writer";
 import type { ResultBlock, ToolOutput } from "../runtime/define/tool.ts";
 
 /** Pictures of these kinds can be shown; none of them can run anything. */

@@ -3,7 +3,7 @@
  * words that tell people what to do. The words are ours: a provider's message may hold keys, URLs or content, so it is
  * only in `cause`, which is for the operator's eyes. Never decides whether to ask again; see retry.ts.
  */
-import type { TurnErrorCode } from "@turnstream/protocol";
+import type { TurnErrorCode } from "@turnstream/protocol/writer";
 
 import { parseProviderError, type ProviderErrorInfo } from "./provider-error.ts";
 import type { ModelUsage } from "./model.ts";

@@ -1,6 +1,6 @@
 /** What the runtime says to people who chat, in one place, so that a team can say it in its own words. */
 import type { FileErrorCode } from "./errors.ts";
-import type { TurnErrorCode } from "@turnstream/protocol";
+import type { TurnErrorCode } from "@turnstream/protocol/writer";
 
 export interface RuntimeStrings {
   readonly stopped: string;

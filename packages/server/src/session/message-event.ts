@@ -1,6 +1,6 @@
 /** The event of a message and the key it is committed under: what sending, and going on from a form, share. Pure. */
 import { createHash } from "node:crypto";
-import type { EventDraft } from "@turnstream/protocol";
+import type { EventDraft } from "@turnstream/protocol/writer";
 import { type LogBlob, splitOversized } from "../log/writer/oversize.ts";
 import type { NewMessage } from "../store/ports/running.ts";
 

@@ -1,7 +1,7 @@
 /** What feeds cost others: long replays leave the event loop to everybody else, and an idle session holds next to nothing. */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import type { EventDraft } from "@turnstream/protocol";
+import type { EventDraft } from "@turnstream/protocol/writer";
 import { expect, test } from "vitest";
 import { createSessionFeeds } from "../../src/gateway/feed/session-feeds.ts";
 import type { SessionFeeds } from "../../src/gateway/feed/session-feeds.ts";

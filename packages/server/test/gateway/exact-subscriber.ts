@@ -2,7 +2,8 @@
  * A viewer that remembers where the feed stood whenever it was told how it begins, and the rule for what it must have got:
  * from there on exactly what its dialect says of the log, merged only where a replay may merge.
  */
-import { coalesce, type SessionEvent, type SessionState, snapshot, START_CURSOR } from "@turnstream/protocol";
+import { type SessionEvent, type SessionState, snapshot, START_CURSOR } from "@turnstream/protocol";
+import { coalesce } from "@turnstream/protocol/writer";
 import { framesFrom } from "@turnstream/conformance/support/replay.ts";
 import { blocks, resyncBlocks } from "@turnstream/protocol/blocks";
 import { responses } from "@turnstream/protocol/responses";

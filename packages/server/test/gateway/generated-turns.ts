@@ -2,14 +2,8 @@
  * What the writer of a session says next, as it stands: turns with blocks that are spoken piece by piece, two at a time now
  * and then, and titles in between. Pure; legal wherever the state is that of the log.
  */
-import {
-  type Block,
-  listBlocks,
-  type EventDraft,
-  fold,
-  type SessionState,
-  type Turn,
-} from "@turnstream/protocol";
+import { type Block, listBlocks, fold, type SessionState, type Turn } from "@turnstream/protocol";
+import type { EventDraft } from "@turnstream/protocol/writer";
 
 /** Half a tag is held back by `responses`. */
 const PIECES = ["a", "word ", "<", "<tool", ' name="x">', "hidden</tool>", "😀", "\n"];

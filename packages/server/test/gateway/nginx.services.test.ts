@@ -9,7 +9,8 @@ import { SessionClient } from "@turnstream/conformance/clients/session-client.ts
 import { type NginxServer, startNginx } from "@turnstream/testkit/servers/start-nginx.ts";
 import { RenderedState } from "@turnstream/conformance/clients/rendered-state.ts";
 import { framesFrom } from "@turnstream/conformance/support/replay.ts";
-import { emptyState, type EventDraft, snapshot } from "@turnstream/protocol";
+import { emptyState, snapshot } from "@turnstream/protocol";
+import type { EventDraft } from "@turnstream/protocol/writer";
 import { tasks } from "@turnstream/protocol/tasks";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { createServer, type Server } from "../../src/gateway/create-server.ts";

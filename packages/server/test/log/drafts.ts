@@ -1,6 +1,7 @@
 /** Small drafts and helpers that the tests of the log share. */
 import { randomUUID } from "node:crypto";
-import type { Cursor, EventDraft } from "@turnstream/protocol";
+import type { Cursor } from "@turnstream/protocol";
+import type { EventDraft } from "@turnstream/protocol/writer";
 import type { LogEntry } from "../../src/log/entry.ts";
 import { isLogError } from "../../src/log/errors.ts";
 import type { AppendResult, AttachOptions, LogDelivery, FollowEndReason, Log } from "../../src/log/log.ts";

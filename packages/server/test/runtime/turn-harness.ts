@@ -8,10 +8,10 @@ import {
   emptyState,
   type SessionEvent,
   fold,
-  checkEvent,
   type SessionState,
   type Turn,
 } from "@turnstream/protocol";
+import { checkEvent } from "@turnstream/protocol/writer";
 import { readAllEvents } from "@turnstream/testkit/backend/read-all-events.ts";
 import { createMemoryEngine, createMemoryEngineHub, type MemoryEngineHub } from "../../src/engine/memory.ts";
 import type { Log } from "../../src/log/log.ts";

@@ -3,14 +3,8 @@
  * everything that was written, and compares states with the fold of that.
  */
 import { randomUUID } from "node:crypto";
-import {
-  emptyState,
-  type SessionEvent,
-  type EventDraft,
-  fold,
-  type SessionState,
-  snapshot,
-} from "@turnstream/protocol";
+import { emptyState, type SessionEvent, fold, type SessionState, snapshot } from "@turnstream/protocol";
+import type { EventDraft } from "@turnstream/protocol/writer";
 import type { Log } from "../../src/log/log.ts";
 import { claimSession, type Claimed } from "../../src/session/lifecycle/claim.ts";
 import type { Actor, SessionRef } from "../../src/store/refs.ts";

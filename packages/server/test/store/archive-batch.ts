@@ -1,18 +1,16 @@
 /** Makes archive batches from logs, the way the archiver does: coalesced events, folded turns and header. */
 import {
   listBlocks,
-  coalesce,
   type Cursor,
   type SessionEvent,
   foldAll,
   isPending,
-  outlivesTurn,
   parseCursor,
   SCHEMA_VERSION,
   START_CURSOR,
   type Turn,
-  turnSnapshot,
 } from "@turnstream/protocol";
+import { coalesce, outlivesTurn, turnSnapshot } from "@turnstream/protocol/writer";
 import { LogWriter } from "@turnstream/conformance/support/log-writer.ts";
 
 import type { ArchiveBatch } from "../../src/store/ports/archive.ts";

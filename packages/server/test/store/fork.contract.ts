@@ -1,6 +1,7 @@
 /** What every store promises of forking a share. */
 import { LogWriter } from "@turnstream/conformance/support/log-writer.ts";
-import { blobUrl, foldAll, restore, SCHEMA_VERSION, snapshot } from "@turnstream/protocol";
+import { foldAll, restore, SCHEMA_VERSION, snapshot } from "@turnstream/protocol";
+import { blobUrl } from "@turnstream/protocol/writer";
 import { expect, test } from "vitest";
 
 import { forkShare } from "../../src/store/fork/fork-share.ts";

@@ -2,16 +2,15 @@
 import { legalLog } from "@turnstream/conformance/generator/legal-log.ts";
 import {
   listBlocks,
-  coalesce,
   emptyState,
   type SessionEvent,
   fold,
   foldAll,
   isPending,
-  checkEvent,
   type SessionState,
   type Turn,
 } from "@turnstream/protocol";
+import { coalesce, checkEvent } from "@turnstream/protocol/writer";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 

@@ -1,5 +1,5 @@
 /** What every store promises of approvals, questions and forms. */
-import { TRANSITIONS } from "@turnstream/protocol";
+import { TRANSITIONS } from "@turnstream/protocol/writer";
 import { expect, test } from "vitest";
 
 import type { InteractionKind } from "../../src/store/rules/interactions.ts";

@@ -1,5 +1,5 @@
 /** What every store promises of orders and of what gateways say about them. */
-import { TRANSITIONS } from "@turnstream/protocol";
+import { TRANSITIONS } from "@turnstream/protocol/writer";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 

@@ -9,10 +9,10 @@ import {
   type SessionEvent,
   findRun,
   fold,
-  checkEvent,
   type SessionState,
   START_CURSOR,
 } from "@turnstream/protocol";
+import { checkEvent } from "@turnstream/protocol/writer";
 import { parseEvent } from "@turnstream/protocol/schema";
 import type { SessionRef } from "../../src/store/refs.ts";
 import type { TurnHarness } from "../runtime/turn-harness.ts";

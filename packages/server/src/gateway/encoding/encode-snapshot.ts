@@ -2,13 +2,8 @@
  * JSON that ends with a snapshot of a session, written turn by turn and item by item, so that a long one never holds the
  * event loop. The same JSON as in one go.
  */
-import {
-  formatCursor,
-  formatSse,
-  type SessionState,
-  snapshot,
-  type TurnSnapshot,
-} from "@turnstream/protocol";
+import { formatCursor, type SessionState, snapshot, type TurnSnapshot } from "@turnstream/protocol";
+import { formatSse } from "@turnstream/protocol/writer";
 import type { TimeSlicer } from "../../util/time-slicer.ts";
 import { toWireBytes, toJsonWithBlobUrls, type EncodingTarget } from "./encode.ts";
 

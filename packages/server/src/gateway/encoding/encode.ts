@@ -2,13 +2,8 @@
  * Encodes events as the bytes of a format: dialect, then text, then wire. Each is encoded once for all subscribers with
  * the same format. Knows no connection and reads nothing.
  */
-import {
-  type Cursor,
-  type SessionEvent,
-  formatSse,
-  type SessionState,
-  resolveBlobUrls,
-} from "@turnstream/protocol";
+import type { Cursor, SessionEvent, SessionState } from "@turnstream/protocol";
+import { formatSse, resolveBlobUrls } from "@turnstream/protocol/writer";
 import { blocks, eachResyncFrame } from "@turnstream/protocol/blocks";
 import { responses, type ResponsesEncoder } from "@turnstream/protocol/responses";
 import { tasks } from "@turnstream/protocol/tasks";

@@ -5,13 +5,13 @@ import {
   findTurn,
   formatCursor,
   isPending,
-  outlivesTurn,
   type Position,
   restoreTurn,
   START_CURSOR,
   type SessionState,
   type Turn,
 } from "@turnstream/protocol";
+import { outlivesTurn } from "@turnstream/protocol/writer";
 import type { LogEntry } from "../../log/entry.ts";
 import { readHistory } from "../../session/history/read-history.ts";
 import { StoreError } from "../../store/errors.ts";

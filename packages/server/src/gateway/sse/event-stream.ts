@@ -2,7 +2,7 @@
  * `EventStream` is one event stream, over any transport: keeps it alive with comments, ends it when it stalls, and reports
  * to its owner. Never knows its content.
  */
-import { formatSseComment } from "@turnstream/protocol";
+import { formatSseComment } from "@turnstream/protocol/writer";
 import type { Caller } from "../caller.ts";
 import type { Connection, ConnectionRegistry, DisconnectReason } from "../connection/connection-registry.ts";
 import { SendQueue, type Transport } from "../connection/send-queue.ts";

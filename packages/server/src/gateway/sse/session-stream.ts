@@ -2,7 +2,8 @@
  * `sessionStream` serves a session on an event stream: finds where to start, subscribes, reports how it started, and ends
  * with the right frame. Frames of the session are passed on as they are. Never decides about access.
  */
-import { ERRORS, type ErrorCode, formatSse, formatSseComment, toWireJson } from "@turnstream/protocol";
+import { ERRORS, type ErrorCode } from "@turnstream/protocol";
+import { formatSse, formatSseComment, toWireJson } from "@turnstream/protocol/writer";
 import { responsesToSse } from "@turnstream/protocol/responses";
 import type { SessionRef } from "../../store/refs.ts";
 import type { StreamFormat } from "../encoding/stream-format.ts";

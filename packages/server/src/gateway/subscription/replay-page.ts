@@ -2,7 +2,8 @@
  * `buildReplayPage` makes a page of a replay: stored entries, merged and encoded for one format, after a position.
  * Pure; short enough to be done in one go.
  */
-import { coalesce, type SessionEvent, fold, type Position, type SessionState } from "@turnstream/protocol";
+import { type SessionEvent, fold, type Position, type SessionState } from "@turnstream/protocol";
+import { coalesce } from "@turnstream/protocol/writer";
 import type { LogEntry } from "../../log/entry.ts";
 import {
   createEncoderState,

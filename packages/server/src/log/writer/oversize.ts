@@ -3,7 +3,8 @@
  * blob, and the event keeps its beginning, its size, its type and where the whole is. Replay is then the same as
  * live. Pure: says what to store, and never stores it.
  */
-import { truncateText, type EventDraft, type Json, type FullContent } from "@turnstream/protocol";
+import type { Json, FullContent } from "@turnstream/protocol";
+import { truncateText, type EventDraft } from "@turnstream/protocol/writer";
 import { MAX_EVENT_BYTES } from "../entry.ts";
 import { LogError } from "../errors.ts";
 

@@ -3,7 +3,7 @@
  * blocks that stream side by side are independent, so that joining may take one past the other; nothing is ever
  * moved past an event that is not a delta. No clock, no log.
  */
-import { type EventDraft, joinDeltas } from "@turnstream/protocol";
+import { type EventDraft, joinDeltas } from "@turnstream/protocol/writer";
 import { type LogBlob, type SplitDrafts, MAX_DELTA } from "./oversize.ts";
 
 export interface PendingBatch {

@@ -5,7 +5,8 @@
  *
  * The first refusal ends it: every later call fails with the same error, and nothing is written any more.
  */
-import type { EventDraft, Position } from "@turnstream/protocol";
+import type { Position } from "@turnstream/protocol";
+import type { EventDraft } from "@turnstream/protocol/writer";
 import { retry } from "../../util/retry.ts";
 import { isLogError } from "../errors.ts";
 import type { AppendBatch, Log } from "../log.ts";

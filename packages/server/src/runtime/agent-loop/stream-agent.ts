@@ -2,7 +2,8 @@
  * Runs the body that a team brought along and tells what comes out of it. It is not journaled until it is done: see
  * `defineStreamAgent` for what that means.
  */
-import { type SessionEvent, checkEvent, SCHEMA_VERSION } from "@turnstream/protocol";
+import { type SessionEvent, SCHEMA_VERSION } from "@turnstream/protocol";
+import { checkEvent } from "@turnstream/protocol/writer";
 import { modelErrorFrom } from "../../models/errors.ts";
 import { AiSdkStreamReader } from "./ai-sdk-stream.ts";
 import type { AiSdkResult, StreamBody, StreamBodyEvent } from "../define/stream-body.ts";

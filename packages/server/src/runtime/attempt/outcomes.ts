@@ -2,7 +2,8 @@
  * Why an attempt at a turn stops before its end, as typed reasons: they travel as abort reasons and as errors from the
  * branch that met them to the one place that decides what becomes of the turn.
  */
-import type { Json, TurnErrorCode } from "@turnstream/protocol";
+import type { Json } from "@turnstream/protocol";
+import type { TurnErrorCode } from "@turnstream/protocol/writer";
 import { ModelError } from "../../models/errors.ts";
 import type { TurnOutcome } from "../events/closing-events.ts";
 import type { RuntimeStrings } from "../strings.ts";

@@ -1,6 +1,7 @@
 /** One agent at work in an attempt: which run it is, and how its steps are told. Knows no model call and no tool run. */
 import type { JsonSchema, ModelTool } from "../../models/model.ts";
-import { truncateText, type Json, mainRun, MAX_LABEL, findSubAgentRun } from "@turnstream/protocol";
+import { type Json, mainRun } from "@turnstream/protocol";
+import { truncateText, MAX_LABEL, findSubAgentRun } from "@turnstream/protocol/writer";
 import {
   type Agent,
   ASK_USER,

@@ -1,5 +1,6 @@
 /** What a tool gave, as it is journaled: one side for the model, one for people, each within its bounds. Pure. */
-import { type Artifact, truncateText, type Json, MAX_PREVIEW } from "@turnstream/protocol";
+import type { Artifact, Json } from "@turnstream/protocol";
+import { truncateText, MAX_PREVIEW } from "@turnstream/protocol/writer";
 import type { ArtifactInput, ToolOutput } from "../define/tool.ts";
 import type { ToolCallRecord, ResultPart } from "./journal-entries.ts";
 import { parseArtifact, parseImage } from "../define/media-input.ts";

@@ -2,7 +2,7 @@
  * The tool `fetch_web_content`: the readable text of an address on the public internet, in pieces, to be cited. What
  * was fetched is read in a thread of its own. Never reaches what is inside: see outside/safe-fetch.ts.
  */
-import { truncateText } from "@turnstream/protocol";
+import { truncateText } from "@turnstream/protocol/writer";
 import { z } from "zod";
 import { extract, ExtractError } from "../../text-extraction/extract.ts";
 import type { FetchPolicy } from "../../safe-fetch/policy.ts";

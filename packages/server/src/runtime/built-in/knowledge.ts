@@ -2,7 +2,7 @@
  * The tools `retrieve_context_objs` and `get_context_obj_lines`: find pieces of a tenant's knowledge bases and read
  * around them. What they give can be cited. They reach the bases that the developer named, of the session's own tenant.
  */
-import { truncateText } from "@turnstream/protocol";
+import { truncateText } from "@turnstream/protocol/writer";
 import { z } from "zod";
 import type { KnowledgeHit } from "../../store/ports/knowledge.ts";
 import type { Store } from "../../store/store.ts";

@@ -2,7 +2,8 @@
  * The tool `lookup_history`: finds and reads earlier turns of the session it works in, and of no other. For conversations
  * that were summed up, or are longer than what the model is told at the start. Reads the archive; never changes it.
  */
-import { truncateText, restoreTurn, type Turn } from "@turnstream/protocol";
+import { restoreTurn, type Turn } from "@turnstream/protocol";
+import { truncateText } from "@turnstream/protocol/writer";
 import { z } from "zod";
 import type { SessionRef } from "../../store/refs.ts";
 import type { Store } from "../../store/store.ts";

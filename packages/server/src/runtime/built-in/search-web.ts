@@ -2,7 +2,7 @@
  * The tool `search_web`, on whichever service a team has: the port that such a service fills, and the tool around it. What
  * it finds can be cited. Never calls a service itself.
  */
-import { truncateText } from "@turnstream/protocol";
+import { truncateText } from "@turnstream/protocol/writer";
 import { z } from "zod";
 import { type Tool, tool, type ToolContext, ToolError } from "../define/tool.ts";
 import { toCitations } from "./citations.ts";

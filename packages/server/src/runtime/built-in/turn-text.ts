@@ -6,7 +6,6 @@ import {
   type ApprovalBlock,
   type Block,
   listBlocks,
-  truncateText,
   type FormBlock,
   type Json,
   toolLabel,
@@ -14,6 +13,7 @@ import {
   type QuestionBlock,
   type Turn,
 } from "@turnstream/protocol";
+import { truncateText } from "@turnstream/protocol/writer";
 import { formatFormValues } from "../prompt/form-result.ts";
 import { formatAnswers } from "../interactions/format-answers.ts";
 import { stringifyContent } from "../attempt/tool-result.ts";

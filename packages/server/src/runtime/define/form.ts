@@ -1,5 +1,6 @@
 /** A form as a developer or a model writes it, made into one that can be told. Pure; says in words what is wrong. */
-import { type FormField, type FormSchema, type Json, MAX_LABEL } from "@turnstream/protocol";
+import type { FormField, FormSchema, Json } from "@turnstream/protocol";
+import { MAX_LABEL } from "@turnstream/protocol/writer";
 import { FIELD_TYPES } from "@turnstream/protocol/schema";
 import { isJsonObject, type JsonObject, stringField } from "../../util/json.ts";
 

@@ -1,11 +1,6 @@
 /** Reads a picture as a tool gives it: an address, a small picture in itself, or one that has to be kept. Pure. */
-import {
-  type Artifact,
-  findArtifactProblem,
-  blobUrl,
-  type Json,
-  type ArtifactProblem,
-} from "@turnstream/protocol";
+import { type Artifact, findArtifactProblem, type Json } from "@turnstream/protocol";
+import { blobUrl, type ArtifactProblem } from "@turnstream/protocol/writer";
 import { isJsonObject } from "../../util/json.ts";
 import type { FileInput, ArtifactInput, ImageInput } from "./tool.ts";
 

@@ -1,7 +1,8 @@
 /**
  * A turn's body that a team brings along: its own loop, whose output becomes events. Types only.
  */
-import type { EventDraft, UserMessage } from "@turnstream/protocol";
+import type { UserMessage } from "@turnstream/protocol";
+import type { EventDraft } from "@turnstream/protocol/writer";
 import type { Prompt } from "../../models/model.ts";
 
 export interface StreamBodyContext {

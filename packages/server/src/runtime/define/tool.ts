@@ -4,7 +4,8 @@
 import { type Approval, APPROVAL_NAMES, checkApproval } from "./approval.ts";
 import type { FormSpec } from "./form.ts";
 import { assertKnownOptions, type OptionKeys } from "./check-options.ts";
-import { type Artifact, truncateText, type Json, MAX_LABEL } from "@turnstream/protocol";
+import type { Artifact, Json } from "@turnstream/protocol";
+import { truncateText, MAX_LABEL } from "@turnstream/protocol/writer";
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
 
 export interface ToolErrorOptions {

@@ -9,16 +9,18 @@ import {
   findRun,
   isPending,
   mainRun,
-  mainRunStatus,
-  outlivesTurn,
   findToolResult,
   type Run,
   type Turn,
-  type TurnErrorCode,
-  unansweredCalls,
   type Usage,
   type Json,
 } from "@turnstream/protocol";
+import {
+  mainRunStatus,
+  outlivesTurn,
+  type TurnErrorCode,
+  unansweredCalls,
+} from "@turnstream/protocol/writer";
 import { groupSummary } from "./groups.ts";
 import { MAIN_RUN, type TurnEventDraft } from "./turn-writer.ts";
 

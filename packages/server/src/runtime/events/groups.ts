@@ -2,14 +2,8 @@
  * Groups of steps, by the rules of W14 and W15: when one may begin or end, and what it is called. Pure: reads the folded
  * turn.
  */
-import {
-  isBlock,
-  toolLabel,
-  mainRun,
-  type ToolCallBlock,
-  type Turn,
-  unansweredCalls,
-} from "@turnstream/protocol";
+import { isBlock, toolLabel, mainRun, type ToolCallBlock, type Turn } from "@turnstream/protocol";
+import { unansweredCalls } from "@turnstream/protocol/writer";
 import type { TurnEventDraft } from "./turn-writer.ts";
 
 /** What has to be written so that a step of the main run stands in a group; null when nothing, or it can't be. */

@@ -3,7 +3,8 @@
  * it tells what the step amounts to: the blocks it wrote, the calls it asks for, and its content as the model will
  * read it again. Never calls a model and never runs a tool.
  */
-import { type Json, type Turn, unansweredCalls } from "@turnstream/protocol";
+import type { Json, Turn } from "@turnstream/protocol";
+import { unansweredCalls } from "@turnstream/protocol/writer";
 import { ModelError } from "../../models/errors.ts";
 import { parseArguments } from "../../models/tool-schema.ts";
 import type { AssistantContent, StreamPart } from "../../models/model.ts";

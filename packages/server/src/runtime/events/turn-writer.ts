@@ -2,14 +2,8 @@
  * The pen of one attempt at a turn. It keeps a folded copy of what it writes, and whoever writes looks there for what is
  * told already: the next index, the open group, whether a result has begun. Never decides what to write.
  */
-import {
-  type EventDraft,
-  fold,
-  type Position,
-  SCHEMA_VERSION,
-  type SessionState,
-  type Turn,
-} from "@turnstream/protocol";
+import { fold, type Position, SCHEMA_VERSION, type SessionState, type Turn } from "@turnstream/protocol";
+import type { EventDraft } from "@turnstream/protocol/writer";
 import type { Writer } from "../../log/writer/writer.ts";
 
 export interface TurnWriterOptions {

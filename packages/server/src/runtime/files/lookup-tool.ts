@@ -3,7 +3,8 @@
  * characters, and finds words in it. Reads piece by piece; never more than it gives out, and never another session's.
  */
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
-import { truncateText, type Json } from "@turnstream/protocol";
+import type { Json } from "@turnstream/protocol";
+import { truncateText } from "@turnstream/protocol/writer";
 import type { Attachment, Attachments, TextChunk } from "../../store/ports/files.ts";
 import type { SessionRef } from "../../store/refs.ts";
 import { type Tool, tool, ToolError } from "../define/tool.ts";

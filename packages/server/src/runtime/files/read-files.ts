@@ -3,7 +3,8 @@
  * pieces, told as one block at the beginning of the turn. What each file amounts to is committed with its text under the
  * turn's epoch, so that whoever goes on reads only the rest. A file that fails is told as failed, and the turn goes on.
  */
-import { truncateText, type FileRef } from "@turnstream/protocol";
+import type { FileRef } from "@turnstream/protocol";
+import { truncateText } from "@turnstream/protocol/writer";
 import { extract, ExtractError } from "../../text-extraction/extract.ts";
 import type { TurnAttempt } from "../attempt/attempt.ts";
 import { type FileRecord, fileKey, FILES_KEY } from "../attempt/journal-entries.ts";

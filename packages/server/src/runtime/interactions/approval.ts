@@ -1,12 +1,7 @@
 /** A call waits for a person's approval: whether it needs one, what is shown, and what follows from the decision. */
 import { createHash } from "node:crypto";
-import {
-  type ApprovalAction,
-  type ApprovalBlock,
-  listBlocks,
-  truncateText,
-  type Json,
-} from "@turnstream/protocol";
+import { type ApprovalAction, type ApprovalBlock, listBlocks, type Json } from "@turnstream/protocol";
+import { truncateText } from "@turnstream/protocol/writer";
 import { parseInput } from "../../models/tool-schema.ts";
 import type { ApprovalRequest } from "../../session/interactions/decide-approval.ts";
 import type { Allowance, InteractionChange } from "../../store/ports/interactions.ts";

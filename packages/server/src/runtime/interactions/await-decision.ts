@@ -2,13 +2,8 @@
  * Asks a person something that the turn waits for: committed as a durable state machine in the store, and waited for,
  * however long and in however many attempts. Whatever was decided is in the log before anything follows from it.
  */
-import {
-  type ApprovalBlock,
-  type FormBlock,
-  interactionId,
-  type Json,
-  type QuestionBlock,
-} from "@turnstream/protocol";
+import type { ApprovalBlock, FormBlock, Json, QuestionBlock } from "@turnstream/protocol";
+import { interactionId } from "@turnstream/protocol/writer";
 import { publishCommitted } from "../../session/archive/relay-outbox.ts";
 import { transitionInteraction, updateEvent } from "../../session/interactions/transition.ts";
 import { StoreError } from "../../store/errors.ts";

@@ -2,14 +2,8 @@
  * Forms that end the turn: the tool `request_form`, and `requestForm` of a tool's context. The call's outcome notes the
  * form; once all calls of the step are done it is told outside groups, and committed before anything ends. Never waits.
  */
-import {
-  type Block,
-  listBlocks,
-  type FormBlock,
-  type FormSchema,
-  MAX_LABEL,
-  outlivesTurn,
-} from "@turnstream/protocol";
+import { type Block, listBlocks, type FormBlock, type FormSchema } from "@turnstream/protocol";
+import { MAX_LABEL, outlivesTurn } from "@turnstream/protocol/writer";
 import { FIELD_TYPES } from "@turnstream/protocol/schema";
 import type { JsonSchema } from "../../models/model.ts";
 import type { TurnAttempt } from "../attempt/attempt.ts";

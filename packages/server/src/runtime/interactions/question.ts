@@ -5,12 +5,11 @@
 import {
   type QuestionAnswer,
   listBlocks,
-  truncateText,
   type Json,
-  MAX_LABEL,
   type Question,
   type QuestionBlock,
 } from "@turnstream/protocol";
+import { truncateText, MAX_LABEL } from "@turnstream/protocol/writer";
 import type { JsonSchema } from "../../models/model.ts";
 import type { InteractionChange } from "../../store/ports/interactions.ts";
 import type { TurnAttempt } from "../attempt/attempt.ts";

@@ -2,7 +2,8 @@
  * When a turn ends while people are asked, what they are asked is withdrawn: in the store, where it may be decided at the
  * same moment. Whichever wins is told, and then the turn can be closed.
  */
-import { type Block, listBlocks, isPending, outlivesTurn } from "@turnstream/protocol";
+import { type Block, listBlocks, isPending } from "@turnstream/protocol";
+import { outlivesTurn } from "@turnstream/protocol/writer";
 import { transitionInteraction } from "../../session/interactions/transition.ts";
 import { publishCommitted } from "../../session/archive/relay-outbox.ts";
 import type { TurnAttempt } from "../attempt/attempt.ts";

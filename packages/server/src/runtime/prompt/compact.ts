@@ -2,7 +2,7 @@
  * Sums older turns up when the conversation gets too long for the model. Told as a call and its result, so that people can
  * open it like any other step. When it can't be done, the conversation is told as it is: a long prompt may still fit.
  */
-import { truncateText, MAX_PREVIEW } from "@turnstream/protocol";
+import { truncateText, MAX_PREVIEW } from "@turnstream/protocol/writer";
 import { askModel } from "../../models/ask-model.ts";
 import { ModelError } from "../../models/errors.ts";
 import type { Model, Prompt } from "../../models/model.ts";

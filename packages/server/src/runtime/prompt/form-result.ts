@@ -6,10 +6,9 @@ import {
   type FormBlock,
   type FormField,
   type Json,
-  outlivesTurn,
-  findSubAgentRun,
   type Turn,
 } from "@turnstream/protocol";
+import { outlivesTurn, findSubAgentRun } from "@turnstream/protocol/writer";
 
 export type FormOutcome = Pick<FormBlock, "schema" | "status" | "values" | "reason">;
 

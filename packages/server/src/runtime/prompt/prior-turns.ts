@@ -4,13 +4,13 @@
  */
 import {
   listBlocks,
-  truncateText,
   isPending,
   mainRun,
   restoreTurn,
   type Turn,
   type UserMessage,
 } from "@turnstream/protocol";
+import { truncateText } from "@turnstream/protocol/writer";
 import type { ContentPart } from "../../session/history/model-content.ts";
 import type { SessionRef } from "../../store/refs.ts";
 import type { Store } from "../../store/store.ts";

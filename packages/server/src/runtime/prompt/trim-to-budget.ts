@@ -2,7 +2,7 @@
  * Keeps the prompt of a run that makes many steps within what its model can read: results of older steps are shortened once
  * it gets too long. Pure, and the same whenever it is asked: a turn that goes on elsewhere sends what was sent before.
  */
-import { truncateText } from "@turnstream/protocol";
+import { truncateText } from "@turnstream/protocol/writer";
 import type { Prompt, PromptMessage, PromptToolOutput } from "../../models/model.ts";
 import { stringifyContent } from "../attempt/tool-result.ts";
 

@@ -6,7 +6,6 @@
 import {
   type Block,
   listBlocks,
-  truncateText,
   type FormBlock,
   currentInput,
   toolLabel,
@@ -15,6 +14,7 @@ import {
   type ToolCallBlock,
   type Turn,
 } from "@turnstream/protocol";
+import { truncateText } from "@turnstream/protocol/writer";
 import type { AssistantContent, Prompt, PromptToolOutput } from "../../models/model.ts";
 import type { ModelContent } from "../../session/history/model-content.ts";
 import { COMPACT, SHARE_THOUGHT } from "../define/agent.ts";

@@ -2,7 +2,8 @@
  * Makes what a tool found citable: each item gets an id of the turn, a wrapped form for the model and parts for people.
  * What doesn't fit into what the model may be given is left out, and that is said. Pure but for the ids.
  */
-import { truncateText, MAX_LABEL, MAX_PREVIEW, type Reference } from "@turnstream/protocol";
+import type { Reference } from "@turnstream/protocol";
+import { truncateText, MAX_LABEL, MAX_PREVIEW } from "@turnstream/protocol/writer";
 import { type ContentPart, plainText } from "../../session/history/model-content.ts";
 import type { ToolCallRecord, ResultPart } from "../attempt/journal-entries.ts";
 import type { StoredItem } from "./offload-output.ts";

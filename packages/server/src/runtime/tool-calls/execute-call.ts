@@ -3,7 +3,8 @@
  * so that what people have seen stands, whoever goes on. A tool begins only once its start is in the log under this
  * attempt's epoch: a worker that was superseded finds out there.
  */
-import { type Json, findSubAgentRun } from "@turnstream/protocol";
+import type { Json } from "@turnstream/protocol";
+import { findSubAgentRun } from "@turnstream/protocol/writer";
 import { parseInput } from "../../models/tool-schema.ts";
 import { type ToolCallRecord, callKey, type PinnedTool, startKey } from "../attempt/journal-entries.ts";
 import { ASK_USER, CALL_AGENT, REQUEST_FORM, SHARE_THOUGHT } from "../define/agent.ts";

@@ -2,14 +2,8 @@
  * Brings what is too large for events and records to safety before an outcome is journaled: large pictures, large artifacts,
  * files, and the whole of a long result. What is left is small, and says where the rest is.
  */
-import {
-  type Artifact,
-  artifactPreview,
-  blobUrl,
-  type Json,
-  MAX_PREVIEW,
-  type FullContent,
-} from "@turnstream/protocol";
+import type { Artifact, Json, FullContent } from "@turnstream/protocol";
+import { artifactPreview, blobUrl, MAX_PREVIEW } from "@turnstream/protocol/writer";
 import { plainText } from "../../session/history/model-content.ts";
 import type { CitableItem, ArtifactInput, ImageInput, ResultBlock, ToolOutput } from "../define/tool.ts";
 import type { ResultPart } from "../attempt/journal-entries.ts";

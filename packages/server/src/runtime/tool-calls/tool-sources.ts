@@ -3,7 +3,8 @@
  * fails or takes too long is told of and offers nothing; it never fails a turn.
  */
 import { createHash } from "node:crypto";
-import { truncateText, type Json } from "@turnstream/protocol";
+import type { Json } from "@turnstream/protocol";
+import { truncateText } from "@turnstream/protocol/writer";
 import { isJsonObject } from "../../util/json.ts";
 import type { ToolSourceRegistry } from "../attempt/context.ts";
 import type { PinnedTool } from "../attempt/journal-entries.ts";

@@ -6,11 +6,11 @@ import {
   findToolCall,
   type EventOf,
   findToolResult,
-  findSubAgentRun,
   type ToolResultBlock,
   type FullContent,
   type Artifact,
 } from "@turnstream/protocol";
+import { findSubAgentRun } from "@turnstream/protocol/writer";
 import { closeGroup } from "../events/groups.ts";
 import type { ToolCallRecord } from "../attempt/journal-entries.ts";
 import { MAIN_RUN, type BlockRef } from "../events/turn-writer.ts";

@@ -5,7 +5,6 @@
  */
 import {
   type Cursor,
-  type EventDraft,
   fold,
   formatCursor,
   type SessionEvent,
@@ -13,6 +12,7 @@ import {
   SCHEMA_VERSION,
   type SessionState,
 } from "@turnstream/protocol";
+import type { EventDraft } from "@turnstream/protocol/writer";
 import { EngineError } from "../../engine/errors.ts";
 import { Writer } from "../../log/writer/writer.ts";
 import { claimIdleSession, claimSession, type FirstEvent } from "../../session/lifecycle/claim.ts";

@@ -2,7 +2,8 @@
  * The work of a turn, from one attempt to the next until it has ended. What goes wrong in an attempt is sorted here: some
  * things end the turn and are told, some begin another attempt, and some mean that it is not ours any more.
  */
-import { listBlocks, mainRun, outlivesTurn, type Turn } from "@turnstream/protocol";
+import { listBlocks, mainRun, type Turn } from "@turnstream/protocol";
+import { outlivesTurn } from "@turnstream/protocol/writer";
 import type { Job } from "../../engine/engine.ts";
 import { EngineError } from "../../engine/errors.ts";
 import { isLogError } from "../../log/errors.ts";

@@ -1,5 +1,6 @@
 /** Gives a new session a title: from a model where the agent has one for it, else from the first words. */
-import { truncateText, type Usage } from "@turnstream/protocol";
+import type { Usage } from "@turnstream/protocol";
+import { truncateText } from "@turnstream/protocol/writer";
 import { askModel } from "../../models/ask-model.ts";
 import type { Model } from "../../models/model.ts";
 import { NO_USAGE, usageOf } from "../../models/usage.ts";

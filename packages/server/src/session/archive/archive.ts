@@ -4,7 +4,6 @@
  * nothing. The log is trimmed only up to what is archived.
  */
 import {
-  coalesce,
   type Cursor,
   type SessionEvent,
   fold,
@@ -17,8 +16,8 @@ import {
   type SessionState,
   snapshot,
   type Turn,
-  turnSnapshot,
 } from "@turnstream/protocol";
+import { coalesce, turnSnapshot } from "@turnstream/protocol/writer";
 import type { LogEntry } from "../../log/entry.ts";
 import { LogError } from "../../log/errors.ts";
 import type { LogPage } from "../../log/log.ts";

@@ -2,14 +2,8 @@
  * The hand-off for clients that can't take up a half-streamed block: the session as of the latest quiet point, and that
  * point as the cursor to go on from. Exact wherever the archive ends, in mid-block too. Reads only.
  */
-import {
-  type Cursor,
-  formatCursor,
-  isHandoffPoint,
-  type HandoffTracker,
-  type SessionState,
-  trackHandoffPoint,
-} from "@turnstream/protocol";
+import { type Cursor, formatCursor, type SessionState } from "@turnstream/protocol";
+import { isHandoffPoint, type HandoffTracker, trackHandoffPoint } from "@turnstream/protocol/writer";
 import type { SessionRef } from "../../store/refs.ts";
 import { readCheckpoint } from "./archived-state.ts";
 import { foldTo } from "./fold-to.ts";

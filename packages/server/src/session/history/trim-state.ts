@@ -2,14 +2,8 @@
  * A state without what is over and done with: enough to fold and encode on exactly, however long the session is. Keeps the
  * turn that runs, turns in which a form or payment is open, and of the newest turn its frame. Pure; not for showing.
  */
-import {
-  listBlocks,
-  isPending,
-  outlivesTurn,
-  Sequence,
-  type SessionState,
-  type Turn,
-} from "@turnstream/protocol";
+import { listBlocks, isPending, Sequence, type SessionState, type Turn } from "@turnstream/protocol";
+import { outlivesTurn } from "@turnstream/protocol/writer";
 
 /** Whether a form or payment in it is still open, so that something may become of it. */
 export function hasPendingInteractions(turn: Turn): boolean {

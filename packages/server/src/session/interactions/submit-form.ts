@@ -3,15 +3,8 @@
  * same rules as on the client; then one conditional change, its event, the note in the audit, and the message that begins
  * the next turn are one commit. Never runs a turn.
  */
-import {
-  checkForm,
-  truncateText,
-  type FileRef,
-  FORM_PROBLEMS,
-  type FormProblem,
-  type FormSchema,
-  type Json,
-} from "@turnstream/protocol";
+import { checkForm, type FileRef, type FormProblem, type FormSchema, type Json } from "@turnstream/protocol";
+import { truncateText, FORM_PROBLEMS } from "@turnstream/protocol/writer";
 import { StoreError } from "../../store/errors.ts";
 import type { TransitionResult, Interaction } from "../../store/ports/interactions.ts";
 import type { NewMessage } from "../../store/ports/running.ts";

@@ -2,7 +2,8 @@
  * Moves an interaction on, if it may: the change, the event that tells of it and the note in the audit are one commit. The
  * one place where a decision, an answer, a time-out and a withdrawal become events. Never brings them to the log.
  */
-import type { EventDraft, Json } from "@turnstream/protocol";
+import type { Json } from "@turnstream/protocol";
+import type { EventDraft } from "@turnstream/protocol/writer";
 import type { AuditEntry } from "../../store/ports/audit.ts";
 import type { TransitionResult, Interaction } from "../../store/ports/interactions.ts";
 import type { SessionRef } from "../../store/refs.ts";

@@ -2,7 +2,8 @@
  * Taking a session over: an epoch from the store, then the log under that epoch. The store gives no number twice
  * and the log takes no lower one, so that the claim holds although either may have lost its newest state.
  */
-import type { Cursor, EventDraft } from "@turnstream/protocol";
+import type { Cursor } from "@turnstream/protocol";
+import type { EventDraft } from "@turnstream/protocol/writer";
 import { isLogError, LogError } from "../../log/errors.ts";
 import type { Claim } from "../../log/log.ts";
 import { StoreError } from "../../store/errors.ts";

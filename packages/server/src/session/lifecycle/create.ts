@@ -2,13 +2,8 @@
  * Creating a session: its row, then its log. Whoever died in between is repeated without harm, by the same call or by
  * `openSession`. Never starts a turn.
  */
-import {
-  comparePositions,
-  type Cursor,
-  type EventDraft,
-  parseCursor,
-  START_CURSOR,
-} from "@turnstream/protocol";
+import { comparePositions, type Cursor, parseCursor, START_CURSOR } from "@turnstream/protocol";
+import type { EventDraft } from "@turnstream/protocol/writer";
 import { isLogError } from "../../log/errors.ts";
 import { type Env, systemEnv } from "../../util/env.ts";
 import { isStoreError, StoreError } from "../../store/errors.ts";

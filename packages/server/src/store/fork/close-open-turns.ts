@@ -5,15 +5,14 @@
 import {
   type Block,
   listBlocks,
-  type EventDraft,
   findTurn,
   type InteractionBlock,
   isPending,
-  outlivesTurn,
   type Run,
   type SessionState,
   type Turn,
 } from "@turnstream/protocol";
+import { type EventDraft, outlivesTurn } from "@turnstream/protocol/writer";
 
 interface Writer {
   readonly state: SessionState;

@@ -4,7 +4,6 @@
  */
 import {
   type SessionEvent,
-  type EventDraft,
   emptyState,
   fold,
   foldAll,
@@ -13,6 +12,7 @@ import {
   SCHEMA_VERSION,
   type SessionState,
 } from "@turnstream/protocol";
+import type { EventDraft } from "@turnstream/protocol/writer";
 import { redactForShare } from "../rules/redact-for-share.ts";
 import { closeOpenTurn, closeForms } from "./close-open-turns.ts";
 

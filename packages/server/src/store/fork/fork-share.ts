@@ -3,7 +3,6 @@
  * Works on any store, in one transaction. Never crosses tenants, and never touches the source.
  */
 import {
-  findBlobIds,
   type Cursor,
   type SessionEvent,
   foldAll,
@@ -11,8 +10,8 @@ import {
   parseCursor,
   SCHEMA_VERSION,
   START_CURSOR,
-  turnSnapshot,
 } from "@turnstream/protocol";
+import { findBlobIds, turnSnapshot } from "@turnstream/protocol/writer";
 import { StoreError } from "../errors.ts";
 import { forkLog } from "./fork-log.ts";
 import type { Actor, SessionRef } from "../refs.ts";

@@ -1,13 +1,13 @@
 /** The archive in memory. */
 import {
   type SessionEvent,
-  type EventDraft,
   formatCursor,
   parseCursor,
   type Position,
   type Snapshot,
   type TurnSnapshot,
 } from "@turnstream/protocol";
+import type { EventDraft } from "@turnstream/protocol/writer";
 import type { Env } from "../../util/env.ts";
 import {
   type Archive,

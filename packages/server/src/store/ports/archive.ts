@@ -5,12 +5,12 @@
 import type {
   Cursor,
   SessionEvent,
-  EventDraft,
   SessionState,
   Snapshot,
   TurnSnapshot,
   TurnStatus,
 } from "@turnstream/protocol";
+import type { EventDraft } from "@turnstream/protocol/writer";
 import type { SessionRef } from "../refs.ts";
 
 /** A folded session without its turns. */

@@ -3,7 +3,8 @@
  * JSON is written as text (`JSON.stringify`) and read parsed; times are milliseconds, see open.ts.
  */
 import type { ColumnType, Generated, GeneratedAlways, RawBuilder } from "kysely";
-import type { SessionEvent, EventDraft, Json, Snapshot, TurnSnapshot } from "@turnstream/protocol";
+import type { SessionEvent, Json, Snapshot, TurnSnapshot } from "@turnstream/protocol";
+import type { EventDraft } from "@turnstream/protocol/writer";
 import type { SessionHeader } from "../ports/archive.ts";
 import type { QueuedMessageBody } from "../ports/running.ts";
 

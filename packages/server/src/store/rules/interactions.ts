@@ -2,7 +2,8 @@
  * Which change of an interaction wins: its status, its version, what was shown, and its deadline. Pure.
  * The statuses come from the protocol; never a second list of them. Time comes in as an argument.
  */
-import { type InteractionBlock, TRANSITIONS } from "@turnstream/protocol";
+import type { InteractionBlock } from "@turnstream/protocol";
+import { TRANSITIONS } from "@turnstream/protocol/writer";
 
 export type InteractionKind = InteractionBlock["kind"];
 

@@ -2,7 +2,8 @@
  * What word of a payment does to its order: which steps it takes, or why it takes none. Pure.
  * Never goes back, and never takes another amount or currency than was ordered.
  */
-import { type PaymentBlock, TRANSITIONS } from "@turnstream/protocol";
+import type { PaymentBlock } from "@turnstream/protocol";
+import { TRANSITIONS } from "@turnstream/protocol/writer";
 
 export type PaymentStatus = PaymentBlock["status"];
 

@@ -5,7 +5,7 @@
  * - Case, width and the marks on Latin letters don't count: "Ha Noi" finds "Hà Nội".
  * - Scripts without spaces (Chinese, Japanese, Thai …) become pairs of neighbouring characters.
  */
-import { truncateText } from "@turnstream/protocol";
+import { truncateText } from "@turnstream/protocol/writer";
 
 /** What a query looks for: a word, or any that begins with it. */
 export interface Term {

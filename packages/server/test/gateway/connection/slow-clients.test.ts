@@ -2,7 +2,8 @@
 import { BlocksClient } from "@turnstream/conformance/clients/blocks-client.ts";
 import { TasksClient } from "@turnstream/conformance/clients/tasks-client.ts";
 import { get, type IncomingMessage } from "node:http";
-import { createSseParser, type EventDraft } from "@turnstream/protocol";
+import { createSseParser } from "@turnstream/protocol";
+import type { EventDraft } from "@turnstream/protocol/writer";
 import { afterEach, describe, expect, test } from "vitest";
 import { SessionHarness } from "../../session/session-harness.ts";
 import { SocketClient } from "../clients.ts";

@@ -1,5 +1,6 @@
 /** Deltas that are taken from the log as text say exactly what they say when they are parsed. */
-import { emptyState, type EventDraft, fold, type SessionState } from "@turnstream/protocol";
+import { emptyState, fold, type SessionState } from "@turnstream/protocol";
+import type { EventDraft } from "@turnstream/protocol/writer";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {

@@ -2,7 +2,8 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { formatSse, type SseMessage, toWireJson } from "@turnstream/protocol";
+import type { SseMessage } from "@turnstream/protocol";
+import { formatSse, toWireJson } from "@turnstream/protocol/writer";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Caller } from "../../../src/gateway/caller.ts";

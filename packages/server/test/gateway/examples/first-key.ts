@@ -1,5 +1,5 @@
 /** An example of a tenant and its first key. Printed in docs/gateway.md. */
-import type { Store } from "@turnstream/server";
+import type { Store } from "@turnstream/server/ports";
 
 export async function firstKey(store: Store): Promise<string> {
   await store.tenants.create({ id: "acme", name: "Acme" });

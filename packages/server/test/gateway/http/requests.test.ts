@@ -1,5 +1,6 @@
 /** The pure pieces of the front door: JSON from outside, the table of routes, errors, what may be logged. */
-import { ERRORS, type ErrorCode, FORM_PROBLEMS } from "@turnstream/protocol";
+import { ERRORS, type ErrorCode } from "@turnstream/protocol";
+import { FORM_PROBLEMS } from "@turnstream/protocol/writer";
 import { errorReply } from "@turnstream/protocol/schema";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";

@@ -1,5 +1,5 @@
 /** Long turns make short pages: an answer stays of a size that can be sent in one go. */
-import type { EventDraft } from "@turnstream/protocol";
+import type { EventDraft } from "@turnstream/protocol/writer";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { SessionHarness } from "../../session/session-harness.ts";
 import { archiveSession } from "../../../src/session/archive/archive.ts";

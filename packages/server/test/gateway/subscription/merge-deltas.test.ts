@@ -1,5 +1,5 @@
 /** Merging entries by their text gives what merging their events gives. */
-import { coalesce, type EventDraft } from "@turnstream/protocol";
+import { coalesce, type EventDraft } from "@turnstream/protocol/writer";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { mergeDeltas } from "../../../src/gateway/subscription/replay-page.ts";

@@ -1,7 +1,8 @@
 /** Who comes at any moment, wherever the archive has got to and whatever the feed has dropped, sees the session as it is. */
 import { legalLog } from "@turnstream/conformance/generator/legal-log.ts";
 import { assertCases, type CaseCounts, totalCases } from "@turnstream/conformance/support/cases.ts";
-import { restore, type Snapshot, resolveBlobUrls } from "@turnstream/protocol";
+import { restore, type Snapshot } from "@turnstream/protocol";
+import { resolveBlobUrls } from "@turnstream/protocol/writer";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { createSessionFeeds } from "../../../src/gateway/feed/session-feeds.ts";

@@ -2,15 +2,8 @@
 import { legalLog } from "@turnstream/conformance/generator/legal-log.ts";
 import { assertCases, type CaseCounts, totalCases } from "@turnstream/conformance/support/cases.ts";
 import { expectSame, resumeFrames, statesOf } from "@turnstream/conformance/support/replay.ts";
-import {
-  blobUrl,
-  coalesce,
-  emptyState,
-  type SessionEvent,
-  parseCursor,
-  type SessionState,
-  resolveBlobUrls,
-} from "@turnstream/protocol";
+import { emptyState, type SessionEvent, parseCursor, type SessionState } from "@turnstream/protocol";
+import { blobUrl, coalesce, resolveBlobUrls } from "@turnstream/protocol/writer";
 import { blocks } from "@turnstream/protocol/blocks";
 import { responses } from "@turnstream/protocol/responses";
 import { tasks } from "@turnstream/protocol/tasks";

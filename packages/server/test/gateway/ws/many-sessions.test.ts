@@ -1,14 +1,8 @@
 /** One socket that follows a hundred sessions, over real TCP: what they share is bounded, and who isn't slow isn't told so. */
 import { BlocksClient } from "@turnstream/conformance/clients/blocks-client.ts";
 import { TasksClient } from "@turnstream/conformance/clients/tasks-client.ts";
-import {
-  emptyState,
-  type SessionEvent,
-  type EventDraft,
-  fold,
-  restore,
-  type Snapshot,
-} from "@turnstream/protocol";
+import { emptyState, type SessionEvent, fold, restore, type Snapshot } from "@turnstream/protocol";
+import type { EventDraft } from "@turnstream/protocol/writer";
 import { afterEach, expect, test } from "vitest";
 import { SessionHarness } from "../../session/session-harness.ts";
 import { SocketClient } from "../clients.ts";

@@ -1,14 +1,7 @@
 /** The writer on the memory log: what it joins, when it sends, how it holds up its caller, and how it ends. */
 import { legalLog } from "@turnstream/conformance/generator/legal-log.ts";
-import {
-  emptyState,
-  type SessionEvent,
-  type EventDraft,
-  fold,
-  foldAll,
-  checkEvent,
-  type SessionState,
-} from "@turnstream/protocol";
+import { emptyState, type SessionEvent, fold, foldAll, type SessionState } from "@turnstream/protocol";
+import { type EventDraft, checkEvent } from "@turnstream/protocol/writer";
 import fc from "fast-check";
 import { afterEach, expect, test, vi } from "vitest";
 import type { EngineAppend } from "../../../src/log/engine.ts";

@@ -4,15 +4,8 @@
  */
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import {
-  blobUrl,
-  findBlobIds,
-  listBlocks,
-  type SessionEvent,
-  type Json,
-  type Turn,
-  resolveBlobUrls,
-} from "@turnstream/protocol";
+import { listBlocks, type SessionEvent, type Json, type Turn } from "@turnstream/protocol";
+import { blobUrl, findBlobIds, resolveBlobUrls } from "@turnstream/protocol/writer";
 import { parseEvent } from "@turnstream/protocol/schema";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { script } from "../../../src/models/script-parts.ts";

@@ -9,12 +9,12 @@ import {
   type SessionEvent,
   fold,
   foldAll,
-  checkEvent,
   mainRun,
   SCHEMA_VERSION,
   type SessionState,
   type Turn,
 } from "@turnstream/protocol";
+import { checkEvent } from "@turnstream/protocol/writer";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { type TurnOutcome, nextClosingEvents } from "../../../src/runtime/events/closing-events.ts";

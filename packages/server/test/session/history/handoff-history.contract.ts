@@ -1,6 +1,7 @@
 /** Hand-offs from the middle of a session, as tests that run on memory and on real servers. */
 import { legalLog } from "@turnstream/conformance/generator/legal-log.ts";
-import { emptyState, formatCursor, isHandoffPoint, type SessionState } from "@turnstream/protocol";
+import { emptyState, formatCursor, type SessionState } from "@turnstream/protocol";
+import { isHandoffPoint } from "@turnstream/protocol/writer";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { archiveSession, trimLog } from "../../../src/session/archive/archive.ts";

@@ -2,7 +2,8 @@
 import { createHash } from "node:crypto";
 
 import { assertCases, type CaseCounts, leastSeen } from "@turnstream/conformance/support/cases.ts";
-import { type Json, TRANSITIONS } from "@turnstream/protocol";
+import type { Json } from "@turnstream/protocol";
+import { TRANSITIONS } from "@turnstream/protocol/writer";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 

@@ -1,5 +1,5 @@
 /** Routes that show what was said: history for clients of `blocks`, snapshots and turns for native ones, end states. */
-import { turnSnapshot, resolveBlobUrls } from "@turnstream/protocol";
+import { turnSnapshot, resolveBlobUrls } from "@turnstream/protocol/writer";
 import { toHistory, turnMessages } from "@turnstream/protocol/blocks";
 import { restReplies } from "@turnstream/protocol/schema";
 import { z } from "zod";

@@ -2,7 +2,8 @@
  * An example of a KnowledgeSearch: by meaning, with vectors of an embedding model, joined with the search by words. The
  * vectors are in an array here; yours are in pgvector, Qdrant or the like. Printed in docs/knowledge.md.
  */
-import { fullTextSearch, type KnowledgeHit, type KnowledgeSearch, type Store } from "@turnstream/server";
+import { fullTextSearch, type KnowledgeSearch } from "@turnstream/server";
+import type { KnowledgeHit, Store } from "@turnstream/server/ports";
 import { cosineSimilarity, embed, type EmbeddingModel } from "ai";
 
 type Piece = Omit<KnowledgeHit, "score" | "snippet"> & { readonly tenant: string; readonly vector: number[] };

@@ -1,0 +1,27 @@
+/**
+ * `@turnstream/protocol/writer`: for code that writes or serves a log: event checks, handoff points, blob URLs, wire formats.
+ * Readers need only the root entry.
+ */
+export { artifactPreview } from "./artifacts/preview.ts";
+export type { ArtifactProblem } from "./artifacts/shape.ts";
+export { ARTIFACTS } from "./artifacts/shapes.ts";
+export { blobUrl, findBlobIds, parseBlobUrl, resolveBlobUrls } from "./blob-urls.ts";
+export { checkEvent } from "./check-event/check-event.ts";
+export { EVENT_RULES, type EventRule, type Violation } from "./check-event/rules.ts";
+export { coalesce, joinDeltas } from "./coalesce.ts";
+export type { Dialect, Encoded } from "./dialects/dialect.ts";
+export { TURN_ERROR_CODES, type TurnErrorCode } from "./errors.ts";
+export type { EventDraft } from "./events/index.ts";
+export { interactionId, outlivesTurn, TRANSITIONS } from "./fold/interaction.ts";
+export { FORM_PROBLEMS } from "./form/problems.ts";
+export {
+  foldWithHandoffPoint,
+  type HandoffTracker,
+  isHandoffPoint,
+  trackHandoffPoint,
+} from "./handoff-point.ts";
+export { MAX_LABEL, MAX_PREVIEW } from "./limits.ts";
+export { turnSnapshot } from "./snapshot.ts";
+export { formatSse, formatSseComment, SseFieldError, type SseFrame, toWireJson } from "./sse.ts";
+export { truncateText } from "./truncate-text.ts";
+export { findSubAgentRun, findWaitingForm, mainRunStatus, unansweredCalls } from "./turn-queries.ts";

@@ -1,0 +1,40 @@
+/**
+ * `@turnstream/server/internal`: what our own chaos runs, measurements and tests reach besides the public API. It is not part
+ * of the published package.
+ */
+export { createExecutor, type Executor, type ExecutorEnv, type ExecutorOptions } from "./engine/executor.ts";
+export type { JobsOptions } from "./engine/jobs.ts";
+export { LogEntry, MAX_EVENT_BYTES } from "./log/entry.ts";
+export { type BlobSink, type LogBlob, splitOversized } from "./log/writer/oversize.ts";
+export { Writer, type WriterOptions } from "./log/writer/writer.ts";
+export {
+  type ArchiveOptions,
+  archiveSession,
+  type ArchiveSessionResult,
+  trimLog,
+} from "./session/archive/archive.ts";
+export {
+  publishCommitted,
+  type PublishResult,
+  type RelayOptions,
+  relayOutbox,
+  type RelayResult,
+} from "./session/archive/relay-outbox.ts";
+export { blobUrlExpiry } from "./session/blobs/blob-url.ts";
+export { readTurnResult } from "./session/history/turn-result.ts";
+export {
+  type Claimed,
+  claimIdleSession,
+  type ClaimRequest,
+  claimSession,
+} from "./session/lifecycle/claim.ts";
+export { ensureSessionLog, reopenIdleLog } from "./session/lifecycle/create.ts";
+export { eraseExpired, finishErasures } from "./session/lifecycle/erase.ts";
+export {
+  decodeSessionRef,
+  encodeSessionRef,
+  STOPS_CHANNEL,
+  TURNS_CHANNEL,
+} from "./session/signal-channels.ts";
+export { type BlobGrant, readBlobToken, signBlob } from "./store/rules/blob-token.ts";
+export { readShareToken, signShare } from "./store/rules/share-token.ts";

@@ -1,0 +1,183 @@
+/**
+ * `@turnstream/server/ports`: the interfaces of store, log, engine and signals, with their rows and errors, for code that
+ * implements or wraps one.
+ */
+export type { EngineLog } from "./engine/dbos-log.ts";
+export type { MigrateEngineOptions } from "./engine/dbos-migrate.ts";
+export type { DbosEngineOptions } from "./engine/dbos.ts";
+export type { Engine, Job, JobHandler } from "./engine/engine.ts";
+export { ENGINE_ERRORS, type EngineErrorCode, isEngineError } from "./engine/errors.ts";
+export type { TokenClaims } from "./gateway/auth/tokens.ts";
+export type { HandleContext } from "./gateway/http/fetch-handler.ts";
+export type { TrustProxy } from "./gateway/options.ts";
+export type { Imported, ImportOptions, ImportOutcome } from "./knowledge/import.ts";
+export { isLogError, type LogErrorCode } from "./log/errors.ts";
+export type {
+  AppendBatch,
+  AppendResult,
+  AttachOptions,
+  Claim,
+  FollowEndReason,
+  InvalidCursor,
+  InvalidCursorReason,
+  Log,
+  LogDelivery,
+  LogHead,
+  LogPage,
+  ReadRange,
+  ReadResult,
+} from "./log/log.ts";
+export type { ModelErrorReason } from "./models/errors.ts";
+export type { ModelSettings } from "./models/model.ts";
+export { ToolSchemaError } from "./models/tool-schema.ts";
+export type { FetchWebContentOptions } from "./runtime/built-in/fetch-web-content.ts";
+export type { HttpRequestOptions } from "./runtime/built-in/http-request.ts";
+export type { HttpMethod } from "./runtime/built-in/http-rules.ts";
+export type { KnowledgeOptions, KnowledgeQuery } from "./runtime/built-in/knowledge.ts";
+export type { WebPage, WebQuery } from "./runtime/built-in/search-web.ts";
+export type { Compaction, InstructionsContext, RecallLimits, SubAgentTool } from "./runtime/define/agent.ts";
+export type { ApprovalContext } from "./runtime/define/approval.ts";
+export type { Pricing } from "./runtime/define/limits.ts";
+export type { AiSdkPart, AiSdkResult, StreamBody } from "./runtime/define/stream-body.ts";
+export type { SourceTool, ToolSourceConnection, ToolSourceContext } from "./runtime/define/tool-source.ts";
+export type { ToolDisplay, ToolErrorOptions } from "./runtime/define/tool.ts";
+export type { FileErrorCode, RuntimeErrorCode } from "./runtime/errors.ts";
+export type { TurnOptions } from "./runtime/turn/turn-options.ts";
+export type { EngineCallbacks } from "./runtime/worker/options.ts";
+export { FETCH_ERRORS, type FetchErrorCode, isFetchError } from "./safe-fetch/errors.ts";
+export type { Lookup } from "./safe-fetch/policy.ts";
+export { safeFetch, type SafeFetchOptions, type SafeResponse } from "./safe-fetch/safe-fetch.ts";
+export type { CommandBackend } from "./session/backend.ts";
+export { type BlobUrlOptions, createBlobUrls } from "./session/blobs/blob-url.ts";
+export { BLOB_ERRORS, type BlobErrorCode, openBlob, type ServedBlob } from "./session/blobs/open-blob.ts";
+export {
+  DEFAULT_UPLOAD_LIMITS,
+  readUpload,
+  uploadIdOf,
+  type UploadLimits,
+  type UploadOptions,
+  type UploadResult,
+} from "./session/blobs/upload.ts";
+export type { ReadHistoryOptions } from "./session/history/read-history.ts";
+export type { SharedHistory } from "./session/history/shared-history.ts";
+export type { RevokeAllowanceInput } from "./session/interactions/allowances.ts";
+export type { AnswerQuestionInput, DismissQuestionInput } from "./session/interactions/answer-question.ts";
+export {
+  type DeclineFormInput,
+  FormClosedError,
+  type SubmitFormInput,
+} from "./session/interactions/submit-form.ts";
+export { canRetry, type RetryReceipt } from "./session/messages/retry-turn.ts";
+export type { StopTurnOptions } from "./session/messages/stop-turn.ts";
+export type { RedisSignalsOptions } from "./signals/redis.ts";
+export type { Signals } from "./signals/signals.ts";
+export { isStoreError, STORE_ERRORS, type StoreErrorCode } from "./store/errors.ts";
+export type { KeyInfo, Keys, NewKey, Share, Shares, VerifiedKey } from "./store/ports/access.ts";
+export type {
+  Archive,
+  ArchiveBatch,
+  ArchivedHeader,
+  ArchivedTurn,
+  ArchivedWindow,
+  ArchiveResult,
+  NewOutboxRow,
+  Outbox,
+  OutboxRow,
+  SessionHeader,
+  TakeQuery,
+  TurnRecord,
+  Turns,
+} from "./store/ports/archive.ts";
+export type {
+  Audit,
+  AuditEntry,
+  AuditHead,
+  AuditRow,
+  UsageAdd,
+  UsageDay,
+  UsageLedger,
+} from "./store/ports/audit.ts";
+export {
+  type Attachment,
+  type Attachments,
+  type Blobs,
+  MAX_BLOB_BYTES,
+  type NewAttachment,
+  type NewUpload,
+  type TextChunk,
+  type Upload,
+  type Uploads,
+} from "./store/ports/files.ts";
+export type {
+  Allowance,
+  Allowances,
+  FormDraft,
+  FormDrafts,
+  Interaction,
+  InteractionChange,
+  InteractionPage,
+  InteractionRequest,
+  Interactions,
+  NewAllowance,
+  TransitionRequest,
+  TransitionResult,
+} from "./store/ports/interactions.ts";
+export {
+  type Knowledge,
+  type KnowledgeHit,
+  type KnowledgeLines,
+  type KnowledgeObject,
+  MAX_MEMORIES,
+  MAX_MEMORY_CHARS,
+  type Memories,
+  type Memory,
+  type MemoryChange,
+  type NewKnowledgeObject,
+  type NewMemory,
+} from "./store/ports/knowledge.ts";
+export type {
+  ApplyResult,
+  NewOrder,
+  Order,
+  OrderTransition,
+  PaymentNotice,
+  Payments,
+} from "./store/ports/payments.ts";
+export type {
+  Journal,
+  JournalEntry,
+  Leases,
+  NewJournalEntry,
+  NewMessage,
+  NewTurn,
+  QueuedMessages,
+  RunningTurn,
+  RunningTurns,
+  StopReceipt,
+} from "./store/ports/running.ts";
+export type {
+  EpochClaim,
+  EpochRecord,
+  Epochs,
+  Erasure,
+  NewSession,
+  NextEpoch,
+  Session,
+  SessionPage,
+  Sessions,
+  Tenant,
+  Tenants,
+  UserNumbers,
+} from "./store/ports/sessions.ts";
+export type { PostgresStoreOptions } from "./store/postgres/store.ts";
+export type { Actor } from "./store/refs.ts";
+export {
+  AuditChecker,
+  type AuditFault,
+  type AuditFaultKind,
+  type AuditVerdict,
+  verifyAudit,
+} from "./store/rules/verify-audit.ts";
+export type { ClosableStore, Store, StorePorts } from "./store/store.ts";
+export { type Env, systemEnv } from "./util/env.ts";
+export type { ErrorContext, ErrorHandler } from "./util/error-handler.ts";
