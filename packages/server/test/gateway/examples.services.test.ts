@@ -23,12 +23,12 @@ const read = (path: string) => readFileSync(new URL(path, import.meta.url), "utf
 const EXAMPLES = [
   "start-server",
   "first-key",
-  "let-in",
+  "authenticate-users",
   "in-fastify",
   "as-handler",
   "in-hono",
   "in-node",
-  "watch-socket",
+  "subscribe-socket",
   "post-and-read",
 ];
 
