@@ -34,7 +34,7 @@ export class MeasuredServer {
   ): Promise<MeasuredServer> {
     const { redisUrl, databaseUrl, keyPrefix, secret } = environment;
     const server = new MeasuredServer({ kind, redisUrl, databaseUrl, keyPrefix, secret });
-    server.#port = (await server.#program.waitFor("port", 60_000)).port;
+    server.#port = (await server.#program.waitFor("port")).port;
     return server;
   }
 

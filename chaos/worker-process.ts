@@ -3,8 +3,6 @@ import { join } from "node:path";
 import { ChildProgram } from "@turnstream/testkit/processes/child-program.ts";
 import type { StartCommand, WorkerMessage, WorkerSettings } from "./processes/turn-worker.ts";
 
-const TIMEOUT_MS = 30_000;
-
 export class WorkerProcess extends ChildProgram<WorkerMessage, StartCommand> {
   constructor(settings: WorkerSettings) {
     super({ file: join(import.meta.dirname, "processes/turn-worker.ts"), settings, name: settings.name });
@@ -24,12 +22,12 @@ export class WorkerProcess extends ChildProgram<WorkerMessage, StartCommand> {
   }
 
   override async ready(): Promise<void> {
-    await this.waitFor("ready", TIMEOUT_MS);
+    await this.waitFor("ready");
   }
 
   /** For a paused worker: waits until everything is loaded. */
   async loaded(): Promise<void> {
-    await this.waitFor("loaded", TIMEOUT_MS);
+    await this.waitFor("loaded");
   }
 
   /** Starts a paused worker. */

@@ -49,7 +49,7 @@ const BEATS_ON = 4;
 const SLOW_MS = 60;
 
 export class PageDriver implements StoryDriver<string> {
-  readonly patienceMs = 600_000;
+  readonly timeoutMs = 600_000;
   /** What was not as it has to be. After the first nothing more is looked at. */
   readonly failures: string[] = [];
   /** How often the tab was reloaded, and the two compared. */
@@ -101,7 +101,7 @@ export class PageDriver implements StoryDriver<string> {
     await this.reloadedTab.send(ask);
     return await this.#context.stage.until(
       ref,
-      this.patienceMs,
+      this.timeoutMs,
       ({ turns }) => turns.get(0)?.message?.id ?? null,
     );
   }

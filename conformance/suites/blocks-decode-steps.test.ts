@@ -30,11 +30,11 @@ describe("tool blocks of 003", () => {
     [{ content: "high at 02:40", status: "success" }, "done", false],
     [{ content: "Error: no such port", status: "error" }, "error", true],
     [{ content: "", status: "cancelled" }, "error", true],
-  ])("W07 U01 U02 a result %j", (more, dot, toolResultError) => {
+  ])("W07 U01 U02 a result %j", (more, status, isError) => {
     const { state, problems } = read(blocks, [start, call, stop(2), tideResult(more), stop(3)]);
     expect(problems).toEqual([]);
-    const toolResult = more.content;
-    expect(viewTurn(turnOf(state))).toMatchObject([{ type: "tool", dot, toolResult, toolResultError }]);
+    const resultText = more.content;
+    expect(viewTurn(turnOf(state))).toMatchObject([{ type: "tool", status, resultText, isError }]);
   });
 
   test.each(["name", "tool_name"])(
@@ -75,9 +75,9 @@ describe("tool blocks of 003", () => {
     ];
     const { state, problems } = read(blocks, frames);
     expect(problems).toEqual([]);
-    expect(pick(viewTurn(turnOf(state)), "input", "toolResult")).toEqual([
-      { input: { for: "a" }, toolResult: "tide of a" },
-      { input: { for: "b" }, toolResult: "tide of b" },
+    expect(pick(viewTurn(turnOf(state)), "input", "resultText")).toEqual([
+      { input: { for: "a" }, resultText: "tide of a" },
+      { input: { for: "b" }, resultText: "tide of b" },
     ]);
   });
 });
@@ -95,7 +95,12 @@ describe("groups of 004", () => {
     ]);
     expect(problems).toEqual([]);
     expect(viewTurn(turnOf(state))).toMatchObject([
-      { type: "group", open: false, header: "Looked for tides", items: [{ dot: "done" }, { dot: "done" }] },
+      {
+        type: "group",
+        open: false,
+        header: "Looked for tides",
+        items: [{ status: "done" }, { status: "done" }],
+      },
     ]);
   });
 

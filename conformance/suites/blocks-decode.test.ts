@@ -74,9 +74,9 @@ describe("a whole turn of 000", () => {
   });
 
   test("U01 shows call and result as one item", () => {
-    expect(pick(viewTurn(turnOf(read(blocks, wholeTurn).state)), "type", "dot", "toolResult")).toEqual([
+    expect(pick(viewTurn(turnOf(read(blocks, wholeTurn).state)), "type", "status", "resultText")).toEqual([
       { type: "block" },
-      { type: "tool", dot: "done", toolResult: "high at 05:10" },
+      { type: "tool", status: "done", resultText: "high at 05:10" },
       { type: "block" },
     ]);
   });

@@ -134,7 +134,7 @@ describe("a reload while an approval waits", () => {
         type: "group",
         open: true,
         header: "Buying",
-        items: [{ dot: "pending", approvals: [{ status: "pending" }] }],
+        items: [{ status: "pending", approvals: [{ status: "pending" }] }],
       },
     ]);
   });

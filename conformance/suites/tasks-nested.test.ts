@@ -265,7 +265,7 @@ describe("the decoder on streams of 001", () => {
     expect(problems).toEqual([]);
     expect(blocksUnder(blocksIn(state), frames, "call_0")).toMatchObject(expected("call_1"));
     expect(viewTurn(turnOf(state))).toMatchObject([
-      { type: "tool", dot: "done", run: { call: "call_0", status: "completed" } },
+      { type: "tool", status: "done", run: { call: "call_0", status: "completed" } },
       { type: "block", block: { text: "Dry." } },
     ]);
   });
@@ -371,7 +371,7 @@ describe("001's nested stream as it is printed", () => {
     const turn = turnOf(state);
     const main = viewTurn(turn);
     expect(main).toMatchObject([
-      { type: "tool", call: { name: "ask_for_help", input: { name: "weather" } }, dot: "done" },
+      { type: "tool", call: { name: "ask_for_help", input: { name: "weather" } }, status: "done" },
       { type: "block", block: { kind: "text", text: "Take a coat." } },
     ]);
     const run = turn.runs.find((r) => r.parent !== null)?.id ?? "";

@@ -1,4 +1,4 @@
-/** What people see of a turn: tool items with their dots, groups with their headers, the brand. */
+/** What people see of a turn: tool items with their status, groups with their headers, the brand. */
 import {
   firstVisibleBlock,
   findTurn,
@@ -37,8 +37,8 @@ describe("a tool item", () => {
       type: "tool",
       call: { name: "find_train", label: "Looking" },
       input: { to: "Hue" },
-      toolResult: "1 train",
-      toolResultError: false,
+      resultText: "1 train",
+      isError: false,
       artifact,
     });
   });
@@ -46,14 +46,14 @@ describe("a tool item", () => {
   test("U01 an empty result is a result", () => {
     const log = new LogWriter().session().begin("x");
     log.result(log.call("find_train", []), "find_train", "");
-    expect(toolOf(log)).toMatchObject({ toolResult: "", toolResultError: false, dot: "done" });
+    expect(toolOf(log)).toMatchObject({ resultText: "", isError: false, status: "done" });
   });
 
   test("U01 W08 parallel results are merged by call, in whatever order they come", () => {
     const log = new LogWriter().session().begin("x");
     const [a, b] = [log.call("find_train", [], { call: "a" }), log.call("find_train", [], { call: "b" })];
     log.result(b, "find_train", "of b").result(a, "find_train", "of a");
-    expect(pick(view(log), "toolResult")).toEqual([{ toolResult: "of a" }, { toolResult: "of b" }]);
+    expect(pick(view(log), "resultText")).toEqual([{ resultText: "of a" }, { resultText: "of b" }]);
   });
 
   test("U01 its input can be read while it streams", () => {
@@ -61,7 +61,7 @@ describe("a tool item", () => {
     const on = log.place();
     log.add({ type: "tool_call.start", ...on, call: "c", name: "find_train", label: "" });
     log.add({ type: "tool_call.delta", ...on, args: '{"to":"Hue","da' });
-    expect(toolOf(log)).toMatchObject({ input: { to: "Hue" }, dot: "pending", toolResult: null });
+    expect(toolOf(log)).toMatchObject({ input: { to: "Hue" }, status: "pending", resultText: null });
   });
 
   test("U01 W13 its approvals stand in it, and edited arguments replace those that were shown", () => {
@@ -71,7 +71,11 @@ describe("a tool item", () => {
     const actions = [{ name: "buy_ticket", input: { seats: 2 } }];
     log.add({ type: "approval.request", ...on, key: "k", call, actions, editable: true });
     expect(view(log)).toHaveLength(1);
-    expect(toolOf(log)).toMatchObject({ dot: "pending", edited: false, approvals: [{ status: "pending" }] });
+    expect(toolOf(log)).toMatchObject({
+      status: "pending",
+      edited: false,
+      approvals: [{ status: "pending" }],
+    });
     const instead = [{ name: "buy_ticket", input: { seats: 1 } }];
     log.add({ type: "approval.update", ...on, version: 1, status: "edited", actions: instead });
     expect(toolOf(log)).toMatchObject({ input: { seats: 1 }, edited: true });
@@ -81,12 +85,12 @@ describe("a tool item", () => {
     ["success", "done", false],
     ["error", "error", true],
     ["cancelled", "error", true],
-  ] as const)("U02 a result %s is %s", (status, dot, toolResultError) => {
+  ] as const)("U02 a result %s is %s", (status, expected, isError) => {
     const log = new LogWriter().session().begin("x");
     const on = log.startResult(log.call("find_train", []), "find_train");
-    expect(toolOf(log)).toMatchObject({ dot: "pending", toolResult: null });
+    expect(toolOf(log)).toMatchObject({ status: "pending", resultText: null });
     log.endResult(on, "", { status });
-    expect(toolOf(log)).toMatchObject({ dot, toolResultError });
+    expect(toolOf(log)).toMatchObject({ status: expected, isError });
   });
 
   test("U02 W13 an approved call is still pending: a mark means that the tool ran", () => {
@@ -123,7 +127,7 @@ describe("a tool item", () => {
     expect(view(log)).toHaveLength(1);
     expect(toolOf(log).run).toMatchObject({ id: run, agent: "timetable" });
     expect(viewRun(turnOf(log.state), run)).toMatchObject([
-      { type: "tool", toolResult: "SE3" },
+      { type: "tool", resultText: "SE3" },
       { type: "block", block: { text: "SE3." } },
     ]);
   });
@@ -148,7 +152,7 @@ describe("a group", () => {
     log
       .result(log.call("find_train", [], { label: "Looking" }), "find_train", "ok")
       .closeGroup("Found a train");
-    expect(groupOf(log)).toMatchObject({ open: false, header: "Found a train", items: [{ dot: "done" }] });
+    expect(groupOf(log)).toMatchObject({ open: false, header: "Found a train", items: [{ status: "done" }] });
   });
 
   test("U04 without a summary keeps the last label", () => {
@@ -197,7 +201,7 @@ describe("a group", () => {
     const on = log.place();
     log.add({ type: "tool_call.start", ...on, call: "c2", name: "web_search", label: "Searching" });
     log.add({ type: "turn.takeover", turn: log.turn, blocks: [on.block], groups: [], runs: [] });
-    expect(groupOf(log)).toMatchObject({ open: true, header: "Looking", items: [{ dot: "done" }] });
+    expect(groupOf(log)).toMatchObject({ open: true, header: "Looking", items: [{ status: "done" }] });
   });
 });
 

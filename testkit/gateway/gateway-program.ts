@@ -36,7 +36,7 @@ export class GatewayProgram extends ChildProgram<GatewayMessage, GatewayRequest>
   /** @returns the gateway once it listens */
   static async launch(settings: GatewaySettings): Promise<GatewayProgram> {
     const gateway = new GatewayProgram({ port: await freePort(), ...settings });
-    gateway.#url = (await gateway.waitFor("url", 60_000)).url;
+    gateway.#url = (await gateway.waitFor("url")).url;
     return gateway;
   }
 

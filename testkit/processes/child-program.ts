@@ -116,8 +116,8 @@ export class ChildProgram<Incoming extends object = object, Outgoing extends obj
   }
 
   /** Waits for the first message that has this key. Throws if the program exits without sending it. */
-  async waitFor<Key extends string>(key: Key, timeoutMs = 20_000): Promise<MessageWith<Incoming, Key>> {
-    await until(`"${key}" from ${this.name}`, () => this.find(key) !== null || this.hasExited, { timeoutMs });
+  async waitFor<Key extends string>(key: Key): Promise<MessageWith<Incoming, Key>> {
+    await until(`"${key}" from ${this.name}`, () => this.find(key) !== null || this.hasExited);
     const found = this.find(key);
     if (found === null) throw new Error(`${this.name} exited before it sent "${key}"`);
     return found.message;
