@@ -14,8 +14,8 @@ class PatientDriver extends InProcessDriver {
 export async function countBeats(): Promise<ReadonlyMap<string, number>> {
   const gates = new Map(STORIES.map((story) => [story, new PacedGates()]));
   const theatre = await StoryEnvironment.open((story) => gates.get(story) ?? new PacedGates());
-  const driver = new PatientDriver(theatre.stage, theatre.served);
-  await Promise.all([...gates].map(([story, own]) => play(theatre.stage, story, own, driver)));
+  const driver = new PatientDriver(theatre.harness, theatre.served);
+  await Promise.all([...gates].map(([story, own]) => play(theatre.harness, story, own, driver)));
   await theatre.close();
   return new Map([...gates].map(([{ name }, { beats }]) => [name, beats]));
 }
