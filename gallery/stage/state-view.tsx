@@ -36,4 +36,4 @@ function StateContent({ state }: { readonly state: GalleryState }) {
 }
 
 /** The languages of the gallery. */
-export const STRINGS: Readonly<Record<Appearance["locale"], Strings>> = { en, vi, "zh-CN": zhCn };
+const STRINGS: Readonly<Record<Appearance["locale"], Strings>> = { en, vi, "zh-CN": zhCn };

@@ -3,10 +3,8 @@
  * for a few seconds after, so that a page that draws itself again doesn't reconnect. Doesn't know which transport it has.
  */
 import {
-  classifyEvent,
   type Cursor,
   emptyState,
-  fold,
   formatCursor,
   restore,
   restoreTurn,
@@ -21,6 +19,7 @@ import type { RestReply } from "@turnstream/protocol/schema";
 import { toClientError, ClientError } from "../errors.ts";
 import { type ConnectionView, INITIAL_CONNECTION } from "../transport/status.ts";
 import type { Subscription, SubscriptionHandler } from "../transport/transport.ts";
+import { applyEvents } from "./apply-events.ts";
 import { createFrameScheduler, type FrameScheduler } from "./frame-scheduler.ts";
 import { prependTurns, keepLoadedTurns, findMissingHistory } from "./history.ts";
 import { SessionCommands } from "./session-commands.ts";
@@ -323,26 +322,4 @@ export class SessionStore extends SessionCommands implements Session {
   #updateHistory(change: Partial<HistoryView>): void {
     this.#update({ history: { ...this.#view.history, ...change } });
   }
-}
-
-export interface AppliedEvents {
-  readonly state: SessionState;
-  /** gap: subscribe again from here. diverged: the local state is of a lost log, load a snapshot. */
-  readonly outcome: "ok" | "gap" | "diverged";
-}
-
-/** Folds the next events, skips known ones, and stops at a gap. */
-export function applyEvents(before: SessionState, events: readonly SessionEvent[]): AppliedEvents {
-  let state = before;
-  for (const event of events) {
-    const next = fold(state, event);
-    // Nearly every event is the next one, and then the fold has looked at its place already.
-    const isNext = next !== state && (event.first ?? next.seq) === state.seq + 1;
-    if (!isNext) {
-      const place = classifyEvent(state, event);
-      if (place === "gap" || place === "diverged") return { state, outcome: place };
-    }
-    state = next;
-  }
-  return { state, outcome: "ok" };
 }

@@ -104,7 +104,7 @@ export function createThreadStore(session: Session): ThreadStore {
 }
 
 /** Which turns of a session are other ones than before. Pure; compares references, as the fold shares what it keeps. */
-export interface TurnChanges {
+interface TurnChanges {
   /** Whether turns came, went or moved. */
   readonly isListChanged: boolean;
   readonly turns: readonly string[];
@@ -112,7 +112,7 @@ export interface TurnChanges {
 
 const NONE: TurnChanges = { isListChanged: false, turns: [] };
 
-export function findChangedTurns(before: SessionState, after: SessionState): TurnChanges {
+function findChangedTurns(before: SessionState, after: SessionState): TurnChanges {
   if (before.turns === after.turns) return NONE;
   const turns: string[] = [];
   if (before.turns.length === after.turns.length) {

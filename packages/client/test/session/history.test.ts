@@ -9,7 +9,7 @@ import {
 } from "@turnstream/protocol";
 import { describe, expect, test } from "vitest";
 import { prependTurns, keepLoadedTurns, findMissingHistory } from "../../src/session/history.ts";
-import { applyEvents } from "../../src/session/session-store.ts";
+import { applyEvents } from "../../src/session/apply-events.ts";
 
 /** A session of so many turns, one word each; the turns named in `forms` end with a form that waits. */
 function talk(turns: number, forms: readonly number[] = []): SessionEvent[] {

@@ -127,8 +127,8 @@ test("silence is only another's when this tab was awake to hear", () => {
 });
 
 test("what no tab says is not heard", () => {
-  const message = { type: "lead", leader, heads: {} };
-  expect(readTabMessage(message)).toBe(message);
+  const known = { type: "lead", leader, heads: {} };
+  expect(readTabMessage(known)).toBe(known);
   const subscribed = { type: "subscribed", leader, session: "s", to: null, subscriptionId: 0 };
   const command = { type: "command", from: "a", request: "r", at: 0 };
   const wrong: unknown[] = [

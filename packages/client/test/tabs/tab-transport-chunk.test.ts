@@ -213,10 +213,8 @@ test("no tab ever sees a gap or an event twice, and in the end all see the same 
         expect(JSON.stringify(tab.state)).toBe(whole);
         expect(tab.view.phase).toBe("live");
       }
-      const outcomes = browser.tabs.flatMap(({ outcomes }) => outcomes);
-      const done = outcomes
-        .filter((outcome) => outcome.endsWith(" done"))
-        .map((outcome) => outcome.slice(0, -5));
+      const all = browser.tabs.flatMap(({ outcomes }) => outcomes);
+      const done = all.filter((outcome) => outcome.endsWith(" done")).map((outcome) => outcome.slice(0, -5));
       for (const text of done) expect(browser.server.commands).toContain(text);
       for (const tab of browser.tabs) tab.crash();
       vi.clearAllTimers();

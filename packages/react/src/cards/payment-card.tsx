@@ -56,7 +56,7 @@ export function PaymentCard({ turnId, blockIndex }: BlockProps): ReactNode {
 }
 
 /** Asks the server how things stand, for who doubts what is shown. */
-export function useRefresh(): {
+function useRefresh(): {
   readonly refresh: () => void;
   readonly isRefreshing: boolean;
   readonly problem: string | null;

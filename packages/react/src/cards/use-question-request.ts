@@ -54,7 +54,7 @@ export type Drafts = ReadonlyMap<string, Draft>;
 
 const EMPTY_DRAFT: Draft = { selected: [], text: "" };
 
-export function getDraft(drafts: Drafts, question: string): Draft {
+function getDraft(drafts: Drafts, question: string): Draft {
   return drafts.get(question) ?? EMPTY_DRAFT;
 }
 

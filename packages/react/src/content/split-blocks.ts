@@ -134,7 +134,7 @@ class SafeTokenizer extends Tokenizer {
   }
 }
 
-export function blockTokens(source: string): readonly Token[] {
+function blockTokens(source: string): readonly Token[] {
   return new BlockLexer({ gfm: true, tokenizer: new SafeTokenizer() }).blockTokens(source);
 }
 

@@ -140,7 +140,7 @@ function AttachButton({ accept, onFiles }: AttachButtonProps): ReactNode {
 }
 
 /** Lets a text field be as tall as its text, where the browser's styles can't (`field-sizing`). */
-export function useAutoGrow(field: RefObject<HTMLTextAreaElement | null>, text: string): void {
+function useAutoGrow(field: RefObject<HTMLTextAreaElement | null>, text: string): void {
   useLayoutEffect(() => {
     const element = field.current;
     if (element === null || CSS.supports("field-sizing", "content")) return;

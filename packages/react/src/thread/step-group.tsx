@@ -114,7 +114,7 @@ function GroupItems({ turnId, items, isSliding }: GroupItemsProps): ReactNode {
 const SLIDE_ANIMATION = { duration: 220, easing: "cubic-bezier(0.2, 0, 0, 1)" };
 
 /** @param first what stands first in the list; when it changes, the rest has moved up; undefined: nothing slides */
-export function useSlideUp(list: RefObject<HTMLElement | null>, first: number | undefined): void {
+function useSlideUp(list: RefObject<HTMLElement | null>, first: number | undefined): void {
   const was = useRef<{ first: number | undefined; step: number }>({ first, step: 0 });
   useLayoutEffect(() => {
     const element = list.current;

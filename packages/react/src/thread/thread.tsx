@@ -122,7 +122,7 @@ function LoadMoreButton({ isLoading, error, loadMore }: ReturnType<typeof useHis
  * The turns of a thread, in portions: React looks at every sibling of what it draws, also where nothing has changed, so that
  * a word would cost more in a long thread than in a short one.
  */
-export const TurnList = memo(function TurnList(): ReactNode {
+const TurnList = memo(function TurnList(): ReactNode {
   const { store } = useThreadContext();
   const turns = useTurnIds();
   const chunks = chunkTurns(turns, (id) => store.getTurn(id)?.number ?? 0);
@@ -142,7 +142,7 @@ const TurnChunk = memo(
 );
 
 /** Tells the styles how much of the window an on-screen keyboard covers (`--ts-keyboard`), so that the composer stays above it. */
-export function useKeyboardInset(root: RefObject<HTMLElement | null>): void {
+function useKeyboardInset(root: RefObject<HTMLElement | null>): void {
   useEffect(() => {
     const viewport = globalThis.visualViewport ?? null;
     const element = root.current;

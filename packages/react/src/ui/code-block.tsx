@@ -29,7 +29,7 @@ export const CodeBlock = memo(function CodeBlock({ language, text, name }: CodeB
 /** A button that copies a text, and says for a moment that it did. */
 const COPIED_FOR_MS = 2_000;
 
-export function CopyButton({ text }: { readonly text: string }) {
+function CopyButton({ text }: { readonly text: string }) {
   const { strings } = useThreadContext();
   const [copied, setCopied] = useState(false);
   useEffect(() => {

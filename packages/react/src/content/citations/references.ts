@@ -25,7 +25,7 @@ function listReferences(turn: Turn): ReadonlyMap<number, ResultPart> {
  * The part, the same object for as long as it is the same; of the turn, or of the one that it tries again.
  * @param getTurn the turn of that id, as it is now
  */
-export function findReference(
+function findReference(
   getTurn: (id: string) => Turn | null,
   turnId: string,
   reference: number,

@@ -55,7 +55,7 @@ function agentThatAsks(kind: Kind, { times = 1, timeoutMs = 60_000 } = {}): Agen
     tools: { look, act, login },
     askUser: true,
     title: false,
-    limits: { timeoutMs },
+    limits: { timeoutMs: timeoutMs },
   });
 }
 

@@ -1,0 +1,24 @@
+/** Applies incoming events to the state of a session. Pure. */
+import { classifyEvent, fold, type SessionEvent, type SessionState } from "@turnstream/protocol";
+
+export interface AppliedEvents {
+  readonly state: SessionState;
+  /** gap: subscribe again from here. diverged: the local state is of a lost log, load a snapshot. */
+  readonly outcome: "ok" | "gap" | "diverged";
+}
+
+/** Folds the next events, skips known ones, and stops at a gap. */
+export function applyEvents(before: SessionState, events: readonly SessionEvent[]): AppliedEvents {
+  let state = before;
+  for (const event of events) {
+    const next = fold(state, event);
+    // Nearly every event is the next one, and then the fold has looked at its place already.
+    const isNext = next !== state && (event.first ?? next.seq) === state.seq + 1;
+    if (!isNext) {
+      const place = classifyEvent(state, event);
+      if (place === "gap" || place === "diverged") return { state, outcome: place };
+    }
+    state = next;
+  }
+  return { state, outcome: "ok" };
+}
