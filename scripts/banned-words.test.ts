@@ -5,7 +5,13 @@ import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
-import { countBannedWords, findBannedNames, readBannedWords, splitName } from "./banned-words.ts";
+import {
+  type BannedName,
+  countBannedWords,
+  findBannedNames,
+  readBannedWords,
+  splitName,
+} from "./banned-words.ts";
 import { root } from "./run-command.ts";
 
 const banned = readBannedWords(readFileSync(join(root, "docs/glossary.md"), "utf8"));
@@ -17,11 +23,24 @@ const files = execFileSync("git", ["ls-files", "--cached", "--others", "--exclud
   .split("\0")
   .filter((file) => file !== "" && existsSync(join(root, file)));
 
-/** The engine on DBOS is replaced as a whole. */
-const sources = files.filter((file) => /[.]tsx?$/.test(file) && !/\/engine\/dbos/.test(file));
+/** Without the engine on DBOS, which is replaced as a whole, and this test, which speaks of words. */
+const sources = files.filter(
+  (file) => /[.]tsx?$/.test(file) && !/\/engine\/dbos/.test(file) && !file.startsWith("scripts/banned-words"),
+);
 
-/** Names that contain a banned word for a reason. */
-const EXCEPTIONS: Readonly<Record<string, string>> = {};
+/** Names that contain a banned word for a reason, by file. */
+const EXCEPTIONS: Readonly<Record<string, string>> = {
+  "conformance/scenarios/approvals.ts room": "an argument of a tool in an example",
+  "conformance/scenarios/approvals.ts people": "an argument of a tool in an example",
+  "conformance/suites/blocks-groups.test.ts seat": "an argument of a tool in an example",
+  "packages/cli/src/knowledge-import.ts quiet": "the usual flag of a command",
+  "packages/server/src/store/postgres/knowledge.ts words": "a column",
+  "packages/server/src/store/postgres/schema.ts words": "a column",
+  "packages/server/src/store/postgres/schema.ts kept": "a column",
+  "packages/server/src/store/postgres/schema-ledger.ts people": "a table",
+};
+
+const exceptionKey = ({ file, name }: BannedName): string => `${file} ${name}`;
 
 /** How often banned words may stand in comments, strings and documents. Lower it when the count is lower. */
 const PROSE_CEILING = 0;
@@ -35,7 +54,7 @@ test("the glossary is read", () => {
 test("no name contains a banned word", () => {
   const found = sources
     .flatMap((file) => findBannedNames(root, file, banned))
-    .filter(({ name }) => !Object.hasOwn(EXCEPTIONS, name));
+    .filter((found) => !Object.hasOwn(EXCEPTIONS, exceptionKey(found)));
   expect(found.map(({ file, line, name }) => `${file}:${line} ${name}`)).toEqual([]);
 });
 
