@@ -121,14 +121,14 @@ function finish(ending: ScriptFinishOptions): ScriptPart {
 export const script = { text, reasoning, toolCall, delay, finish, error, disconnect, hang };
 
 /** Never cuts a character in two, as a model never does. */
-function cut(text: string, size: number): readonly string[] {
+function cut(content: string, size: number): readonly string[] {
   const step = Math.max(1, Math.floor(size));
   const pieces: string[] = [];
-  for (let from = 0; from < text.length;) {
+  for (let from = 0; from < content.length;) {
     let to = from + step;
-    const last = text.charCodeAt(to - 1);
+    const last = content.charCodeAt(to - 1);
     if (last >= 0xd800 && last <= 0xdbff) to++;
-    pieces.push(text.slice(from, to));
+    pieces.push(content.slice(from, to));
     from = to;
   }
   return pieces;

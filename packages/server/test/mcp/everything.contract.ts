@@ -1,4 +1,5 @@
 /** The reference server's tools in turns: what the model reads, what people see, and what becomes of a dead server. */
+import { once } from "node:events";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type Block, listBlocks, type Turn } from "@turnstream/protocol";
 import type { McpToolOptions } from "../../src/mcp/options.ts";
@@ -116,10 +117,8 @@ export function everythingContract(
         ["ev_echo", { message: "back" }],
       ]);
       // On a busy machine, the next call would come before the server is there again.
-      let onServerReady = (): void => undefined;
-      caller.ready = new Promise<void>((resolve) => {
-        onServerReady = resolve;
-      });
+      const serverReady = new AbortController();
+      caller.ready = once(serverReady.signal, "abort");
       await harness.worker([caller.agent]);
       const ref = await harness.session();
       await harness.send(ref, "go");
@@ -129,7 +128,7 @@ export function everythingContract(
       });
       await reached.kill();
       await reached.begin();
-      onServerReady();
+      serverReady.abort();
       const turn = await harness.ended(ref, () => true, 20_000);
       expect(turn.status).toBe("end_turn");
       expect(outline(turn)).toContain("result ev_trigger-long-running-operation error This did not work.");
