@@ -31,7 +31,7 @@ describe("the options of a worker", () => {
       "`polIntervalMs` of the worker is not known here (did you mean `pollIntervalMs`?)",
       { polIntervalMs: 1 },
     ],
-    ["`words` of the worker is not known here (there are store, log,", { words: {} }],
+    ["`colour` of the worker is not known here (there are store, log,", { colour: {} }],
     ["`leaseTtlMs` of the worker must be a whole number from 1 to 2147483647, got 0", { leaseTtlMs: 0 }],
     [`got ${MAX_TIMER_MS + 1}`, { leaseTtlMs: MAX_TIMER_MS + 1 }],
     ["`pollIntervalMs` of the worker must be a whole number", { pollIntervalMs: MAX_TIMER_MS }],
