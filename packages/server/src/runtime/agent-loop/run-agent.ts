@@ -44,7 +44,11 @@ export async function runAgent(scope: RunContext, start: Prompt): Promise<RunRes
 async function runCalls(outer: RunContext, calls: readonly StepCall[]): Promise<ToolCallRecord[]> {
   const { attempt, agent } = outer;
   const known = calls.find(({ call }) => asksForm(attempt.fromJournal(callKey(call))));
-  const scope = { ...outer, formClaim: new FormSlot(known?.call ?? null) };
+  // Typed, so that a member under another name would not compile.
+  const scope: RunContext & { readonly formSlot: FormSlot } = {
+    ...outer,
+    formSlot: new FormSlot(known?.call ?? null),
+  };
   const slots = new Semaphore(agent.limits.maxParallelCalls);
   const work = calls.filter(({ name }) => name !== ASK_USER && name !== REQUEST_FORM);
   const branches = work.map((call) =>
@@ -59,7 +63,7 @@ async function runCalls(outer: RunContext, calls: readonly StepCall[]): Promise<
     for (const call of calls.filter((one) => one.name === name)) {
       // A sub-agent's form is asked for already.
       const [asked] = work.filter((_, n) => asksForm(done[n]));
-      if (name === REQUEST_FORM && asked !== undefined) scope.formClaim.take(asked.call);
+      if (name === REQUEST_FORM && asked !== undefined) scope.formSlot.take(asked.call);
       records.set(call, await executeToolCall(scope, call, callSubAgent));
     }
   for (const [call, record] of records) {
