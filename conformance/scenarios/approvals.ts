@@ -4,6 +4,10 @@ import { Story } from "./story.ts";
 
 type Place = ReturnType<Story["place"]>;
 
+function parseInput(text: string): ApprovalAction["input"] {
+  return JSON.parse(text) as ApprovalAction["input"];
+}
+
 function request(
   log: Story,
   key: string,
@@ -38,12 +42,13 @@ export function approvedAndEdited(): Story {
   log.wait(9);
   log.add({ type: "approval.update", ...first, version: 1, by: "usr_an", status: "approved", always: true });
   log.result(mail, "send_email", "已发送 ✉️");
-  const booking = log.call("book_room", ['{"room":"A","people":12}'], { label: "订会议室" });
+  const smallRoom = '{"room":"A","people":12}';
+  const booking = log.call("book_room", [smallRoom], { label: "订会议室" });
   const second = request(
     log,
     "ses_mail_2",
     booking,
-    { name: "book_room", input: { room: "A", people: 12 } },
+    { name: "book_room", input: parseInput(smallRoom) },
     true,
   );
   log.wait(31);
@@ -54,7 +59,7 @@ export function approvedAndEdited(): Story {
     by: "usr_an",
     reason: "A 太小了",
     status: "edited",
-    actions: [{ name: "book_room", input: { room: "B", people: 12 } }],
+    actions: [{ name: "book_room", input: parseInput('{"room":"B","people":12}') }],
   });
   log.result(booking, "book_room", "B 室已订").closeGroup("发了邮件，订了会议室");
   log.text(["邮件已发，B 室已订好。"], { final: true }).end();

@@ -85,9 +85,9 @@ describe("groups", () => {
 
   test("W14 an ordinary approval stays inside its group", () => {
     const log = new LogWriter().session().begin("x").openGroup();
-    const call = log.call("buy_ticket", ['{"seat":4}'], { call: "toolu_1" });
+    const call = log.call("buy_ticket", ['{"train":4}'], { call: "toolu_1" });
     const on = log.place();
-    const actions = [{ name: "buy_ticket", input: { seat: 4 } }];
+    const actions = [{ name: "buy_ticket", input: { train: 4 } }];
     log.add({ type: "approval.request", ...on, key: "ses_market_1", call, actions, editable: true });
     log.add({ type: "approval.update", ...on, version: 1, status: "approved", by: "usr_an" });
     log.result(call, "buy_ticket", "bought").closeGroup("Bought a ticket");
