@@ -54,11 +54,11 @@ describe.each(STORIES.map((story, n) => ({ story, name: story.name, n })))("$nam
     async () => {
       const own = gates.get(story) ?? new PacedGates();
       const random = seededRandom(SEED + n);
-      const driver = new PageDriver({ browser, environment, stage: theatre.stage }, own, {
+      const driver = new PageDriver({ browser, environment, stage: theatre.harness }, own, {
         layout: LAYOUTS[(SEED + n) % LAYOUTS.length] ?? "apart",
         moments: pickNumbers(random, beats.get(story.name) ?? 0, RELOADS),
       });
-      const { ref } = await play(theatre.stage, story, own, driver);
+      const { ref } = await play(theatre.harness, story, own, driver);
       const screen = await driver.compare(ref);
       reloads += driver.reloads;
       expect(driver.failures).toEqual([]);

@@ -14,8 +14,8 @@ class PatientDriver extends InProcessDriver {
 export async function countBeats(): Promise<ReadonlyMap<string, number>> {
   const gates = new Map(STORIES.map((story) => [story, new PacedGates()]));
   const environment = await StoryEnvironment.open((story) => gates.get(story) ?? new PacedGates());
-  const driver = new PatientDriver(environment.stage, environment.served);
-  await Promise.all([...gates].map(([story, own]) => play(environment.stage, story, own, driver)));
+  const driver = new PatientDriver(environment.harness, environment.served);
+  await Promise.all([...gates].map(([story, own]) => play(environment.harness, story, own, driver)));
   await environment.close();
   return new Map([...gates].map(([{ name }, { beats }]) => [name, beats]));
 }

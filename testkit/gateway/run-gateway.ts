@@ -13,7 +13,7 @@ const server = createServer({
   store,
   log,
   signals,
-  onError: (error, about) => parent.send({ failed: `${about}: ${String(error)}` }),
+  onError: (error, { during }) => parent.send({ failed: `${during}: ${String(error)}` }),
 });
 
 let peakBufferedBytes = 0;

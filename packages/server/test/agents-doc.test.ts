@@ -21,7 +21,7 @@ test.each([
   ["option of `tool`", "define/tool.ts", "ToolOptions"],
   ["option of `approval`", "define/approval.ts", "ApprovalOptions"],
   ["in `context`", "define/tool.ts", "ToolContext"],
-  ["option of `keepWorker`", "worker.ts", "WorkerOptions"],
+  ["option of `startWorker`", "worker/options.ts", "WorkerOptions"],
 ])("the table '%s' has what %s says of %s", (column, file, name) => {
   const written = readTables(page, column).flatMap((rows) => rows.flatMap(([cell = ""]) => readCode(cell)));
   const real = membersOf(file, name);
@@ -29,8 +29,8 @@ test.each([
   expect(written.toSorted()).toEqual(real.toSorted());
 });
 
-test("every one of the words is named", () => {
-  const [sentence = ""] = /^`words` replaces.*$/m.exec(page) ?? [];
-  const written = readCode(sentence).filter((name) => name !== "words" && name !== "DEFAULT_WORDS");
-  expect(written.toSorted()).toEqual(membersOf("words.ts", "Words").toSorted());
+test("every one of the strings is named", () => {
+  const [sentence = ""] = /^`strings` replaces.*$/m.exec(page) ?? [];
+  const written = readCode(sentence).filter((name) => name !== "strings" && name !== "DEFAULT_STRINGS");
+  expect(written.toSorted()).toEqual(membersOf("strings.ts", "RuntimeStrings").toSorted());
 });

@@ -31,7 +31,7 @@ let cuts = 0;
 
 beforeAll(async () => {
   theatre = await StoryEnvironment.open();
-  server = await openServer(theatre.stage.backend, { actor: theatre.stage.actor });
+  server = await openServer(theatre.harness.backend, { actor: theatre.harness.actor });
 });
 
 afterAll(async () => {
@@ -136,7 +136,7 @@ class WatchedHands extends InProcessDriver {
   readonly #seed: number;
 
   constructor(seed: number) {
-    super(theatre.stage, theatre.served);
+    super(theatre.harness, theatre.served);
     this.#seed = seed;
   }
 
@@ -151,8 +151,8 @@ test.each(STORIES.map((story, n) => [story.name, story, n] as const))(
   "promise 4, through the client: %s",
   async (_, story: Story, n) => {
     const hands = new WatchedHands(n);
-    const { state, ref } = await play(theatre.stage, story, theatre.gatesOf(story), hands);
-    const whole = await theatre.stage.state(ref);
+    const { state, ref } = await play(theatre.harness, story, theatre.gatesOf(story), hands);
+    const whole = await theatre.harness.state(ref);
     expect(whole.seq).toBeGreaterThanOrEqual(state.seq);
     for (const watcher of hands.watchers) {
       await watcher.settle(whole);

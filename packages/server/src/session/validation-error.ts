@@ -7,7 +7,7 @@ export class InputValidationError extends StoreError {
 
   constructor(what: string, userMessage: string) {
     super("INVALID", `${what}: ${userMessage}`);
-    this.name = "UnfitError";
+    this.name = "InputValidationError";
     this.userMessage = userMessage;
   }
 }

@@ -40,7 +40,7 @@ export class TurnHarness {
   readonly actor: Actor;
   readonly errors: { error: unknown; during: string }[] = [];
   readonly #workers: Worker[] = [];
-  readonly #doomed = new Set<object>();
+  readonly #crashing = new Set<object>();
 
   private constructor(parts: HarnessBackend, actor: Actor) {
     this.backend = parts;
@@ -77,13 +77,13 @@ export class TurnHarness {
       onError: (error, { during }) => this.errors.push({ error, during }),
       ...options,
     });
-    if (!this.#doomed.has(options)) this.#workers.push(worker);
+    if (!this.#crashing.has(options)) this.#workers.push(worker);
     return worker;
   }
 
   /** A worker that will die: nobody can ask it to leave. */
   crashingWorker(agents: readonly Agent[], options: Partial<WorkerOptions>): Promise<Worker> {
-    this.#doomed.add(options);
+    this.#crashing.add(options);
     return this.worker(agents, options);
   }
 

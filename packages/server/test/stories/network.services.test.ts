@@ -31,7 +31,7 @@ const failures: string[] = [];
 
 beforeAll(async () => {
   theatre = await StoryEnvironment.open();
-  const { stage: harness } = theatre;
+  const { harness } = theatre;
   const { store, log, signals } = harness.backend;
   server = createServer({
     store,
@@ -132,9 +132,9 @@ describe.each(STORIES)("$name", (story) => {
     const { driver, played } = watchedOf(story);
     for (const { options, rendered } of driver.clients) {
       const isLate = options.dialect === "responses";
-      const told = isLate ? { resumed: true, reason: "cursor" } : { resumed: false, reason: "fresh" };
+      const expected = isLate ? { resumed: true, reason: "cursor" } : { resumed: false, reason: "fresh" };
       expect(new Set(rendered.starts.map((each) => JSON.stringify(each)))).toEqual(
-        new Set([JSON.stringify(told)]),
+        new Set([JSON.stringify(expected)]),
       );
     }
     const sockets = driver.clients.filter(({ options }) => options.wire === "socket");

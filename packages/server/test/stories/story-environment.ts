@@ -26,14 +26,14 @@ const files = new Map(
 );
 
 export class StoryEnvironment {
-  readonly stage: TurnHarness;
+  readonly harness: TurnHarness;
   readonly gates: ReadonlyMap<Story, Gates>;
   /** Every prompt that a model of the story was given, by the story's name. */
   readonly prompts = new Map<string, Prompt[]>();
   readonly #site: Listener;
 
   private constructor(harness: TurnHarness, site: Listener, newGates: (story: Story) => Gates) {
-    this.stage = harness;
+    this.harness = harness;
     this.gates = new Map(STORIES.map((story) => [story, newGates(story)]));
     this.#site = site;
   }
@@ -76,7 +76,7 @@ export class StoryEnvironment {
   }
 
   async close(): Promise<void> {
-    await this.stage.close();
+    await this.harness.close();
     await this.#site.close();
   }
 }

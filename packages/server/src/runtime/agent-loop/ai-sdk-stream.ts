@@ -27,7 +27,7 @@ export class AiSdkStreamReader {
     this.#step = createStepWriter(scope);
   }
 
-  async take(part: AiSdkPart): Promise<void> {
+  async read(part: AiSdkPart): Promise<void> {
     switch (part.type) {
       case "text-start":
       case "text-end":

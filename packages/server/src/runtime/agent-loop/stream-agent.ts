@@ -38,7 +38,7 @@ function isObject(value: unknown): value is object {
 async function readAiSdk(scope: RunContext, { fullStream }: AiSdkResult): Promise<void> {
   const reader = new AiSdkStreamReader(scope);
   for await (const part of stoppable(fullStream, scope.attempt.signal, modelErrorFrom))
-    await reader.take(part);
+    await reader.read(part);
   await reader.end();
 }
 

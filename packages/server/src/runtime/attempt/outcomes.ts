@@ -23,7 +23,7 @@ export class StopRequested extends Error {
 export class RestartAttempt extends Error {
   constructor(why: string, cause?: unknown) {
     super(why, { cause });
-    this.name = "BeginAgain";
+    this.name = "RestartAttempt";
   }
 }
 
@@ -31,7 +31,7 @@ export class RestartAttempt extends Error {
 export class ModelStreamInterrupted extends RestartAttempt {
   constructor(cause: ModelError) {
     super("the model broke off in the middle of a step", cause);
-    this.name = "BrokenOff";
+    this.name = "ModelStreamInterrupted";
   }
 }
 

@@ -18,7 +18,7 @@ export interface ScanResult {
 /** One for each block of text. */
 export class MarkerScanner {
   readonly #isGiven: (id: number) => boolean;
-  #held = "";
+  #pending = "";
   #length = 0;
 
   /** @param isGiven whether the run was given a reference of this id; the same for the whole block */
@@ -27,9 +27,9 @@ export class MarkerScanner {
   }
 
   push(delta: string): ScanResult {
-    const all = this.#held + delta;
+    const all = this.#pending + delta;
     const pendingFrom = PARTIAL_MARKER.exec(all)?.index ?? all.length;
-    this.#held = all.slice(pendingFrom);
+    this.#pending = all.slice(pendingFrom);
     const text = all.slice(0, pendingFrom);
     const annotations = markersIn(text, this.#isGiven).map(({ reference, start, end }) => ({
       reference,
@@ -42,8 +42,8 @@ export class MarkerScanner {
 
   /** The text is complete. @returns what waited, and is no marker after all */
   end(): string {
-    const rest = this.#held;
-    this.#held = "";
+    const rest = this.#pending;
+    this.#pending = "";
     this.#length += rest.length;
     return rest;
   }

@@ -75,7 +75,7 @@ export class StepWriter {
   readonly #open = new Map<string, OpenCall>();
   #prose: OpenProse | null = null;
   /** A text whose end waits until it is known whether it was the last one. */
-  #held: BlockRef | null = null;
+  #unendedText: BlockRef | null = null;
 
   constructor(options: StepWriterOptions) {
     this.#options = options;
@@ -112,10 +112,14 @@ export class StepWriter {
         return this.#extend("thinking", part.id, part.delta, part.providerMetadata);
       case "reasoning-start":
       case "text-start":
-        return this.#note(part.type === "text-start" ? "text" : "thinking", part.id, part.providerMetadata);
+        return this.#addProviderData(
+          part.type === "text-start" ? "text" : "thinking",
+          part.id,
+          part.providerMetadata,
+        );
       case "reasoning-end":
       case "text-end":
-        this.#note(part.type === "text-end" ? "text" : "thinking", part.id, part.providerMetadata);
+        this.#addProviderData(part.type === "text-end" ? "text" : "thinking", part.id, part.providerMetadata);
         if (this.#prose?.id === part.id) await this.#endProse();
         return;
       case "tool-input-start":
@@ -146,7 +150,7 @@ export class StepWriter {
   }
 
   async #extend(kind: OpenProse["kind"], id: string, delta: string, data?: ProviderData): Promise<void> {
-    if (delta === "") return this.#note(kind, id, data);
+    if (delta === "") return this.#addProviderData(kind, id, data);
     const content = this.#contentOf(kind, id, data);
     content.text += delta;
     if (this.#prose?.kind !== kind || this.#prose.id !== id) await this.#startProse(kind, id);
@@ -162,7 +166,7 @@ export class StepWriter {
     await this.#options.writer.write({ type: "text.delta", ...prose.place, text, ...cited });
   }
 
-  #note(kind: OpenProse["kind"], id: string, data?: ProviderData): void {
+  #addProviderData(kind: OpenProse["kind"], id: string, data?: ProviderData): void {
     // Signatures of thoughts must go back to the model as they came, even where nothing is shown.
     if (data !== undefined) this.#contentOf(kind, id, data);
   }
@@ -205,14 +209,14 @@ export class StepWriter {
     this.#prose = null;
     const rest = prose.scanner?.end() ?? "";
     if (rest !== "") await this.#options.writer.write({ type: "text.delta", ...prose.place, text: rest });
-    if (prose.kind === "text") this.#held = prose.place;
+    if (prose.kind === "text") this.#unendedText = prose.place;
     else await this.#options.writer.write({ type: "thinking.end", ...prose.place });
   }
 
   async #release(isFinal: boolean): Promise<void> {
-    const unended = this.#held;
+    const unended = this.#unendedText;
     if (unended === null) return;
-    this.#held = null;
+    this.#unendedText = null;
     await this.#options.writer.write({ type: "text.end", ...unended, final: isFinal });
   }
 

@@ -96,13 +96,13 @@ export class TurnWriter {
 
   /** Begins a block at the next place. */
   async start(draft: BlockDraft): Promise<BlockRef> {
-    const { place, written } = this.startNow(draft);
+    const { place, written } = this.startSync(draft);
     await written;
     return place;
   }
 
   /** The same for whoever writes more before anybody else can. */
-  startNow(draft: BlockDraft): { readonly place: BlockRef; readonly written: Promise<void> } {
+  startSync(draft: BlockDraft): { readonly place: BlockRef; readonly written: Promise<void> } {
     const index = this.turn.items.length;
     const place = { run: draft.run, block: `b${index}`, index };
     return { place, written: this.write({ ...draft, ...place }) };

@@ -64,7 +64,7 @@ export class FormRequested extends Error {
 
   constructor(schema: FormSchema) {
     super("the tool asks for a form: let this error through");
-    this.name = "FormWanted";
+    this.name = "FormRequested";
     this.schema = schema;
   }
 }
@@ -100,7 +100,7 @@ export async function writeForm(
   if (formsOf(attempt).every((block) => block.form !== form)) {
     const group = path === MAIN_RUN ? closeGroup(writer.turn, context.strings.thinkingLabel) : null;
     const closed = group === null ? null : writer.write(group);
-    const asked = writer.startNow({ type: "form.request", run, form, call: call.call, schema });
+    const asked = writer.startSync({ type: "form.request", run, form, call: call.call, schema });
     await Promise.all([closed, asked.written]);
     await writer.flush();
   }

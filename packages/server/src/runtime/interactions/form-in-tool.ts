@@ -50,7 +50,7 @@ async function writeFormInTool(
   const known = forms[nextOf(attempt, call)];
   if (known !== undefined && isSame(known.schema, schema)) return known;
   const form = formIdFor(row.turn, call, forms.length + 1);
-  const { written } = writer.startNow({
+  const { written } = writer.startSync({
     type: "form.request",
     run,
     form,
@@ -62,9 +62,9 @@ async function writeFormInTool(
   });
   await written;
   await writer.flush();
-  const told = formsOf(attempt, call).find((block) => block.form === form);
-  if (told === undefined) throw new Error(`the form of ${call} was not told`);
-  return told;
+  const request = formsOf(attempt, call).find((block) => block.form === form);
+  if (request === undefined) throw new Error(`the form of ${call} was not told`);
+  return request;
 }
 
 function nextOf(attempt: TurnAttempt, call: string): number {
@@ -81,8 +81,8 @@ function formsOf({ turn }: TurnAttempt, call: string): FormBlock[] {
   );
 }
 
-function isSame(told: FormSchema, asks: FormSchema): boolean {
-  return canonicalJson(told) === canonicalJson(asks);
+function isSame(written: FormSchema, requested: FormSchema): boolean {
+  return canonicalJson(written) === canonicalJson(requested);
 }
 
 function answerOf({ status, body }: InteractionChange): FormAnswer {

@@ -91,7 +91,7 @@ async function writeRequest(
   const group = path === MAIN_RUN ? closeGroup(writer.turn, context.strings.thinkingLabel) : null;
   const closed = group === null ? null : writer.write(group);
   const key = requestKey(attempt);
-  const request = writer.startNow({
+  const request = writer.startSync({
     type: "question.request",
     run,
     key,

@@ -17,13 +17,13 @@ export class ToolProgress {
   readonly #scope: RunContext;
   readonly #call: StepCall;
   readonly #place: BlockRef;
-  readonly #keeper: BlobUploader;
+  readonly #uploader: BlobUploader;
   #last: Promise<void> = Promise.resolve();
   /** Set while a picture is being kept: what comes after it waits. */
   #queue: Promise<void> | null = null;
-  #picture: string | null = null;
+  #image: string | null = null;
   #parts = 0;
-  #pictures = 0;
+  #imageCount = 0;
   #isOver = false;
   #isDropped = false;
   artifact: ArtifactInput | null = null;
@@ -32,7 +32,7 @@ export class ToolProgress {
     this.#scope = scope;
     this.#call = call;
     this.#place = place;
-    this.#keeper = new BlobUploader(scope, call, "picture");
+    this.#uploader = new BlobUploader(scope, call, "picture");
     const block = scope.attempt.turn.items.get(place.index);
     // A result that stayed open over a takeover has parts already.
     if (block?.kind === "tool_result") this.#parts = block.parts.length;
@@ -45,11 +45,11 @@ export class ToolProgress {
   }
 
   image(image: string | ImageInput): void {
-    if (this.#isOver || this.#pictures++ >= MAX_IMAGES) return;
+    if (this.#isOver || this.#imageCount++ >= MAX_IMAGES) return;
     this.#inOrder(() => {
       const read = parseImage(image);
       if ("url" in read) return this.#part("image", read.url);
-      return this.#keeper.large(read).then((url) => this.#part("image", url));
+      return this.#uploader.large(read).then((url) => this.#part("image", url));
     });
   }
 
@@ -68,7 +68,7 @@ export class ToolProgress {
   async end(): Promise<number> {
     this.#isOver = true;
     while (this.#queue !== null) await this.#queue;
-    this.#endPicture();
+    this.#endImage();
     this.close();
     await this.#last;
     return this.#parts;
@@ -106,16 +106,16 @@ export class ToolProgress {
 
   #part(media: "text" | "image", data: string): void {
     if (this.#isDropped || this.#parts >= MAX_PROGRESS) return;
-    const isSame = media === "image" && this.#picture !== null;
-    if (!isSame) this.#endPicture();
+    const isSame = media === "image" && this.#image !== null;
+    if (!isSame) this.#endImage();
     const part = isSame ? this.#parts - 1 : this.#parts++;
-    if (media === "image") this.#picture = data;
+    if (media === "image") this.#image = data;
     this.#write({ part, media, data, done: media === "text" });
   }
 
-  #endPicture(): void {
-    const data = this.#picture;
-    this.#picture = null;
+  #endImage(): void {
+    const data = this.#image;
+    this.#image = null;
     if (data !== null) this.#write({ part: this.#parts - 1, media: "image", data, done: true });
   }
 

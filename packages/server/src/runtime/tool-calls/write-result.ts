@@ -26,16 +26,16 @@ export async function startToolResult(scope: RunContext, call: StepCall): Promis
   const known = findToolResult(writer.turn, id);
   if (known !== undefined) return placeOf(known);
   // As its call was told: by now the code may be another, which would tell it differently.
-  const told = findToolCall(writer.turn, id);
+  const written = findToolCall(writer.turn, id);
   const display = agent.tools[name]?.display;
-  const isHidden = told?.hidden === true || (display?.call === true && !display.result);
+  const isHidden = written?.hidden === true || (display?.call === true && !display.result);
   const hidden = isHidden ? { hidden: true } : {};
   return writer.start({
     type: "tool_result.start",
     run,
     call: id,
     name,
-    label: told?.label ?? "",
+    label: written?.label ?? "",
     ...hidden,
   });
 }
@@ -86,21 +86,21 @@ async function writeBlocks(
   record: ToolCallRecord,
 ): Promise<void> {
   const { writer } = attempt;
-  const told = findToolResult(writer.turn, call)?.parts ?? [];
-  const last = told.at(-1);
+  const written = findToolResult(writer.turn, call)?.parts ?? [];
+  const last = written.at(-1);
   if (last !== undefined && !last.done) {
     const data = last.media === "text" ? "" : last.data;
     await writer.write({
       type: "tool_result.delta",
       ...place,
-      part: told.length - 1,
+      part: written.length - 1,
       media: last.media,
       data,
       done: true,
     });
   }
   // What was told before may be lost with the log; what comes then takes the next free number.
-  for (let n = Math.max(0, told.length - record.parts); n < record.blocks.length; n++) {
+  for (let n = Math.max(0, written.length - record.parts); n < record.blocks.length; n++) {
     const block = record.blocks[n];
     if (block === undefined) continue;
     const part = findToolResult(writer.turn, call)?.parts.length ?? 0;
@@ -125,7 +125,7 @@ async function writeThought(
   const closed = group === null ? null : writer.write(group);
   const annotations = markersIn(thought, pool.has);
   // At once: another thought of the same step may be told at the same time.
-  const { place, written } = writer.startNow({ type: "text.start", run, part: true, call });
+  const { place, written } = writer.startSync({ type: "text.start", run, part: true, call });
   await Promise.all([
     closed,
     written,

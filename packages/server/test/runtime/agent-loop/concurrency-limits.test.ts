@@ -68,8 +68,8 @@ describe("a worker", () => {
   });
 
   it.each([
-    ["tools at a time than `toolCalls`", { toolCalls: AT_ONCE }, {}],
-    ["calls of a step side by side than `limits.width`", {}, { maxParallelCalls: AT_ONCE }],
+    ["tools at a time than `maxConcurrentToolCalls`", { maxConcurrentToolCalls: AT_ONCE }, {}],
+    ["calls of a step side by side than `limits.maxParallelCalls`", {}, { maxParallelCalls: AT_ONCE }],
   ])("runs no more %s", async (_, options, limits) => {
     const { stay, max } = countConcurrent();
     const work = tool({ idempotent: true, run: () => stay() });

@@ -20,7 +20,7 @@ describe("the documents", () => {
     ["knowledge.md", "import-knowledge.ts"],
   ])("%s prints %s", (document, example) => {
     const code = read(`examples/${example}`).replace(/^\/\*\*.*?\*\/\n/s, "");
-    expect(read(`../../../../docs/${document}`)).toContain(`\`\`\`ts\n${code}\`\`\``);
+    expect(read(`../../../../../docs/${document}`)).toContain(`\`\`\`ts\n${code}\`\`\``);
   });
 
   test("the agent has the tools under the names that S11 gives them", () => {

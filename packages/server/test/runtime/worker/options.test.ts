@@ -1,0 +1,114 @@
+/** Worker options that can't work are refused before the worker starts, with the option, its value and what is expected. */
+import { describe, expect, it, test, vi } from "vitest";
+import { createMemoryEngine } from "../../../src/engine/memory.ts";
+import { createMemoryLog } from "../../../src/log/memory.ts";
+import { scriptedModel } from "../../../src/models/scripted-model.ts";
+import { defineAgent } from "../../../src/runtime/define/agent.ts";
+import { DEFAULT_FILE_LIMITS } from "../../../src/runtime/define/file-limits.ts";
+import { DEFAULT_STRINGS } from "../../../src/runtime/strings.ts";
+import { resolveOptions, type WorkerOptions } from "../../../src/runtime/worker/options.ts";
+import { createWorker } from "../../../src/runtime/worker/worker.ts";
+import { createMemorySignals } from "../../../src/signals/memory.ts";
+import { createMemoryStore } from "../../../src/store/memory/store.ts";
+
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+const base = (): WorkerOptions => ({
+  store: createMemoryStore(),
+  log: createMemoryLog(),
+  signals: createMemorySignals(),
+  engine: (callbacks) => createMemoryEngine(callbacks),
+  agents: [defineAgent({ name: "a", model: scriptedModel([]) })],
+});
+
+/** As a program in JavaScript would pass them. */
+const resolve = (options: object) => () => resolveOptions({ ...base(), ...options });
+
+describe("the options of a worker", () => {
+  test.each<[message: string, options: object]>([
+    ["`ttlMs` of the worker is not known here (did you mean `leaseTtlMs`?)", { ttlMs: 1_000 }],
+    [
+      "`polIntervalMs` of the worker is not known here (did you mean `pollIntervalMs`?)",
+      { polIntervalMs: 1 },
+    ],
+    ["`words` of the worker is not known here (there are store, log,", { words: {} }],
+    ["`leaseTtlMs` of the worker must be a whole number from 1 to 2147483647, got 0", { leaseTtlMs: 0 }],
+    [`got ${MAX_TIMER_MS + 1}`, { leaseTtlMs: MAX_TIMER_MS + 1 }],
+    ["`pollIntervalMs` of the worker must be a whole number", { pollIntervalMs: MAX_TIMER_MS }],
+    ["`maintenanceIntervalMs` of the worker must be a whole number", { maintenanceIntervalMs: 0.5 }],
+    ["`shutdownGraceMs` of the worker must be a whole number", { shutdownGraceMs: -1 }],
+    ["`shutdownGraceMs` of the worker must be a whole number", { shutdownGraceMs: MAX_TIMER_MS }],
+    [
+      '`jobRetentionMs` of the worker must be a whole number from 0 to 3153600000000, got "1h"',
+      { jobRetentionMs: "1h" },
+    ],
+    ["`sessionRetentionMs` of the worker must be a whole number", { sessionRetentionMs: Infinity }],
+    ["`maxConcurrentToolCalls` of the worker must be a whole number", { maxConcurrentToolCalls: 0 }],
+    [
+      "`maxAttemptsWithoutProgress` of the worker must be a whole number",
+      { maxAttemptsWithoutProgress: NaN },
+    ],
+    [
+      "`maxFile` of `fileLimits` of the worker is not known here (did you mean `maxFiles`?)",
+      { fileLimits: { maxFile: 1 } },
+    ],
+    [
+      "`fileTimeoutMs` of `fileLimits` of the worker must be a whole number",
+      { fileLimits: { fileTimeoutMs: 2 ** 31 } },
+    ],
+    ["`timeoutMs` of `fetchPolicy` of the worker must be a whole number", { fetchPolicy: { timeoutMs: 0 } }],
+    [
+      "`allowed` of `fetchPolicy` of the worker is not known here (did you mean `allow`?)",
+      { fetchPolicy: { allowed: [] } },
+    ],
+    [
+      "`stoped` of `strings` of the worker is not known here (did you mean `stopped`?)",
+      { strings: { stoped: "" } },
+    ],
+    ["`strings` of the worker must be an object, got null", { strings: null }],
+    ["`store` of the worker is missing", { store: undefined }],
+    [
+      "`log` of the worker must be what `await createRedisLog({ url })` returns, got a promise",
+      { log: Promise.resolve() },
+    ],
+    [
+      "`engine` of the worker must be a function that creates an engine, got a value of type object",
+      { engine: {} },
+    ],
+    ["`onError` of the worker must be a function, got true", { onError: true }],
+  ])("are refused: %s", (message, options) => {
+    expect(resolve(options)).toThrow(
+      expect.objectContaining({ code: "BAD_OPTIONS", message: expect.stringContaining(message) }),
+    );
+  });
+
+  it("have defaults", () => {
+    expect(resolve({ leaseTtlMs: undefined })()).toEqual({
+      leaseTtlMs: 3_000,
+      maxConcurrentModelCalls: 1_000,
+      maxConcurrentToolCalls: 500,
+      shutdownGraceMs: 5_000,
+      maxAttemptsWithoutProgress: 50,
+      pollIntervalMs: 1_000,
+      maintenanceIntervalMs: 15_000,
+      jobRetentionMs: 3_600_000,
+      sessionRetentionMs: null,
+      fetchPolicy: {},
+      fileLimits: DEFAULT_FILE_LIMITS,
+      strings: DEFAULT_STRINGS,
+    });
+  });
+
+  it("may be as long as a timer can wait", () => {
+    const options = { leaseTtlMs: MAX_TIMER_MS, shutdownGraceMs: 0, sessionRetentionMs: 0 };
+    expect(resolve(options)()).toMatchObject(options);
+  });
+
+  it("are checked before the worker calls anything", async () => {
+    const engine = vi.fn<WorkerOptions["engine"]>();
+    await expect(createWorker({ ...base(), engine, leaseTtlMs: -1 })).rejects.toMatchObject({
+      code: "BAD_OPTIONS",
+    });
+    expect(engine).not.toHaveBeenCalled();
+  });
+});
