@@ -27,7 +27,7 @@ const played = new Map<string, PlayedStory>();
 
 beforeAll(async () => {
   environment = await StoryEnvironment.open();
-  ({ harness: harness } = environment);
+  ({ harness } = environment);
   const driver = new InProcessDriver(harness, environment.served);
   for (const story of STORIES)
     played.set(story.name, await play(harness, story, environment.gatesOf(story), driver));

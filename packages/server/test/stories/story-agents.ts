@@ -64,7 +64,7 @@ export function createStoryAgent(
   const tools = Object.entries(definition.tools).map(
     ([as, text]) => [as, toolOf(story, gates, text, definition.approvals?.[as])] as const,
   );
-  const script = ({ step, prompt }: ScriptCall): ScriptedReply => {
+  const reply = ({ step, prompt }: ScriptCall): ScriptedReply => {
     // The prompt goes on growing after the model has read it.
     prompts.push(structuredClone(prompt));
     // A turn that goes on from a form begins afresh for the model, and not for the story.
@@ -81,7 +81,7 @@ export function createStoryAgent(
   };
   return defineAgent({
     name,
-    model: scriptedModel(script, { modelId: model, sleep }),
+    model: scriptedModel(reply, { modelId: model, sleep }),
     tools: Object.fromEntries(tools),
     subAgents: Object.fromEntries(subs),
     shareThought: sharesThoughts,

@@ -44,12 +44,12 @@ export async function runTool(
   const signal = AbortSignal.any([stopSignal, timeout.signal]);
   const progress = new ToolProgress(scope, call, place);
   try {
-    const context = contextOf({ ...scope, toolClock: clock }, call, signal, progress);
+    const toolContext = contextOf({ ...scope, toolClock: clock }, call, signal, progress);
     const work = (async () => {
       // The last thing before the call: a process that was frozen until here finds out. One that is frozen between this
       // line and the next still calls out when it wakes up; that is what the idempotency key is for.
       attempt.requireLease();
-      return tool.run(input, context);
+      return tool.run(input, toolContext);
     })();
     const returned = parseToolOutput(await abortable(work, signal));
     const artifact = returned.artifact ?? progress.artifact;

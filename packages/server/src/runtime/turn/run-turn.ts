@@ -262,8 +262,8 @@ async function finishTurn(attempt: TurnAttempt, end: TurnOutcome): Promise<void>
     let turns = 1;
     // A turn that asked none is one as well.
     const used = usage.byModel.size > 0 ? usage.byModel : new Map([[attempt.turn.agent, NO_USAGE]]);
-    for (const [model, usage] of used) {
-      await tx.usage.add(ref.tenant, { ...usage, key: `turn/${row.turn}/${model}`, model, turns });
+    for (const [model, usedByModel] of used) {
+      await tx.usage.add(ref.tenant, { ...usedByModel, key: `turn/${row.turn}/${model}`, model, turns });
       // A turn is one, however many models it asked.
       turns = 0;
     }

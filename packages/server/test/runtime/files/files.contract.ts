@@ -151,8 +151,8 @@ export function filesContract(makeBackend: () => Promise<HarnessBackend>): void 
       const ref = await harness.session();
       await ask(ref, ["/small.csv", "/missing.pdf"]);
       const events = await harness.events(ref);
-      const frames = bare(framesFrom(blocks, emptyState, events));
-      expect(frames).toContainEqual(
+      const blockFrames = bare(framesFrom(blocks, emptyState, events));
+      expect(blockFrames).toContainEqual(
         expect.objectContaining({
           type: "content_block_start",
           index: 0,
@@ -165,7 +165,7 @@ export function filesContract(makeBackend: () => Promise<HarnessBackend>): void 
           }) as object,
         }),
       );
-      const deltas = frames.filter((frame) => "index" in frame && frame.index === 0 && "delta" in frame);
+      const deltas = blockFrames.filter((frame) => "index" in frame && frame.index === 0 && "delta" in frame);
       expect(deltas.length).toBeGreaterThanOrEqual(3);
       for (const { delta } of deltas as { delta: object }[]) {
         expect(delta).toHaveProperty("status");
@@ -274,10 +274,10 @@ export function filesContract(makeBackend: () => Promise<HarnessBackend>): void 
       const ref = await harness.session();
       const turn = await ask(ref, ["/report.md", "/small.csv"]);
       expect(filesOf(turn)?.message).toBe("Read 2 files, 1 of them only the beginning");
-      const frames = (await harness.events(ref)).flatMap((event) =>
+      const messages = (await harness.events(ref)).flatMap((event) =>
         event.type === "files.delta" && event.status === "completed" ? [event.message] : [],
       );
-      expect(frames.toSorted()).toEqual(["", "report.md is very long: only its beginning was read."]);
+      expect(messages.toSorted()).toEqual(["", "report.md is very long: only its beginning was read."]);
       expect(prompts[0]).toContain("its first 1000 characters of text (it goes on");
       expect(prompts[0]).toContain("This is all that is kept of it.");
       expect(prompts[0]).toContain("8 characters of text, attachment file-1-2. This is all of it.");

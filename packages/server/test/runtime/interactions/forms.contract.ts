@@ -272,7 +272,7 @@ export function formContract(makeBackend: () => Promise<HarnessBackend>): void {
       }
     });
 
-    it.each(["", "Here you are"])("is known when its turn was summed up before, after %j", async (text) => {
+    it.each(["", "Here you are"])("is known when its turn was summed up before, after %j", async (reply) => {
       await open();
       const model = scriptedModel(({ prompt, text }) => {
         prompts.push(prompt);
@@ -288,8 +288,9 @@ export function formContract(makeBackend: () => Promise<HarnessBackend>): void {
       const [block] = formsOf(await harness.ask(ref, "ask"));
       for (const text of ["one", "two", "three"]) await harness.ask(ref, text);
       const form = block?.form ?? "";
-      if (text === "") await submitForm(harness.backend, ref, { form, values });
-      else await sendMessage(harness.backend, ref, { id: "m", text, resumes: form, formValues: values });
+      if (reply === "") await submitForm(harness.backend, ref, { form, values });
+      else
+        await sendMessage(harness.backend, ref, { id: "m", text: reply, resumes: form, formValues: values });
       await harness.ended(ref, (turn) => turn.number === 5);
       expect(JSON.stringify(prompts.at(-1))).toContain("an@example.org");
       await harness.ask(ref, "bye");
