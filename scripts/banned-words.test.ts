@@ -30,7 +30,6 @@ const sources = files.filter(
 
 /** Names that contain a banned word for a reason, by file. */
 const EXCEPTIONS: Readonly<Record<string, string>> = {
-  "conformance/suites/blocks-groups.test.ts seat": "an argument of a tool in an example",
   "packages/cli/src/knowledge-import.ts quiet": "the usual flag of a command",
   "packages/server/src/store/postgres/knowledge.ts words": "a column",
   "packages/server/src/store/postgres/schema.ts words": "a column",

@@ -42,13 +42,13 @@ export function approvedAndEdited(): Story {
   log.wait(9);
   log.add({ type: "approval.update", ...first, version: 1, by: "usr_an", status: "approved", always: true });
   log.result(mail, "send_email", "已发送 ✉️");
-  const smallRoom = '{"room":"A","people":12}';
-  const booking = log.call("book_room", [smallRoom], { label: "订会议室" });
+  const firstArguments = '{"room":"A","people":12}';
+  const booking = log.call("book_room", [firstArguments], { label: "订会议室" });
   const second = request(
     log,
     "ses_mail_2",
     booking,
-    { name: "book_room", input: parseInput(smallRoom) },
+    { name: "book_room", input: parseInput(firstArguments) },
     true,
   );
   log.wait(31);
