@@ -158,7 +158,10 @@ const breaches: [rule: string, planted: Tree][] = [
   ],
   ["mcp-uses-little", { "packages/server/src/mcp/x.ts": `import "../runtime/turn.ts";` }],
   ["foreign-bytes-apart", { "packages/server/src/safe-fetch/x.ts": `import "../log/port.ts";` }],
-  ["foreign-bytes-apart", { "packages/server/src/safe-fetch/x.ts": `` }],
+  [
+    "foreign-bytes-apart",
+    { "packages/server/src/safe-fetch/x.ts": `import type {} from "@turnstream/protocol";` },
+  ],
   ["protocol-imports-little", { "packages/protocol/src/x.ts": `import "node:fs";` }],
   ["protocol-imports-little", { "packages/protocol/src/x.ts": `import "vitest";` }],
   [

@@ -11,7 +11,7 @@ import type { SessionRef } from "../../store/refs.ts";
 import { resolveStart, type InitialFrames } from "../subscription/resolve-start.ts";
 import { formatKey } from "../encoding/stream-format.ts";
 import { needsFoldedState, type EncodingTarget, createEncodingTarget } from "../encoding/encode.ts";
-import type { FeedContext } from "../subscription/feed-context.ts";
+import type { FeedContext, FeedListener } from "../subscription/feed-context.ts";
 import type { SubscriptionEndReason, SubscribeOptions, Subscriber } from "../subscription/subscription.ts";
 import { type LogFollower, followLog } from "./follow-log.ts";
 import { Gate } from "../../util/gate.ts";
@@ -35,14 +35,6 @@ import {
 } from "../subscription/subscription-controller.ts";
 import { StateIndex } from "./state-index.ts";
 import type { StartMode } from "../subscription/subscription-state.ts";
-
-export interface FeedListener {
-  /** An entry, and the position right before it. */
-  onEntry(entry: LogEntry, before: Position): void;
-  /** The feed restarted: entries in between may have been missed. */
-  onReset(): void;
-  onEnd(reason: SubscriptionEndReason): void;
-}
 
 const BUFFER_BYTES = 128 * 1024;
 /** For how long the same start, and the same page, is shared with other subscriptions. */

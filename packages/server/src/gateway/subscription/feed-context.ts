@@ -4,6 +4,17 @@ import type { Backend } from "../../session/backend.ts";
 import type { SessionRef } from "../../store/refs.ts";
 import type { GatewayLimits } from "../options.ts";
 import type { TimeSlicer } from "../../util/time-slicer.ts";
+import type { Position } from "@turnstream/protocol";
+import type { LogEntry } from "../../log/entry.ts";
+import type { SubscriptionEndReason } from "./subscription.ts";
+
+export interface FeedListener {
+  /** An entry, and the position right before it. */
+  onEntry(entry: LogEntry, before: Position): void;
+  /** The feed restarted: entries in between may have been missed. */
+  onReset(): void;
+  onEnd(reason: SubscriptionEndReason): void;
+}
 
 export interface FeedContext extends Backend {
   readonly limits: Pick<GatewayLimits, "snapshotTurns">;
