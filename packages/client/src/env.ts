@@ -1,4 +1,4 @@
-/** The surroundings as they are, in browsers, workers and Node: what a client uses unless told. */
+/** What a client uses of its environment, and its defaults in browsers, workers and Node. */
 /** What tests, servers and odd browsers put in place of what is global. */
 export interface ClientEnv {
   readonly now: () => number;

@@ -1,4 +1,4 @@
-/** What a client is made of, and what of the surroundings it uses. Types only; what is used unless told is in env.ts. */
+/** The options of `createClient`. Types only. */
 
 import type { Credentials } from "./auth/auth.ts";
 import type { ClientDialect } from "./dialects/client-dialect.ts";

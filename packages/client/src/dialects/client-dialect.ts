@@ -16,6 +16,6 @@ export interface DialectContext {
 }
 
 export interface DialectConnection {
-  /** A wire whose frames are those of a native one. @param open the wire as the server has it */
+  /** A channel whose frames are native ones. @param open opens the channel as the server has it */
   openChannel(open: (events: ChannelEvents) => Channel, events: ChannelEvents): Channel;
 }

@@ -1,5 +1,5 @@
 /**
- * The streams of `responses` as a wire. A stream is that of a turn and ends with it: one follows the turn that runs; a
+ * The streams of `responses` as a channel. A stream is that of a turn and ends with it: one follows the turn that runs; a
  * message that is sent while none runs brings the stream of its own. What else may begin a turn is looked for a while.
  */
 import { createSseParser, type Cursor, ERRORS, errorCodeFromNumber } from "@turnstream/protocol";

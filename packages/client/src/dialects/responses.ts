@@ -15,7 +15,7 @@ export const responses: ClientDialect = {
       { dialect, sendsUserMessages: false },
       context,
     );
-    // Its streams end with their turn, so it has a wire of its own.
+    // Its streams end with their turn, so it has a channel of its own.
     return {
       openChannel: (_, events) => adapter.openChannel((own) => openResponsesChannel(context, own), events),
     };

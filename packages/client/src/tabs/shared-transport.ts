@@ -85,7 +85,7 @@ function subscribeLater(
     if (!isOver) subscription = transport.subscribe(session, cursor, handler);
   });
   return {
-    // It begins anew by itself when it begins at all.
+    // Before it is loaded there is nothing to resync.
     resync: () => subscription?.resync(),
     unsubscribe() {
       isOver = true;

@@ -12,7 +12,7 @@ export interface TabsEnv {
 
 export interface PageLifecycle {
   isVisible(): boolean;
-  /** `shown` and `left` also when the browser keeps the page to come back to. */
+  /** `onShow` and `onLeave` also when the browser keeps the page to come back to. */
   listen(on: { onVisible(isVisible: boolean): void; onLeave(): void; onShow(): void }): () => void;
 }
 
@@ -21,14 +21,14 @@ export interface TabChannel {
   close(): void;
 }
 
-/** Who has it holds it until `release`. */
+/** Held until `release()`. */
 export interface TabLock {
   release(): void;
 }
 
 export interface Tabs {
   openChannel(name: string, onMessage: (message: unknown) => void): TabChannel;
-  /** Calls `granted` once it is there, and `taken` when another tab took it away. `release` also stops waiting. */
+  /** Calls `onGranted` once it is there, and `onTaken` when another tab took it away. `release` also stops waiting. */
   requestLock(name: string, options: LockRequest): TabLock;
 }
 
@@ -41,8 +41,8 @@ export interface LockRequest {
 export interface SharedTransportOptions {
   /** What is shared: the same for the same server and person, and for nobody else. Null: nothing is. */
   readonly getChannelName: () => Promise<string | null>;
-  /** The connection, for the tab that has it. @param outside what all tabs that share it see; unless given, this one */
-  readonly createTransport: (outside?: PageEnv) => Transport;
+  /** The connection, for the tab that has it. @param page what all tabs that share it see; by default, this one */
+  readonly createTransport: (page?: PageEnv) => Transport;
   /** Requests are each tab's own. */
   readonly request: Transport["request"];
   readonly tabs: Tabs;
@@ -51,7 +51,7 @@ export interface SharedTransportOptions {
 }
 
 export interface SharedTransport extends Transport {
-  /** Somebody else is signed in: leaves those it shared with, and joins those of `name()` now. */
+  /** Somebody else is signed in: leaves those it shared with, and joins those of `getChannelName()` now. */
   onUserChange(): void;
   /** It became known who is signed in: a tab that went alone because nobody could say joins the others. */
   onUserKnown(): void;

@@ -15,7 +15,7 @@ export interface Channel {
   /** The answer comes as a frame with this `request_id`: `subscribed`, or `error`. */
   subscribe(session: string, request: string, cursor: string | null): void;
   unsubscribe(session: string): void;
-  /** Null where commands don't go over the wire. */
+  /** Null where the channel carries no commands. */
   readonly send: ((command: SocketCommand) => void) | null;
   /** Whether nothing is open over which anything could come: then silence means nothing. */
   readonly isIdle?: () => boolean;
@@ -49,7 +49,7 @@ export function parseFrame(text: string): Frame | null {
   }
 }
 
-/** The codes of sockets with which wires of other kinds say why they are over. Decides nothing. */
+/** Close codes of sockets, which other channels use too. */
 export const CLOSE_RESTART = 1012;
 export const CLOSE_LOST = 1006;
 export const CLOSE_UNAUTHENTICATED = 4401;

@@ -1,6 +1,6 @@
 /**
- * The link of this very client: one wire for all sessions that are entry, brought back whenever it is lost. Does what the
- * machines say; decides nothing itself. Sessions that nobody watches need no wire: then commands go by HTTP.
+ * This tab's own transport: one channel for all subscribed sessions, reopened whenever it is lost. Runs the effects of the
+ * machines and decides nothing itself. Without a subscription there is no channel: commands go by HTTP.
  */
 import type { Cursor, SessionEvent, Snapshot } from "@turnstream/protocol";
 import type { SocketCommand } from "@turnstream/protocol/schema";

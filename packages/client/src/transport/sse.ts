@@ -1,5 +1,5 @@
 /**
- * Event streams as a wire: one for each session, read by `fetch`, since an EventSource can't send headers. What they say
+ * Event streams as a channel: one for each session, read by `fetch`, since an EventSource can't send headers. What they say
  * is put into the shape of a socket's frames. A stream that the server ends for its own reasons is begun again here; when
  * the network is gone they are gone together.
  */

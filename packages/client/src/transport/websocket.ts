@@ -1,4 +1,4 @@
-/** A WebSocket as a wire. Opened once; who wants another one asks for another one. */
+/** A WebSocket as a channel. It is opened once and never reconnects. */
 import type { SocketCommand } from "@turnstream/protocol/schema";
 import { credentialHeaders, type Credentials } from "../auth/auth.ts";
 import type { ClientEnv } from "../env.ts";

@@ -138,7 +138,7 @@ function findChangedTurns(before: SessionState, after: SessionState): TurnChange
 }
 
 /**
- * A long list in portions that stay as they are when something is put in front of it or behind it. Pure.
+ * A long list in chunks that stay as they are when something is put in front of it or behind it. Pure.
  */
 export interface TurnChunk {
   readonly key: number;
@@ -147,7 +147,7 @@ export interface TurnChunk {
 
 export const TURNS_PER_CHUNK = 16;
 
-/** @param numberOf rises through the list; where it doesn't, what comes stays with what is before it */
+/** @param getNumber rises through the list; where it doesn't, what comes stays with what is before it */
 export function chunkTurns(ids: readonly string[], getNumber: (id: string) => number): TurnChunk[] {
   const chunks: { key: number; ids: string[] }[] = [];
   for (const id of ids) {

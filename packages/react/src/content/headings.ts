@@ -20,7 +20,7 @@ export function headingLevel(path: HeadingPath): number {
   return Math.min(LAST_LEVEL, FIRST_LEVEL + Math.max(0, path.length - 1));
 }
 
-/** Of one that stands in a list or a quotation, and is part of no outline. */
+/** Of one that stands in a list or a quotation, and is under no heading of its own. */
 export function levelBelowHeading(path: HeadingPath): number {
   return Math.min(LAST_LEVEL, FIRST_LEVEL + path.length);
 }

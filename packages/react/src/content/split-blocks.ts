@@ -34,10 +34,10 @@ export type Definitions = ReadonlyMap<string, string>;
 
 export interface Split {
   readonly text: string;
-  /** In portions, so that a long answer isn't gone through for every word: a full one before the tail is never another. */
+  /** In chunks, so that a long answer isn't gone through for every word: a full one before the tail is never another. */
   readonly chunks: readonly (readonly Piece[])[];
   readonly definitions: Definitions;
-  /** Where the tail begins; the portions and definitions before it. */
+  /** Where the tail begins; the chunks and definitions before it. */
   readonly safe: number;
   readonly closed: readonly (readonly Piece[])[];
   readonly closedDefinitions: Definitions;

@@ -4,7 +4,7 @@ import type { UserMessage } from "@turnstream/protocol";
 import type { ThreadStore } from "@turnstream/client/view";
 import { useStoreSelector, useSessionSelector } from "./use-session-selector.ts";
 
-/** queued: the server has it, its turn comes later. The others as of an outgoing message. */
+/** queued: the server has it, its turn comes later. The others are those of a pending message. */
 export type MessageStatus = "sent" | "queued" | PendingMessage["status"];
 
 export interface MessageView {

@@ -23,7 +23,7 @@ export function useConnection(): ConnectionView {
   return useSessionSelector(({ connection }) => connection);
 }
 
-/** Looks only when the channel tells; otherwise as `useView`. */
+/** Runs only when the topic has changed; otherwise as `useSessionSelector`. */
 export function useStoreSelector<T>(topic: ThreadTopic, select: (store: ThreadStore) => T): T {
   const { store } = useThreadContext();
   const subscribe = useCallback((listener: () => void) => store.subscribe(topic, listener), [store, topic]);

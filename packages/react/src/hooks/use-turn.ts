@@ -8,7 +8,7 @@ export function useTurnIds(): readonly string[] {
   return useStoreSelector("turns", (store) => store.getTurnIds());
 }
 
-/** Draws anew with every delta of the turn; `useTurnPart` is for less. */
+/** Draws anew with every delta of the turn; `useTurnSelector` is for less. */
 export function useTurn(turnId: string): Turn | null {
   return useTurnSelector(turnId, (turn) => turn);
 }

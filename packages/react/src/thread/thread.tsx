@@ -119,7 +119,7 @@ function LoadMoreButton({ isLoading, error, loadMore }: ReturnType<typeof useHis
 }
 
 /**
- * The turns of a thread, in portions: React looks at every sibling of what it draws, also where nothing has changed, so that
+ * The turns of a thread, in chunks: React looks at every sibling of what it draws, also where nothing has changed, so that
  * a word would cost more in a long thread than in a short one.
  */
 const TurnList = memo(function TurnList(): ReactNode {

@@ -1,4 +1,4 @@
-/** Draws an outline: each step by its part, each group as one. An entry is drawn anew only when it is another. */
+/** Draws a turn's layout: each block by its component, each group as one. An item is drawn again only when it changes. */
 import { memo, type ReactNode } from "react";
 import type { TurnLayout, BlockComponentName } from "@turnstream/client/view";
 import type { RunProps } from "../components.ts";
