@@ -93,7 +93,7 @@ export interface Run {
   readonly outputs: number;
 }
 
-export interface ItemBase {
+interface ItemBase {
   readonly id: string;
   readonly run: string;
   readonly index: number;

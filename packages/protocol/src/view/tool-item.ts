@@ -33,7 +33,7 @@ export interface ToolItem {
 }
 
 /** A check mark means that the tool ran; no result in a turn that is over means that it was stopped (H05). */
-export function toolStatus(turn: Turn, result: ToolResultBlock | null): ToolStatus {
+function toolStatus(turn: Turn, result: ToolResultBlock | null): ToolStatus {
   if (result !== null && result.end !== null && !result.aborted)
     return result.status === "success" ? "done" : "error";
   const isOver = turn.status !== "running" || turn.items.last()?.kind === "notice";

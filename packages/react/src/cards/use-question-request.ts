@@ -44,7 +44,7 @@ export function useQuestionRequest(turnId: string, blockIndex: number): Question
 }
 
 /** What a person has chosen and written so far, question by question, and whether it is an answer. Pure. */
-export interface Draft {
+interface Draft {
   readonly selected: readonly string[];
   readonly text: string;
 }

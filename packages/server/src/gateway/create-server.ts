@@ -112,7 +112,7 @@ export function redactPath(url: string): string {
 }
 
 /** The error response to what Node could not parse as a request. Pure. @param code of Node's error */
-export function malformedRequestResponse(code: string | undefined): HttpResponse {
+function malformedRequestResponse(code: string | undefined): HttpResponse {
   if (code === "HPE_HEADER_OVERFLOW")
     return {
       ...toResponse(new RequestError("TOO_LARGE", "The headers or the address are too long.")),

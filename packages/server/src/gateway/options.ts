@@ -100,7 +100,7 @@ const RANGES: Readonly<Record<keyof GatewayLimits, Range>> = {
 };
 
 /** Throws a RangeError. */
-export function validateLimits(limits: Partial<GatewayLimits>): void {
+function validateLimits(limits: Partial<GatewayLimits>): void {
   for (const [name, value] of Object.entries(limits)) {
     const range = Object.hasOwn(RANGES, name) ? RANGES[name as keyof GatewayLimits] : undefined;
     if (range === undefined)

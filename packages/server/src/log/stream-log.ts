@@ -175,13 +175,13 @@ function checkSession(session: string): void {
  * Redis itself would answer a bad one with silence or with a jump. Pure.
  */
 /** What was read from a position on, as the entries after it; null when the position is not in the log. */
-export function entriesAfter(after: Position, range: EngineRange): EngineRange["entries"] | null {
+function entriesAfter(after: Position, range: EngineRange): EngineRange["entries"] | null {
   const [first, ...rest] = range.entries;
   if (first !== undefined && comparePositions(first, after) === 0) return rest;
   return comparePositions(range.base, after) === 0 ? range.entries : null;
 }
 
-export function invalidCursorReason(cursor: Position, head: EngineHead | null): InvalidCursorReason {
+function invalidCursorReason(cursor: Position, head: EngineHead | null): InvalidCursorReason {
   if (head === null) return "missing";
   if (comparePositions(cursor, head.last) > 0) return "ahead";
   return comparePositions(cursor, head.base) < 0 ? "trimmed" : "lost";

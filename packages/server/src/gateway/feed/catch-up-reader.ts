@@ -102,7 +102,7 @@ function isNear({ base }: EntryBuffer, { seq }: Position): boolean {
  * from a position that the archive has itself: one of a lost timeline is none. Reads only.
  * @returns at least one entry, or null when there is none
  */
-export async function readArchivedEntries(
+async function readArchivedEntries(
   store: Store,
   ref: SessionRef,
   after: Position,

@@ -127,10 +127,10 @@ export const EVENT_STREAM_HEADERS: Readonly<Record<string, string>> = {
 };
 
 /** Comes at once, so that the client has its head and knows that it is connected. */
-export const OPEN_COMMENT = Buffer.from(formatSseComment("open"));
-export const KEEP_ALIVE = Buffer.from(formatSseComment("keep-alive"));
+const OPEN_COMMENT = Buffer.from(formatSseComment("open"));
+const KEEP_ALIVE = Buffer.from(formatSseComment("keep-alive"));
 
 /** The server goes down: come back after so many milliseconds. */
-export function retryFrame(afterMs: number): Buffer {
+function retryFrame(afterMs: number): Buffer {
   return Buffer.from(`: the server restarts\nretry: ${afterMs}\n\n`);
 }

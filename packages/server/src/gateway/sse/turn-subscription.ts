@@ -136,7 +136,7 @@ class PacedSender {
   }
 }
 
-export interface ArchivedTurn {
+interface ArchivedTurn {
   readonly ref: SessionRef;
   readonly format: StreamFormat;
   readonly ended: TurnEnded;
@@ -148,7 +148,7 @@ export interface ArchivedTurn {
  * @param send takes the bytes of some frames; false when the connection is closed
  * @returns whether anything was sent
  */
-export async function streamArchivedTurn(
+async function streamArchivedTurn(
   { store, slices, blobBase, secrets, env }: GatewayContext,
   { ref, format, ended }: ArchivedTurn,
   send: (bytes: Uint8Array) => Promise<boolean>,

@@ -44,7 +44,7 @@ export class SocketTransport implements Transport {
 let corked: Writable[] = [];
 
 /** @returns what `write` returns: false when the socket's buffer is full */
-export function writeCorked(socket: Writable, bytes: Uint8Array): boolean {
+function writeCorked(socket: Writable, bytes: Uint8Array): boolean {
   if (socket.writableCorked === 0) {
     socket.cork();
     if (corked.push(socket) === 1) process.nextTick(uncorkAll);

@@ -258,7 +258,7 @@ function filesIn({ fields }: FormSchema, values: Json): FormFile[] {
 }
 
 /** The values with what the uploads themselves say of name, kind and size, instead of what the person's client says. */
-export async function resolveFormFiles(
+async function resolveFormFiles(
   store: Store,
   ref: SessionRef,
   schema: FormSchema,
@@ -274,6 +274,6 @@ export async function resolveFormFiles(
   return { values: { ...(values as { readonly [field: string]: Json }), ...settled }, problems };
 }
 
-export function formFiles(schema: FormSchema, values: Json): FileRef[] {
+function formFiles(schema: FormSchema, values: Json): FileRef[] {
   return filesIn(schema, values).map(({ upload, name }) => ({ url: uploadUrl(upload), name }));
 }

@@ -234,7 +234,7 @@ interface TurnRow extends Omit<TurnRecord, "snapshot"> {
   readonly snapshot: string;
 }
 
-export const TURNS = table<TurnRow>("turns", "session");
+const TURNS = table<TurnRow>("turns", "session");
 
 export function memoryTurns(tables: MemoryTables): Turns {
   return {
@@ -263,11 +263,11 @@ export function memoryTurns(tables: MemoryTables): Turns {
 }
 
 /** Ascending by start. */
-export function turnsOf(rows: Rows, ref: SessionRef): TurnRow[] {
+function turnsOf(rows: Rows, ref: SessionRef): TurnRow[] {
   if (sessionRow(rows, ref) === undefined) return [];
   return rows.of(TURNS, ref.session).toSorted((a, b) => a.start - b.start);
 }
 
-export function recordOf(row: TurnRow): TurnRecord {
+function recordOf(row: TurnRow): TurnRecord {
   return { ...row, snapshot: JSON.parse(row.snapshot) as TurnSnapshot };
 }

@@ -212,7 +212,7 @@ function journalOf(rows: Rows, ref: SessionRef): JournalRow[] {
 }
 
 /** The number of the newest entry of a turn; 0 when there is none. */
-export function newestEntry(rows: Rows, ref: SessionRef, turn: string): number {
+function newestEntry(rows: Rows, ref: SessionRef, turn: string): number {
   return journalOf(rows, ref).findLast((row) => row.turn === turn)?.n ?? 0;
 }
 
@@ -319,7 +319,7 @@ export function memoryWaiting(tables: MemoryTables, env: Env): QueuedMessages {
 }
 
 /** The oldest, which waits no longer then, and its options as JSON. */
-export function takeWaiting(
+function takeWaiting(
   rows: Rows,
   ref: SessionRef,
 ): { readonly message: UserMessage; readonly options: string | null } | null {
@@ -338,10 +338,7 @@ function waitingOf(rows: Rows, ref: SessionRef): WaitingRow[] {
 }
 
 /** When the oldest that waits in a session came; null when none does. */
-export function waitingSince(
-  rows: Rows,
-  ref: SessionRef,
-): { readonly at: number; readonly n: number } | null {
+function waitingSince(rows: Rows, ref: SessionRef): { readonly at: number; readonly n: number } | null {
   return waitingOf(rows, ref)[0] ?? null;
 }
 

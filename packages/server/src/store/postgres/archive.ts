@@ -168,7 +168,7 @@ async function settleOutbox(tx: Db, ref: SessionRef, keys: readonly string[], to
  * arrays: as parameters of their own, a large batch would exceed what a statement may have.
  * Never checks the batch nor moves the archived position.
  */
-export async function insertEvents(
+async function insertEvents(
   tx: Db,
   ref: SessionRef,
   { events }: ArchiveBatch,
@@ -188,7 +188,7 @@ export async function insertEvents(
 }
 
 /** @returns how many of them are new */
-export async function upsertTurns(tx: Db, ref: SessionRef, turns: readonly ArchivedTurn[]): Promise<number> {
+async function upsertTurns(tx: Db, ref: SessionRef, turns: readonly ArchivedTurn[]): Promise<number> {
   if (turns.length === 0) return 0;
   const snapshots = turns.map((turn) => turn.snapshot);
   const { rows } = await sql<{ added: boolean }>`

@@ -2,7 +2,7 @@
 import type { StoreError } from "../errors.ts";
 import type { RedactedCause } from "./errors.ts";
 
-export interface DatabaseLocation {
+interface DatabaseLocation {
   readonly role: string;
   /** `host:port` */
   readonly server: string;
@@ -19,7 +19,7 @@ export function isDatabaseUrl(url: unknown): url is string {
 }
 
 /** Null for an address that only the driver can read. */
-export function databaseLocation(url: string): DatabaseLocation | null {
+function databaseLocation(url: string): DatabaseLocation | null {
   if (!URL.canParse(url)) return null;
   const { hostname, port, pathname, username, searchParams } = new URL(url);
   const host = searchParams.get("host") ?? (hostname === "" ? "localhost" : decoded(hostname));

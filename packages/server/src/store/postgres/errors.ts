@@ -49,7 +49,7 @@ const BY_CLASS: Readonly<Record<string, StoreErrorCode>> = {
 };
 
 /** Whether two got in each other's way, and the database let the other through: this one can try again at once. */
-export function isDeadlock(error: unknown): boolean {
+function isDeadlock(error: unknown): boolean {
   const cause = isStoreError(error) ? error.cause : safeCause(error);
   const { sqlstate = null } = (
     typeof cause === "object" && cause !== null ? cause : {}

@@ -302,7 +302,7 @@ export function interactionOf(row: Selectable<LedgerTables["interactions"]>): In
   };
 }
 
-export function changeOf(row: Selectable<LedgerTables["interaction_changes"]>): InteractionChange {
+function changeOf(row: Selectable<LedgerTables["interaction_changes"]>): InteractionChange {
   return {
     version: row.version,
     status: row.status,

@@ -176,7 +176,7 @@ interface Place {
   readonly bases: readonly string[];
 }
 
-export async function searchKnowledge(
+async function searchKnowledge(
   db: Db,
   tenant: string,
   bases: readonly string[],

@@ -124,7 +124,7 @@ export function reopened(db: Db, ref: SessionRef) {
 }
 
 /** Reads rows of the outbox, with the tenant that each belongs to. Never changes one. */
-export function outboxRows(db: Db) {
+function outboxRows(db: Db) {
   return db
     .selectFrom("outbox")
     .innerJoin("sessions", "sessions.id", "outbox.session_id")
@@ -143,7 +143,7 @@ export function outboxRows(db: Db) {
 
 type Row = Awaited<ReturnType<ReturnType<typeof outboxRows>["execute"]>>[number];
 
-export function outboxRowOf(row: Row): OutboxRow {
+function outboxRowOf(row: Row): OutboxRow {
   return {
     id: row.id,
     tenant: row.tenant_id,
@@ -160,10 +160,7 @@ export function outboxRowOf(row: Row): OutboxRow {
  * Which sessions a relay takes: those whose first undelivered row is due and with nobody else. Taking puts the row
  * off for the time of the lease; no lock outlives the statement.
  */
-export async function takeSessions(
-  db: Db,
-  { limit, olderThanMs, leaseMs }: TakeQuery,
-): Promise<SessionRef[]> {
+async function takeSessions(db: Db, { limit, olderThanMs, leaseMs }: TakeQuery): Promise<SessionRef[]> {
   const first = db
     .selectFrom("outbox")
     .select("outbox.id")

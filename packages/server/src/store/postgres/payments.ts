@@ -257,7 +257,7 @@ function orderOf(row: Selectable<LedgerTables["payments"]>): Order {
 type Sent = NonNullable<OrderTransition["notice"]>;
 
 /** False when it was dealt with before. One whose order wasn't there yet was not. */
-export async function saveNotice(tx: Db, tenant: string, orderNo: string, sent: Sent): Promise<boolean> {
+async function saveNotice(tx: Db, tenant: string, orderNo: string, sent: Sent): Promise<boolean> {
   const row = await tx
     .insertInto("payment_notices")
     .values({
@@ -282,7 +282,7 @@ export async function saveNotice(tx: Db, tenant: string, orderNo: string, sent: 
   return row !== undefined;
 }
 
-export async function resolveNotice(
+async function resolveNotice(
   tx: Db,
   order: Order,
   sent: Sent,
@@ -298,7 +298,7 @@ export async function resolveNotice(
 }
 
 /** Those that came before their order now go with its session. */
-export async function claimNotices(tx: Db, ref: SessionRef, orderNo: string): Promise<PaymentNotice[]> {
+async function claimNotices(tx: Db, ref: SessionRef, orderNo: string): Promise<PaymentNotice[]> {
   const rows = await tx
     .updateTable("payment_notices")
     .set({ session_id: ref.session })
@@ -310,11 +310,7 @@ export async function claimNotices(tx: Db, ref: SessionRef, orderNo: string): Pr
   return rows.map(noticeOf).toSorted((a, b) => a.receivedAt - b.receivedAt);
 }
 
-export async function noticesOf(
-  db: Db,
-  { tenant, session }: SessionRef,
-  orderNo: string,
-): Promise<PaymentNotice[]> {
+async function noticesOf(db: Db, { tenant, session }: SessionRef, orderNo: string): Promise<PaymentNotice[]> {
   const rows = await db
     .selectFrom("payment_notices")
     .selectAll()
@@ -327,7 +323,7 @@ export async function noticesOf(
   return rows.toReversed().map(noticeOf);
 }
 
-export async function pruneNotices(
+async function pruneNotices(
   db: Db,
   { olderThanMs, limit }: { readonly olderThanMs: number; readonly limit: number },
 ): Promise<number> {

@@ -220,7 +220,7 @@ export interface Channel {
   releaseTimer: NodeJS.Timeout | null;
 }
 
-export function newChannel(name: string, node: RedisNode): Channel {
+function newChannel(name: string, node: RedisNode): Channel {
   return {
     name,
     listeners: new Set(),
@@ -236,7 +236,7 @@ export function newChannel(name: string, node: RedisNode): Channel {
 }
 
 /** Takes it off its connection; an attempt under way is undone once it is over. */
-export function unsubscribe(channel: Channel): void {
+function unsubscribe(channel: Channel): void {
   const connection = channel.connection ?? channel.attempt?.connection;
   channel.connection = null;
   channel.attempt = null;
@@ -244,16 +244,16 @@ export function unsubscribe(channel: Channel): void {
   connection?.unsubscribe(channel.name).catch(() => undefined);
 }
 
-export function disposeChannel(channel: Channel): void {
+function disposeChannel(channel: Channel): void {
   clearTimer(channel.retryTimer);
   clearTimer(channel.releaseTimer);
   channel.attempt = null;
 }
 
-export function notifyListeners(channel: Channel, notification: LogNotification): void {
+function notifyListeners(channel: Channel, notification: LogNotification): void {
   for (const listener of channel.listeners) listener(notification);
 }
 
-export function clearTimer(timer: NodeJS.Timeout | null): void {
+function clearTimer(timer: NodeJS.Timeout | null): void {
   if (timer !== null) clearTimeout(timer);
 }
