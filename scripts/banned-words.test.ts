@@ -51,7 +51,7 @@ test("the glossary is read", () => {
 test("no name contains a banned word", () => {
   const found = sources
     .flatMap((file) => findBannedNames(root, file, banned))
-    .filter((found) => !Object.hasOwn(EXCEPTIONS, exceptionKey(found)));
+    .filter((entry) => !Object.hasOwn(EXCEPTIONS, exceptionKey(entry)));
   expect(found.map(({ file, line, name }) => `${file}:${line} ${name}`)).toEqual([]);
 });
 
