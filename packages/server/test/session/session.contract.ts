@@ -98,7 +98,7 @@ export function sessionContract(name: string, makeBackend: MakeBackend, runs: nu
               expect(await archiveSession(parts, harness.ref)).toEqual({
                 cursor,
                 events: 0,
-                isWaiting: false,
+                isBlocked: false,
               });
             },
           ),
@@ -210,7 +210,7 @@ export function sessionContract(name: string, makeBackend: MakeBackend, runs: nu
         expect(await archiveSession(parts, harness.ref)).toEqual({
           cursor: "0-0",
           events: 0,
-          isWaiting: true,
+          isBlocked: true,
         });
         await harness.claim({ type: "turn.takeover", turn: null, blocks: [], groups: [], runs: [] });
         expect((await archiveSession(parts, harness.ref)).events).toBe(3);
@@ -228,7 +228,7 @@ export function sessionContract(name: string, makeBackend: MakeBackend, runs: nu
         expect(await archiveSession(parts, harness.ref, { commit })).toEqual({
           cursor,
           events: harness.events.length,
-          isWaiting: false,
+          isBlocked: false,
         });
         expect(calls).toBe(1);
         expect(plain((await readHistory(parts, harness.ref)).state)).toEqual(plain(harness.folded()));
@@ -251,7 +251,7 @@ export function sessionContract(name: string, makeBackend: MakeBackend, runs: nu
         expect(await archiveSession({ ...parts, log }, harness.ref, { step: 2 })).toEqual({
           cursor: harness.events[1]?.id,
           events: 2,
-          isWaiting: true,
+          isBlocked: true,
         });
         await harness.claim({ type: "turn.takeover", turn: null, blocks: [], groups: [], runs: [] });
         expect(await archiveSession(parts, harness.ref, { step: 2 })).toMatchObject({ events: 5 });
@@ -282,7 +282,7 @@ export function sessionContract(name: string, makeBackend: MakeBackend, runs: nu
         expect(await archiveSession(parts, ref, { step: 4, commit: commit("with") })).toEqual({
           cursor: harness.events[9]?.id,
           events: 2,
-          isWaiting: false,
+          isBlocked: false,
         });
         expect(calls).toEqual(["undone at 10", "with at 10"]);
         // Nothing is left, or somebody else was quicker.
@@ -312,7 +312,7 @@ export function sessionContract(name: string, makeBackend: MakeBackend, runs: nu
           await tx.journal.write(harness.ref, { turn: "t", key: "k", value: 1, epoch });
         };
         await parts.store.epochs.next(harness.ref, { seen: epoch, by: "other", reason: "test" });
-        expect(await archiveSession(parts, harness.ref, { commit })).toMatchObject({ isWaiting: true });
+        expect(await archiveSession(parts, harness.ref, { commit })).toMatchObject({ isBlocked: true });
         expect(calls).toBe(0);
         await harness.claim({ type: "turn.takeover", turn: null, blocks: [], groups: [], runs: [] });
         // Its own events are archived by now; what stands on them is refused all the same.

@@ -67,7 +67,7 @@ export function commandsContract(name: string, makeBackend: () => Promise<TestCo
       await expect(createSession(parts, other, options, systemEnv)).rejects.toMatchObject({ code: "EXISTS" });
       expect(await ensureSessionLog(parts, ref)).toBe(false);
       // Its log has expired: it is not begun a second time. Nobody who was too late is in the archive's way.
-      expect(await archiveSession(parts, ref)).toMatchObject({ isWaiting: false, events: 1 });
+      expect(await archiveSession(parts, ref)).toMatchObject({ isBlocked: false, events: 1 });
       await parts.log.remove(ref.session);
       expect(await ensureSessionLog(parts, ref)).toBe(false);
       await expect(ensureSessionLog(parts, { ...ref, tenant: "else" })).rejects.toMatchObject({
@@ -138,7 +138,7 @@ export function commandsContract(name: string, makeBackend: () => Promise<TestCo
       const texts = ["a", "b", "c"];
       await Promise.all(texts.map((id) => sendMessage(parts, ref, { id, text: id })));
       await sendMessage(parts, ref, { id: "d", text: "d" });
-      expect(await archiveSession(parts, ref)).toMatchObject({ isWaiting: false });
+      expect(await archiveSession(parts, ref)).toMatchObject({ isBlocked: false });
       const events = await typesIn(ref, cursor);
       expect(events[0]).toBe("turn.takeover");
       expect(events.filter((event) => event.startsWith("message.add")).toSorted()).toEqual(
