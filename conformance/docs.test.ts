@@ -65,7 +65,7 @@ function checkLinks(text: string, path: string): string[] {
 /** Commands of npm that a document names and package.json doesn't have. */
 const checkScripts: Check = (text) => {
   const { scripts } = JSON.parse(read("package.json")) as { scripts: Record<string, string> };
-  const named = [...text.matchAll(/\bnpm (?:run |(?=test))([a-z]+)/g)].map((match) => match[1] ?? "");
+  const named = [...text.matchAll(/\bnpm (?:run |(?=test))([a-z]+(?:[:-][a-z]+)*)/g)].map((match) => match[1] ?? "");
   return named.filter((name) => scripts[name] === undefined).map((name) => `there is no npm script ${name}`);
 };
 

@@ -149,9 +149,9 @@ describe("a tool", () => {
     });
     const turn = await play(
       [
-        [script.reasoning("hm"), script.toolCall("quiet")],
+        [script.reasoning("hm"), script.toolCall("hidden")],
         [script.toolCall("loud", { of: "rain" }, { chunks: 3 })],
-        [script.toolCall("quiet")],
+        [script.toolCall("hidden")],
         [script.text("ok")],
       ],
       { tools: { hidden, loud } },
@@ -159,13 +159,13 @@ describe("a tool", () => {
     expect(outline(turn)).toEqual([
       "(",
       "thinking hm",
-      "call hidden quiet {}",
-      "result hidden quiet success q",
+      "call hidden hidden {}",
+      "result hidden hidden success q",
       ") Thinking",
       'call loud {"of":"rain"}',
       "result loud success l",
-      "call hidden quiet {}",
-      "result hidden quiet success q",
+      "call hidden hidden {}",
+      "result hidden hidden success q",
       "text final ok",
     ]);
     const labels = listBlocks(turn).flatMap((block) => (block.kind === "tool_call" ? [block.label] : []));

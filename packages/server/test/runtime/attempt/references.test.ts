@@ -108,7 +108,7 @@ describe("T06 T07 references", () => {
         if (step > 0) return [script.text("So[^1].")];
         return [
           script.toolCall("search", { for: ["sun"] }),
-          script.toolCall("words"),
+          script.toolCall("texts"),
           script.toolCall("fields"),
           script.toolCall("broken"),
         ];

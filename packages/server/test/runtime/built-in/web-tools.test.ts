@@ -275,7 +275,7 @@ describe("search_web", () => {
         return void response.writeHead(401).end();
       const { query, max_results: most } = JSON.parse(body) as { query: string; max_results: number };
       if (query === "fail") return void response.writeHead(500).end();
-      const lines = [
+      const pages = [
         { url: "https://example.com/heron", title: "Herons", content: `About ${query}`, score: 0.9 },
         { url: "javascript:alert(1)", title: "Bad", content: "bad" },
         ...Array.from({ length: 30 }, (_, n) => ({
@@ -286,7 +286,7 @@ describe("search_web", () => {
       ].slice(0, most + 5);
       response
         .setHeader("content-type", "application/json")
-        .end(JSON.stringify({ query, lines, response_time: 0.1 }));
+        .end(JSON.stringify({ query, results: pages, response_time: 0.1 }));
     });
     const searchWeb = tavilySearch({ apiKey: "tvly-key", baseUrl: tavily.origin });
     const { results, lines } = await play({ searchWeb }, [

@@ -35,7 +35,7 @@ export function formContract(makeBackend: () => Promise<HarnessBackend>): void {
   });
 
   /** Says `first` in its first turn, and "thanks" in the ones after. */
-  function guide(first: readonly ScriptPart[], more: { agents?: Record<string, Agent> } = {}): Agent {
+  function guide(first: readonly ScriptPart[], more: { subAgents?: Record<string, Agent> } = {}): Agent {
     const model = scriptedModel(({ prompt }) => {
       prompts.push(prompt);
       const isNew = !prompt.some(({ role }) => role === "assistant");
@@ -310,7 +310,7 @@ export function formContract(makeBackend: () => Promise<HarnessBackend>): void {
         tools: { look },
       });
       const calls = [script.toolCall("clerk", { task: "ask" }), script.toolCall("walker", { task: "walk" })];
-      await harness.worker([guide(calls, { agents: { clerk, walker } })]);
+      await harness.worker([guide(calls, { subAgents: { clerk, walker } })]);
       const ref = await harness.session();
       const { turn, form } = await asked(ref);
       expect(turn.status).toBe("requires_interaction");

@@ -57,7 +57,7 @@ describe("a tool source", () => {
       name: "helper",
       model: scriptedModel((step) => {
         asked.push(step);
-        return step.step === 0 ? [script.toolCall("echo_say", { text: "hi" })] : [script.text("done")];
+        return step.step === 0 ? [script.toolCall("echo_speech", { text: "hi" })] : [script.text("done")];
       }),
       toolSources: sources,
       ...more,
@@ -68,11 +68,11 @@ describe("a tool source", () => {
     const own = tool({ run: () => "own" });
     await harness.worker([agentWith([new FakeSource("echo", { speech: offer() })], { tools: { own } })]);
     const turn = await harness.ask(await harness.session(), "go");
-    expect(toolsOffered()).toEqual(["own", "echo_say"]);
+    expect(toolsOffered()).toEqual(["own", "echo_speech"]);
     expect(outline(turn)).toEqual([
       "(",
-      'call echo_say {"text":"hi"}',
-      "result echo_say success said hi",
+      'call echo_speech {"text":"hi"}',
+      "result echo_speech success said hi",
       ") Saying",
       "text final done",
     ]);
@@ -89,7 +89,9 @@ describe("a tool source", () => {
     const input = z.object({ text: z.string().max(1) });
     await harness.worker([agentWith([new FakeSource("echo", { speech: offer({ input }) })])]);
     const turn = await harness.ask(await harness.session(), "go");
-    expect(outline(turn)[2]).toMatch(/^result echo_say error The arguments don't fit the tool echo_say/);
+    expect(outline(turn)[2]).toMatch(
+      /^result echo_speech error The arguments don't fit the tool echo_speech/,
+    );
   });
 
   it("that has lost a tool since the run began gives an error result", async () => {
@@ -100,7 +102,7 @@ describe("a tool source", () => {
     await harness.worker([agentWith([source])]);
     const turn = await harness.ask(await harness.session(), "go");
     expect(outline(turn).at(-1)).toBe("text final done");
-    expect(JSON.stringify(asked[1]?.prompt)).toContain("There is no tool echo_say any more.");
+    expect(JSON.stringify(asked[1]?.prompt)).toContain("There is no tool echo_speech any more.");
   });
 
   it("that died since the run began gives an error result, and the turn goes on", async () => {
@@ -110,7 +112,7 @@ describe("a tool source", () => {
     source.offers = () => (lists++ === 0 ? offers() : Promise.reject(new Error("gone")));
     await harness.worker([agentWith([source])]);
     const turn = await harness.ask(await harness.session(), "go");
-    expect(outline(turn)).toContain("result echo_say error This did not work.");
+    expect(outline(turn)).toContain("result echo_speech error This did not work.");
     expect(turn.status).toBe("end_turn");
     expect(harness.errors.map(({ during }) => during)).toContain("the tool source echo");
   });
@@ -120,7 +122,7 @@ describe("a tool source", () => {
     silent.offers = () => new Promise(() => {});
     await harness.worker([agentWith([silent, new FakeSource("echo", { speech: offer() })])]);
     const turn = await harness.ask(await harness.session(), "go");
-    expect(toolsOffered()).toEqual(["echo_say"]);
+    expect(toolsOffered()).toEqual(["echo_speech"]);
     expect(turn.status).toBe("end_turn");
     expect(harness.errors).toEqual([
       { error: new Error("no list of tools within 5000 ms"), during: "the tool source silent" },
@@ -136,7 +138,7 @@ describe("a tool source", () => {
     });
     await harness.worker([agentWith([source])]);
     await harness.ask(await harness.session(), "go");
-    expect(toolsOffered()).toEqual(["echo_say"]);
+    expect(toolsOffered()).toEqual(["echo_speech"]);
     expect(harness.errors.map(({ during }) => during)).toEqual([
       "the tool odd of the source echo",
       "the tool huge of the source echo",
@@ -154,7 +156,7 @@ describe("a tool source", () => {
     });
     const worker = await harness.worker([main, sub]);
     const turn = await harness.ask(await harness.session(), "go");
-    expect(outline(turn)).toContain("r1: result echo_say success said hi");
+    expect(outline(turn)).toContain("r1: result echo_speech success said hi");
     expect([source.opened, source.closed]).toEqual([1, 0]);
     await worker.shutdown();
     expect(source.closed).toBe(1);
@@ -176,7 +178,7 @@ describe("a turn that goes on after its worker died", () => {
       name: "helper",
       model: scriptedModel((step) => {
         asked.push(step);
-        return step.step === 0 ? [script.toolCall("echo_say", { text: "hi" })] : [script.text("done")];
+        return step.step === 0 ? [script.toolCall("echo_speech", { text: "hi" })] : [script.text("done")];
       }),
       toolSources: [source],
     });
@@ -192,7 +194,7 @@ describe("a turn that goes on after its worker died", () => {
       await harness.worker([agent]);
       const turn = await harness.ended(ref, () => true);
       expect(outline(turn).find((line) => line.startsWith("result"))).toMatch(
-        /^result echo_say error This was interrupted/,
+        /^result echo_speech error This was interrupted/,
       );
       expect(asked.at(-1)?.tools).toEqual(asked[0]?.tools);
     } finally {
