@@ -65,7 +65,9 @@ function checkLinks(text: string, path: string): string[] {
 /** Commands of npm that a document names and package.json doesn't have. */
 const checkScripts: Check = (text) => {
   const { scripts } = JSON.parse(read("package.json")) as { scripts: Record<string, string> };
-  const named = [...text.matchAll(/\bnpm (?:run |(?=test))([a-z]+(?:[:-][a-z]+)*)/g)].map((match) => match[1] ?? "");
+  const named = [...text.matchAll(/\bnpm (?:run |(?=test))([a-z]+(?:[:-][a-z]+)*)/g)].map(
+    (match) => match[1] ?? "",
+  );
   return named.filter((name) => scripts[name] === undefined).map((name) => `there is no npm script ${name}`);
 };
 
@@ -132,14 +134,6 @@ const checkOutput: Check = (text) => {
   }
 };
 
-/** The files of a token's life: at most eight, in order, all there. */
-const checkLife: Check = (text) => {
-  const [, after = ""] = text.split("\n## Life of a token\n");
-  const files = readLinks(after.split(/^## /m)[0] ?? "");
-  const many = files.length >= 1 && files.length <= 10 ? [] : [`${files.length} files`];
-  return [...many, ...files.filter((file) => !existsSync(join(root, "docs", file)))];
-};
-
 const PROTOCOL: readonly [string, Check][] = [
   ["where an event stands", checkPlaces],
   ["one example of every event, together a legal log", checkExamples],
@@ -187,9 +181,8 @@ test("README.md leads to every page of docs/", () => {
   expect(checkListed(read("README.md"), PAGES)).toEqual([]);
 });
 
-test("README.md has a program, and docs/architecture.md the life of a token", () => {
+test("README.md has a program", () => {
   expect(readFences(read("README.md")).map(({ info }) => info)).toContain("ts");
-  expect(checkLife(read("docs/architecture.md"))).toEqual([]);
 });
 
 describe("on the log of PROTOCOL.md", () => {
@@ -365,7 +358,6 @@ const PLANTED: Readonly<Record<string, readonly Planted[]>> = {
   "docs/resuming.md": [
     ["output that is not so", checkOutput, "The ridge path is open.\n", "The ridge path is closed.\n"],
   ],
-  "docs/architecture.md": [["a file that there is not", checkLife, "fold/fold.ts)", "fold/folds.ts)"]],
 };
 
 describe.each(Object.entries(PLANTED))("a check of %s notices", (path, planted) => {

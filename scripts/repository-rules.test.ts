@@ -1,10 +1,11 @@
 /** The house rules that no other tool checks, over every file that git knows or would add. */
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 
 import { describe, expect, test } from "vitest";
 
+import { listEntries } from "./public-api.ts";
 import { root } from "./run-command.ts";
 
 const files = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard", "-z"], {
@@ -22,6 +23,21 @@ const sources = files.filter((file) =>
 
 const read = (file: string) => readFileSync(join(root, file), "utf8");
 
+/** Folders whose files are alike, one for each command, route or migration, and files that are loaded on demand. */
+const ONE_OF_A_SERIES = /\/(routes|migrations|messages|cli\/src)\/[^/]+$|-chunk[.]ts$/;
+
+/** Which files import each file, tests included. */
+function countImporters(): Map<string, Set<string>> {
+  const importers = new Map<string, Set<string>>();
+  for (const file of files.filter((name) => /[.]tsx?$/.test(name))) {
+    for (const [, path = ""] of read(file).matchAll(/(?:from|import)\s*[(]?\s*"([.][^"]+)"/g)) {
+      const target = join(dirname(file), path);
+      importers.set(target, (importers.get(target) ?? new Set()).add(file));
+    }
+  }
+  return importers;
+}
+
 const machinePath = /(?<![\w.*}-])\/(?:root|work)(?![\w-])/;
 const registryHost = /\bregistry[.](?:npmjs|yarnpkg|npmmirror)[.]/;
 
@@ -37,6 +53,19 @@ describe("every source file", () => {
 
   test("has at most 400 lines", () => {
     expect(sources.filter((file) => read(file).trimEnd().split("\n").length > 400)).toEqual([]);
+  });
+
+  test("with fewer than 40 lines has a second importer", () => {
+    const importers = countImporters();
+    const short = sources.filter(
+      (file) =>
+        /^packages\/[^/]+\/src\//.test(file) &&
+        !ONE_OF_A_SERIES.test(file) &&
+        read(file).trimEnd().split("\n").length < 40,
+    );
+    const entries = new Set(listEntries().map(({ source }) => source));
+    const alone = short.filter((file) => !entries.has(file) && importers.get(file)?.size === 1);
+    expect(alone).toEqual([]);
   });
 
   test("starts with a comment saying what it is for", () => {

@@ -36,9 +36,9 @@ async function careless(then: string) {
   const script = `
     const { startRedis } = await import(${JSON.stringify(pathToFileURL(fileOf("start-redis.ts")).href)});
     const { startPostgres } = await import(${JSON.stringify(pathToFileURL(fileOf("start-postgres.ts")).href)});
-    const { descendantsOf } = await import(${JSON.stringify(pathToFileURL(fileOf("../processes/process-tree.ts")).href)});
+    const { listDescendants } = await import(${JSON.stringify(pathToFileURL(fileOf("../processes/process-tree.ts")).href)});
     const servers = [await startRedis(), await startPostgres()];
-    const pids = servers.flatMap(({ pid }) => [pid, ...descendantsOf(pid)]);
+    const pids = servers.flatMap(({ pid }) => [pid, ...listDescendants(pid)]);
     console.log(JSON.stringify({ pids, folders: servers.map(({ folder }) => folder) }));
     ${then}`;
   const { lines, ...rest } = await nodeProcess(["--input-type=module", "-e", script], () => true);

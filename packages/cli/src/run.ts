@@ -1,4 +1,5 @@
 /** Finds the command that is meant, runs it, and says what went wrong in words. Never ends the process itself. */
+import { readFileSync } from "node:fs";
 import { describeConnectionError } from "@turnstream/server";
 import { isEngineError, isStoreError, STORE_ERRORS } from "@turnstream/server/ports";
 import { HELP, KEYS_HELP, KNOWLEDGE_HELP } from "./help.ts";
@@ -6,7 +7,6 @@ import { keysCreate, keysList, keysRevoke } from "./keys.ts";
 import { knowledgeImport } from "./knowledge-import.ts";
 import { knowledgeList, knowledgeRemove } from "./knowledge-objects.ts";
 import { migrateDatabase } from "./migrate.ts";
-import { version } from "./version.ts";
 import { databaseUrl } from "./with-store.ts";
 import { CommandError, UsageError, type CliContext } from "./cli-context.ts";
 
@@ -58,6 +58,11 @@ export async function run(args: readonly string[], context: CliContext): Promise
     context.err(`Try \`turnstream ${group === undefined ? "" : `${first} `}--help\`.\n`);
     return MISUSED;
   }
+}
+
+function version(): string {
+  const text = readFileSync(new URL("../package.json", import.meta.url), "utf8");
+  return (JSON.parse(text) as { version: string }).version;
 }
 
 /** What parseArgs throws for an option that it doesn't know is misuse as well. */

@@ -1,5 +1,6 @@
-/** One connection to a server, from the handshake to its end. Never makes itself again: see Line. */
-import { type CallToolResult, Client, type Tool } from "@modelcontextprotocol/client";
+/** One connection to a server, from the handshake to its end. Never reconnects: `McpConnectionManager` does. */
+import { type CallToolResult, Client, type Tool, type Transport } from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import type { Env } from "../util/env.ts";
 import type { ToolContext } from "../runtime/define/tool.ts";
 import { MAX_TIMER_MS, sleep } from "../util/sleep.ts";
@@ -11,7 +12,6 @@ import { isStdio, type McpServerOptions } from "./options.ts";
 import type { Redactor } from "./redact.ts";
 import { withoutCallContext, RunningCalls } from "./running-call.ts";
 import { safeValidator } from "./input-schema.ts";
-import { createTransport } from "./transport.ts";
 
 const CONNECT_MS = 10_000;
 const LIST_MS = 10_000;
@@ -21,6 +21,8 @@ const MAX_PROGRESS = 500;
 /** A server that writes garbage would else fill the log of the worker. */
 const MAX_REPORTS = 20;
 const MAX_MESSAGE_CHARS = 2_000;
+/** How much of what the process of a server wrote to stderr is kept. */
+const MAX_TAIL = 1_000;
 
 export interface ConnectionHooks {
   readonly env: Env;
@@ -178,4 +180,32 @@ const GOODBYE_MS = 1_000;
 async function endSession(transport: HttpTransport): Promise<void> {
   const timeout = sleep(GOODBYE_MS, { unref: true });
   await Promise.race([transport.terminateSession().catch(() => {}), timeout]);
+}
+
+interface TransportFactory {
+  readonly transport: Transport;
+  /** The end of what the server's process wrote to stderr. */
+  tail(): string;
+}
+
+function createTransport(options: McpServerOptions, redactor: Redactor): TransportFactory {
+  if (!isStdio(options)) {
+    const url = new URL(options.url);
+    for (const secret of [url.username, url.password, ...url.searchParams.values()]) redactor.add(secret);
+    return { transport: new HttpTransport(options, redactor), tail: () => "" };
+  }
+  const { command, args = [], env = {}, cwd } = options;
+  for (const value of Object.values(env)) redactor.add(value);
+  const transport = new StdioClientTransport({
+    command,
+    args: [...args],
+    env: { ...env },
+    stderr: "pipe",
+    ...(cwd === undefined ? {} : { cwd }),
+  });
+  let tail = "";
+  transport.stderr?.on("data", (chunk: Buffer) => {
+    tail = (tail + chunk.toString()).slice(-MAX_TAIL);
+  });
+  return { transport, tail: () => tail };
 }

@@ -3,7 +3,7 @@
  * resolves to. Pure.
  */
 import { isIP } from "node:net";
-import { isPublicAddress } from "./public-address.ts";
+import { isPublicAddress } from "./guarded-lookup.ts";
 import { FetchError } from "./errors.ts";
 import type { ResolvedFetchPolicy } from "./policy.ts";
 

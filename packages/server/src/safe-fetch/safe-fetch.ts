@@ -7,7 +7,6 @@ import { Agent, type Dispatcher } from "undici";
 import { checkUrl, type CheckedUrl } from "./check-url.ts";
 import { FetchError } from "./errors.ts";
 import { guardedLookup } from "./guarded-lookup.ts";
-import { withoutCredentials, headersFor } from "./headers.ts";
 import { FetchLifetime } from "./fetch-lifetime.ts";
 import { type FetchPolicy, withDefaults, type ResolvedFetchPolicy } from "./policy.ts";
 import { decompress } from "./decompress.ts";
@@ -166,4 +165,23 @@ async function readAll(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   for await (const chunk of body) chunks.push(chunk);
   return Buffer.concat(chunks);
+}
+
+/** The connection is ours to say something about. */
+const OURS =
+  /^(host|connection|keep-alive|upgrade|te|trailer|transfer-encoding|content-length|expect|accept-encoding|proxy-.*)$/;
+
+/** What says nothing about who asks. Every other header may be a key. */
+const HARMLESS = /^(accept|accept-language|user-agent)$/;
+
+function headersFor(given: Readonly<Record<string, string>>, userAgent: string): Record<string, string> {
+  const headers: Record<string, string> = { "user-agent": userAgent, accept: "*/*" };
+  for (const [name, value] of Object.entries(given))
+    if (!OURS.test(name.toLowerCase())) headers[name.toLowerCase()] = value;
+  headers["accept-encoding"] = "gzip, deflate, br";
+  return headers;
+}
+
+function withoutCredentials(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => HARMLESS.test(name.toLowerCase())));
 }

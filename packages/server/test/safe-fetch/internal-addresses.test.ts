@@ -1,7 +1,7 @@
 /** Promise 22: what the server fetches for others stays outside. Connections are counted by real listeners. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { isPublicAddress } from "../../src/safe-fetch/public-address.ts";
+import { isPublicAddress } from "../../src/safe-fetch/guarded-lookup.ts";
 import { FetchError } from "../../src/safe-fetch/errors.ts";
 import type { FetchPolicy } from "../../src/safe-fetch/policy.ts";
 import { safeFetch } from "../../src/safe-fetch/safe-fetch.ts";

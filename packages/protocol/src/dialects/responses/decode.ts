@@ -207,3 +207,19 @@ function end(writer: EventWriter, turnId: string, completed: ResponsesDecoder["c
   const reason = stopped ? "user_stopped" : notice !== undefined && completed === null ? "error" : open;
   writer.endTurn(turnId, reason, 0, usageFrom(completed?.usage).usage);
 }
+
+/** A frame from an SSE message; null when its data is neither `[DONE]` nor JSON with a `type`. */
+export function responsesFromSse(message: {
+  readonly data: string;
+  readonly id?: string | undefined;
+}): ResponsesFrame | null {
+  const event_id = message.id === undefined || message.id === "" ? {} : { event_id: message.id };
+  if (message.data === "[DONE]") return { type: "[DONE]", ...event_id };
+  try {
+    const data: unknown = JSON.parse(message.data);
+    if (typeof data !== "object" || data === null || !("type" in data)) return null;
+    return { ...data, ...event_id } as ResponsesFrame;
+  } catch {
+    return null;
+  }
+}

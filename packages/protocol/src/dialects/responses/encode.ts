@@ -25,6 +25,7 @@ import type { Encoded } from "../dialect.ts";
 import { withCursor } from "../with-cursor.ts";
 import type { ResponsesFrame } from "./frames.ts";
 import { endOutput, extendOutput, type OutputText, outputTextAt, outputText } from "./output-text.ts";
+import { formatSse, toWireJson } from "../../sse.ts";
 
 export interface ResponsesOptions {
   /** Whether `<tool ...>...</tool>` spans stay in the text; they don't by default. */
@@ -259,4 +260,12 @@ function interactionUpdate(block: InteractionBlock, common: Common): ResponsesFr
     ...(block.kind === "question" && block.answers !== null ? { answers: block.answers } : {}),
     ...(block.kind === "form" && block.values !== null ? { values: block.values } : {}),
   };
+}
+
+/** A frame as an SSE message. The cursor travels as the `id:` line. */
+export function responsesToSse(frame: ResponsesFrame): string {
+  const { event_id, ...data } = frame;
+  const id = event_id === undefined ? {} : { id: event_id };
+  if (frame.type === "[DONE]") return formatSse({ data: "[DONE]", ...id });
+  return formatSse({ event: frame.type, data: toWireJson(data), ...id });
 }

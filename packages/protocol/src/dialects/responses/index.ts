@@ -25,9 +25,8 @@ export const responses: Dialect<ResponsesEncoder, ResponsesDecoder, ResponsesFra
   decode: ignoreUnknown(RESPONSES_FRAME_TYPES, decodeResponses),
 };
 
-export type { ResponsesDecoder } from "./decode.ts";
-export type { ResponsesEncoder, ResponsesOptions } from "./encode.ts";
+export { type ResponsesDecoder, responsesFromSse } from "./decode.ts";
+export { type ResponsesEncoder, type ResponsesOptions, responsesToSse } from "./encode.ts";
 export type { ResponsesFrame, ResponsesFrameOf } from "./frames.ts";
 export { outputText } from "./output-text.ts";
 export { stripToolTags } from "./tool-tags.ts";
-export { responsesFromSse, responsesToSse } from "./wire.ts";
