@@ -2,6 +2,7 @@
  * `connectParent` is the child's end of a `ChildProgram`: it sends messages to the parent process and receives messages from
  * it. The child exits when the parent does.
  */
+import { flushCompileCache } from "node:module";
 
 export interface ParentProcess<Incoming, Outgoing> {
   /** Does nothing once the parent has exited. */
@@ -19,6 +20,8 @@ export function connectParent<Incoming extends object, Outgoing extends object>(
   Outgoing
 > {
   process.on("disconnect", () => process.exit());
+  // Node writes what it compiled when a process exits, and most of these are killed.
+  flushCompileCache();
   return {
     send: (message) => {
       if (process.connected) process.send?.(message);
