@@ -9,7 +9,7 @@ export function countedComponents(onDraw: (what: string) => void): Components {
   const counted = Object.entries(DEFAULT_COMPONENTS).map(([name, part]) => {
     const draw = functionOf(part as ComponentType<Props>);
     const Counted = (props: Props): ReactNode => {
-      onDraw(`${name} ${props["index"] ?? props["turn"] ?? props["message"] ?? ""}`.trim());
+      onDraw(`${name} ${props["blockIndex"] ?? props["turnId"] ?? props["messageId"] ?? ""}`.trim());
       return draw(props);
     };
     return [name, Counted];

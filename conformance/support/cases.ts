@@ -55,12 +55,12 @@ export async function assertCases<T>(
 }
 
 /**
- * The floor under how often something must have been seen. In a full run it is `share` of the cases. A smaller run
- * has a floor four standard deviations lower, because a fresh seed must not fail by chance.
+ * The floor under how often something must have been seen: four standard deviations below `share` of the cases, because
+ * a fresh seed must not fail by chance. Where ten are expected, at least one must have been seen.
  * @param share per case
  */
 export function leastSeen(share: number, counts: CaseCounts): number {
-  const total = totalCases(counts);
-  const mean = share * total;
-  return total >= counts.full ? mean : mean - 4 * Math.sqrt(mean);
+  const mean = share * totalCases(counts);
+  const floor = mean - 4 * Math.sqrt(mean);
+  return mean >= 10 ? Math.max(floor, 0) : floor;
 }
