@@ -242,6 +242,6 @@ export const approvalKill: Scenario = {
   promise: 14,
   about: "kills workers with -9 while an approval waits, is decided, is committed and not told, and was told",
   times: 120,
-  short: 4,
+  short: 3,
   run,
 };

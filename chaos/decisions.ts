@@ -176,6 +176,6 @@ export const decisions: Scenario = {
   promise: 14,
   about: "lets two processes approve, edit and reject the same calls at once, at the deadline and in a stop",
   times: 2_000,
-  short: 60,
+  short: 20,
   run,
 };

@@ -339,6 +339,6 @@ export const deploy: Scenario = {
   promise: 29,
   about: "replaces workers by others with changed code while turns are in flight",
   times: 30 * WORKERS,
-  short: 8,
+  short: 4,
   run,
 };

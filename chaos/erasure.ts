@@ -246,4 +246,4 @@ function figuresOf(sum: typeof COUNTS, rounds: number): Figure[] {
   ];
 }
 
-export const erasure: Scenario = { promise: 25, about: ABOUT, times: 100, run };
+export const erasure: Scenario = { promise: 25, about: ABOUT, times: 100, short: 5, run };

@@ -291,6 +291,6 @@ export const frozenWorker: Scenario = {
   promise: 9,
   about: "freezes a worker in mid-turn past its lease, lets others take over, wakes it up",
   times: 100,
-  short: 5,
+  short: 4,
   run,
 };

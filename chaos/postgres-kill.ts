@@ -140,4 +140,4 @@ function figuresOf(sum: typeof COUNTS, times: number): Figure[] {
   ];
 }
 
-export const postgresKill: Scenario = { promise: 3, about: ABOUT, times: 100, run };
+export const postgresKill: Scenario = { promise: 3, about: ABOUT, times: 100, short: 5, run };

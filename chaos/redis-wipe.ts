@@ -13,6 +13,7 @@ export const redisWipe: Scenario = {
   promise: 6,
   about: "FLUSHALL in the middle of turns",
   times: 50,
+  short: 5,
   run,
 };
 

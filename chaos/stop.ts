@@ -240,6 +240,6 @@ export const stop: Scenario = {
   promise: 10,
   about: "leaves turns alone, and stops others by a hundred calls at once",
   times: 100,
-  short: 8,
+  short: 4,
   run,
 };

@@ -289,6 +289,6 @@ export const toolStartKill: Scenario = {
   promise: 28,
   about: "kills workers with -9 between the commit of a tool's start or result and its append",
   times: 200,
-  short: 8,
+  short: 4,
   run,
 };

@@ -386,4 +386,4 @@ async function figures(
   ];
 }
 
-export const workerKill: Scenario = { promise: 8, about: ABOUT, times: 500, short: 80, run };
+export const workerKill: Scenario = { promise: 8, about: ABOUT, times: 500, short: 24, run };

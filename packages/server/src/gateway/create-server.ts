@@ -29,6 +29,7 @@ export interface Server {
 }
 
 const SHUTDOWN_TIMEOUT_MS = 5_000;
+const CLOSE_IDLE_INTERVAL_MS = 50;
 const REQUEST_TIMEOUT_MS = 300_000;
 
 /** When all clients reconnect at once, those beyond it are cut off or wait a second; the system may allow less. */
@@ -54,8 +55,12 @@ export function createServer(options: ServerOptions): Server {
       await gateway.close();
       // Requests that are being handled may finish, unless they take too long.
       const timer = setTimeout(() => app.server.closeAllConnections(), SHUTDOWN_TIMEOUT_MS);
+      // The connection of an event stream becomes idle only after its last bytes are sent. Without this, it would stay
+      // open until the timeout above.
+      const closeIdle = setInterval(() => app.server.closeIdleConnections(), CLOSE_IDLE_INTERVAL_MS);
       await app.close();
       clearTimeout(timer);
+      clearInterval(closeIdle);
     },
   };
 }
