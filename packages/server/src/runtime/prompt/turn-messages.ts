@@ -136,7 +136,7 @@ function outputOf(
   const forms = findForms(turn, call.call);
   if (forms.length > 0) return formOutput(forms, call, result, options);
   if (result === undefined && wasStarted(call.call)) {
-    const value = `${toolLabel(call)} was interrupted while it ran. Nobody knows whether it took effect.`;
+    const value = `${toolLabel(call)} was interrupted while it ran. It is unknown whether it took effect.`;
     return { type: "error-text", value };
   }
   const shown = listBlocks(turn).find((block) => block.kind === "tool_result" && block.call === call.call);
