@@ -19,7 +19,8 @@ export interface ToolSourceRegistry {
   /** Returns the tools that the source offers now, or null if it fails or times out. */
   list(source: ToolSource): Promise<Readonly<Record<string, SourceTool>> | null>;
   /**
-   * Returns the tools of all sources of an agent, as the journal stores them. @param names names that other tools have
+   * Returns the tools of all sources of an agent, as the journal stores them.
+   * @param names names that other tools have
    */
   pin(agent: Agent, names: Iterable<string>): Promise<PinnedTool[]>;
 }

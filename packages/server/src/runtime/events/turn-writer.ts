@@ -114,8 +114,8 @@ export class TurnWriter {
   }
 
   /**
-   * Writes the events that `next` returns until it returns none. @param next returns the missing events of the folded
-   * turn
+   * Writes the events that `next` returns until it returns none.
+   * @param next returns the missing events of the folded turn
    */
   async writeAll(next: (turn: Turn) => readonly TurnEventDraft[]): Promise<void> {
     for (let drafts = next(this.turn); drafts.length > 0; drafts = next(this.turn))

@@ -102,7 +102,7 @@ async function attachmentOf(attachments: Attachments, ref: SessionRef, id: strin
   return found;
 }
 
-const CUT = "only the beginning is kept";
+const CUT = "only the start is stored";
 
 function describeAttachment({ id, name, mediaType, size, chars, isCut }: Attachment) {
   return { id, name, type: mediaType, bytes: size, characters: chars, ...(isCut ? { note: CUT } : {}) };

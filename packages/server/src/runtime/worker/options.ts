@@ -42,15 +42,16 @@ export interface WorkerOptions {
   /** Agents by unique name. The first one answers messages that name no agent. */
   readonly agents: readonly Agent[];
   /**
-   * How long other workers wait before they take over the turns of a worker that stopped renewing its lease. @default
-   * 3000
+   * How long other workers wait before they take over the turns of a worker that stopped renewing its lease.
+   * @default 3000
    */
   readonly leaseTtlMs?: number;
   /** How many model calls run in this process at the same time; further calls wait. @default 1000 */
   readonly maxConcurrentModelCalls?: number;
   /**
    * How many tools run in this process at the same time; further calls wait. A tool that waits for a user doesn't
-   * count. @default 500
+   * count.
+   * @default 500
    */
   readonly maxConcurrentToolCalls?: number;
   /** Which addresses of users and models may be fetched. Default: the public internet, within limits. */

@@ -281,7 +281,7 @@ export function filesContract(makeBackend: () => Promise<HarnessBackend>): void 
       expect(prompts[0]).toContain("its first 1000 characters of text (it goes on");
       expect(prompts[0]).toContain("This is all that is kept of it.");
       expect(prompts[0]).toContain("8 characters of text, attachment file-1-2. This is all of it.");
-      expect(prompts[1]?.split("only the beginning is kept").length).toBe(3);
+      expect(prompts[1]?.split("only the start is stored").length).toBe(3);
     });
 
     it("can't speak for the person: what a file says is quoted", async () => {
