@@ -296,7 +296,7 @@ function checkSources(name: string, sources: readonly ToolSource[]): void {
       );
   }
   if (new Set(sources.map((source) => source.name)).size < sources.length)
-    fail(`the agent ${name} has two tool sources with the same name`);
+    fail(`the agent ${name} has two sources with the same name`);
 }
 
 function checkName(name: string, of: string): void {

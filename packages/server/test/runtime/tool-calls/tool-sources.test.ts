@@ -164,7 +164,7 @@ describe("a tool source", () => {
 
   it("is refused with a name that no tool name could begin with, or given twice", () => {
     expect(() => agentWith([new FakeSource("1st", {})])).toThrow(/BAD|letter followed by up to 31/);
-    expect(() => agentWith([new FakeSource("a", {}), new FakeSource("a", {})])).toThrow(/two tool sources/);
+    expect(() => agentWith([new FakeSource("a", {}), new FakeSource("a", {})])).toThrow(/two sources/);
   });
 });
 
