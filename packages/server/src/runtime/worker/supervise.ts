@@ -1,6 +1,6 @@
 /**
- * `startWorker` runs a worker and replaces it with a new one when it loses its lease, for example after a database
- * outage or a frozen process.
+ * `startWorker` runs a worker and replaces it when it loses its lease, for example after a database outage or a freeze of
+ * the process.
  *
  * The new worker has a new executor name. By then other workers have taken over the old turns, or recovery starts them
  * again.

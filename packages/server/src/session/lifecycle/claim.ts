@@ -132,7 +132,7 @@ async function claimLog(
 }
 
 /**
- * Checks the session again: between epoch and claim it may have been erased or taken over. Also republishes outbox
+ * Checks the session again: between epoch and claim it may have been erased or taken over. Also reopens outbox
  * rows, because the log may have lost entries.
  */
 async function confirm({ store, log }: Backend, ref: SessionRef, epoch: number): Promise<void> {
