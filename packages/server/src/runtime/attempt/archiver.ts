@@ -2,8 +2,8 @@
  * `Archiver` archives for all branches of one attempt, one commit at a time. Requests that arrive during a commit share
  * the next one.
  *
- * It caches the archived state, so that a step doesn't read it again. It does not flush the writer: callers must flush
- * first, so that their events are in the log.
+ * It caches the archived state, so that a step doesn't read it again. Invariant: callers flush the writer first,
+ * because the archiver only sees events that are in the log.
  */
 import { comparePositions, type Position, type SessionState } from "@turnstream/protocol";
 import { archiveIncrementally } from "../../session/archive/archive.ts";

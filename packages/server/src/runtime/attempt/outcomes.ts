@@ -42,7 +42,7 @@ export class LimitReached extends Error {
   readonly isOfTurn: boolean;
 
   constructor(limit: string, { isOfTurn = true } = {}) {
-    super(`It reached its limit of ${limit}.`);
+    super(`The limit of ${limit} was reached.`);
     this.name = "LimitReached";
     this.limit = limit;
     this.isOfTurn = isOfTurn;

@@ -89,7 +89,7 @@ function retrieveTool(options: KnowledgeOptions): Tool {
 }
 
 function nothingFound(): ToolOutput {
-  return { content: "Nothing was found. Try other words.", preview: "Nothing found", resultCount: 0 };
+  return { content: "Nothing was found. Try other terms.", preview: "Nothing found", resultCount: 0 };
 }
 
 function outputOf(hits: readonly Omit<KnowledgeHit, "snippet">[]): ToolOutput {

@@ -1,8 +1,8 @@
 /**
- * `Limits` bounds one turn of an agent. Values only.
+ * `Limits` bounds one turn of an agent. Every limit has a default, so that no turn runs forever. Values only.
  *
- * Invariant: every limit has a default, so that no turn runs forever. Reaching one ends the turn with LIMIT_REACHED and
- * a text that names it.
+ * Reaching `maxSteps`, `maxTokens`, `timeoutMs` or `maxCost` ends the turn with LIMIT_REACHED and a text that names the
+ * limit. The limits of a sub-agent only end its own run.
  */
 export interface Limits {
   /** Model calls per run. @default 50 */

@@ -2,7 +2,7 @@
  * `loadFile` returns the bytes of one file: an upload of the same session, or the response of a public URL. It stores
  * nothing.
  *
- * Invariant: every failure becomes a `FileError`, whose code has a text for the user and for the model.
+ * Invariant: a file that can't be loaded throws a `FileError`. Its code has a text for the user and one for the model.
  */
 import type { FileRef } from "@turnstream/protocol";
 import { isFetchError, type FetchErrorCode } from "../../safe-fetch/errors.ts";

@@ -1,8 +1,8 @@
 /**
  * `turnMessages` renders an archived turn for the model: the message, texts, tool calls and their stored results. Pure.
  *
- * Invariant: thinking and citations are left out. Reference ids restart in every turn, so the model must not see ids of
- * another turn.
+ * Invariant: thinking is left out. Citations are left out unless the current turn retries this one, because reference
+ * ids restart in every other turn.
  */
 import {
   type Block,

@@ -90,7 +90,7 @@ export class ToolProgress {
 
   #try(show: () => void | Promise<void>): Promise<void> | null {
     const failed = (error: unknown): void =>
-      this.#scope.attempt.context.onError(error, { during: `what the tool ${this.#call.name} shows` });
+      this.#scope.attempt.context.onError(error, { during: `the progress of the tool ${this.#call.name}` });
     try {
       return show()?.catch(failed) ?? null;
     } catch (error) {

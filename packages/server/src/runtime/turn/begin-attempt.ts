@@ -1,8 +1,8 @@
 /**
  * `beginAttempt` starts an attempt at a turn: it takes a new epoch, reads the journal and the log, and claims the log.
  *
- * The first event is `turn.start`, or `turn.takeover` that supersedes every block that is not journaled. Invariant:
- * after the claim, no other worker can journal or write events of this turn.
+ * The first event is `turn.start`, or a `turn.takeover` that supersedes every block that is not journaled.
+ * Invariant: after the claim, no other worker can journal or write events of this turn.
  */
 import {
   type Cursor,

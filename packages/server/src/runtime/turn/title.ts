@@ -51,7 +51,7 @@ export async function generateTitle(attempt: TurnAttempt, agent: Agent): Promise
     });
     await publishCommitted(context, ref);
   } catch (error) {
-    if (!attempt.signal.aborted) context.onError(error, { during: "the title of a session" });
+    if (!attempt.signal.aborted) context.onError(error, { during: "generating the title of a session" });
   }
 }
 

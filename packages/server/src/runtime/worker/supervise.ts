@@ -1,6 +1,5 @@
 /**
- * `startWorker` runs a worker and replaces it when it loses its lease, for example after a database outage or a freeze of
- * the process.
+ * `startWorker` runs a worker and replaces it when it loses its lease, for example after a database outage.
  *
  * The new worker has a new executor name. By then other workers have taken over the old turns, or recovery starts them
  * again.

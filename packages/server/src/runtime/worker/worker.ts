@@ -144,7 +144,7 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
       const ref = decodeSessionRef(text);
       if (ref === null || !activeTurns.has(ref.session)) return;
       stopIfRequested(context, activeTurns, ref).catch((error: unknown) =>
-        onError(error, { during: "a stop" }),
+        onError(error, { during: "stopping a turn" }),
       );
     }),
   ];
