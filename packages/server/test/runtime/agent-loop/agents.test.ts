@@ -277,7 +277,7 @@ describe("limits", () => {
     const turn = await harness.ask(await harness.session(), "go");
     expect(turn.status).toBe("end_turn");
     expect(outline(turn).filter((line) => line.includes("error"))).toEqual([
-      "r2: result next error Sub-agents may not go deeper than 2 here.",
+      "r2: result next error Sub-agents can be nested at most 2 deep.",
     ]);
   });
 });

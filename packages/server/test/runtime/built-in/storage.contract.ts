@@ -188,7 +188,7 @@ export function storageContract(makeBackend: () => Promise<HarnessBackend>): voi
       ).toEqual([2, 4]);
       expect(found).not.toContain("another session");
       expect(JSON.parse(read ?? "").text).toBe(
-        "Person: A grey heron ate frogs\nAgent: You said: A grey heron ate frogs",
+        "User: A grey heron ate frogs\nAgent: You said: A grey heron ate frogs",
       );
       expect(JSON.parse(newest ?? "").turns.map(({ turn }: { turn: number }) => turn)).toEqual([4, 3]);
       expect(JSON.parse(page ?? "").turns.map(({ turn }: { turn: number }) => turn)).toEqual([2, 1]);
@@ -256,9 +256,9 @@ export function storageContract(makeBackend: () => Promise<HarnessBackend>): voi
       const results = looker.last.results.map(({ text }) => text);
       expect(results.slice(0, 3).map(turnsIn)).toEqual([[1], [2], [3]]);
       expect(textIn(results[3])).toContain(
-        'Form "Who": submitted\nPerson filled in Email: zebra@example.org',
+        'Form "Who": submitted\nUser filled in Email: zebra@example.org',
       );
-      expect(textIn(results[4])).toContain("Question: Colour?\nPerson answered: ultramarine");
+      expect(textIn(results[4])).toContain("Question: Colour?\nUser answered: ultramarine");
       expect(textIn(results[5])).toContain("Approval of Ordering {}: rejected, because: too expensive");
     });
 
@@ -283,7 +283,7 @@ export function storageContract(makeBackend: () => Promise<HarnessBackend>): voi
       await s.ask(ref, long);
       await s.ask(ref, "look", { agent: "look" });
       const pieces = looker.last.results.map(({ text }) => JSON.parse(text).text as string);
-      expect(pieces.join("")).toBe(`Person: ${long}\nAgent: ok`);
+      expect(pieces.join("")).toBe(`User: ${long}\nAgent: ok`);
       expect(pieces.every((piece) => piece.length <= 10_000)).toBe(true);
     });
   });

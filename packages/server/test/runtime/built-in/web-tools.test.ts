@@ -129,7 +129,7 @@ describe("http_request", () => {
       expect.stringContaining('{"status":200,"type":"image/png","body":'),
       expect.stringContaining("TIMEOUT"),
     ]);
-    expect(results[3]?.text).toContain("3 bytes that are no text");
+    expect(results[3]?.text).toContain("3 bytes that are not text");
   });
 
   it("S11: a request that changes something is not made again unless the service knows it again", () => {
@@ -175,7 +175,7 @@ describe("fetch_web_content", () => {
     expect(results[0]?.text).toContain("# Hà Nội\n\nThủ đô.");
     expect(results[0]?.text).not.toMatch(/evil|menu/);
     expect(results[0]?.text).toContain("<referencable-item>\nID: 1");
-    expect(results[1]?.text).toContain("200 more characters: go on with offset 300.");
+    expect(results[1]?.text).toContain("200 more characters: continue with offset 300.");
     expect(results[2]?.text).toContain("This is the end of it.");
     expect(results.map(({ isError }) => isError)).toEqual([false, false, false, true, true, true]);
     const lines = turn.items.toArray().filter((item) => item?.kind === "tool_result");
@@ -194,9 +194,9 @@ describe("fetch_web_content", () => {
       [["fetch_web_content", { url: site.origin }]],
       { fileLimits: { maxChars: 300 } },
     );
-    expect(results[0]?.text).toContain("The page goes on, and no more of it can be read here.");
+    expect(results[0]?.text).toContain("The page continues, but no more of it can be read here.");
     expect(results[0]?.text).not.toContain("the end of it");
-    expect(lines[0]).toContain("(only its beginning)");
+    expect(lines[0]).toContain("(only the start)");
   });
 
   it("S11: fetch_web_content reads PDF too, and what is damaged or no text is told as such", async () => {
@@ -346,7 +346,7 @@ describe("generate_image", () => {
     const turn = await harness.ask(ref, "draw");
     expect(harness.errors).toEqual([]);
     expect(last.results).toMatchObject([
-      { isError: false, text: expect.stringContaining("shown to the person") },
+      { isError: false, text: expect.stringContaining("shown to the user") },
     ]);
     const [asked] = openai.asked;
     expect(asked?.path).toBe("/v1/responses");

@@ -15,20 +15,20 @@ const asAgent = (options: object) => () => defineAgent(options as AgentOptions);
 const asStream = (options: object) => () => defineStreamAgent(options as StreamAgentOptions);
 
 test.each<[message: string, define: () => unknown]>([
-  ["`execute` of a tool is not known here (there are run, input,", asTool({ execute: run })],
-  ["`inputSchema` of a tool is not known here (did you mean `input`?)", asTool({ inputSchema: {}, run })],
+  ["`execute` is not an option of a tool (there are run, input,", asTool({ execute: run })],
+  ["`inputSchema` is not an option of a tool (did you mean `input`?)", asTool({ inputSchema: {}, run })],
   ["`run` of a tool is missing", asTool({})],
   [
-    "`editible` of `approval` of a tool is not known here (did you mean `editable`?)",
+    "`editible` is not an option of `approval` of a tool (did you mean `editable`?)",
     asTool({ run, approval: { editible: true } }),
   ],
   ["did you mean `result`?", asTool({ run, display: { results: false } })],
   [
-    "`subagents` of an agent is not known here (did you mean `subAgents`?)",
+    "`subagents` is not an option of an agent (did you mean `subAgents`?)",
     asAgent({ ...base, subagents: {} }),
   ],
   ["`model` of an agent is missing", asAgent({ name: "a" })],
-  ["`step` of `limits` of the agent a is not known here", asAgent({ ...base, limits: { step: 1 } })],
+  ["`step` is not an option of `limits` of the agent a", asAgent({ ...base, limits: { step: 1 } })],
   [
     "`outputPerMillion` of `pricing` of the agent a is missing",
     asAgent({ ...base, pricing: { inputPerMillion: 1 } }),
@@ -38,8 +38,8 @@ test.each<[message: string, define: () => unknown]>([
     '`subAgentTool` of the agent a must be "single" or "perAgent", got true',
     asAgent({ ...base, subAgentTool: true }),
   ],
-  ["`rerun` of a tool is not known here", asTool({ run, rerun: "always" })],
-  ["`tools` of an agent of a stream is not known here", asStream({ name: "a", run, tools: {} })],
+  ["`rerun` is not an option of a tool", asTool({ run, rerun: "always" })],
+  ["`tools` is not an option of a stream agent", asStream({ name: "a", run, tools: {} })],
 ])("says: %s", (message, define) => {
   expect(define).toThrow(
     expect.objectContaining({ code: "BAD_AGENT", message: expect.stringContaining(message) }),

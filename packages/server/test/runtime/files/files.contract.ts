@@ -273,15 +273,15 @@ export function filesContract(makeBackend: () => Promise<HarnessBackend>): void 
       await harness.worker([agentWith(lookup)], options({ maxChars: 1_000 }));
       const ref = await harness.session();
       const turn = await ask(ref, ["/report.md", "/small.csv"]);
-      expect(filesOf(turn)?.message).toBe("Read 2 files, 1 of them only the beginning");
+      expect(filesOf(turn)?.message).toBe("Read 2 files, 1 of them only the start");
       const messages = (await harness.events(ref)).flatMap((event) =>
         event.type === "files.delta" && event.status === "completed" ? [event.message] : [],
       );
-      expect(messages.toSorted()).toEqual(["", "report.md is very long: only its beginning was read."]);
+      expect(messages.toSorted()).toEqual(["", "report.md is very long: only the start of it was read."]);
       expect(prompts[0]).toContain("its first 1000 characters of text (it goes on");
       expect(prompts[0]).toContain("This is all that is kept of it.");
       expect(prompts[0]).toContain("8 characters of text, attachment file-1-2. This is all of it.");
-      expect(prompts[1]?.split("only the beginning is kept").length).toBe(3);
+      expect(prompts[1]?.split("only the start is stored").length).toBe(3);
     });
 
     it("can't speak for the person: what a file says is quoted", async () => {

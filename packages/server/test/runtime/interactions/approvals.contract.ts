@@ -191,7 +191,7 @@ export function approvalContract(makeBackend: () => Promise<HarnessBackend>): vo
       const ref = await harness.session();
       const turn = await harness.ask(ref, "trade");
       expect(approvalsOf(turn)[0]?.status).toBe("timed_out");
-      expect(outline(turn)).toContain("result trade error Nobody approved this in time.");
+      expect(outline(turn)).toContain("result trade error This was not approved in time.");
       expect(trades).toEqual([]);
     });
 

@@ -244,7 +244,7 @@ export function formContract(makeBackend: () => Promise<HarnessBackend>): void {
       ]);
       await submitForm(harness.backend, ref, { form, values });
       await next(ref);
-      expect(JSON.stringify(prompts[1])).toContain("one form can be asked for at a time");
+      expect(JSON.stringify(prompts[1])).toContain("one form can be requested at a time");
       expect(JSON.stringify(prompts[1])).toContain("an@example.org");
     });
 
@@ -344,7 +344,7 @@ export function formContract(makeBackend: () => Promise<HarnessBackend>): void {
       const turn = await harness.ask(ref, "go");
       expect(turn.status).toBe("end_turn");
       expect(formsOf(turn)).toEqual([]);
-      expect(JSON.stringify(prompts[1]).split("The form can't be shown").length - 1).toBe(bad.length);
+      expect(JSON.stringify(prompts[1]).split("The form is invalid").length - 1).toBe(bad.length);
     });
   });
 }

@@ -151,7 +151,7 @@ export function questionContract(makeBackend: () => Promise<HarnessBackend>): vo
         await sendMessage(harness.backend, ref, { id: "m-2", text, files, userId: harness.actor.user });
         const turn = await harness.ended(ref, ({ number }) => number === 1);
         expect(questionsOf(turn)[0]).toMatchObject({ status: "dismissed", message: null });
-        expect(JSON.stringify(prompts[1])).toContain("A message of theirs waits");
+        expect(JSON.stringify(prompts[1])).toContain("Their next message is queued");
         await waiting(ref);
         const next = (await harness.state(ref)).turns.get(1);
         expect(next?.message).toMatchObject({ id: "m-2", files });
@@ -181,7 +181,7 @@ export function questionContract(makeBackend: () => Promise<HarnessBackend>): vo
       const turn = await harness.ask(ref, "book");
       expect(turn.status).toBe("end_turn");
       expect(questionsOf(turn)).toEqual([]);
-      expect(JSON.stringify(prompts[1])).toContain("Ask less at once");
+      expect(JSON.stringify(prompts[1])).toContain("Ask fewer or shorter questions");
     });
 
     it("can be dismissed, and then the agent goes on and reads why", async () => {

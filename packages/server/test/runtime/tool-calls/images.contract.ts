@@ -169,7 +169,7 @@ export function picturesContract(name: string, open: () => Promise<HarnessBacken
       expect(await saved.text()).toBe("<script>first</script>");
       expect(resultOf("badFile")).toMatchObject({ status: "error", artifact: null });
       expect(harness.errors.map(({ error }) => String(error)).join()).toContain(
-        "artifact.data.data has to be base64",
+        "artifact.data.data must be base64",
       );
     });
 

@@ -162,7 +162,7 @@ describe("a tool that may not be run again", () => {
     await harness.stop(ref);
     await harness.ended(ref, () => true);
     await harness.ask(ref, "did it?");
-    expect(JSON.stringify(prompts.at(-1))).toContain("Nobody knows whether it took effect");
+    expect(JSON.stringify(prompts.at(-1))).toContain("It is unknown whether it took effect");
   });
 
   it("keeps its outcome while the database is away for a moment", async () => {
