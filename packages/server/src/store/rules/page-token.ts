@@ -1,4 +1,6 @@
-/** The opaque token between two pages of sessions: where the last page ended. Never holds anything secret. */
+/**
+ * Formats and parses the opaque token between two pages of sessions: where the last page ended. Contains no secrets.
+ */
 import { checkTime } from "./arguments.ts";
 import { StoreError } from "../errors.ts";
 
@@ -15,6 +17,6 @@ export function parsePageToken(token: string): PageEnd {
   const match = /^(\d{1,15}) ([^\0]{1,256})$/su.exec(Buffer.from(token, "base64url").toString());
   const [, updatedAt, id] = match ?? [];
   if (updatedAt === undefined || id === undefined)
-    throw new StoreError("INVALID", "before is not a page token of this store");
+    throw new StoreError("INVALID", "before must be a page token of this store");
   return { updatedAt: checkTime(Number(updatedAt), "before"), id };
 }

@@ -1,7 +1,4 @@
-/**
- * An event as those see it whom a session was shared with: what was said, not by whom, and not what a person filled into
- * a form. Pure.
- */
+/** `redactForShare` removes from an event what readers of a share must not see: user ids and form values. Pure. */
 import type { SessionEvent } from "@turnstream/protocol";
 
 export function redactForShare(event: SessionEvent): SessionEvent {
