@@ -16,7 +16,7 @@ export const STORE_ERRORS = {
   BUSY: "Other transactions repeatedly changed the same rows. Retry a little later.",
   ABORTED:
     "The transaction has failed or ended, so it accepts no more calls. Rethrow its first error and start a new transaction.",
-  OUTDATED: "The database schema is newer than this version. Deploy the newer version.",
+  OUTDATED: "The database schema is newer than this version: deploy the newer version.",
   NOT_MIGRATED: "The database does not have the tables of this version. Run `turnstream migrate` first.",
   UNAVAILABLE:
     "The database can't be reached or refuses statements. Retry; if the error persists, read the log of the database.",

@@ -1,4 +1,4 @@
-/** The rows of requests in memory, and how they go with a person or a session. */
+/** The rows of idempotent requests in memory, and their deletion with a user or a session. */
 import type { RequestKey } from "../ports/access.ts";
 import type { Actor } from "../refs.ts";
 import { type Rows, table } from "./tables.ts";
