@@ -1,6 +1,5 @@
 /**
- * `attach` and `listen` run the state machine of `follow.ts`: they subscribe, read pages and deliver the entries to one
- * reader, as an async iterable or by callback.
+ * `attach` and `listen` run the state machine of `follow.ts`: they subscribe and read pages. `attach` returns an async iterable, `listen` calls back.
  *
  * Invariant: at most about `maxQueued` bytes wait for a slow reader. Beyond that, the follower drops its live position
  * and re-reads from the log.
@@ -36,7 +35,7 @@ export interface FollowSettings {
   readonly pageSize: number;
   /** How long the engine may stay unreachable before the reader gets the end reason `unavailable`. @default 30_000 */
   readonly timeoutMs: number;
-  /** Delay between two attempts while the engine is unreachable. @default 100 */
+  /** Longest delay between two attempts while the engine is unreachable. @default 100 */
   readonly retryEveryMs: number;
 }
 

@@ -30,7 +30,7 @@ export interface WriterOptions {
   readonly highWaterMark?: number;
   /** How long an append or blob is retried before the writer fails. @default 20_000 */
   readonly retryTimeoutMs?: number;
-  /** Delay between two attempts. @default 50 */
+  /** Longest delay between two attempts. @default 50 */
   readonly retryMs?: number;
 }
 

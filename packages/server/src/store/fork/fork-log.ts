@@ -1,8 +1,7 @@
 /**
  * `forkLog` builds the log of a fork: the shared history, renumbered for the new session.
  *
- * Invariant: it contains no senders and no form values, and everything is closed that no one could answer or continue
- * in the fork. Pure.
+ * Invariant: it contains no senders and no form values. Requests, messages and turns that can't be answered or continued in the fork are closed or removed. Pure.
  */
 import {
   type SessionEvent,

@@ -6,8 +6,7 @@
  */
 
 /**
- * A table. Its rows are grouped by owner: the session's id for rows that are erased with the session, the tenant's id
- * for rows that are erased with the tenant, "" for the rest.
+ * A table. Its rows are grouped by owner. The owner is the id of the session or tenant with which the rows are erased, and "" for other rows.
  */
 export interface Table<_Row> {
   readonly name: string;

@@ -52,8 +52,9 @@ export const MAX_BATCH = 1000;
 /** The sub-port that creates, finds, lists and erases sessions. */
 export interface Sessions {
   /**
+   * Creates a session. The log must accept its id; see `util/names.ts`.
    * @throws StoreError with EXISTS if the id is taken or still being erased, with NOT_FOUND if the tenant does not
-   *   exist, with INVALID if the log would refuse the id (see `util/names.ts`).
+   *   exist, with INVALID if the log would refuse the id.
    */
   create(actor: Actor, session: NewSession): Promise<Session>;
   /** Returns a session of this user, or null. */

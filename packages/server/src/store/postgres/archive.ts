@@ -149,8 +149,7 @@ async function passed(tx: Db, ref: SessionRef, archived: Position, to: Position)
 }
 
 /**
- * Marks the rows whose entries are archived. Other rows that were delivered at or before `to` are missing from the log:
- * they were lost with an earlier timeline and must be delivered again.
+ * Marks the rows whose entries are archived. Other rows that were delivered at or before `to` were lost with an earlier timeline and must be delivered again.
  */
 async function settleOutbox(tx: Db, ref: SessionRef, keys: readonly string[], to: Position): Promise<void> {
   if (keys.length > 0) {

@@ -11,7 +11,7 @@ interface DatabaseLocation {
 
 const DEFAULT_PORT = "5432";
 
-/** Accepts what the driver accepts, including a Unix socket and a URL without a host, which means this machine. */
+/** Accepts what the driver accepts, including a Unix socket and a URL without a host, which means localhost. */
 export function isDatabaseUrl(url: unknown): url is string {
   if (typeof url !== "string") return false;
   if (/^(socket:|\/)/.test(url)) return true;

@@ -41,7 +41,7 @@ const BY_STATE: Readonly<Record<string, StoreErrorCode>> = {
 const BY_CLASS: Readonly<Record<string, StoreErrorCode>> = {
   // A value that its column can't store.
   "22": "INVALID",
-  // Lost connection, unknown role or database, no resources, shutdown, I/O error: all are temporary or need an
+  // Lost connection, unknown role or database, no resources, operator intervention, I/O error: all are temporary or need an
   // operator.
   "08": "UNAVAILABLE",
   "28": "UNAVAILABLE",

@@ -2,7 +2,7 @@
  * Running turns and queued messages on PostgreSQL.
  *
  * Invariant: the primary key allows one running turn per session. Starting a turn locks the session's row, like taking
- * a message. Every other change locks the session against erasure first, in the same statement.
+ * a message. Every other change of a running turn first locks the session against erasure, in the same statement.
  */
 import { sql } from "kysely";
 import type { UserMessage } from "@turnstream/protocol";

@@ -27,7 +27,7 @@ export interface PostgresStoreOptions {
   readonly env?: Env;
   /**
    * A separate pool for leases; two connections are enough. Recommended for workers: a renewal that queues behind the
-   * work of hundreds of turns comes too late, and other workers then take over the turns of a live worker.
+   * work of hundreds of turns comes too late. Other workers then take over the turns of a live worker.
    * @default the pool of the store
    */
   readonly leases?: Db;
