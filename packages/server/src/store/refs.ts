@@ -1,4 +1,4 @@
-/** Types with which callers identify users and sessions. */
+/** `Actor` and `SessionRef` identify users and sessions in calls to the store. */
 
 /** The user on whose behalf a call is made. A user sees only their own sessions. */
 export interface Actor {

@@ -1,5 +1,6 @@
 /**
- * `attach` and `listen` run the state machine of `follow.ts`: they subscribe and read pages. `attach` returns an async iterable, `listen` calls back.
+ * `attach` and `listen` follow a log for one reader: they run the state machine of `follow.ts` on an engine. `attach`
+ * returns an async iterable, `listen` calls a listener.
  *
  * Invariant: at most about `maxQueued` bytes wait for a slow reader. Beyond that, the follower drops its live position
  * and re-reads from the log.

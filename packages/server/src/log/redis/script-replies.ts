@@ -1,6 +1,6 @@
 /**
- * Parses the replies and published messages of the scripts. Pure. It throws if a text doesn't have the format of our
- * scripts.
+ * `parseNotification`, `parseEntries` and `parseHead` parse the replies and published messages of the scripts. Pure.
+ * They throw if a text doesn't have the format of our scripts.
  *
  * An append publishes `<first id>\n<line>\n<line>…`, a claim `<previous id> <id>\n<line>`, and a removal `removed`.
  * Lines contain JSON, which never has an unescaped newline.

@@ -1,5 +1,6 @@
 /**
- * The Lua scripts of the Redis log. Each is one atomic step on the keys of one session, which share a hash tag.
+ * `SCRIPTS` contains the Lua scripts of the Redis log. Each is one atomic step on the keys of one session, which share
+ * a hash tag.
  *
  * Keys:
  * - the log: a stream; its name is also the channel for notifications;

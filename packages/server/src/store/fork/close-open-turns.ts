@@ -1,6 +1,6 @@
 /**
- * `closeOpenTurn` and `closeForms` close what is open in a turn of a fork, in the order of a stop. First requests, then
- * blocks, results and sub-runs from the inside out, then the group, then the turn.
+ * `closeOpenTurn` and `closeForms` end the open parts of a turn of a fork, in the order of a stop. The order is:
+ * requests, then blocks, results and sub-runs from the inside out, then the group, then the turn.
  *
  * Invariant: blocks, runs and turns that have ended don't change.
  */

@@ -1,7 +1,8 @@
 /**
- * `forkLog` builds the log of a fork: the shared history, renumbered for the new session.
+ * `forkLog` builds the log of a fork: the shared history, renumbered for the new session. Pure.
  *
- * Invariant: it contains no senders and no form values. Requests, messages and turns that can't be answered or continued in the fork are closed or removed. Pure.
+ * Invariant: it contains no senders and no form values. Requests and turns that can't be answered or continued in the
+ * fork are closed, and queued messages are removed.
  */
 import {
   type SessionEvent,

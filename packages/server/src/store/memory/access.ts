@@ -1,6 +1,6 @@
 /**
- * The sub-ports for access in memory: keys, idempotent requests, shares and tickets. As in PostgreSQL, only the hash of
- * a key is stored.
+ * `memoryKeys`, `memoryIdempotency`, `memoryShares` and `memoryTickets` implement the sub-ports for access in memory.
+ * As in PostgreSQL, only the hash of a key is stored.
  */
 import type { Json } from "@turnstream/protocol";
 import type { Env } from "../../util/env.ts";

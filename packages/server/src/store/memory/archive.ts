@@ -1,4 +1,4 @@
-/** The archive, the outbox and archived turns in memory. */
+/** `memoryArchive`, `memoryOutbox` and `memoryTurns` implement the archive, the outbox and archived turns in memory. */
 import {
   type SessionEvent,
   formatCursor,

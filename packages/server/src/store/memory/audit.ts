@@ -1,4 +1,7 @@
-/** The audit and the usage ledger in memory. As in PostgreSQL, the audit outlives its tenant. */
+/**
+ * `memoryAudit` and `memoryUsage` implement the audit and the usage ledger in memory. As in PostgreSQL, the audit
+ * outlives its tenant.
+ */
 import type { Env } from "../../util/env.ts";
 import {
   type Audit,

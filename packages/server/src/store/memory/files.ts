@@ -1,4 +1,4 @@
-/** Uploads, attachments and blobs in memory. */
+/** `memoryUploads`, `memoryAttachments` and `memoryBlobs` implement the sub-ports for files in memory. */
 import type { Env } from "../../util/env.ts";
 import { StoreError } from "../errors.ts";
 import {

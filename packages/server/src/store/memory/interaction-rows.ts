@@ -1,4 +1,7 @@
-/** The rows of interactions, their changes and their orders in memory. Does not decide whether a change is allowed. */
+/**
+ * `putInteraction`, `putChange` and their readers access the rows of interactions, changes and orders in memory. They
+ * do not decide whether a change is allowed.
+ */
 import type { Json } from "@turnstream/protocol";
 import type { FormDraft, Interaction, InteractionChange } from "../ports/interactions.ts";
 import type { Order } from "../ports/payments.ts";

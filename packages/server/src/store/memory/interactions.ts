@@ -1,6 +1,6 @@
 /**
- * Interactions, allowances and form drafts in memory. Work runs one at a time, so a check against the rules stays valid
- * until the change.
+ * `memoryInteractions`, `memoryAllowances` and `memoryFormDrafts` implement interactions in memory. Work runs one at a
+ * time, so a check against the rules stays valid until the change.
  */
 import type { Json } from "@turnstream/protocol";
 import type { Env } from "../../util/env.ts";

@@ -1,4 +1,7 @@
-/** Knowledge bases and memories in memory. Every search scans all chunks. */
+/**
+ * `memoryKnowledge` and `memoryMemories` implement knowledge bases and memories in memory. Every search scans all
+ * chunks.
+ */
 import type { Json } from "@turnstream/protocol";
 import type { Env } from "../../util/env.ts";
 import {

@@ -1,4 +1,4 @@
-/** The outbox table in memory, and the state changes of its rows. */
+/** `outboxOf`, `reopenRows` and `settleOutbox` read the outbox rows in memory and change their states. */
 import { comparePositions, type Cursor, parseCursor, type Position } from "@turnstream/protocol";
 import type { OutboxRow } from "../ports/archive.ts";
 import type { SessionRef } from "../refs.ts";

@@ -1,4 +1,4 @@
-/** Orders and payment notices in memory. */
+/** `memoryPayments` implements orders and payment notices in memory, with the rules of `rules/payments.ts`. */
 import { checkDuration } from "../rules/arguments.ts";
 import type { Env } from "../../util/env.ts";
 import { StoreError } from "../errors.ts";

@@ -1,4 +1,4 @@
-/** The rows of idempotent requests in memory, and their deletion with a user or a session. */
+/** `putRequest` and its helpers store idempotent requests in memory and delete them with their user or session. */
 import type { RequestKey } from "../ports/access.ts";
 import type { Actor } from "../refs.ts";
 import { type Rows, table } from "./tables.ts";

@@ -1,4 +1,7 @@
-/** Running turns, the journal, leases and queued messages in memory. */
+/**
+ * `memoryRunning`, `memoryJournal`, `memoryLeases` and `memoryWaiting` implement running turns, the journal, leases and
+ * queued messages in memory.
+ */
 import type { Json, UserMessage } from "@turnstream/protocol";
 import type { Env } from "../../util/env.ts";
 import { StoreError } from "../errors.ts";

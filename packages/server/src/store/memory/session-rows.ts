@@ -1,4 +1,7 @@
-/** The session tables in memory, and operations on a session's row that several sub-ports share. */
+/**
+ * `sessionRow`, `requireSession`, `changeSession` and `eraseSession` access the rows of sessions in memory, for all
+ * sub-ports.
+ */
 import { StoreError } from "../errors.ts";
 import type { SessionRef } from "../refs.ts";
 import type { Session } from "../ports/sessions.ts";

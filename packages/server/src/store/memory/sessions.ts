@@ -1,4 +1,4 @@
-/** Sessions, epochs and user numbers in memory. */
+/** `memorySessions`, `memoryEpochs` and `memoryUserNumbers` implement sessions, epochs and user numbers in memory. */
 import { START_CURSOR } from "@turnstream/protocol";
 import type { Env } from "../../util/env.ts";
 import { StoreError } from "../errors.ts";

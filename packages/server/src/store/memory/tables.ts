@@ -6,7 +6,8 @@
  */
 
 /**
- * A table. Its rows are grouped by owner. The owner is the id of the session or tenant with which the rows are erased, and "" for other rows.
+ * A table. Its rows are grouped by owner. The owner is the id of the session or tenant with which the rows are erased,
+ * and "" for other rows.
  */
 export interface Table<_Row> {
   readonly name: string;

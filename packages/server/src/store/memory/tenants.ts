@@ -1,4 +1,4 @@
-/** Tenants in memory, and helpers that other sub-ports share. */
+/** `memoryTenants` implements tenants in memory. `requireTenant` and `copyJson` are helpers for other sub-ports. */
 import type { Json } from "@turnstream/protocol";
 import type { Env } from "../../util/env.ts";
 import { StoreError } from "../errors.ts";

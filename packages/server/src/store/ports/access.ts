@@ -35,8 +35,8 @@ export interface Keys {
   /** Creates a key. This is the only time that its secret is returned. */
   create(tenant: string, key: NewKey): Promise<{ readonly key: KeyInfo; readonly secret: string }>;
   /**
-   * Returns the tenant and scopes of a key, or null if it is unknown, revoked or expired. Compares in constant time. It also works
-   * on a read-only database: `lastUsedAt` is updated separately, if possible.
+   * Returns the tenant and scopes of a key, or null if it is unknown, revoked or expired. Compares in constant time. It
+   * also works on a read-only database: `lastUsedAt` is updated separately, if possible.
    */
   verify(secret: string): Promise<VerifiedKey | null>;
   /** Returns those of the keys that are still valid. For connections that were opened with a key and are still open. */

@@ -1,6 +1,6 @@
 /**
- * `Interactions`, `Allowances` and `FormDrafts` are the sub-ports for requests to a user: approvals, questions, forms,
- * payments, and what belongs to them.
+ * `Interactions`, `Allowances` and `FormDrafts` are the sub-ports for requests to a user (approvals, questions, forms
+ * and payments), for permissions without approval, and for form drafts.
  *
  * Invariant: each interaction is a durable state machine, with the rules of `rules/interactions.ts`. The store does not
  * publish changes: add the event to the outbox in the same transaction.

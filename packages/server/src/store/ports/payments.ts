@@ -1,5 +1,5 @@
 /**
- * `Payments` is the sub-port of orders: what a payment request asks of a gateway, and what the gateway has reported.
+ * `Payments` is the sub-port of orders: the requests to a payment gateway, and the gateway's reports about them.
  *
  * Invariant: an order and its interaction always have the same status. Does not call a gateway and does not verify
  * signatures.

@@ -53,8 +53,8 @@ export const MAX_BATCH = 1000;
 export interface Sessions {
   /**
    * Creates a session. The log must accept its id; see `util/names.ts`.
-   * @throws StoreError with EXISTS if the id is taken or still being erased, with NOT_FOUND if the tenant does not
-   *   exist, with INVALID if the log would refuse the id.
+   * @throws StoreError with EXISTS if the id is taken or still being erased, with NOT_FOUND without the tenant, with
+   *   INVALID if the log would refuse the id.
    */
   create(actor: Actor, session: NewSession): Promise<Session>;
   /** Returns a session of this user, or null. */

@@ -1,7 +1,8 @@
 /**
- * The sub-ports for access on PostgreSQL: keys, idempotent requests, shares and tickets.
+ * `postgresKeys`, `postgresIdempotency`, `postgresShares` and `postgresTickets` implement the sub-ports for access on
+ * PostgreSQL.
  *
- * Invariant: the secret of a key is never stored or read, only its hash.
+ * Invariant: the secret of a key is never stored, only its hash.
  */
 import { type Selectable, sql } from "kysely";
 import { formatCursor } from "@turnstream/protocol";

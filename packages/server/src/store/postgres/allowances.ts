@@ -1,4 +1,4 @@
-/** Allowances and form drafts on PostgreSQL. */
+/** `postgresAllowances` and `postgresFormDrafts` implement allowances and form drafts on PostgreSQL. */
 import { type Selectable, sql } from "kysely";
 import type { Json } from "@turnstream/protocol";
 import { type Allowance, type Allowances, checkDraft, type FormDrafts } from "../ports/interactions.ts";

@@ -1,5 +1,5 @@
 /**
- * The archive on PostgreSQL, and the archived turns.
+ * `postgresArchive` and `postgresTurns` implement the archive and archived turns on PostgreSQL.
  *
  * Invariant: one transaction writes events, turns, header and outbox marks, with the session's row locked.
  */
@@ -149,7 +149,8 @@ async function passed(tx: Db, ref: SessionRef, archived: Position, to: Position)
 }
 
 /**
- * Marks the rows whose entries are archived. Other rows that were delivered at or before `to` were lost with an earlier timeline and must be delivered again.
+ * Marks the rows whose entries are archived. Other rows that were delivered at or before `to` were lost with an earlier
+ * timeline and must be delivered again.
  */
 async function settleOutbox(tx: Db, ref: SessionRef, keys: readonly string[], to: Position): Promise<void> {
   if (keys.length > 0) {

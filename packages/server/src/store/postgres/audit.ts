@@ -1,5 +1,5 @@
 /**
- * The audit and the usage ledger on PostgreSQL.
+ * `postgresAudit` and `postgresUsage` implement the audit and the usage ledger on PostgreSQL.
  *
  * Invariant: the head's row is locked while an audit row is added, so the chain of a tenant never forks.
  */

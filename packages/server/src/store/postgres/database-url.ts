@@ -1,4 +1,7 @@
-/** Validates database URLs and describes connection errors. Pure. Its results never contain the password. */
+/**
+ * `isDatabaseUrl` validates database URLs, and `describeConnectionError` explains connection errors. Pure. The results
+ * never contain the password.
+ */
 import type { StoreError } from "../errors.ts";
 import type { RedactedCause } from "./errors.ts";
 

@@ -1,4 +1,4 @@
-/** The types of all tables for Kysely. The migrations create the tables. */
+/** `Database` combines the types of all tables for Kysely. The migrations create the tables. */
 import type { Kysely } from "kysely";
 import type {
   BuiltInTables,

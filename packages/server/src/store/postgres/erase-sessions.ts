@@ -1,6 +1,8 @@
 /**
- * Erases sessions on PostgreSQL. Foreign keys with ON DELETE CASCADE erase everything that belongs to a session. A row
- * in `erasures` remains until the session's log is deleted too. Does not delete logs.
+ * `eraseSessions`, `eraseUser` and `eraseExpired` erase sessions on PostgreSQL. Foreign keys with ON DELETE CASCADE
+ * erase all rows of a session. They do not delete logs.
+ *
+ * Invariant: every erased session leaves a row in `erasures`, in the same commit, until its log is deleted too.
  */
 import { sql } from "kysely";
 import { checkDuration, checkLimit, checkTime } from "../rules/arguments.ts";

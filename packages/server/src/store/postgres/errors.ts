@@ -41,8 +41,8 @@ const BY_STATE: Readonly<Record<string, StoreErrorCode>> = {
 const BY_CLASS: Readonly<Record<string, StoreErrorCode>> = {
   // A value that its column can't store.
   "22": "INVALID",
-  // Lost connection, unknown role or database, no resources, operator intervention, I/O error: all are temporary or need an
-  // operator.
+  // Lost connection, unknown role or database, no resources, operator intervention, I/O error: all are temporary or
+  // need an operator.
   "08": "UNAVAILABLE",
   "28": "UNAVAILABLE",
   "3D": "UNAVAILABLE",

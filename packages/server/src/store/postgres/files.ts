@@ -1,4 +1,7 @@
-/** Uploads, attachments and blobs on PostgreSQL. Upload chunks, text pieces and blobs are rows of their own. */
+/**
+ * `postgresUploads`, `postgresAttachments` and `postgresBlobs` implement the sub-ports for files on PostgreSQL. Upload
+ * chunks, text pieces and blobs are rows of their own.
+ */
 import { type Selectable, sql } from "kysely";
 import { StoreError } from "../errors.ts";
 import {

@@ -1,5 +1,5 @@
 /**
- * Interactions on PostgreSQL.
+ * `postgresInteractions` implements interactions on PostgreSQL.
  *
  * Invariant: a change is one conditional UPDATE, compared with the database's clock, and its record is written in the
  * same statement. No decision depends on an earlier read.

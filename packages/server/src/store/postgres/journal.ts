@@ -1,5 +1,5 @@
 /**
- * The journal and executor leases on PostgreSQL.
+ * `postgresJournal` and `postgresLeases` implement the journal and executor leases on PostgreSQL.
  *
  * Invariant: a journal write is one statement that locks the session, compares its epoch and adds the entry. Archiving
  * takes the same lock, so both fit into one transaction in any order.

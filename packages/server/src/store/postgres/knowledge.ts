@@ -1,4 +1,7 @@
-/** Knowledge bases on PostgreSQL: storage and search. */
+/**
+ * `postgresKnowledge` stores and searches knowledge bases on PostgreSQL. An object and its chunks change in one
+ * transaction.
+ */
 import { sql } from "kysely";
 import type { Json } from "@turnstream/protocol";
 import type { Knowledge, KnowledgeHit, KnowledgeObject } from "../ports/knowledge.ts";

@@ -1,4 +1,4 @@
-/** Memories on PostgreSQL. */
+/** `postgresMemories` implements memories about users on PostgreSQL. */
 import { sql } from "kysely";
 import {
   checkMemoryId,

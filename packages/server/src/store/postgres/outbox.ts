@@ -1,5 +1,5 @@
 /**
- * The outbox on PostgreSQL.
+ * `postgresOutbox` implements the outbox on PostgreSQL.
  *
  * Invariant: rows of a session get their ids with the session locked, so the order of ids is the order of commits.
  */

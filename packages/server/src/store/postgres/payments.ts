@@ -1,5 +1,5 @@
 /**
- * Orders and payment notices on PostgreSQL.
+ * `postgresPayments` implements orders and payment notices on PostgreSQL.
  *
  * Invariant: all work on one order number runs one at a time. An advisory lock does this, because a notice may arrive
  * before its order's row exists. Order, interaction and notice change in one transaction.

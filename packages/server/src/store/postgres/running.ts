@@ -1,5 +1,5 @@
 /**
- * Running turns and queued messages on PostgreSQL.
+ * `postgresRunning` and `postgresWaiting` implement running turns and queued messages on PostgreSQL.
  *
  * Invariant: the primary key allows one running turn per session. Starting a turn locks the session's row, like taking
  * a message. Every other change of a running turn first locks the session against erasure, in the same statement.

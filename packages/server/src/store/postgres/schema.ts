@@ -1,6 +1,6 @@
 /**
- * Types of the tables of all migrations except 0002 for Kysely. JSON is written as text (`JSON.stringify`) and read
- * parsed. Times are read as milliseconds; see `open-database.ts`.
+ * `CoreTables` and its siblings declare the tables of all migrations except 0002 for Kysely. JSON is written as text
+ * (`JSON.stringify`) and read parsed. Times are read as milliseconds; see `open-database.ts`.
  */
 import type { ColumnType, Generated, GeneratedAlways, RawBuilder } from "kysely";
 import type { SessionEvent, Json, Snapshot, TurnSnapshot } from "@turnstream/protocol";

@@ -1,11 +1,14 @@
 /**
- * Operations on a session's row that several sub-ports share: read, require and lock it. None of them changes it.
+ * `lockSession`, `lockSessionRow` and `requireSession` lock and read a session's row for all sub-ports. None of them
+ * changes it.
  *
  * Invariant: locks are taken in this order, so that transactions don't deadlock:
  * 1. the tenant's row, if the tenant is erased
  * 2. the number of an order (an advisory lock, `payments.ts`)
- * 3. the session's row, several in the order of their ids: `lockSessionRow` to change rows of the session,
- *    `lockSession` to change them in the session's order, FOR UPDATE to erase it
+ * 3. the session's row; several in the order of their ids
+ *    - `lockSessionRow` to change rows of the session
+ *    - `lockSession` to change rows in the session's order
+ *    - FOR UPDATE to erase the session
  * 4. rows of the session
  * 5. the head of the audit
  *

@@ -1,4 +1,7 @@
-/** Sessions, epochs, user numbers and tenants on PostgreSQL. An index has the order of a page; see the plan tests. */
+/**
+ * `postgresSessions`, `postgresEpochs`, `postgresUserNumbers` and `postgresTenants` implement sessions and their owners
+ * on PostgreSQL. An index has the order of a page; see the plan tests.
+ */
 import { sql } from "kysely";
 import { formatCursor } from "@turnstream/protocol";
 import type { Env } from "../../util/env.ts";

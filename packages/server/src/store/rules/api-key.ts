@@ -1,6 +1,6 @@
 /**
- * Generates, parses, hashes and compares API keys of the form `ts_<id>_<secret>`. Pure. The store has only the hash of
- * a key, never the key.
+ * `generateKey`, `keyIdOf` and `hashKey` create, parse and hash API keys of the form `ts_<id>_<secret>`. Pure. The
+ * store has only the hash of a key, never the key.
  */
 import { createHash, timingSafeEqual } from "node:crypto";
 

@@ -1,4 +1,7 @@
-/** Argument checks that both store implementations share. They throw StoreErrors and don't read stored rows. */
+/**
+ * `checkArguments` and the other checks validate arguments for both store implementations. They throw StoreErrors and
+ * don't read stored rows.
+ */
 import { SESSION_ID_PATTERN, SESSION_ID_RULE } from "../../util/names.ts";
 import { parseCursor, type Cursor, type Position } from "@turnstream/protocol";
 import type { Env } from "../../util/env.ts";

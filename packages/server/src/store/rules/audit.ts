@@ -1,5 +1,5 @@
 /**
- * Builds audit rows and the hash that chains each row to the previous one. Pure.
+ * `nextAuditRow` builds an audit row with the hash that chains it to the previous one. Pure.
  *
  * A process with write access to the database can build a new chain. To detect this, store a head outside the database
  * from time to time (a checkpoint).

@@ -1,4 +1,7 @@
-/** The rules for idempotent requests: what `begin` returns for a known key, and which responses can be stored. Pure. */
+/**
+ * `resolveIdempotentRequest` decides what `begin` returns for a known key, and `checkAnswer` which responses can be
+ * stored. Pure.
+ */
 import type { Json } from "@turnstream/protocol";
 import { StoreError } from "../errors.ts";
 import type { BeginResult, StoredResponse, RequestKey } from "../ports/access.ts";

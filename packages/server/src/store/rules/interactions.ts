@@ -1,5 +1,5 @@
 /**
- * The rules for changes of an interaction: status, version, shown content and deadline decide which change wins. Pure;
+ * `transitionError` decides whether an interaction may change, by status, version, shown content and deadline. Pure;
  * the time is an argument. The statuses come from the protocol and must not be listed here again.
  */
 import type { InteractionBlock } from "@turnstream/protocol";

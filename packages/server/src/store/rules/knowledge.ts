@@ -1,6 +1,6 @@
 /**
- * Splits objects of a knowledge base into lines and chunks, and turns found chunks into ranked hits. Pure; both stores
- * use it, so that they store and return the same. Does not read files.
+ * `checkObject` and `chunksOf` split objects of a knowledge base into lines and chunks, and `hitsOf` ranks found
+ * chunks. Pure; both stores use it, so that they store and return the same. Does not read files.
  */
 import { createHash } from "node:crypto";
 import type { Json } from "@turnstream/protocol";

@@ -1,6 +1,6 @@
 /**
- * Argument checks for keys, interactions, orders and usage, shared by both stores. Pure. Errors name the field and
- * never contain its value.
+ * `checkKey`, `checkRequest`, `checkOrder` and the other checks validate keys, interactions, orders and usage for both
+ * stores. Pure. Errors name the field and never contain its value.
  */
 import { checkCount, checkDuration, checkId, checkLimit, checkText, checkTime } from "./arguments.ts";
 import { StoreError } from "../errors.ts";

@@ -1,5 +1,6 @@
 /**
- * Formats and parses the opaque token between two pages of sessions: where the last page ended. Contains no secrets.
+ * `formatPageToken` and `parsePageToken` convert the end of a page of sessions to an opaque token and back. The token
+ * contains no secrets.
  */
 import { checkTime } from "./arguments.ts";
 import { StoreError } from "../errors.ts";

@@ -1,4 +1,4 @@
-/** `redactForShare` removes from an event what readers of a share must not see: user ids and form values. Pure. */
+/** `redactForShare` removes user ids and form values from an event, which readers of a share must not see. Pure. */
 import type { SessionEvent } from "@turnstream/protocol";
 
 export function redactForShare(event: SessionEvent): SessionEvent {

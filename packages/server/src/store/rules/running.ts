@@ -1,4 +1,7 @@
-/** Argument checks for running turns and the journal: ids, epochs, and JSON that fits one row. Pure. */
+/**
+ * `checkNewTurn`, `checkJournalEntry` and the other checks validate running turns and the journal: ids, epochs, and
+ * JSON that fits one row. Pure.
+ */
 import type { Json } from "@turnstream/protocol";
 import { StoreError } from "../errors.ts";
 import type { NewJournalEntry, NewTurn } from "../ports/running.ts";

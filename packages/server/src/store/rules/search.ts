@@ -1,6 +1,7 @@
 /**
- * Tokenizes, ranks and excerpts text for the search in knowledge bases. It runs here and not in the database, so that
- * every store finds the same, whatever the language and the server's configuration. Pure.
+ * `tokenize`, `scoreOf` and `snippetOf` tokenize, rank and excerpt text for the search in knowledge bases. They run
+ * here and not in the database, so that every store finds the same, whatever the language and the server's
+ * configuration. Pure.
  *
  * - Case, width and the marks on Latin letters are ignored: "Ha Noi" finds "Hà Nội".
  * - Scripts without spaces (Chinese, Japanese, Thai …) become pairs of adjacent characters.

@@ -1,4 +1,7 @@
-/** Formats and parses addresses of Redis servers: `host:port`, with brackets around an IPv6 host, as in a URL. Pure. */
+/**
+ * `formatAddress` and its helpers format and parse addresses of Redis servers: `host:port`, with brackets around an
+ * IPv6 host, as in a URL. Pure.
+ */
 
 const DEFAULT_PORT = 6379;
 

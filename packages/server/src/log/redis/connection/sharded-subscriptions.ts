@@ -3,7 +3,8 @@
  * does not retry: `topology/subscriptions.ts` does.
  *
  * Invariant: every subscription is followed by a ping, and `isIntact` compares the number of channels. The library
- * reports that the server ended a subscription (its slot moved) only while no reply is pending. Otherwise it takes that message for the reply.
+ * reports that the server ended a subscription (its slot moved) only while no reply is pending. Otherwise it takes that
+ * message for the reply.
  */
 import type { RedisClient } from "./client.ts";
 

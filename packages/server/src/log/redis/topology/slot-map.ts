@@ -1,4 +1,4 @@
-/** Parses the slot map of a cluster and computes the slot of a key. Pure. */
+/** `parseSlotMap` parses the slot map of a cluster, and `slotOf` computes the slot of a key. Pure. */
 import { formatAddress } from "../connection/address.ts";
 
 /** The address of the primary by slot, or null if it is unknown. */
