@@ -17,7 +17,7 @@ export interface RunningTurn extends SessionRef {
   /** What the message or the retry requests besides its text, such as an agent. Null for nothing. */
   readonly options: Json;
   readonly startedAt: number;
-  /** How many workers have started an attempt. */
+  /** How many attempts were started. */
   readonly attempts: number;
   /**
    * How many of the latest consecutive attempts wrote nothing to the journal. Includes the current one and excludes
