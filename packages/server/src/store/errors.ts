@@ -1,6 +1,7 @@
 /**
- * `StoreError` is the only error class that the store throws: a code for programs and a message for operators. Messages
- * name kinds and ids and never contain content.
+ * `StoreError` is the only error class that the store throws: a code for programs and a message for readers.
+ *
+ * Invariant: messages name kinds and ids and never contain content, because the gateway sends some of them to clients.
  */
 import { createErrorGuard, defineErrors } from "../util/errors.ts";
 
