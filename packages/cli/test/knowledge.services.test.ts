@@ -126,7 +126,7 @@ describe("S11: turnstream knowledge", () => {
     expect(away.err).not.toContain("canary");
     expect(await turnstream(["knowledge", "list", "--tenant", "acme"])).toMatchObject({
       code: 1,
-      err: "turnstream: The database hasn't the tables of this version. Run `turnstream migrate` first.\n",
+      err: "turnstream: The database does not have the tables of this version. Run `turnstream migrate` first.\n",
     });
     const db = openDatabase({ url });
     await migrate(db);

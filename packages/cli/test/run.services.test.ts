@@ -43,7 +43,7 @@ test("each cause has words of its own, with the place and without the password",
     `turnstream: There is no database nowhere at ${url.host}. Create it, or correct the address.\n`,
   );
   expect(await listKeysError(at({ username: "nobody" }))).toContain(
-    `PostgreSQL at ${url.host} doesn't let the role nobody in: `,
+    `PostgreSQL at ${url.host} refuses the role nobody: `,
   );
   for (const address of ["localhost/canary", "postgres://u:canary/x@host/name", "mysql://u:canary@host/name"])
     expect(await listKeysError(address)).toBe(

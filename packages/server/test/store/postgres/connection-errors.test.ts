@@ -9,7 +9,7 @@ test.each([
   ["ECONNREFUSED", "Nothing listens at db.example.com:5432."],
   ["ENOTFOUND", "The host of db.example.com:5432 can't be found."],
   ["CONNECTION", "PostgreSQL at db.example.com:5432 doesn't answer."],
-  ["EPIPE", "PostgreSQL at db.example.com:5432/chat can't be reached or refuses work (EPIPE)."],
+  ["EPIPE", "PostgreSQL at db.example.com:5432/chat can't be reached or refuses statements (EPIPE)."],
 ])("%s", (system, expected) => {
   const cause = { sqlstate: null, constraint: null, table: null, system };
   const message = describeConnectionError(new StoreError("UNAVAILABLE", "tenants.get", cause), URL_OF);
