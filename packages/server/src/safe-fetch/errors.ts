@@ -1,10 +1,10 @@
 /**
- * The one kind of error that a fetch throws: a code for programs, words for people. Never tells what an address
- * resolved to, so that whoever chose it learns nothing about the network it was refused for.
+ * `FetchError` is the only error that a fetch throws, besides the reason of an aborted signal. Its message never
+ * contains the addresses that a host resolved to. Otherwise a refused fetch would reveal the internal network.
  */
 import { createErrorGuard, defineErrors } from "../util/errors.ts";
 
-/** What went wrong, and what can be done about it. */
+/** For each code: what is wrong and what the caller can do. */
 export const FETCH_ERRORS = {
   BAD_URL: "The address can't be fetched. Use http or https, without a user name or password in it.",
   BLOCKED:
