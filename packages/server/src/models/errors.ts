@@ -1,7 +1,9 @@
 /**
- * What goes wrong with a model, as one typed error: the code that the turn fails with, whether asking again can help, and
- * words that tell people what to do. The words are ours: a provider's message may hold keys, URLs or content, so it is
- * only in `cause`, which is for the operator's eyes. Never decides whether to ask again; see retry.ts.
+ * `ModelError` is the only error of a model call. It has the error code of the turn, whether a retry can help, and a
+ * message with advice.
+ *
+ * Messages are fixed texts: a provider's message can contain keys, URLs or content. It is only in `cause`, which is for
+ * operators. Does not decide whether to retry; see `retryDelay`.
  */
 import type { TurnErrorCode } from "@turnstream/protocol/writer";
 
@@ -106,11 +108,11 @@ export class ModelError extends Error {
   readonly reason: ModelErrorReason;
   readonly code: TurnErrorCode;
   readonly isRetryable: boolean;
-  /** How long the provider wants us to wait, if it said so. */
+  /** The delay that the provider requested, or null. */
   readonly retryAfterMs: number | null;
-  /** The HTTP status, if there was one. */
+  /** The HTTP status, or null. */
   readonly status: number | null;
-  /** What was used up all the same, if the provider said so. */
+  /** The tokens that the failed call used, if the provider reported them. */
   readonly usage: ModelUsage | null;
 
   constructor(reason: ModelErrorReason, options: ModelErrorOptions = {}) {
@@ -138,7 +140,8 @@ export function modelErrorFrom(error: unknown): ModelError {
     cause: error,
     status: facts.status,
     retryAfterMs: MEANINGS[reason].isRetryable ? retryAfterOf(facts.headers) : null,
-    // A provider may know better that something is hopeless, or not; but what we know to be hopeless stays so.
+    // The provider can mark a retryable error as permanent, and an unknown one as retryable. It can't make an error
+    // retryable that is known to be permanent.
     isRetryable: MEANINGS[reason].isRetryable
       ? facts.isRetryable !== false || reason === "OVERLOADED"
       : reason === "UNKNOWN" && facts.isRetryable === true,
@@ -157,7 +160,7 @@ const TOO_LONG =
 function reasonOf({ status, text, kind }: ProviderErrorInfo): ModelErrorReason {
   if (kind !== null) return kind;
   if (NO_CREDIT.test(text) || status === 402) return "NO_CREDIT";
-  // Most providers say 503 or 529, but not in the middle of a stream.
+  // Most providers respond with 503 or 529. Inside a stream there is only text.
   if (status === 529 || OVERLOADED.test(text)) return "OVERLOADED";
   if (status === 429) return "RATE_LIMITED";
   if (status === null || status === 400 || status === 413 || status === 422) {

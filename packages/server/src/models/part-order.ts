@@ -1,11 +1,11 @@
 /**
- * Which part of an answer may follow which: a delta or an end needs its start. So whoever reads the parts can rely on it.
- * Never looks at what the parts say.
+ * `createPartOrderValidator` checks the order of stream parts: a delta or an end needs a matching start. Consumers rely
+ * on that order. Does not check the content of parts.
  */
 import { ModelError } from "./errors.ts";
 import type { StreamPart } from "./model.ts";
 
-/** @returns a check for the parts of one answer, in order, that throws ModelError at the first wrong one */
+/** @returns a function that checks the parts of one answer in order and throws ModelError at the first invalid one */
 export function createPartOrderValidator(): (part: StreamPart) => void {
   const texts = new Set<string>();
   const thoughts = new Set<string>();
