@@ -1,6 +1,6 @@
 /**
- * Answers a server that asks for something in the middle of a call: the person fills in a form inside the turn. What
- * comes outside of a call, or can't be a form, is declined.
+ * `answerElicitation` answers an elicitation of a server: the user fills in a form inside the turn. Requests outside of
+ * a call, and requests that a form can't express, are declined.
  */
 import type { ElicitRequest, ElicitResult } from "@modelcontextprotocol/client";
 import type { Json } from "@turnstream/protocol";
@@ -9,14 +9,14 @@ import { awaitFormInTool } from "../runtime/interactions/form-in-tool.ts";
 import { formFrom } from "./elicit-form.ts";
 import type { RunningCall } from "./running-call.ts";
 
-/** More than that is no question but a nuisance. */
+/** Maximum forms per call. Further ones are declined. */
 const MAX_FORMS = 10;
 
 export interface ElicitOptions {
-  /** Who asks, for people. */
+  /** Title of the form: the name of the server. */
   readonly title: string;
   readonly timeoutSeconds: number;
-  /** Tells whoever runs the worker why nobody was asked. */
+  /** Reports to the operator why a request was declined. */
   onDeclined(why: string): void;
 }
 

@@ -1,4 +1,4 @@
-/** What can be wrong with an MCP server, as one typed error. Its words hold no secrets. */
+/** `McpError` is the error of the MCP integration. Its messages contain no secrets. */
 import { defineErrors } from "../util/errors.ts";
 
 const MEANINGS = {
