@@ -1,10 +1,7 @@
-/**
- * The one kind of error that the engine throws: a code for programs, words for people, never any content.
- * Never decides what to do about it.
- */
+/** `EngineError` is the only error that the engine throws. Its messages contain ids but no content. */
 import { createErrorGuard, defineErrors } from "../util/errors.ts";
 
-/** What went wrong, and what the caller can do about it. */
+/** For each code: what is wrong and what the caller can do. */
 export const ENGINE_ERRORS = {
   LEFT: "This process hands over or has lost its lease, so it takes no more work. Let another process do it.",
   TAKEN: "This process has an engine on DBOS already, and DBOS knows only one. Close the first, or use it.",
