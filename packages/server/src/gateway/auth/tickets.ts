@@ -1,6 +1,7 @@
 /**
- * Tickets: a page can't send headers with a socket, so it requests a ticket first and puts that into the address. Each is
- * signed, valid for half a minute, and opens one socket: a ticket in an access log is worthless.
+ * `issueTicket` and `redeemTicket` authenticate sockets of browsers, which can't send headers when they open a socket.
+ * The page requests a ticket and puts it into the URL. A ticket is signed, short-lived and opens one socket only, so a
+ * ticket in an access log is worthless.
  */
 import { isStoreError } from "../../store/errors.ts";
 import { readSigned, signText } from "../../store/rules/signed-text.ts";
@@ -24,7 +25,10 @@ export function issueTicket(
   return signText(JSON.stringify(ticket), PURPOSE, secret);
 }
 
-/** The caller that it authenticates, this once. Throws UNAUTHENTICATED. */
+/**
+ * Returns the caller and invalidates the ticket.
+ * @throws RequestError with code `UNAUTHENTICATED`
+ */
 export async function redeemTicket(context: AuthContext, text: string, from: string): Promise<Caller> {
   const { store, secrets, env } = context;
   const signed = readSigned(text, PURPOSE, secrets);
