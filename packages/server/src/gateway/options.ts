@@ -1,4 +1,6 @@
-/** The options of a gateway: each is declared here, once, with its default and its validation. */
+/**
+ * `GatewayOptions` declares every option of a gateway once, with its default and its validation in `validateOptions`.
+ */
 import type { ErrorHandler } from "../util/error-handler.ts";
 import type { CommandBackend } from "../session/backend.ts";
 import { DEFAULT_UPLOAD_LIMITS } from "../session/blobs/upload.ts";
@@ -6,30 +8,36 @@ import { MAX_PAGE } from "../store/ports/sessions.ts";
 import type { Env } from "../util/env.ts";
 
 export interface GatewayLimits {
-  /** What may wait for one connection, in bytes, beyond what its transport holds. */
+  /**
+   * Maximum bytes queued for one connection, besides its transport's buffer. At the limit, the subscription with the
+   * largest backlog is dropped and resumes later. @default 524_288
+   */
   readonly sendQueueBytes: number;
-  /** A connection that has not drained for so long is closed. */
+  /** Closes a connection whose transport has accepted no data for this long. @default 60_000 */
   readonly stallTimeoutMs: number;
   readonly pingIntervalMs: number;
-  /** How long a ping may stay unanswered. */
+  /** Closes a socket that has not answered a ping for this long. @default 10_000 */
   readonly pongTimeoutMs: number;
   readonly sseKeepAliveMs: number;
-  /** How often each connection is looked at: what is due can be late by that much. */
+  /** How often each connection is checked. Pings and timeouts can be late by this much. @default 1_000 */
   readonly heartbeatMs: number;
-  /** A running turn that gives no event for so long ends its streams (S10). */
+  /** Ends the streams of a running turn that has written no event for this long. @default 180_000 */
   readonly turnIdleTimeoutMs: number;
   readonly maxSubscriptionsPerSocket: number;
-  /** Of a command over a socket, and of a JSON body. */
+  /** Maximum size of a socket command and of a JSON body. Larger ones are rejected. @default 2_097_152 */
   readonly maxBodyBytes: number;
-  /** Of one file, and of all files of a session. */
+  /** Maximum size of one uploaded file. */
   readonly maxUploadBytes: number;
   readonly maxSessionUploadBytes: number;
-  /** How long a socket may take to say who it is. */
+  /** How long a ticket is valid: the socket must be opened within this time. @default 30_000 */
   readonly ticketTtlMs: number;
   readonly tokenTtlMs: number;
-  /** How many turns a fresh viewer gets at first. */
+  /** Number of turns in the snapshot of a new subscription. @default 20 */
   readonly snapshotTurns: number;
-  /** How often we look whose key was revoked. What was let in by it ends about that much later. */
+  /**
+   * How often the gateway checks for revoked keys. Connections of a revoked key close up to this much later. @default
+   * 4_000
+   */
   readonly revocationCheckMs: number;
 }
 
@@ -51,17 +59,23 @@ export const DEFAULT_GATEWAY_LIMITS: GatewayLimits = {
   revocationCheckMs: 4_000,
 };
 
-/** All proxies, those of these addresses or networks, or none. */
+/** True for all proxies, false for none, or the addresses or networks of trusted proxies. */
 export type TrustProxy = boolean | string | readonly string[];
 
 export interface GatewayOptions extends CommandBackend {
-  /** They sign tokens, tickets, shares and addresses of blobs. The first signs, all are good. */
+  /**
+   * Secrets for tokens, tickets, shares and blob URLs. The first signs; all of them verify, so that secrets can be
+   * rotated.
+   */
   readonly secrets: readonly [string, ...string[]];
-  /** Where browsers reach this server, such as `https://chat.example.com`; addresses are relative without it. */
+  /** Public base URL of this server, such as `https://chat.example.com`. @default none: URLs are relative */
   readonly publicUrl?: string;
-  /** Which pages may open sockets and read answers, as origins: `https://app.example.com`. Same-origin only when absent. */
+  /**
+   * Origins of pages that may open sockets and read responses, such as `https://app.example.com`. @default [] (same
+   * origin only)
+   */
   readonly allowedOrigins?: readonly string[];
-  /** Whose word on where a client is (`x-forwarded-for`) is taken: the proxies before this server. None when absent. */
+  /** Which proxies may set the client address with `X-Forwarded-For`. @default false (use the socket's address) */
   readonly trustProxy?: TrustProxy;
   readonly limits?: Partial<GatewayLimits>;
   readonly env?: Env;
@@ -70,13 +84,16 @@ export interface GatewayOptions extends CommandBackend {
 
 type Range = readonly [min: number, max: number];
 
-/** The connections are visited in so many slices of `heartbeatMs`; no timer is shorter than a millisecond. */
+/**
+ * Each heartbeat interval visits the connections in this many slices. It is also the minimum of `heartbeatMs`, because
+ * a slice can't be shorter than a millisecond.
+ */
 export const HEARTBEAT_SLICES = 20;
 
 const COUNT: Range = [1, Number.MAX_SAFE_INTEGER];
-/** What a timer of Node takes: with more, it would fire at once. */
+/** The range of Node timers. A timer with a larger delay fires immediately. */
 const MS: Range = [1, 2 ** 31 - 1];
-/** What one message of a socket can be held to. */
+/** The range that the WebSocket library accepts as the maximum message size. */
 const BODY: Range = [1, 2 ** 31 - 1];
 
 const RANGES: Readonly<Record<keyof GatewayLimits, Range>> = {
@@ -92,14 +109,14 @@ const RANGES: Readonly<Record<keyof GatewayLimits, Range>> = {
   maxUploadBytes: COUNT,
   maxSessionUploadBytes: COUNT,
   ticketTtlMs: MS,
-  // Tokens count in seconds.
+  // Tokens have a resolution of one second.
   tokenTtlMs: [1_000, MS[1]],
-  // As many as the archive gives at once.
+  // The archive returns at most this many turns per query.
   snapshotTurns: [1, MAX_PAGE],
   revocationCheckMs: MS,
 };
 
-/** Throws a RangeError. */
+/** @throws RangeError */
 function validateLimits(limits: Partial<GatewayLimits>): void {
   for (const [name, value] of Object.entries(limits)) {
     const range = Object.hasOwn(RANGES, name) ? RANGES[name as keyof GatewayLimits] : undefined;
@@ -121,7 +138,10 @@ const REQUIRED_OBJECTS = {
   signals: "what `createRedisSignals({ url })` gives",
 } as const;
 
-/** Throws a TypeError or RangeError. What comes from an environment may be missing, whatever its type says. */
+/**
+ * Values can be missing despite their types, for example if they come from environment variables.
+ * @throws TypeError or RangeError
+ */
 export function validateOptions(options: GatewayOptions): void {
   for (const [name, expected] of Object.entries(REQUIRED_OBJECTS)) {
     const value: unknown = options[name as keyof typeof REQUIRED_OBJECTS];
@@ -149,7 +169,7 @@ function validateSecrets(secrets: unknown): void {
     );
 }
 
-/** Apps have schemes of their own, which URL knows no origin for. `null` is what a page in a sandbox sends. */
+/** Accepts custom schemes of apps, for which `URL` has no origin. Pages in a sandbox send `null`. */
 function isOrigin(origin: unknown): boolean {
   if (typeof origin !== "string") return false;
   if (/^https?:/i.test(origin)) return URL.canParse(origin) && new URL(origin).origin === origin;

@@ -1,12 +1,12 @@
 /**
- * JSON from outside, read so that nothing in it can surprise the code that gets it: not too deep, and without the key that
- * objects take for their prototype. Pure. Never checks what it means: schemas do.
+ * `parseUntrustedJson` parses JSON from clients and refuses deep nesting and `__proto__` keys, which could crash the
+ * process or change prototypes. Pure. Does not validate the content: schemas do.
  */
 import { RequestError } from "./errors.ts";
 
 const MAX_DEPTH = 64;
 
-/** Throws BAD_REQUEST. */
+/** @throws RequestError with code `BAD_REQUEST` */
 export function parseUntrustedJson(text: string): unknown {
   let value: unknown;
   try {
@@ -18,7 +18,10 @@ export function parseUntrustedJson(text: string): unknown {
   return value;
 }
 
-/** The same for what was parsed elsewhere. Level by level, without recursion: the depth is what is being judged. */
+/**
+ * Checks a value that was parsed elsewhere. Iterates level by level, because recursion could overflow the stack before
+ * the depth is known.
+ */
 export function assertSafeJson(value: unknown): void {
   let level: readonly object[] = isObject(value) ? [value] : [];
   for (let depth = 1; level.length > 0; depth++) {
