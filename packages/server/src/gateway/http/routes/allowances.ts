@@ -1,4 +1,4 @@
-/** Routes of what needs no approval any more in a session: see it, take it back. It is given with a decision. */
+/** `allowanceRoutes` list and revoke the standing approvals of a session. Deciding an approval creates them. */
 import { restReplies } from "@turnstream/protocol/schema";
 import { listAllowances, revokeAllowance } from "../../../session/interactions/allowances.ts";
 import { RequestError } from "../../errors.ts";

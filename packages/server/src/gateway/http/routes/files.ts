@@ -1,4 +1,4 @@
-/** Routes of files: bytes come and go as a stream, within limits. A file is good in its own session only. */
+/** `fileRoutes` upload and download files as streams, within limits. A file is accessible in its own session only. */
 import { createHash } from "node:crypto";
 import { restReplies } from "@turnstream/protocol/schema";
 import { z } from "zod";

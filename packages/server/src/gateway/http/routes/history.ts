@@ -1,4 +1,7 @@
-/** Routes that show what was said: history for clients of `blocks`, snapshots and turns for native ones, end states. */
+/**
+ * `historyRoutes` return past content of a session: history for `blocks` clients, snapshots and turns for native
+ * clients, and end states of tasks.
+ */
 import { turnSnapshot, resolveBlobUrls } from "@turnstream/protocol/writer";
 import { toHistory, turnMessages } from "@turnstream/protocol/blocks";
 import { restReplies } from "@turnstream/protocol/schema";
@@ -32,7 +35,8 @@ const history = defineRoute({
     const { turns, next } = await readTurnPage(context, ref, state, query);
     const { messages: _, ...current } = toHistory(state);
     return jsonWithBlobUrls(context, ref, {
-      // An older page is joined to one that has been shown: where to subscribe was said there.
+      // Only the first page contains the cursor to subscribe after. Older pages extend a page that the client already
+      // shows.
       ...(query.before === undefined ? current : {}),
       messages: turns.flatMap(turnMessages),
       has_more: next !== null,
@@ -112,7 +116,7 @@ function turnNotFound(): RequestError {
   return new RequestError("NOT_FOUND", "This session has no such turn or task.");
 }
 
-/** What is kept beside the log gets addresses that can be loaded for a while. */
+/** Returns temporary URLs for blobs, which are stored outside of the log. */
 function createBlobUrlResolver(
   { blobBase, secrets, env }: GatewayContext,
   ref: SessionRef,

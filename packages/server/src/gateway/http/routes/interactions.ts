@@ -1,4 +1,4 @@
-/** Routes of what a person must decide or do: what waits, the decisions, and drafts of forms. Never decides by itself. */
+/** `interactionRoutes` list interactions, execute the user's decisions, and store drafts of forms. */
 import { restBodies, restReplies } from "@turnstream/protocol/schema";
 import { z } from "zod";
 import { readFormDraft, saveFormDraft } from "../../../session/interactions/form-drafts.ts";

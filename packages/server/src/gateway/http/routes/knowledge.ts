@@ -1,4 +1,7 @@
-/** Routes of a tenant's knowledge bases: what is in them, bringing texts in, taking them out. Agents search, these don't. */
+/**
+ * `knowledgeRoutes` list, import and remove the texts of a tenant's knowledge bases. Searching is done by agents, not
+ * by these routes.
+ */
 import { restBodies, restReplies } from "@turnstream/protocol/schema";
 import { z } from "zod";
 import { importKnowledge } from "../../../knowledge/import.ts";
@@ -65,7 +68,7 @@ const importObjects = defineRoute({
   responseSchema: restReplies.imported,
   async handle({ context, caller, params, body }) {
     const files = body.objects.map(({ text, media_type, ...file }) => {
-      // It came as a text, so that is what it is unless it says more.
+      // The content was sent as text, so without a type or file extension it is plain text.
       const mediaType = media_type ?? (file.id.includes(".") ? undefined : "text/plain");
       return { ...file, ...(mediaType === undefined ? {} : { mediaType }), read: async () => text };
     });

@@ -1,4 +1,4 @@
-/** Routes by which people see what agents remember of them, put it right, and have it forgotten. */
+/** `memoryRoutes` let users list, edit and erase what agents remember about them. */
 import { restBodies, restReplies } from "@turnstream/protocol/schema";
 import { editMemory, eraseMemories, eraseMemory, listMemories } from "../../../session/memories.ts";
 import type { Memory } from "../../../store/ports/knowledge.ts";

@@ -1,4 +1,4 @@
-/** Routes of sessions themselves: making, listing, naming and erasing them. What is said in one has routes of its own. */
+/** `sessionRoutes` create, list, rename and erase sessions. Other modules have the routes for their content. */
 import { z } from "zod";
 import { SESSION_ID_PATTERN, SESSION_ID_RULE } from "../../../util/names.ts";
 import { createSession } from "../../../session/lifecycle/create.ts";
@@ -16,7 +16,7 @@ const sessionId = z
   .regex(SESSION_ID_PATTERN, `must be ${SESSION_ID_RULE}`)
   .refine((id) => !isSessionNumber(id), "must not be digits only: such an address means a session's number");
 
-/** A session as clients see it. */
+/** Converts a session to the JSON that clients receive. */
 export function toSessionJson(session: Session) {
   const { id, number, title: name, forkedFromShare, createdAt, updatedAt } = session;
   return {

@@ -1,4 +1,7 @@
-/** Routes of shares: links to a session as it is now, for whoever has one. A link reads, and can be copied; no more. */
+/**
+ * `shareRoutes` create, list, revoke, read and fork shares. A share is a link to a session as it was when the link was
+ * created. The link allows its bearer only to read and to fork.
+ */
 import { z } from "zod";
 import { archiveSession } from "../../../session/archive/archive.ts";
 import { createBlobUrls } from "../../../session/blobs/blob-url.ts";
@@ -38,14 +41,14 @@ const create = defineRoute({
   idempotent: true,
   body: z.strictObject({}),
   async handle({ context, caller, ref, newId }) {
-    // A share reaches as far as the archive does.
+    // A share contains only archived events, so archive the session first.
     await archiveSession(context, ref);
     const share = await createShareOnce(context, caller, ref.session, newId());
     return { status: 201, json: toShareJson(share, context.secrets[0]) };
   },
 });
 
-/** A repeat finds what the first has made. */
+/** A repeated request finds the share of the first one. */
 async function createShareOnce(
   { store }: GatewayContext,
   caller: Caller,
@@ -94,7 +97,7 @@ const read = defineRoute({
   async handle({ context, params, query }) {
     const token = params["token"] ?? "";
     const id = readShareToken(token, context.secrets);
-    // Asked by everybody: a link that was closed a moment ago shows nothing, whoever else is still being shown it.
+    // Check this for every request, before results are shared: a share that was just revoked must not be shown.
     if (id === null || (await context.store.shares.find(id)) === null) throw shareNotFound();
     const key = JSON.stringify([token, query.turns]);
     const jsonText = await getFlight(context.store).run(key, () =>
@@ -105,7 +108,7 @@ const read = defineRoute({
   },
 });
 
-/** By store: a link may be opened by many clients at once, without a key and with the same query. */
+/** Per store. Many clients can open the same link at once, without a key and with the same query. */
 const flights = new WeakMap<Store, SingleFlight<string | null>>();
 
 function getFlight(store: Store): SingleFlight<string | null> {
@@ -142,7 +145,7 @@ const fork = defineRoute({
   },
 });
 
-/** A repeat finds what the first has made. */
+/** A repeated request finds the session of the first one. */
 async function forkOnce(
   { store }: GatewayContext,
   caller: Caller,

@@ -1,4 +1,7 @@
-/** Routes by which a team's own server lets its people in: tokens for apps and browsers, tickets for sockets. */
+/**
+ * `tokenRoutes` issue tokens for browsers and apps, and tickets for sockets. The developer's own server requests the
+ * tokens for its users.
+ */
 import { z } from "zod";
 import { isId } from "../../../store/rules/arguments.ts";
 import { hasScope } from "../../auth/access.ts";

@@ -1,4 +1,4 @@
-/** Routes that act on turns and on messages that wait for one: stop, try again, take back. */
+/** `turnRoutes` stop and retry turns, and withdraw queued messages. */
 import { restReplies } from "@turnstream/protocol/schema";
 import { retryTurn } from "../../../session/messages/retry-turn.ts";
 import { withdrawMessage } from "../../../session/messages/send.ts";
