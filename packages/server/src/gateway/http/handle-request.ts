@@ -1,6 +1,7 @@
 /**
- * `handleHttp` handles every request of Fastify and of the plain handler: finds the route, authenticates and authorizes the
- * caller, resolves the session, validates query and body, and runs the route. Never throws, and never leaks an inner error.
+ * `handleHttp` handles every request of the Fastify plugin and of the fetch handler. It finds the route, authenticates
+ * and authorizes the caller, resolves the session, validates query and body, and runs the route. It never throws and
+ * never exposes an internal error.
  */
 import type { IncomingMessage } from "node:http";
 import type { ErrorReply } from "@turnstream/protocol/schema";
@@ -27,11 +28,11 @@ export interface HttpContext {
   readonly resolveClientAddress: (incoming: IncomingMessage) => string;
 }
 
-/** On every response: no content type is guessed, and no address is passed on. */
+/** Security headers for every response: no MIME sniffing, no referrer. */
 const SECURITY_HEADERS = { "x-content-type-options": "nosniff", "referrer-policy": "no-referrer" };
 const JSON_HEADERS = { "content-type": "application/json; charset=utf-8", "cache-control": "no-store" };
 
-/** The caller of a route without a scope. Without a tenant, no query finds anything. */
+/** The caller of a route without a scope. Without a tenant, no query returns data. */
 const ANONYMOUS = { tenant: "", user: "", scopes: ["nothing"], key: null, expiresAt: null };
 
 export async function handleHttp(http: HttpContext, request: HttpRequest): Promise<HttpResponse> {
@@ -56,7 +57,10 @@ async function respond(http: HttpContext, request: HttpRequest): Promise<HttpRes
   }
 }
 
-/** A plain request at the path of sockets: a proxy, or the server around the plain handler, doesn't pass upgrades on. */
+/**
+ * The response to a plain request at the socket path. It means that a proxy, or the server around the fetch handler,
+ * does not forward upgrades.
+ */
 function upgradeRequired(): HttpResponse {
   const message =
     "This address is for WebSockets. Whatever stands before the server must pass the upgrade on.";
@@ -71,7 +75,7 @@ function methodNotAllowed(method: string, allowed: readonly string[]): HttpRespo
   return jsonResponse(405, reply, { allow });
 }
 
-/** Also for errors before `handleHttp` is reached. */
+/** Also used for errors before `handleHttp` is reached. */
 export function errorResponse({ onError }: Pick<GatewayContext, "onError">, error: unknown): HttpResponse {
   const { status, reply, isInternal } = toErrorResponse(error);
   if (isInternal) onError(error, { during: "a request" });
@@ -141,7 +145,7 @@ async function handleRoute(
   return toHttpResponse(caller, await runIdempotent(context, caller, idempotentRequest, work));
 }
 
-/** Bytes are not read twice: their size and type stand for them. */
+/** Describes a raw body by its size and type, because its bytes can be read only once. */
 function describeBytes({ headers }: HttpRequest): unknown {
   return [headers.get("content-length"), headers.get("content-type")];
 }
@@ -157,7 +161,7 @@ async function authenticateCaller(
   return caller;
 }
 
-/** Each name once: twice would be ambiguous. */
+/** A repeated parameter is rejected, because it would be ambiguous. */
 function parseQuery(search: string): Record<string, string> {
   const query = new Map<string, string>();
   for (const [name, value] of new URLSearchParams(search)) {
@@ -194,7 +198,7 @@ function jsonResponse(
   return { status, headers: { ...JSON_HEADERS, ...headers }, body: { whole: JSON.stringify(json) } };
 }
 
-/** @returns the headers that describe a body that isn't sent */
+/** @returns the headers that describe the omitted body */
 async function headHeaders({ body }: HttpResponse): Promise<Record<string, string>> {
   if (body !== null && "chunks" in body) await body.chunks[Symbol.asyncIterator]().return?.();
   if (body === null || !("whole" in body)) return {};
