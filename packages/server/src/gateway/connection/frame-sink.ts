@@ -40,7 +40,7 @@ export interface SinkEvents {
 /** One of several subscriptions that share a connection and its limit. */
 export interface QueueMember extends Pick<SinkEvents, "onDrain"> {
   /**
-   * The queued frames of this member were dropped, possibly to make room for others.
+   * The queued frames of this member were dropped, possibly in favor of others.
    * @param position the client's position after the frames that were written; null if this member is slow itself
    */
   onEvicted?(position: Position | null): void;
@@ -53,7 +53,7 @@ export interface StreamEvents extends SinkEvents {
   /** Sends an error in the client's dialect and ends the sink. */
   fail(code: ErrorCode): void;
   /**
-   * This process is shutting down, and the client was told when to reconnect. Sends the dialect's final frames and
+   * This process is shutting down, and the client already knows when to reconnect. Sends the dialect's final frames and
    * ends.
    */
   onShutdown(): void;

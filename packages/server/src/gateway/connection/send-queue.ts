@@ -32,7 +32,7 @@ interface QueuedFrame {
 /** Limit for queued replies. A client that exceeds it does not read its replies. */
 const MAX_RELIABLE_BYTES = 64 * 1024;
 /**
- * A member whose backlog exceeds this share of the limit counts as slow. A smaller one is evicted only to make room for
+ * A member whose backlog exceeds this share of the limit counts as slow. A smaller one is evicted only in favor of
  * others.
  */
 const SLOW_SHARE = 0.5;

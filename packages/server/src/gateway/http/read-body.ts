@@ -51,7 +51,7 @@ async function readBytes(body: AsyncIterable<Uint8Array>, maxBytes: number): Pro
   return bytes.subarray(0, size);
 }
 
-/** Doubles the size, to make room for further chunks. */
+/** Doubles the size, so that further chunks fit without another copy. */
 function growBuffer(bytes: Buffer<ArrayBuffer>, size: number, minBytes: number): Buffer<ArrayBuffer> {
   const larger = Buffer.allocUnsafe(Math.max(minBytes, 2 * size));
   larger.set(bytes.subarray(0, size));

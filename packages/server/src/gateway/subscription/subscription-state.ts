@@ -31,7 +31,7 @@ export interface SubscriptionState {
   readonly chunksPosition: Position | null;
   readonly isComplete: boolean;
   /**
-   * While degraded: the frames were dropped to make room for others on the same connection. The subscription itself is
+   * While degraded: the frames were dropped in favor of others on the same connection. The subscription itself is
    * not slow.
    */
   readonly wasEvicted: boolean;
