@@ -7,8 +7,9 @@ export const ENGINE_ERRORS = {
   TAKEN: "This process has an engine on DBOS already, and DBOS knows only one. Close the first, or use it.",
   NOT_MIGRATED:
     "The tables of the engine are missing or too old. Run `turnstream migrate`, or `migrateEngine(databaseUrl)`, before starting workers.",
-  FAILED: "The work of this job threw. What it threw was given to `onError`.",
-  UNAVAILABLE: "The database can't be reached or refuses work. Try again; look at its log if it persists.",
+  FAILED: "The handler of this job threw. The error was passed to `onError`.",
+  UNAVAILABLE:
+    "The database can't be reached or rejects queries. Try again; check its log if the error persists.",
 } as const;
 
 export type EngineErrorCode = keyof typeof ENGINE_ERRORS;

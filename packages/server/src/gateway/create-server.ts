@@ -67,14 +67,8 @@ export function createServer(options: ServerOptions): Server {
 }
 
 function createApp({ logger, onError = () => undefined }: ServerOptions): FastifyInstance {
-  const notFound = errorResponse(
-    { onError },
-    new RequestError("NOT_FOUND", "There is nothing at this address."),
-  );
-  const badUrl = errorResponse(
-    { onError },
-    new RequestError("BAD_REQUEST", "The address is not well-formed."),
-  );
+  const notFound = errorResponse({ onError }, new RequestError("NOT_FOUND", "No route matches this path."));
+  const badUrl = errorResponse({ onError }, new RequestError("BAD_REQUEST", "The URL is malformed."));
   const app = fastify({
     // Fastify's own log lines contain complete URLs, including tokens.
     logController: new LogController({ disableRequestLogging: true }),
@@ -106,7 +100,7 @@ function createApp({ logger, onError = () => undefined }: ServerOptions): Fastif
 
 function getUrl(app: FastifyInstance): string {
   const address = app.server.address() as AddressInfo | null;
-  if (address === null) throw new TypeError("The server has no address before listen() is done.");
+  if (address === null) throw new TypeError("The server has no URL before listen() has resolved.");
   const host = address.family === "IPv6" ? `[${address.address}]` : address.address;
   return `http://${host}:${address.port}`;
 }
@@ -125,15 +119,15 @@ export function redactPath(url: string): string {
 function malformedRequestResponse(code: string | undefined): HttpResponse {
   if (code === "HPE_HEADER_OVERFLOW")
     return {
-      ...toResponse(new RequestError("TOO_LARGE", "The headers or the address are too long.")),
+      ...toResponse(new RequestError("TOO_LARGE", "The headers or the URL are too long.")),
       status: 431,
     };
   if (code === "ERR_HTTP_REQUEST_TIMEOUT")
     return {
-      ...toResponse(new RequestError("BAD_REQUEST", "The request took too long to come.")),
+      ...toResponse(new RequestError("BAD_REQUEST", "The request was not received in time.")),
       status: 408,
     };
-  return toResponse(new RequestError("BAD_REQUEST", "This is not a well-formed request of HTTP/1.1."));
+  return toResponse(new RequestError("BAD_REQUEST", "This is not a valid HTTP/1.1 request."));
 }
 
 function toResponse(error: RequestError): HttpResponse {

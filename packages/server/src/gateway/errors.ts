@@ -42,7 +42,7 @@ export interface ErrorResponse {
   readonly isInternal: boolean;
 }
 
-const UNAVAILABLE = "Something that this server needs can't be reached. Try again.";
+const UNAVAILABLE = "A service that this server needs is unavailable. Try again.";
 const MAX_MESSAGE_LENGTH = 500;
 
 export function toErrorResponse(error: unknown): ErrorResponse {

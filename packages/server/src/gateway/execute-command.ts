@@ -159,15 +159,12 @@ function requireApplied(result: TransitionResult): AckPayload {
     case "digest":
       throw new RequestError(
         "INTERACTION_MISMATCH",
-        `This ${kind} is not what was shown. Load it again, then decide.`,
+        `This ${kind} has changed since it was shown. Load it again, then decide.`,
       );
     case "late":
     case "early":
-      throw new RequestError(
-        "INTERACTION_CLOSED",
-        `It is too late: the deadline of this ${kind} has passed.`,
-      );
+      throw new RequestError("INTERACTION_CLOSED", `The deadline of this ${kind} has passed.`);
     case "status":
-      throw new RequestError("INTERACTION_CLOSED", `This ${kind} is ${status} already, and stays so.`);
+      throw new RequestError("INTERACTION_CLOSED", `This ${kind} is already ${status} and can't be changed.`);
   }
 }

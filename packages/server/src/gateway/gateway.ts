@@ -105,7 +105,7 @@ async function deleteExpired({ store, onError }: GatewayContext): Promise<void> 
     while ((await store.tickets.sweep(MAX_BATCH)) === MAX_BATCH);
     while ((await store.idempotency.sweep(MAX_BATCH)) === MAX_BATCH);
   } catch (error) {
-    onError(error, { during: "forgetting old tickets and requests" });
+    onError(error, { during: "deleting expired tickets and idempotency keys" });
   }
 }
 
@@ -113,7 +113,7 @@ async function closeRevoked({ context, connections }: HttpContext): Promise<void
   try {
     await closeRevokedConnections(connections, context.store.keys, context.env.now());
   } catch (error) {
-    context.onError(error, { during: "asking which keys are still good" });
+    context.onError(error, { during: "checking for revoked keys" });
   }
 }
 

@@ -122,7 +122,7 @@ function validateLimits(limits: Partial<GatewayLimits>): void {
     const range = Object.hasOwn(RANGES, name) ? RANGES[name as keyof GatewayLimits] : undefined;
     if (range === undefined)
       throw new RangeError(
-        `limits.${name} is no limit of a gateway: there are ${Object.keys(RANGES).join(", ")}`,
+        `limits.${name} is not a limit of a gateway. Known limits are ${Object.keys(RANGES).join(", ")}`,
       );
     const [min, max] = range;
     if (!Number.isSafeInteger(value) || value < min || value > max)
@@ -133,9 +133,9 @@ function validateLimits(limits: Partial<GatewayLimits>): void {
 const MIN_SECRET_BYTES = 32;
 
 const REQUIRED_OBJECTS = {
-  store: "what `createPostgresStore(openDatabase({ url }))` gives",
-  log: "what `await createRedisLog({ url })` gives",
-  signals: "what `createRedisSignals({ url })` gives",
+  store: "the result of `createPostgresStore(openDatabase({ url }))`",
+  log: "the result of `await createRedisLog({ url })`",
+  signals: "the result of `createRedisSignals({ url })`",
 } as const;
 
 /**
@@ -152,7 +152,7 @@ export function validateOptions(options: GatewayOptions): void {
   for (const origin of options.allowedOrigins ?? [])
     if (!isOrigin(origin))
       throw new RangeError(
-        `\`allowedOrigins\` has ${JSON.stringify(origin)}, which no page can have: it must be as browsers send it, such as https://app.example.com, without a path and without a slash at its end.`,
+        `\`allowedOrigins\` contains ${JSON.stringify(origin)}, which is not an origin. Expected the form that browsers send, such as https://app.example.com, without a path or trailing slash.`,
       );
   validateLimits(options.limits ?? {});
 }
@@ -161,12 +161,10 @@ function validateSecrets(secrets: unknown): void {
   const isList = Array.isArray(secrets) && secrets.length > 0;
   if (!isList || !secrets.every((secret) => typeof secret === "string"))
     throw new TypeError(
-      `\`secrets\` must be a list of texts, each of at least ${MIN_SECRET_BYTES} bytes that nobody can guess.`,
+      `\`secrets\` must be a list of strings, each with at least ${MIN_SECRET_BYTES} bytes of random data.`,
     );
   if (secrets.some((secret) => Buffer.byteLength(secret) < MIN_SECRET_BYTES))
-    throw new RangeError(
-      `each of the secrets must have at least ${MIN_SECRET_BYTES} bytes that nobody can guess`,
-    );
+    throw new RangeError(`each of the secrets must have at least ${MIN_SECRET_BYTES} bytes of random data`);
 }
 
 /** Accepts custom schemes of apps, for which `URL` has no origin. Pages in a sandbox send `null`. */

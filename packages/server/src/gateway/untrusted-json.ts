@@ -12,7 +12,7 @@ export function parseUntrustedJson(text: string): unknown {
   try {
     value = JSON.parse(text);
   } catch {
-    throw new RequestError("BAD_REQUEST", "This is not JSON.");
+    throw new RequestError("BAD_REQUEST", "The text is not valid JSON.");
   }
   assertSafeJson(value);
   return value;
@@ -26,11 +26,11 @@ export function assertSafeJson(value: unknown): void {
   let level: readonly object[] = isObject(value) ? [value] : [];
   for (let depth = 1; level.length > 0; depth++) {
     if (depth > MAX_DEPTH)
-      throw new RequestError("BAD_REQUEST", `JSON must be nested at most ${MAX_DEPTH} deep.`);
+      throw new RequestError("BAD_REQUEST", `JSON must be nested at most ${MAX_DEPTH} levels deep.`);
     const next: object[] = [];
     for (const parent of level) {
       if (!Array.isArray(parent) && Object.hasOwn(parent, "__proto__"))
-        throw new RequestError("BAD_REQUEST", "JSON must have no key named __proto__.");
+        throw new RequestError("BAD_REQUEST", "JSON must not have a key named __proto__.");
       for (const child of Object.values(parent)) if (isObject(child)) next.push(child);
     }
     level = next;

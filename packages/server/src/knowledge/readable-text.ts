@@ -32,7 +32,7 @@ export async function readableText(
 ): Promise<ReadableText> {
   const type = mediaType ?? BY_ENDING[/[.]([^./]+)$/.exec(name)?.[1]?.toLowerCase() ?? ""];
   if (type === undefined || !Object.values(BY_ENDING).includes(type))
-    throw new Error(`${type ?? "Its type"} is none of text, Markdown, HTML, CSV and JSON.`);
+    throw new Error(`${type ?? "The type"} is not supported. Expected text, Markdown, HTML, CSV or JSON.`);
   const text = typeof body === "string" ? body : decode(body);
   const { title, text: read } = await readAs(type, text);
   return { title: titleOf(title, name), text: read };
@@ -45,7 +45,7 @@ function decode(bytes: Uint8Array): string {
   try {
     return new TextDecoder(encoding, { fatal: true }).decode(bytes);
   } catch {
-    throw new Error("It is not text in UTF-8 or UTF-16.");
+    throw new Error("The content is not text in UTF-8 or UTF-16.");
   }
 }
 
@@ -67,7 +67,7 @@ function laidOut(json: string): string {
   try {
     return JSON.stringify(JSON.parse(json), null, 1);
   } catch {
-    throw new Error("It is not JSON.");
+    throw new Error("The content is not valid JSON.");
   }
 }
 

@@ -81,7 +81,7 @@ export class McpConnectionManager {
   }
 
   #connect(): Promise<Connection> {
-    if (this.#closed.signal.aborted) return Promise.reject(new McpError("ENDED", "the worker has left"));
+    if (this.#closed.signal.aborted) return Promise.reject(new McpError("ENDED", "the worker has shut down"));
     if (this.#connection !== null) return this.#connection;
     const { env } = this.#host;
     if (this.#cooldown !== null && this.#cooldown.until > env.now())
@@ -119,7 +119,7 @@ export class McpConnectionManager {
   }
 
   async close(): Promise<void> {
-    this.#closed.abort(new McpError("ENDED", "the worker has left"));
+    this.#closed.abort(new McpError("ENDED", "the worker has shut down"));
     const connection = await this.#connection?.catch(() => null);
     this.#connection = null;
     await connection?.close();

@@ -82,7 +82,7 @@ export class Connection {
     const { transport } = opened;
     const lastOutput = (): string => {
       const output = redactor.clean(opened.tail()).trim();
-      return output === "" ? "" : `; it said last: ${output}`;
+      return output === "" ? "" : `; last output: ${output}`;
     };
     const client = this.#client;
     const onerror = (error: Error): void => {
@@ -94,7 +94,7 @@ export class Connection {
     const onclose = (): void => {
       if (this.#isClosed) return;
       this.#isClosed = true;
-      this.#report(new McpError("ENDED", `it ended by itself${lastOutput()}`));
+      this.#report(new McpError("ENDED", `the server ended the connection${lastOutput()}`));
       this.#hooks.onEnd();
     };
     Object.assign(client, { onerror });
@@ -173,7 +173,7 @@ export class Connection {
 
   #report(error: unknown): void {
     if (++this.#reports > MAX_REPORTS) return;
-    const more = this.#reports === MAX_REPORTS ? " (and more, of which nobody is told)" : "";
+    const more = this.#reports === MAX_REPORTS ? " (further errors are not reported)" : "";
     this.#hooks.onError(new Error(`${this.clean(error)}${more}`));
   }
 }

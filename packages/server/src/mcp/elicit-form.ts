@@ -137,7 +137,7 @@ function hintOf(spec: Spec): string {
   const format = textIn(spec, "format");
   const hints = [
     spec["type"] === "integer" ? "A whole number." : "",
-    format === "uri" ? "An address, such as https://example.com." : "",
+    format === "uri" ? "A URL, such as https://example.com." : "",
     format === "date-time" ? "Date and time, such as 2026-01-31T09:30:00Z." : "",
     defaultIn(spec),
   ];

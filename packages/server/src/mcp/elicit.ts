@@ -29,15 +29,16 @@ export async function answerElicitation(
     options.onDeclined(why);
     return { action: "decline" };
   };
-  if (call === null) return decline("the server asked for something, and it is not certain in which call");
+  if (call === null) return decline("the server requested input, but it is not certain for which call");
   if (!("requestedSchema" in params))
-    return decline("the server asked to open an address, which is not done");
-  if (++call.asked > MAX_FORMS) return decline(`the server asked more than ${MAX_FORMS} times in one call`);
+    return decline("the server asked to open a URL, which is not supported");
+  if (++call.asked > MAX_FORMS)
+    return decline(`the server requested more than ${MAX_FORMS} forms in one call`);
   const form = formFrom(
     { message: params.message, requestedSchema: params.requestedSchema as unknown as Json },
     options.title,
   );
-  if (form === null) return decline("the server asked for something that a form can't ask");
+  if (form === null) return decline("the server requested input that a form can't express");
   const { scope, call: step } = hostOf(call.context);
   const ask = async (): Promise<ElicitResult> => {
     if (call.isOver) return { action: "cancel" };
@@ -48,7 +49,7 @@ export async function answerElicitation(
     if (answer.status !== "submitted") return { action: "cancel" };
     const read = form.read(answer.values);
     if ("problem" in read) {
-      options.onDeclined(`what was filled in is not what the server asked for: ${read.problem}`);
+      options.onDeclined(`the submitted values do not match the requested schema: ${read.problem}`);
       return { action: "cancel" };
     }
     return { action: "accept", content: read.content as NonNullable<ElicitResult["content"]> };

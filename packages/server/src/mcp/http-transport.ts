@@ -66,7 +66,7 @@ function bounded(response: Response): Response {
       transform(chunk, out) {
         size += chunk.byteLength;
         if (size > MAX_BYTES)
-          out.error(new McpError("TOO_LARGE", `an answer of more than ${MAX_BYTES} bytes`));
+          out.error(new McpError("TOO_LARGE", `a response of more than ${MAX_BYTES} bytes`));
         else out.enqueue(chunk);
       },
     }),

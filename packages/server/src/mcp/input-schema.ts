@@ -31,9 +31,9 @@ export function createValidator(schema: Json): Check {
       const result = runWithTimeLimit(TIME_LIMIT_MS, () => validate(bare(value)));
       return result.valid
         ? null
-        : truncateText(result.errorMessage ?? "does not fit its schema", MAX_MESSAGE_CHARS);
+        : truncateText(result.errorMessage ?? "does not match its schema", MAX_MESSAGE_CHARS);
     } catch {
-      return "it can't be checked against its schema, which is broken or takes too long";
+      return "can't be checked against its schema, which is invalid or takes too long";
     }
   };
 }

@@ -69,15 +69,17 @@ export function isStdio(options: McpServerOptions): options is McpStdioOptions {
 
 export function checkOptions(options: McpServerOptions): void {
   const { name, timeoutMs = 1, connectMs = 1, formSeconds = 1 } = options;
-  if (typeof name !== "string" || name === "") throw new McpError("BAD_OPTIONS", "a server without a name");
+  if (typeof name !== "string" || name === "")
+    throw new McpError("BAD_OPTIONS", "the name of a server must be a non-empty string");
   for (const [field, value] of Object.entries({ timeoutMs, connectMs, formSeconds }))
-    if (!(value > 0)) throw new McpError("BAD_OPTIONS", `${field} of the server ${name} is not above 0`);
+    if (!(value > 0)) throw new McpError("BAD_OPTIONS", `${field} of the server ${name} must be above 0`);
   if (isStdio(options)) {
-    if (options.command === "") throw new McpError("BAD_OPTIONS", `the server ${name} has an empty command`);
+    if (options.command === "")
+      throw new McpError("BAD_OPTIONS", `the command of the server ${name} must not be empty`);
     return;
   }
   const url = URL.parse(String(options.url));
   // The message does not include the URL, because it can contain a secret.
   if (url === null || !["http:", "https:"].includes(url.protocol))
-    throw new McpError("BAD_OPTIONS", `the url of the server ${name} is not one of http or https`);
+    throw new McpError("BAD_OPTIONS", `the url of the server ${name} must be an http or https URL`);
 }

@@ -44,7 +44,7 @@ export function toToolOutput(result: CallToolResult): ToolOutput {
 /** Returns the text that the model reads if the server reports a failed call. */
 export function toToolError(result: CallToolResult): string {
   const text = textOf(result.content.slice(0, MAX_BLOCKS).map(pieceOf));
-  return text === "" ? "The tool failed and did not say why." : truncateText(text, MAX_ERROR);
+  return text === "" ? "The tool failed without an error message." : truncateText(text, MAX_ERROR);
 }
 
 /**

@@ -27,13 +27,13 @@ export function toolsFrom(
 ): Record<string, SourceTool> {
   for (const name of namedIn(options))
     if (!listed.some((tool) => tool.name === name))
-      report(name, "it is named in the options, and the server has no such tool");
+      report(name, "the options name this tool, but the server has no such tool");
   const { include, exclude = [] } = options;
   const offered = listed.filter(({ name, execution, inputSchema }) => {
     if (exclude.includes(name) || (include !== undefined && !include.includes(name))) return false;
     if (execution?.taskSupport === "required") return false;
     const isDeep = isTooDeep(inputSchema as Json);
-    if (isDeep) report(name, "it is left out, for the schema of its input is nested too deep");
+    if (isDeep) report(name, "the tool is left out, because its input schema is nested too deeply");
     return !isDeep;
   });
   return Object.fromEntries(offered.map((tool) => [tool.name, toolFrom(tool, options, manager)]));

@@ -21,7 +21,7 @@ const MEANINGS = {
   RATE_LIMITED: {
     code: "LLM_RATE_LIMITED",
     isRetryable: true,
-    message: "The model provider takes no more requests for now. Wait, or have the limit raised there.",
+    message: "The rate limit of the model provider is reached. Wait, or raise the limit at the provider.",
   },
   OVERLOADED: {
     code: "LLM_RATE_LIMITED",
@@ -31,7 +31,7 @@ const MEANINGS = {
   NO_CREDIT: {
     code: "LLM_ERROR",
     isRetryable: false,
-    message: "The account at the model provider has no credit or quota left. Top it up there.",
+    message: "The account at the model provider has no credit or quota left. Add credit at the provider.",
   },
   REFUSED: {
     code: "LLM_REFUSED",
@@ -41,56 +41,55 @@ const MEANINGS = {
   CONTEXT_TOO_LONG: {
     code: "CONTEXT_TOO_LONG",
     isRetryable: false,
-    message: "The conversation is too long for the model. Shorten it, or choose a model that takes more.",
+    message:
+      "The conversation is too long for the model. Shorten it, or choose a model with a larger context.",
   },
   NOT_ALLOWED: {
     code: "LLM_ERROR",
     isRetryable: false,
     message:
-      "The model provider doesn't accept the key, or not for this model. Check the key and its rights.",
+      "The model provider rejects the API key, at least for this model. Check the key and its permissions.",
   },
   NO_SUCH_MODEL: {
     code: "LLM_ERROR",
     isRetryable: false,
-    message: "The model provider doesn't know this model or address. Check the model's id and the base URL.",
+    message: "The model provider doesn't know this model or URL. Check the model's id and the base URL.",
   },
   BAD_REQUEST: {
     code: "LLM_ERROR",
     isRetryable: false,
-    message:
-      "The model provider doesn't take the request as it is. Look at the cause; asking again doesn't help.",
+    message: "The model provider rejects the request. See the cause; a retry doesn't help.",
   },
   PROVIDER_FAILED: {
     code: "LLM_ERROR",
     isRetryable: true,
-    message: "The model provider failed. Ask again; look at its status page if it persists.",
+    message: "The model provider failed. Try again; check its status page if it persists.",
   },
   UNREACHABLE: {
     code: "LLM_ERROR",
     isRetryable: true,
     message:
-      "The connection to the model provider could not be made or broke. Ask again; check the network if it persists.",
+      "The connection to the model provider failed or broke. Try again; check the network if it persists.",
   },
   BROKEN_OFF: {
     code: "LLM_ERROR",
     isRetryable: true,
-    message: "The model's answer ended before it was complete. Ask again.",
+    message: "The model's answer ended before it was complete. Try again.",
   },
   SILENT: {
     code: "LLM_ERROR",
     isRetryable: true,
-    message: "Nothing came from the model for too long. Ask again, or allow it more time.",
+    message: "The model sent nothing for too long. Try again, or raise the timeout.",
   },
   MALFORMED: {
     code: "LLM_ERROR",
     isRetryable: true,
-    message:
-      "The model's answer doesn't follow its own format. Ask again; update the provider's package if it persists.",
+    message: "The model's answer is malformed. Try again; update the provider's package if it persists.",
   },
   UNKNOWN: {
     code: "LLM_ERROR",
     isRetryable: false,
-    message: "Asking the model failed in a way that is not known. Look at the cause.",
+    message: "The model call failed for an unknown reason. See the cause.",
   },
 } as const satisfies Record<string, Meaning>;
 

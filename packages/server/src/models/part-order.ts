@@ -36,7 +36,7 @@ export function createPartOrderValidator(): (part: StreamPart) => void {
           throw malformed("a tool call lacks its id, name or input");
         return;
       default:
-        if (typeof part.type !== "string") throw malformed("a part is of no type");
+        if (typeof part.type !== "string") throw malformed("a part has no type");
     }
   };
 }
@@ -47,7 +47,7 @@ function open(ids: Set<string>, id: string): void {
 }
 
 function close(ids: Set<string>, id: string): void {
-  if (!ids.delete(id)) throw malformed("a block was ended that is not open");
+  if (!ids.delete(id)) throw malformed("a block that is not open was ended");
 }
 
 function within(ids: Set<string>, id: string, delta: unknown): void {

@@ -83,7 +83,7 @@ export function scriptedModel(script: Script, options: ScriptedOptions = {}): Mo
     supportedUrls: {},
     doStream,
     doGenerate: async () => {
-      throw new UnsupportedFunctionalityError({ functionality: "an answer that is not streamed" });
+      throw new UnsupportedFunctionalityError({ functionality: "calls without streaming" });
     },
   };
 }
@@ -136,7 +136,9 @@ async function untilAborted(signal: AbortSignal): Promise<never> {
 function answerOf(script: Script, call: ScriptCall): ScriptedReply {
   const answer = typeof script === "function" ? script(call) : script[call.step];
   if (answer === undefined)
-    throw new Error(`The script has no answer ${call.step + 1}. Add one, or let the last one call no tool.`);
+    throw new Error(
+      `The script has no answer ${call.step + 1}. Add one, or end the turn with an answer that calls no tool.`,
+    );
   return answer;
 }
 

@@ -15,7 +15,7 @@ export class ToolSchemaError extends Error {
 
   constructor(tool: string, detail: string, cause?: unknown) {
     super(
-      `UNDESCRIBABLE: the tool ${tool}: ${detail}. Describe the input with an object that JSON can hold, for example z.object({ … }).`,
+      `UNDESCRIBABLE: the tool ${tool}: ${detail}. Use an object schema that JSON Schema can express, for example z.object({ … }).`,
       cause === undefined ? {} : { cause },
     );
     this.name = "ToolSchemaError";
@@ -37,9 +37,9 @@ export function toJsonSchema(schema: StandardSchemaV1, tool: string): JsonSchema
     throw new ToolSchemaError(tool, "its input is not a Standard Schema");
   const description = describe(schema, tool);
   if (typeof description !== "object" || description === null || "then" in description)
-    throw new ToolSchemaError(tool, "its schema describes itself only later");
+    throw new ToolSchemaError(tool, "its JSON Schema is available only asynchronously");
   const { $schema: _, ...rest } = description;
-  if (rest.type !== "object") throw new ToolSchemaError(tool, "its schema is not that of an object");
+  if (rest.type !== "object") throw new ToolSchemaError(tool, "its schema does not describe an object");
   return rest;
 }
 

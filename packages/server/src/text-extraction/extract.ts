@@ -34,7 +34,8 @@ export interface ThreadAnswer extends FileKind {
 const MEANINGS = {
   TIMEOUT: "Reading the file took too long. Use a smaller or simpler one.",
   MEMORY: "Reading the file took too much memory. Use a smaller or simpler one.",
-  UNREADABLE: "The file is damaged, locked by a password, or not what it says. Save it anew and try again.",
+  UNREADABLE:
+    "The file is damaged, protected by a password, or not of its declared type. Save it again and retry.",
 } as const;
 
 export class ExtractError extends defineErrors("ExtractError", MEANINGS, (_code, _what, meaning) => meaning) {

@@ -23,7 +23,10 @@ export function hasScope({ scopes }: Pick<Caller, "scopes">, scope: Scope): bool
 /** @throws RequestError with code `FORBIDDEN` */
 export function requireScope(caller: Pick<Caller, "scopes">, scope: Scope): void {
   if (!hasScope(caller, scope))
-    throw new RequestError("FORBIDDEN", `This key or token may not do this: it lacks the scope "${scope}".`);
+    throw new RequestError(
+      "FORBIDDEN",
+      `This request needs the scope "${scope}", which the key or token does not have.`,
+    );
 }
 
 const DIGITS = /^[0-9]+$/;
@@ -46,7 +49,8 @@ export async function resolveSession(
   const session = isSessionNumber(segment)
     ? await findByNumber(store, caller, Number(segment))
     : SESSION_ID_PATTERN.test(segment) && (await findById(store, caller, segment));
-  if (!session) throw new RequestError("NOT_FOUND", "There is no such session, or it is not yours.");
+  if (!session)
+    throw new RequestError("NOT_FOUND", "The session does not exist, or belongs to another user.");
   return { tenant: session.tenant, session: session.id };
 }
 

@@ -50,8 +50,7 @@ async function authenticateByKey(
   from: string,
 ): Promise<Caller> {
   const key = await store.keys.verify(secret);
-  if (key === null)
-    throw new RequestError("UNAUTHENTICATED", "The API key is not one of ours, was revoked or has expired.");
+  if (key === null) throw new RequestError("UNAUTHENTICATED", "The API key is unknown, revoked or expired.");
   const user = userId ?? `key:${key.id}`;
   if (!isId(user)) throw new RequestError("BAD_REQUEST", "x-user-id must have 1 to 256 characters.");
   return { tenant: key.tenant, user, scopes: key.scopes, key: key.id, expiresAt: null, from };
@@ -70,7 +69,10 @@ async function authenticateByToken(
 /** Tokens and tickets become invalid with the key that issued them. */
 export async function requireActiveKey(store: Store, key: string | null): Promise<void> {
   if (key !== null && !(await store.keys.live([key])).has(key))
-    throw new RequestError("UNAUTHENTICATED", "The API key behind this was revoked or has expired.");
+    throw new RequestError(
+      "UNAUTHENTICATED",
+      "The API key that issued this token or ticket was revoked or has expired.",
+    );
 }
 
 /**

@@ -33,13 +33,16 @@ export async function redeemTicket(context: AuthContext, text: string, from: str
   const { store, secrets, env } = context;
   const signed = readSigned(text, PURPOSE, secrets);
   if (signed === null)
-    throw new RequestError("UNAUTHENTICATED", "The ticket was not given by us, or was changed.");
+    throw new RequestError(
+      "UNAUTHENTICATED",
+      "The signature of the ticket is invalid. Request a new ticket.",
+    );
   const { id, goodUntil, ...caller } = JSON.parse(signed) as Ticket;
   if (goodUntil <= env.now())
-    throw new RequestError("UNAUTHENTICATED", "The ticket has expired. Ask for a new one.");
+    throw new RequestError("UNAUTHENTICATED", "The ticket has expired. Request a new ticket.");
   await requireActiveKey(store, caller.key);
   if (!(await redeemOnce(context, caller.tenant, id, goodUntil)))
-    throw new RequestError("UNAUTHENTICATED", "The ticket was used before. Ask for a new one.");
+    throw new RequestError("UNAUTHENTICATED", "The ticket was already used. Request a new ticket.");
   return { ...caller, from };
 }
 

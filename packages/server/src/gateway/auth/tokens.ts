@@ -55,19 +55,15 @@ export async function verifyToken(
     if (!parsed.success)
       throw new RequestError(
         "UNAUTHENTICATED",
-        "The token must have sub, tenant and exp, and scopes as a list.",
+        "The token must contain sub, tenant and exp, and its scopes must be a list.",
       );
     const { sub, tenant, exp, scopes = DEFAULT_TOKEN_SCOPES, key = null } = parsed.data;
     const allowed = scopes.filter((scope) => TOKEN_SCOPES.some((known) => known === scope));
     // An empty list would allow everything: see `hasScope`.
-    if (allowed.length === 0)
-      throw new RequestError("UNAUTHENTICATED", "The token has no scope that we know.");
+    if (allowed.length === 0) throw new RequestError("UNAUTHENTICATED", "The token has no known scope.");
     return { tenant, user: sub, scopes: allowed, key, expiresAt: exp * 1_000 };
   }
-  throw new RequestError(
-    "UNAUTHENTICATED",
-    "The token was not signed by us, or was changed. Ask for a new one.",
-  );
+  throw new RequestError("UNAUTHENTICATED", "The signature of the token is invalid. Request a new token.");
 }
 
 async function verifySignature(token: string, secret: string, now: number): Promise<unknown> {
@@ -77,7 +73,7 @@ async function verifySignature(token: string, secret: string, now: number): Prom
     return payload;
   } catch (error) {
     if (error instanceof errors.JWTExpired)
-      throw new RequestError("UNAUTHENTICATED", "The token has expired. Ask for a new one.");
+      throw new RequestError("UNAUTHENTICATED", "The token has expired. Request a new token.");
     if (error instanceof errors.JOSEError) return null;
     throw error;
   }

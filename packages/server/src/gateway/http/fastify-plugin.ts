@@ -37,7 +37,7 @@ export function gatewayPlugin(
     app.server.on("upgrade", (incoming: IncomingMessage, socket: Duplex, head: Buffer) => {
       if (upgrade(incoming, socket, head, app.prefix) || app.server.listenerCount("upgrade") > 1) return;
       // No other listener handles this upgrade.
-      rejectUpgrade(socket, new RequestError("NOT_FOUND", "There is no socket at this address."));
+      rejectUpgrade(socket, new RequestError("NOT_FOUND", "This path does not accept sockets."));
     });
   };
   return fp(plugin, { name: "@turnstream/server", fastify: "5.x", encapsulate: true });
@@ -66,7 +66,7 @@ export function sendResponse(reply: FastifyReply, { status, headers, body }: Htt
   if (body === null) return reply.send();
   if ("whole" in body) return reply.send(body.whole);
   if ("chunks" in body) return reply.send(Readable.from(body.chunks));
-  throw new TypeError("an event stream is not sent by this");
+  throw new TypeError("sendResponse can't send an event stream, use startEventStream");
 }
 
 /** Converts errors of Fastify itself to a RequestError and returns other errors unchanged. Pure. */
@@ -75,9 +75,6 @@ export function fromFastifyError(error: unknown): unknown {
   const { statusCode: status, code } = error;
   const isClientError = typeof status === "number" && status >= 400 && status < 500;
   return isClientError && String(code).startsWith("FST_")
-    ? new RequestError(
-        "BAD_REQUEST",
-        "The request is not well-formed. Look at its headers, content-type above all.",
-      )
+    ? new RequestError("BAD_REQUEST", "The request is malformed. Check its headers, especially content-type.")
     : error;
 }

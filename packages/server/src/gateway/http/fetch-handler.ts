@@ -23,7 +23,10 @@ export async function handleRequest(
     return respond(
       http,
       request.signal,
-      errorResponse(http.context, new RequestError("NOT_FOUND", `Everything here is under ${API_PREFIX}.`)),
+      errorResponse(
+        http.context,
+        new RequestError("NOT_FOUND", `No route matches this path: all routes are under ${API_PREFIX}.`),
+      ),
     );
   const httpRequest: HttpRequest = {
     method: request.method.toUpperCase(),

@@ -47,9 +47,9 @@ async function respond(http: HttpContext, request: HttpRequest): Promise<HttpRes
   try {
     const [path, search] = splitAt(request.url, "?");
     const found = http.router.find(request.method, path);
-    if (found.kind === "bad") throw new RequestError("BAD_REQUEST", "The path is not well-formed.");
+    if (found.kind === "bad") throw new RequestError("BAD_REQUEST", "The path is malformed.");
     if (found.kind === "none" && path === SOCKET_PATH) return upgradeRequired();
-    if (found.kind === "none") throw new RequestError("NOT_FOUND", "There is nothing at this address.");
+    if (found.kind === "none") throw new RequestError("NOT_FOUND", "No route matches this path.");
     if (found.kind === "method") return methodNotAllowed(request.method, found.allowed);
     return await handleRoute(http, request, { ...found, search });
   } catch (error) {
@@ -63,7 +63,7 @@ async function respond(http: HttpContext, request: HttpRequest): Promise<HttpRes
  */
 function upgradeRequired(): HttpResponse {
   const message =
-    "This address is for WebSockets. Whatever stands before the server must pass the upgrade on.";
+    "This path accepts WebSockets only. Proxies in front of the server must forward the upgrade.";
   const { reply } = toErrorResponse(new RequestError("BAD_REQUEST", message));
   return jsonResponse(426, reply, { upgrade: "websocket", connection: "upgrade" });
 }
@@ -71,7 +71,7 @@ function upgradeRequired(): HttpResponse {
 function methodNotAllowed(method: string, allowed: readonly string[]): HttpResponse {
   const allow = allowed.join(", ");
   if (method === "OPTIONS") return { status: 204, headers: { allow, ...PREFLIGHT_HEADERS }, body: null };
-  const { reply } = toErrorResponse(new RequestError("BAD_REQUEST", `This address takes ${allow}.`));
+  const { reply } = toErrorResponse(new RequestError("BAD_REQUEST", `This path accepts only ${allow}.`));
   return jsonResponse(405, reply, { allow });
 }
 
@@ -118,7 +118,7 @@ async function handleRoute(
     query,
     body,
     get ref() {
-      if (ref === null) throw new TypeError(`${route.path} has no session`);
+      if (ref === null) throw new TypeError(`${route.path} has no {session} parameter`);
       return ref;
     },
     headers: request.headers,
@@ -165,7 +165,7 @@ async function authenticateCaller(
 function parseQuery(search: string): Record<string, string> {
   const query = new Map<string, string>();
   for (const [name, value] of new URLSearchParams(search)) {
-    if (query.has(name)) throw new RequestError("BAD_REQUEST", "The address has the same parameter twice.");
+    if (query.has(name)) throw new RequestError("BAD_REQUEST", "The query has the same parameter twice.");
     query.set(name, value);
   }
   return Object.fromEntries(query);

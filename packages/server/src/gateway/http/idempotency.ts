@@ -37,9 +37,9 @@ export async function runIdempotent(
   const outcome = await beginOrWait(context, actor, request);
   if (outcome.state === "done") return toReplayedResult(outcome.answer);
   if (outcome.state === "different")
-    throw new RequestError("CONFLICT", "This idempotency-key was used for another request. Take a new one.");
+    throw new RequestError("CONFLICT", "This idempotency-key was used for another request. Use a new one.");
   if (outcome.state === "busy")
-    throw new RequestError("CONFLICT", "The same request is still being done. Ask again a little later.");
+    throw new RequestError("CONFLICT", "The same request is still running. Try again later.");
   const { claim } = outcome;
   try {
     const result = await work(outcome.id);

@@ -33,7 +33,7 @@ export async function* asClientAbort(body: AsyncIterable<Uint8Array>): AsyncIter
   try {
     yield* body;
   } catch {
-    throw new RequestError("BAD_REQUEST", "The body broke off.");
+    throw new RequestError("BAD_REQUEST", "The connection closed before the body was complete.");
   }
 }
 

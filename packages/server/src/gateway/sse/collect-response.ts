@@ -59,7 +59,12 @@ export function collectResponse(
       const idle = { idleSince: context.feeds.idleSince(ref, turnIdleTimeoutMs), openedAt };
       if (hasTimedOut(idle, performance.now(), turnIdleTimeoutMs))
         settle(() =>
-          reject(new RequestError("STREAM_TIMEOUT", "The turn runs without a word. Come back to it.")),
+          reject(
+            new RequestError(
+              "STREAM_TIMEOUT",
+              "The running turn has written no event for too long. Reconnect to it later.",
+            ),
+          ),
         );
     };
     const timer = setInterval(checkIdle, CHECK_INTERVAL_MS).unref();
@@ -98,10 +103,7 @@ export function collectResponse(
 function toRequestError(reason: Exclude<SubscriptionEndReason, "complete">): RequestError {
   return reason === "gone"
     ? new RequestError("NOT_FOUND", "The session was deleted.")
-    : new RequestError(
-        "SERVER_ERROR",
-        "The log of the session can't be reached. Come back to the turn later.",
-      );
+    : new RequestError("SERVER_ERROR", "The log of the session is unavailable. Reconnect to the turn later.");
 }
 
 /** Accumulates the frames of a stream. */

@@ -63,7 +63,7 @@ async function authenticateByTicket(
   if (!headers.has("origin"))
     throw new RequestError(
       "FORBIDDEN",
-      "A ticket is for pages, and this comes from none: send a token as a header.",
+      "Tickets are for web pages, but this request has no origin. Send a token in the authorization header.",
     );
   if (headers.has("x-api-key") || headers.has("authorization"))
     throw new RequestError("UNAUTHENTICATED", "Send a ticket, or x-api-key or authorization, not both.");

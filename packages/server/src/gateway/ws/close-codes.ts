@@ -5,13 +5,13 @@
 
 export const CLOSE_CODES = {
   /** A binary frame. All frames must be text. */
-  binary: { code: 1003, reason: "binary frames are not understood" },
+  binary: { code: 1003, reason: "binary frames are not supported" },
   /** Sent by `ws` itself if a frame exceeds `maxBodyBytes`. */
   tooLarge: { code: 1009, reason: "the command is too large" },
-  serverRestart: { code: 1012, reason: "the server restarts: connect again" },
-  malformed: { code: 4400, reason: "too many frames that are no commands" },
-  unauthenticated: { code: 4401, reason: "the key or token is good no longer" },
-  noPong: { code: 4408, reason: "no sign of life" },
+  serverRestart: { code: 1012, reason: "the server restarts: reconnect" },
+  malformed: { code: 4400, reason: "too many invalid commands" },
+  unauthenticated: { code: 4401, reason: "the key or token is no longer valid" },
+  noPong: { code: 4408, reason: "no pong received" },
   flood: { code: 4429, reason: "too many commands" },
 } as const;
 

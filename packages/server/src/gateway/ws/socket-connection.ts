@@ -188,7 +188,7 @@ export class SocketConnection implements Connection, SinkEvents, SocketHandle {
     if (this.#rejected > MAX_REJECTED) this.#close("flood");
     else {
       const { reply } = toErrorResponse(
-        new RequestError("RATE_LIMITED", "Too many commands at once. Wait for answers."),
+        new RequestError("RATE_LIMITED", "Too many concurrent commands. Wait for replies."),
       );
       const retry = { retry_after_seconds: RETRY_AFTER_SECONDS };
       this.reply({ type: "error", ...requestField(command), ...reply, ...retry });
@@ -249,7 +249,7 @@ export class SocketConnection implements Connection, SinkEvents, SocketHandle {
     if (this.#subscribers.size >= limits.maxSubscriptionsPerSocket)
       throw new RequestError(
         "RATE_LIMITED",
-        `A socket takes ${limits.maxSubscriptionsPerSocket} sessions. Unsubscribe from one first.`,
+        `A socket can subscribe to at most ${limits.maxSubscriptionsPerSocket} sessions. Unsubscribe from one first.`,
       );
     const subscriber = new SocketSubscriber(this, ref.session, command.request_id);
     const options = { format: this.#format, after: command.last_event_id ?? null };

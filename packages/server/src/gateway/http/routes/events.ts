@@ -16,7 +16,7 @@ const query = z.strictObject({
 export const eventRoutes = defineRoute({
   method: "GET",
   path: "/sessions/{session}/events",
-  summary: "Follow a session as an event stream, from now or after the last event seen.",
+  summary: "Follows a session as an event stream, from the current state or after the last received event.",
   scope: "read",
   query,
   handle: async ({ context, ref, query: { dialect, after, include_tool_tags }, headers }) => {

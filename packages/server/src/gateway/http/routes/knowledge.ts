@@ -15,7 +15,7 @@ const DEFAULT_OBJECTS = 50;
 const bases = defineRoute({
   method: "GET",
   path: "/knowledge",
-  summary: "The knowledge bases, and how many objects each has.",
+  summary: "Lists the knowledge bases with their number of objects.",
   scope: "knowledge",
   responseSchema: restReplies.bases,
   handle: async ({ context, caller }) => ({
@@ -27,7 +27,7 @@ const bases = defineRoute({
 const objects = defineRoute({
   method: "GET",
   path: "/knowledge/{base}/objects",
-  summary: "A page of a base, by id.",
+  summary: "Lists a page of the objects of a base, ordered by id.",
   scope: "knowledge",
   query: z.strictObject({
     after: z.string().min(1).max(256).exactOptional(),
@@ -61,7 +61,8 @@ const objects = defineRoute({
 const importObjects = defineRoute({
   method: "POST",
   path: "/knowledge/{base}/objects",
-  summary: "Brings texts into a base. What is there as it is stays; with `prune` the rest of the base goes.",
+  summary:
+    "Imports texts into a base and skips unchanged ones. With `prune`, removes all other objects of the base.",
   scope: "knowledge",
   idempotent: true,
   body: restBodies.import_knowledge,
@@ -87,7 +88,7 @@ const importObjects = defineRoute({
 const remove = defineRoute({
   method: "DELETE",
   path: "/knowledge/{base}/objects/{object}",
-  summary: "Takes one object out.",
+  summary: "Removes one object.",
   scope: "knowledge",
   async handle({ context, caller, params }) {
     const { base = "", object = "" } = params;
@@ -100,7 +101,7 @@ const remove = defineRoute({
 const removeBase = defineRoute({
   method: "DELETE",
   path: "/knowledge/{base}",
-  summary: "Takes a whole base out.",
+  summary: "Removes a whole base.",
   scope: "knowledge",
   responseSchema: restReplies.removed,
   handle: async ({ context, caller, params }) => ({

@@ -17,7 +17,7 @@ const PATH = "/sessions/{session}/messages";
 export const messageRoutes = defineRoute({
   method: "POST",
   path: PATH,
-  summary: "Send a message; the answer comes as an event stream, or whole once it is there.",
+  summary: "Sends a message. The answer is an event stream, or one object when it is complete.",
   scope: "write",
   idempotent: "itself",
   body: postMessage,

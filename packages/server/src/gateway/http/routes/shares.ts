@@ -30,13 +30,13 @@ function toShareJson({ id, upTo, createdAt }: Share, secret: string) {
 }
 
 function shareNotFound(): RequestError {
-  return new RequestError("NOT_FOUND", "There is no such share, or it is no longer open.");
+  return new RequestError("NOT_FOUND", "The share does not exist, or was revoked.");
 }
 
 const create = defineRoute({
   method: "POST",
   path: "/sessions/{session}/shares",
-  summary: "Shares a session as it is now. What comes later is not in it.",
+  summary: "Shares the current state of a session. Later turns are not included.",
   scope: "share",
   idempotent: true,
   body: z.strictObject({}),
@@ -67,7 +67,7 @@ async function createShareOnce(
 const list = defineRoute({
   method: "GET",
   path: "/sessions/{session}/shares",
-  summary: "The shares of a session that are open.",
+  summary: "Lists the open shares of a session.",
   scope: "share",
   async handle({ context, caller, ref }) {
     const shares = await context.store.shares.list(caller, ref.session);
@@ -78,7 +78,7 @@ const list = defineRoute({
 const revoke = defineRoute({
   method: "DELETE",
   path: "/sessions/{session}/shares/{share}",
-  summary: "Closes a share, by its `share_id`: its link shows nothing from now on.",
+  summary: "Revokes a share by its `share_id`. Its link stops working.",
   scope: "share",
   async handle({ context, caller, ref, params }) {
     const { shares } = context.store;
@@ -91,7 +91,7 @@ const revoke = defineRoute({
 const read = defineRoute({
   method: "GET",
   path: "/shares/{token}",
-  summary: "What a link shows: a snapshot of the session as it was shared. The link is all that is needed.",
+  summary: "Returns a snapshot of the session as it was shared. The link is the only credential.",
   scope: null,
   query: z.strictObject({ turns: pageLimit(MAX_TURNS, DEFAULT_TURNS) }),
   async handle({ context, params, query }) {
@@ -133,7 +133,7 @@ async function readSharedJson(
 const fork = defineRoute({
   method: "POST",
   path: "/shares/{token}/fork",
-  summary: "Makes a session of the caller's own from a share of their tenant.",
+  summary: "Creates a session of the caller from a share of the same tenant.",
   scope: "write",
   idempotent: true,
   body: z.strictObject({}),
