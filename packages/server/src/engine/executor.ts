@@ -25,6 +25,7 @@ export interface ExecutorOptions {
   readonly engine: Pick<Engine, "executor" | "recover" | "handOver" | "reassign">;
   readonly leases: Leases;
   readonly signals: Signals;
+  /** How long the lease lasts without a renewal. @default 3_000 */
   readonly ttlMs?: number;
   /** How long `leave` waits for handlers to return. After that it releases the lease anyway. @default 2_000 */
   readonly graceMs?: number;

@@ -10,33 +10,39 @@ import type { Env } from "../util/env.ts";
 export interface GatewayLimits {
   /**
    * Maximum bytes queued for one connection, besides its transport's buffer. At the limit, the subscription with the
-   * largest backlog is dropped and resumes later. @default 524_288
+   * largest backlog is dropped and resumes later.
+   * @default 524_288
    */
   readonly sendQueueBytes: number;
   /** Closes a connection whose transport has accepted no data for this long. @default 60_000 */
   readonly stallTimeoutMs: number;
+  /** Pings a socket that has sent nothing for this long. @default 25_000 */
   readonly pingIntervalMs: number;
   /** Closes a socket that has not answered a ping for this long. @default 10_000 */
   readonly pongTimeoutMs: number;
+  /** Sends a comment on an event stream that was idle for this long. @default 15_000 */
   readonly sseKeepAliveMs: number;
   /** How often each connection is checked. Pings and timeouts can be late by this much. @default 1_000 */
   readonly heartbeatMs: number;
   /** Ends the streams of a running turn that has written no event for this long. @default 180_000 */
   readonly turnIdleTimeoutMs: number;
+  /** Maximum sessions per socket. Further ones fail with `RATE_LIMITED`. @default 100 */
   readonly maxSubscriptionsPerSocket: number;
   /** Maximum size of a socket command and of a JSON body. Larger ones are rejected. @default 2_097_152 */
   readonly maxBodyBytes: number;
-  /** Maximum size of one uploaded file. */
+  /** Maximum size of one uploaded file. @default 100_000_000 */
   readonly maxUploadBytes: number;
+  /** Maximum size of all uploaded files of a session. @default 1_000_000_000 */
   readonly maxSessionUploadBytes: number;
   /** How long a ticket is valid: the socket must be opened within this time. @default 30_000 */
   readonly ticketTtlMs: number;
+  /** How long a token is valid if the request names no duration. @default 900_000 */
   readonly tokenTtlMs: number;
   /** Number of turns in the snapshot of a new subscription. @default 20 */
   readonly snapshotTurns: number;
   /**
-   * How often the gateway checks for revoked keys. Connections of a revoked key close up to this much later. @default
-   * 4_000
+   * How often the gateway checks for revoked keys. Connections of a revoked key close up to this much later.
+   * @default 4_000
    */
   readonly revocationCheckMs: number;
 }
@@ -71,14 +77,15 @@ export interface GatewayOptions extends CommandBackend {
   /** Public base URL of this server, such as `https://chat.example.com`. @default none: URLs are relative */
   readonly publicUrl?: string;
   /**
-   * Origins of pages that may open sockets and read responses, such as `https://app.example.com`. @default [] (same
-   * origin only)
+   * Origins of pages that may open sockets and read responses, such as `https://app.example.com`.
+   * @default [] (same origin only)
    */
   readonly allowedOrigins?: readonly string[];
   /** Which proxies may set the client address with `X-Forwarded-For`. @default false (use the socket's address) */
   readonly trustProxy?: TrustProxy;
   readonly limits?: Partial<GatewayLimits>;
   readonly env?: Env;
+  /** Receives errors of the server, with the operation that failed. @default ignored */
   readonly onError?: ErrorHandler;
 }
 

@@ -30,7 +30,7 @@ const MAX_TAIL = 1_000;
 export interface ConnectionHooks {
   readonly env: Env;
   readonly redactor: Redactor;
-  /** Called once, when the connection ends or is retired. Not called after `close`. */
+  /** Called when the connection ends by itself or is retired, but not for `close`. */
   onEnd(): void;
   onToolsChanged(): void;
   onError(error: unknown): void;

@@ -25,7 +25,8 @@ export interface McpToolOptions {
   readonly idempotentTools?: readonly string[];
   /**
    * Trusts the server's annotations: tools that are marked read-only or idempotent may run again after a crash. Use it
-   * only for servers that you trust like your own code. @default false
+   * only for servers that you trust like your own code.
+   * @default false
    */
   readonly trustAnnotations?: boolean;
   /** Maximum time of a call. @default the agent's `limits.toolTimeoutMs` */

@@ -9,21 +9,24 @@ export type Lookup = (host: string) => Promise<readonly string[]>;
 export interface FetchPolicy {
   /**
    * Internal services that may be reached, also by redirects, as "host:port". The port is required: "10.0.0.7:80",
-   * "[::1]:3000", "search.internal:443". @default []
+   * "[::1]:3000", "search.internal:443".
+   * @default []
    */
   readonly allow?: readonly string[];
   /** Ports that may be reached on the public internet. @default [80, 443, 8080, 8443] */
   readonly ports?: readonly number[];
   /**
-   * Maximum size of a response, before and after decompression. A larger one fails with `TOO_LARGE`. @default
-   * 25_000_000
+   * Maximum size of a response, before and after decompression. A larger one fails with `TOO_LARGE`.
+   * @default 25_000_000
    */
   readonly maxBytes?: number;
   /** Time for the whole fetch, from the check of the URL to the last byte, including redirects. @default 30_000 */
   readonly timeoutMs?: number;
   /** How long connecting may take, and how long a connection may be idle. @default 10_000 */
   readonly idleMs?: number;
+  /** Maximum redirects. Further ones fail with `TOO_MANY_REDIRECTS`. @default 5 */
   readonly maxRedirects?: number;
+  /** Maximum size of the response headers. Larger ones fail with `BAD_RESPONSE`. @default 16_384 */
   readonly maxHeaderBytes?: number;
   /** Resolves host names. @default the lookup of the operating system */
   readonly lookup?: Lookup;

@@ -19,7 +19,9 @@ export interface RedisSignalsOptions {
   readonly password?: string;
   /** Prefix of every channel name. @default "ts" */
   readonly keyPrefix?: string;
+  /** How often the connection is pinged. @default 1_000 */
   readonly healthCheckMs?: number;
+  /** How long connecting or a ping may take. After that the client reconnects. @default 3_000 */
   readonly responseTimeoutMs?: number;
 }
 

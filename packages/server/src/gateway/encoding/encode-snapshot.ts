@@ -1,6 +1,6 @@
 /**
- * `encodeSnapshotFrame` encodes a snapshot of a session in slices, turn by turn and item by item, so that a long
- * snapshot does not block the event loop. The output is the same JSON as from one `JSON.stringify`.
+ * `encodeSnapshotFrame` encodes a snapshot of a session in slices, item by item, so that a long snapshot does not block
+ * the event loop. The output is the same JSON as from one `JSON.stringify`.
  */
 import { formatCursor, type SessionState, snapshot, type TurnSnapshot } from "@turnstream/protocol";
 import { formatSse } from "@turnstream/protocol/writer";

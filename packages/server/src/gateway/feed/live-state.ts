@@ -1,6 +1,6 @@
 /**
- * `LiveState` is the folded session at the position of a feed. Deltas of an open block are only collected and are
- * folded together when the state is read, because up to 48 of them fold as cheaply as one. Knows no subscribers.
+ * `LiveState` is the folded session at the position of a feed. It collects the deltas of an open block and folds them
+ * together when the state is read. Folding many deltas together is as cheap as folding one. Knows no subscribers.
  */
 import type { Cursor, SessionEvent, SessionState } from "@turnstream/protocol";
 import type { LogEntry } from "../../log/entry.ts";

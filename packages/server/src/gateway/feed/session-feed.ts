@@ -1,7 +1,9 @@
 /**
  * `SessionFeed` follows the log of one session once, for all its subscribers in this process. New entries are folded
- * once, encoded once per format, and sent to all live subscriptions. A subscription that catches up reads separately
- * and joins when it has reached the feed's position, so a late or slow subscriber does not delay the others.
+ * once, encoded once per format, and sent to all live subscriptions.
+ *
+ * A subscription that catches up reads separately and joins when it has reached the feed's position. So a late or slow
+ * subscriber does not delay the others.
  */
 import { comparePositions, formatCursor, type Position, type SessionState } from "@turnstream/protocol";
 import type { LogEntry } from "../../log/entry.ts";
@@ -158,8 +160,7 @@ export class SessionFeed implements SubscriptionHost, LogFollower {
 
   start(controller: SubscriptionController, requestId: number, mode: StartMode): void {
     void this.#respond(controller, async () => {
-      // The caches led to an invalid position, so drop them. Also back off: a client that restarts repeatedly must not
-      // slow down the others.
+      // Drop the caches, which led to an invalid position. Also back off: a restart loop must not slow down the others.
       if (mode.type === "restart" && ++controller.restarts > 1) this.clearCaches();
       if (controller.restarts > 2) await this.context.sleep(Math.min(1_000, 20 * 2 ** controller.restarts));
       await this.#following.wait();
@@ -279,10 +280,7 @@ export class SessionFeed implements SubscriptionHost, LogFollower {
     );
   }
 
-  /**
-   * Called when there was nothing to read. Joins the live subscriptions, unless new entries arrived or the feed is
-   * behind.
-   */
+  /** Called when there was nothing to read. Joins, unless new entries arrived or the feed is behind. */
   #joinIfCaughtUp(
     controller: SubscriptionController,
     requestId: number,

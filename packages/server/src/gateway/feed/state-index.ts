@@ -170,8 +170,8 @@ function foldUpTo(from: SessionState, entries: readonly LogEntry[], position: Po
 }
 
 /**
- * `StateCheckpoints` holds states of a session at some positions of its newest turns, so that the state at any position
- * there takes only a few folds. The states share most of their data. Does not read.
+ * `StateCheckpoints` holds states of a session at some positions of its newest turns. The state at any position there
+ * then takes only a few folds. The states share most of their data. Does not read.
  */
 export class StateCheckpoints {
   /** In ascending order. The first state of a turn is directly before its start. */

@@ -2,8 +2,8 @@
  * `SubscriptionController` runs one subscription: it feeds inputs into `reduceSubscription` and executes the returned
  * effects, between one subscriber (socket or event stream) and one session feed.
  *
- * Invariant: live frames reach the subscriber only in phase "live". The position of the last frame that was written
- * directly is applied to the state machine before any other input, so the machine never sees a stale position.
+ * Invariant: live frames reach the subscriber only in phase "live". The position of the last directly written frame is
+ * applied to the state machine before any other input. So the machine never sees a stale position.
  */
 import { type Cursor, formatCursor, type Position, START_CURSOR } from "@turnstream/protocol";
 import type { SendResult } from "../connection/frame-sink.ts";
