@@ -1,7 +1,7 @@
 /**
  * `createExecutor` renews the lease of this process, finds executors whose lease expired, and makes the engine recover
  * their jobs. When its own lease may have expired it stops for good; a new executor must start under a new name. Does
- * not run jobs. Errors of the store are passed to `onError` and never thrown.
+ * not run jobs. After the start, errors of the store are passed to `onError` and never thrown.
  *
  *   alive ──▶ leaving ──▶ closed      SIGTERM: hand over each job when its handler returns, then release the lease
  *     └─────▶ lost ─────▶ closed      lease not renewed in time, or taken over

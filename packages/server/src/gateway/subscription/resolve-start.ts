@@ -198,7 +198,8 @@ async function readCurrentState(feed: StartSource): Promise<SessionState> {
   const state = await feed.stateAt(feed.head);
   if (typeof state !== "string" && (await feed.isTrimmedStateArchived()))
     return prependOlderTurns(context, ref, state, { turns: snapshotTurns });
-  // The archive lacks some of the older turns, or the log can't be joined to it. Read all available history instead.
+  // The dropped turns are not archived yet, or the feed has no state at its position. `readHistory` returns what the
+  // archive and the log have.
   return (await readHistory(context, ref, { turns: snapshotTurns })).state;
 }
 
