@@ -89,7 +89,7 @@ describe("a command (W16)", () => {
     await expect.poll(() => woken).toContain("decisions");
     await expect(run({ ...decide, decision: "reject", reason: "no" })).rejects.toMatchObject({
       code: "INTERACTION_CLOSED",
-      message: "This approval is approved already, and stays so.",
+      message: "This approval is already approved and can't be changed.",
     });
     expect(await parts.store.allowances.list(ref)).toMatchObject([{ tool: "trade", by: "an" }]);
     expect(await parts.store.interactions.changes(ref, key)).toMatchObject([

@@ -38,7 +38,7 @@ describe("a form of an elicitation", () => {
     [{ type: "string", format: "date" }, { type: "date" }],
     [
       { type: "string", format: "uri" },
-      { type: "text", help: "An address, such as https://example.com." },
+      { type: "text", help: "A URL, such as https://example.com." },
     ],
     [
       { type: "number", minimum: 0, maximum: 1.5 },

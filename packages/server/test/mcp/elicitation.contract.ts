@@ -135,7 +135,7 @@ export function elicitationContract(
         await harness.ended(two, () => true);
         expect(rawAnswer()).toEqual({ action: "decline" });
         expect(harness.errors.map(({ error }) => String(error)).join()).toContain(
-          "not certain in which call",
+          "not certain for which call",
         );
       } else {
         const second = await waiting(two);

@@ -66,7 +66,7 @@ describe("a result", () => {
   });
 
   it("that is an error is bounded, and says something", () => {
-    expect(toToolError({ content: [], isError: true })).toBe("The tool failed and did not say why.");
+    expect(toToolError({ content: [], isError: true })).toBe("The tool failed without an error message.");
     expect(toToolError({ content: [{ type: "text", text: "x".repeat(100_000) }] }).length).toBe(8_000);
   });
 });

@@ -77,7 +77,7 @@ test.each([
   [{ heartbeatMs: 1 }, "limits.heartbeatMs must be a whole number from 20"],
   [{ sendQueueBytes: Number.NaN }, "limits.sendQueueBytes must"],
   [{ maxBodyBytes: -1 }, "limits.maxBodyBytes must"],
-  [{ snapshotTurns: 20, sendQueueByte: 1 }, "limits.sendQueueByte is no limit of a gateway"],
+  [{ snapshotTurns: 20, sendQueueByte: 1 }, "limits.sendQueueByte is not a limit of a gateway"],
 ])("limits that can't be kept are refused: %j", (limits, message) => {
   expect(() => createGateway({ ...createMemoryBackend(), secrets: [SECRET], limits })).toThrow(message);
 });

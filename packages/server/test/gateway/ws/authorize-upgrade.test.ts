@@ -198,7 +198,7 @@ describe("whoever is no longer let in", () => {
     const { socket } = await upgrade();
     const broken = vi.spyOn(keys, "live").mockRejectedValue(new Error("no store"));
     const reported = () => server.errors.map(({ during }) => during);
-    await expect.poll(reported).toContain("asking which keys are still good");
+    await expect.poll(reported).toContain("checking for revoked keys");
     await sleep(200);
     broken.mockRestore();
     expect(socket.readyState).toBe(WebSocket.OPEN);
