@@ -1,4 +1,4 @@
-/** An example of sending a message and reading the answer as it comes. Printed in docs/gateway.md. */
+/** An example of sending a message and reading the streamed answer. Printed in docs/gateway.md. */
 import { createSseParser } from "@turnstream/protocol";
 
 export async function ask(

@@ -1,4 +1,4 @@
-/** An example of a gateway as a server of its own. Printed in docs/gateway.md. */
+/** An example of a gateway as a standalone server. Printed in docs/gateway.md. */
 import {
   createRedisLog,
   createRedisSignals,

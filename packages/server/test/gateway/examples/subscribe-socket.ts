@@ -1,4 +1,4 @@
-/** An example of a page that watches a session over a socket, and comes back by itself. Printed in docs/gateway.md. */
+/** An example of a page that follows a session over a socket and reconnects. Printed in docs/gateway.md. */
 
 export interface WatchOptions {
   readonly session: string;
