@@ -62,7 +62,7 @@ function statements(from: number, to: number): string[] {
     `insert into shares (id, session_id, up_to_epoch, up_to_seq)
      select 'share' || n, 's' || n, 1, n from ${tenth}`,
     `insert into erasures (session_id, requested_at)
-     select 'gone' || n, now() - n * interval '1 minute' from ${tenth}`,
+     select 'erased' || n, now() - n * interval '1 minute' from ${tenth}`,
     `insert into blobs (session_id, id, media_type, size, body)
      select ${session(20)}, 'b' || n, 't', 3, 'abc' from ${tenth}`,
     `insert into leases (executor, until) select 'e' || n, now() + interval '1 hour' from ${tenth} where n % 100 = 0`,

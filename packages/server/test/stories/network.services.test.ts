@@ -69,7 +69,7 @@ function watchedOf({ name }: Story): Watched {
   return found;
 }
 
-/** These frames have a session id of their own. On all others it only tells sessions apart. */
+/** These frames have a session id of their own. On all others it only identifies the session. */
 const NAMES_SESSION = new Set(["message_start", "session_title", "task.created"]);
 
 function bare({ session_id, ...frame }: Frame): Frame {

@@ -11,7 +11,7 @@ export async function tokenFor(api: string, key: string, user: string): Promise<
   return token;
 }
 
-/** In the browser: the address of one socket, good for half a minute. */
+/** In the browser: the address of one socket, valid for 30 seconds. */
 export async function socketAddress(api: string, token: string): Promise<string> {
   const answer = await fetch(`${api}/api/v1/tickets`, {
     method: "POST",

@@ -121,7 +121,7 @@ describe("T06 T07 references", () => {
     expect(read.length).toBeLessThan(500_000);
   });
 
-  it("can't be forged by the content of a page, and only web addresses are kept", async () => {
+  it("can't be forged by the content of a page, and only web addresses are shown", async () => {
     const prompts: Prompt[] = [];
     const evil = tool({
       idempotent: true,
