@@ -147,7 +147,7 @@ test("a short outage of the store has no effect", async () => {
   const failing =
     <A extends unknown[], T>(call: (...args: A) => Promise<T>) =>
     async (...args: A): Promise<T> => {
-      if (fails) throw new Error("store is away");
+      if (fails) throw new Error("store is unreachable");
       return await call(...args);
     };
   const leases: Leases = {
@@ -206,7 +206,7 @@ test("the executor that took over a dead one retries a failed recovery", async (
     handOver: async () => undefined,
     reassign: async () => undefined,
     recover: async (dead: string) => {
-      if (recovered.push(dead) < 3) throw new Error("database is away");
+      if (recovered.push(dead) < 3) throw new Error("database is unreachable");
       return 1;
     },
   };
@@ -226,7 +226,7 @@ test("retries taking over a dead executor when the response is lost", async () =
   let asked = 0;
   const takeDead = async (dead: string, by: string) => {
     const taken = await world.leases.takeDead(dead, by);
-    if (++asked === 1) throw new Error("the answer is lost");
+    if (++asked === 1) throw new Error("the response is lost");
     // The store also returns true if this executor has already taken it.
     return taken || dead === "dead";
   };

@@ -165,7 +165,7 @@ function readSse(bytes: Uint8Array): Frame[] {
 export async function until(test: () => boolean, timeoutMs = 30_000): Promise<void> {
   const deadline = performance.now() + timeoutMs;
   while (!test()) {
-    if (performance.now() > deadline) throw new Error("not within the time");
+    if (performance.now() > deadline) throw new Error("timed out");
     await new Promise((resolve) => setTimeout(resolve, 2));
   }
 }

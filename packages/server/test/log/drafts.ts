@@ -95,7 +95,7 @@ export class Reader {
     const deadline = performance.now() + ms;
     while (!holds(this)) {
       if (performance.now() > deadline)
-        throw new Error(`waited in vain; got ${this.texts.join(" ")}, end ${this.end}`);
+        throw new Error(`timed out; got ${this.texts.join(" ")}, end ${this.end}`);
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, 50);
         this.#changed = () => {

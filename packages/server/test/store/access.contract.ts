@@ -50,7 +50,7 @@ export function gatewayContract(name: string, makeStore: MakeStore): void {
     });
   });
 
-  suite(name, "requests that must not be done twice", makeStore, (store) => {
+  suite(name, "idempotency keys", makeStore, (store) => {
     test("one of many callers gets the claim, the others are busy, and later get its response", async () => {
       const { actor } = await newSession(store());
       const asked = request();

@@ -19,7 +19,7 @@ function spoil(value: unknown): void {
 }
 
 export function aliasingContract(name: string, makeStore: MakeStore): void {
-  suite(name, "values", makeStore, (store) => {
+  suite(name, "arguments and results", makeStore, (store) => {
     test("changing an argument or a result does not change the store", async () => {
       const { actor, ref } = await newSession(store());
       const { tenant } = ref;

@@ -59,7 +59,7 @@ async function storeCanary({ store }: PostgresHarness, tenant: string, user: str
   await store.uploads.add(ref, "u", { attempt: 1, bytes: Buffer.from(CANARY) });
   const asked = { route: "POST /x", key: unique("key"), digest: "d", session };
   const started = await store.idempotency.begin(actor, asked);
-  if (started.state !== "yours") throw new Error("a new key is ours");
+  if (started.state !== "yours") throw new Error("a new key must be claimed");
   await store.idempotency.finish(actor, asked, started.claim, { status: 201, body: CANARY });
   const share = await store.shares.create(actor, session);
   return { actor, ref, share };

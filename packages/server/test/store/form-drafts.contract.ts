@@ -6,7 +6,7 @@ import { anInteraction } from "./interactions.contract.ts";
 import { suite } from "./suite.ts";
 
 export function formDraftsContract(name: string, makeStore: MakeStore): void {
-  suite(name, "drafts of forms", makeStore, (store) => {
+  suite(name, "form drafts", makeStore, (store) => {
     test("returns the last draft while the form is pending", async () => {
       const { ref } = await newSession(store());
       const form = anInteraction("form");

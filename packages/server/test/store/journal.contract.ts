@@ -11,7 +11,7 @@ import { suite } from "./suite.ts";
 const next = (store: Store, ref: SessionRef) => store.epochs.next(ref, { seen: 0, by: "w", reason: "test" });
 
 export function journalContract(name: string, makeStore: MakeStore): void {
-  suite(name, "the journal", makeStore, (store) => {
+  suite(name, "journal", makeStore, (store) => {
     test("writes each key once, and returns the values unchanged, in order", async () => {
       const { ref } = await newSession(store());
       const { epoch } = await next(store(), ref);

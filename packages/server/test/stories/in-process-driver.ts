@@ -75,7 +75,7 @@ export class InProcessDriver implements StoryDriver {
     const refused = await submitForm(backend, ref, { form, values: bad, userId: by }).catch(
       (error: unknown) => error,
     );
-    if (!(refused instanceof FormError)) throw new Error("the bad values were taken");
+    if (!(refused instanceof FormError)) throw new Error("the invalid values were accepted");
     if ("decline" in then) await declineForm(backend, ref, { form, userId: by, reason: then.decline });
     else {
       await submitForm(backend, ref, { form, values: then.submit, userId: by, startNextTurn: false });

@@ -133,7 +133,7 @@ export class NetworkDriver implements StoryDriver {
     const refused = await rest(this.#endpoint, "POST", `${at}/submit`, { values: bad }).catch(
       (error: unknown) => error,
     );
-    if (!(refused instanceof RestRefused)) throw new Error("the bad values were taken");
+    if (!(refused instanceof RestRefused)) throw new Error("the invalid values were accepted");
     if ("decline" in then)
       await this.#command({ type: "decline", form_request_id: form, reason: then.decline });
     else {

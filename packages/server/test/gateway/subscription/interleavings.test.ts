@@ -243,7 +243,7 @@ async function rests(scheduler: Scheduler): Promise<boolean> {
 }
 
 async function idle(scheduler: Scheduler): Promise<void> {
-  if (!(await rests(scheduler))) throw new Error("it never comes to rest");
+  if (!(await rests(scheduler))) throw new Error("it never becomes idle");
 }
 
 test(

@@ -108,31 +108,31 @@ export function readContract(opened: () => Log): void {
     });
   });
 
-  describe("invalid cursors", () => {
+  describe("cursors", () => {
     const cases: [name: string, cursor: string, reason: InvalidCursorReason | null][] = [
       ["a word", "garbage", "malformed"],
       ["nothing", "", "malformed"],
-      ["half a cursor", "7-", "malformed"],
+      ["an incomplete cursor", "7-", "malformed"],
       ["a leading zero", "07-1", "malformed"],
-      ["a negative one", "-1-1", "malformed"],
-      ["one with CR LF", "7-5\r\n", "malformed"],
-      ["one with NUL", "7-5\0", "malformed"],
+      ["a negative number", "-1-1", "malformed"],
+      ["a cursor with CR LF", "7-5\r\n", "malformed"],
+      ["a cursor with NUL", "7-5\0", "malformed"],
       ["an epoch of 2^64", "18446744073709551616-1", "malformed"],
       ["a seq of 2^64", "7-18446744073709551616", "malformed"],
       ["a megabyte", "7".repeat(1_000_000), "malformed"],
       ["the start", "0-0", "trimmed"],
-      ["one before the trim", "7-2", "trimmed"],
-      ["one of an epoch before", "6-4", "trimmed"],
-      ["one after the end", "9-9", "ahead"],
-      ["one of an epoch to come", "99-1", "ahead"],
-      ["one that its epoch never reached", "7-6", "lost"],
-      ["one of an epoch that never was", "8-5", "lost"],
-      ["one of another session", "7-99", "lost"],
-      ["the boundary", "7-3", null],
-      ["one that is there", "9-6", null],
-      ["the last one", "9-8", null],
+      ["a trimmed position", "7-2", "trimmed"],
+      ["a position of an earlier epoch", "6-4", "trimmed"],
+      ["a position after the end", "9-9", "ahead"],
+      ["a position of a future epoch", "99-1", "ahead"],
+      ["a position that its epoch never reached", "7-6", "lost"],
+      ["a position of an unused epoch", "8-5", "lost"],
+      ["a position of another session", "7-99", "lost"],
+      ["the trim boundary", "7-3", null],
+      ["an existing position", "9-6", null],
+      ["the last position", "9-8", null],
     ];
-    test.for(cases)("read and attach return the reason for: %s", async ([, cursor, reason]) => {
+    test.for(cases)("read and attach accept or refuse: %s", async ([, cursor, reason]) => {
       const session = await startSession(log);
       await log.append(session, { writer: "w1", epoch: 7, counter: 1, events: titles("a", "b", "c", "d") });
       await log.claim(session, { epoch: 9, writer: "w2", event: takeover(), archivedUpTo: "7-3" });

@@ -102,13 +102,13 @@ describe("Redis connection", () => {
     await reader.until(({ entries }) => entries.length === 1);
     const direct = await createRedisLog({ url: redis.url, responseTimeoutMs: 30_000 });
     proxy.blackhole();
-    await direct.append(SESSION, { writer: "g", counter: 1, events: titles("unheard") });
+    await direct.append(SESSION, { writer: "g", counter: 1, events: titles("missed") });
     await pause(1_200);
     await proxy.heal();
     await reader.until(({ entries }) => entries.length === 2, 30_000);
     await direct.append(SESSION, { writer: "g", counter: 2, events: titles("delivered") });
     await reader.until(({ entries }) => entries.length === 3, 30_000);
-    expect(reader.texts).toEqual(["session.start", "unheard", "delivered"]);
+    expect(reader.texts).toEqual(["session.start", "missed", "delivered"]);
     await reader.stop();
     await Promise.all([hasty.close(), direct.close()]);
   });

@@ -119,7 +119,7 @@ test("ends every pending call when the log closes", async () => {
   await reader.stop();
 });
 
-describe("a process exits by itself", () => {
+describe("a process with a Redis log exits by itself", () => {
   const log = JSON.stringify(new URL("../../../src/log/redis/create-redis-log.ts", import.meta.url));
 
   async function run(script: string): Promise<{ code: number | null; ms: number; errors: string }> {
@@ -136,8 +136,8 @@ describe("a process exits by itself", () => {
   }
 
   test.for([
-    ["whose log was closed in the middle of everything", "await log.close();"],
-    ["whose log never reached its server", ""],
+    ["after the log was closed during pending calls", "await log.close();"],
+    ["if the log never reached its server", ""],
   ])("%s", { timeout: 60_000 }, async ([, close]) => {
     const url = close === "" ? NO_SERVER : redis.url;
     const script = `
