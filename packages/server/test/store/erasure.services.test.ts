@@ -91,7 +91,7 @@ test("erasing a session, a user or a tenant leaves no canary", async () => {
   const one = await storeCanary(harness, tenant, "an");
   expect(await tablesWith(db, CANARY)).toEqual(TABLES);
   await store.sessions.remove(one.ref);
-  // Memories of a user outlive the sessions, until the user is erased.
+  // Memories of a user outlive a session, until they are removed.
   expect(await tablesWith(db, CANARY)).toEqual(["memories"]);
   expect(await store.memories.removeAll(one.actor)).toBe(1);
   expect(await tablesWith(db, CANARY)).toEqual([]);

@@ -34,7 +34,7 @@ export function transactionsContract(name: string, makeStore: MakeStore): void {
       const ids = Array.from({ length: 5 }, () => unique("tenant"));
       const failed = store().transaction((tx) =>
         Promise.all([
-          // The database itself accepts this call.
+          // The database reports no error here, because the update just matches no row.
           tx.sessions.touch({ ...ref, session: "nothing" }),
           ...ids.map((id) => tx.tenants.create({ id, name: "T" })),
         ]),

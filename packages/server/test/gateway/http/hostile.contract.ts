@@ -119,7 +119,7 @@ const NEARLY = [
   { message: "\0\ud800", client_message_id: "\ud800", content_urls: ["\0", "\ud800"] },
   { message: "x", resume_form_request_id: "\0", form_values: { "\0": 1 } },
 ];
-/** These routes wait for a turn or never end, so the test doesn't read their responses. */
+/** Some routes wait for a turn or never end, so the test aborts their requests after this time. */
 const TIMEOUT_MS = 150;
 
 interface Given {

@@ -251,7 +251,7 @@ export function formContract(makeBackend: () => Promise<HarnessBackend>): void {
       expect(JSON.stringify(prompts[1])).toContain("an@example.org");
     });
 
-    it("is reported as submitted after a later form, in this turn and in later turns", async () => {
+    it("is named with its values if another form was requested since, in this turn and in later turns", async () => {
       await open();
       const model = scriptedModel(({ prompt, text }) => {
         prompts.push(prompt);

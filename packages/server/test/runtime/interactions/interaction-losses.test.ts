@@ -28,7 +28,7 @@ type Kind = (typeof KINDS)[number];
 function agentThatAsks(kind: Kind, { times = 1, timeoutMs = 60_000 } = {}): Agent {
   const look = tool({
     idempotent: true,
-    // Written after the interaction next to it. Once it is journaled, it comes before.
+    // The delay makes its result come after the interaction. Once it is journaled, a later attempt writes it before.
     approval: async () => {
       await new Promise((resolve) => setTimeout(resolve, 50));
       return false;

@@ -1,6 +1,6 @@
 /**
- * An example of a KnowledgeSearch: a vector search with an embedding model, combined with the full-text search. The vectors
- * are in an array here. In production they are in pgvector, Qdrant or a similar store. Printed in docs/knowledge.md.
+ * An example of a KnowledgeSearch: a vector search with an embedding model, combined with the full-text search. The
+ * vectors are in an array here. In production they are in pgvector, Qdrant or the like. Printed in docs/knowledge.md.
  */
 import { fullTextSearch, type KnowledgeSearch } from "@turnstream/server";
 import type { KnowledgeHit, Store } from "@turnstream/server/ports";
