@@ -1,4 +1,4 @@
-/** What docs/approvals.md says is so: its program runs, and its table is the one that the store goes by. */
+/** Runs the program of docs/approvals.md and compares the page's table of changes with the rules of the store. */
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { TRANSITIONS } from "@turnstream/protocol/writer";
@@ -7,7 +7,7 @@ import { type InteractionKind, deadlineRule } from "../src/store/rules/interacti
 
 const page = readFileSync(new URL("../../../docs/approvals.md", import.meta.url), "utf8");
 
-test("W13 the program of docs/approvals.md does what the page says", () => {
+test("W13 the program of docs/approvals.md prints what the page shows", () => {
   const [, code = ""] = /```ts\n(.*?)```/s.exec(page) ?? [];
   const { stdout, stderr } = spawnSync(
     process.execPath,
@@ -30,7 +30,7 @@ const WHO = [
   "the payment gateway",
 ];
 
-test("W13 the table of changes is the one that the store goes by", () => {
+test("W13 the table of changes in docs/approvals.md equals the transitions of the store", () => {
   const rows = [...page.matchAll(/^\| (\w+) \| `(\w+)` \| `(\w+)` \| (.+?) \| (.+?) \|$/gm)];
   const written = rows.map(([, kind, from, to, who, when]) => ({ kind, from, to, who, when }));
   expect(written.filter(({ who = "" }) => !WHO.includes(who))).toEqual([]);

@@ -4,5 +4,5 @@ import type { Store } from "@turnstream/server/ports";
 export async function firstKey(store: Store): Promise<string> {
   await store.tenants.create({ id: "acme", name: "Acme" });
   const { secret } = await store.keys.create("acme", { name: "our backend", scopes: [] });
-  return secret; // shown this once: only its hash is kept
+  return secret; // shown only once: the store has only its hash
 }

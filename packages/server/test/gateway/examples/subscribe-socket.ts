@@ -1,15 +1,15 @@
-/** An example of a page that watches a session over a socket, and comes back by itself. Printed in docs/gateway.md. */
+/** An example of a page that follows a session over a socket and reconnects. Printed in docs/gateway.md. */
 
 export interface WatchOptions {
   readonly session: string;
-  /** A new address for every connection: a ticket is good once. */
+  /** Returns a new address for every connection, because a ticket is valid once. */
   address(): Promise<string>;
-  /** Frames of the dialect; `onSubscribed` says whether to forget what is shown. */
+  /** Called at every start. If `resumed` is false, clear what is shown. */
   onSubscribed(info: { resumed: boolean; reason: string }): void;
   frame(frame: { type: string; event_id?: string }): void;
 }
 
-/** @returns how to leave */
+/** @returns a function that disconnects */
 export function watch(options: WatchOptions): () => void {
   let lastEventId: string | undefined;
   let socket: WebSocket | undefined;
@@ -26,7 +26,7 @@ export function watch(options: WatchOptions): () => void {
       if (frame.type === "subscribed") options.onSubscribed(frame);
       else options.frame(frame);
     });
-    // 4401: sign in again. Anything else: come back, not all at once.
+    // 4401: sign in again. Otherwise reconnect with jitter, so that clients don't all reconnect at once.
     socket.addEventListener("close", ({ code }) => {
       if (!isClosed && code !== 4401) setTimeout(() => void connect(), 500 + Math.random() * 2_500);
     });

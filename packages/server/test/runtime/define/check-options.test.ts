@@ -1,4 +1,4 @@
-/** Options of agents and tools that are misspelt or left out are refused when the program starts, in words that help. */
+/** Tests that misspelled and missing options of agents and tools are refused at startup with a helpful message. */
 import { expect, test } from "vitest";
 import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { type AgentOptions, defineAgent } from "../../../src/runtime/define/agent.ts";
@@ -9,7 +9,7 @@ import { tool, type ToolOptions } from "../../../src/runtime/define/tool.ts";
 const run = () => "done";
 const base = { name: "a", model: scriptedModel([]) };
 
-/** As a program in JavaScript would have it. */
+/** Options as a JavaScript program without types could pass them. */
 const asTool = (options: object) => () => tool(options as ToolOptions);
 const asAgent = (options: object) => () => defineAgent(options as AgentOptions);
 const asStream = (options: object) => () => defineStreamAgent(options as StreamAgentOptions);
@@ -40,23 +40,23 @@ test.each<[message: string, define: () => unknown]>([
   ],
   ["`rerun` is not an option of a tool", asTool({ run, rerun: "always" })],
   ["`tools` is not an option of a stream agent", asStream({ name: "a", run, tools: {} })],
-])("says: %s", (message, define) => {
+])("throws: %s", (message, define) => {
   expect(define).toThrow(
     expect.objectContaining({ code: "BAD_AGENT", message: expect.stringContaining(message) }),
   );
 });
 
-test("what is there, and what is undefined, passes", () => {
+test("accepts known options and undefined values", () => {
   const options = { run, later: undefined, display: { call: false }, approval: { canRemember: false } };
   expect(asTool(options)().display.call).toBe(false);
-  // A tool can be taken and changed.
+  // A tool can be copied and changed.
   expect(tool({ ...tool({ run, timeoutMs: 5 }), label: "x" } as ToolOptions).timeoutMs).toBe(5);
   expect(
     asAgent({ ...base, title: false, recallMemories: true, limits: { maxSteps: 3 } })().limits.maxSteps,
   ).toBe(3);
 });
 
-test("the nearest name is the one with the fewest other letters, and none is better than a wild guess", () => {
+test("suggests the name with the fewest different letters, and none if all differ too much", () => {
   const known = ["tools", "tokens", "title"];
   expect(suggestName("toolz", known)).toBe("tools");
   expect(suggestName("Tokens", known)).toBe("tokens");

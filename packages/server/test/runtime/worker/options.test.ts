@@ -1,4 +1,7 @@
-/** Worker options that can't work are refused before the worker starts, with the option, its value and what is expected. */
+/**
+ * Tests that invalid worker options are refused before the worker starts, with the option, its value and what is
+ * expected.
+ */
 import { describe, expect, it, test, vi } from "vitest";
 import { createMemoryEngine } from "../../../src/engine/memory.ts";
 import { createMemoryLog } from "../../../src/log/memory.ts";
@@ -21,10 +24,10 @@ const base = (): WorkerOptions => ({
   agents: [defineAgent({ name: "a", model: scriptedModel([]) })],
 });
 
-/** As a program in JavaScript would pass them. */
+/** Options as a JavaScript program without types could pass them. */
 const resolve = (options: object) => () => resolveOptions({ ...base(), ...options });
 
-describe("the options of a worker", () => {
+describe("worker options", () => {
   test.each<[message: string, options: object]>([
     ["`ttlMs` is not an option of the worker (did you mean `leaseTtlMs`?)", { ttlMs: 1_000 }],
     ["`polIntervalMs` is not an option of the worker (did you mean `pollIntervalMs`?)", { polIntervalMs: 1 }],
@@ -93,7 +96,7 @@ describe("the options of a worker", () => {
     });
   });
 
-  it("may be as long as a timer can wait", () => {
+  it("can be as long as the longest timer", () => {
     const options = { leaseTtlMs: MAX_TIMER_MS, shutdownGraceMs: 0, sessionRetentionMs: 0 };
     expect(resolve(options)()).toMatchObject(options);
   });

@@ -1,4 +1,4 @@
-/** Why a database is of no use, in words: where it was looked for, and never the password. */
+/** Tests the messages of connection errors: they contain the address and never the password. */
 import { expect, test } from "vitest";
 import { StoreError } from "../../../src/store/errors.ts";
 import { describeConnectionError } from "../../../src/store/postgres/database-url.ts";
@@ -17,7 +17,7 @@ test.each([
   expect(message).not.toContain("canary");
 });
 
-test("any other error, and an address that only the driver reads, has the store's own words", () => {
+test("other errors, and a URL that only the driver can parse, have the default message of the store", () => {
   const busy = new StoreError("BUSY", "tenants.get");
   expect(describeConnectionError(busy, URL_OF)).toBe(busy.message);
   const away = new StoreError("UNAVAILABLE", "tenants.get", { sqlstate: null, system: "ENOENT" });

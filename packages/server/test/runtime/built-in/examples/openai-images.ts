@@ -1,5 +1,5 @@
 /**
- * An example of an ImageGenerator: OpenAI's image generation by the AI SDK, with pictures that become clearer. Printed in
+ * An example of an ImageGenerator: OpenAI's image generation with the AI SDK, with partial images. Printed in
  * docs/built-in-tools.md.
  */
 import type { createOpenAI } from "@ai-sdk/openai";
@@ -27,7 +27,7 @@ export function openaiImages(openai: ReturnType<typeof createOpenAI>, model = "g
       });
       for await (const part of stream) {
         if (part.type === "error") throw part.error;
-        // Preliminary results are the picture so far; the last one is the picture.
+        // Preliminary results are partial images. The last result is the complete image.
         if (part.type === "tool-result" && part.toolName === "image_generation")
           yield { data: (part.output as { result: string }).result, mediaType: "image/webp" };
       }
