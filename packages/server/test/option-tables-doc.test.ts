@@ -1,4 +1,4 @@
-/** The option tables of docs/agents.md and docs/gateway.md list exactly the options of the types. */
+/** The option tables in docs/ list exactly the options of the types. */
 import { readFileSync } from "node:fs";
 import { readCode, readSection, readTables } from "@turnstream/conformance/support/markdown.ts";
 import { expect, test } from "vitest";
@@ -28,6 +28,7 @@ test.each([
   ["agents.md", "## `startWorker(options)`", "Option", "runtime/worker/options.ts", "WorkerOptions"],
   ["agents.md", "### Strings", "String", "runtime/strings.ts", "RuntimeStrings"],
   ["gateway.md", "### Limits", "Option", "gateway/options.ts", "GatewayLimits"],
+  ["client.md", "### Options of `createClient`", "Option", "../../client/src/options.ts", "ClientOptions"],
 ])("%s: the table under '%s' lists what its type has", (page, heading, column, file, name) => {
   checkTable(page, heading, column, membersOf(file, name));
 });
