@@ -7,7 +7,7 @@ import { type Route, defineRoute } from "../route.ts";
 const list = defineRoute({
   method: "GET",
   path: "/sessions/{session}/allowances",
-  summary: "Which tools of which agents were approved for the rest of the session.",
+  summary: "Lists the tools that the user allowed for the rest of the session, by agent.",
   scope: "read",
   responseSchema: restReplies.allowances,
   handle: async ({ context, ref }) => ({
@@ -19,7 +19,7 @@ const list = defineRoute({
 const revoke = defineRoute({
   method: "DELETE",
   path: "/sessions/{session}/allowances/{agent}/{tool}",
-  summary: "Takes one back: from the next call on, a person is asked again.",
+  summary: "Revokes an allowance. The next call needs an approval again.",
   scope: "decide",
   async handle({ context, caller, ref, params }) {
     const { agent = "", tool = "" } = params;

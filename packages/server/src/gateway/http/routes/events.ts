@@ -13,7 +13,7 @@ const query = z.strictObject({
 export const eventRoutes = defineRoute({
   method: "GET",
   path: "/sessions/{session}/events",
-  summary: "Follow a session as an event stream, from now or after the last event seen.",
+  summary: "Streams the events of a session, from now or after a cursor.",
   scope: "read",
   query,
   handle: async ({ context, ref, query: { dialect, after, include_tool_tags }, headers }) => {

@@ -23,7 +23,7 @@ const page = z.strictObject({ before: pageBefore, limit: pageLimit(MAX_TURNS, DE
 const history = defineRoute({
   method: "GET",
   path: "/sessions/{session}/history",
-  summary: "A page of history, the newest first; subscribe after its `last_event_id`.",
+  summary: "Returns a page of history, the newest first. Subscribe after its `last_event_id`.",
   scope: "read",
   query: page,
   responseSchema: restReplies.history,
@@ -45,7 +45,7 @@ const getSnapshot = defineRoute({
   method: "GET",
   path: "/sessions/{session}/snapshot",
   summary:
-    "The state as it is now, with its newest turns, for native clients; subscribe after its `event_id`.",
+    "Returns the current state with its newest turns, for native clients. Subscribe after its `event_id`.",
   scope: "read",
   query: z.strictObject({ turns: pageLimit(MAX_TURNS, DEFAULT_TURNS) }),
   responseSchema: restReplies.snapshot,
@@ -65,7 +65,7 @@ const getSnapshot = defineRoute({
 const listTurns = defineRoute({
   method: "GET",
   path: "/sessions/{session}/turns",
-  summary: "A page of turns as they are in snapshots; those before the oldest that a client has.",
+  summary: "Returns a page of turns in the format of snapshots, before the oldest turn that the client has.",
   scope: "read",
   query: page,
   responseSchema: restReplies.turns,
@@ -83,7 +83,7 @@ const listTurns = defineRoute({
 const getTurn = defineRoute({
   method: "GET",
   path: "/sessions/{session}/turns/{turn}",
-  summary: "One turn.",
+  summary: "Returns one turn.",
   scope: "read",
   responseSchema: restReplies.turn,
   async handle({ context, ref, params }) {
@@ -97,7 +97,7 @@ const endState = defineRoute({
   method: "GET",
   path: "/sessions/{session}/turns/{turn}/end-state",
   summary:
-    "The end state of a turn's task, or of the sub-agent's that the call `task` started, with what the model read.",
+    "Returns the end state of a turn, or of the sub-agent that the call `task` started, with the results that the model read.",
   scope: "read",
   query: z.strictObject({ task: z.string().min(1).max(256).exactOptional() }),
   responseSchema: restReplies.end_state,

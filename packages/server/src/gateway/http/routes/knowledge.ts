@@ -12,7 +12,7 @@ const DEFAULT_OBJECTS = 50;
 const bases = defineRoute({
   method: "GET",
   path: "/knowledge",
-  summary: "The knowledge bases, and how many objects each has.",
+  summary: "Lists the knowledge bases and how many objects each has.",
   scope: "knowledge",
   responseSchema: restReplies.bases,
   handle: async ({ context, caller }) => ({
@@ -24,7 +24,7 @@ const bases = defineRoute({
 const objects = defineRoute({
   method: "GET",
   path: "/knowledge/{base}/objects",
-  summary: "A page of a base, by id.",
+  summary: "Returns a page of a base, by id.",
   scope: "knowledge",
   query: z.strictObject({
     after: z.string().min(1).max(256).exactOptional(),
@@ -58,7 +58,8 @@ const objects = defineRoute({
 const importObjects = defineRoute({
   method: "POST",
   path: "/knowledge/{base}/objects",
-  summary: "Brings texts into a base. What is there as it is stays; with `prune` the rest of the base goes.",
+  summary:
+    "Imports objects into a base. Unchanged objects stay. `prune` removes all objects that are not in the request.",
   scope: "knowledge",
   idempotent: true,
   body: restBodies.import_knowledge,
@@ -84,7 +85,7 @@ const importObjects = defineRoute({
 const remove = defineRoute({
   method: "DELETE",
   path: "/knowledge/{base}/objects/{object}",
-  summary: "Takes one object out.",
+  summary: "Removes one object.",
   scope: "knowledge",
   async handle({ context, caller, params }) {
     const { base = "", object = "" } = params;
@@ -97,7 +98,7 @@ const remove = defineRoute({
 const removeBase = defineRoute({
   method: "DELETE",
   path: "/knowledge/{base}",
-  summary: "Takes a whole base out.",
+  summary: "Removes a base.",
   scope: "knowledge",
   responseSchema: restReplies.removed,
   handle: async ({ context, caller, params }) => ({

@@ -16,7 +16,7 @@ const PATH = "/sessions/{session}/messages";
 export const messageRoutes = defineRoute({
   method: "POST",
   path: PATH,
-  summary: "Send a message; the answer comes as an event stream, or whole once it is there.",
+  summary: "Sends a message. Returns the answer as an event stream, or as a whole when it is complete.",
   scope: "write",
   idempotent: "itself",
   body: postMessage,

@@ -32,7 +32,7 @@ export function toSessionJson(session: Session) {
 const create = defineRoute({
   method: "POST",
   path: "/sessions",
-  summary: "Makes a session. With an id of the caller's own, a repeat gives the same one.",
+  summary: "Creates a session. With an id chosen by the caller, a repeat returns the same session.",
   scope: "write",
   idempotent: true,
   body: z.strictObject({ session_id: sessionId.exactOptional(), title: title.exactOptional() }),
@@ -49,7 +49,7 @@ const create = defineRoute({
 const list = defineRoute({
   method: "GET",
   path: "/sessions",
-  summary: "The caller's sessions, the last used first.",
+  summary: "Lists the caller's sessions, the last used first.",
   scope: "read",
   query: z.strictObject({
     limit: z.coerce.number().int().min(1).max(MAX_PAGE).default(DEFAULT_PAGE),
@@ -64,7 +64,7 @@ const list = defineRoute({
 const get = defineRoute({
   method: "GET",
   path: "/sessions/{session}",
-  summary: "One session.",
+  summary: "Returns one session.",
   scope: "read",
   async handle({ context, caller, ref }) {
     const session = await context.store.sessions.get(caller, ref.session);
@@ -76,7 +76,7 @@ const get = defineRoute({
 const rename = defineRoute({
   method: "PATCH",
   path: "/sessions/{session}",
-  summary: "Gives a session another title. Whoever looks at it sees it change.",
+  summary: "Renames a session. Its subscribers see the new title immediately.",
   scope: "write",
   body: z.strictObject({ title }),
   async handle({ context, caller, ref, body }) {
@@ -90,7 +90,7 @@ const rename = defineRoute({
 const remove = defineRoute({
   method: "DELETE",
   path: "/sessions/{session}",
-  summary: "Erases a session and everything in it, for good.",
+  summary: "Permanently erases a session and everything in it.",
   scope: "write",
   async handle({ context, ref }) {
     await eraseSession(context, ref);

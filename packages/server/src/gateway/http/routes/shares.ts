@@ -33,7 +33,7 @@ function shareNotFound(): RequestError {
 const create = defineRoute({
   method: "POST",
   path: "/sessions/{session}/shares",
-  summary: "Shares a session as it is now. What comes later is not in it.",
+  summary: "Creates a share of the session as it is now. Later events are not part of it.",
   scope: "share",
   idempotent: true,
   body: z.strictObject({}),
@@ -64,7 +64,7 @@ async function createShareOnce(
 const list = defineRoute({
   method: "GET",
   path: "/sessions/{session}/shares",
-  summary: "The shares of a session that are open.",
+  summary: "Lists the open shares of a session.",
   scope: "share",
   async handle({ context, caller, ref }) {
     const shares = await context.store.shares.list(caller, ref.session);
@@ -75,7 +75,7 @@ const list = defineRoute({
 const revoke = defineRoute({
   method: "DELETE",
   path: "/sessions/{session}/shares/{share}",
-  summary: "Closes a share, by its `share_id`: its link shows nothing from now on.",
+  summary: "Closes a share, by its `share_id`. Its link stops working.",
   scope: "share",
   async handle({ context, caller, ref, params }) {
     const { shares } = context.store;
@@ -88,7 +88,7 @@ const revoke = defineRoute({
 const read = defineRoute({
   method: "GET",
   path: "/shares/{token}",
-  summary: "What a link shows: a snapshot of the session as it was shared. The link is all that is needed.",
+  summary: "Returns a snapshot of the session as it was shared. Needs no credentials besides the link.",
   scope: null,
   query: z.strictObject({ turns: pageLimit(MAX_TURNS, DEFAULT_TURNS) }),
   async handle({ context, params, query }) {
@@ -130,7 +130,7 @@ async function readSharedJson(
 const fork = defineRoute({
   method: "POST",
   path: "/shares/{token}/fork",
-  summary: "Makes a session of the caller's own from a share of their tenant.",
+  summary: "Creates a session of the caller from a share of the same tenant.",
   scope: "write",
   idempotent: true,
   body: z.strictObject({}),

@@ -12,7 +12,7 @@ const MAX_TOKEN_SECONDS = 24 * 60 * 60;
 const createToken = defineRoute({
   method: "POST",
   path: "/tokens",
-  summary: "Makes a token for one person, to be handed to their browser or app.",
+  summary: "Creates a token for one user, to pass to the user's browser or app.",
   scope: "tokens",
   body: z.strictObject({
     user_id: z.string().refine(isId, "must have 1 to 256 characters"),
@@ -41,7 +41,7 @@ const createTicket = defineRoute({
   method: "POST",
   path: "/tickets",
   summary:
-    "Makes a ticket for one socket: what a page puts into the address, since it can send no headers. `now` is the server's time.",
+    "Creates a ticket for one socket. A page puts it into the URL, because it can't send headers. `now` is the server's time.",
   scope: "read",
   body: z.strictObject({}),
   async handle({ context, caller }) {
