@@ -26,7 +26,7 @@ const OPTION_COLUMNS = "| Option | Type | Default | Description |";
 
 /** Option tables with other columns than the four, and options without a type, default or description. */
 export function checkOptionTables(text: string): string[] {
-  const headers = text.match(/^\| *option\b.*$/gim) ?? [];
+  const headers = text.match(/^\| *options? *\|.*$/gim) ?? [];
   const rows = readTables(text, "Option").flat();
   return [
     ...headers.filter((header) => header !== OPTION_COLUMNS).map((header) => `the columns ${header}`),
