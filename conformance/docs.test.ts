@@ -40,7 +40,7 @@ import {
   checkMappings,
   checkSse,
 } from "./support/doc-dialects.ts";
-import { checkListed, checkTwice } from "./support/doc-pages.ts";
+import { checkListed, checkOptionTables, checkTwice } from "./support/doc-pages.ts";
 import { readAnchors, readFences, readLinks } from "./support/markdown.ts";
 import { framesFrom, statesOf } from "./support/replay.ts";
 
@@ -164,6 +164,10 @@ describe.each(DOCUMENTS)("%s", (path) => {
 
   test("explains no name twice under a heading", () => {
     expect(checkTwice(read(path))).toEqual([]);
+  });
+
+  test("has the same four columns in all option tables", () => {
+    expect(checkOptionTables(read(path))).toEqual([]);
   });
 
   test("names npm scripts that are there", () => {
@@ -354,6 +358,10 @@ const PLANTED: Readonly<Record<string, readonly Planted[]>> = {
     ["an npm script that there is not", checkScripts, "npm run vectors", "npm run vector"],
     ["code that doesn't compile", checkCode, "createServer({", "creatServer({"],
     ["a page that doesn't compile", checkCode, "<Thread />", "<Thread session />"],
+  ],
+  "docs/agents.md": [
+    ["an option table with other columns", checkOptionTables, "| Option | Type |", "| Option | Kind |"],
+    ["an option without a default", checkOptionTables, "| number | `50` |", "| number | |"],
   ],
   "docs/resuming.md": [
     ["output that is not so", checkOutput, "The ridge path is open.\n", "The ridge path is closed.\n"],

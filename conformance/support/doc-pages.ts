@@ -1,8 +1,8 @@
 /**
- * Checks of the documents as a whole: every page can be found, and no list says the same thing twice. A check takes the
- * text and says what is wrong with it. Never reads a file itself.
+ * Checks of whole documents: `checkListed` finds pages without a link, `checkTwice` finds repeated entries, and
+ * `checkOptionTables` checks the columns of option tables. Each takes the text and returns what is wrong with it.
  */
-import { readLinks } from "./markdown.ts";
+import { readLinks, readTables } from "./markdown.ts";
 
 /** Pages that a text doesn't link to. */
 export function checkListed(text: string, pages: readonly string[]): string[] {
@@ -20,4 +20,18 @@ export function checkTwice(text: string): string[] {
     const twice = names.filter((name, n) => names.indexOf(name) < n);
     return twice.map((name) => `${name} is there twice under ${section.split("\n")[0]}`);
   });
+}
+
+const OPTION_COLUMNS = "| Option | Type | Default | Description |";
+
+/** Option tables with other columns than the four, and options without a type, default or description. */
+export function checkOptionTables(text: string): string[] {
+  const headers = text.match(/^\| *options? *\|.*$/gim) ?? [];
+  const rows = readTables(text, "Option").flat();
+  return [
+    ...headers.filter((header) => header !== OPTION_COLUMNS).map((header) => `the columns ${header}`),
+    ...rows
+      .filter((cells) => cells.length !== 4 || cells.includes(""))
+      .map((cells) => `the row of ${cells.join(" | ")}`),
+  ];
 }

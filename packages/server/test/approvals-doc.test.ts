@@ -1,4 +1,4 @@
-/** Runs the program of docs/approvals.md and compares the page's table of changes with the rules of the store. */
+/** The program of docs/approvals.md runs, and its table lists the transitions of the store. */
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { TRANSITIONS } from "@turnstream/protocol/writer";
@@ -23,14 +23,14 @@ test("W13 the program of docs/approvals.md prints what the page shows", () => {
 
 const WHEN = { before: "before the deadline", after: "after the deadline", any: "at any time" };
 const WHO = [
-  "a person",
-  "the worker that waits",
-  "the worker that ends the turn",
+  "the user",
+  "the waiting worker",
+  "the worker when the turn ends",
   "the server",
   "the payment gateway",
 ];
 
-test("W13 the table of changes in docs/approvals.md equals the transitions of the store", () => {
+test("W13 the table of transitions matches the store", () => {
   const rows = [...page.matchAll(/^\| (\w+) \| `(\w+)` \| `(\w+)` \| (.+?) \| (.+?) \|$/gm)];
   const written = rows.map(([, kind, from, to, who, when]) => ({ kind, from, to, who, when }));
   expect(written.filter(({ who = "" }) => !WHO.includes(who))).toEqual([]);

@@ -1,6 +1,4 @@
-/**
- * Checks that the routes, errors and limits in docs/http.md match the code. Another test runs the program of the page.
- */
+/** docs/http.md lists the routes, errors and idempotent routes of the code. conformance/docs.test.ts runs its program. */
 import { readFileSync } from "node:fs";
 import { readCode, readFences, readTables } from "@turnstream/conformance/support/markdown.ts";
 import { ERRORS } from "@turnstream/protocol";
@@ -32,21 +30,21 @@ function rowOf({ method, path, scope, query, body, rawBody, summary }: Route): s
   return `| ${cells.join(" | ")} |`;
 }
 
-test("the tables of docs/http.md list every route and nothing else", () => {
-  const written = rowsOf("route").map((cells) => `| ${cells.join(" | ")} |`);
+test("every route is in the tables of docs/http.md, as it is, and nothing else", () => {
+  const written = rowsOf("Route").map((cells) => `| ${cells.join(" | ")} |`);
   expect(written.toSorted()).toEqual(ROUTES.map(rowOf).toSorted());
 });
 
-test("S09 the table lists every error with its number and HTTP status", () => {
-  const written = rowsOf("error").map(([word, ...rest]) => [...readCode(word ?? ""), ...rest].join(" "));
+test("S09 every error is in the table, with its number and the status that it has over HTTP", () => {
+  const written = rowsOf("Error").map(([word, ...rest]) => [...readCode(word ?? ""), ...rest].join(" "));
   const real = Object.entries(ERRORS).map(([word, { number, can_retry }]) =>
     [word, number, HTTP_STATUS[word as keyof typeof ERRORS], can_retry ? "yes" : "no"].join(" "),
   );
   expect(written.toSorted()).toEqual(real.toSorted());
 });
 
-test("the page lists exactly the routes that an idempotency key makes safe to repeat", () => {
-  const listed = readCode(/is heeded by (.*?)\. /.exec(page)?.[1] ?? "");
+test("the routes that a key makes safe to repeat are those that are listed", () => {
+  const listed = readCode(/accept `idempotency-key`: (.*?)\.$/m.exec(page)?.[1] ?? "");
   const real = ROUTES.filter(({ idempotent = false }) => idempotent !== false);
   expect(listed.toSorted()).toEqual(real.map(({ method, path }) => `${method} ${path}`).toSorted());
 });

@@ -7,7 +7,7 @@ import { type Route, defineRoute } from "../route.ts";
 const list = defineRoute({
   method: "GET",
   path: "/sessions/{session}/allowances",
-  summary: "Lists the tools that are approved for the rest of the session, with their agents.",
+  summary: "Lists the tools that the user allowed for the rest of the session, by agent.",
   scope: "read",
   responseSchema: restReplies.allowances,
   handle: async ({ context, ref }) => ({
@@ -19,7 +19,7 @@ const list = defineRoute({
 const revoke = defineRoute({
   method: "DELETE",
   path: "/sessions/{session}/allowances/{agent}/{tool}",
-  summary: "Revokes such an approval. The next call needs an approval again.",
+  summary: "Revokes an allowance. The next call needs an approval again.",
   scope: "decide",
   async handle({ context, caller, ref, params }) {
     const { agent = "", tool = "" } = params;

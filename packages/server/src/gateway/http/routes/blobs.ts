@@ -6,7 +6,7 @@ import { type Route, defineRoute } from "../route.ts";
 const get = defineRoute({
   method: "GET",
   path: "/blobs/{token}",
-  summary: "Returns a blob by its URL from a frame, history or snapshot.",
+  summary: "Downloads the content of a URL from a frame, history or a snapshot.",
   scope: null,
   async handle({ context, params, headers }) {
     const { secrets, env } = context;

@@ -16,7 +16,7 @@ const query = z.strictObject({
 export const eventRoutes = defineRoute({
   method: "GET",
   path: "/sessions/{session}/events",
-  summary: "Follows a session as an event stream, from the current state or after the last received event.",
+  summary: "Streams the events of a session, from now or after a cursor.",
   scope: "read",
   query,
   handle: async ({ context, ref, query: { dialect, after, include_tool_tags }, headers }) => {

@@ -45,7 +45,7 @@ function toFileId(key: string): string {
 const get = defineRoute({
   method: "GET",
   path: "/sessions/{session}/files/{file}",
-  summary: "Downloads a file unchanged.",
+  summary: "Downloads an uploaded file.",
   scope: "read",
   async handle({ context, ref, params }) {
     const file = await readUpload(context, ref, params["file"] ?? "");

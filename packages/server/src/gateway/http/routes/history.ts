@@ -69,8 +69,7 @@ const getSnapshot = defineRoute({
 const listTurns = defineRoute({
   method: "GET",
   path: "/sessions/{session}/turns",
-  summary:
-    "Returns a page of turns in the form of snapshots: those before the oldest turn that the client has.",
+  summary: "Returns a page of turns in the format of snapshots, before the oldest turn that the client has.",
   scope: "read",
   query: page,
   responseSchema: restReplies.turns,
@@ -102,7 +101,7 @@ const endState = defineRoute({
   method: "GET",
   path: "/sessions/{session}/turns/{turn}/end-state",
   summary:
-    "Returns the end state of a turn's task, or of the sub-agent that the call `task` started, with the text that the model read.",
+    "Returns the end state of a turn, or of the sub-agent that the call `task` started, with the results that the model read.",
   scope: "read",
   query: z.strictObject({ task: z.string().min(1).max(256).exactOptional() }),
   responseSchema: restReplies.end_state,

@@ -16,7 +16,8 @@ const INTERACTION_PATH = "/sessions/{session}/interactions/{interaction}";
 const list = defineRoute({
   method: "GET",
   path: "/sessions/{session}/interactions",
-  summary: "Lists interactions, the oldest first. With `status=pending`, only pending ones.",
+  summary:
+    "Lists the interactions of a session, the oldest first. `status=pending` selects those that wait for the user.",
   scope: "read",
   query: z.strictObject({
     status: z.literal("pending").exactOptional(),
@@ -42,7 +43,7 @@ const list = defineRoute({
 const get = defineRoute({
   method: "GET",
   path: INTERACTION_PATH,
-  summary: "Returns one interaction by its key, with its changes.",
+  summary: "Returns one interaction by its key, with its history.",
   scope: "read",
   responseSchema: restReplies.decided,
   handle: readInteraction,
@@ -51,7 +52,7 @@ const get = defineRoute({
 const decide = defineRoute({
   method: "POST",
   path: `${INTERACTION_PATH}/decide`,
-  summary: "Approves a call, optionally with other arguments or for the rest of the session, or rejects it.",
+  summary: "Approves a call, also with changed arguments or for the rest of the session, or rejects it.",
   scope: "decide",
   body: restBodies.decide,
   responseSchema: restReplies.decided,
@@ -73,7 +74,7 @@ const answer = defineRoute({
 const dismiss = defineRoute({
   method: "POST",
   path: `${INTERACTION_PATH}/dismiss`,
-  summary: "Dismisses a question. The turn continues without an answer.",
+  summary: "Leaves a question unanswered. The turn continues without an answer.",
   scope: "decide",
   body: restBodies.dismiss,
   responseSchema: restReplies.decided,
@@ -130,7 +131,7 @@ const getDraft = defineRoute({
 const putDraft = defineRoute({
   method: "PUT",
   path: `${INTERACTION_PATH}/draft`,
-  summary: "Stores the draft of a form. It replaces the previous one.",
+  summary: "Stores the draft of a form. It replaces the previous draft.",
   scope: "decide",
   body: restBodies.save_draft,
   responseSchema: restReplies.draft,

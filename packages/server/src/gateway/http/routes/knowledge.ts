@@ -15,7 +15,7 @@ const DEFAULT_OBJECTS = 50;
 const bases = defineRoute({
   method: "GET",
   path: "/knowledge",
-  summary: "Lists the knowledge bases with their number of objects.",
+  summary: "Lists the knowledge bases and how many objects each has.",
   scope: "knowledge",
   responseSchema: restReplies.bases,
   handle: async ({ context, caller }) => ({
@@ -27,7 +27,7 @@ const bases = defineRoute({
 const objects = defineRoute({
   method: "GET",
   path: "/knowledge/{base}/objects",
-  summary: "Lists a page of the objects of a base, ordered by id.",
+  summary: "Returns a page of a base, by id.",
   scope: "knowledge",
   query: z.strictObject({
     after: z.string().min(1).max(256).exactOptional(),
@@ -62,7 +62,7 @@ const importObjects = defineRoute({
   method: "POST",
   path: "/knowledge/{base}/objects",
   summary:
-    "Imports texts into a base and skips unchanged ones. With `prune`, removes all other objects of the base.",
+    "Imports objects into a base. Unchanged objects stay. `prune` removes all objects that are not in the request.",
   scope: "knowledge",
   idempotent: true,
   body: restBodies.import_knowledge,
@@ -101,7 +101,7 @@ const remove = defineRoute({
 const removeBase = defineRoute({
   method: "DELETE",
   path: "/knowledge/{base}",
-  summary: "Removes a whole base.",
+  summary: "Removes a base.",
   scope: "knowledge",
   responseSchema: restReplies.removed,
   handle: async ({ context, caller, params }) => ({

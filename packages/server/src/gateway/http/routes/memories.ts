@@ -8,7 +8,7 @@ import { type Route, defineRoute } from "../route.ts";
 const list = defineRoute({
   method: "GET",
   path: "/memories",
-  summary: "Lists the memories about the caller: pinned ones first, then the last changed first.",
+  summary: "Lists the caller's memories: pinned ones first, then the last changed first.",
   scope: "read",
   responseSchema: restReplies.memories,
   handle: async ({ context, caller }) => ({
@@ -20,7 +20,7 @@ const list = defineRoute({
 const edit = defineRoute({
   method: "PATCH",
   path: "/memories/{memory}",
-  summary: "Edits or pins a memory.",
+  summary: "Changes or pins a memory.",
   scope: "write",
   body: restBodies.edit_memory,
   responseSchema: restReplies.memory,
@@ -33,7 +33,7 @@ const edit = defineRoute({
 const erase = defineRoute({
   method: "DELETE",
   path: "/memories/{memory}",
-  summary: "Erases a memory.",
+  summary: "Deletes a memory.",
   scope: "write",
   async handle({ context, caller, params }) {
     if (!(await eraseMemory(context, caller, params["memory"] ?? "")))
@@ -45,7 +45,7 @@ const erase = defineRoute({
 const eraseAll = defineRoute({
   method: "DELETE",
   path: "/memories",
-  summary: "Erases all memories about the caller.",
+  summary: "Deletes all memories of the caller.",
   scope: "write",
   responseSchema: restReplies.removed,
   handle: async ({ context, caller }) => ({

@@ -17,7 +17,7 @@ const PATH = "/sessions/{session}/messages";
 export const messageRoutes = defineRoute({
   method: "POST",
   path: PATH,
-  summary: "Sends a message. The answer is an event stream, or one object when it is complete.",
+  summary: "Sends a message. Returns the answer as an event stream, or as a whole when it is complete.",
   scope: "write",
   idempotent: "itself",
   body: postMessage,

@@ -32,7 +32,7 @@ export function toSessionJson(session: Session) {
 const create = defineRoute({
   method: "POST",
   path: "/sessions",
-  summary: "Creates a session. With a `session_id`, a repeated request returns the same session.",
+  summary: "Creates a session. With an id chosen by the caller, a repeat returns the same session.",
   scope: "write",
   idempotent: true,
   body: z.strictObject({ session_id: sessionId.exactOptional(), title: title.exactOptional() }),
@@ -76,7 +76,7 @@ const get = defineRoute({
 const rename = defineRoute({
   method: "PATCH",
   path: "/sessions/{session}",
-  summary: "Renames a session. Subscribers receive the new title.",
+  summary: "Renames a session. Its subscribers see the new title immediately.",
   scope: "write",
   body: z.strictObject({ title }),
   async handle({ context, caller, ref, body }) {
@@ -90,7 +90,7 @@ const rename = defineRoute({
 const remove = defineRoute({
   method: "DELETE",
   path: "/sessions/{session}",
-  summary: "Erases a session and all its content permanently.",
+  summary: "Permanently erases a session and everything in it.",
   scope: "write",
   async handle({ context, ref }) {
     await eraseSession(context, ref);

@@ -36,7 +36,7 @@ function shareNotFound(): RequestError {
 const create = defineRoute({
   method: "POST",
   path: "/sessions/{session}/shares",
-  summary: "Shares the current state of a session. Later turns are not included.",
+  summary: "Creates a share of the session as it is now. Later events are not part of it.",
   scope: "share",
   idempotent: true,
   body: z.strictObject({}),
@@ -78,7 +78,7 @@ const list = defineRoute({
 const revoke = defineRoute({
   method: "DELETE",
   path: "/sessions/{session}/shares/{share}",
-  summary: "Revokes a share by its `share_id`. Its link stops working.",
+  summary: "Closes a share, by its `share_id`. Its link stops working.",
   scope: "share",
   async handle({ context, caller, ref, params }) {
     const { shares } = context.store;
@@ -91,7 +91,7 @@ const revoke = defineRoute({
 const read = defineRoute({
   method: "GET",
   path: "/shares/{token}",
-  summary: "Returns a snapshot of the session as it was shared. The link is the only credential.",
+  summary: "Returns a snapshot of the session as it was shared. Needs no credentials besides the link.",
   scope: null,
   query: z.strictObject({ turns: pageLimit(MAX_TURNS, DEFAULT_TURNS) }),
   async handle({ context, params, query }) {

@@ -15,7 +15,7 @@ const MAX_TOKEN_SECONDS = 24 * 60 * 60;
 const createToken = defineRoute({
   method: "POST",
   path: "/tokens",
-  summary: "Creates a token for the browser or app of one user.",
+  summary: "Creates a token for one user, to pass to the user's browser or app.",
   scope: "tokens",
   body: z.strictObject({
     user_id: z.string().refine(isId, "must have 1 to 256 characters"),

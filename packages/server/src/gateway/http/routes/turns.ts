@@ -12,7 +12,7 @@ import { type Route, defineRoute } from "../route.ts";
 const stop = defineRoute({
   method: "POST",
   path: "/sessions/{session}/stop",
-  summary: "Stops the running turn. The receipt states whether there was one.",
+  summary: "Stops the running turn. The receipt reports whether there was one.",
   scope: "write",
   responseSchema: restReplies.stop,
   handle: ({ context, caller, ref }) => handleStop(context, caller, ref),
@@ -21,7 +21,7 @@ const stop = defineRoute({
 const stopById = defineRoute({
   method: "POST",
   path: "/sessions/{session}/turns/{turn}/stop",
-  summary: "Stops this turn if it is running.",
+  summary: "Stops this turn, if it is running.",
   scope: "write",
   responseSchema: restReplies.stop,
   handle: ({ context, caller, ref, params }) =>
@@ -41,7 +41,7 @@ async function handleStop(
 const retry = defineRoute({
   method: "POST",
   path: "/sessions/{session}/turns/{turn}/retry",
-  summary: "Retries the last turn if it was stopped or failed with a retryable error.",
+  summary: "Retries the last turn, if it was stopped or failed with a retryable error.",
   scope: "write",
   idempotent: true,
   responseSchema: restReplies.retry,
@@ -54,7 +54,7 @@ const retry = defineRoute({
 const withdraw = defineRoute({
   method: "DELETE",
   path: "/sessions/{session}/messages/{message}",
-  summary: "Withdraws a queued message by its `user_message_id`.",
+  summary: "Withdraws a queued message, by its `user_message_id`.",
   scope: "write",
   async handle({ context, ref, params }) {
     if (!(await withdrawMessage(context, ref, params["message"] ?? "")))

@@ -1,4 +1,4 @@
-/** An example of importing texts into a knowledge base. Printed in docs/knowledge.md. */
+/** `importFaq` imports texts into a knowledge base. Printed in docs/knowledge.md. */
 import { importKnowledge } from "@turnstream/server";
 import type { Store } from "@turnstream/server/ports";
 
@@ -9,6 +9,6 @@ export function importFaq(store: Store, tenant: string, faq: ReadonlyMap<string,
     url: `https://acme.example/faq#${n}`,
     read: async () => `# ${question}\n\n${answer}`,
   }));
-  // Writes only changed files. With `prune`, objects without a file are removed.
+  // Writes only changed objects. `prune` removes objects that are not in `files`.
   return importKnowledge(store, { tenant, base: "faq", files, prune: true });
 }
