@@ -1,5 +1,5 @@
 /**
- * What a viewer makes of the messages of a connection, by dialect: one of the plain clients, and the rules of PROTOCOL.md
+ * What a viewer makes of the messages of a connection, by dialect: one of the plain clients, and the rules of PROTOCOL.md and DIALECTS.md
  * for a (re)connect around it. Knows nothing of connections.
  */
 import { BlocksClient } from "./blocks-client.ts";
