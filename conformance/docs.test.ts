@@ -1,6 +1,6 @@
 /**
- * Compares the documents with the code: the tables and examples of PROTOCOL.md and DIALECTS.md match the code, links have a
- * target, and code in Markdown compiles and runs. The last tests plant errors and expect each check to find its error.
+ * Compares the documents with the code: the tables and examples of PROTOCOL.md and DIALECTS.md match the code, links
+ * have a target, and code in Markdown compiles and runs. The last tests plant errors that the checks must find.
  */
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";

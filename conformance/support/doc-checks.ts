@@ -1,9 +1,9 @@
 /**
- * Compares PROTOCOL.md with the code: positions, events, fields, state, rules and errors. `checkCommands` for it is in
- * doc-commands.ts. Each check returns a list of differences, which is empty when the document is correct.
+ * Compares PROTOCOL.md with the code: positions, events, fields, state, rules and errors. doc-commands.ts does the
+ * same for commands. Each check returns a list of differences, which is empty when the document is correct.
  *
- * Invariant: a check reads only the text that it gets, the published JSON Schemas and the code. So a planted error in the
- * text is always visible to it.
+ * Invariant: a check reads only the text that it gets, the published JSON Schemas and the code. So it sees every
+ * planted error in the text.
  */
 import { readFileSync } from "node:fs";
 import {

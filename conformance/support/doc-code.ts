@@ -1,6 +1,6 @@
 /**
- * Checks the TypeScript in a document: `checkCode` compiles it, `checkOutput` runs it and compares the output. Each check
- * returns a list of problems.
+ * Checks the TypeScript in a document: `checkCode` compiles it, `checkOutput` runs it and compares the output. Each
+ * check returns a list of problems.
  *
  * Invariant: each block compiles as a file of this package, so that it sees the same packages and compiler options.
  */

@@ -1,8 +1,8 @@
 /**
- * Compares DIALECTS.md with the code: frames, mappings, fields, history and SSE of each dialect. Each check gets the text
- * of DIALECTS.md and the example log of PROTOCOL.md.
+ * Compares DIALECTS.md with the code: frames, mappings, fields, history and SSE of each dialect. Each check gets the
+ * text of DIALECTS.md and the example log of PROTOCOL.md.
  *
- * Invariant: every frame in the document is a frame of the example log, and every table matches the encoders and schemas.
+ * Invariant: every frame in the document is a frame of the example log. Every table matches the encoders and schemas.
  */
 import { emptyState, fold, type SessionEvent, type SessionState } from "@turnstream/protocol";
 import {

@@ -1,6 +1,6 @@
 /**
- * Checks of any document: `checkListed` finds pages without a link, `checkTwice` finds names that are explained twice. Each
- * check returns a list of problems.
+ * Checks of any document: `checkListed` finds pages without a link, `checkTwice` finds names that are explained twice.
+ * Each check returns a list of problems.
  *
  * Does not read files.
  */
