@@ -4,13 +4,13 @@
  */
 import { readLinks, readTables } from "./markdown.ts";
 
-/** Pages that a text doesn't link to. */
+/** Returns the pages that a text doesn't link to. */
 export function checkListed(text: string, pages: readonly string[]): string[] {
   const links = new Set(readLinks(text));
   return pages.filter((page) => !links.has(page)).map((page) => `no link to ${page}`);
 }
 
-/** Things with a name of their own, in bold, that are explained more than once under a heading. */
+/** Returns the bold names at the start of list items that a section explains more than once. */
 export function checkTwice(text: string): string[] {
   return text.split(/^#+ /m).flatMap((section) => {
     const lists = section.match(/^- .*$/gm) ?? [];
@@ -18,7 +18,7 @@ export function checkTwice(text: string): string[] {
       [...item.matchAll(/(?<=^- |[.;] )\*\*(.+?)\*\*/g)].map((match) => match[1] ?? ""),
     );
     const twice = names.filter((name, n) => names.indexOf(name) < n);
-    return twice.map((name) => `${name} is there twice under ${section.split("\n")[0]}`);
+    return twice.map((name) => `${name} is explained twice under ${section.split("\n")[0]}`);
   });
 }
 
