@@ -1,14 +1,14 @@
 /**
- * The one table of error codes: the word (`blocks`, native, REST), the number (`responses`) and what it means.
- * Types, schemas and the table in PROTOCOL.md follow from it. Never holds texts for end users.
+ * `ERRORS` is the table of error codes: the word (`blocks`, `native`, REST), the number (`responses`) and the meaning.
+ * Invariant: types, schemas and the table in PROTOCOL.md derive from it. Does not contain texts for end users.
  */
 
 interface ErrorEntry {
   readonly number: number;
   readonly can_retry: boolean;
-  /** What failed: the turn (or what was asked), or only the connection, while the turn goes on. */
+  /** Whether the turn (or the request) failed, or only the connection while the turn continues. */
   readonly about: "turn" | "connection";
-  /** What happened and what the reader of the code can do about it. */
+  /** The cause, and how the receiver of the code can react. */
   readonly meaning: string;
 }
 
@@ -151,7 +151,7 @@ type TurnErrorWordOf<W> = W extends ErrorCode
     ? W
     : never
   : never;
-/** What a turn can fail with. */
+/** The codes that a turn can fail with. */
 export type TurnErrorCode = TurnErrorWordOf<ErrorCode>;
 
 export const TURN_ERROR_CODES = ERROR_CODES.filter((word) => ERRORS[word].about === "turn") as [
@@ -159,12 +159,12 @@ export const TURN_ERROR_CODES = ERROR_CODES.filter((word) => ERRORS[word].about 
   ...TurnErrorCode[],
 ];
 
-/** A code that came from outside, as something that a turn can fail with. */
+/** Converts a code from outside to a code that a turn can fail with. */
 export function toTurnErrorCode(code: string): TurnErrorCode {
   return TURN_ERROR_CODES.find((word) => word === code) ?? "SERVER_ERROR";
 }
 
-/** The word of a number, or SERVER_ERROR for one that is not in the table. */
+/** Returns the word of a number, or SERVER_ERROR if the number is unknown. */
 export function errorCodeFromNumber(number: number): ErrorCode {
   return ERROR_CODES.find((word) => ERRORS[word].number === number) ?? "SERVER_ERROR";
 }

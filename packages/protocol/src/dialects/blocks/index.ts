@@ -1,6 +1,4 @@
-/**
- * The `blocks` dialect: JSON over WebSocket as in the source documents 000, 003 and 004.
- */
+/** `blocks` is the dialect for clients that append content blocks: JSON over WebSocket. */
 import type { SessionState } from "../../state.ts";
 import type { Dialect } from "../dialect.ts";
 import { ignoreUnknown } from "../ignore-unknown.ts";

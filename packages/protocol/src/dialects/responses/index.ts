@@ -1,6 +1,4 @@
-/**
- * The `responses` dialect: SSE with reasoning steps and output text, as in the source document 002.
- */
+/** `responses` is the dialect for clients that read one answer over SSE: reasoning steps and output text. */
 import type { Dialect } from "../dialect.ts";
 import { ignoreUnknown } from "../ignore-unknown.ts";
 import { decodeResponses, RESPONSES_FRAME_TYPES, type ResponsesDecoder, responsesStart } from "./decode.ts";

@@ -1,6 +1,4 @@
-/**
- * The `tasks` dialect: nested tasks with output items, as in the source document 001.
- */
+/** `tasks` is the dialect for clients that show nested tasks with output items. */
 import type { SessionState } from "../../state.ts";
 import type { Dialect } from "../dialect.ts";
 import { ignoreUnknown } from "../ignore-unknown.ts";
