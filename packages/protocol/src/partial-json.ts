@@ -6,7 +6,7 @@
  * linear time. Reading costs the entries of the open containers, because closed ones are built once and shared.
  *
  *   begin ──▶ string / number / literal ──▶ after ──▶ `,` begin or key, `]` `}` after, end of text
- *     └─ `[` first-item, `{` first-key key ──▶ string ──▶ colon ──▶ begin
+ *     └─ `[` first-item, `{` first-key                 key ──▶ string ──▶ colon ──▶ begin
  *
  * Accepts strict JSON. Never throws and never repairs: text that can't become JSON breaks the state permanently, and
  * the value stays as it was. Never returns a number or literal that may still change, nor a key without its value.

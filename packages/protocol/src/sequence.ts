@@ -2,8 +2,8 @@
  * `Sequence` is a persistent vector for lists in the folded state that grow while they stream.
  * Changing or adding one element copies O(log32 n) arrays of at most 32 slots; older versions stay unchanged.
  *
- *   Sequence<T> of 70: tail [64 .. 69] the last 1..32 elements
- *                        blocks Sequence<T[]> of 2 the full blocks of 32 before it
+ *   Sequence<T> of 70:   tail    [64 .. 69]                     the last 1..32 elements
+ *                        blocks  Sequence<T[]> of 2             the full blocks of 32 before it
  *                                  tail [[0 .. 31], [32 .. 63]]
  *
  * Invariant: the shape depends only on the length, so equal contents are deeply equal. An array that a Sequence owns is

@@ -4,7 +4,7 @@
  * a tag. At most one possible opening tag is buffered, and the content of spans is never inspected.
  *
  *   text ──`<`──▶ tag ──`>`──▶ span ──`</tool>`──▶ text
- *     ▲ │ `/>`: an empty span
+ *     ▲            │ `/>`: an empty span
  *     └────────────┴ not a tag: its `<` is text, and the rest is scanned again
  *
  * The rescan stays linear: two possible tags at the same place differ in their open quote (none, " or '). So each
