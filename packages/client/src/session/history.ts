@@ -1,6 +1,6 @@
 /**
  * Joins turns that are older than the server's window to the state (`prependTurns`, `keepLoadedTurns`). Pure.
- * Invariant: loaded turns are kept after a new window only if they still connect to it without a hole.
+ * Invariant: loaded turns survive a new window only if they still connect to it without a hole.
  */
 import { listPendingInteractions, Sequence, type SessionState, type Turn } from "@turnstream/protocol";
 

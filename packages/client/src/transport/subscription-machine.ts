@@ -5,7 +5,7 @@
  *   off ──connected──▶ requested ──subscribed──▶ replaying ──at the head──▶ live
  *    ▲                  ▲  ▲                         │ resync                │ resync; or restarted by the server (slow)
  *    │ disconnected     │  └─────────────────────────┴───────────────────────┘
- *  (from any) └── waiting ◀── the log is unavailable, or several resyncs ended: deleted, or no access
+ *  (from any)           └── waiting ◀── the log is unavailable, or several resyncs     ended: deleted, or no access
  *
  * Invariant: between a resync request and its reply, incoming frames belong to the previous subscription and are
  * dropped.
