@@ -22,7 +22,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   "knowledge remove": knowledgeRemove,
 };
 
-/** Commands of two words, with their help texts. */
+/** Command groups with their help texts: `turnstream keys create` is `create` of the group `keys`. */
 const GROUPS: Readonly<Record<string, string>> = { keys: KEYS_HELP, knowledge: KNOWLEDGE_HELP };
 
 const FAILED = 1;

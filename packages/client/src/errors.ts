@@ -2,7 +2,7 @@
 import type { ErrorCode } from "@turnstream/protocol";
 
 /**
- * OFFLINE: the command was not sent. UNSURE: no reply arrived, so the outcome is unknown. ABORTED: the caller canceled
+ * OFFLINE: the command was not sent. UNSURE: no reply arrived, so the outcome is unknown. ABORTED: the caller cancelled
  * it.
  */
 export type ClientErrorCode = ErrorCode | "OFFLINE" | "UNSURE" | "ABORTED";

@@ -94,7 +94,7 @@ function toNetworkError(
   isOnline: boolean,
 ): ClientError {
   if (signal?.aborted === true && signal.reason !== TIMED_OUT)
-    return new ClientError("ABORTED", "The request was canceled.", { cause });
+    return new ClientError("ABORTED", "The request was cancelled.", { cause });
   const options = { cause, canRetry: true };
   if (method === "GET" || !isOnline)
     return new ClientError("OFFLINE", "The server can't be reached. Try again later.", options);

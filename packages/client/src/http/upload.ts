@@ -51,7 +51,7 @@ function uploadByXhr(
     xhr.upload.addEventListener("progress", ({ loaded }) =>
       onProgress?.(Math.min(loaded, file.size), file.size),
     );
-    xhr.addEventListener("abort", () => reject(new ClientError("ABORTED", "The upload was canceled.")));
+    xhr.addEventListener("abort", () => reject(new ClientError("ABORTED", "The upload was cancelled.")));
     xhr.addEventListener("error", () =>
       reject(new ClientError("UNSURE", "The connection was lost. Send the file again.", { canRetry: true })),
     );
@@ -62,7 +62,7 @@ function uploadByXhr(
     });
     xhr.addEventListener("loadend", () => signal?.removeEventListener("abort", abort));
     signal?.addEventListener("abort", abort);
-    if (signal?.aborted === true) reject(new ClientError("ABORTED", "The upload was canceled."));
+    if (signal?.aborted === true) reject(new ClientError("ABORTED", "The upload was cancelled."));
     else xhr.send(file);
   });
 }

@@ -1,8 +1,8 @@
 /**
  * `openSse` opens event streams as a channel, one per session. It uses `fetch`, because an EventSource can't send
  * headers, and converts messages to the form of socket frames.
- * Invariant: if the server ends one stream, only that session subscribes again. If the network is lost, all streams end
- * together.
+ * Invariant: an error frame ends only the stream of its session. If the server ends a stream without one, or the
+ * network is lost, the whole channel closes.
  */
 import { ERRORS, type ErrorCode, type SseMessage } from "@turnstream/protocol";
 import type { Api } from "../http/api.ts";
@@ -113,7 +113,7 @@ function toFrame({ data, id }: SseMessage, session: string, dialect: string): Fr
   return { ...cursor, ...frame, session_id: session };
 }
 
-/** A retryable error means that the client subscribes again; any other error ends the session. */
+/** After a retryable error the client subscribes again; any other error ends the subscription. */
 function endReason(code: unknown): "gone" | "unavailable" {
   const isKnown = typeof code === "string" && Object.hasOwn(ERRORS, code);
   return isKnown && ERRORS[code as ErrorCode].can_retry ? "unavailable" : "gone";

@@ -1,11 +1,11 @@
 /**
- * `stepSubscription` is the pure state machine of one session on the connection: when to subscribe, which frames to
- * pass on, and when the session is live.
+ * `stepSubscription` is the pure state machine of one session on the connection. It decides when to subscribe, which
+ * frames to pass on, and when the session is live.
  *
  *   off ──connected──▶ requested ──subscribed──▶ replaying ──at the head──▶ live
  *    ▲                  ▲  ▲                         │ resync                │ resync; or restarted by the server (slow)
  *    │ disconnected     │  └─────────────────────────┴───────────────────────┘
- *  (from any)           └── waiting ◀── the log is unavailable, or several resyncs     ended: deleted, or no access
+ *   (from any)          └── waiting ◀── the log is unavailable, or several resyncs     ended: deleted, or no access
  *
  * Invariant: between a resync request and its reply, incoming frames belong to the previous subscription and are
  * dropped.

@@ -1,6 +1,6 @@
 /**
- * `updateLayout` computes which blocks of a turn are shown and in which order, without their texts: blocks by index,
- * groups with their blocks, calls with their results.
+ * `updateLayout` computes the visible items of a turn and their order, without texts: blocks by index, groups with
+ * their blocks, calls with their results.
  * Invariant: it returns the same objects if only text has grown, so that a delta re-renders one block. Pure. Does not
  * decide what is expanded on the screen.
  */

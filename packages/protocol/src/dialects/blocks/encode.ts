@@ -252,7 +252,7 @@ function updateFrames(turn: Turn, block: InteractionBlock): BlocksFrame[] {
 }
 
 /**
- * Returns the items of a turn that these clients have received, in the order of their completion: blocks by the
+ * Returns the items of a turn that these clients have received, in the order of their completion. Blocks sort by the
  * position of their end, markers by their own position. Open blocks come last.
  */
 export function shownItems(turn: Turn): (Block | GroupStart | GroupEnd)[] {

@@ -1,6 +1,6 @@
 /**
- * Computes the output text of a turn in the `responses` dialect: the text of the main agent without tool tags, with a
- * blank line between blocks.
+ * Computes the output text of a turn in the `responses` dialect: the text of the main agent, without tool tags. A blank
+ * line separates blocks.
  * Invariant: the streamed deltas of `extendOutput` and `endOutput` add up to exactly the text of `outputText`.
  */
 import { isMain } from "../../turn-queries.ts";

@@ -83,7 +83,7 @@ export const errors = {
   byCode: {
     OFFLINE: "There is no connection. Nothing was sent.",
     UNSURE: "The connection was lost before a response arrived. The request may have succeeded.",
-    ABORTED: "This was canceled before it finished.",
+    ABORTED: "This was cancelled before it finished.",
     SERVER_ERROR: "The server had an error. Try again in a moment.",
     BAD_REQUEST: "The server rejected this. Correct it or reload the page.",
     UNAUTHENTICATED: "Sign in again to continue.",
