@@ -48,7 +48,7 @@ export const blockEvents = {
       type: z.literal("text.start"),
       ...onBlock,
       part: z.boolean().describe("intermediate text, such as a shared thought"),
-      call: id.exactOptional().describe("the tool call that this text replaces (share_thought)"),
+      call: id.exactOptional().describe("the tool call that this text represents (share_thought)"),
     })
     .describe("The agent starts to write text."),
   "text.delta": z
