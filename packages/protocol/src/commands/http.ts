@@ -1,6 +1,7 @@
 /**
  * Schemas for `POST /api/v1/chats/{chat_id}/messages`: the body, and the reply when `stream` is false (requirement
  * S01).
+ * Comments mark Turnstream's additions to the original `responses` format with "Added".
  */
 import { z } from "zod";
 import { id } from "../events/fields.ts";

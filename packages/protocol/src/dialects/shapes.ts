@@ -1,4 +1,7 @@
-/** Shapes that frames of several dialects share: approvals, forms and payments. */
+/**
+ * Shapes that frames of several dialects share: approvals, forms and payments. Comments mark Turnstream's additions to
+ * the original formats with "Added".
+ */
 import { z } from "zod";
 import { json } from "../events/fields.ts";
 

@@ -1,6 +1,6 @@
 /**
  * `toHistory` returns the history of the `blocks` dialect: flat messages with one kind of content each, grouped by
- * markers (requirements H01, H02).
+ * markers (requirements H01, H02). Comments mark Turnstream's additions to the original format with "Added".
  * Invariant: history is built from the state at a handoff point. History and the frames after that point together are
  * exactly the whole stream.
  */
