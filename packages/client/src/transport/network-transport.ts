@@ -1,8 +1,7 @@
 /**
- * `createNetworkTransport` creates this tab's own transport: one channel for all subscribed sessions, reopened whenever
- * it is lost.
- * Invariant: it only runs the effects of the state machines and makes no decisions. Without a subscription it has no
- * channel, and commands are sent over HTTP.
+ * `createNetworkTransport` creates this tab's own transport: one channel for all sessions, reopened whenever it is
+ * lost.
+ * Invariant: it only runs the effects of the state machines. Without a subscription, commands are sent over HTTP.
  */
 import type { Cursor, SessionEvent, Snapshot } from "@turnstream/protocol";
 import type { SocketCommand } from "@turnstream/protocol/schema";
@@ -177,7 +176,7 @@ class NetworkTransport implements Transport {
     if (isUp(before) && (!this.#isUp || state.attempt !== before.attempt)) this.#onDisconnect();
     for (const effect of effects) this.#run(effect);
     this.#setTimer();
-    // A frame or an effect may already have changed the state again.
+    // A frame or an effect may already have changed the state.
     if (this.#state === state && before.phase !== state.phase) this.#reportAll();
   }
 
@@ -386,9 +385,7 @@ class NetworkTransport implements Transport {
     this.#report(entry);
   }
 
-  /**
-   * Finds the session of a reply by its request id: a session that was requested by its number is answered with its id.
-   */
+  /** Finds a session by request id, because a session that was requested by its number is answered with its id. */
   #find(session: unknown, request: unknown): SubscribedSession | undefined {
     if (typeof request !== "string") return typeof session === "string" ? this.#findById(session) : undefined;
     const { key } = parseRequestId(request);
