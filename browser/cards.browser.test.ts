@@ -100,7 +100,7 @@ test("U05: arguments that are too large to show say so, are found whole, and are
   );
   const card = page.locator(".ts-approval");
   await expect.poll(() => card.locator("pre").textContent()).toBe(input);
-  await card.getByRole("button", { name: "Show all of it" }).click();
+  await card.getByRole("button", { name: "Show all" }).click();
   await expect.poll(() => card.locator("a").getAttribute("href")).toBe(whole.url);
   await expect.poll(() => card.getByRole("button", { name: "Edit" }).count()).toBe(0);
 });
@@ -162,7 +162,7 @@ test("U07: a form says what is missing, goes there, and is sent when it is right
   const page = await open({ type: "form.request", form: "f1", schema });
   await page.getByRole("textbox", { name: "Name" }).focus();
   await press(page, "Enter");
-  await page.getByText("3 fields need a look.").waitFor();
+  await page.getByText("Check 3 fields.").waitFor();
   await expect.poll(() => page.evaluate(() => document.activeElement?.tagName)).toBe("INPUT");
   await page.keyboard.type("An");
   await press(page, "Tab");

@@ -96,7 +96,7 @@ test("a connection that goes silent without a word", async () => {
   await endsWhole(half, "silent");
 }, 240_000);
 
-test("who presses Try now, in whichever tab, doesn't wait for the next attempt", async () => {
+test("who presses Retry now, in whichever tab, doesn't wait for the next attempt", async () => {
   const ref = await browserSession.createSession();
   const context = await browserSession.openContext();
   const tabs = [
@@ -118,7 +118,7 @@ test("who presses Try now, in whichever tab, doesn't wait for the next attempt",
   });
   const wouldTryAt = await retryAt();
   await browserSession.environment.proxy.heal();
-  await pressed.page.getByRole("button", { name: "Try now" }).click();
+  await pressed.page.getByRole("button", { name: "Retry now" }).click();
   await pressed.until("to try", ({ phase }) => phase !== "waiting");
   expect(await now()).toBeLessThan(wouldTryAt);
   for (const tab of tabs) await tab.live();

@@ -80,7 +80,7 @@ test("U05: after a refusal that failed, the button that approves still says so",
   await page.evaluate(() => window.recorded?.refuse("OFFLINE"));
   await page.getByRole("button", { name: "Reject" }).click();
   await page.locator(".ts-reason button[type=submit]").click();
-  await page.getByText("There was no connection. Nothing was sent.").waitFor();
+  await page.getByText("There is no connection. Nothing was sent.").waitFor();
   await page.getByRole("button", { name: "Cancel" }).click();
   await expect.poll(() => page.locator("[data-action=approve]").innerText()).toBe("Approve");
 });

@@ -177,7 +177,7 @@ describe("following", () => {
     await start(page, log.events.slice(0, at));
     await settled(page);
     const before = await wheelUp(page, 40);
-    const button = page.getByRole("button", { name: "To the newest message" });
+    const button = page.getByRole("button", { name: "Go to the newest message" });
     await button.waitFor();
     await play(page, log, at);
     expect(await topOf(page)).toBe(before);
@@ -190,7 +190,7 @@ describe("following", () => {
     const page = await openRecorded();
     await start(page, tall().log.events);
     await settled(page);
-    const button = page.getByRole("button", { name: "To the newest message" });
+    const button = page.getByRole("button", { name: "Go to the newest message" });
     const moveUp = async (): Promise<number> => {
       const top = await wheelUp(page, 400);
       await button.waitFor();
@@ -320,7 +320,7 @@ describe("the composer", () => {
         outbox: [{ id: "m1", text: "Hello", files: [], at: 0, status: "failed", error, isOwn: true }],
       });
     });
-    await page.getByText("That was too often. Wait a moment and try again.", { exact: true }).waitFor();
+    await page.getByText("Too many requests. Wait a moment and try again.", { exact: true }).waitFor();
     await page.getByRole("button", { name: "Send again" }).click();
     await page.getByRole("button", { name: "Discard" }).click();
     await expect

@@ -89,7 +89,7 @@ export const ON_SCREEN: Readonly<Record<string, readonly string[]>> = {
   "market-order-timed-out": [
     ...ORDER,
     "error: Đặt lệnh mua",
-    `${ASKED} / 100 / Nobody answered in time`,
+    `${ASKED} / 100 / Not answered in time`,
     NOT_PLACED,
   ],
   "market-order-stopped": [...ORDER, "error: Đặt lệnh mua", `${ASKED} / 100 / No longer needed`, STOPPED],

@@ -1,6 +1,6 @@
 /**
- * What a viewer makes of the messages of a connection, by dialect: one of the plain clients, and the rules of PROTOCOL.md
- * for a (re)connect around it. Knows nothing of connections.
+ * `RenderedState` passes the messages of a connection to the plain client of its dialect. It applies the rules of
+ * PROTOCOL.md and DIALECTS.md for connects and reconnects. Does not open connections.
  */
 import { BlocksClient } from "./blocks-client.ts";
 import { NativeClient } from "./native-client.ts";

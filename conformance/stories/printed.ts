@@ -162,7 +162,7 @@ const ANSWER = "The weather in Paris is sunny with a temperature of 15C.";
 
 /**
  * 001: the sub-agent's stream inside the container of its result, with its numbers. Of its two summaries we send one, as
- * PROTOCOL.md says. The ids of references and the citation are below.
+ * DIALECTS.md defines. The ids of references and the citation are below.
  */
 export const SUB_AGENT_OF_001: readonly Printed[] = [
   { type: "task.output_item.added", item: { type: "tool_result", call_id: "call_1234xyz", block_list: [] } },

@@ -1,6 +1,9 @@
 /**
- * Checks of PROTOCOL.md, part one: events, fields, rules, state and errors. A check takes the text and says
- * what is wrong with it. Reads the published JSON Schemas and the code; never the other documents.
+ * Compares PROTOCOL.md with the code: positions, events, fields, state, rules and errors. doc-commands.ts does the
+ * same for commands. Each check returns a list of differences, which is empty when the document is correct.
+ *
+ * Invariant: a check reads only the text that it gets, the published JSON Schemas and the code. So it sees every
+ * planted error in the text.
  */
 import { readFileSync } from "node:fs";
 import {
@@ -17,35 +20,40 @@ import { parseEvent } from "@turnstream/protocol/schema";
 import { readCode, readFences, readJson, readLinks, readTables } from "./markdown.ts";
 import { statesOf } from "./replay.ts";
 
-/** What is wrong with a document; nothing, when it is true. */
+/** Returns the differences between a document and the code. */
 export type Check = (text: string) => string[];
 
-/** Compares what is written with what is so, both ways. */
+/** Returns the entries that only the document has, and those that only the code has. */
 export function bothWays(what: string, written: Iterable<string>, real: Iterable<string>): string[] {
-  const [there, so] = [new Set(written), new Set(real)];
-  const wrong = [...there].filter((x) => !so.has(x)).map((x) => `${what}: only written: ${x}`);
-  return [...wrong, ...[...so].filter((x) => !there.has(x)).map((x) => `${what}: not written: ${x}`)];
+  const [documented, actual] = [new Set(written), new Set(real)];
+  const extra = [...documented]
+    .filter((x) => !actual.has(x))
+    .map((x) => `${what}: only in the document: ${x}`);
+  const missing = [...actual]
+    .filter((x) => !documented.has(x))
+    .map((x) => `${what}: not in the document: ${x}`);
+  return [...extra, ...missing];
 }
 
-/** The rows of all tables with this first column, code marks left in. */
+/** The rows of all tables with this first column, with their backticks. */
 export function readRows(text: string, name: string): (readonly string[])[] {
   const tables = readTables(text, name);
-  if (tables.length === 0) throw new Error(`there is no table ${name}`);
+  if (tables.length === 0) throw new Error(`The document has no table "${name}".`);
   return tables.flat();
 }
 
-/** A cell without its marks of code. */
+/** A cell without backticks. */
 export const bare = (cell: string | undefined): string => (cell ?? "").replaceAll("`", "");
 
-/** The JSON values of the fenced blocks with this mark. */
+/** The JSON values of the fenced blocks `json <mark>`. */
 export function readExamples(text: string, mark: string): unknown[] {
   return readFences(text).flatMap(({ info, body }) => (info === `json ${mark}` ? readJson(body) : []));
 }
 
-/** The log that the examples of events make up. */
+/** The example log of PROTOCOL.md. */
 export const logOf = (text: string): SessionEvent[] => readExamples(text, "event") as SessionEvent[];
 
-/** As much of JSON Schema as our schemas use. */
+/** The part of JSON Schema that the published schemas use. */
 export interface Schema {
   readonly type?: string;
   readonly description?: string;
@@ -63,7 +71,7 @@ export interface Schema {
   readonly maxItems?: number;
 }
 
-/** The published schemas of a set, by `type`. */
+/** The published schemas of one file, by `type`. */
 export function listSchemas(name: string): Record<string, Schema> {
   const url = new URL(`../../packages/protocol/schemas/${name}.json`, import.meta.url);
   return (JSON.parse(readFileSync(url, "utf8")) as { $defs: Record<string, Schema> }).$defs;
@@ -72,12 +80,13 @@ export function listSchemas(name: string): Record<string, Schema> {
 const EVENTS = listSchemas("events");
 const ENVELOPE = ["v", "id", "at", "first", "type"];
 
-/** The fields of an object, those that may be absent with a question mark. */
+/** The fields of an object; optional ones end with a question mark. */
 export function listFields(schema: Schema, without: readonly string[] = []): string[] {
   const fields = Object.keys(schema.properties ?? {}).filter((field) => !without.includes(field));
   return fields.map((field) => (schema.required?.includes(field) === true ? field : `${field}?`));
 }
 
+/** Checks that there is an example of every event, and that the examples form a valid log. */
 export const checkExamples: Check = (text) => {
   const wrong: string[] = [];
   let state = emptyState;
@@ -92,35 +101,35 @@ export const checkExamples: Check = (text) => {
   return [...wrong, ...bothWays("example of an event", types, Object.keys(EVENTS))];
 };
 
-/** Where the examples stand beside a reader, and that each place has a row and an example. */
-export const checkPlaces: Check = (text) => {
-  const examples = readRows(text, "reader at").map((row) => row.map(bare));
-  const wrong = examples.flatMap(([at = "", id = "", first = "-", type = "", place]) => {
+/** Checks the examples of `classifyEvent`, and that each class has a row and an example. */
+export const checkClasses: Check = (text) => {
+  const examples = readRows(text, "last").map((row) => row.map(bare));
+  const wrong = examples.flatMap(([at = "", id = "", first = "-", type = "", documented]) => {
     const last = parseCursor(at);
-    if (last === null) return [`${at} is not a position`];
+    if (last === null) return [`${at} is not a cursor`];
     const real = classifyEvent(last, { id, type, ...(first === "-" ? {} : { first: Number(first) }) });
-    return real === place ? [] : [`${id} stands ${real} beside ${at}`];
+    return real === documented ? [] : [`${id} after ${at} is ${real}`];
   });
-  const places = readRows(text, "place").map(([place]) => bare(place));
+  const classes = readRows(text, "class").map(([name]) => bare(name));
   return [
     ...wrong,
     ...bothWays(
-      "place",
-      places,
+      "class",
+      classes,
       examples.map((row) => row[4] ?? ""),
     ),
   ];
 };
 
-/** The fields that place an event, by the word in the column `on`. */
-function placesOf(text: string): Map<string, string[]> {
-  return new Map(readRows(text, "on").map(([on = "", fields = ""]) => [on, readCode(fields)]));
+/** The fields that address the target of an event, by scope. */
+function readScopes(text: string): Map<string, string[]> {
+  return new Map(readRows(text, "scope").map(([scope = "", fields = ""]) => [scope, readCode(fields)]));
 }
 
 export const checkEvents: Check = (text) => {
-  const places = placesOf(text);
-  const written = readRows(text, "event").map(([event, on = "", own = "", description]) => {
-    const fields = [...(places.get(on) ?? ["?"]), ...readCode(own)].toSorted();
+  const scopes = readScopes(text);
+  const written = readRows(text, "event").map(([event, scope = "", own = "", description]) => {
+    const fields = [...(scopes.get(scope) ?? ["?"]), ...readCode(own)].toSorted();
     return `${bare(event)} ${fields.join()} ${description}`;
   });
   const real = Object.entries(EVENTS).map(
@@ -138,7 +147,7 @@ export const checkEvents: Check = (text) => {
   ];
 };
 
-/** Shapes that stand inside fields of events, and where one of each is found. */
+/** The shapes inside fields of events, and a field that contains each. */
 const SHAPES: Readonly<Record<string, string>> = {
   usage: "turn.end/usage",
   file: "message.add/files",
@@ -165,7 +174,7 @@ function shapeAt(path: string): Schema {
   return schema;
 }
 
-/** What kind of value a schema asks for, in the words of PROTOCOL.md. */
+/** The kind of value that a schema requires, as PROTOCOL.md names it. */
 function kindOf(schema: Schema): string {
   const { minLength: least, maxLength: most, minItems, maxItems } = schema;
   if (schema.anyOf !== undefined)
@@ -204,58 +213,60 @@ function kindsOf(name: string, schema: Schema, without: readonly string[]): stri
 }
 
 export const checkFields: Check = (text) => {
-  const places = [...placesOf(text).values()];
-  const written = readRows(text, "field").flatMap(([field, of = "", is]) =>
-    readCode(of).map((type) => `${type} ${bare(field)} ${bare(is)}`),
+  const scopes = [...readScopes(text).values()];
+  const written = readRows(text, "field").flatMap(([field, events = "", kind]) =>
+    readCode(events).map((type) => `${type} ${bare(field)} ${bare(kind)}`),
   );
   const real = Object.entries(EVENTS).flatMap(([type, schema]) => {
     const all = listFields(schema);
-    const place = places
-      .filter((p) => p.every((f) => all.includes(f)))
+    const scope = scopes
+      .filter((fields) => fields.every((field) => all.includes(field)))
       .toSorted((a, b) => b.length - a.length);
-    return kindsOf(type, schema, [...ENVELOPE, ...(place[0] ?? [])]);
+    return kindsOf(type, schema, [...ENVELOPE, ...(scope[0] ?? [])]);
   });
   const shapes = readRows(text, "shape").map((row) => row.slice(0, 3).map(bare).join(" "));
   const realShapes = Object.entries(SHAPES).flatMap(([name, path]) => kindsOf(name, shapeAt(path), []));
   return [...bothWays("field", written, real), ...bothWays("shape", shapes, realShapes)];
 };
 
-export const checkRules: Check = (text) => {
-  const written = readRows(text, "rule").map(([rule, meaning]) => `${rule} ${meaning}`);
-  const promises = readRows(text, "promise");
+export const checkRules: Check = (text) =>
+  bothWays(
+    "rule",
+    readRows(text, "rule").map(([rule, meaning]) => `${rule} ${meaning}`),
+    Object.entries(EVENT_RULES).map(([rule, meaning]) => `${rule} ${meaning}`),
+  );
+
+/** Checks that the guarantees are numbered without gaps and each names a test. Takes the text of both documents. */
+export const checkGuarantees: Check = (text) => {
+  const guarantees = readRows(text, "guarantee");
   const numbers = ["F", "X"].flatMap((letter) =>
-    promises
+    guarantees
       .filter(([id]) => id?.startsWith(letter))
       .map((_, n) => `${letter}${String(n + 1).padStart(2, "0")}`),
   );
-  const proofs = promises.filter(([, , proof = ""]) => readLinks(proof).length === 0);
+  const untested = guarantees.filter(([, , tests = ""]) => readLinks(tests).length === 0);
   return [
     ...bothWays(
-      "rule",
-      written,
-      Object.entries(EVENT_RULES).map(([rule, meaning]) => `${rule} ${meaning}`),
-    ),
-    ...bothWays(
-      "promise",
-      promises.map(([id = ""]) => id),
+      "guarantee",
+      guarantees.map(([id = ""]) => id),
       numbers,
     ),
-    ...proofs.map(([id]) => `${id} is proved nowhere`),
+    ...untested.map(([id]) => `${id} names no test`),
   ];
 };
 
 export const checkErrors: Check = (text) =>
   bothWays(
     "error",
-    readRows(text, "word").map((row) => row.map(bare).join(" | ")),
-    Object.entries(ERRORS).map(([word, { number, about, can_retry, meaning }]) =>
-      [word, number, about, can_retry ? "yes" : "no", meaning].join(" | "),
+    readRows(text, "error").map((row) => row.map(bare).join(" | ")),
+    Object.entries(ERRORS).map(([code, { number, about, can_retry, meaning }]) =>
+      [code, number, about, can_retry ? "yes" : "no", meaning].join(" | "),
     ),
   );
 
-/** The fields that things have, all together. */
-function seen(things: readonly object[]): string[] {
-  return things.flatMap((thing) => Object.keys(thing));
+/** The names of the fields of all objects. */
+function fieldsOf(objects: readonly object[]): string[] {
+  return objects.flatMap((object) => Object.keys(object));
 }
 
 export const checkStates: Check = (text) => {
@@ -271,12 +282,12 @@ export const checkStates: Check = (text) => {
   });
   const real = items.flatMap((item) => Object.keys(item).map((field) => `${item.kind}.${field}`));
   return [
-    ...bothWays("session", names("session"), seen(states)),
-    ...bothWays("turn", names("turn"), seen(turns)),
-    ...bothWays("run", names("run"), seen(turns.flatMap((turn) => turn.runs))),
-    ...bothWays("user message", names("user message"), seen(states.flatMap((state) => state.waiting))),
+    ...bothWays("session", names("session"), fieldsOf(states)),
+    ...bothWays("turn", names("turn"), fieldsOf(turns)),
+    ...bothWays("run", names("run"), fieldsOf(turns.flatMap((turn) => turn.runs))),
+    ...bothWays("user message", names("user message"), fieldsOf(states.flatMap((state) => state.waiting))),
     ...bothWays("item", written, real),
-    ...bothWays("part", names("part"), seen(parts)),
+    ...bothWays("part", names("part"), fieldsOf(parts)),
     ...bothWays(
       "transition",
       readRows(text, "interaction").flatMap(([kind, from, to = ""]) =>

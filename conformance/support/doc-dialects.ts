@@ -1,8 +1,10 @@
 /**
- * Checks of PROTOCOL.md, part two: the dialects, history and commands. Every frame that is shown must be one
- * that the document's own log gives, and every table must say what the encoders and schemas say.
+ * Compares DIALECTS.md with the code: frames, mappings, fields, history and SSE of each dialect. Each check gets the
+ * text of DIALECTS.md and the example log of PROTOCOL.md.
+ *
+ * Invariant: every frame in the document is a frame of the example log. Every table matches the encoders and schemas.
  */
-import { emptyState, fold, type SessionState } from "@turnstream/protocol";
+import { emptyState, fold, type SessionEvent, type SessionState } from "@turnstream/protocol";
 import {
   type Dialect,
   isHandoffPoint,
@@ -11,16 +13,7 @@ import {
 } from "@turnstream/protocol/writer";
 import { blocks, toHistory } from "@turnstream/protocol/blocks";
 import { responses, responsesToSse } from "@turnstream/protocol/responses";
-import {
-  blocksFrameSchema,
-  errorReply,
-  postMessage,
-  postMessageReply,
-  responsesFrameSchema,
-  socketCommandSchema,
-  socketReplies,
-  tasksFrameSchema,
-} from "@turnstream/protocol/schema";
+import { blocksFrameSchema, responsesFrameSchema, tasksFrameSchema } from "@turnstream/protocol/schema";
 import { tasks } from "@turnstream/protocol/tasks";
 import {
   bare,
@@ -28,11 +21,11 @@ import {
   type Check,
   readExamples,
   listFields,
-  logOf,
   readRows,
   type Schema,
   listSchemas,
 } from "./doc-checks.ts";
+import { validate, type Validator } from "./doc-commands.ts";
 import { readCode, readFences, readJson, readList } from "./markdown.ts";
 import { statesOf } from "./replay.ts";
 
@@ -41,26 +34,27 @@ interface AnyFrame {
   readonly event_id?: string;
 }
 
-interface Validator {
-  safeParse(value: unknown): { readonly success: boolean; readonly error?: { readonly message: string } };
-}
+/** Returns the differences between DIALECTS.md and the code. */
+export type DialectCheck = (text: string, log: readonly SessionEvent[]) => string[];
 
-/** A dialect, told apart no further: the checks only encode with it. */
+/** A dialect without its own types: the checks only encode with it. */
 interface DialectFrames {
   readonly name: string;
   readonly cannotCarry: readonly string[];
   readonly schema: Validator;
   /** The frames of each event of a log. */
-  readonly frames: (text: string) => { readonly event: string; readonly frames: readonly AnyFrame[] }[];
+  readonly frames: (
+    log: readonly SessionEvent[],
+  ) => { readonly event: string; readonly frames: readonly AnyFrame[] }[];
 }
 
 function collectFrames<E, D, F extends AnyFrame, O>(
   dialect: Dialect<E, D, F, O>,
   schema: Validator,
 ): DialectFrames {
-  const frames: DialectFrames["frames"] = (text) => {
+  const frames: DialectFrames["frames"] = (log) => {
     let encoder = dialect.attach(emptyState);
-    return logOf(text).map((event) => {
+    return log.map((event) => {
       const step = dialect.encode(encoder, event);
       encoder = step.encoder;
       return { event: event.type, frames: step.frames };
@@ -75,34 +69,27 @@ const DIALECTS: readonly DialectFrames[] = [
   collectFrames(responses, responsesFrameSchema),
 ];
 
-function problemsOf(what: string, schema: Validator, values: readonly unknown[]): string[] {
-  return values.flatMap((value) => {
-    const { success, error } = schema.safeParse(value);
-    return success ? [] : [`${what} ${JSON.stringify(value)}: ${error?.message ?? ""}`];
-  });
-}
-
-/** Every frame type has an example, each example is valid and is a frame of the document's own log. */
-export const checkFrames: Check = (text) =>
+/** Checks that every frame type has an example, and that each example is valid and a frame of the example log. */
+export const checkFrames: DialectCheck = (text, log) =>
   DIALECTS.flatMap(({ name, schema, frames }) => {
     const shown = readExamples(text, `${name}-frame`) as AnyFrame[];
-    const given = frames(text).flatMap((step) => step.frames);
-    const known = new Set(given.map(sorted));
-    const invented = shown.filter((frame) => !known.has(sorted(frame)));
+    const encoded = frames(log).flatMap((step) => step.frames);
+    const known = new Set(encoded.map(sorted));
+    const unknown = shown.filter((frame) => !known.has(sorted(frame)));
     const types = shown.map((frame) => frame.type);
     return [
-      ...problemsOf(name, schema, shown),
-      ...invented.map((frame) => {
-        const alike = given.filter(
+      ...validate(name, schema, shown),
+      ...unknown.map((frame) => {
+        const alike = encoded.filter(
           ({ type, event_id }) => type === frame.type && event_id === frame.event_id,
         );
-        return `${name}: not ${JSON.stringify(frame)} but ${alike.map((f) => JSON.stringify(f)).join(" or ")}`;
+        return `${name}: ${JSON.stringify(frame)} should be ${alike.map((f) => JSON.stringify(f)).join(" or ")}`;
       }),
       ...bothWays(`example of ${name}`, types, Object.keys(listSchemas(`${name}-frames`))),
     ];
   });
 
-/** JSON text that is the same for the same value, whatever the order of its fields. */
+/** JSON text with sorted keys, so that equal values have equal text. */
 function sorted(value: unknown): string {
   return JSON.stringify(value, (_, inner: unknown) =>
     typeof inner === "object" && inner !== null && !Array.isArray(inner)
@@ -111,13 +98,13 @@ function sorted(value: unknown): string {
   );
 }
 
-/** What a takeover tells depends on what it makes void; the log need not show all that it may tell. */
+/** The frames of a takeover depend on the superseded items. The example log doesn't contain all of them. */
 const VARIES = "turn.takeover";
 
-export const checkMappings: Check = (text) =>
+export const checkMappings: DialectCheck = (text, log) =>
   DIALECTS.flatMap(({ name, frames }) => {
     const types = new Set(Object.keys(listSchemas(`${name}-frames`)));
-    const real = frames(text).flatMap((step) => step.frames.map((frame) => `${step.event} to ${frame.type}`));
+    const real = frames(log).flatMap((step) => step.frames.map((frame) => `${step.event} to ${frame.type}`));
     const written = readRows(text, `event to ${name}`).flatMap(([events = "", to = ""]) => {
       const listed = readCode(to).filter((code) => types.has(code));
       return readCode(events).flatMap((event) => listed.map((frame) => `${event} to ${frame}`));
@@ -126,7 +113,7 @@ export const checkMappings: Check = (text) =>
     return bothWays(name, certain, real);
   });
 
-/** The objects that a schema allows, each with its name: `type`, or the name given. */
+/** The objects that a schema allows, each with its name: its `type`, or `name` if it has none. */
 function variantsOf(name: string, schema: Schema): [string, Schema][] {
   const inner = schema.oneOf ?? schema.anyOf;
   return inner === undefined
@@ -181,11 +168,11 @@ export const checkFrameFields: Check = (text) => {
 
 export const checkLimits: Check = (text) =>
   DIALECTS.flatMap(({ name, cannotCarry }) =>
-    bothWays(`${name} can't carry`, readList(text, `#### What \`${name}\` can't carry`), cannotCarry),
+    bothWays(`${name} can't carry`, readList(text, `### What \`${name}\` can't carry`), cannotCarry),
   );
 
-export const checkHistory: Check = (text) => {
-  const states = statesOf(logOf(text));
+export const checkHistory: DialectCheck = (text, log) => {
+  const states = statesOf(log);
   const shown = readFences(text).flatMap(({ info, body }) => {
     const [, at] = /^json history (\S+)$/.exec(info) ?? [];
     return at === undefined ? [] : [{ at, history: readJson(body)[0] }];
@@ -196,7 +183,7 @@ export const checkHistory: Check = (text) => {
     return sorted(real) === sorted(history) ? [] : [`history at ${at} is ${JSON.stringify(real)}`];
   });
   let track = trackHandoffPoint(emptyState);
-  const all = logOf(text).map((event) =>
+  const all = log.map((event) =>
     toHistory((track = foldWithHandoffPoint(track, event)).handoff ?? emptyState),
   );
   const messages = all.flatMap((history) => [...history.messages, ...history.waiting]);
@@ -204,21 +191,26 @@ export const checkHistory: Check = (text) => {
   const keys = messages.flatMap((m) => Object.keys(m).map((key) => (always.includes(key) ? key : `${key}?`)));
   const names = (table: string): string[] => readRows(text, table).map(([field]) => bare(field));
   return [
-    ...(shown.length > 0 ? wrong : ["there is no history"]),
+    ...(shown.length > 0 ? wrong : ["no example of history"]),
     ...bothWays("history", names("history field"), all.flatMap(Object.keys)),
     ...bothWays("history message", names("history message"), keys),
-    ...bothWays("not quiet", readExamples(text, "not-quiet").flat() as string[], checkHandoffRows(text)),
+    ...bothWays(
+      "no handoff point",
+      readExamples(text, "no-handoff").flat() as string[],
+      listNonHandoffPoints(log),
+    ),
   ];
 };
 
-function checkHandoffRows(text: string): string[] {
+/** The positions of a log that are not handoff points. */
+function listNonHandoffPoints(log: readonly SessionEvent[]): string[] {
   let state: SessionState = emptyState;
-  return logOf(text).flatMap((event) => (isHandoffPoint((state = fold(state, event))) ? [] : [event.id]));
+  return log.flatMap((event) => (isHandoffPoint((state = fold(state, event))) ? [] : [event.id]));
 }
 
-export const checkSse: Check = (text) => {
-  const given = DIALECTS.filter(({ name }) => name === responses.name).flatMap(({ frames }) => frames(text));
-  const real = given.map(({ frames }) =>
+export const checkSse: DialectCheck = (text, log) => {
+  const steps = DIALECTS.filter(({ name }) => name === responses.name).flatMap(({ frames }) => frames(log));
+  const real = steps.map(({ frames }) =>
     frames
       .map((f) => responsesToSse(f as never))
       .join("")
@@ -226,52 +218,5 @@ export const checkSse: Check = (text) => {
   );
   const shown = readFences(text).filter(({ info }) => info === "sse");
   const wrong = shown.filter(({ body }) => !real.includes(body)).map(({ line }) => `SSE in line ${line}`);
-  return shown.length > 0 ? wrong : ["there is no SSE"];
-};
-
-const BODIES: Readonly<Record<string, { validator: Validator; name: string }>> = {
-  "post-message": { validator: postMessage, name: "post_message" },
-  "post-message-reply": { validator: postMessageReply, name: "post_message_reply" },
-  "error-reply": { validator: errorReply, name: "error" },
-};
-
-export const checkCommands: Check = (text) => {
-  const commands = readExamples(text, "socket-command") as AnyFrame[];
-  const replies = readExamples(text, "socket-reply") as AnyFrame[];
-  const table = (name: string, all: Record<string, Schema>, without: string[]): string[] =>
-    bothWays(
-      name,
-      readRows(text, name).map(
-        ([type, fields = "", description]) => `${bare(type)} ${readCode(fields).join()} ${description}`,
-      ),
-      Object.entries(all).map(([type, s]) => `${type} ${listFields(s, without).join()} ${s.description}`),
-    );
-  const http = listSchemas("http");
-  const bodies = Object.fromEntries(
-    Object.entries(BODIES).map(([mark, { name }]) => [mark, http[name] ?? {}]),
-  );
-  return [
-    ...problemsOf("command", socketCommandSchema, commands),
-    ...replies.flatMap((reply) => {
-      const schema = Object.entries(socketReplies).find(([type]) => type === reply.type)?.[1];
-      return schema === undefined ? [`reply ${reply.type}`] : problemsOf("reply", schema, [reply]);
-    }),
-    ...bothWays(
-      "example of a command",
-      commands.map((c) => c.type),
-      Object.keys(listSchemas("socket-commands")),
-    ),
-    ...bothWays(
-      "example of a reply",
-      replies.map((r) => r.type),
-      Object.keys(socketReplies),
-    ),
-    ...Object.entries(BODIES).flatMap(([mark, { validator }]) => {
-      const shown = readExamples(text, mark);
-      return shown.length === 0 ? [`there is no ${mark}`] : problemsOf(mark, validator, shown);
-    }),
-    ...table("command", listSchemas("socket-commands"), ["type"]),
-    ...table("reply", listSchemas("socket-replies"), ["type"]),
-    ...table("body", bodies, []),
-  ];
+  return shown.length > 0 ? wrong : ["no example of SSE"];
 };

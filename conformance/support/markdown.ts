@@ -63,6 +63,12 @@ export function readCode(text: string): string[] {
   return [...text.matchAll(/`([^`]+)`/g)].map((match) => match[1] ?? "");
 }
 
+/** The text under a heading, up to the next heading of any level. */
+export function readSection(text: string, heading: string): string {
+  const [, after = ""] = `\n${withoutFences(text)}`.split(`\n${heading}\n`);
+  return after.split(/^#+ /m)[0] ?? "";
+}
+
 /** The items of the first list after a heading; an item may go on over several lines. */
 export function readList(text: string, heading: string): string[] {
   const [, after = ""] = text.split(`\n${heading}\n`);

@@ -95,7 +95,7 @@ export const threadStates: readonly GalleryState[] = [
     offline: connection({ phase: "offline", failures: 1, error: lost }),
     closed: connection({
       phase: "closed",
-      error: new ClientError("UNAUTHENTICATED", "Sign in again to go on."),
+      error: new ClientError("UNAUTHENTICATED", "Sign in again to continue."),
     }),
   }),
   ...of("composer", {

@@ -1,16 +1,19 @@
-/** What a command sees of the world, and the two ways in which one fails. Types and errors only. */
+/**
+ * `CliContext` is the environment of a command. `UsageError` and `CommandError` are the two ways in which a command
+ * fails.
+ */
 
 export interface CliContext {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Whether somebody watches: only then is progress shown. */
+  /** Whether stderr is a terminal. Progress is shown only then. */
   readonly isTerminal: boolean;
   out(text: string): void;
   err(text: string): void;
-  /** Aborted when the person presses Ctrl-C. */
+  /** Aborted when the user presses Ctrl-C. */
   readonly signal: AbortSignal;
 }
 
-/** The command line isn't what a command takes: exit code 2. */
+/** The arguments are invalid: exit code 2. */
 export class UsageError extends Error {
   constructor(message: string) {
     super(message);
@@ -18,7 +21,7 @@ export class UsageError extends Error {
   }
 }
 
-/** The command was understood and could not be done: exit code 1. */
+/** The arguments are valid, but the command failed: exit code 1. */
 export class CommandError extends Error {
   constructor(message: string) {
     super(message);

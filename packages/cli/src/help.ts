@@ -1,17 +1,17 @@
-/** What `--help` says. Text only. */
+/** The texts of `--help`. */
 
-export const HELP = `turnstream: works on the database of a Turnstream server.
+export const HELP = `turnstream: manages the database of a Turnstream server.
 
 Commands:
-  migrate             brings the database to the tables of this version, the engine's too
-  keys create         makes an API key, for a new tenant too
+  migrate             updates the tables to this version, including those of the engine
+  keys create         creates an API key, and its tenant if requested
   keys list           lists the keys of a tenant
-  keys revoke         revokes one, for good
-  knowledge import    brings a folder of texts into a knowledge base
-  knowledge list      lists the bases of a tenant, or the objects of a base
-  knowledge remove    removes an object, or a whole base
+  keys revoke         revokes a key permanently
+  knowledge import    imports a folder of texts into a knowledge base
+  knowledge list      lists the knowledge bases of a tenant, or the objects of one
+  knowledge remove    removes an object, or a whole knowledge base
 
-The database is the one that DATABASE_URL names, in the environment.
+The environment variable DATABASE_URL is the address of the database.
 
 Examples:
   turnstream migrate
@@ -22,19 +22,19 @@ Examples:
   turnstream --version
 `;
 
-export const KEYS_HELP = `turnstream keys: what lets programs in.
+export const KEYS_HELP = `turnstream keys: manages the API keys of a tenant.
 
-  turnstream keys create --tenant <id> --name <what for> [options]
-      Prints the secret, this once: only its hash is kept.
-      --new-tenant          also makes the tenant, if there is none of that id
-      --scope <scope>       what it may do: read, write, decide, share, knowledge or tokens. More than once
-                            for several; everything of the tenant without
+  turnstream keys create --tenant <id> --name <purpose> [options]
+      Creates a key and prints its secret. Only its hash is stored, so the secret can't be shown again.
+      --new-tenant          also creates the tenant if it doesn't exist
+      --scope <scope>       permission: read, write, decide, share, knowledge or tokens. Repeat it for
+                            several. Default: all permissions in the tenant
 
   turnstream keys list --tenant <id>
-      The keys of a tenant: id, when it was used last, scopes, name.
+      Lists the keys of a tenant: id, last use, scopes, name.
 
   turnstream keys revoke --tenant <id> <key>
-      By its id. Connections and tokens that it let in end within seconds.
+      Revokes a key by its id. Its connections and tokens end within seconds.
 
 Examples:
   turnstream keys create --tenant acme --new-tenant --name "our backend"
@@ -42,21 +42,21 @@ Examples:
   turnstream keys revoke --tenant acme bb7f6f8c9d04a11c579b1376
 `;
 
-export const KNOWLEDGE_HELP = `turnstream knowledge: the texts that agents find and read.
+export const KNOWLEDGE_HELP = `turnstream knowledge: manages the texts that agents can search and read.
 
   turnstream knowledge import <folder> --tenant <id> --base <name> [options]
-      Reads .md, .txt, .html, .csv and .json files of the folder and those in it. Files that did not
-      change since the last time are left as they are.
-      --prune               also removes objects whose files are gone
-      --url <prefix>        people read the files there: the prefix, followed by the path of the file
-      --quiet               says nothing but the sum
+      Imports the .md, .txt, .html, .csv and .json files of the folder and its subfolders. Skips files
+      that did not change since the last import.
+      --prune               also removes objects whose files no longer exist
+      --url <prefix>        address where users can read the files: the prefix plus the path of the file
+      --quiet               prints only the totals
 
   turnstream knowledge list --tenant <id> [--base <name>]
-      The bases of a tenant, or the objects of a base: id, lines, title.
+      Lists the knowledge bases of a tenant, or the objects of one: id, lines, title.
 
   turnstream knowledge remove --tenant <id> --base <name> <object>
   turnstream knowledge remove --tenant <id> --base <name> --all
-      One object, or the base with all its objects.
+      Removes one object, or the knowledge base with all its objects.
 
 Examples:
   DATABASE_URL=postgres://localhost/turnstream \\

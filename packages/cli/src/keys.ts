@@ -1,4 +1,7 @@
-/** `turnstream keys`: makes, lists and revokes the API keys of a tenant. A secret is shown once, and kept nowhere. */
+/**
+ * `turnstream keys`: creates, lists and revokes the API keys of a tenant.
+ * Invariant: a secret is shown once and never stored.
+ */
 import { parseArgs } from "node:util";
 import { SCOPES } from "@turnstream/server";
 import type { KeyInfo } from "@turnstream/server/ports";
@@ -13,7 +16,7 @@ const CREATE = {
   "new-tenant": { type: "boolean" },
 } as const;
 
-/** The secret alone goes to the output, so that a script can take it as it is. */
+/** Writes only the secret to stdout, so that a script can capture it. */
 export async function keysCreate(args: readonly string[], context: CliContext): Promise<void> {
   const {
     tenant,
@@ -21,25 +24,24 @@ export async function keysCreate(args: readonly string[], context: CliContext): 
     scope: scopes = [],
     "new-tenant": isNew = false,
   } = parseArgs({ args: [...args], options: CREATE }).values;
-  if (tenant === undefined || name === undefined)
-    throw new UsageError("Say whose key it is, and what for: --tenant and --name.");
+  if (tenant === undefined || name === undefined) throw new UsageError("--tenant and --name are required.");
   const unknown = scopes.find((scope) => !SCOPES.some((known) => known === scope));
   if (unknown !== undefined)
-    throw new UsageError(`There is no scope ${unknown}. There are: ${SCOPES.join(", ")}.`);
+    throw new UsageError(`Unknown scope ${unknown}. Expected one of: ${SCOPES.join(", ")}.`);
   await withStore(context, async (store) => {
     if ((await store.tenants.get(tenant)) === null) {
-      if (!isNew) throw new CommandError(`There is no tenant ${tenant}. \`--new-tenant\` makes it.`);
+      if (!isNew) throw new CommandError(`There is no tenant ${tenant}. Create it with \`--new-tenant\`.`);
       await store.tenants.create({ id: tenant, name: tenant });
     }
     const { key, secret } = await store.keys.create(tenant, { name, scopes });
     context.out(`${secret}\n`);
-    context.err(`Key ${key.id} of ${tenant}. Keep the secret: it isn't shown again.\n`);
+    context.err(`Created key ${key.id} of tenant ${tenant}. Store the secret: it is not shown again.\n`);
   });
 }
 
 export async function keysList(args: readonly string[], context: CliContext): Promise<void> {
   const { tenant } = parseArgs({ args: [...args], options: TENANT }).values;
-  if (tenant === undefined) throw new UsageError("Say whose keys: --tenant.");
+  if (tenant === undefined) throw new UsageError("--tenant is required.");
   await withStore(context, async (store) => {
     await requireTenant(store, tenant);
     for (const key of await store.keys.list(tenant))
@@ -52,11 +54,11 @@ export async function keysRevoke(args: readonly string[], context: CliContext): 
   const [id] = positionals;
   const { tenant } = values;
   if (tenant === undefined || id === undefined || positionals.length > 1)
-    throw new UsageError("Name one key by its id, and whose it is: --tenant.");
+    throw new UsageError("Exactly one key id and --tenant are required.");
   await withStore(context, async (store) => {
     await requireTenant(store, tenant);
     if (!(await store.keys.revoke(tenant, id)))
-      throw new CommandError(`${tenant} has no key ${id}, or it was revoked before.`);
+      throw new CommandError(`Tenant ${tenant} has no key ${id}, or the key is already revoked.`);
   });
   context.out("Revoked. Its connections end within seconds.\n");
 }

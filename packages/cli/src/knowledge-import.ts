@@ -1,4 +1,4 @@
-/** `turnstream knowledge import`: brings a folder into a base, and changes only what has changed. */
+/** `turnstream knowledge import`: imports a folder into a knowledge base. It writes only objects that changed. */
 import { parseArgs } from "node:util";
 import { importKnowledge, type KnowledgeFile } from "@turnstream/server";
 import type { ImportOutcome } from "@turnstream/server/ports";
@@ -18,12 +18,11 @@ export async function knowledgeImport(args: readonly string[], context: CliConte
   const { values, positionals } = parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true });
   const [folder] = positionals;
   const { tenant, base, url = null, prune = false, quiet: isSilent = false } = values;
-  if (folder === undefined || positionals.length > 1) throw new UsageError("Name one folder to import.");
-  if (tenant === undefined || base === undefined)
-    throw new UsageError("Say whose base it is: --tenant and --base.");
+  if (folder === undefined || positionals.length > 1) throw new UsageError("Exactly one folder is required.");
+  if (tenant === undefined || base === undefined) throw new UsageError("--tenant and --base are required.");
   const files = await readFolder(folder, url);
-  // An empty folder is more likely a mistake than the wish to remove all.
-  if (files.length === 0) throw new CommandError(`There is nothing to import in ${folder}.`);
+  // An empty folder is more likely a mistake than a request to remove everything.
+  if (files.length === 0) throw new CommandError(`The folder ${folder} has no files to import.`);
   const progress = new Progress(context, files.length, isSilent);
   const onFile = (id: string, outcome: ImportOutcome): void => progress.report(id, outcome);
   const sum = await withStore(context, async (store) => {
@@ -45,12 +44,12 @@ export async function knowledgeImport(args: readonly string[], context: CliConte
 
 function* unlessStopped(files: readonly KnowledgeFile[], signal: AbortSignal): Generator<KnowledgeFile> {
   for (const file of files) {
-    if (signal.aborted) throw new CommandError("Stopped. What was imported until then stays.");
+    if (signal.aborted) throw new CommandError("Stopped. Files that were already imported stay.");
     yield file;
   }
 }
 
-/** A line for each change, and a count that replaces itself where somebody watches. */
+/** Prints a line for each change, and on a terminal also a counter that overwrites itself. */
 class Progress {
   readonly #context: CliContext;
   readonly #total: number;

@@ -1,4 +1,4 @@
-/** `turnstream knowledge list` and `remove`: what is in the bases of a tenant, and taking it out again. */
+/** `turnstream knowledge list` and `remove`: list and remove the objects in the knowledge bases of a tenant. */
 import { parseArgs } from "node:util";
 import { requireTenant, withStore } from "./with-store.ts";
 import { CommandError, UsageError, type CliContext } from "./cli-context.ts";
@@ -8,7 +8,7 @@ const PAGE = 100;
 export async function knowledgeList(args: readonly string[], context: CliContext): Promise<void> {
   const options = { tenant: { type: "string" }, base: { type: "string" } } as const;
   const { tenant, base } = parseArgs({ args: [...args], options }).values;
-  if (tenant === undefined) throw new UsageError("Say whose bases: --tenant.");
+  if (tenant === undefined) throw new UsageError("--tenant is required.");
   await withStore(context, async (store) => {
     await requireTenant(store, tenant);
     if (base === undefined) {
@@ -31,9 +31,9 @@ export async function knowledgeRemove(args: readonly string[], context: CliConte
   const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
   const { tenant, base, all = false } = values;
   const [object] = positionals;
-  if (tenant === undefined || base === undefined) throw new UsageError("Say where: --tenant and --base.");
+  if (tenant === undefined || base === undefined) throw new UsageError("--tenant and --base are required.");
   if ((object === undefined) !== all || positionals.length > 1)
-    throw new UsageError("Name one object, or say --all for the whole base.");
+    throw new UsageError("Exactly one object id, or --all for the whole knowledge base, is required.");
   await withStore(context, async (store) => {
     await requireTenant(store, tenant);
     if (object === undefined) {
@@ -41,7 +41,7 @@ export async function knowledgeRemove(args: readonly string[], context: CliConte
       return;
     }
     if (!(await store.knowledge.remove(tenant, base, object)))
-      throw new CommandError(`There is no object ${object} in the base ${base}.`);
+      throw new CommandError(`There is no object ${object} in the knowledge base ${base}.`);
     context.out("1 removed\n");
   });
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The command `turnstream`. Only joins the program to its process; what it does stands in run.ts. */
+/** The command `turnstream`. It only connects `run` to the process; `run.ts` has the logic. */
 import { run } from "./run.ts";
 
 const stop = new AbortController();

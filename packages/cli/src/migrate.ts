@@ -1,4 +1,7 @@
-/** `turnstream migrate`: brings the database to the tables of this version, the engine's too. Never goes back. */
+/**
+ * `turnstream migrate`: updates the tables of the database to this version, including those of the engine. Does not
+ * downgrade.
+ */
 import { parseArgs } from "node:util";
 import { migrate, migrateEngine, openDatabase } from "@turnstream/server";
 import { databaseUrl } from "./with-store.ts";
@@ -11,8 +14,8 @@ export async function migrateDatabase(args: readonly string[], context: CliConte
   try {
     const ran = await migrate(db);
     await migrateEngine(url);
-    if (ran.length > 0) context.out(`Done: ${ran.join(", ")}\n`);
-    context.out("The database has the tables of this version.\n");
+    if (ran.length > 0) context.out(`Applied: ${ran.join(", ")}\n`);
+    context.out("The database schema is up to date.\n");
   } finally {
     await db.destroy();
   }

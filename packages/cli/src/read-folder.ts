@@ -1,4 +1,7 @@
-/** The files of a folder that a knowledge base can take, in the order of their paths. Never leaves the folder. */
+/**
+ * `readFolder` lists the files of a folder that a knowledge base accepts, sorted by path.
+ * Invariant: it never reads outside the folder.
+ */
 import { open, readdir } from "node:fs/promises";
 import { extname, join, sep } from "node:path";
 import type { KnowledgeFile } from "@turnstream/server";
@@ -7,7 +10,7 @@ import { CommandError } from "./cli-context.ts";
 const ENDINGS = new Set([".md", ".markdown", ".txt", ".html", ".htm", ".csv", ".json"]);
 const MAX_BYTES = 20_000_000;
 
-/** @param urlPrefix where people read the files; null for nowhere */
+/** @param urlPrefix prefix of the addresses where users can read the files; null for none */
 export async function readFolder(folder: string, urlPrefix: string | null): Promise<KnowledgeFile[]> {
   const paths = (await pathsIn(folder, "")).toSorted();
   return paths.map((path) => ({
@@ -17,10 +20,10 @@ export async function readFolder(folder: string, urlPrefix: string | null): Prom
   }));
 }
 
-/** Links are not followed: they may lead anywhere. Hidden files and folders are left out. */
+/** Does not follow symbolic links, because they can lead out of the folder. Skips hidden files and folders. */
 async function pathsIn(folder: string, under: string): Promise<string[]> {
   const entries = await readdir(join(folder, under), { withFileTypes: true }).catch((error: unknown) => {
-    throw new CommandError(`The folder ${join(folder, under)} can't be read: ${codeOf(error)}`);
+    throw new CommandError(`Can't read the folder ${join(folder, under)}: ${codeOf(error)}`);
   });
   const paths: string[] = [];
   for (const entry of entries) {
@@ -37,7 +40,7 @@ async function readWhole(path: string): Promise<Uint8Array> {
   const file = await open(path, "r");
   try {
     const { size } = await file.stat();
-    if (size > MAX_BYTES) throw new Error(`The file is larger than ${MAX_BYTES / 1_000_000} MB.`);
+    if (size > MAX_BYTES) throw new Error(`The file exceeds ${MAX_BYTES / 1_000_000} MB.`);
     return await file.readFile();
   } finally {
     await file.close();

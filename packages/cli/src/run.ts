@@ -1,4 +1,4 @@
-/** Finds the command that is meant, runs it, and says what went wrong in words. Never ends the process itself. */
+/** `run` finds and runs a command and prints its errors. It returns the exit code and does not end the process. */
 import { readFileSync } from "node:fs";
 import { describeConnectionError } from "@turnstream/server";
 import { isEngineError, isStoreError, STORE_ERRORS } from "@turnstream/server/ports";
@@ -22,7 +22,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   "knowledge remove": knowledgeRemove,
 };
 
-/** Commands of two words, and what `--help` says of them. */
+/** Command groups with their help texts: `turnstream keys create` is `create` of the group `keys`. */
 const GROUPS: Readonly<Record<string, string>> = { keys: KEYS_HELP, knowledge: KNOWLEDGE_HELP };
 
 const FAILED = 1;
@@ -49,7 +49,7 @@ export async function run(args: readonly string[], context: CliContext): Promise
   const name = group === undefined ? first : `${first} ${second}`;
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   try {
-    if (command === undefined) throw new UsageError(`There is no command \`${name}\`.`);
+    if (command === undefined) throw new UsageError(`Unknown command \`${name}\`.`);
     await command(args.slice(name.split(" ").length), context);
     return 0;
   } catch (error) {
@@ -65,18 +65,21 @@ function version(): string {
   return (JSON.parse(text) as { version: string }).version;
 }
 
-/** What parseArgs throws for an option that it doesn't know is misuse as well. */
+/** `parseArgs` throws its own errors for unknown options; they count as misuse too. */
 function isMisuse(error: unknown): boolean {
   if (error instanceof UsageError) return true;
   const { code = "" } = (error ?? {}) as { code?: unknown };
   return typeof code === "string" && code.startsWith("ERR_PARSE_ARGS_");
 }
 
-/** Words of the store and our own; the driver's may hold what is in DATABASE_URL. */
+/**
+ * Prints only messages of the store, the engine and this package. A message of the database driver could contain the
+ * password from DATABASE_URL.
+ */
 function describeError(error: unknown, context: CliContext): string {
   if (isStoreError(error, "NOT_MIGRATED")) return STORE_ERRORS.NOT_MIGRATED;
   if (isStoreError(error)) return describeConnectionError(error, databaseUrl(context));
   const isOurs = error instanceof UsageError || error instanceof CommandError || isEngineError(error);
   if (isOurs || isMisuse(error)) return (error as Error).message;
-  return `something unforeseen: ${error instanceof Error ? error.name : "unknown"}`;
+  return `unexpected error: ${error instanceof Error ? error.name : "unknown"}`;
 }

@@ -1,4 +1,7 @@
-/** Opens the store that DATABASE_URL names, for as long as a command takes. Never takes the address from arguments. */
+/**
+ * `withStore` opens the store of DATABASE_URL while a command runs.
+ * Invariant: the address is never taken from arguments, because other users of the machine can see those.
+ */
 import { isDatabaseUrl, openDatabase, createPostgresStore } from "@turnstream/server";
 import type { ClosableStore } from "@turnstream/server/ports";
 import { CommandError, type CliContext } from "./cli-context.ts";
@@ -6,10 +9,12 @@ import { CommandError, type CliContext } from "./cli-context.ts";
 export function databaseUrl({ env }: CliContext): string {
   const url = env["DATABASE_URL"] ?? "";
   if (url === "")
-    throw new CommandError("DATABASE_URL is not set. It names the database, as postgres://user@host/name.");
-  // What it is instead may hold a password.
+    throw new CommandError(
+      "DATABASE_URL is not set. It must be the address of the database, such as postgres://user@host/name.",
+    );
+  // The message must not contain the value, because it can include a password.
   if (!isDatabaseUrl(url))
-    throw new CommandError("DATABASE_URL is no address of a database, such as postgres://user@host/name.");
+    throw new CommandError("DATABASE_URL must be a PostgreSQL address such as postgres://user@host/name.");
   return url;
 }
 
@@ -27,7 +32,7 @@ export async function withStore<T>(
   }
 }
 
-/** So that a slip of the keyboard is told as such. */
+/** Reports a mistyped tenant instead of an empty result. */
 export async function requireTenant(store: ClosableStore, tenant: string): Promise<void> {
   if ((await store.tenants.get(tenant)) === null) throw new CommandError(`There is no tenant ${tenant}.`);
 }

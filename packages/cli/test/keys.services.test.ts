@@ -51,10 +51,10 @@ test("a slip of the keyboard makes no tenant and no key", async () => {
   expect(await turnstream(...CREATE)).toMatchObject({
     code: 1,
     out: "",
-    err: "turnstream: There is no tenant acme. `--new-tenant` makes it.\n",
+    err: "turnstream: There is no tenant acme. Create it with `--new-tenant`.\n",
   });
   const { code, err } = await turnstream(...CREATE, "--new-tenant", "--scope", "raed");
-  expect({ code, err }).toMatchObject({ code: 2, err: expect.stringContaining("There is no scope raed.") });
+  expect({ code, err }).toMatchObject({ code: 2, err: expect.stringContaining("Unknown scope raed.") });
   expect(await store.tenants.get("acme")).toBeNull();
   expect(await turnstream("keys", "create")).toMatchObject({ code: 2 });
   expect(await turnstream("keys")).toMatchObject({ code: 2 });

@@ -115,7 +115,7 @@ describe("S11: turnstream knowledge", () => {
     const { code, out, err } = await turnstream(["knowledge", "import", folder, ...IN, "--quiet"]);
     expect({ code, out }).toEqual({ code: 1, out: "5 created, 0 replaced, 0 unchanged, 0 removed\n" });
     expect(err).toBe(
-      "failed     broken.json: It is not JSON.\nfailed     latin.txt: It is not text in UTF-8 or UTF-16.\nturnstream: 2 of 7 files could not be imported.\n",
+      "failed     broken.json: The content is not valid JSON.\nfailed     latin.txt: The content is not text in UTF-8 or UTF-16.\nturnstream: 2 of 7 files could not be imported.\n",
     );
   });
 
@@ -126,7 +126,7 @@ describe("S11: turnstream knowledge", () => {
     expect(away.err).not.toContain("canary");
     expect(await turnstream(["knowledge", "list", "--tenant", "acme"])).toMatchObject({
       code: 1,
-      err: "turnstream: The database hasn't the tables of this version. Run `turnstream migrate` first.\n",
+      err: "turnstream: The database does not have the tables of this version. Run `turnstream migrate` first.\n",
     });
     const db = openDatabase({ url });
     await migrate(db);

@@ -17,7 +17,7 @@ test("migrate is all that a fresh database needs, for an engine too", async () =
   await store.close();
   expect(await ran(["migrate"], { DATABASE_URL: url })).toEqual({
     code: 0,
-    out: "The database has the tables of this version.\n",
+    out: "The database schema is up to date.\n",
     err: "",
   });
 });
@@ -43,11 +43,11 @@ test("each cause has words of its own, with the place and without the password",
     `turnstream: There is no database nowhere at ${url.host}. Create it, or correct the address.\n`,
   );
   expect(await listKeysError(at({ username: "nobody" }))).toContain(
-    `PostgreSQL at ${url.host} doesn't let the role nobody in: `,
+    `PostgreSQL at ${url.host} refuses the role nobody: `,
   );
   for (const address of ["localhost/canary", "postgres://u:canary/x@host/name", "mysql://u:canary@host/name"])
     expect(await listKeysError(address)).toBe(
-      "turnstream: DATABASE_URL is no address of a database, such as postgres://user@host/name.\n",
+      "turnstream: DATABASE_URL must be a PostgreSQL address such as postgres://user@host/name.\n",
     );
 });
 

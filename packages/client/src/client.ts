@@ -1,4 +1,4 @@
-/** The client of one user: sessions over one connection, and the list of them. */
+/** `createClient` creates the client of one user: sessions that share one connection, and the list of sessions. */
 import { type Auth, createAuth } from "./auth/auth.ts";
 import { readClaims } from "./auth/claims.ts";
 import { createIdentity } from "./auth/identity.ts";
@@ -13,15 +13,15 @@ import { SessionStore } from "./session/session-store.ts";
 import { createSharedTransport, type SharedTransportOptions } from "./tabs/shared-transport.ts";
 
 export interface Client {
-  /** The same store for the same id. */
+  /** Returns the store of a session; the same store for the same id. */
   session(sessionId: string): Session;
   createSession(options?: { readonly title?: string }): Promise<SessionInfo>;
-  /** The user's sessions, the last used first. */
+  /** Lists the sessions of the user, most recently used first. */
   listSessions(page?: { readonly before?: string; readonly limit?: number }): Promise<SessionPage>;
   renameSession(sessionId: string, title: string): Promise<SessionInfo>;
-  /** With everything in it, for good. */
+  /** Deletes a session permanently, with everything in it. */
   deleteSession(sessionId: string): Promise<void>;
-  /** Leaves. Nothing that was sent is lost: the server goes on. */
+  /** Closes the connection. Messages that were sent are not lost, and turns continue on the server. */
   close(): void;
 }
 
@@ -36,16 +36,16 @@ export interface SessionInfo {
 
 export interface SessionPage {
   readonly sessions: readonly SessionInfo[];
-  /** `before` of the next page; null when there is none. */
+  /** Pass it as `before` to get the next page; null if there is none. */
   readonly nextBefore: string | null;
 }
 
-/** This many sessions without a subscriber keep their state. Others load it again. */
+/** Maximum number of sessions without a subscriber that keep their state. Other sessions reload it. */
 const MAX_IDLE_SESSIONS = 20;
 /** At startup, resume sending in at most this many sessions that still have unsent messages. */
 const MAX_RESUMED_OUTBOXES = 10;
 
-/** `responses` exists over SSE only. */
+/** The `responses` dialect is available only over SSE. */
 const DEFAULT_CHANNELS = {
   native: ["websocket", "sse"],
   blocks: ["websocket", "sse"],
@@ -66,7 +66,7 @@ export function createClient(options: ClientOptions): Client {
   const channels = options.channels ?? DEFAULT_CHANNELS[dialect?.name ?? "native"];
   const createTransport = (page = env.page): Transport =>
     createNetworkTransport({ api, env: { ...env, page }, channels, dialect });
-  // Positions of another dialect are each tab's own.
+  // In other dialects each tab assigns its own positions, so tabs can't share a connection.
   const canShare = options.shareTabs !== false && dialect === undefined;
   const shared = canShare
     ? createSharedTransport({ createTransport, env, ...sharingOptions(url, auth, api) })
@@ -75,7 +75,7 @@ export function createClient(options: ClientOptions): Client {
   /** Insertion order is recency: the last used session is the last entry. */
   const sessions = new Map<string, SessionStore>();
   identity.onChange((isOtherUser) => {
-    // All leave before any comes back: the connection of the one before is nobody's then.
+    // All sessions disconnect before any reconnects, so that the previous user's connection closes.
     const reconnects = [...sessions.values()].map((session) => session.onIdentityChange(isOtherUser));
     shared?.onUserChange();
     for (const reconnect of reconnects) reconnect();
@@ -89,7 +89,7 @@ export function createClient(options: ClientOptions): Client {
     return session;
   };
   let resumedFor: string | null = null;
-  /** Sends what was written in sessions that this page doesn't show. */
+  /** Sends the unsent messages of sessions that this page does not show. */
   const resumeOutboxes = (): void => {
     if (identity.name === null || identity.name === resumedFor) return;
     resumedFor = identity.name;
@@ -107,7 +107,7 @@ export function createClient(options: ClientOptions): Client {
   };
 }
 
-/** Only tabs of the same user share, and only where a token says who that is. */
+/** Only tabs of the same user share a connection, and only if a token names the user. */
 function sharingOptions(
   url: string,
   auth: Auth,

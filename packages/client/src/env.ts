@@ -1,23 +1,23 @@
-/** What a client uses of its environment, and its defaults in browsers, workers and Node. */
-/** What tests, servers and odd browsers put in place of what is global. */
+/** `createEnv` collects the globals that a client uses, with defaults for browsers, workers and Node. */
+/** Replaceable globals, for tests, servers and unusual browsers. */
 export interface ClientEnv {
   readonly now: () => number;
   readonly random: () => number;
   readonly createId: () => string;
   readonly fetch: typeof fetch;
   readonly WebSocket: typeof WebSocket;
-  /** Keeps what is not sent over a reload; null: kept only while the page lives. */
+  /** Stores unsent messages across reloads; null: they last only as long as the page. */
   readonly storage: Pick<Storage, "getItem" | "setItem" | "removeItem" | "key" | "length"> | null;
-  /** When the next frame is drawn; where nothing is drawn, soon. Returns how to take it back. */
+  /** Runs before the next animation frame, or soon if nothing is drawn. Returns a function that cancels it. */
   readonly nextFrame: (run: () => void) => () => void;
-  /** Once, after that many milliseconds. Returns how to take it back. */
+  /** Runs once, after the given milliseconds. Returns a function that cancels it. */
   readonly setTimer: (run: () => void, ms: number) => () => void;
   readonly page: PageEnv;
 }
 
-/** What a page knows of the machine and of who looks. */
+/** The state of the page and its network. */
 export interface PageEnv {
-  /** Whether this is a page: its sockets have an origin and no headers, so they are let in by tickets. */
+  /** True in a page. Its sockets have an origin but can't set headers, so they authenticate with tickets. */
   readonly isPage: boolean;
   isOnline(): boolean;
   isHidden(): boolean;
@@ -41,7 +41,7 @@ export function createEnv(given: Partial<ClientEnv> = {}): ClientEnv {
 
 const browserPageEnv: PageEnv = {
   isPage: typeof location !== "undefined" && typeof location.origin === "string",
-  // Node has a navigator that doesn't know.
+  // Node has a `navigator` without `onLine`.
   isOnline: () => typeof navigator === "undefined" || ((navigator as Partial<Navigator>).onLine ?? true),
   isHidden: () => typeof document !== "undefined" && document.visibilityState === "hidden",
   onChange(changed) {
@@ -55,14 +55,14 @@ const browserPageEnv: PageEnv = {
   },
 };
 
-/** Pages that were not loaded over TLS have no `randomUUID`. */
+/** `randomUUID` is missing on pages that were not loaded over TLS. */
 function createRandomId(): string {
   if (typeof crypto.randomUUID === "function") return crypto.randomUUID();
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** Asking for it is an error where a page may keep nothing. */
+/** Accessing `localStorage` throws if the page may not store data. */
 function findLocalStorage(): ClientEnv["storage"] {
   try {
     return typeof document === "undefined" ? null : globalThis.localStorage;
@@ -71,7 +71,7 @@ function findLocalStorage(): ClientEnv["storage"] {
   }
 }
 
-/** Draws come with the screen; where there is none, soon. */
+/** Uses the next animation frame, or a timer if there is no screen. */
 function nextFrame(run: () => void): () => void {
   if (typeof requestAnimationFrame !== "function") return setTimer(run, 0);
   const frame = requestAnimationFrame(run);

@@ -1,7 +1,10 @@
-/** What can go wrong for a client: the server's words, and those that only a client can say. */
+/** `ClientError` is the error of every failed operation, with the server's codes and three codes of the client. */
 import type { ErrorCode } from "@turnstream/protocol";
 
-/** OFFLINE: it was not sent. UNSURE: no answer came, and nobody knows. ABORTED: the caller gave up. */
+/**
+ * OFFLINE: the command was not sent. UNSURE: no reply arrived, so the outcome is unknown. ABORTED: the caller cancelled
+ * it.
+ */
 export type ClientErrorCode = ErrorCode | "OFFLINE" | "UNSURE" | "ABORTED";
 
 export interface ClientErrorOptions extends ErrorOptions {
@@ -23,7 +26,7 @@ export class ClientError extends Error {
   }
 }
 
-/** An error of ours as it is; of anything else, what a caller can make of it. */
+/** Returns a ClientError unchanged and wraps any other error. */
 export function toClientError(
   error: unknown,
   code: ClientErrorCode,

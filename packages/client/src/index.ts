@@ -1,4 +1,6 @@
-/** `@turnstream/client`: a session as a store, over a connection that comes back by itself. Browser and Node. */
+/**
+ * `@turnstream/client`: a store per session, over a connection that reconnects automatically. For browsers and Node.
+ */
 export { type Client, createClient, type SessionInfo, type SessionPage } from "./client.ts";
 export type { ConnectionPhase, ConnectionView } from "./transport/status.ts";
 export type { ClientDialect } from "./dialects/client-dialect.ts";

@@ -1,23 +1,33 @@
-/** The options of `createClient`. Types only. */
+/** `ClientOptions` are the options of `createClient`. Types only. */
 
 import type { Credentials } from "./auth/auth.ts";
 import type { ClientDialect } from "./dialects/client-dialect.ts";
 import type { ClientEnv } from "./env.ts";
 
 export interface ClientOptions {
-  /** The gateway, such as "https://chat.example.com"; its addresses follow under /api/v1. */
+  /** The address of the gateway, such as "https://chat.example.com". The client appends /api/v1. */
   readonly url: string;
   /**
-   * Asked before the first connect, and again when what it gave was refused or is about to expire.
-   * Throw a `ClientError` with UNAUTHENTICATED to say that the person has to sign in: the connection is closed then.
-   * Whatever else is thrown, as without a network or while your server is replaced, is tried again later.
+   * Returns the credentials. Called before the first connect, and again after a rejection or shortly before they
+   * expire.
+   * Throw a `ClientError` with UNAUTHENTICATED if the user must sign in; the client then closes the connection.
+   * The client retries after any other error, such as a network failure or a deploy of your server.
    */
   readonly auth: () => Credentials | Promise<Credentials>;
-  /** Whether tabs of one browser and one person share a connection. Unless told, they do where they can. */
+  /**
+   * Shares one connection between the tabs of one user in one browser, if the browser supports it.
+   * @default true
+   */
   readonly shareTabs?: boolean;
-  /** Unless told: sockets first, event streams where sockets don't pass. */
+  /**
+   * The channels to try, in this order. The client uses event streams if sockets don't connect.
+   * @default ["websocket", "sse"] (`responses`: ["sse"])
+   */
   readonly channels?: readonly ("websocket" | "sse")[];
-  /** For a server that speaks only this one: from `@turnstream/client/blocks`, `/tasks` or `/responses`. */
+  /**
+   * The dialect of a server without the native one: from `@turnstream/client/blocks`, `/tasks` or `/responses`.
+   * @default native
+   */
   readonly dialect?: ClientDialect;
   readonly env?: Partial<ClientEnv>;
 }

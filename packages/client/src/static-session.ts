@@ -1,6 +1,7 @@
 /**
- * A session from recorded events: what galleries, tests and pages made on a server setView without a connection. It stands
- * where it is put; commands go to whoever wants to hear of them.
+ * `createStaticSession` creates a session from recorded events, without a connection: for galleries, tests and server
+ * rendering.
+ * Invariant: its state changes only through `append`, `setView` and `send`. Commands are passed to `onCommand`.
  */
 import { emptyState, type SessionEvent, foldAll, type SessionState } from "@turnstream/protocol";
 import { type ConnectionView, INITIAL_CONNECTION } from "./transport/status.ts";
@@ -10,14 +11,14 @@ export interface StaticSessionOptions {
   readonly id?: string;
   readonly state?: SessionState;
   readonly connection?: ConnectionView;
-  /** Hears of every command by its name, and gives its answer. */
+  /** Called for every command with its name. Its result is the reply. */
   readonly onCommand?: (name: string, args: readonly unknown[]) => unknown;
 }
 
 export interface StaticSession extends Session {
-  /** Folds in what comes next. */
+  /** Folds further events. */
   append(events: readonly SessionEvent[]): void;
-  /** Puts something else in place of what is shown. */
+  /** Replaces parts of the view. */
   setView(view: Partial<SessionView>): void;
 }
 

@@ -1,7 +1,8 @@
 /**
- * Addresses of what is kept beside the log. Events hold stable ones, `turnstream:blob/<id>`, which nobody can load;
- * whoever delivers them puts an address in their place that can be loaded for a while. So a replay renews them, and the
- * log holds no signature. Works on events, frames and snapshots alike. Pure; never signs.
+ * Converts between blob ids and addresses. Events contain stable addresses, `turnstream:blob/<id>`, that no client can
+ * load. `resolveBlobUrls` replaces them on delivery with addresses that work for a limited time.
+ * Invariant: the log never contains a signed address, so every replay delivers fresh ones. Works on events, frames and
+ * snapshots. Pure; does not sign.
  */
 
 const BLOB = "turnstream:blob/";
@@ -10,12 +11,12 @@ export function blobUrl(id: string): string {
   return `${BLOB}${encodeURIComponent(id)}`;
 }
 
-/** As the store takes them. */
+/** Matches the ids that the store accepts. */
 function isBlobId(id: unknown): id is string {
   return typeof id === "string" && id !== "" && id.length <= 256 && !/[\0\p{Surrogate}]/u.test(id);
 }
 
-/** The id of a blob; null for any other address, and for an id that no blob can have. */
+/** Returns the id of a blob, or null for any other address and for an id that no blob can have. */
 export function parseBlobUrl(address: string): string | null {
   if (!address.startsWith(BLOB)) return null;
   try {
@@ -26,7 +27,10 @@ export function parseBlobUrl(address: string): string | null {
   }
 }
 
-/** What people and models wrote themselves: it is shown as it is, and comes back in answers. */
+/**
+ * Fields with text from users or models. Their content is shown as written and can return in answers, so addresses in
+ * it stay unchanged.
+ */
 const AS_WRITTEN: ReadonlySet<string> = new Set([
   "input",
   "args",
@@ -43,15 +47,17 @@ const AS_WRITTEN: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Puts addresses that can be loaded in place of stable ones: pictures, files, artifacts, and `whole`, which gets a `url`.
- * What holds none is given back as it is.
- * @param addressOf the address of a blob; the same as long as it may be, so that caches know it
+ * Replaces stable blob addresses with addresses that clients can load: in images, files and artifacts. A `whole` field
+ * gets a `url`.
+ * A value without blob addresses is returned unchanged.
+ * @param addressOf returns the address of a blob; it should return the same one as long as possible, for the benefit of
+ * caches
  */
 export function resolveBlobUrls<T>(value: T, addressOf: (blob: string) => string): T {
   return swap(value, addressOf, "", false, 0) as T;
 }
 
-/** The blobs that events, frames or snapshots refer to. */
+/** Returns the ids of all blobs that events, frames or snapshots refer to. */
 export function findBlobIds(value: unknown): string[] {
   const blobs = new Set<string>();
   resolveBlobUrls(value, (blob) => {
@@ -61,7 +67,7 @@ export function findBlobIds(value: unknown): string[] {
   return [...blobs];
 }
 
-/** Deeper there is nothing of ours, and the stack has an end. */
+/** Turnstream writes no blob address below this depth. The limit also protects the stack. */
 const MAX_DEPTH = 200;
 
 function swap(

@@ -1,12 +1,15 @@
 /**
- * Merges neighbouring deltas of one block, for replays and the archive. The result folds to the same state,
- * and a cut after any of its events is a position of the log. Never reorders: an append-only client that
- * stops between two events holds exactly a prefix.
+ * `coalesce` merges adjacent deltas of one block, for replays and the archive.
+ * Invariant: the merged events fold to the same state, and the end of each is a position of the log. Events are never
+ * reordered, so a client that stops between two events has exactly a prefix of the log.
  */
 import { parseCursor, seqOf } from "./cursor.ts";
 import type { SessionEvent, EventDraft } from "./events/index.ts";
 
-/** How long a merged delta may get, in UTF-16 units, so that one event never holds the loop or a frame. */
+/**
+ * Maximum length of a merged delta, in UTF-16 code units. Longer events would block the event loop or make a frame too
+ * large.
+ */
 const MAX_MERGED = 32_768;
 
 export function coalesce(events: readonly SessionEvent[], maxLength = MAX_MERGED): SessionEvent[] {
@@ -20,14 +23,14 @@ export function coalesce(events: readonly SessionEvent[], maxLength = MAX_MERGED
 }
 
 function merge(a: SessionEvent | undefined, b: SessionEvent, maxLength: number): SessionEvent | null {
-  // Over a gap, or from one epoch to the next, the merged event would hide that something is missing.
+  // A merged event across a gap or an epoch change would hide that events are missing.
   if (a === undefined || !follows(a, b)) return null;
   const joined = joinDeltas(a, b, maxLength);
   if (joined === null) return null;
   return { ...joined, first: a.first ?? seqOf(a.id), id: b.id, at: b.at };
 }
 
-/** One delta that says what two of the same block say, the second right after the first; null if there is none. */
+/** Joins two consecutive deltas of the same block into one. Returns null if they can't be joined. */
 export function joinDeltas<T extends EventDraft>(a: T, b: T, maxLength = MAX_MERGED): T | null {
   if (!("block" in a) || !("block" in b) || a.block !== b.block || a.turn !== b.turn) return null;
   if (a.type === "thinking.delta" && b.type === "thinking.delta") {

@@ -1,47 +1,47 @@
 /**
- * Positions in a session's log: `<epoch>-<seq>`, the one cursor of every dialect.
- * Pure text and number work; never looks at a log.
+ * `parseCursor` and `formatCursor` convert between positions in a session's log and cursors, `<epoch>-<seq>`.
+ * Invariant: every dialect uses this one cursor format. Does not read a log.
  */
 
-/** The position `<epoch>-<seq>` as text. It is what clients keep and send back. */
+/** A position as text, `<epoch>-<seq>`. Clients store it and send it back to resume. */
 export type Cursor = string;
 
 export interface Position {
-  /** Rises when a writer takes the log over or the log is rebuilt. */
+  /** Increases when another writer takes over the log or the log is rebuilt. */
   readonly epoch: number;
-  /** Dense: rises by one with every event of a session. */
+  /** Increases by exactly one with every event of a session. */
   readonly seq: number;
 }
 
-/** The cursor of a client that has seen nothing. */
+/** The cursor of a client that has received nothing. */
 export const START_CURSOR: Cursor = "0-0";
 
-/** What a cursor looks like; the schemas use it too. No sign, no leading zero, at most 15 digits each. */
+/** The format of a cursor, also used by the schemas: no sign, no leading zero, at most 15 digits per number. */
 export const CURSOR_PATTERN = /^(0|[1-9]\d{0,14})-(0|[1-9]\d{0,14})$/;
 
 export function formatCursor(position: Position): Cursor {
   return `${position.epoch}-${position.seq}`;
 }
 
-/** Reads a cursor that may come from anywhere; null for anything that is not exactly one. */
+/** Parses a cursor from an untrusted source. Returns null for anything that is not exactly one cursor. */
 export function parseCursor(text: unknown): Position | null {
   if (typeof text !== "string" || text.length > 31) return null;
   const match = CURSOR_PATTERN.exec(text);
   return match === null ? null : { epoch: Number(match[1]), seq: Number(match[2]) };
 }
 
-/** Negative when `a` stands before `b` in the log, 0 when they are the same position. */
+/** Returns a negative number if `a` is before `b` in the log, and 0 if they are equal. */
 export function comparePositions(a: Position, b: Position): number {
   return a.epoch - b.epoch || a.seq - b.seq;
 }
 
-/** Compares two well-formed cursors; a malformed one stands before everything. */
+/** Compares two well-formed cursors. A malformed cursor sorts before all others. */
 export function compareCursors(a: Cursor, b: Cursor): number {
   const before = { epoch: -1, seq: -1 };
   return comparePositions(parseCursor(a) ?? before, parseCursor(b) ?? before);
 }
 
-/** The seq of a cursor known to be well-formed, without the cost of checking it. */
+/** Returns the seq of a cursor that is known to be well-formed, without validating it. */
 export function seqOf(cursor: Cursor): number {
   return Number(cursor.slice(cursor.indexOf("-") + 1));
 }

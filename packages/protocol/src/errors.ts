@@ -1,14 +1,14 @@
 /**
- * The one table of error codes: the word (`blocks`, native, REST), the number (`responses`) and what it means.
- * Types, schemas and the table in PROTOCOL.md follow from it. Never holds texts for end users.
+ * `ERRORS` is the table of error codes: the word (`blocks`, `native`, REST), the number (`responses`) and the meaning.
+ * Invariant: types, schemas and the table in PROTOCOL.md derive from it. Does not contain texts for end users.
  */
 
 interface ErrorEntry {
   readonly number: number;
   readonly can_retry: boolean;
-  /** What failed: the turn (or what was asked), or only the connection, while the turn goes on. */
+  /** Whether the turn (or the request) failed, or only the connection while the turn continues. */
   readonly about: "turn" | "connection";
-  /** What happened and what the reader of the code can do about it. */
+  /** The cause, and how the receiver of the code can react. */
   readonly meaning: string;
 }
 
@@ -17,7 +17,7 @@ export const ERRORS = {
     number: 10005,
     about: "turn",
     can_retry: true,
-    meaning: "The server failed. Try again; if it stays, report it.",
+    meaning: "The server failed. Try again, and report the error if it persists.",
   },
   BAD_REQUEST: {
     number: 10006,
@@ -29,62 +29,62 @@ export const ERRORS = {
     number: 10007,
     about: "connection",
     can_retry: false,
-    meaning: "No valid key or token came along. Sign in again.",
+    meaning: "The request has no valid key or token. Sign in again.",
   },
   FORBIDDEN: {
     number: 10008,
     about: "turn",
     can_retry: false,
-    meaning: "The key is valid but may not do this.",
+    meaning: "The key is valid but does not allow this.",
   },
   NOT_FOUND: {
     number: 10009,
     about: "turn",
     can_retry: false,
-    meaning: "There is no such thing, or not for this user.",
+    meaning: "The resource does not exist, or this user has no access to it.",
   },
   CONFLICT: {
     number: 10010,
     about: "turn",
     can_retry: false,
-    meaning: "Somebody else was first. Read the current state.",
+    meaning: "Another request was first. Read the current state.",
   },
   RATE_LIMITED: {
     number: 10011,
     about: "connection",
     can_retry: true,
-    meaning: "Too many requests. Wait as long as the answer says.",
+    meaning: "Too many requests. Wait for the time given in the response.",
   },
   TOO_LARGE: {
     number: 10012,
     about: "turn",
     can_retry: false,
-    meaning: "The message or file is over the limit. Send less.",
+    meaning: "The message or file exceeds the limit. Send less.",
   },
   STREAM_TIMEOUT: {
     number: 10013,
     about: "connection",
     can_retry: true,
-    meaning: "A running turn gave no event for 180 seconds. Reconnect from the last event seen.",
+    meaning: "A running turn produced no event for 180 seconds. Reconnect from the last event received.",
   },
   CURSOR_INVALID: {
     number: 10014,
     about: "connection",
     can_retry: false,
     meaning:
-      "The cursor is malformed, ahead of the log, or of another session or timeline. Load the state anew.",
+      "The cursor is malformed, ahead of the log, or of another session or timeline. Reload the state.",
   },
   CURSOR_EXPIRED: {
     number: 10015,
     about: "connection",
     can_retry: false,
-    meaning: "The log no longer reaches back to the cursor. Load the state anew.",
+    meaning: "The log no longer reaches back to the cursor. Reload the state.",
   },
   STREAM_CLOSED: {
     number: 10016,
     about: "connection",
     can_retry: true,
-    meaning: "The server restarts, and the turn goes on. Reconnect from the last event seen.",
+    meaning: "The server restarts and the turn continues. Reconnect from the last event received.",
   },
   LLM_ERROR: {
     number: 11001,
@@ -114,31 +114,31 @@ export const ERRORS = {
     number: 12001,
     about: "turn",
     can_retry: true,
-    meaning: "A tool failed and the turn could not go on.",
+    meaning: "A tool failed and the turn could not continue.",
   },
   LIMIT_REACHED: {
     number: 12002,
     about: "turn",
     can_retry: false,
-    meaning: "The turn hit a limit of its agent (steps, tokens, time).",
+    meaning: "The turn reached a limit of its agent (steps, tokens, time).",
   },
   OUTCOME_UNKNOWN: {
     number: 12003,
     about: "turn",
     can_retry: false,
-    meaning: "A tool that must not run twice was cut off. Check by hand whether it took effect.",
+    meaning: "A tool that must not run twice was interrupted. Check manually whether it took effect.",
   },
   INTERACTION_CLOSED: {
     number: 13001,
     about: "turn",
     can_retry: false,
-    meaning: "The approval, question, form or payment is already decided or over its deadline.",
+    meaning: "The approval, question, form or payment is already decided, or its deadline has passed.",
   },
   INTERACTION_MISMATCH: {
     number: 13002,
     about: "turn",
     can_retry: false,
-    meaning: "The decision is for something else than what was shown. Look again, then decide.",
+    meaning: "The decision does not match the request that was shown. Check it again, then decide.",
   },
 } as const satisfies Record<string, ErrorEntry>;
 
@@ -151,7 +151,7 @@ type TurnErrorWordOf<W> = W extends ErrorCode
     ? W
     : never
   : never;
-/** What a turn can fail with. */
+/** The codes that a turn can fail with. */
 export type TurnErrorCode = TurnErrorWordOf<ErrorCode>;
 
 export const TURN_ERROR_CODES = ERROR_CODES.filter((word) => ERRORS[word].about === "turn") as [
@@ -159,12 +159,12 @@ export const TURN_ERROR_CODES = ERROR_CODES.filter((word) => ERRORS[word].about 
   ...TurnErrorCode[],
 ];
 
-/** A code that came from outside, as something that a turn can fail with. */
+/** Converts a code from outside to a code that a turn can fail with. */
 export function toTurnErrorCode(code: string): TurnErrorCode {
   return TURN_ERROR_CODES.find((word) => word === code) ?? "SERVER_ERROR";
 }
 
-/** The word of a number, or SERVER_ERROR for one that is not in the table. */
+/** Returns the word of a number, or SERVER_ERROR if the number is unknown. */
 export function errorCodeFromNumber(number: number): ErrorCode {
   return ERROR_CODES.find((word) => ERRORS[word].number === number) ?? "SERVER_ERROR";
 }

@@ -1,10 +1,11 @@
 /**
- * The quiet point: the hand-off for clients that can't take up a half-streamed block. It is the latest
- * position where everything shown so far is whole. Such a client gets history as of that position and the
- * stream after it; at worst that is just after the turn's start.
+ * Finds handoff points, for clients that can't continue a half-streamed block. A handoff point is the latest position
+ * where everything visible is complete.
+ * Such a client receives history up to that position and the stream after it. At worst, the point is right after the
+ * start of the turn.
  *
- * An interaction that waits is whole, and so are a call or a result under way: the dialects that need this
- * show those only once they have ended.
+ * Invariant: pending interactions, running calls and running results count as complete. The dialects that need handoff
+ * points show calls and results only after their end.
  */
 import type { ReadableEvent } from "./events/upgrade.ts";
 import { fold } from "./fold/fold.ts";
@@ -16,7 +17,7 @@ export function isHandoffPoint(state: SessionState): boolean {
   return turn.half_shown === 0 && !hasEmptyGroup(turn);
 }
 
-/** History marks a group on its first message, so a group that has none yet can't be handed over. */
+/** History marks a group on its first message, so a group without messages can't be handed off. */
 function hasEmptyGroup(turn: Turn): boolean {
   if (turn.group === null) return false;
   for (let index = turn.items.length - 1; index >= 0; index--) {
@@ -27,10 +28,10 @@ function hasEmptyGroup(turn: Turn): boolean {
   return true;
 }
 
-/** A state, and the state at its latest quiet point. */
+/** A state, and the state at its latest handoff point. */
 export interface HandoffTracker {
   readonly state: SessionState;
-  /** Null while none has been seen: who begins in mid-block has to begin further back. */
+  /** Null if no handoff point was seen: the tracker started inside a block and must start at an earlier position. */
   readonly handoff: SessionState | null;
 }
 
@@ -38,7 +39,7 @@ export function trackHandoffPoint(state: SessionState): HandoffTracker {
   return { state, handoff: isHandoffPoint(state) ? state : null };
 }
 
-/** Folds an event and remembers the quiet point; keeping it is cheap, for the states share nearly all. */
+/** Folds an event and tracks the handoff point. Both states share nearly all of their data, so this is cheap. */
 export function foldWithHandoffPoint(track: HandoffTracker, event: ReadableEvent): HandoffTracker {
   const state = fold(track.state, event);
   return { state, handoff: isHandoffPoint(state) ? state : track.handoff };

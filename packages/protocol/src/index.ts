@@ -1,6 +1,7 @@
 /**
- * `@turnstream/protocol`: events, state, fold and views, for code that reads a session. Writers and gateways also need
- * `/writer`. Each dialect is a subpath of its own (`/blocks`, `/tasks`, `/responses`), and so is validation (`/schema`).
+ * `@turnstream/protocol`: events, state, fold and views, for code that reads a session.
+ * Writers and gateways also need `/writer`. Each dialect has its own subpath (`/blocks`, `/tasks`, `/responses`), and
+ * so does validation (`/schema`).
  */
 export { findArtifactProblem } from "./artifacts/find-problem.ts";
 export type { ArtifactData, ArtifactType } from "./artifacts/shapes.ts";

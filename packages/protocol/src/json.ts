@@ -1,7 +1,7 @@
-/** Any value that JSON text can carry. Only the type; never parses or checks anything. */
+/** Any value that JSON text can represent. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
-/** A type with everything in it read-only: events, frames and states are never changed in place. */
+/** Makes a type deeply read-only. Events, frames and states are never changed in place. */
 export type Immutable<T> = [Json] extends [T]
   ? T
   : T extends readonly (infer Item)[]

@@ -1,7 +1,7 @@
 /** Limits that the schemas and the code share. */
 
-/** Maximum length of the preview of a tool result, in code points. The full result is stored elsewhere. */
+/** Maximum length of the preview of a tool result, in UTF-16 code units. The full result is stored elsewhere. */
 export const MAX_PREVIEW = 4096;
 
-/** Maximum length of a one-line text such as a label, title or hint, in code points. */
+/** Maximum length of a one-line text such as a label, title or hint, in UTF-16 code units. */
 export const MAX_LABEL = 500;

@@ -1,36 +1,36 @@
 /**
- * An incremental JSON parser for tool arguments that arrive in pieces: push text, read the value as far as it
- * is known, at any time. States are immutable and persistent, and a state depends on the text alone, not on
- * how it was cut into chunks. Pushing costs time linear in the text; reading costs the entries of the
- * containers still open, for closed ones are built once and shared.
+ * An incremental JSON parser for tool arguments that arrive in chunks: `pushJson` adds text, `readPartial` returns the
+ * value so far.
+ *
+ * Invariant: states are immutable, and a state depends only on the text, not on the chunk boundaries. Pushing takes
+ * linear time. Reading costs the entries of the open containers, because closed ones are built once and shared.
  *
  *   begin ──▶ string / number / literal ──▶ after ──▶ `,` begin or key, `]` `}` after, end of text
  *     └─ `[` first-item, `{` first-key                 key ──▶ string ──▶ colon ──▶ begin
  *
- * Strict JSON. Never throws and never repairs: text that cannot become JSON breaks the state for good, and
- * the value stays as it was at the break. Never shows a number or literal that may still change, nor a key
- * without its value.
+ * Accepts strict JSON. Never throws and never repairs: text that can't become JSON breaks the state permanently, and
+ * the value stays as it was. Never returns a number or literal that may still change, nor a key without its value.
  */
 import type { Json } from "./json.ts";
 import { Sequence } from "./sequence.ts";
 
-/** The opaque state of a parse. Compare and keep it freely; read it only through the functions below. */
+/** The opaque state of a parse. Store and compare it; read it only through the functions below. */
 export interface PartialJson {
   readonly mode: Mode;
   /** The innermost open container. */
   readonly frame: Frame | undefined;
-  /** What is there of the string (decoded), number or literal being read. */
+  /** The string (decoded), number or literal that is being read, so far. */
   readonly token: string;
-  /** An escape sequence of which the end is still to come. */
+  /** An escape sequence that is not complete yet. */
   readonly escape: string;
-  /** The top-level value, once it is whole. */
+  /** The top-level value, once it is complete. */
   readonly value: Json | undefined;
   readonly broken: boolean;
 }
 
 interface Frame {
   readonly kind: "array" | "object";
-  /** The keys of an object: one more than values while the last key waits for its value. */
+  /** The keys of an object. There is one more key than values while the last key has no value yet. */
   readonly keys: Sequence<string>;
   readonly values: Sequence<Json>;
   readonly depth: number;
@@ -57,7 +57,7 @@ type Mode =
   | "literal"
   | NumberMode;
 
-/** The working copy of one push: the fields of PartialJson, writable, and the place in the chunk. */
+/** The mutable working copy of one push: the fields of PartialJson and the offset in the chunk. */
 interface Cursor {
   readonly chunk: string;
   at: number;
@@ -102,7 +102,7 @@ export function pushJson(state: PartialJson, chunk: string): PartialJson {
   return { mode: c.mode, frame: c.frame, token: c.token, escape: c.escape, value: c.value, broken: c.broken };
 }
 
-/** The value as far as it is known; undefined while nothing is. */
+/** Returns the value so far, or undefined if nothing is known yet. */
 export function readPartial(state: PartialJson): Json | undefined {
   const { mode, frame, token } = state;
   let known: Json | undefined = mode === "string" && !readsKey(frame) ? token : state.value;
@@ -110,21 +110,22 @@ export function readPartial(state: PartialJson): Json | undefined {
   return known;
 }
 
-/** The value of the whole text, if the text ends here and is one JSON document; undefined otherwise. */
+/** Returns the value if the text ends here and is one JSON document, otherwise undefined. */
 export function finishJson(state: PartialJson): Json | undefined {
   if (state.broken || state.frame !== undefined) return undefined;
   return endsNumber(state.mode) ? toNumber(state.token) : state.value;
 }
 
 /**
- * Whether one whole value has been read and nothing but white space after it. A number at the top level that
- * may still go on (`12`) is not whole before white space follows; `finishJson` knows that the text has ended.
+ * Returns true after one complete value followed only by white space.
+ * A top-level number that may continue (`12`) is not complete until white space follows. `finishJson` accepts it,
+ * because the text has ended.
  */
 export function isComplete(state: PartialJson): boolean {
   return state.value !== undefined && !state.broken;
 }
 
-/** Whether no further text can make this JSON. */
+/** Returns true if no further text can make this valid JSON. */
 export function isBroken(state: PartialJson): boolean {
   return state.broken;
 }
@@ -255,12 +256,12 @@ function readNumber(c: Cursor, initial: NumberMode): void {
   c.mode = mode;
   c.at = at;
   if (at === chunk.length) return;
-  // Not before a delimiter that fits: in `[12x` or `[12}` the 12 never was a number of the array.
+  // A number ends only at a valid delimiter: in `[12x` or `[12}`, 12 is not an element of the array.
   if (endsNumber(mode) && mayFollowValue(c.frame, chunk.charAt(at))) put(c, toNumber(c.token));
   else fail(c);
 }
 
-/** The mode after one more character of a number, or undefined where the number cannot go on with it. */
+/** Returns the mode after one more character of a number, or undefined if the number can't continue with it. */
 function numberStep(mode: NumberMode, char: string): NumberMode | undefined {
   const digit = isDigit(char);
   switch (mode) {
@@ -295,7 +296,7 @@ function close(c: Cursor): void {
   put(c, build(frame, undefined));
 }
 
-/** Files a finished value where it belongs. */
+/** Stores a complete value in its container. */
 function put(c: Cursor, value: Json): void {
   c.token = "";
   c.mode = "after";
@@ -307,7 +308,7 @@ function put(c: Cursor, value: Json): void {
   }
 }
 
-/** The plain value of a container, with `unfinished` as its last value if something of that is known. */
+/** Returns the plain value of a container, with `unfinished` as its last value if it is known. */
 function build(frame: Frame, unfinished: Json | undefined): Json {
   const values = frame.values.toArray();
   if (unfinished !== undefined) values.push(unfinished);
@@ -318,7 +319,7 @@ function build(frame: Frame, unfinished: Json | undefined): Json {
     const key = keys[i];
     const value = values[i];
     if (key === undefined || value === undefined) continue;
-    // Assigning to `__proto__` would set the prototype; like JSON.parse, make it a property as any other.
+    // Assigning to `__proto__` would set the prototype. Like JSON.parse, define it as an ordinary property.
     if (key === "__proto__") Object.defineProperty(object, key, { ...OWN, value });
     else object[key] = value;
   }
@@ -340,7 +341,7 @@ function mayFollowValue(frame: Frame | undefined, char: string): boolean {
   return frame !== undefined && (char === "," || char === (frame.kind === "array" ? "]" : "}"));
 }
 
-/** A number too large for a double has no JSON of its own any more. */
+/** A number too large for a double has no JSON representation, so it becomes null. */
 function toNumber(text: string): number | null {
   const number = Number(text);
   return Number.isFinite(number) ? number : null;

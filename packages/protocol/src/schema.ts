@@ -1,6 +1,6 @@
 /**
- * Validation: the schemas of events, frames and commands, and readers for what comes from outside.
- * A subpath of its own, because it brings the schema library along.
+ * Validation: the schemas of events, frames and commands, and parsers for untrusted input.
+ * This is a separate subpath, because it pulls in the schema library.
  */
 import type { z } from "zod";
 import { type SocketCommand, socketCommandSchema } from "./commands/socket.ts";
@@ -30,22 +30,22 @@ export { tasksFrameSchema, tasksFrames } from "./dialects/tasks/frames.ts";
 export { eventSchema, eventSchemas } from "./events/index.ts";
 export { FIELD_TYPES } from "./events/interactions.ts";
 
-/** What was read, or why it can't be taken, in words for the one who sent it. */
+/** The parsed value, or the reason for the sender why it was rejected. */
 export type ParseResult<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly code: Extract<ErrorCode, "BAD_REQUEST">; readonly message: string };
 
-/** Reads a command from a socket's text frame. */
+/** Parses a command from a text frame of a socket. */
 export function parseSocketCommand(text: string): ParseResult<SocketCommand> {
   return readJson(socketCommandSchema, text);
 }
 
-/** Reads the body of a posted message. */
+/** Parses the body of a posted message. */
 export function parsePostMessage(text: string): ParseResult<PostMessage> {
   return readJson(postMessage, text);
 }
 
-/** Reads an event of the current version, as a writer must make it. */
+/** Parses an event of the current schema version, as writers must produce it. */
 export function parseEvent(value: unknown): ParseResult<SessionEvent> {
   return readValue(eventSchema, value);
 }
@@ -63,7 +63,7 @@ function readJson<T>(schema: z.ZodType<T>, text: string): ParseResult<T> {
 
 class ProtoKeyError extends Error {}
 
-/** A key that would be dropped or change a prototype somewhere down the line is refused, not ignored. */
+/** Rejects the key `__proto__`, because later code could drop it or change a prototype with it. */
 function refuseProto(key: string, value: unknown): unknown {
   if (key === "__proto__") throw new ProtoKeyError('The key "__proto__" is not allowed.');
   return value;

@@ -1,6 +1,6 @@
 /**
- * The open-part snapshot: a folded state as plain JSON, open blocks as they stand, and back.
- * `restore(snapshot(state))` folds on exactly like `state`. Never reads a log.
+ * `snapshot` converts a folded state to plain JSON, including open blocks, and `restore` converts it back.
+ * Invariant: `restore(snapshot(state))` folds further events exactly like `state`. Does not read a log.
  */
 import { endCall } from "./fold/block.ts";
 import { isPending, outlivesTurn } from "./fold/interaction.ts";
@@ -9,21 +9,21 @@ import { Sequence } from "./sequence.ts";
 import { listBlocks, type Item, type SessionState, type ToolCallBlock, type Turn } from "./state.ts";
 import { SCHEMA_VERSION } from "./version.ts";
 
-/** The parser of a call's arguments is left out, and so is what it gives: both follow from `args`. */
+/** Omits the parser and the arguments that it returns, because both follow from `args`. */
 type CallSnapshot = Omit<ToolCallBlock, "parsed" | "input"> & Partial<Pick<ToolCallBlock, "input">>;
 type ItemSnapshot = Exclude<Item, ToolCallBlock> | CallSnapshot | null;
 export interface TurnSnapshot extends Omit<Turn, "items"> {
   readonly items: readonly ItemSnapshot[];
 }
 export interface Snapshot extends Omit<SessionState, "turns"> {
-  /** The schema version of the one who made it: a reader of another version asks for events instead. */
+  /** The schema version of the writer. A reader of another version requests events instead. */
   readonly v: number;
   readonly turns: readonly TurnSnapshot[];
 }
 
 /**
- * @param turns how many of the newest turns to take. Of the older ones only those are kept in which a form or
- *   payment is still open, so that what becomes of it has a place; the others are counted (`earlier`).
+ * @param turns how many of the newest turns to include. An older turn is included only if a form or payment in it is
+ * pending, so that its updates can be applied. `earlier` counts the others.
  */
 export function snapshot(state: SessionState, turns = Infinity): Snapshot {
   const all = state.turns.toArray();
@@ -40,7 +40,7 @@ function hasOpenEnds(turn: Turn): boolean {
   return listBlocks(turn).some((block) => "version" in block && outlivesTurn(block) && isPending(block));
 }
 
-/** One turn in the same form, for pages of older turns. */
+/** Returns one turn in the same form, for pages of older turns. */
 export function turnSnapshot(turn: Turn): TurnSnapshot {
   return { ...turn, items: turn.items.toArray().map(itemSnapshot) };
 }

@@ -1,10 +1,10 @@
 /**
- * Server-sent events as text: frames out, frames in. What goes out has exactly one space after each colon,
- * because simple clients look for lines that begin with `data: `. Never touches bytes, sockets or time:
- * encoding and decoding UTF-8 is the caller's.
+ * Formats and parses server-sent events as text (`formatSse`, `createSseParser`). The caller encodes and decodes UTF-8.
+ * Invariant: output has exactly one space after each colon, because simple clients search for lines that start with
+ * `data: `.
  *
- * SSE has only one newline: CR and CRLF in `data` arrive as LF. JSON escapes both, so what `toWireJson` makes
- * arrives exactly as it was.
+ * SSE has only one newline: CR and CRLF in `data` arrive as LF. JSON escapes both, so the output of `toWireJson`
+ * arrives unchanged.
  */
 import { createParser } from "eventsource-parser";
 import type { ErrorCode } from "./errors.ts";
@@ -17,12 +17,12 @@ export interface SseMessage {
 }
 
 export interface SseFrame extends SseMessage {
-  /** Milliseconds a client waits before it reconnects. */
+  /** Milliseconds that a client waits before it reconnects. */
   readonly retry?: number;
 }
 
 export interface SseParser {
-  /** Takes the next piece of decoded text, cut anywhere. Once over the limit it ignores what comes. */
+  /** Parses the next chunk of decoded text. Ignores all text after the limit was exceeded. */
   push(text: string): void;
 }
 
@@ -31,32 +31,34 @@ export interface SseParserOptions {
   readonly onRetry?: (milliseconds: number) => void;
   readonly onError?: (error: SseTooLargeError) => void;
   /**
-   * How long the data of one message, or a line not yet ended, may be; 8 MB unless told. Counted in UTF-16
-   * units, and a text never has more of them than UTF-8 bytes: no frame of ours within the limit is refused.
+   * Maximum length of the data of one message, or of an unfinished line, in UTF-16 code units. A text never has more of
+   * them than UTF-8 bytes, so frames within the server's byte limit are never rejected.
+   * At the limit, the parser calls `onError` and stops.
+   * @default 8388608 (8 MiB)
    */
   readonly maxLength?: number;
 }
 
-/** A field that would break its line, or that a parser would drop, was about to be sent. */
+/** Thrown for a field that would break its line, or that a parser would drop. */
 export class SseFieldError extends Error {
   override readonly name = "SseFieldError";
   readonly code = "BAD_REQUEST" satisfies ErrorCode;
   readonly field: "event" | "id" | "retry";
 
   constructor(field: "event" | "id" | "retry") {
-    super(`not a valid SSE ${field}`);
+    super(`invalid SSE field ${field}`);
     this.field = field;
   }
 }
 
-/** The other side sent a message or line without end. */
+/** Reported if the sender exceeds the length limit of a message or line. */
 export class SseTooLargeError extends Error {
   override readonly name = "SseTooLargeError";
   readonly code = "TOO_LARGE" satisfies ErrorCode;
   readonly maxLength: number;
 
   constructor(maxLength: number) {
-    super(`SSE message over ${maxLength} characters`);
+    super(`SSE message exceeds ${maxLength} characters`);
     this.maxLength = maxLength;
   }
 }
@@ -65,7 +67,7 @@ const DEFAULT_MAX_LENGTH = 8 * 1024 * 1024;
 const NEWLINE = /\r\n|\r|\n/;
 const DATA = "data: ";
 
-/** JSON text for the wire: one line, and well-formed UTF-16 even for strings with lone surrogates. */
+/** Returns JSON text for the wire: one line, and well-formed UTF-16 even for strings with lone surrogates. */
 export function toWireJson(value: Json): string {
   return JSON.stringify(value);
 }
@@ -79,7 +81,7 @@ export function formatSse({ event, data, id, retry }: SseFrame): string {
   return `${frame}\n`;
 }
 
-/** A frame that says nothing to a client, to keep a connection alive or to explain itself to a person. */
+/** Formats a comment. Clients ignore it; it keeps a connection alive or informs a developer. */
 export function formatSseComment(text: string): string {
   return `${text
     .split(NEWLINE)
@@ -87,7 +89,7 @@ export function formatSseComment(text: string): string {
     .join("")}\n`;
 }
 
-/** Calls `onMessage` for each whole message; one that the end of the text cuts off is never reported. */
+/** Calls `onMessage` for each complete message. A message that the end of the text cuts off is never reported. */
 export function createSseParser(
   onMessage: (message: SseMessage) => void,
   options: SseParserOptions = {},
@@ -102,12 +104,12 @@ export function createSseParser(
   const parser = createParser({
     onComment,
     onRetry,
-    // Unknown fields and odd retry values are to be ignored, by the standard.
+    // The SSE standard requires unknown fields and invalid retry values to be ignored.
     onError: (error) => {
       if (error.type === "max-buffer-size-exceeded") refuse();
     },
     onEvent: ({ event, data, id }) => {
-      // The library looks at what it holds between two pushes; a message whole in one push is checked here.
+      // The library checks its buffer only between two pushes, so a message inside one push is checked here.
       if (data.length > maxLength) refuse();
       if (over) return;
       onMessage({ ...(event !== undefined && { event }), data, ...(id !== undefined && { id }) });
@@ -116,7 +118,7 @@ export function createSseParser(
   });
   return {
     push: (text) => {
-      // The library keeps a list of the pieces of a line: empty ones would make it grow without end.
+      // The library stores the chunks of a line in a list, and empty chunks would make it grow without limit.
       if (!over && text !== "") parser.feed(text);
     },
   };

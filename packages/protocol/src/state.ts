@@ -1,7 +1,7 @@
 /**
- * The folded state of a session: what a log amounts to at one position. Its types, the empty state, and how to
- * tell its items apart.
- * It is plain data (a Sequence serialises as an array), never changed in place.
+ * `SessionState` is the folded state of a session at one position. This module has its types, the empty state and the
+ * type guards of its items.
+ * Invariant: the state is plain data (a Sequence serializes as an array) and is never changed in place.
  */
 import type { EventOf } from "./events/index.ts";
 import type { Json } from "./json.ts";
@@ -24,7 +24,7 @@ export interface UserMessage {
   readonly id: string;
   readonly text: string;
   readonly files: readonly FileRef[];
-  /** Where the whole is, when `text` is only its beginning. */
+  /** Where the whole text is stored if `text` is only its start. */
   readonly whole: FullContent | null;
   readonly by: string | null;
   readonly resumes: string | null;
@@ -32,17 +32,20 @@ export interface UserMessage {
 }
 
 export interface SessionState {
-  /** The last position folded in. */
+  /** The position of the last folded event. */
   readonly epoch: number;
   readonly seq: number;
   readonly session: string;
   readonly number: number;
   readonly title: string | null;
-  /** User messages that no turn has taken up yet. */
+  /** Queued user messages, which no turn has started to answer. */
   readonly waiting: readonly UserMessage[];
-  /** Messages that wait no longer and began no turn: withdrawn, or the answer to a question. The newest ids. */
+  /**
+   * Ids of the newest messages that left the queue without starting a turn: they were withdrawn, or answered a
+   * question.
+   */
   readonly settled: readonly string[];
-  /** How many older turns are not here, when the state is only a window on the session. */
+  /** The number of older turns that this state does not contain, if it is only a window of the session. */
   readonly earlier: number;
   readonly turns: Sequence<Turn>;
 }
@@ -60,7 +63,7 @@ export interface Turn {
   readonly from_share: boolean;
   readonly resumes: string | null;
   readonly retries: string | null;
-  /** The seq of its start, and of its end; null while it runs. */
+  /** The seq of its start and of its end; `end` is null while the turn runs. */
   readonly start: number;
   readonly end: number | null;
   readonly started_at: number;
@@ -68,15 +71,15 @@ export interface Turn {
   readonly duration_ms: number | null;
   readonly usage: Usage | null;
   readonly runs: readonly Run[];
-  /** By `index`: blocks, group markers, and null where the counter skipped a number. */
+  /** Blocks and group markers by `index`; null where the counter skipped a number. */
   readonly items: Sequence<Item | null>;
-  /** The group that is open, if any. */
+  /** The open group, if any. */
   readonly group: string | null;
-  /** How many blocks have started and not ended. */
+  /** The number of blocks that have started and not ended. */
   readonly open: number;
-  /** How many of those a client may already have seen half of, in every dialect: thinking, text, files. */
+  /** The number of open blocks that every dialect shows while they are incomplete: thinking, text, files. */
   readonly half_shown: number;
-  /** How many items clients of the source documents have been shown so far. */
+  /** The number of items that `blocks` clients have received so far. */
   readonly shown_count: number;
 }
 
@@ -89,7 +92,10 @@ export interface Run {
   readonly started_at: number;
   readonly status: "running" | "completed" | "failed" | "cancelled" | "superseded";
   readonly usage: Usage | null;
-  /** How many output items (thinking, text, tool call, tool result, notice; not hidden) it has begun. */
+  /**
+   * The number of output items that the run has started: thinking, text, tool call, tool result, notice; hidden ones
+   * don't count.
+   */
   readonly outputs: number;
 }
 
@@ -101,8 +107,8 @@ interface ItemBase {
   readonly start: number;
   readonly started_at: number;
   /**
-   * Its number among what clients of the source documents are shown; null while they see nothing of it.
-   * They see calls and results only once those have ended, and never what is hidden.
+   * The number of the item among those that `blocks` clients receive; null while they have not received it.
+   * They receive calls and results only after their end, and hidden items never.
    */
   readonly shown: number | null;
 }
@@ -115,7 +121,7 @@ export interface BlockBase extends ItemBase {
   readonly aborted: boolean;
 }
 
-/** A block that counts among its run's output items; `output` is its number there. */
+/** A block that is an output item of its run. `output` is its number. */
 interface OutputBase extends BlockBase {
   readonly output: number;
 }
@@ -142,13 +148,13 @@ export interface ToolCallBlock extends OutputBase {
   readonly hidden: boolean;
   /** The arguments as JSON text, as far as they have streamed. */
   readonly args: string;
-  /** Parser of `args`; read it with `inputOf`. Not part of a snapshot. */
+  /** The parser state of `args`; read it with `currentInput`. Not part of a snapshot. */
   readonly parsed: PartialJson;
   /** The arguments; null until the call has ended. */
   readonly input: Json;
-  /** Whether `input` was given at the end, and not read from `args`. */
+  /** True if `input` came with the end of the call instead of from `args`. */
   readonly given: boolean;
-  /** Where the whole of the arguments is, when `input` is only a preview. */
+  /** Where the whole arguments are stored if `input` is only a preview. */
   readonly whole: FullContent | null;
 }
 
@@ -157,7 +163,7 @@ export interface ResultPart {
   readonly data: string;
   readonly reference: Reference | null;
   readonly done: boolean;
-  /** How many pictures an image part has had; numbers the partial ones. */
+  /** The number of images that an image part has had so far; it numbers the partial images. */
   readonly pictures: number;
 }
 
@@ -193,7 +199,7 @@ export interface NoticeBlock extends OutputBase {
 
 interface InteractionBase extends BlockBase {
   readonly call: string | null;
-  /** 0 while it is as requested. */
+  /** 0 until the first update. */
   readonly version: number;
   /** The seq of its last change, or of the request. */
   readonly changed: number;
@@ -210,12 +216,12 @@ export interface ApprovalBlock extends InteractionBase {
   readonly timeout_seconds: number | null;
   readonly deadline: number | null;
   readonly digest: string | null;
-  /** Whether a person may approve it for good. */
+  /** Whether the user may allow the tool for the rest of the session. */
   readonly offers_always: boolean;
   readonly status: "pending" | EventOf<"approval.update">["status"];
-  /** What will be done instead, when a person edited it. */
+  /** The actions as the user edited them. */
   readonly edited: readonly ApprovalAction[] | null;
-  /** Whether it was approved for good. */
+  /** Whether the user allowed the tool for the rest of the session. */
   readonly always: boolean;
 }
 
@@ -235,7 +241,7 @@ export interface FormBlock extends InteractionBase {
   readonly kind: "form";
   readonly form: string;
   readonly schema: FormSchema;
-  /** Whether its turn waits for it; otherwise it outlives the turn. */
+  /** Whether the turn waits for the form; otherwise the form outlives the turn. */
   readonly waits: boolean;
   readonly timeout_seconds: number | null;
   readonly deadline: number | null;
@@ -273,13 +279,13 @@ export interface GroupEnd extends ItemBase {
   readonly summary: string;
 }
 
-/** What is left of a block or marker that a takeover made void: its place and its number. */
+/** The remains of a block or marker that a takeover superseded: its index and its number. */
 export interface Superseded extends ItemBase {
   readonly kind: "superseded";
   readonly was: Exclude<Item["kind"], "superseded">;
-  /** Its number among its run's output items, if it was one. */
+  /** Its number among the output items of its run, if it was one. */
   readonly output: number | null;
-  /** The tool call it belonged to, if any. */
+  /** The tool call that it belonged to, if any. */
   readonly call: string | null;
   readonly name: string | null;
 }
@@ -304,17 +310,17 @@ export function isBlock(item: Item | null): item is Block {
   );
 }
 
-/** Whether a block has started and not ended. Interactions arrive whole: one that waits is not open. */
+/** Returns true if a block has started and not ended. Interactions arrive complete, so a pending one is not open. */
 export function isOpen(block: Block): boolean {
   return block.end === null;
 }
 
-/** The blocks of a turn that count, by index. */
+/** Returns the blocks of a turn by index, without superseded ones. */
 export function listBlocks(turn: Turn): Block[] {
   return turn.items.toArray().filter(isBlock);
 }
 
-/** Whether people see the block at all: not when it is hidden, nor thinking in a chat. */
+/** Returns false for hidden blocks, and for thinking in a turn whose mode is chat. */
 export function isVisible(turn: Turn, block: { readonly kind: string; readonly hidden?: boolean }): boolean {
   return block.hidden !== true && (block.kind !== "thinking" || turn.mode === "agent");
 }

@@ -1,6 +1,4 @@
-/**
- * What people are told that a tool does: its label, or words made from its name.
- */
+/** `toolLabel` returns the text that users see for a tool: its label, or a text derived from its name. */
 
 /** `web_search` -> `Web search`. */
 function fallbackLabel(name: string): string {

@@ -1,6 +1,4 @@
-/**
- * Cuts text to a length in UTF-16 units without leaving half of a surrogate pair.
- */
+/** `truncateText` cuts text to a length in UTF-16 code units without splitting a surrogate pair. */
 export function truncateText(text: string, max: number): string {
   if (text.length <= max) return text;
   const last = text.charCodeAt(max - 1);

@@ -1,6 +1,6 @@
 /**
- * Questions about a turn that rules, dialects and views ask: who is the main run, which result belongs to a
- * call. Reads only; most are linear in the turn's items, so none is on the path of a delta.
+ * Queries on a turn for rules, dialects and views, such as `mainRun` and `findToolResult`. Reads only.
+ * Invariant: most queries are linear in the items of the turn, so none may run for every delta.
  */
 import { isPending } from "./fold/interaction.ts";
 import {
@@ -25,7 +25,7 @@ export function isMain(turn: Turn, run: string): boolean {
   return mainRun(turn)?.id === run;
 }
 
-/** How the main run ends when its turn ends for a reason. */
+/** Returns the status of the main run for the reason of its turn's end. */
 export function mainRunStatus(
   reason: Exclude<Turn["status"], "running">,
 ): "completed" | "failed" | "cancelled" {
@@ -33,7 +33,7 @@ export function mainRunStatus(
   return reason === "user_stopped" ? "cancelled" : "completed";
 }
 
-/** The newest block that passes a test, not older than an index; quick when it is among the last. */
+/** Returns the newest block that passes a test, down to an index. Fast if the block is among the last ones. */
 export function findBlock<B extends Block>(
   turn: Turn,
   test: (block: Block) => block is B,
@@ -53,14 +53,14 @@ export function findToolCall(turn: Turn, call: string): ToolCallBlock | undefine
   );
 }
 
-/** The result of a call; it stands behind the call. */
+/** Returns the result of a call. It always comes after the call. */
 export function findToolResult(turn: Turn, call: string): ToolResultBlock | undefined {
   const isIt = (block: Block): block is ToolResultBlock =>
     block.kind === "tool_result" && block.call === call;
   return findBlock(turn, isIt, findToolCall(turn, call)?.index);
 }
 
-/** What waits for a person, in the order in which it was asked. */
+/** Returns the pending interactions in the order of their requests. */
 export function listPendingInteractions(turn: Turn): InteractionBlock[] {
   const pending: InteractionBlock[] = [];
   for (const item of turn.items)
@@ -75,7 +75,7 @@ export function findPendingApproval(turn: Turn, call: string): ApprovalBlock | u
   );
 }
 
-/** A form that the turn waits for, and that a call's tool asks. */
+/** Returns the pending form that the tool of a call waits for. */
 export function findWaitingForm(turn: Turn, call: string): FormBlock | undefined {
   return findBlock(
     turn,
@@ -84,7 +84,7 @@ export function findWaitingForm(turn: Turn, call: string): FormBlock | undefined
   );
 }
 
-/** The last approval of a call, when it was not given. */
+/** Returns the last approval of a call if it was not granted. */
 export function findRefusal(turn: Turn, call: string): ApprovalBlock | undefined {
   const last = findBlock(
     turn,
@@ -93,7 +93,7 @@ export function findRefusal(turn: Turn, call: string): ApprovalBlock | undefined
   return last === undefined || last.status === "approved" || last.status === "edited" ? undefined : last;
 }
 
-/** Tool calls that have no finished result yet, of one run or of the whole turn. */
+/** Returns the tool calls without a finished result, of one run or of the whole turn. */
 export function unansweredCalls(turn: Turn, run?: string): ToolCallBlock[] {
   const blocks = listBlocks(turn);
   const answered = new Set<string>();
@@ -109,7 +109,7 @@ export function findSubAgentRun(turn: Turn, call: string): Run | undefined {
   return turn.runs.find((run) => run.call === call && run.status !== "superseded");
 }
 
-/** The turn that a new turn found running and ended, as it was and as it is; null as a rule. */
+/** Returns the turn that was still running when another turn started, before and after that; usually null. */
 export function leftRunning(before: SessionState, after: SessionState): { was: Turn; turn: Turn } | null {
   const was = before.turns.last();
   const turn = after.turns.get(before.turns.length - 1);

@@ -1,5 +1,5 @@
 /**
- * The schema version that writers put on events. Readers also meet the version before it, during a deploy
- * and in old archives; `events/upgrade.ts` tells what changed.
+ * The schema version that writers set on events. Readers also receive the previous version, during a deploy and from
+ * old archives. `events/upgrade.ts` describes the changes.
  */
 export const SCHEMA_VERSION = 2;

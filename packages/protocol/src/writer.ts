@@ -1,5 +1,6 @@
 /**
- * `@turnstream/protocol/writer`: for code that writes or serves a log: event checks, handoff points, blob URLs, wire formats.
+ * `@turnstream/protocol/writer`: event checks, handoff points, blob URLs and wire formats, for code that writes or
+ * serves a log.
  * Readers need only the root entry.
  */
 export { artifactPreview } from "./artifacts/preview.ts";

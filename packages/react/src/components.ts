@@ -1,6 +1,7 @@
 /**
- * The parts a thread is made of, by name: each can be replaced. They are given identities, not data, and take what they
- * need by hooks, so that a change draws only what it changes. Types only.
+ * `Components` lists the replaceable parts of a thread by name. Types only.
+ * Invariant: parts receive ids, not data, and read what they need through hooks, so that a change re-renders only what
+ * it affects.
  */
 import type { Annotation, Artifact } from "@turnstream/protocol";
 import type { ComponentType } from "react";
@@ -9,19 +10,19 @@ export interface TurnProps {
   readonly turnId: string;
 }
 
-/** A block by its place in its turn (`items`), where it stays. */
+/** A block by its index in `turn.items`, which never changes. */
 export interface BlockProps {
   readonly turnId: string;
   readonly blockIndex: number;
 }
 
-/** A group by the place of its marker. */
+/** A group by the index of its start marker. */
 export interface GroupProps {
   readonly turnId: string;
   readonly blockIndex: number;
 }
 
-/** What a sub-agent does, inside the call that started it. */
+/** The work of a sub-agent, inside the call that started it. */
 export interface RunProps {
   readonly turnId: string;
   readonly runId: string;
@@ -32,26 +33,26 @@ export interface ArtifactProps {
 }
 
 export interface CitationProps {
-  /** From 1, as it is shown. */
+  /** The shown number, from 1. */
   readonly number: number;
   readonly annotation: Annotation;
-  /** Whose results it refers to. */
+  /** The turn whose results it refers to. */
   readonly turnId: string;
 }
 
 export interface MarkdownProps {
   readonly text: string;
-  /** Whether more may come: half-typed syntax is completed, and the last block is drawn anew. */
+  /** Whether more text may follow: incomplete syntax is then completed, and the last block is re-rendered. */
   readonly isStreaming: boolean;
   readonly annotations?: readonly Annotation[];
-  /** Whose results the annotations refer to; without it there are no citations. */
+  /** The turn whose results the annotations refer to. Without it there are no citations. */
   readonly turnId?: string;
 }
 
 export interface UserMessageProps {
-  /** A user message of the log, of what waits, or of what is on its way. */
+  /** The id of a message in the log, in the queue or in the outbox. */
   readonly messageId: string;
-  /** The turn that took it up, if any. */
+  /** The turn that answers it, if any. */
   readonly turnId?: string;
 }
 
@@ -62,9 +63,9 @@ export interface AgentHeaderProps {
 export interface ComposerProps {
   readonly placeholder?: string;
   readonly isDisabled?: boolean;
-  /** Media types and endings, as an `<input type=file>` takes them; "" for no files. */
+  /** Accepted media types and extensions, like `accept` of an `<input type=file>`; "" for no files. */
   readonly accept?: string;
-  /** Which agent is asked; the server's first one unless told. */
+  /** The agent to ask. @default the first agent of the server */
   readonly agentId?: string;
 }
 

@@ -1,4 +1,7 @@
-/** What every part of a thread shares: the session, the words, the parts, what may be loaded. Never imports a component. */
+/**
+ * `ThreadContext` is the context that all parts of a thread share: the session, strings, components and link policy.
+ * Imports no component.
+ */
 import type { Session } from "@turnstream/client";
 import type { ThreadStore } from "@turnstream/client/view";
 import { createContext, useContext } from "react";
@@ -9,17 +12,19 @@ import type { Strings } from "./strings/strings.ts";
 
 export interface ThreadContext {
   readonly session: Session;
-  /** The same session, for readers of its parts. */
+  /** The same session, for subscriptions to its parts. */
   readonly store: ThreadStore;
   readonly expanded: ExpandedState;
   readonly strings: Strings;
   readonly components: Components;
   readonly linkPolicy: LinkPolicy;
-  /** What people call the agents, by id. */
+  /** Display names of agents, by id. */
   readonly agentNames: Readonly<Record<string, string>>;
-  /** What people are called, by id. Who is not in it is not named: an id says nothing to anybody. */
+  /**
+   * Display names of users, by id. Users without a name here are not named, because an id means nothing to a reader.
+   */
   readonly userNames: Readonly<Record<string, string>>;
-  /** False switches single-key shortcuts off, for people whose input presses keys by accident. */
+  /** False disables single-key shortcuts, for users who press keys by accident. */
   readonly shortcuts: boolean;
 }
 
@@ -27,6 +32,9 @@ export const ThreadReactContext = createContext<ThreadContext | null>(null);
 
 export function useThreadContext(): ThreadContext {
   const context = useContext(ThreadReactContext);
-  if (context === null) throw new Error("Put this inside a <SessionProvider session={…}>.");
+  if (context === null)
+    throw new Error(
+      "Components and hooks of @turnstream/react must be inside a <SessionProvider session={…}>.",
+    );
   return context;
 }

@@ -1,4 +1,6 @@
-/** The parts as they are unless a team replaces them. The only place that knows them all. */
+/**
+ * `DEFAULT_COMPONENTS` are the parts that an app has not replaced. This is the only module that imports all of them.
+ */
 import type { Components } from "./components.ts";
 import { Citation } from "./content/citations/citation.tsx";
 import { Markdown, lazyMarkdown, TextBlock, ThinkingBlock } from "./content/text-block.tsx";
@@ -13,7 +15,7 @@ import { SubAgent } from "./thread/turn-items.tsx";
 import { AgentHeader, Turn } from "./thread/turn.tsx";
 import { UserMessage } from "./thread/user-message.tsx";
 
-/** The cards and artifacts as parts that are loaded when a thread is first drawn. */
+/** The cards and artifacts, loaded when a thread first renders. */
 export const lazyCards = createLazyParts(() => import("./cards/cards-chunk.ts"));
 
 const ApprovalCard = lazyPart(lazyCards, (parts) => parts.ApprovalCard);
@@ -48,8 +50,9 @@ export const DEFAULT_COMPONENTS: Components = {
 };
 
 /**
- * Loads what is otherwise loaded once a thread is drawn. On a server, before it draws: then answers and cards are in what it
- * draws. In a browser, before it takes over what such a server drew: both draw the same first.
+ * Loads the chunks that are otherwise loaded after the first render.
+ * Call it on a server before rendering, so that answers and cards are part of the HTML. Call it in a browser before
+ * hydrating such HTML, so that both first renders are equal.
  */
 export async function preload(): Promise<void> {
   await Promise.all([lazyMarkdown.preload(), lazyCards.preload()]);

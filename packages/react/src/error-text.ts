@@ -1,8 +1,11 @@
-/** What went wrong, in the words of the page's language. Pure. Never an error's own words alone: these are in English. */
+/**
+ * `errorText` returns the text of an error in the language of the page. Pure.
+ * Invariant: the error's own message is never shown alone, because it is in English.
+ */
 import type { ClientError, ClientErrorCode } from "@turnstream/client";
 import type { Strings } from "./strings/strings.ts";
 
-/** Here the error says more than its code: which limit, or what is wrong with what was sent. */
+/** For these codes the message adds details: the limit, or the problem with the input. */
 const CODES_WITH_DETAILS: ReadonlySet<string> = new Set<ClientErrorCode>([
   "BAD_REQUEST",
   "TOO_LARGE",

@@ -1,6 +1,6 @@
 /**
- * What a person has opened or shut by hand, by turn and place. Their choice wins over every default from then on. Kept in
- * the page only; never in the log.
+ * `createExpandedState` stores what the user has expanded or collapsed, by turn and block index.
+ * Invariant: the user's choice overrides every default. It lives only in the page, never in the log.
  */
 export interface ExpandedState {
   get(turnId: string, blockIndex: number): boolean | undefined;

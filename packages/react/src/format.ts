@@ -1,14 +1,14 @@
-/** Numbers, dates and durations as the language writes them. Pure: the language is that of the strings, never the machine's. */
+/** Formats numbers, dates and durations for a locale. Pure: the locale is that of the strings, never the machine's. */
 import type { Strings } from "./strings/strings.ts";
 
-/** Of a number that a person typed or is held to: nothing of it is rounded away. */
+/** For numbers that a user typed or that limit an input: no digit is rounded. */
 export const MAX_DIGITS = 20;
 
 export function formatNumber({ locale }: Strings, value: number, digits = 0): string {
   return new Intl.NumberFormat(locale, { maximumFractionDigits: digits }).format(value);
 }
 
-/** A day of the calendar, `YYYY-MM-DD`, wherever the reader is; what is no day stays as it is. */
+/** Formats a calendar day, `YYYY-MM-DD`, independent of the time zone. Returns other text unchanged. */
 export function formatDay({ locale }: Strings, day: string): string {
   const at = Date.parse(`${day}T00:00:00Z`);
   if (Number.isNaN(at)) return day;

@@ -1,4 +1,4 @@
-/** `@turnstream/react`: hooks without styles and components with them, over a session of `@turnstream/client`. */
+/** `@turnstream/react`: unstyled hooks and styled components for a session of `@turnstream/client`. */
 export type {
   ArtifactProps,
   BlockProps,

@@ -1,18 +1,18 @@
 /**
- * Parts that are loaded when a thread is first drawn, so that they cost the first load nothing. Until they are there, and on
- * a server that didn't preload them, nothing stands in their place; the first drawing in a browser is always the server's.
+ * `createLazyParts` loads components when a thread first renders, so that they don't slow down the first load.
+ * Invariant: until they are loaded, they render nothing. The first render in a browser always equals the server's.
  */
 import { type ComponentType, useEffect, useSyncExternalStore } from "react";
 
 export interface LazyParts<Parts> {
-  /** Null before they are there. */
+  /** Null until they are loaded. */
   readonly get: () => Parts | null;
-  /** For a first drawing that has to be a server's: null unless they were preloaded. */
+  /** For the hydration render: null unless they were preloaded. */
   readonly getForHydration: () => Parts | null;
   readonly subscribe: (listener: () => void) => () => void;
-  /** A failure is tried again when next asked, and by itself while something waits for it: less and less often. */
+  /** A failed load is retried on the next call, and automatically with backoff while a component needs it. */
   readonly load: () => Promise<void>;
-  /** Loads them for first drawings too. */
+  /** Loads them for the first render too. */
   readonly preload: () => Promise<void>;
 }
 
@@ -34,7 +34,7 @@ export function createLazyParts<Parts>(load: () => Promise<Parts>): LazyParts<Pa
       for (const listener of listeners) listener();
     } catch {
       loading = null;
-      // An approval that nobody sees holds everything up.
+      // Retry, because a turn can't continue while the user doesn't see its approval card.
       setTimeout(retry, retryMs);
       retryMs = Math.min(MAX_RETRY_MS, retryMs * 2);
     }
@@ -55,7 +55,7 @@ export function createLazyParts<Parts>(load: () => Promise<Parts>): LazyParts<Pa
   };
 }
 
-/** A part that is one of what comes later. */
+/** Returns a component that renders one of the lazy parts. */
 export function lazyPart<Parts, Props extends object>(
   lazyParts: LazyParts<Parts>,
   pick: (parts: Parts) => ComponentType<Props>,

@@ -1,21 +1,23 @@
 /**
- * Which addresses of an answer may be opened or loaded without a question: none, unless a team names their hosts. Whatever
- * somebody else wrote goes through here before it is an address of the page. Pure; never loads anything.
+ * Decides which addresses of an answer open or load without a confirmation: none, except on hosts that the app allows
+ * (`LinkPolicy`).
+ * Invariant: every address from an answer, a tool or a user passes `checkLink` or `checkImage` before it becomes part
+ * of the page. Pure; loads nothing.
  */
 export interface LinkPolicy {
-  /** Hosts whose links open without a question, such as "docs.example.com" or "*.example.com". */
+  /** Hosts whose links open without a confirmation, such as "docs.example.com" or "*.example.com". */
   readonly hosts: readonly string[];
-  /** Hosts whose pictures are loaded without a click. The gateway's own files always are. */
+  /** Hosts whose images load without a click. Files of the gateway always load. */
   readonly imageHosts: readonly string[];
-  /** Where the gateway is, such as "https://chat.example.com", if not where the page is from. */
+  /** The address of the gateway, such as "https://chat.example.com", if it differs from the origin of the page. */
   readonly gateway?: string;
 }
 
 export const DEFAULT_LINK_POLICY: LinkPolicy = { hosts: [], imageHosts: [] };
 
 /**
- * open: as it is. ask: only after a person has seen where it leads. dead: not at all, only its text is shown.
- * `to` is what people are shown of where it leads: a host as the network knows it, or a mail address.
+ * open: without a confirmation. ask: only after the user has seen the target. dead: never, only the text is shown.
+ * `to` is the shown target: a host in its network form, or a mail address.
  */
 export type LinkDecision =
   | { readonly may: "open" | "ask"; readonly href: string; readonly to: string }
@@ -23,13 +25,13 @@ export type LinkDecision =
 
 const BLOCKED: LinkDecision = { may: "dead" };
 const MAX_ADDRESS_CHARS = 4_096;
-/** Below what of the gateway files are. */
+/** The paths of files on the gateway. */
 const FILE_PATH = /^\/api\/v1\/(blobs\/[^/]+|sessions\/[^/]+\/files\/[^/]+)$/;
-/** Only gives `new URL` something to stand on; never part of an address that is given back. */
+/** A base for `new URL`. Never part of a returned address. */
 const PLACEHOLDER_ORIGIN = "https://gateway.invalid";
 const DATA_IMAGE = /^data:image\/(?:png|jpeg|gif|webp|avif);base64,([a-z0-9+/]+)={0,2}$/i;
 
-/** What to do with the address of a link. */
+/** Decides about the address of a link. */
 export function checkLink(address: string, policy: LinkPolicy): LinkDecision {
   const file = matchGatewayFile(address, policy);
   if (file !== null) return file;
@@ -39,10 +41,10 @@ export function checkLink(address: string, policy: LinkPolicy): LinkDecision {
   return checkWebAddress(url, policy.hosts);
 }
 
-/** What to do with the address of a picture. */
+/** Decides about the address of an image. */
 export function checkImage(address: string, policy: LinkPolicy): LinkDecision {
   const imageData = DATA_IMAGE.exec(address)?.[1];
-  // One character more than whole groups is no base64: the browser would call it an error of the page.
+  // A length of 4n + 1 is not valid base64, and the browser would report an error of the page.
   if (imageData !== undefined && imageData.length % 4 !== 1) return { may: "open", href: address, to: "" };
   const file = matchGatewayFile(address, policy);
   if (file !== null) return file;
@@ -51,7 +53,7 @@ export function checkImage(address: string, policy: LinkPolicy): LinkDecision {
 }
 
 function checkWebAddress(url: URL, hosts: readonly string[]): LinkDecision {
-  // A name before the host only serves to look like another host.
+  // A user name before the host only serves to imitate another host.
   url.username = "";
   url.password = "";
   if (url.hostname === "") return BLOCKED;
@@ -63,13 +65,13 @@ function matchesHost(host: string, allowed: string): boolean {
   return allowed.startsWith("*.") ? host.endsWith(allowed.slice(1)) : host === allowed;
 }
 
-/** Only what says by itself where it leads: a relative address would be one of the page that shows the answer. */
+/** Accepts only absolute addresses. A relative address would point to the page that shows the answer. */
 function parseAbsolute(address: string): URL | null {
   if (address.length > MAX_ADDRESS_CHARS || !/^(https?:\/\/|mailto:)/i.test(address)) return null;
   return URL.parse(address);
 }
 
-/** A file of the gateway, whose address may be given without the host. */
+/** Returns the decision for a file of the gateway, whose address may lack the host. */
 function matchGatewayFile(address: string, { gateway = "" }: LinkPolicy): LinkDecision | null {
   if (address.length > MAX_ADDRESS_CHARS) return null;
   const base = gateway === "" ? PLACEHOLDER_ORIGIN : gateway;

@@ -1,4 +1,7 @@
-/** Gives everything inside it a session, the words and the parts. Draws nothing of its own but the root of the styles. */
+/**
+ * `SessionProvider` provides the session, strings and components to everything inside it. It renders only the root
+ * element of the styles.
+ */
 import type { Session } from "@turnstream/client";
 import { createThreadStore } from "@turnstream/client/view";
 import { type ReactNode, useMemo } from "react";
@@ -13,18 +16,21 @@ import type { Strings } from "./strings/strings.ts";
 export interface SessionProviderProps {
   readonly session: Session;
   readonly children?: ReactNode;
-  /** The words; English unless told. */
+  /** The UI strings. @default English */
   readonly strings?: Strings;
-  /** Parts to put in place of ours. Keep the object the same between renders. */
+  /** Components that replace the default ones. Keep the object stable between renders. */
   readonly components?: Partial<Components>;
   readonly linkPolicy?: LinkPolicy;
-  /** What people call the agents, by id; otherwise words are made from the id. */
+  /** Display names of agents, by id. @default a name derived from the id */
   readonly agentNames?: Readonly<Record<string, string>>;
-  /** What people are called, by the id they are signed in with; who is not in it is not named. */
+  /** Display names of users, by user id. Users without a name here are not named. */
   readonly userNames?: Readonly<Record<string, string>>;
-  /** False switches single-key shortcuts off (such as A, to the next approval), for people who press keys by accident. */
+  /**
+   * False disables single-key shortcuts (such as A, to the next approval), for users who press keys by accident.
+   * @default true
+   */
   readonly shortcuts?: boolean;
-  /** Light or dark whatever the page or the machine says. */
+  /** Forces the light or dark theme. @default the theme of the page or the system */
   readonly theme?: "light" | "dark";
 }
 

@@ -1,6 +1,7 @@
 /**
- * `@turnstream/server`: define agents and tools, start workers and gateways, and run commands on sessions. Interfaces for own
- * stores and logs are in `/ports`, models and backends for tests in `/testing`, MCP tools in `/mcp`.
+ * `@turnstream/server` exports the public API: define agents and tools, start workers and gateways, and run commands on
+ * sessions. `/ports` exports the interfaces for custom stores and logs, `/testing` models and backends for tests, and
+ * `/mcp` MCP tools.
  */
 export { migrateEngine } from "./engine/dbos-migrate.ts";
 export { createDbosEngine } from "./engine/dbos.ts";

@@ -1,6 +1,6 @@
 /**
- * `@turnstream/server/internal`: what our own chaos runs, measurements and tests reach besides the public API. It is not part
- * of the published package.
+ * `@turnstream/server/internal` exports the functions that this repository's chaos runs, benchmarks and tests need
+ * besides the public API. It is not part of the published package.
  */
 export { createExecutor, type Executor, type ExecutorEnv, type ExecutorOptions } from "./engine/executor.ts";
 export type { JobsOptions } from "./engine/jobs.ts";

@@ -1,6 +1,6 @@
 /**
- * `@turnstream/server/ports`: the interfaces of store, log, engine and signals, with their rows and errors, for code that
- * implements or wraps one.
+ * `@turnstream/server/ports` exports the interfaces of store, log, engine and signals, with their rows and errors, for
+ * code that implements or wraps one of them.
  */
 export type { EngineLog } from "./engine/dbos-log.ts";
 export type { MigrateEngineOptions } from "./engine/dbos-migrate.ts";

@@ -1,4 +1,7 @@
-/** `@turnstream/server/testing`: models that play a script, and store, log, engine and signals in memory. */
+/**
+ * `@turnstream/server/testing` exports models that play a script, and in-memory implementations of store, log, engine
+ * and signals.
+ */
 export {
   createMemoryEngine,
   createMemoryEngineHub,

@@ -1,4 +1,4 @@
-/** What docs/approvals.md says is so: its program runs, and its table is the one that the store goes by. */
+/** The program of docs/approvals.md runs, and its table lists the transitions of the store. */
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { TRANSITIONS } from "@turnstream/protocol/writer";
@@ -7,7 +7,7 @@ import { type InteractionKind, deadlineRule } from "../src/store/rules/interacti
 
 const page = readFileSync(new URL("../../../docs/approvals.md", import.meta.url), "utf8");
 
-test("W13 the program of docs/approvals.md does what the page says", () => {
+test("W13 the program of docs/approvals.md prints what the page shows", () => {
   const [, code = ""] = /```ts\n(.*?)```/s.exec(page) ?? [];
   const { stdout, stderr } = spawnSync(
     process.execPath,
@@ -23,14 +23,14 @@ test("W13 the program of docs/approvals.md does what the page says", () => {
 
 const WHEN = { before: "before the deadline", after: "after the deadline", any: "at any time" };
 const WHO = [
-  "a person",
-  "the worker that waits",
-  "the worker that ends the turn",
+  "the user",
+  "the waiting worker",
+  "the worker when the turn ends",
   "the server",
   "the payment gateway",
 ];
 
-test("W13 the table of changes is the one that the store goes by", () => {
+test("W13 the table of transitions matches the store", () => {
   const rows = [...page.matchAll(/^\| (\w+) \| `(\w+)` \| `(\w+)` \| (.+?) \| (.+?) \|$/gm)];
   const written = rows.map(([, kind, from, to, who, when]) => ({ kind, from, to, who, when }));
   expect(written.filter(({ who = "" }) => !WHO.includes(who))).toEqual([]);

@@ -1,11 +1,11 @@
-/** The program in the README does what it says, on real servers. */
+/** Runs the program of the README on real servers. */
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { freshDatabaseUrl, sharedRedisUrl } from "@turnstream/testkit/servers/shared-servers.ts";
 import { expect, test } from "vitest";
 
-test("the README's program runs a turn and tells all of it", async () => {
+test("the README's program runs a turn and prints all of its events", async () => {
   const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8");
   const [, code = ""] = /```ts\n(.*?)```/s.exec(readme) ?? [];
   const program = code

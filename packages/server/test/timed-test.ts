@@ -1,4 +1,4 @@
-/** For tests that hold something to a time on a real clock. Never for what doesn't measure time. */
+/** `TIMED` marks tests that assert a duration on a real clock. Other tests must not use it. */
 
-/** Measured again when it was missed: what is slow is slow every time, a machine that stood still isn't. */
+/** Retries: slow code is slow in every attempt, a stalled machine is not. */
 export const TIMED = { retry: 2 };

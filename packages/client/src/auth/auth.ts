@@ -1,26 +1,35 @@
 /**
- * What lets this client in: asked of the app, kept until it is refused or about to expire, and asked for once however many
- * want it at the same time. Never stored.
+ * `createAuth` gets credentials from the app and caches them until the server rejects them or they are about to expire.
+ * Invariant: concurrent callers share one request to the app. Credentials are never stored.
  */
 import { toClientError, type ClientError } from "../errors.ts";
 import type { ClientEnv } from "../env.ts";
 import { readClaims } from "./claims.ts";
 
-/** What a request is let in by. A token of a person in browsers; headers (such as an API key's) only on servers. */
+/** Credentials of a request: a user's token in browsers; headers (such as an API key) only on servers. */
 export type Credentials = { readonly token: string } | { readonly headers: Readonly<Record<string, string>> };
 
 export interface Auth {
-  /** Throws UNAUTHENTICATED when the app says that the person has to sign in, OFFLINE when it gave none. */
+  /**
+   * @throws ClientError with UNAUTHENTICATED if the user must sign in, or with OFFLINE if the app returned no
+   * credentials
+   */
   get(): Promise<Credentials>;
-  /** These let nobody in any more: the next ones are asked for anew. */
+  /** Marks credentials as rejected, so that the next `get` requests new ones. */
   reject(credentials: Credentials): void;
-  /** The last ones that were given. */
+  /** The latest credentials. */
   readonly current: Credentials | null;
 }
 
-/** So that a request doesn't arrive with what has expired on its way; less for what lasts only for seconds. */
+/**
+ * Renews early, so that credentials don't expire while a request is in flight. Short-lived credentials are renewed less
+ * early.
+ */
 const RENEW_EARLY_MS = 30_000;
-/** An app that hasn't answered for so long may never do, as when the network was lost on the way: it is asked again. */
+/**
+ * After this long without a response from the app, a caller starts a new request. The first one may never settle, for
+ * example after a network loss.
+ */
 const ASK_AGAIN_MS = 30_000;
 
 export function createAuth(
@@ -36,10 +45,10 @@ export function createAuth(
   const requestCredentials = async (): Promise<Credentials> => {
     const request = ++requests;
     try {
-      // Also what is thrown at once is thrown later: by then it is known that it was asked.
+      // Also turns a synchronous throw of the app into a rejection.
       const credentials = await new Promise<Credentials>((resolve) => resolve(getCredentials()));
-      if (!isCredentials(credentials)) throw new Error("auth gave neither a token nor headers");
-      // Somebody who was asked later may be somebody else.
+      if (!isCredentials(credentials)) throw new Error("`auth` must return a token or headers");
+      // A newer request may have returned another user's token, so don't overwrite it.
       if (request !== requests) return credentials;
       current = credentials;
       expiresAt = env.now() + credentialLifetime(credentials);
@@ -74,19 +83,21 @@ export function credentialHeaders(credentials: Credentials): Readonly<Record<str
   return "token" in credentials ? { authorization: `Bearer ${credentials.token}` } : credentials.headers;
 }
 
-/** Reckoned from now on: this machine's clock may be hours off the one that made the token. */
+/** Measured from now, because the clock of this machine can be hours off the clock of the token's issuer. */
 function credentialLifetime(credentials: Credentials): number {
   const { lifeMs } = "token" in credentials ? readClaims(credentials.token) : { lifeMs: null };
   return lifeMs === null ? Infinity : lifeMs - Math.min(RENEW_EARLY_MS, lifeMs / 4);
 }
 
-/** What an app read from an answer of its server may be something else, such as the words of an error. */
+/** The app may have passed on something else from its server, such as an error message. */
 function isCredentials(credentials: unknown): boolean {
   const { token, headers } = (credentials ?? {}) as { readonly token?: unknown; readonly headers?: unknown };
   return typeof token === "string" ? token !== "" : typeof headers === "object" && headers !== null;
 }
 
-/** Only who says so means that the person has to sign in: an app can be out of order like any server. */
+/** Only an explicit UNAUTHENTICATED means that the user must sign in. Any other failure of the app can be temporary. */
 function toAuthError(error: unknown): ClientError {
-  return toClientError(error, "OFFLINE", "The app gave no token. It is asked again.", { canRetry: true });
+  return toClientError(error, "OFFLINE", "The app returned no token. The client will retry.", {
+    canRetry: true,
+  });
 }

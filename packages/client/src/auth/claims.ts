@@ -1,9 +1,12 @@
-/** What a token says of itself, unchecked: whose it is and until when. Never trusted for more than names and timers. */
+/**
+ * `readClaims` reads the user and lifetime of a token without verifying it.
+ * Invariant: claims are used only for names and timers, never for access.
+ */
 
 export interface Claims {
   readonly tenant: string | null;
   readonly sub: string | null;
-  /** How long it is good from when it was made, in milliseconds. */
+  /** The lifetime of the token from its issue, in milliseconds. */
   readonly lifeMs: number | null;
 }
 

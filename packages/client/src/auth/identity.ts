@@ -1,18 +1,19 @@
 /**
- * The signed-in user, as a name for what the browser stores for them. It comes from the token and is remembered, so that
- * it is known before the app gets a token. Never a secret, and never used for access.
+ * `createIdentity` tracks the signed-in user under a name, which scopes the data that the browser stores. The name
+ * comes from the token and is remembered, so that it is known before the app returns a token.
+ * Invariant: the name is not a secret and is never used for access.
  */
 import type { Credentials } from "./auth.ts";
 import type { ClientEnv } from "../env.ts";
 import { readClaims } from "./claims.ts";
 
 export interface Identity {
-  /** Null while nobody knows. */
+  /** Null until the user is known. */
   readonly name: string | null;
-  /** Whether a token has said so; what is only remembered may be somebody who signed in here before. */
+  /** True if a token confirmed the name. A remembered name may belong to an earlier user of this browser. */
   readonly isConfirmed: boolean;
   update(credentials: Credentials): void;
-  /** @param changed is called with whether the user before was confirmed by a token */
+  /** @param changed called with true if a token had confirmed the previous user */
   onChange(changed: (isOtherUser: boolean) => void): void;
 }
 
@@ -37,7 +38,7 @@ export function createIdentity(url: string, storage: ClientEnv["storage"]): Iden
       try {
         storage?.setItem(entry, userName);
       } catch {
-        // Full or forbidden: then nothing is remembered.
+        // The storage is full or forbidden, so the name is not remembered.
       }
       for (const listener of listeners) listener(wasConfirmed);
     },

@@ -1,4 +1,7 @@
-/** `@turnstream/client/blocks`: sessions of a server that speaks `blocks`, by its history and its stream. */
+/**
+ * `@turnstream/client/blocks`: connects the client to a server of the `blocks` dialect. It loads the history and then
+ * follows the stream.
+ */
 import { blocks as dialect, type BlocksDecoder, type BlocksFrame } from "@turnstream/protocol/blocks";
 import type { Api } from "../http/api.ts";
 import type { ClientDialect } from "./client-dialect.ts";

@@ -1,12 +1,12 @@
-/** What lets a client speak with a server that has only one of the other dialects. Types only. */
+/** `ClientDialect` connects a client to a server that offers only one of the other dialects. Types only. */
 import type { Api } from "../http/api.ts";
 import type { ClientEnv } from "../env.ts";
 import type { Channel, ChannelEvents } from "../transport/channel.ts";
 
-/** Pass one as `dialect` of `createClient`: `blocks`, `tasks` or `responses`, each of an entry of its own. */
+/** Pass one as `dialect` of `createClient`: `blocks`, `tasks` or `responses`, each from its own entry point. */
 export interface ClientDialect {
   readonly name: "blocks" | "tasks" | "responses";
-  /** Called once for a client: what it has heard is kept over connects. */
+  /** Called once per client. Its decoders keep their state across reconnects. */
   readonly connect: (parts: DialectContext) => DialectConnection;
 }
 
@@ -16,6 +16,6 @@ export interface DialectContext {
 }
 
 export interface DialectConnection {
-  /** A channel whose frames are native ones. @param open opens the channel as the server has it */
+  /** Opens a channel that delivers native frames. @param open opens the channel in the dialect of the server */
   openChannel(open: (events: ChannelEvents) => Channel, events: ChannelEvents): Channel;
 }

@@ -1,6 +1,7 @@
 /**
- * Adapts a channel of another dialect to the transport, which knows native frames only: frames are decoded into events at
- * positions of the decoder's own, and a decoder resumes where the store is. Never folds for the store.
+ * `DialectAdapter` adapts a channel of another dialect to the transport, which accepts only native frames. It decodes
+ * frames into events at positions that the decoder assigns.
+ * Invariant: a decoder resumes only from the position of the session store. Does not fold for the store.
  */
 import {
   type Cursor,
@@ -18,7 +19,7 @@ import type { Frame, Channel, ChannelEvents } from "../transport/channel.ts";
 import type { DialectContext, DialectConnection } from "./client-dialect.ts";
 import { toErrorFrame, sendAndReply } from "../http/commands.ts";
 
-/** What every decoder keeps. */
+/** The state that every decoder has. */
 interface DecoderState {
   readonly state: SessionState;
   readonly at: number;
@@ -30,12 +31,12 @@ export interface DialectAdapterOptions<Decoder extends DecoderState, DialectFram
     readonly start: Decoder;
     decode(decoder: Decoder, frame: DialectFrame): Decoded<Decoder>;
   };
-  /** What is there already, as frames, and where to subscribe: for dialects that have a history. */
+  /** Loads the existing content as frames, and the cursor to subscribe from; for dialects with a history. */
   readonly load?: (
     api: Api,
     sessionId: string,
   ) => Promise<{ readonly frames: readonly DialectFrame[]; readonly cursor: Cursor }>;
-  /** Whether the dialect has user messages. Otherwise this client shows what it has sent itself. */
+  /** Whether the dialect has user messages. If not, the adapter adds the messages that this client sends. */
   readonly sendsUserMessages: boolean;
 }
 
@@ -43,11 +44,14 @@ type SendCommand = Extract<SocketCommand, { readonly type: "send" }>;
 
 interface SessionDecoder<Decoder> {
   decoder: Decoder;
-  /** The decoder's state is not the store's: it gets a snapshot with the next start. */
+  /** The decoder's state differs from the store's, so the next start sends a snapshot. */
   isFresh: boolean;
-  /** Until the server has sent `subscribed`. */
+  /** The pending request, until the server sends `subscribed`. */
   request: string | null;
-  /** Frames that wait for the answer to a message, since their turn may be the answer to it; null: none do. */
+  /**
+   * Frames buffered until the reply to a sent message, because their turn may answer that message; null if none are
+   * buffered.
+   */
   bufferedFrames: Frame[] | null;
 }
 
@@ -58,7 +62,7 @@ export class DialectAdapter<Decoder extends DecoderState, DialectFrame> implemen
   readonly #options: DialectAdapterOptions<Decoder, DialectFrame>;
   readonly #context: DialectContext;
   readonly #sessions = new Map<string, SessionDecoder<Decoder>>();
-  /** Messages under way, by their request. */
+  /** Messages in flight, by request id. */
   readonly #sent = new Map<string, SendCommand>();
 
   constructor(options: DialectAdapterOptions<Decoder, DialectFrame>, context: DialectContext) {
@@ -68,7 +72,8 @@ export class DialectAdapter<Decoder extends DecoderState, DialectFrame> implemen
 
   openChannel(open: (events: ChannelEvents) => Channel, events: ChannelEvents): Channel {
     let isClosed = false;
-    // Replies over the channel before never arrive. The frames buffered for them were not decoded, and come again.
+    // Replies over the previous channel never arrive. The frames buffered for them were not decoded, so the server
+    // sends them again.
     this.#sent.clear();
     for (const session of this.#sessions.values()) session.bufferedFrames = null;
     const emit = (frame: Frame): void => {
@@ -139,7 +144,7 @@ export class DialectAdapter<Decoder extends DecoderState, DialectFrame> implemen
     const session = this.#sessions.get(sessionId) ?? this.#onlySession();
     if (session === undefined) return;
     if (frame.type === "subscribed") return this.#onSubscribed(session, frame, emit);
-    // A server that was built from the documents alone sends no `subscribed`.
+    // A server of the original format sends no `subscribed`.
     if (session.bufferedFrames !== null) {
       session.bufferedFrames.push(frame);
       return;
@@ -158,7 +163,7 @@ export class DialectAdapter<Decoder extends DecoderState, DialectFrame> implemen
     for (const event of events) emit(toNativeFrame(event, sessionId));
   }
 
-  /** Frames of some servers don't name their session: they can only have one. */
+  /** Some servers don't name the session of a frame. This is unambiguous only with one session. */
   #onlySession(): SessionDecoder<Decoder> | undefined {
     return this.#sessions.size === 1 ? [...this.#sessions.values()][0] : undefined;
   }
@@ -166,7 +171,7 @@ export class DialectAdapter<Decoder extends DecoderState, DialectFrame> implemen
   #onSubscribed(session: SessionDecoder<Decoder>, frame: Frame, emit: (frame: Frame) => void): void {
     session.request = null;
     const isResumed = frame["resumed"] === true;
-    // The stream starts at the beginning: what was loaded before would be there twice.
+    // The stream starts from its first event, so the loaded history would appear twice.
     if (!isResumed) session.decoder = this.#options.dialect.start;
     const resumed = isResumed && !session.isFresh;
     session.isFresh = false;
@@ -203,7 +208,7 @@ export class DialectAdapter<Decoder extends DecoderState, DialectFrame> implemen
     for (const buffered of bufferedFrames ?? []) this.#onFrame(buffered, emit);
   }
 
-  /** Adds what this client has sent, where the dialect has no user messages. */
+  /** Adds a message that this client sent, if the dialect has no user messages. */
   #addMessage(
     session: SessionDecoder<Decoder>,
     command: SendCommand,

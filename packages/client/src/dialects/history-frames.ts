@@ -1,6 +1,7 @@
 /**
- * A page of history (H01, H02) as the frames that it stands for, so that the decoder of `blocks` reads both. Pure. Takes
- * what servers of the documents give, without our fields, and leaves out what it doesn't know.
+ * `historyToFrames` converts a page of history to frames of the `blocks` dialect (requirements H01, H02), so that one
+ * decoder reads history and stream.
+ * Invariant: it accepts pages without Turnstream's additions and skips unknown content. Pure.
  */
 import type { BlocksHistory, HistoryMessage, HistoryPart, BlocksFrame } from "@turnstream/protocol/blocks";
 
@@ -23,7 +24,7 @@ export function historyToFrames(page: HistoryPage, session: string): BlocksFrame
   return frames as unknown as BlocksFrame[];
 }
 
-/** Consecutive messages of the same turn; where none is named, what a person wrote begins one. */
+/** Groups consecutive messages of the same turn. If messages don't name a turn, each user message starts one. */
 function groupByTurn(messages: readonly HistoryMessage[]): { id: string; messages: HistoryMessage[] }[] {
   const turns: { id: string; messages: HistoryMessage[] }[] = [];
   for (const message of messages) {
@@ -85,7 +86,7 @@ function joinText(content: readonly HistoryPart[]): string {
   return content.map(({ text }) => (typeof text === "string" ? text : "")).join("");
 }
 
-/** A turn whose last word is a form or a payment has ended with it. */
+/** A turn whose last block is a form or payment ended with that request. */
 function endsWithRequest(messages: readonly HistoryMessage[]): boolean {
   const last = messages.at(-1)?.content.at(-1)?.type;
   return last === "form_request" || last === "payment_request";
@@ -114,7 +115,7 @@ function blockFrames(message: HistoryMessage): BlockFrames[] {
   ];
 }
 
-/** A block that says everything with its start. */
+/** Frames of a block whose start contains everything. */
 function wholeBlock(content_block: Loose): BlockFrames {
   return () => [blockStart(content_block), { type: "content_block_stop" }];
 }

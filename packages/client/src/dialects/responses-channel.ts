@@ -1,6 +1,8 @@
 /**
- * The streams of `responses` as a channel. A stream is that of a turn and ends with it: one follows the turn that runs; a
- * message that is sent while none runs brings the stream of its own. What else may begin a turn is looked for a while.
+ * `openResponsesChannel` opens a channel over the SSE streams of the `responses` dialect. A stream belongs to one turn
+ * and ends with it.
+ * Invariant: the channel reads at most one stream per session. It follows the running turn. A message sent while no
+ * turn runs returns its own stream. After other commands the channel polls for a new turn for a limited time.
  */
 import { createSseParser, type Cursor, ERRORS, errorCodeFromNumber } from "@turnstream/protocol";
 import { responsesFromSse } from "@turnstream/protocol/responses";
@@ -18,16 +20,16 @@ import {
 import type { DialectContext } from "./client-dialect.ts";
 import { toErrorFrame, sendAndReply } from "../http/commands.ts";
 
-/** How long, and how often, a turn is looked for that a command may have begun. */
+/** How often and at which interval to poll for a turn that a command may have started. */
 const MAX_POLLS = 20;
 const POLL_MS = 250;
 
 interface FollowedSession {
   cursor: Cursor | null;
-  /** The stream that is being read, if any; and whether a turn speaks in it. */
+  /** The stream that is being read, if any, and whether it contains a turn. */
   stream: AbortController | null;
   hasTurn: boolean;
-  /** A turn is to come, though this one is over. */
+  /** True while the channel polls for the next turn. */
   isPolling: boolean;
 }
 
@@ -46,7 +48,7 @@ export function openResponsesChannel({ api, env }: DialectContext, events: Chann
     events.onClose(code, retryAfterMs);
   };
 
-  /** Until the stream ends. @returns whether anything was told */
+  /** Reads until the stream ends. @returns true if the stream had frames */
   const read = async (
     session: string,
     entry: FollowedSession,
@@ -54,7 +56,7 @@ export function openResponsesChannel({ api, env }: DialectContext, events: Chann
     request: string | null,
   ): Promise<boolean> => {
     let hasFrames = false;
-    /** The server ends the stream, while the turn goes on. */
+    /** The server ended the stream while the turn continues. */
     let isInterrupted = false;
     let retryAfterMs: number | undefined;
     const onSubscribed = (resumed: boolean): void => {
@@ -74,7 +76,7 @@ export function openResponsesChannel({ api, env }: DialectContext, events: Chann
         events.onFrame({ ...frame, session_id: session });
       },
       {
-        // Others only keep the connection alive.
+        // Other comments only keep the connection alive.
         onComment: (text) => {
           const match = /^(not )?resumed: /.exec(text.trim());
           if (match !== null) onSubscribed(match[1] === undefined);
@@ -94,7 +96,7 @@ export function openResponsesChannel({ api, env }: DialectContext, events: Chann
     return hasFrames;
   };
 
-  /** Reads what a request gives; one at a time for a session. */
+  /** Reads the stream of a request, one at a time per session. */
   const follow = async (
     session: string,
     entry: FollowedSession,
@@ -143,7 +145,7 @@ export function openResponsesChannel({ api, env }: DialectContext, events: Chann
     entry.isPolling = true;
     let polls = 0;
     while (polls < MAX_POLLS && sessions.get(session) === entry) {
-      // What comes after the turn that speaks now comes after it, however long that takes.
+      // A new turn follows the turn that is being streamed, so don't count polls until that stream ends.
       if (entry.stream === null) {
         polls += 1;
         if (await poll(session, entry, null)) break;
@@ -155,7 +157,10 @@ export function openResponsesChannel({ api, env }: DialectContext, events: Chann
 
   const pause = () => new Promise<void>((resolve) => env.setTimer(resolve, POLL_MS));
 
-  /** A stream in which nothing runs ends by itself; a turn that begins meanwhile would be over before the next look. */
+  /**
+   * A stream without a running turn ends by itself. A turn that starts in the meantime could end before the next poll,
+   * so wait for the stream to end first.
+   */
   const waitForIdleStream = async (session: string, entry: FollowedSession): Promise<void> => {
     for (let n = 0; n < MAX_POLLS && isIdleStream(session, entry); n += 1) await pause();
   };

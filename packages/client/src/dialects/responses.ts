@@ -1,4 +1,4 @@
-/** `@turnstream/client/responses`: sessions of a server that speaks `responses`, turn by turn. */
+/** `@turnstream/client/responses`: connects the client to a server of the `responses` dialect, turn by turn. */
 import {
   responses as dialect,
   type ResponsesDecoder,
@@ -15,7 +15,7 @@ export const responses: ClientDialect = {
       { dialect, sendsUserMessages: false },
       context,
     );
-    // Its streams end with their turn, so it has a channel of its own.
+    // Its streams end with their turn, so the dialect needs its own channel.
     return {
       openChannel: (_, events) => adapter.openChannel((own) => openResponsesChannel(context, own), events),
     };

@@ -1,4 +1,4 @@
-/** `@turnstream/client/tasks`: sessions of a server that speaks `tasks`. */
+/** `@turnstream/client/tasks`: connects the client to a server of the `tasks` dialect. */
 import { tasks as dialect, type TasksDecoder, type TasksFrame } from "@turnstream/protocol/tasks";
 import type { ClientDialect } from "./client-dialect.ts";
 import { DialectAdapter } from "./dialect-adapter.ts";

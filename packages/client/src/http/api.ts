@@ -1,6 +1,7 @@
 /**
- * Requests to the HTTP interface with the credentials of the moment. Those that are refused are asked for anew, once; what
- * isn't answered for a minute is given up. Never repeats what may have been done.
+ * `createApi` sends HTTP requests with the current credentials and a timeout.
+ * Invariant: after a 401 the client requests new credentials and retries once. Any other request whose effect is
+ * unknown is never repeated.
  */
 import { type Auth, credentialHeaders, type Credentials } from "../auth/auth.ts";
 import { ClientError } from "../errors.ts";
@@ -8,14 +9,14 @@ import type { ClientEnv } from "../env.ts";
 import { errorFromConnectResponse, errorFromResponse } from "./error-response.ts";
 
 export interface Api {
-  /** Where everything is, with `/api/v1`. */
+  /** The base address, including `/api/v1`. */
   readonly base: string;
   readonly auth: Auth;
-  /** Whatever the server answers, refusals too. Rejects with a ClientError when nothing was answered. */
+  /** Returns the response of the server, including errors. Rejects with a ClientError if there is no response. */
   request(path: string, init?: RequestInit): Promise<Response>;
   /**
-   * The JSON of a good answer; null when it has none. Rejects with a ClientError otherwise.
-   * @param limitMs how long it may take; null for what lasts as long as there are bytes
+   * Returns the JSON of a successful response, or null if it has none. Rejects with a ClientError otherwise.
+   * @param limitMs timeout in milliseconds; null for requests that last as long as bytes flow
    */
   json(path: string, init?: RequestInit, limitMs?: number | null): Promise<unknown>;
 }
@@ -26,9 +27,9 @@ export interface ApiOptions {
   readonly env: Pick<ClientEnv, "fetch" | "page" | "setTimer">;
 }
 
-/** How long anybody waits for an answer, whatever brings it. */
+/** Timeout for a reply, over any channel. */
 export const RESPONSE_TIMEOUT_MS = 60_000;
-const TIMED_OUT = new Error("no answer in time");
+const TIMED_OUT = new Error("the request timed out");
 
 export function createApi({ url, auth, env }: ApiOptions): Api {
   const base = `${url.replace(/\/+$/, "")}/api/v1`;
@@ -57,7 +58,9 @@ export function createApi({ url, auth, env }: ApiOptions): Api {
     if (response.status === 204) return null;
     return response.json().catch((error: unknown) => {
       if (init.signal?.aborted === true) throw toNetworkError(error, init, env.page.isOnline());
-      throw new ClientError("SERVER_ERROR", "The server's answer can't be read.", { canRetry: true });
+      throw new ClientError("SERVER_ERROR", "The response of the server can't be parsed.", {
+        canRetry: true,
+      });
     });
   };
 
@@ -79,43 +82,43 @@ export function createApi({ url, auth, env }: ApiOptions): Api {
   };
 }
 
-/** A body that is read as it is sent is gone. */
+/** A streamed body is consumed by the first attempt. */
 function canRepeat({ body }: RequestInit): boolean {
   return !(body instanceof ReadableStream);
 }
 
-/** What is only asked has changed nothing. */
+/** A failed GET has no effect on the server, so it is OFFLINE instead of UNSURE. */
 function toNetworkError(
   cause: unknown,
   { method = "GET", signal }: RequestInit,
   isOnline: boolean,
 ): ClientError {
   if (signal?.aborted === true && signal.reason !== TIMED_OUT)
-    return new ClientError("ABORTED", "It was given up.", { cause });
+    return new ClientError("ABORTED", "The request was cancelled.", { cause });
   const options = { cause, canRetry: true };
   if (method === "GET" || !isOnline)
     return new ClientError("OFFLINE", "The server can't be reached. Try again later.", options);
   return new ClientError(
     "UNSURE",
-    "The connection was lost before the answer. Look whether it was done.",
+    "The connection was lost before the reply. Check whether the command took effect.",
     options,
   );
 }
 
-/** The init of a request with a JSON body. */
+/** Returns the init of a request with a JSON body. */
 export function jsonInit(method: string, body: unknown, headers: Record<string, string> = {}): RequestInit {
   return { method, headers: { "content-type": "application/json", ...headers }, body: JSON.stringify(body) };
 }
 
-/** Getting in: credentials and a ticket. Both are asked for before every connect; the answer also tells the server's time. */
+/** Credentials and a ticket, requested before every connect. The reply also contains the server's time. */
 export interface Ticket {
   readonly credentials: Credentials;
   readonly ticket: string;
-  /** The server's clock minus this machine's; null when it isn't told. */
+  /** The server's clock minus this machine's; null if the server does not send its time. */
   readonly skewMs: number | null;
 }
 
-/** Rejects with a ClientError: UNAUTHENTICATED when these credentials let nobody in. */
+/** @throws ClientError with UNAUTHENTICATED if the server rejects the credentials */
 export async function requestTicket(
   api: Api,
   env: Pick<ClientEnv, "now">,
@@ -124,7 +127,7 @@ export async function requestTicket(
 ): Promise<Ticket> {
   const { auth } = api;
   if (renew && auth.current !== null) auth.reject(auth.current);
-  // Not part of the way to the server and back.
+  // Gets the credentials first, so that their delay does not count as network time.
   await auth.get();
   const before = env.now();
   const response = await api.request("/tickets", { method: "POST", signal });
@@ -133,7 +136,7 @@ export async function requestTicket(
   const { ticket, now } = (await response.json().catch(() => ({}))) as Record<string, unknown>;
   const credentials = auth.current;
   if (typeof ticket !== "string" || credentials === null)
-    throw new ClientError("SERVER_ERROR", "The server gave no ticket.", { canRetry: true });
+    throw new ClientError("SERVER_ERROR", "The server returned no ticket.", { canRetry: true });
   const skewMs = typeof now === "number" ? now - Math.round((before + after) / 2) : null;
   return { credentials, ticket, skewMs };
 }

@@ -1,4 +1,4 @@
-/** A command as a request, for when there is no socket: where it goes, and what its answer says. */
+/** `sendCommand` sends a command as an HTTP request, for channels without commands, and returns its acknowledgment. */
 import type { RestReply, SocketCommand } from "@turnstream/protocol/schema";
 import { toClientError } from "../errors.ts";
 import { errorFrame, type Frame } from "../transport/channel.ts";
@@ -30,7 +30,10 @@ export async function sendCommand(api: Api, command: TransportCommand): Promise<
   }
 }
 
-/** Sent is what matters: the answer is told where everybody sees it, so its stream is left at once. */
+/**
+ * Only the acknowledgment matters: the answer arrives through the subscription, so the response stream is closed at
+ * once.
+ */
 async function sendMessage(api: Api, path: string, body: object): Promise<Ack> {
   const leave = new AbortController();
   const response = await api.request(path, { ...jsonInit("POST", body), signal: leave.signal });
@@ -54,8 +57,8 @@ function interactionCommand(command: Exclude<TransportCommand, { readonly type: 
 }
 
 /**
- * Sends a command by HTTP for a channel that can't carry it, and answers with the frames of a socket.
- * @returns whether it was carried out
+ * Sends a command over HTTP for a channel that can't carry it, and replies with the frames of a socket.
+ * @returns true if the command was executed
  */
 export async function sendAndReply(
   api: Api,

@@ -1,8 +1,8 @@
-/** Answers of the server that are refusals, as the error that a caller gets. Pure. */
+/** Converts error responses of the server to a `ClientError`. Pure. */
 import { ERRORS, type ErrorCode } from "@turnstream/protocol";
 import { ClientError } from "../errors.ts";
 
-/** The fields that every refusal has, over sockets and HTTP; from outside, so none is sure. */
+/** The fields of every error, over sockets and HTTP. They are untrusted, so each can be missing or malformed. */
 export interface ErrorFields {
   readonly error?: unknown;
   readonly message?: unknown;
@@ -10,7 +10,7 @@ export interface ErrorFields {
   readonly retry_after_seconds?: unknown;
 }
 
-/** Longer than anybody waits; and timers that are set for more than 24 days go off at once. */
+/** Longer than any sensible wait. Browsers fire timers of more than 24 days immediately. */
 const MAX_RETRY_AFTER_SECONDS = 86_400;
 
 export function errorFromBody(fields: ErrorFields): ClientError {
@@ -25,14 +25,14 @@ export function errorFromBody(fields: ErrorFields): ClientError {
   });
 }
 
-/** Of an answer that isn't ok. */
+/** Reads the error of a response that is not ok. */
 export async function errorFromResponse(response: Response): Promise<ClientError> {
   return readErrorResponse(response, codeForStatus);
 }
 
 /**
- * Of an answer to who wants to connect. A proxy says 404 or 403 while what is behind it is replaced: in words that aren't
- * the server's, only that one has to sign in is for good.
+ * Reads the error of a response to a connect. A proxy returns 404 or 403 while the server behind it is replaced.
+ * Without an error body of the server, only 401 is final.
  */
 export async function errorFromConnectResponse(response: Response): Promise<ClientError> {
   return readErrorResponse(response, (status) => (status === 401 ? "UNAUTHENTICATED" : "SERVER_ERROR"));
@@ -43,7 +43,7 @@ async function readErrorResponse(response: Response, code: typeof codeForStatus)
   return errorFromStatus(response.status, body, response.headers.get("retry-after"), code);
 }
 
-/** Something between may have answered in place of the server: then there is only the status. */
+/** A proxy may have responded instead of the server; then only the status is known. */
 export function errorFromStatus(
   status: number,
   body: unknown,
@@ -54,7 +54,7 @@ export function errorFromStatus(
   const seconds = Number(retryAfter ?? Number.NaN);
   return errorFromBody({
     error: code(status),
-    message: `The server answered with ${status}.`,
+    message: `The server responded with status ${status}.`,
     ...(Number.isFinite(seconds) ? { retry_after_seconds: seconds } : {}),
   });
 }

@@ -1,11 +1,11 @@
-/** The bytes of a file to the server. Progress is told where the browser tells it (XMLHttpRequest), else only the end. */
+/** `uploadFile` uploads a file. It reports progress if XMLHttpRequest is available, otherwise only the end. */
 import { credentialHeaders } from "../auth/auth.ts";
 import { ClientError } from "../errors.ts";
 import type { UploadedFile, UploadOptions } from "../session/session.ts";
 import type { Api } from "./api.ts";
 import { errorFromStatus } from "./error-response.ts";
 
-/** @param key the same for the same file, so that one that broke off can be sent again */
+/** @param key idempotency key, the same for the same file, so that an interrupted upload can be repeated */
 export async function uploadFile(
   api: Api,
   session: string,
@@ -51,7 +51,7 @@ function uploadByXhr(
     xhr.upload.addEventListener("progress", ({ loaded }) =>
       onProgress?.(Math.min(loaded, file.size), file.size),
     );
-    xhr.addEventListener("abort", () => reject(new ClientError("ABORTED", "The upload was given up.")));
+    xhr.addEventListener("abort", () => reject(new ClientError("ABORTED", "The upload was cancelled.")));
     xhr.addEventListener("error", () =>
       reject(new ClientError("UNSURE", "The connection was lost. Send the file again.", { canRetry: true })),
     );
@@ -62,7 +62,7 @@ function uploadByXhr(
     });
     xhr.addEventListener("loadend", () => signal?.removeEventListener("abort", abort));
     signal?.addEventListener("abort", abort);
-    if (signal?.aborted === true) reject(new ClientError("ABORTED", "The upload was given up."));
+    if (signal?.aborted === true) reject(new ClientError("ABORTED", "The upload was cancelled."));
     else xhr.send(file);
   });
 }

@@ -1,15 +1,15 @@
 /**
- * The rules of the outbox. Pure: says what to do, and does nothing.
+ * `stepOutbox` is the state machine of the outbox. Pure: it returns effects and executes none.
  *
- *                 add ──▶ waiting ──send──▶ sending ──acked──▶ sending ──the log shows it──▶ (gone)
- *                           ▲  ▲              │ │                 └── a minute later, if it never does ──▶ (gone)
- *                           │  └── nobody knows: again later, under the same id
- *                        resend               └── refused ──▶ failed ──discard──▶ (gone)
+ *                 add ──▶ waiting ──send──▶ sending ──acked──▶ sending ──in the log──▶ (removed)
+ *                           ▲  ▲              │ │                 └── not in the log after a minute ──▶ (removed)
+ *                           │  └── unknown outcome: retry later with the same id
+ *                        resend               └── rejected ──▶ failed ──discard──▶ (removed)
  *                           └────────────────────────────────────┘
  *
- * One is under way at a time, the oldest first, so the order in which they were written is the order in which they
- * arrive. One that failed stands aside; one that has to wait holds up those behind it. The id is chosen once, and a
- * server takes it once, so sending again is always safe: that two tabs send the same message, too.
+ * Invariant: one message is in flight at a time, the oldest first, so messages arrive in the order of writing. A failed
+ * message is skipped; a delayed message blocks those after it. The id is chosen once and the server accepts it once, so
+ * a repeated send is always safe, also from two tabs.
  */
 import type { SessionState } from "@turnstream/protocol";
 import { ClientError } from "../errors.ts";
@@ -29,7 +29,7 @@ export type OutboxInput =
   | { readonly type: "logged"; readonly state: SessionState }
   | { readonly type: "resend"; readonly id: string }
   | { readonly type: "discard"; readonly id: string }
-  /** Another tab has put it into the storage, or changed it there; null: taken it out. */
+  /** Another tab added or changed the message in the storage; null: removed it. */
   | { readonly type: "stored"; readonly id: string; readonly message: OutboxMessage | null }
   | { readonly type: "woke" };
 
@@ -37,7 +37,7 @@ export type OutboxEffect =
   | { readonly type: "send"; readonly message: OutboxMessage }
   | { readonly type: "save"; readonly message: OutboxMessage }
   | { readonly type: "remove"; readonly id: string }
-  /** The one who sent it can be told: it is there, or was refused. */
+  /** Settles the promise of the sender: the message is stored, or was rejected. */
   | { readonly type: "settle"; readonly id: string; readonly error: ClientError | null }
   | { readonly type: "wake"; readonly at: number };
 
@@ -46,34 +46,37 @@ export interface OutboxStep {
   readonly effects: readonly OutboxEffect[];
 }
 
-/** More than a person writes while there is no network. */
+/** More messages than a user writes while offline. */
 export const MAX_MESSAGES = 50;
-/** Refusals that may pass are not tried for ever. */
+/** Limits the retries of temporary rejections. */
 const MAX_ATTEMPTS = 8;
 const MIN_BACKOFF_MS = 1_000;
 const MAX_BACKOFF_MS = 30_000;
-/** The tab that wrote a message sends it; the others step in if it is gone. */
+/** The tab that wrote a message sends it. After this delay, other tabs send it, in case that tab was closed. */
 const OTHER_TAB_DELAY_MS = 10_000;
-/** It may be in a turn that is older than what is loaded: then the log never shows it here. */
+/**
+ * How long to wait for an acknowledged message to appear in the log. Its turn may be older than the loaded ones and
+ * never appear here.
+ */
 const MAX_ACK_AGE_MS = 60_000;
-/** What nobody has looked at for so long isn't sent without asking. */
+/** Older messages are not sent without the user's consent. */
 const MAX_MESSAGE_AGE_MS = 24 * 3_600_000;
-/** Where a message that was just sent can be. */
+/** The number of newest turns in which a message that was just sent can be. */
 const NEWEST_TURNS = 50;
-/** About the connection, not about the message: it isn't given up for that. */
+/** Errors of the connection, not of the message. They never make a message fail. */
 const TEMPORARY_ERRORS: readonly string[] = ["OFFLINE", "UNSURE", "ABORTED", "UNAUTHENTICATED"];
 
-/** @param found what was in the storage */
+/** @param found the messages in the storage */
 export function loadOutbox(found: readonly OutboxMessage[], now: number): OutboxState {
   const messages = found.map((message): OutboxMessage => {
     if (message.status !== "waiting" || now - message.at < MAX_MESSAGE_AGE_MS) return message;
-    const text = "It was written more than a day ago and is not sent. Send it again, or discard it.";
+    const text = "The message is more than a day old and was not sent. Send it again or discard it.";
     return { ...message, status: "failed", error: new ClientError("OFFLINE", text) };
   });
   return { messages: sortMessages(messages).slice(-MAX_MESSAGES), isConnected: false };
 }
 
-/** @param random from 0 to 1: spreads what is tried again */
+/** @param random from 0 to 1: jitter of the backoff */
 export function stepOutbox(state: OutboxState, input: OutboxInput, now: number, random: number): OutboxStep {
   const { state: changed, effects } = apply(state, input, now, random);
   const next = sendNext(changed, now);
@@ -86,7 +89,7 @@ function apply(state: OutboxState, input: OutboxInput, now: number, random: numb
       return { state: put(state, input.message), effects: [{ type: "save", message: input.message }] };
     case "connected": {
       if (input.isConnected === state.isConnected) return { state, effects: [] };
-      // A new connection is a reason to try at once, except what another tab is at.
+      // A new connection is a reason to retry immediately, except for messages that another tab is sending.
       const messages = state.messages.map((message) =>
         message.notBefore === 0 || message.attempts === 0 ? message : { ...message, notBefore: 0 },
       );
@@ -126,7 +129,7 @@ function apply(state: OutboxState, input: OutboxInput, now: number, random: numb
   }
 }
 
-/** Whether it is certain that the server doesn't have it. */
+/** Returns true if the server certainly does not have the message. */
 export function canDiscard(state: OutboxState, id: string): boolean {
   const message = state.messages.find((candidate) => candidate.id === id);
   return message?.status === "failed" || (message?.status === "waiting" && message.attempts === 0);
@@ -158,14 +161,14 @@ function receiveStored(
 ): OutboxStep {
   const own = state.messages.find((candidate) => candidate.id === id);
   if (message === null)
-    // Taken out by the tab that saw it in the log, or discarded it. One that is under way here hears of it anyway.
+    // Another tab saw the message in the log or discarded it. If this tab is sending it, the reply settles it.
     return own === undefined || own.status === "sending" ? { state, effects: [] } : remove(state, [id]);
   if (own?.status === "sending") return { state, effects: [] };
   const notBefore = message.status === "waiting" ? now + OTHER_TAB_DELAY_MS : 0;
   return { state: put(state, { ...message, notBefore, isOwn: own?.isOwn ?? false }), effects: [] };
 }
 
-/** The oldest that isn't done, if it may go now. */
+/** Sends the oldest unsent message if it is due. */
 function sendNext(state: OutboxState, now: number): OutboxStep {
   const next = state.messages.find(({ status, ackedAt }) => status !== "failed" && ackedAt === null);
   if (next === undefined || next.status === "sending" || !state.isConnected) return { state, effects: [] };

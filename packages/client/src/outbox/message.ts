@@ -1,4 +1,7 @@
-/** A message in the outbox, and how it is written down. What comes back from storage may be anything, and is checked. */
+/**
+ * `OutboxMessage` is a message in the outbox. `writeMessage` and `readMessage` convert it for the storage.
+ * Invariant: stored data is untrusted and validated on every read.
+ */
 import type { FileRef, Json } from "@turnstream/protocol";
 import { ClientError, type ClientErrorCode } from "../errors.ts";
 import type { MessageInput, PendingMessage } from "../session/session.ts";
@@ -7,17 +10,17 @@ export interface OutboxMessage extends PendingMessage {
   readonly agent: string | null;
   readonly resumes: string | null;
   readonly formValues: Readonly<Record<string, Json>> | null;
-  /** Rises with each one that a tab adds: the order of sending. */
+  /** The order of sending. It increases with each message that a tab adds. */
   readonly order: number;
-  /** How often it was tried; 0 means that the server can't have it. */
+  /** The number of attempts; 0 means that the server can't have the message. */
   readonly attempts: number;
-  /** Not tried before that, by this machine's clock. */
+  /** Earliest time of the next attempt, by this machine's clock. */
   readonly notBefore: number;
-  /** When the server said that it has it for good; null before. */
+  /** When the server acknowledged that it stored the message; null before. */
   readonly ackedAt: number | null;
 }
 
-/** What a server puts before the ids that clients choose, so that none is one of its own. */
+/** The prefix that the server adds to ids chosen by clients, so that they can't collide with its own ids. */
 const CLIENT_ID_PREFIX = "c.";
 
 export function createMessage(message: MessageInput, id: string, now: number, order: number): OutboxMessage {
@@ -39,7 +42,7 @@ export function createMessage(message: MessageInput, id: string, now: number, or
   };
 }
 
-/** The id as the command and the request have it: `client_message_id`. */
+/** Returns the `client_message_id` of commands and requests. */
 export function clientMessageId(id: string): string {
   return id.startsWith(CLIENT_ID_PREFIX) ? id.slice(CLIENT_ID_PREFIX.length) : id;
 }
@@ -60,13 +63,13 @@ export function writeMessage(message: OutboxMessage): string {
     resumes,
     formValues,
     order,
-    // Under way counts as tried: whoever reads this can't know how it went.
+    // A message in flight counts as tried, because a reader of the storage can't know the outcome.
     attempts: message.status === "sending" ? Math.max(1, attempts) : attempts,
     error: message.status === "failed" ? failure : null,
   });
 }
 
-/** Null for what is not ours, is of another version, or is broken. */
+/** Returns null for a foreign, damaged or other-version entry. */
 export function readMessage(text: string): OutboxMessage | null {
   const value = parse(text);
   if (value === null || value["v"] !== VERSION) return null;
@@ -108,7 +111,7 @@ function readError(error: Readonly<Record<string, unknown>>): ClientError {
   const { code, message, canRetry } = error;
   return new ClientError(
     (typeof code === "string" ? code : "SERVER_ERROR") as ClientErrorCode,
-    typeof message === "string" ? message : "It was refused.",
+    typeof message === "string" ? message : "The message was rejected.",
     { canRetry: canRetry === true },
   );
 }

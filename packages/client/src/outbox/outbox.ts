@@ -1,4 +1,7 @@
-/** The outbox of one session: keeps what is written until the log shows it. The rules are in machine.ts. */
+/**
+ * `createOutbox` creates the outbox of one session. It stores messages until they appear in the log; `machine.ts` has
+ * the rules.
+ */
 import type { SessionState } from "@turnstream/protocol";
 import { toClientError, ClientError } from "../errors.ts";
 import type { ClientEnv } from "../env.ts";
@@ -15,32 +18,35 @@ import { createMessage, type OutboxMessage } from "./message.ts";
 import { createOutboxStorage } from "./storage.ts";
 
 export interface OutboxOptions {
-  /** Whose it is: the same for the same server, person and session, and for nobody else. */
+  /** The key of the outbox, unique for a server, user and session. */
   readonly key: string;
-  /** Settles once the server has it for good. Rejects with a ClientError. */
+  /** Resolves once the server has stored the message. Rejects with a ClientError. */
   readonly send: (message: OutboxMessage) => Promise<unknown>;
   readonly env: Pick<ClientEnv, "now" | "random" | "createId" | "storage">;
   readonly onChange: () => void;
-  /** Calls when another tab has changed an entry of the storage (null: maybe all). Unless told, the window's. */
+  /**
+   * Subscribes to changes of storage entries by other tabs (null: possibly all entries). @default the `storage` event
+   * of the window
+   */
   readonly onStorage?: (changed: (entry: string | null) => void) => () => void;
 }
 
 export interface Outbox {
-  /** The same array while nothing has changed. */
+  /** Returns the same array until something changes. */
   list(): readonly PendingMessage[];
   add(message: MessageInput): SendResult;
   resend(id: string): void;
-  /** False: the server may have it already, so it can only be withdrawn there. */
+  /** Returns false if the server may already have the message. Then it can only be withdrawn there. */
   discard(id: string): boolean;
   has(id: string): boolean;
   /**
-   * It is somebody else's from now on. What was written here goes along where it was that person's all the time, only not
-   * known to be; else it stays behind, in the storage of who wrote it.
+   * Switches to another user. With `keepsMessages`, messages written here move along, because the user was the same all
+   * the time but not yet confirmed. Otherwise they stay in the storage of the user who wrote them.
    */
   switchUser(key: string, storage: ClientEnv["storage"], keepsMessages: boolean): void;
-  /** Whether commands can be sent at all. */
+  /** Sets whether commands can be sent. */
   setConnected(isConnected: boolean): void;
-  /** What the log amounts to: what it shows leaves. */
+  /** Removes the messages that the log contains. */
   removeLogged(state: SessionState): void;
   close(): void;
 }
@@ -54,7 +60,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
   const { env, onStorage = onWindowStorage } = options;
   let storage = createOutboxStorage(env.storage, options.key);
   const waiters = new Map<string, Waiter>();
-  /** Those that were added here, by whoever sits here now. */
+  /** Ids of the messages that the current user added in this page. */
   const written = new Set<string>();
   let state = loadOutbox(storage.load(), env.now());
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -93,7 +99,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
       await options.send(message);
       input({ type: "acked", id });
     } catch (error) {
-      const text = "Nobody knows whether it arrived. It is sent again.";
+      const text = "The outcome is unknown. The message will be sent again.";
       input({ type: "rejected", id, error: toClientError(error, "UNSURE", text) });
     }
   };
@@ -114,7 +120,9 @@ export function createOutbox(options: OutboxOptions): Outbox {
 
   const leaveBehind = (id: string): void => {
     written.delete(id);
-    waiters.get(id)?.settle(new ClientError("ABORTED", "Somebody else is signed in. It was not sent."));
+    waiters
+      .get(id)
+      ?.settle(new ClientError("ABORTED", "Another user is signed in. The message was not sent."));
     waiters.delete(id);
   };
 
@@ -131,7 +139,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
       const order = Math.max(env.now(), ...state.messages.map(({ order: previous }) => previous + 1));
       const added = createMessage(message, env.createId(), env.now(), order);
       if (state.messages.length >= MAX_MESSAGES) {
-        const text = `${MAX_MESSAGES} messages wait already. Wait until they are sent, or discard some.`;
+        const text = `The outbox is full (${MAX_MESSAGES} messages). Wait until they are sent, or discard some.`;
         return { id: added.id, done: ignoreRejection(Promise.reject(new ClientError("TOO_LARGE", text))) };
       }
       const waiter = createWaiter();
@@ -180,7 +188,7 @@ function createWaiter(): Waiter {
   return { done: ignoreRejection(done), settle: (error) => settle?.(error) };
 }
 
-/** Whoever doesn't ask how it went is not told by an unhandled rejection: the list says it too. */
+/** Prevents an unhandled rejection if the caller ignores the promise. The list shows the failure too. */
 function ignoreRejection(promise: Promise<void>): Promise<void> {
   promise.catch(() => {});
   return promise;

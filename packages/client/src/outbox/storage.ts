@@ -1,6 +1,7 @@
 /**
- * Where messages wait over a reload. One entry for each, so that tabs that share the storage never write over each
- * other's. A storage that is full, forbidden or broken keeps nothing, and nobody is disturbed by it.
+ * `createOutboxStorage` stores unsent messages across reloads.
+ * Invariant: each message has its own entry, so tabs never overwrite each other's messages. A full, forbidden or broken
+ * storage is ignored without an error.
  */
 import type { ClientEnv } from "../env.ts";
 import { type OutboxMessage, readMessage, writeMessage } from "./message.ts";
@@ -9,29 +10,29 @@ export interface OutboxStorage {
   load(): OutboxMessage[];
   save(message: OutboxMessage): void;
   remove(id: string): void;
-  /** The id of the message of an entry, if it is one of these. */
+  /** Returns the message id of an entry if the entry belongs to this outbox. */
   parseEntryId(entry: string): string | null;
   read(id: string): OutboxMessage | null;
 }
 
 const PREFIX = "turnstream:outbox:";
 
-/** Whose outbox it is: the same for the same server, person and session. */
+/** Returns the key of an outbox, unique for a server, user and session. */
 export function outboxKey(url: string, userName: string, session: string): string {
   return `${url} ${userName} ${session}`;
 }
 
-/** The sessions in which something of a person waits. */
+/** Returns the sessions in which a user has unsent messages. */
 export function listPendingSessions(storage: ClientEnv["storage"], url: string, userName: string): string[] {
   const prefix = PREFIX + outboxKey(url, userName, "");
   const sessions = listEntries(storage, prefix).map((entry) =>
     entry.slice(prefix.length, entry.lastIndexOf(":")),
   );
-  // With a space in it, it is the end of somebody else's name.
+  // A name with a space is the end of another user's key.
   return [...new Set(sessions)].filter((session) => session !== "" && !session.includes(" "));
 }
 
-/** @param key by `outboxKey` */
+/** @param key the result of `outboxKey` */
 export function createOutboxStorage(storage: ClientEnv["storage"], key: string): OutboxStorage {
   const prefix = `${PREFIX}${key}:`;
   const read = (entry: string): OutboxMessage | null => {

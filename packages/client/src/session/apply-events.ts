@@ -1,9 +1,9 @@
-/** Applies incoming events to the state of a session. Pure. */
+/** `applyEvents` applies incoming events to the state of a session. Pure. */
 import { classifyEvent, fold, type SessionEvent, type SessionState } from "@turnstream/protocol";
 
 export interface AppliedEvents {
   readonly state: SessionState;
-  /** gap: subscribe again from here. diverged: the local state is of a lost log, load a snapshot. */
+  /** gap: subscribe again from this position. diverged: the log was rebuilt; load a snapshot. */
   readonly outcome: "ok" | "gap" | "diverged";
 }
 
@@ -12,7 +12,7 @@ export function applyEvents(before: SessionState, events: readonly SessionEvent[
   let state = before;
   for (const event of events) {
     const next = fold(state, event);
-    // Nearly every event is the next one, and then the fold has looked at its place already.
+    // Nearly every event is the next one, and the fold has already checked its position.
     const isNext = next !== state && (event.first ?? next.seq) === state.seq + 1;
     if (!isNext) {
       const place = classifyEvent(state, event);

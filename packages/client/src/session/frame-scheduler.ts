@@ -1,6 +1,7 @@
 /**
- * When whoever shows something is told that it has changed: at most once per animation frame; while nobody can see the
- * page only of what matters then; and once when it is seen again. Never says what has changed.
+ * `createFrameScheduler` notifies subscribers about changes at most once per animation frame.
+ * Invariant: while the page is hidden it notifies only about important changes, and it notifies once when the page is
+ * visible again.
  */
 import { listPendingInteractions, type SessionState } from "@turnstream/protocol";
 import type { ClientEnv } from "../env.ts";
@@ -16,12 +17,12 @@ interface FrameSchedulerEnv extends Pick<ClientEnv, "nextFrame" | "setTimer"> {
 }
 
 export interface FrameScheduler {
-  /** What is there now, after a change. */
+  /** Passes the current view after a change. */
   update(view: SessionView): void;
   close(): void;
 }
 
-/** @param first what those who are told know already */
+/** @param first the view that the subscribers already have */
 export function createFrameScheduler(
   first: SessionView,
   { notify, env }: FrameSchedulerOptions,
@@ -35,7 +36,7 @@ export function createFrameScheduler(
   const flush = (): void => {
     isScheduled = false;
     cancel = undefined;
-    // Frames are not drawn while hidden, but one may have been planned before.
+    // A hidden page draws no frames, but one may have been scheduled before.
     if (notified === latest || (page.isHidden() && !isNeededWhileHidden(notified, latest))) return;
     notified = latest;
     notify();
@@ -49,7 +50,7 @@ export function createFrameScheduler(
     isScheduled = true;
   };
   const reschedule = (): void => {
-    // What was planned for a frame isn't drawn once hidden, and what was left out is due once seen.
+    // A scheduled frame is not drawn once the page is hidden, and skipped changes are due once it is visible.
     cancel?.();
     isScheduled = false;
     schedule();
@@ -68,7 +69,10 @@ export function createFrameScheduler(
   };
 }
 
-/** What people want to know of a page that they don't look at: it is done, it needs them, it has given up. */
+/**
+ * Changes that matter on a hidden page: a turn ended, an interaction is pending, a message failed or the connection
+ * closed.
+ */
 function isNeededWhileHidden(notified: SessionView, latest: SessionView): boolean {
   if (notified.connection.phase !== latest.connection.phase && latest.connection.phase === "closed")
     return true;
@@ -88,7 +92,7 @@ function lastEndedTurn(state: SessionState): string | undefined {
   return state.turns.findLast(({ status }) => status !== "running")?.id;
 }
 
-/** How much waits for a person in the newest turn. */
+/** Counts the pending interactions of the newest turn. */
 function countPendingInteractions(state: SessionState): number {
   const turn = state.turns.last();
   return turn === undefined ? 0 : listPendingInteractions(turn).length;

@@ -1,18 +1,18 @@
 /**
- * Turns that are older than the window which the server gave: joined in front of it, and kept when the window is given
- * anew, as long as they still join. Pure.
+ * Joins turns that are older than the server's window to the state (`prependTurns`, `keepLoadedTurns`). Pure.
+ * Invariant: loaded turns survive a new window only if they still connect to it without a hole.
  */
 import { listPendingInteractions, Sequence, type SessionState, type Turn } from "@turnstream/protocol";
 
-/** Turns before which a page is missing, by where they start; null when nothing is missing. */
+/** Returns the start of the oldest turn before which a page is missing; null if nothing is missing. */
 export function findMissingHistory(state: SessionState): number | null {
   if (state.earlier === 0) return null;
   return newestTurns(state.turns.toArray())[0]?.start ?? null;
 }
 
 /**
- * The newest turns without a hole: a window may also have older ones, in which something still waits for a person.
- * Turns are numbered without gaps.
+ * Returns the newest turns without a hole. A window can also contain older turns with a pending interaction. Turn
+ * numbers have no gaps.
  */
 function newestTurns(turns: readonly Turn[]): readonly Turn[] {
   let from = turns.length - 1;
@@ -20,7 +20,7 @@ function newestTurns(turns: readonly Turn[]): readonly Turn[] {
   return turns.slice(Math.max(0, from));
 }
 
-/** @param isAll whether nothing is before the page */
+/** @param isComplete whether there are no turns before the page */
 export function prependTurns(state: SessionState, page: readonly Turn[], isComplete: boolean): SessionState {
   const knownIds = new Set(state.turns.toArray().map(({ id }) => id));
   const added = page.filter(({ id }) => !knownIds.has(id));
@@ -29,7 +29,7 @@ export function prependTurns(state: SessionState, page: readonly Turn[], isCompl
   return { ...state, earlier, turns: sortTurns([...added, ...state.turns.toArray()]) };
 }
 
-/** What of `old` still joins a window that takes its place. */
+/** Returns `fresh` with the turns of `old` that still connect to it. */
 export function keepLoadedTurns(old: SessionState, fresh: SessionState): SessionState {
   if (fresh.earlier === 0 || old.session !== fresh.session) return fresh;
   const all = fresh.turns.toArray();
@@ -39,7 +39,8 @@ export function keepLoadedTurns(old: SessionState, fresh: SessionState): Session
   if (oldest === undefined || at <= 0) return fresh;
   const knownIds = new Set(all.map(({ id }) => id));
   const older = before.slice(0, at).filter(({ id }) => !knownIds.has(id));
-  // What waited in one of them, and does no longer, was decided meanwhile: that turn and those before are loaded anew.
+  // A turn of them with a pending interaction is not in the new window, so the interaction was decided in the meantime.
+  // That turn and those before it are loaded again.
   const loaded = older.slice(older.findLastIndex((turn) => listPendingInteractions(turn).length > 0) + 1);
   if (loaded.length === 0) return fresh;
   return {

@@ -1,6 +1,7 @@
 /**
- * The commands of one session: over the transport where the protocol has a command, else as an HTTP request. Keeps no
- * state: what a command changes arrives in the session's state.
+ * `SessionCommands` sends the commands of one session: over the transport if the protocol has the command, otherwise as
+ * an HTTP request.
+ * Invariant: it has no state. The changes of a command arrive in the state of the session.
  */
 import type { Json, QuestionAnswer } from "@turnstream/protocol";
 import type { RestReply } from "@turnstream/protocol/schema";
@@ -17,7 +18,7 @@ type WithoutSession<Command> = Command extends unknown ? Omit<Command, "session_
 export class SessionCommands {
   readonly id: string;
   readonly #context: SessionContext;
-  /** Below /api/v1. */
+  /** The path below /api/v1. */
   readonly #path: string;
 
   constructor(id: string, context: SessionContext) {

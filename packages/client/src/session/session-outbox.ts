@@ -1,4 +1,7 @@
-/** The outbox of a session: which user it belongs to, and how it sends. Never sends one user's message as another. */
+/**
+ * `createSessionOutbox` creates the outbox of a session for the current user.
+ * Invariant: a message of one user is never sent as another user.
+ */
 import type { Identity } from "../auth/identity.ts";
 import { ClientError } from "../errors.ts";
 import type { Api } from "../http/api.ts";
@@ -8,7 +11,7 @@ import { clientMessageId, type OutboxMessage } from "../outbox/message.ts";
 import { createOutbox, type Outbox } from "../outbox/outbox.ts";
 import { outboxKey } from "../outbox/storage.ts";
 
-/** What a session is made of. */
+/** The dependencies of a session. */
 export interface SessionContext {
   readonly url: string;
   readonly transport: Transport;
@@ -18,7 +21,7 @@ export interface SessionContext {
 }
 
 export interface SessionOutbox extends Outbox {
-  /** @param isOtherUser whether the user before was confirmed to be another: their messages stay behind */
+  /** @param isOtherUser true if the previous user was confirmed to be another; then their messages stay behind */
   onIdentityChange(isOtherUser: boolean): void;
 }
 
@@ -31,12 +34,13 @@ export function createSessionOutbox(
   const key = (): string => outboxKey(url, identity.name ?? "", sessionId);
   const outbox = createOutbox({
     key: key(),
-    // Until it is known whose it is, nothing is kept.
+    // Nothing is stored until the user is known.
     env: identity.name === null ? { ...env, storage: null } : env,
     async send(message) {
-      // A request would find out on its way whose it is, and go all the same.
+      // Confirms the user first. Otherwise the request would discover another user only while it is sent, and send the
+      // message anyway.
       if (!identity.isConfirmed) await api.auth.get();
-      if (!outbox.has(message.id)) throw new ClientError("ABORTED", "Somebody else is signed in.");
+      if (!outbox.has(message.id)) throw new ClientError("ABORTED", "Another user is signed in.");
       await transport.command(toSendCommand(message, sessionId));
     },
     onChange,

@@ -1,6 +1,7 @@
 /**
- * The store of one session over a transport: the folded events, and the outbox. Connected while it has a subscriber, and
- * for a few seconds after, so that a page that draws itself again doesn't reconnect. Doesn't know which transport it has.
+ * `SessionStore` is the store of one session: the folded events and the outbox, over a transport.
+ * Invariant: the store is connected while it has a subscriber, and for a few seconds after, so that a page that
+ * re-renders does not reconnect. It is independent of the kind of transport.
  */
 import {
   type Cursor,
@@ -43,9 +44,9 @@ export class SessionStore extends SessionCommands implements Session {
   #dropsUntil: "subscribed" | "snapshot" | null = null;
   /** Local state can't be resumed: request a snapshot. */
   #needsSnapshot = false;
-  /** Where a gap was seen last. */
+  /** The position of the last gap. */
   #gapAt: number | null = null;
-  /** The snapshot was of another version: load all events instead. */
+  /** The snapshot had another schema version, so load all events instead. */
   #isOtherVersion = false;
   #pendingRefreshes: { readonly resolve: () => void; readonly reject: (error: ClientError) => void }[] = [];
   #loading: Promise<void> | null = null;
@@ -92,7 +93,7 @@ export class SessionStore extends SessionCommands implements Session {
     };
   };
 
-  /** Sends what still waits from before a reload, though nobody looks at it. */
+  /** Sends messages from before a reload, without a subscriber. */
   sendPending(): void {
     if (this.#listeners.size > 0 || this.#isOutboxDone()) return;
     this.#cancelDisconnect();
@@ -104,7 +105,7 @@ export class SessionStore extends SessionCommands implements Session {
     this.#subscription ??= this.#context.transport.subscribe(this.id, () => this.#cursor(), this.#handler);
   }
 
-  /** What is on its way still goes: a page may show another session before there is a network. */
+  /** Waits until the outbox is empty: the page may show another session before it is online again. */
   #disconnectLater(): void {
     this.#cancelDisconnect = this.#context.env.setTimer(
       () => (this.#isOutboxDone() ? this.#disconnect() : this.#disconnectLater()),
@@ -120,7 +121,7 @@ export class SessionStore extends SessionCommands implements Session {
     return this.#subscription === null && this.#listeners.size === 0;
   }
 
-  /** Drops what can be loaded again. Only while idle. */
+  /** Drops the state, which can be loaded again. Only while idle. */
   dropState(): void {
     if (!this.isIdle) return;
     this.#needsSnapshot = true;
@@ -128,8 +129,10 @@ export class SessionStore extends SessionCommands implements Session {
   }
 
   /**
-   * Another user is signed in. @param isOtherUser whether that is confirmed: then nothing of the user before is shown, or
-   * sent over their connection  @returns reconnects, once all sessions have disconnected
+   * Handles a change of the signed-in user.
+   * @param isOtherUser true if the new user is confirmed to be another; then the previous user's data is neither shown
+   * nor sent
+   * @returns a function that reconnects, to call once all sessions have disconnected
    */
   onIdentityChange(isOtherUser: boolean): () => void {
     if (isOtherUser) {
@@ -154,7 +157,7 @@ export class SessionStore extends SessionCommands implements Session {
   // ---- messages and history
 
   send(message: MessageInput): SendResult {
-    // With nobody looking there is no connection to wait for: it goes by HTTP.
+    // Without a subscriber there is no connection to wait for, so the message is sent over HTTP.
     if (this.#subscription === null) this.#outbox.setConnected(true);
     return this.#outbox.add(message);
   }
@@ -220,7 +223,7 @@ export class SessionStore extends SessionCommands implements Session {
     for (const { resolve } of this.#pendingRefreshes.splice(0)) resolve();
   }
 
-  /** What another version folds is not ours to read, but its events are: once, from the first. */
+  /** A snapshot of another version can't be read, but its events can. Loads all events, once. */
   #onOtherVersion(): void {
     if (!this.#isOtherVersion) {
       this.#isOtherVersion = true;
@@ -228,7 +231,7 @@ export class SessionStore extends SessionCommands implements Session {
       this.#resync();
       return;
     }
-    const message = "This page is older or newer than the server. Reload it.";
+    const message = "This page has another version than the server. Reload it.";
     this.#disconnect();
     this.#onConnection({
       ...INITIAL_CONNECTION,
@@ -246,7 +249,7 @@ export class SessionStore extends SessionCommands implements Session {
       this.#setState(state);
     }
     if (outcome === "ok") return;
-    // The same gap again is not mended by asking for what comes after it.
+    // A second gap at the same position can't be closed by a resync from there, so request a snapshot.
     this.#needsSnapshot = outcome === "diverged" || this.#gapAt === state.seq;
     this.#gapAt = state.seq;
     this.#resync();
@@ -264,7 +267,7 @@ export class SessionStore extends SessionCommands implements Session {
 
   #update(change: Partial<SessionView>): void {
     const before = this.#view;
-    // One by one: this is done for every delta, and spreading costs more than folding.
+    // Assigns each field, because this runs for every delta and a spread costs more than the fold.
     const { state = before.state, connection = before.connection } = change;
     const { outbox = before.outbox, history = before.history, skewMs = before.skewMs } = change;
     const hasMore = state.earlier > 0;
@@ -286,7 +289,7 @@ export class SessionStore extends SessionCommands implements Session {
     this.#subscription?.unsubscribe();
     this.#subscription = null;
     this.#dropsUntil = null;
-    const left = new ClientError("ABORTED", "Nobody looks at the session any more.");
+    const left = new ClientError("ABORTED", "The session was disconnected because it has no subscriber.");
     for (const { reject } of this.#pendingRefreshes.splice(0)) reject(left);
     this.#update({ connection: INITIAL_CONNECTION });
   }
@@ -298,12 +301,12 @@ export class SessionStore extends SessionCommands implements Session {
     try {
       let next: number | null = before;
       let state = this.#view.state;
-      // Some of a page may be here already; what is asked for is more than that.
+      // The loaded state may already contain a whole page, so load until at least one turn is new.
       while (next !== null) {
         const path = `${this.#path}/turns?before=${next}&limit=${HISTORY_PAGE_TURNS}`;
         const page = (await this.#context.api.json(path)) as RestReply<"turns">;
         state = this.#view.state;
-        // The window was given anew meanwhile: whoever wants more asks again.
+        // The window was replaced in the meantime. The caller can load more again.
         if (findMissingHistory(state) !== before) break;
         const turns = (page.turns as unknown as readonly TurnSnapshot[]).map(restoreTurn);
         const joined = prependTurns(state, turns, !page.has_more);
@@ -312,7 +315,7 @@ export class SessionStore extends SessionCommands implements Session {
       }
       this.#updateHistory({ isLoading: false });
     } catch (error) {
-      const message = "Older turns could not be read.";
+      const message = "Older turns could not be loaded.";
       const failure = toClientError(error, "SERVER_ERROR", message, { canRetry: true });
       this.#updateHistory({ isLoading: false, error: failure });
       throw failure;

@@ -1,34 +1,34 @@
 /**
- * A session as whoever shows it sees it: a store with what is there, and what can be done. The whole contract between
- * clients, hooks and components. Types only.
+ * `Session` is the store and the commands of one session: the contract between clients, hooks and components. Types
+ * only.
  */
 import type { QuestionAnswer, FileRef, Json, SessionState } from "@turnstream/protocol";
 import type { RestReply } from "@turnstream/protocol/schema";
 import type { ConnectionView } from "../transport/status.ts";
 import type { ClientError } from "../errors.ts";
 
-/** A message that is on its way: shown at once, and dropped once the log shows it. */
+/** An unsent message. It is shown at once and dropped when it appears in the log. */
 export interface PendingMessage {
-  /** Chosen here; the id of the message in the log, so that it can't become two. */
+  /** Chosen by the client and also used in the log, so that the message can't appear twice. */
   readonly id: string;
   readonly text: string;
   readonly files: readonly FileRef[];
   readonly at: number;
-  /** waiting: for a connection. failed: refused, `error` says why; it stays until sent again or discarded. */
+  /** waiting: for a connection. failed: rejected, see `error`; it stays until it is sent again or discarded. */
   readonly status: "waiting" | "sending" | "failed";
   readonly error: ClientError | null;
-  /** Whether it was written in this page, and not in another tab or before a reload. */
+  /** True if it was written in this page, not in another tab or before a reload. */
   readonly isOwn: boolean;
 }
 
-/** Immutable: nothing to say means the same reference, in every part. */
+/** Immutable: an unchanged part keeps its reference. */
 export interface SessionView {
   readonly state: SessionState;
   readonly connection: ConnectionView;
-  /** Oldest first; never one that `state` shows already. */
+  /** Oldest first; without messages that `state` already contains. */
   readonly outbox: readonly PendingMessage[];
   readonly history: HistoryView;
-  /** The server's clock minus this machine's: what a deadline is corrected by. */
+  /** The server's clock minus this machine's, to correct deadlines. */
   readonly skewMs: number;
 }
 
@@ -41,17 +41,17 @@ export interface HistoryView {
 
 export interface MessageInput {
   readonly text: string;
-  /** Uploaded before. */
+  /** Files that were uploaded before. */
   readonly files?: readonly FileRef[];
   readonly agentId?: string;
-  /** Goes on from this form, with what was filled in. */
+  /** The form that the message continues from, with its values. */
   readonly resumeFormId?: string;
   readonly formValues?: Readonly<Record<string, Json>>;
 }
 
 export interface SendResult {
   readonly id: string;
-  /** Settles once the server has it for good, which may be after a reload; rejects when it was refused. */
+  /** Resolves once the server has stored the message, possibly after a reload. Rejects if the server rejected it. */
   readonly done: Promise<void>;
 }
 
@@ -68,19 +68,22 @@ export interface UploadOptions {
   readonly onProgress?: (sentBytes: number, allBytes: number) => void;
 }
 
-/** Commands settle once the server has said so; they reject with a ClientError. What they change arrives in the state. */
+/**
+ * Commands resolve once the server has acknowledged them and reject with a ClientError. Their changes arrive in the
+ * state.
+ */
 export interface Session {
   readonly id: string;
-  // These two can be passed on by themselves, as React does.
+  // Both work without `this`, because React calls them as plain functions.
   readonly getSnapshot: () => SessionView;
-  /** Connected while anybody subscribes. Called at most once per animation frame. */
+  /** Subscribes to changes and keeps the session connected. Called at most once per animation frame. */
   readonly subscribe: (onChange: () => void) => () => void;
   send(message: MessageInput): SendResult;
-  /** Tries a failed message again, under the same id. */
+  /** Sends a failed message again, with the same id. */
   resendMessage(id: string): void;
-  /** Forgets a message that is not sent; withdraws one that waits for its turn. */
+  /** Discards an unsent message, or withdraws a queued one. */
   cancelMessage(id: string): Promise<void>;
-  /** The running turn, or only that turn. */
+  /** Stops the running turn. With `turn`: only if it is that turn. */
   stop(turn?: string): Promise<void>;
   retry(turn: string): Promise<void>;
   decideApproval(approval: string, decision: ApprovalDecision): Promise<void>;
@@ -92,6 +95,6 @@ export interface Session {
   loadFormDraft(form: string): Promise<Readonly<Record<string, Json>> | null>;
   uploadFile(file: Blob, options: UploadOptions): Promise<UploadedFile>;
   loadMore(): Promise<void>;
-  /** Asks the server for everything anew, for who doubts what is shown. */
+  /** Discards the local state and reloads it from the server. */
   refresh(): Promise<void>;
 }

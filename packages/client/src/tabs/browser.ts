@@ -1,7 +1,10 @@
-/** Tabs of one browser, and the life of a page, as browsers have them. */
+/**
+ * `findBrowserTabs` connects tabs through the browser's locks and broadcast channels. `browserLifecycle` reports page
+ * events.
+ */
 import type { TabLock, LockRequest, PageLifecycle, Tabs } from "./types.ts";
 
-/** Null where tabs can't find each other: no browser, an old one, or not a secure page. */
+/** Returns null if tabs can't communicate: not a browser, an old one, or an insecure page. */
 export function findBrowserTabs(): Tabs | null {
   if (typeof document === "undefined" || typeof BroadcastChannel === "undefined") return null;
   const locks = (globalThis.navigator as Partial<Navigator> | undefined)?.locks;
@@ -16,7 +19,7 @@ export function findBrowserTabs(): Tabs | null {
             // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel has one origin
             channel.postMessage(message);
           } catch {
-            // What a framework has wrapped can't be cloned as it is.
+            // A value wrapped by a framework, such as a proxy, can't be cloned as it is.
             // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel has one origin
             channel.postMessage(JSON.parse(JSON.stringify(message)));
           }
@@ -39,7 +42,7 @@ function requestLock(locks: LockManager, name: string, { steal, onGranted, onTak
       onGranted();
     });
   };
-  // One that is stolen is given at once, so there is nothing to abort.
+  // A stolen lock is granted immediately, so there is nothing to abort.
   const how: LockOptions = steal ? { steal: true } : { signal: abort.signal };
   locks.request(name, how, hold).catch(() => {
     if (isReleased || release === undefined) return;
@@ -64,7 +67,7 @@ export const browserLifecycle: PageLifecycle = {
       if (persisted) on.onShow();
     };
     document.addEventListener("visibilitychange", visibility);
-    // After a freeze, what was missed has to be asked for.
+    // A frozen page misses messages and must request them after it resumes.
     document.addEventListener("resume", visibility);
     globalThis.addEventListener("pagehide", left);
     globalThis.addEventListener("pageshow", shown);

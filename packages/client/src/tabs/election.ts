@@ -1,30 +1,32 @@
 /**
- * Elects the tab that leads. Pure. The tab with the lock leads, and the browser passes the lock on when a tab is closed. A
- * frozen tab, as phones do with hidden ones, still has the lock: a visible tab that receives nothing for some seconds
- * steals it.
+ * `stepElection` elects the leading tab. Pure. The tab that has the lock leads, and the browser passes the lock on when
+ * that tab closes. A frozen tab (phones freeze hidden tabs) keeps the lock, so a visible tab steals it after some
+ * seconds without messages.
  *
- *   away ──start──▶ following ──lock granted──▶ taking over ──messages under way have come──▶ leading
- *     ▲                 ▲  │ silence while visible: steal          │                                 │
- *     │                 │  └──────────────▶ ───────────────────────┘                                 │
- *     │                 └──────── the lock was stolen, or a tab with a later term leads ◀────────────┤
- *     └── the page is left (kept by the browser to come back to, or closed) ◀────────────────────────┘
+ *   away ──start──▶ following ──lock granted──▶ taking over ──old messages have arrived──▶ leading
+ *     ▲                 ▲  │ silence while visible: steal          │                            │
+ *     │                 │  └──────────────▶ ───────────────────────┘                            │
+ *     │                 └──────── the lock was stolen, or a tab with a later term leads ◀───────┤
+ *     └── the page is left (cached by the browser, or closed) ◀─────────────────────────────────┘
+ *
+ * Invariant: a tab has a connection only while it leads.
  */
 import { isLaterTerm, isSameTerm, type LeaderTerm } from "./messages.ts";
 
 export interface ElectionState {
   readonly tabId: string;
   readonly role: "away" | "following" | "taking over" | "leading";
-  /** The leader, as far as this tab knows. */
+  /** The leader as far as this tab knows. */
   readonly leader: LeaderTerm | null;
   readonly isVisible: boolean;
-  /** When the leader was last seen, or this tab last started to wait for it. */
+  /** When this tab last received a message of the leader, or last started to wait for one. */
   readonly leaderSeenAt: number;
   readonly tickedAt: number;
 }
 
 export type ElectionInput =
   | { readonly type: "start" | "leave" | "granted" | "taken" | "drained" | "tick" }
-  /** The leader waits to connect, longer than it meant to: its timers are throttled. */
+  /** The leader has not reconnected in time, because the browser throttles its timers. */
   | { readonly type: "stalled" }
   | { readonly type: "visible"; readonly isVisible: boolean }
   | { readonly type: "lead" | "resign"; readonly term: LeaderTerm }
@@ -35,10 +37,10 @@ export type ElectionEffect =
   | { readonly type: "send"; readonly what: "hello" | "ping" | "bye" }
   | { readonly type: "announce"; readonly what: "lead" | "resign"; readonly term: LeaderTerm }
   | { readonly type: "drain" }
-  /** Have a connection from now on, and no longer. */
+  /** Open the connection, or close it. */
   | { readonly type: "become leader"; readonly term: LeaderTerm }
   | { readonly type: "step down" }
-  /** Another tab leads: commands under way are lost, and subscriptions start again there. */
+  /** Another tab leads: commands in flight are lost, and subscriptions restart there. */
   | { readonly type: "follow"; readonly leader: LeaderTerm | null };
 
 export interface ElectionStep {
@@ -49,14 +51,14 @@ export interface ElectionStep {
 export const TICK_MS = 1_000;
 const LEADER_TIMEOUT_MS = 4_000;
 const PING_AFTER_MS = 1_500;
-/** A tick that comes so late says that this tab was asleep itself. */
+/** A tick that is later than this means that this tab itself was asleep. */
 const LATE_TICK_MS = 3_000;
 
 export function createElection(tabId: string, isVisible: boolean, now: number): ElectionState {
   return { tabId, role: "away", leader: null, isVisible, leaderSeenAt: now, tickedAt: now };
 }
 
-/** @param spread from 0 to 1: so that two windows side by side don't steal at once */
+/** @param spread from 0 to 1: jitter, so that two visible windows don't steal at the same time */
 export function stepElection(
   state: ElectionState,
   input: ElectionInput,
@@ -76,7 +78,7 @@ export function stepElection(
       return leave(state);
     case "granted":
       if (state.role !== "following") return { state, effects: [] };
-      // Messages of the leader before may still be on their way. Without one, there are none.
+      // Messages of the previous leader may still arrive. Without a previous leader there are none.
       if (state.leader === null) return becomeLeader(state, now);
       return { state: { ...state, role: "taking over" }, effects: [{ type: "drain" }] };
     case "drained":
@@ -142,7 +144,7 @@ function becomeLeader(state: ElectionState, now: number): ElectionStep {
   };
 }
 
-/** Lets another tab lead, and waits for the lock again. */
+/** Lets another tab lead and requests the lock again. */
 function stepDown(state: ElectionState, to: LeaderTerm | null, now: number): ElectionStep {
   const { leader } = state;
   const hadConnection = state.role === "leading";

@@ -1,10 +1,11 @@
 /**
- * A tab's side towards the leader, be that itself: its subscriptions and its commands. Pure. It keeps the position of each
- * subscription, so that no event reaches a session twice, and subscribes again where one is missing.
+ * `stepFollower` runs a tab's subscriptions and commands at the leader, which can be the tab itself. Pure.
+ * Invariant: it tracks the position of each subscription. So no event reaches a session twice, and a gap leads to a new
+ * subscription.
  *
  *   subscription:  requested ──subscribed──▶ joined ──a gap, or another leader──▶ requested
  *   command:       waiting ──there is a leader──▶ sent ──reply──▶ settled
- *                    └── none for a while: OFFLINE    └── another leader: UNSURE
+ *                    └── no leader in time: OFFLINE     └── another leader: UNSURE
  */
 import {
   comparePositions,
@@ -45,7 +46,7 @@ export interface FollowerState {
   readonly leader: LeaderTerm | null;
   readonly subscriptions: ReadonlyMap<number, FollowedSession>;
   readonly commands: ReadonlyMap<string, FollowerCommand>;
-  /** The leader's latest view of each session's connection. */
+  /** The leader's latest view of the connection of each session. */
   readonly views: ReadonlyMap<string, ConnectionView>;
 }
 
@@ -58,7 +59,7 @@ export type FollowerInput =
   | { readonly type: "message"; readonly message: FromLeader };
 
 export type FollowerEffect =
-  /** Subscribes at the leader, after the cursor that the session has now. */
+  /** Subscribes at the leader, from the current cursor of the session. */
   | {
       readonly type: "request subscription";
       readonly subscriptionId: number;
@@ -80,13 +81,13 @@ export interface FollowerStep {
 
 /** How long a command waits for a leader. */
 const NO_LEADER_MS = 10_000;
-/** Longer than any command takes; a leader that is there and never answers has lost it. */
+/** Longer than any command takes. A leader that has not replied by then has lost the command. */
 const NO_REPLY_MS = 60_000;
 
-/** Beyond the time at which the leader meant to connect again. */
+/** How long after its planned reconnect the leader counts as stalled. */
 const STALLED_MS = 3_000;
 
-/** An answer that takes longer than that was lost, or the question was. */
+/** After this long without a reply, the request or the reply was lost. */
 const RESUBSCRIBE_MS = 5_000;
 
 export function createFollower(tabId: string): FollowerState {
@@ -131,7 +132,7 @@ export function stepFollower(state: FollowerState, input: FollowerInput, now: nu
   }
 }
 
-/** @param isUserInitiated false for a tab that has only missed something */
+/** @param isUserInitiated false if the tab only missed messages */
 function requestSubscriptions(
   state: FollowerState,
   ids: readonly number[],
@@ -160,7 +161,7 @@ function follow(state: FollowerState, leader: LeaderTerm | null, now: number): F
   const commands = new Map(state.commands);
   for (const [request, { command, isSent, at }] of state.commands) {
     if (isSent) {
-      const message = "The connection was lost before the answer came. Look whether it took effect.";
+      const message = "The connection was lost before the reply. Check whether the command took effect.";
       effects.push({ type: "settle", request, outcome: new ClientError("UNSURE", message) });
       commands.delete(request);
     } else if (leader !== null) {
@@ -183,8 +184,10 @@ function giveUp(state: FollowerState, now: number): FollowerStep {
     if (now - at < (isSent ? NO_REPLY_MS : NO_LEADER_MS)) continue;
     commands.delete(request);
     const outcome = isSent
-      ? new ClientError("UNSURE", "No answer came. Look whether it took effect.")
-      : new ClientError("OFFLINE", "There is no connection. It was not sent; try again.", { canRetry: true });
+      ? new ClientError("UNSURE", "No reply arrived. Check whether the command took effect.")
+      : new ClientError("OFFLINE", "There is no connection. The command was not sent; try again.", {
+          canRetry: true,
+        });
     effects.push({ type: "settle", request, outcome });
   }
   return effects.length === 0 ? { state, effects } : { state: { ...state, commands }, effects };
@@ -226,7 +229,10 @@ function receive(state: FollowerState, message: FromLeader, now: number): Follow
   }
 }
 
-/** Browsers drop messages to a page that doesn't run. What was posted before these heads has come, or never will. */
+/**
+ * Browsers drop messages to a page that does not run. Messages sent before these heads have arrived by now, or never
+ * will.
+ */
 function findBehind(state: FollowerState, heads: Readonly<Record<string, Cursor>>, now: number): number[] {
   return [...state.subscriptions].flatMap(
     ([subscriptionId, { session, isJoined, position, requestedAt }]) => {
@@ -253,7 +259,7 @@ function startSession(
   { start }: SubscribedMessage,
 ): SessionChange {
   const { snapshot } = start;
-  // An answer to what was asked before: another one follows.
+  // This is the reply to an earlier request; another reply follows.
   if (snapshot === null && entry.position === null) return { entry, effects: [] };
   const position = snapshot === null ? entry.position : parseCursor(snapshot.cursor);
   const view = state.views.get(entry.session) ?? INITIAL_CONNECTION;
@@ -306,7 +312,7 @@ function reply(state: FollowerState, message: Extract<FromLeader, { readonly typ
   };
 }
 
-/** A tab that hasn't caught up yet isn't live, whatever the connection is. */
+/** A tab that has not caught up is not live, even if the connection is. */
 function viewFor(entry: FollowedSession, view: ConnectionView): ConnectionView {
   return entry.isJoined || view.phase !== "live" ? view : { ...view, phase: "replaying" };
 }
@@ -340,7 +346,7 @@ function updateEach(
   return { state: { ...state, subscriptions: next }, effects };
 }
 
-/** @param value null takes it out */
+/** @param value null removes the entry */
 function withEntry<Key, Value>(map: ReadonlyMap<Key, Value>, key: Key, value: Value | null): Map<Key, Value> {
   const copy = new Map(map);
   if (value === null) copy.delete(key);
@@ -348,14 +354,14 @@ function withEntry<Key, Value>(map: ReadonlyMap<Key, Value>, key: Key, value: Va
   return copy;
 }
 
-/** Whether the leader meant to connect again and didn't get to it, as a tab whose timers are throttled. */
+/** Returns true if the leader is overdue to reconnect, like a tab whose timers are throttled. */
 export function isStalled({ views }: FollowerState, now: number): boolean {
   return [...views.values()].some(
     ({ phase, retryAt }) => phase === "waiting" && retryAt !== null && now > retryAt + STALLED_MS,
   );
 }
 
-/** The state after a session has given its cursor. */
+/** Returns the state after a session reported its cursor. */
 export function withPosition(
   state: FollowerState,
   subscriptionId: number,

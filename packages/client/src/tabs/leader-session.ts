@@ -1,13 +1,13 @@
 /**
- * One session in the leading tab: passes what its connection receives to every subscribed tab. Pure. It folds nothing. It
- * keeps the recent events, so that a tab can resume, and has a snapshot loaded for a tab that can't.
+ * `stepLeaderSession` runs one session in the leading tab: it passes everything that the connection receives to all
+ * subscribed tabs. Pure. It buffers recent events, so that a tab can resume, and loads a snapshot for a tab that can't.
  *
  *   a tab:  joins ──its cursor is the current one, or among the recent events──▶ joined
  *             │  the connection hasn't started: waiting ────────────────────────▲ ▲
  *             └──otherwise: load snapshot ──▶ loading ──a snapshot that the recent events follow──┘
  *
- * A message to all tabs is posted once. Each tab keeps its own position and skips what it has, so nothing here counts what
- * each of them got.
+ * Invariant: a message to all tabs is posted once, and the leader does not track what each tab received. Each tab
+ * tracks its own position and skips known events. The leader does not fold events.
  */
 import {
   type Cursor,
@@ -35,11 +35,11 @@ export interface LeaderSessionState {
   readonly cursor: Cursor | null;
   /** Whether the connection has started at least once. */
   readonly hasStarted: boolean;
-  /** The reason of a start whose snapshot is still to come. */
+  /** The reason of a start whose snapshot has not arrived yet. */
   readonly pendingReason: SubscriptionStart["reason"] | null;
-  /** Where a gap was seen last: the same again is not mended by asking for what comes after it. */
+  /** The position of the last gap. A second gap there can't be closed by a resync from the same position. */
   readonly gapAt: Cursor | null;
-  /** The newest events, dense, the first of them right after `since`. */
+  /** The newest events without gaps. The first of them directly follows `recentSince`. */
   readonly recentEvents: readonly SessionEvent[];
   readonly recentSince: Cursor | null;
   readonly subscribers: readonly TabSubscription[];
@@ -58,16 +58,16 @@ export type LeaderSessionInput =
       readonly snapshot: Snapshot;
       readonly cursor: Cursor;
     }
-  /** A snapshot can't be had by itself. */
+  /** The snapshot request failed. */
   | { readonly type: "snapshot failed" };
 
 export type LeaderSessionEffect =
   /** @param to null: all tabs */
   | { readonly type: "start"; readonly to: TabSubscriber | null; readonly start: SubscriptionStart }
   | { readonly type: "events"; readonly to: TabSubscriber | null; readonly events: readonly SessionEvent[] }
-  /** Needs a snapshot, as long as it is `loading`; repeated where one may be under way. */
+  /** The subscriber needs a snapshot while it is `loading`. Repeated even if a request is in flight. */
   | { readonly type: "load snapshot"; readonly subscriber: TabSubscriber }
-  /** Something is missing: let the connection begin again, after `cursor`. */
+  /** Events are missing: restart the connection from `cursor`. */
   | { readonly type: "resync" };
 
 export interface LeaderSessionStep {
@@ -75,10 +75,10 @@ export interface LeaderSessionStep {
   readonly effects: readonly LeaderSessionEffect[];
 }
 
-/** How many recent events are kept: about ten seconds of a fast answer. */
+/** Maximum number of buffered events: about ten seconds of a fast answer. */
 const MAX_RECENT_EVENTS = 2_000;
 
-/** @param cursor of the first subscriber */
+/** @param cursor the cursor of the first subscriber */
 export function createLeaderSession(cursor: Cursor | null): LeaderSessionState {
   return {
     cursor,
@@ -122,7 +122,7 @@ export function stepLeaderSession(state: LeaderSessionState, input: LeaderSessio
     case "snapshot loaded":
       return snapshotLoaded(state, input.subscriber, input.snapshot, input.cursor);
     case "snapshot failed": {
-      // The connection brings one for all tabs, or an error.
+      // The connection delivers a snapshot for all tabs, or an error.
       const subscribers = state.subscribers.map((entry): TabSubscription => ({ ...entry, phase: "waiting" }));
       return {
         state: { ...createLeaderSession(null), subscribers },
@@ -138,7 +138,7 @@ function join(
   cursor: Cursor | null,
 ): LeaderSessionStep {
   const others = state.subscribers.filter((entry) => !isSame(entry, subscriber));
-  // A tab that can't read snapshots asks for all events: the connection starts again for that.
+  // A tab that can't read snapshots requests all events, so the connection restarts.
   if (cursor === START_CURSOR && state.recentSince !== START_CURSOR) {
     const subscribers: TabSubscription[] = [...others, { ...subscriber, cursor, phase: "waiting" }];
     return {
@@ -150,7 +150,7 @@ function join(
     ...state,
     subscribers: [...others, { ...subscriber, cursor, phase }],
   });
-  // Before its first frame, a connection may still bring a snapshot for all.
+  // Before its first frame, the connection may still deliver a snapshot for all tabs.
   if (!state.hasStarted && (cursor === state.cursor || state.cursor === null))
     return { state: withPhase("waiting"), effects: [] };
   const after = state.hasStarted ? eventsAfter(state, cursor) : null;
@@ -163,7 +163,7 @@ function join(
   };
 }
 
-/** The connection resumes: so does every tab that is at its position. */
+/** The connection resumes, and so does every tab at its position. */
 function resume(state: LeaderSessionState, reason: SubscriptionStart["reason"]): LeaderSessionStep {
   const start: SubscriptionStart = { resumed: true, reason, snapshot: null };
   const effects: LeaderSessionEffect[] = [];
@@ -179,7 +179,7 @@ function resume(state: LeaderSessionState, reason: SubscriptionStart["reason"]):
   return { state: { ...state, hasStarted: true, pendingReason: null, subscribers }, effects };
 }
 
-/** The connection starts again from a snapshot, for all tabs. */
+/** The connection restarts from a snapshot, for all tabs. */
 function restart(state: LeaderSessionState, snapshot: Snapshot, cursor: Cursor): LeaderSessionStep {
   const start: SubscriptionStart = {
     resumed: false,
@@ -237,13 +237,13 @@ function snapshotLoaded(
   cursor: Cursor,
 ): LeaderSessionStep {
   const entry = state.subscribers.find((other) => isSame(other, subscriber));
-  // It may have left, or the connection may have started again for all tabs meanwhile.
+  // The tab may have left, or the connection may have restarted for all tabs in the meantime.
   if (entry?.phase !== "loading") return { state, effects: [] };
   const [loaded, current] = [parseCursor(cursor), parseCursor(state.cursor)];
-  // A snapshot may be ahead of the connection: it then waits for what comes after.
+  // A snapshot can be ahead of the connection. The tab then waits for the events after it.
   const isAhead = loaded !== null && current !== null && loaded.seq > current.seq;
   const after = isAhead ? [] : eventsAfter(state, cursor);
-  // Older than what is kept: another one is needed.
+  // The snapshot is older than the buffered events, so the tab needs another one.
   if (after === null) return { state, effects: [] };
   const start: SubscriptionStart = {
     resumed: false,
@@ -263,7 +263,7 @@ function catchUpEffects(subscriber: TabSubscriber, events: readonly SessionEvent
   return events.length === 0 ? [] : [{ type: "events", to: subscriber, events }];
 }
 
-/** What came after a cursor; null where that isn't known. */
+/** Returns the events after a cursor, or null if they are not buffered. */
 function eventsAfter(state: LeaderSessionState, cursor: Cursor | null): readonly SessionEvent[] | null {
   if (cursor === null) return null;
   if (cursor === state.cursor) return [];

@@ -1,6 +1,7 @@
 /**
- * The leading tab's side: one connection for all tabs, the sessions that any tab has subscribed to, and their commands.
- * The rules of a session are in leader-session.ts. Never decides which tab leads.
+ * `createLeader` runs the leading tab: one connection for all tabs, the sessions that any tab subscribed to, and their
+ * commands. `leader-session.ts` has the rules of a session.
+ * Invariant: the leader does not decide which tab leads; `election.ts` does.
  */
 import type { Cursor } from "@turnstream/protocol";
 import { toClientError, ClientError } from "../errors.ts";
@@ -27,16 +28,16 @@ import { createSnapshotLoader } from "./snapshot-loader.ts";
 
 export interface LeaderOptions {
   readonly term: LeaderTerm;
-  /** @param page what all tabs see together */
+  /** @param page the combined visibility of all tabs */
   readonly createTransport: (page: PageEnv) => Transport;
   readonly env: TabsEnv;
-  /** To the leading tab itself, and to the others where `isForOthers`. */
+  /** Posts to the leading tab itself, and with `isForOthers` also to the other tabs. */
   readonly post: (message: FromLeader, isForOthers: boolean) => void;
 }
 
 export interface Leader {
   receive(message: ToLeader): void;
-  /** Where each session stands. */
+  /** Returns the latest cursor of each session. */
   heads(): Readonly<Record<string, Cursor>>;
   close(): void;
 }
@@ -47,9 +48,12 @@ interface SharedSession {
   subscription: Subscription;
 }
 
-/** A tab that sent nothing for so long is closed. Frozen tabs subscribe again; hidden ones send once a minute. */
+/**
+ * A tab that sent nothing for this long counts as closed. Frozen tabs subscribe again, and hidden tabs send once a
+ * minute.
+ */
 const TAB_TIMEOUT_MS = 5 * 60_000;
-/** An older command was sent to a tab that slept: its sender has already got UNSURE. */
+/** An older command was sent to a sleeping tab, and its sender already received UNSURE. */
 const STALE_COMMAND_MS = 10_000;
 
 /** Phases in which a request of the user skips the backoff. */
@@ -184,11 +188,13 @@ export function createLeader(options: LeaderOptions): Leader {
     const { from: to, request } = message;
     try {
       if (env.now() - message.at > STALE_COMMAND_MS)
-        throw new ClientError("OFFLINE", "It came too late to be sent. Try again.", { canRetry: true });
+        throw new ClientError("OFFLINE", "The command arrived too late to be sent. Try again.", {
+          canRetry: true,
+        });
       const ack = await transport.command(message.command);
       post({ type: "reply", leader: term, to, request, ack: { ...ack }, error: null }, null);
     } catch (error) {
-      const failure = toClientError(error, "UNSURE", "Nobody knows whether it arrived.");
+      const failure = toClientError(error, "UNSURE", "The outcome of the command is unknown.");
       post({ type: "reply", leader: term, to, request, ack: null, error: serializeError(failure) }, null);
     }
   };
@@ -245,16 +251,16 @@ export function createLeader(options: LeaderOptions): Leader {
 }
 
 /**
- * Whether any of the tabs that share a connection is visible: the connection is probed while one is, not only while the
- * leading tab is.
+ * Tracks whether any tab that shares the connection is visible. The connection is probed while any tab is visible, not
+ * only the leading one.
  */
 export interface TabVisibility {
-  /** What the connection sees: hidden only while all tabs are. */
+  /** The page as the connection sees it: hidden only while all tabs are hidden. */
   readonly page: PageEnv;
   update(tabId: string, isVisible: boolean): void;
 }
 
-/** @param ownPage what the leading tab sees */
+/** @param ownPage the page of the leading tab */
 export function createTabVisibility(ownPage: PageEnv): TabVisibility {
   const visibleTabs = new Set<string>();
   const listeners = new Set<() => void>();

@@ -1,16 +1,17 @@
 /**
- * What tabs of one browser say to each other, and how received messages are checked. The name of the channel has the version in
- * it, so that tabs that were opened before a deploy keep to themselves.
+ * Defines the messages between the tabs of one browser, and `readTabMessage`, which validates received ones.
+ * Invariant: the channel name contains `TABS_VERSION`, so tabs from before a deploy with another version don't receive
+ * these messages.
  */
 import { type Cursor, type SessionEvent, parseCursor, type Snapshot } from "@turnstream/protocol";
 import type { ConnectionView } from "../transport/status.ts";
 import { ClientError, type ClientErrorCode } from "../errors.ts";
 import type { TransportCommand } from "../transport/transport.ts";
 
-/** Rises when tabs with this code couldn't talk to those with the code before. */
+/** Increase it when tabs with this code can't communicate with tabs of the previous code. */
 export const TABS_VERSION = 2;
 
-/** One tab's time as the leader. A later one has the higher term. */
+/** The term of one tab as the leader. A later leader has a higher term. */
 export interface LeaderTerm {
   readonly term: number;
   readonly tabId: string;
@@ -27,7 +28,7 @@ export function isLaterTerm(a: LeaderTerm, than: LeaderTerm | null): boolean {
 export interface SubscriptionStart {
   readonly resumed: boolean;
   readonly reason: "fresh" | "cursor" | "expired" | "invalid" | "slow";
-  /** For a start that isn't resumed: the state now. */
+  /** The current state, for a start that is not resumed. */
   readonly snapshot: { readonly snapshot: Snapshot; readonly cursor: Cursor } | null;
 }
 
@@ -41,12 +42,12 @@ export interface SerializedError {
 export type CommandAck = Readonly<Record<string, string>>;
 type SerializedView = Omit<ConnectionView, "error"> & { readonly error: SerializedError | null };
 
-/** To the leader. */
+/** Messages to the leader. */
 export type ToLeader =
   | {
       readonly type: "hello" | "ping" | "here" | "bye";
       readonly from: string;
-      /** Tabs that were opened before a deploy leave it out. */
+      /** Tabs from before a deploy omit it. */
       readonly isVisible?: boolean;
     }
   | {
@@ -67,12 +68,12 @@ export type ToLeader =
       readonly command: TransportCommand;
     };
 
-/** From the leader, to all subscribers of a session, or `to` one tab. */
+/** Messages from the leader, to all subscribers of a session, or `to` one tab. */
 export type FromLeader =
   | {
       readonly type: "lead";
       readonly leader: LeaderTerm;
-      /** Where each session stands: a tab that was not running has lost what was said meanwhile, and sees it by this. */
+      /** The latest cursor of each session. A tab that was asleep detects by it that it missed messages. */
       readonly heads: Readonly<Record<string, Cursor>>;
     }
   | { readonly type: "resign"; readonly leader: LeaderTerm }
@@ -113,7 +114,10 @@ export type TabMessage = ToLeader | FromLeader;
 
 const REASONS = ["fresh", "cursor", "expired", "invalid", "slow"];
 
-/** Null for messages of other versions. Events and snapshots are the server's: the fold ignores what it doesn't know. */
+/**
+ * Returns null for messages of other versions. Events and snapshots come from the server, and the fold ignores unknown
+ * ones.
+ */
 export function readTabMessage(message: unknown): TabMessage | null {
   if (!isRecord(message)) return null;
   return isToLeader(message) || isFromLeader(message) ? (message as unknown as TabMessage) : null;

@@ -1,7 +1,10 @@
-/** When a tab runs what: tasks one after the other, and tasks that repeat. Knows nothing of tabs. */
+/**
+ * `createSerialQueue` runs tasks one after the other, and `createInterval` runs a task periodically. Both are
+ * independent of tabs.
+ */
 import type { TabsEnv } from "./types.ts";
 
-/** Runs tasks one after the other: a task that is added while another runs comes after it. Never waits. */
+/** Runs tasks one after the other. A task that is added while another runs starts after it. Synchronous. */
 export function createSerialQueue(): (task: () => void) => void {
   const queue: (() => void)[] = [];
   let isBusy = false;
@@ -18,12 +21,12 @@ export function createSerialQueue(): (task: () => void) => void {
 }
 
 export interface Interval {
-  /** Does nothing while it runs. */
+  /** Does nothing if it is already running. */
   start(): void;
   stop(): void;
 }
 
-/** Runs a task again and again, `ms` after it was started or has run last. */
+/** Runs a task every `ms` milliseconds, measured from the start or the end of the last run. */
 export function createInterval(env: Pick<TabsEnv, "setTimer">, ms: number, task: () => void): Interval {
   let isRunning = false;
   let cancel: (() => void) | null = null;
@@ -31,7 +34,7 @@ export function createInterval(env: Pick<TabsEnv, "setTimer">, ms: number, task:
     cancel = env.setTimer(() => {
       cancel = null;
       task();
-      // The task may have stopped it, or started it again.
+      // The task may have stopped the interval, or restarted it.
       if (isRunning && cancel === null) schedule();
     }, ms);
   };

@@ -1,6 +1,7 @@
 /**
- * The entry to sharing one connection between the tabs of a browser. Nothing outside this folder imports another file of
- * it. The code is loaded as a chunk of its own, so that a page can be drawn before it is loaded.
+ * `createSharedTransport` shares one connection between the tabs of a browser. Its code is loaded as a separate chunk,
+ * so that a page can render before it is loaded.
+ * Invariant: this is the only file of the folder that other folders import.
  */
 import type { Cursor } from "@turnstream/protocol";
 import { ClientError } from "../errors.ts";
@@ -15,7 +16,7 @@ import type { SharedTransport, SharedTransportOptions } from "./types.ts";
 
 export type { SharedTransportOptions } from "./types.ts";
 
-/** Null where tabs can't share: no browser, an old one, or not a secure page. */
+/** Returns null if tabs can't share: not a browser, an old one, or an insecure page. */
 export function createSharedTransport(
   options: Omit<SharedTransportOptions, "tabs" | "lifecycle">,
 ): SharedTransport | null {
@@ -24,11 +25,11 @@ export function createSharedTransport(
 }
 
 /**
- * A transport whose code is still being loaded: what is asked of it meanwhile is done once it is loaded. If it can't be
- * loaded, this tab connects alone.
+ * Wraps the transport while its chunk is loading: calls are queued until then. If the chunk can't be loaded, this tab
+ * connects alone.
  */
 export function createLazyTransport(options: SharedTransportOptions): SharedTransport {
-  /** Shared, unless this tab goes alone. */
+  /** The shared transport, or the tab's own one if it connects alone. */
   let transport: Transport | SharedTransport | null = null;
   let isClosed = false;
   const waiting: ((transport: Transport) => void)[] = [];
@@ -85,7 +86,7 @@ function subscribeLater(
     if (!isOver) subscription = transport.subscribe(session, cursor, handler);
   });
   return {
-    // Before it is loaded there is nothing to resync.
+    // Before the chunk is loaded there is nothing to resync.
     resync: () => subscription?.resync(),
     unsubscribe() {
       isOver = true;

@@ -1,6 +1,7 @@
 /**
- * Loads snapshots for tabs that can't resume: one request at a time for each subscription, with backoff and the server's
- * `retry-after`. Gives up on errors that can't be retried. Never decides which tab needs one.
+ * `createSnapshotLoader` loads snapshots for tabs that can't resume: one request at a time per subscription, with
+ * backoff and the server's `retry-after`.
+ * Invariant: it gives up only on errors that can't be retried. `isNeeded` decides which tab needs a snapshot.
  */
 import type { Cursor, Snapshot } from "@turnstream/protocol";
 import { backoffMs } from "../transport/timing.ts";
@@ -14,30 +15,30 @@ interface SnapshotLoad {
   readonly session: string;
   readonly subscriber: TabSubscriber;
   failures: number;
-  /** What the server asked for. */
+  /** The earliest time that the server allows. */
   notBefore: number;
-  /** Null while one is under way. */
+  /** Null while a request is in flight. */
   cancelWait: (() => void) | null;
 }
 
 interface SnapshotLoaderOptions {
   readonly transport: Transport;
   readonly env: TabsEnv;
-  /** Whether it needs one, or another one after `onLoaded`. */
+  /** Returns true if the subscriber needs a snapshot, or still needs one after `onLoaded`. */
   readonly isNeeded: (session: string, subscriber: TabSubscriber) => boolean;
   readonly onLoaded: (session: string, subscriber: TabSubscriber, snapshot: Snapshot, cursor: Cursor) => void;
   readonly onGiveUp: (session: string) => void;
 }
 
 export interface SnapshotLoader {
-  /** Does nothing where one is under way or waits. */
+  /** Does nothing if a request is in flight or scheduled. */
   load(session: string, subscriber: TabSubscriber): void;
-  /** There is a reason to think that it works now. */
+  /** Skips the backoff, because a retry is likely to succeed now. */
   retryNow(session: string): void;
   close(): void;
 }
 
-/** A request that isn't answered for so long may never be. */
+/** A request without a response for this long may never get one. */
 const SNAPSHOT_TIMEOUT_MS = 30_000;
 
 export function createSnapshotLoader({
@@ -116,7 +117,7 @@ async function loadSnapshot(
     return { snapshot, cursor };
   } catch (error) {
     if (error instanceof ClientError && error.code !== "ABORTED") return error;
-    return new ClientError("OFFLINE", "The snapshot could not be read.", { cause: error, canRetry: true });
+    return new ClientError("OFFLINE", "The snapshot could not be loaded.", { cause: error, canRetry: true });
   } finally {
     cancel();
   }

@@ -1,6 +1,8 @@
 /**
- * A transport that tabs of one browser share: one of them has the connection, the others subscribe and send commands
- * through it. Runs the effects of election.ts and follower.ts. Where nothing can be shared, the tab connects alone.
+ * `createTabTransport` creates a transport that the tabs of one browser share: one tab has the connection, and the
+ * others subscribe and send commands through it.
+ * Invariant: it only runs the effects of `election.ts` and `follower.ts`. If sharing is impossible, the tab connects
+ * alone.
  */
 import type { Cursor } from "@turnstream/protocol";
 import { ClientError } from "../errors.ts";
@@ -46,13 +48,13 @@ interface TabSubscriptionEntry {
   readonly session: string;
   readonly cursor: () => Cursor | null;
   readonly handler: SubscriptionHandler;
-  /** Once it is known that nothing is shared. */
+  /** The subscription of this tab's own connection, if it connects alone. */
   alone: Subscription | null;
 }
 
-/** Messages of the leader before may come that much later. */
+/** How long messages of the previous leader can be delayed. */
 const DRAIN_MS = 50;
-/** Hidden tabs send their presence so often. */
+/** How often a tab sends its presence, also while hidden. */
 const PRESENCE_MS = 60_000;
 const MIN_STEAL_INTERVAL_MS = 15_000;
 
@@ -74,7 +76,7 @@ class TabTransport implements SharedTransport {
   #channel: TabChannel | null = null;
   #lock: TabLock | null = null;
   #leader: Leader | null = null;
-  /** It went alone because `getChannelName()` failed, as it does in a page that is opened offline. */
+  /** The tab connects alone because `getChannelName()` failed, for example in a page that was opened offline. */
   #hasNoName = false;
   #isClosed = false;
   #stoleAt = -Infinity;
@@ -142,7 +144,7 @@ class TabTransport implements SharedTransport {
     this.#stopListening();
     this.#alone?.close();
     this.#subscriptions.clear();
-    const closed = new ClientError("UNSURE", "The client was closed before the answer came.");
+    const closed = new ClientError("UNSURE", "The client was closed before the reply.");
     for (const { reject } of this.#replies.values()) reject(closed);
     this.#replies.clear();
   }
@@ -157,7 +159,7 @@ class TabTransport implements SharedTransport {
   onUserKnown(): void {
     if (!this.#hasNoName || this.#isClosed) return;
     this.#hasNoName = false;
-    // Nothing let it in before: this transport never had a connection that could be missed.
+    // The tab had no credentials before, so its own transport never had a connection that could be lost.
     this.#alone?.close();
     this.#alone = null;
     this.#follower = createFollower(this.#tabId);
@@ -168,7 +170,7 @@ class TabTransport implements SharedTransport {
     void this.#start();
   }
 
-  // ---- coming and going
+  // ---- joining and leaving
 
   async #start(): Promise<void> {
     const name = await this.#options.getChannelName().catch(() => {
@@ -219,7 +221,7 @@ class TabTransport implements SharedTransport {
 
   #onVisible(isVisible: boolean): void {
     this.#stepElection({ type: "visible", isVisible });
-    // It may have slept while hidden, and been forgotten.
+    // The tab may have slept while hidden, and the leader may have removed it.
     if (isVisible) this.#stepFollower({ type: "rejoin" });
     else this.#sendPresence();
     this.#updateTick();
@@ -241,7 +243,7 @@ class TabTransport implements SharedTransport {
     const { leader } = message;
     if (leader.tabId === this.#tabId) return this.#stepFollower({ type: "message", message });
     if (message.type === "resign") return this.#stepElection({ type: "resign", term: leader });
-    // Any message of a leader shows that it is there, and that it leads.
+    // Any message of a leader proves that it is alive and leads.
     this.#stepElection({ type: "lead", term: leader });
     this.#stepFollower({ type: "message", message });
   }
@@ -252,7 +254,7 @@ class TabTransport implements SharedTransport {
     else this.#queue(() => leader === this.#leader && leader.receive(message));
   }
 
-  // ---- the machines. One input at a time: what follows from one comes after it.
+  // ---- state machines: one input at a time; effects of an input run before the next input
 
   #stepElection(input: ElectionInput): void {
     this.#queue(() => {
@@ -327,7 +329,7 @@ class TabTransport implements SharedTransport {
     this.#lock?.release();
     const lock = this.#options.tabs.requestLock(this.#name, {
       steal,
-      // After the request has returned, even where it is granted at once.
+      // Queued, so that it runs after `requestLock` has returned, even if the lock is granted at once.
       onGranted: () => this.#queue(() => lock === this.#lock && this.#stepElection({ type: "granted" })),
       onTaken: () => this.#queue(() => lock === this.#lock && this.#stepElection({ type: "taken" })),
     });
@@ -377,7 +379,7 @@ class TabTransport implements SharedTransport {
 
   // ---- time
 
-  /** Ticks while the tab is visible and another leads, and while a command waits; hidden tabs stay asleep. */
+  /** Ticks while the tab is visible and another tab leads, and while a command is pending. Hidden tabs stay asleep. */
   #updateTick(): void {
     const { role, isVisible } = this.#election;
     const isFollowing = isVisible && role === "following";

@@ -1,4 +1,4 @@
-/** What a transport that tabs share is made of, and what it uses of the browser. Types only. */
+/** Types of the shared transport and of the browser features that it uses. Types only. */
 import type { PageEnv } from "../env.ts";
 import type { Transport } from "../transport/transport.ts";
 
@@ -12,7 +12,7 @@ export interface TabsEnv {
 
 export interface PageLifecycle {
   isVisible(): boolean;
-  /** `onShow` and `onLeave` also when the browser keeps the page to come back to. */
+  /** Calls `onLeave` and `onShow` also when the page enters or leaves the back/forward cache. */
   listen(on: { onVisible(isVisible: boolean): void; onLeave(): void; onShow(): void }): () => void;
 }
 
@@ -21,14 +21,17 @@ export interface TabChannel {
   close(): void;
 }
 
-/** Held until `release()`. */
+/** Locked until `release()`. */
 export interface TabLock {
   release(): void;
 }
 
 export interface Tabs {
   openChannel(name: string, onMessage: (message: unknown) => void): TabChannel;
-  /** Calls `onGranted` once it is there, and `onTaken` when another tab took it away. `release` also stops waiting. */
+  /**
+   * Calls `onGranted` when the lock is granted, and `onTaken` when another tab steals it. `release` also cancels the
+   * request.
+   */
   requestLock(name: string, options: LockRequest): TabLock;
 }
 
@@ -39,11 +42,13 @@ export interface LockRequest {
 }
 
 export interface SharedTransportOptions {
-  /** What is shared: the same for the same server and person, and for nobody else. Null: nothing is. */
+  /** Returns the name of the shared channel, unique for a server and user; null: don't share. */
   readonly getChannelName: () => Promise<string | null>;
-  /** The connection, for the tab that has it. @param page what all tabs that share it see; by default, this one */
+  /**
+   * Creates the connection of the leading tab. @param page the combined page of all sharing tabs; by default, this page
+   */
   readonly createTransport: (page?: PageEnv) => Transport;
-  /** Requests are each tab's own. */
+  /** Requests are sent by each tab itself. */
   readonly request: Transport["request"];
   readonly tabs: Tabs;
   readonly lifecycle: PageLifecycle;
@@ -51,8 +56,11 @@ export interface SharedTransportOptions {
 }
 
 export interface SharedTransport extends Transport {
-  /** Somebody else is signed in: leaves those it shared with, and joins those of `getChannelName()` now. */
+  /**
+   * Call it when another user signs in: leaves the previous channel and joins the one that `getChannelName()` returns
+   * now.
+   */
   onUserChange(): void;
-  /** It became known who is signed in: a tab that went alone because nobody could say joins the others. */
+  /** Call it when the user becomes known: a tab that connected alone because its user was unknown joins the others. */
   onUserKnown(): void;
 }

@@ -1,38 +1,38 @@
 /**
- * What carries frames: a socket for all sessions, or an event stream for each. Both say the same, in the shape of a
- * socket's frames. The port, and what such frames are read from and made of.
+ * `Channel` is the port for frames: one socket for all sessions, or one event stream per session. Both deliver frames
+ * in the form of socket frames. Also parses and builds such frames.
  */
 import type { SocketCommand } from "@turnstream/protocol/schema";
 import type { ClientError } from "../errors.ts";
 
-/** As it came: nothing in it is sure but that it has a type. */
+/** A received frame. It is untrusted; only its type is checked. */
 export interface Frame {
   readonly type: string;
   readonly [field: string]: unknown;
 }
 
 export interface Channel {
-  /** The answer comes as a frame with this `request_id`: `subscribed`, or `error`. */
+  /** Subscribes. The reply is a frame with this `request_id`: `subscribed` or `error`. */
   subscribe(session: string, request: string, cursor: string | null): void;
   unsubscribe(session: string): void;
-  /** Null where the channel carries no commands. */
+  /** Null if the channel can't send commands. */
   readonly send: ((command: SocketCommand) => void) | null;
-  /** Whether nothing is open over which anything could come: then silence means nothing. */
+  /** Returns true if nothing is open that could receive frames; then silence is no sign of a lost connection. */
   readonly isIdle?: () => boolean;
-  /** Nothing is received afterwards. */
+  /** Closes the channel. No event is reported after this. */
   close(): void;
 }
 
 export interface ChannelEvents {
   onOpen(): void;
-  /** Anything at all came: the other side is there. */
+  /** Called for any received data: the server is alive. */
   onReceive(): void;
   onFrame(frame: Frame): void;
-  /** The last call. Codes are those of sockets; 1006 when nobody said why. */
+  /** The last event. Codes are those of sockets; 1006 if no reason is known. */
   onClose(code: number, retryAfterMs?: number): void;
 }
 
-/** A refusal as a socket tells it. */
+/** Returns an error in the form of a socket frame. */
 export function errorFrame(request_id: string, error: ClientError): Frame {
   const { code, message, canRetry: can_retry, retryAfterSeconds: seconds } = error;
   const retry = seconds === null ? {} : { retry_after_seconds: seconds };
@@ -49,7 +49,7 @@ export function parseFrame(text: string): Frame | null {
   }
 }
 
-/** Close codes of sockets, which other channels use too. */
+/** Close codes of sockets, which other channels also use. */
 export const CLOSE_RESTART = 1012;
 export const CLOSE_LOST = 1006;
 export const CLOSE_UNAUTHENTICATED = 4401;

@@ -1,15 +1,15 @@
 /**
- * The one connection of a client, as a pure machine. It says what to do, and does nothing.
+ * `stepConnection` is the pure state machine of a client's one connection. It returns effects and executes none.
  *
  *   idle ──start──▶ authorizing ──authorized──▶ opening ──opened──▶ open ◀──received── probing
  *    ▲ stop           ▲ │                          │                 │ idle: probe ───▶ │
- *    │ (from any)     │ │ rejected                 │ closed          │ closed           │ no answer
+ *    │ (from any)     │ │ rejected                 │ closed          │ closed           │ no reply
  *                     │ ▼                          ▼                 ▼                  ▼
- *     timer, woken ─ waiting, or offline while the machine has no network; closed when a retry is of no use
+ *     timer, woken ─ waiting, or offline without a network; closed if a retry is useless
  *
- * `authorizing` gets credentials and a ticket, so that a rejection has an error code. A socket that then doesn't open, or
- * over which nothing comes, is taken as blocked: after the second, SSE is used for a while. Inputs of an earlier attempt
- * are ignored. There is one timer, `timerAt`.
+ * `authorizing` gets credentials and a ticket, so that a rejection has an error code. A socket that then does not open,
+ * or that receives nothing, counts as blocked. After the second blocked socket, SSE is used for a while.
+ * Invariant: inputs of an earlier attempt are ignored, and there is one timer, `timerAt`.
  */
 import { ClientError } from "../errors.ts";
 import {
@@ -75,7 +75,7 @@ function isWaiting(phase: ConnectionState["phase"]): boolean {
   return phase === "waiting" || phase === "offline";
 }
 
-/** For how long a channel may receive nothing. */
+/** Returns how long a channel may receive nothing. */
 function idleLimitMs(
   { channel, hasReceived }: ConnectionState,
   { isOtherDialect = false }: StepContext,
@@ -84,7 +84,7 @@ function idleLimitMs(
   return isOtherDialect ? TIMING.dialectIdleMs : TIMING.sseIdleMs;
 }
 
-/** While idle, the next time to look. */
+/** Returns the time of the next idle check. */
 function idleTimer(state: ConnectionState, context: StepContext): { readonly timerAt: number } {
   return { timerAt: context.now + idleLimitMs(state, context) };
 }
@@ -158,7 +158,7 @@ function rejected(state: ConnectionState, error: ClientError, context: StepConte
   }
 }
 
-/** There is no use in trying again by itself. */
+/** Closes the connection, because an automatic retry is useless. */
 function close(
   state: ConnectionState,
   error: ClientError,
@@ -167,7 +167,7 @@ function close(
   return { state: { ...state, phase: "closed", channel: null, timerAt: null, error }, effects };
 }
 
-/** An attempt led to nothing. */
+/** Handles a failed attempt. */
 function fail(
   state: ConnectionState,
   context: StepContext,
@@ -189,7 +189,7 @@ function wait(
   return { state: { ...state, phase: isOnline ? "waiting" : "offline", channel: null, timerAt }, effects };
 }
 
-/** It was open, and is gone. */
+/** Handles the loss of an open connection. */
 function disconnected(
   state: ConnectionState,
   context: StepContext,
@@ -199,7 +199,8 @@ function disconnected(
   const isShort = context.now - state.openedAt < TIMING.shortConnectionMs;
   const drops = isShort ? state.drops + 1 : 0;
   if (!state.isLive) return fail({ ...state, drops }, context, effects, minMs);
-  // Quick once; but a server that lets everybody in and drops them is not stormed.
+  // Reconnect quickly at first. Back off after repeated drops, so that a server that accepts and drops all clients is
+  // not flooded.
   const ms = Math.max(minMs, backoffMs(Math.max(0, drops - 2), context.random));
   return wait({ ...state, drops }, context, effects, ms);
 }
@@ -220,13 +221,16 @@ function closed(
     case 1003:
       return close(
         state,
-        new ClientError("BAD_REQUEST", "The server can't read what this client sends. Reload the page."),
+        new ClientError(
+          "BAD_REQUEST",
+          "The server rejected a frame of this client as malformed. Reload the page.",
+        ),
         NO_EFFECTS,
       );
     case 1009:
       return close(
         state,
-        new ClientError("TOO_LARGE", "What was sent is over the server's limit. Send less."),
+        new ClientError("TOO_LARGE", "A message exceeds the server's size limit. Send less."),
         NO_EFFECTS,
       );
     case 1012:
@@ -243,7 +247,7 @@ function closed(
   }
 }
 
-/** It was let in, and yet nothing came: sockets may not pass here. */
+/** The server accepted the ticket, but the socket received nothing: the network may block sockets. */
 function countFailedSocket(state: ConnectionState, { now }: StepContext): ConnectionState {
   if (state.channel !== "websocket" || state.isLive) return state;
   return { ...state, failedSockets: state.failedSockets + 1, retrySocketsAt: now + TIMING.sseFallbackMs };
@@ -271,7 +275,7 @@ function pageChanged(
     return state.phase === "waiting" ? wait(state, context, NO_EFFECTS, 0) : stay(state);
   }
   if (!isBack && !isShown) return stay(state);
-  // Another network may let sockets pass.
+  // Another network may not block sockets.
   const woken = isBack ? { ...state, failedSockets: 0 } : state;
   if (isWaiting(state.phase)) return isOnline ? authorize(woken, context, NO_EFFECTS) : stay(state);
   if (state.phase !== "open") return stay(woken);
@@ -293,7 +297,7 @@ function probe(state: ConnectionState, { now, isOtherDialect = false }: StepCont
   };
 }
 
-const NO_RESPONSE = "The server has not answered for a while.";
+const NO_RESPONSE = "The server has not responded for a while.";
 
 function timer(state: ConnectionState, receivedAt: number, context: StepContext): ConnectionStep {
   switch (state.phase) {
@@ -315,10 +319,11 @@ function timer(state: ConnectionState, receivedAt: number, context: StepContext)
       return authorize(state, context, NO_EFFECTS);
     case "open": {
       const limitMs = idleLimitMs(state, context);
-      // Received later than now, the clock was put back: the idle time is unknown.
+      // If the last frame is later than now, the clock was set back and the idle time is unknown.
       if (receivedAt <= context.now && context.now - receivedAt < limitMs)
         return stay({ ...state, timerAt: receivedAt + limitMs });
-      // Nobody looks, and a phone that sleeps would wake for it: who looks again asks first.
+      // Don't probe a hidden page, because that would wake a sleeping phone. The page is probed when it is visible
+      // again.
       if (state.isHidden)
         return stay({
           ...state,

@@ -1,4 +1,7 @@
-/** The state of a client's connection, and the inputs and effects of its machine. The rules are in connection-machine.ts. */
+/**
+ * `ConnectionState` is the state of a client's connection, with the inputs and effects of its state machine.
+ * `connection-machine.ts` has the rules.
+ */
 import type { ClientError } from "../errors.ts";
 
 export type ChannelName = "websocket" | "sse";
@@ -7,18 +10,18 @@ export interface ConnectionState {
   readonly phase: "idle" | "authorizing" | "opening" | "open" | "probing" | "waiting" | "offline" | "closed";
   readonly attempt: number;
   readonly channel: ChannelName | null;
-  /** Attempts that have failed since it was last live. */
+  /** Failed attempts since the connection was last live. */
   readonly failures: number;
-  /** How often in a row it was lost soon after it had opened. */
+  /** How often in a row the connection was lost soon after it opened. */
   readonly drops: number;
   readonly openedAt: number;
-  /** Whether anything has come over this channel; and whether a session has come up to date over it. */
+  /** Whether this channel has received anything, and whether a session has become live over it. */
   readonly hasReceived: boolean;
   readonly isLive: boolean;
-  /** Credentials are to be asked anew; and whether they were since it was last live. */
+  /** Whether to request new credentials, and whether that was done since the connection was last live. */
   readonly needsNewCredentials: boolean;
   readonly hasRenewed: boolean;
-  /** How many sockets in a row were admitted and didn't open, or were lost before anything came. */
+  /** How many sockets in a row did not open although authorized, or were lost before they received anything. */
   readonly failedSockets: number;
   readonly retrySocketsAt: number;
   readonly isOnline: boolean;
@@ -49,11 +52,11 @@ export type ConnectionInput =
   | { readonly type: "timer"; readonly receivedAt: number };
 
 export type ConnectionEffect =
-  /** Answered by `authorized` or `rejected`. */
+  /** Results in `authorized` or `rejected`. */
   | { readonly type: "authorize"; readonly attempt: number; readonly renew: boolean }
   | { readonly type: "open"; readonly attempt: number; readonly channel: ChannelName }
   | { readonly type: "probe" }
-  /** Closes what was requested or opened: nothing more is received from it. */
+  /** Aborts the authorization and closes the channel. Nothing more is received from them. */
   | { readonly type: "drop" };
 
 export interface ConnectionStep {
@@ -66,7 +69,7 @@ export interface StepContext {
   /** From 0 to 1. */
   readonly random: number;
   readonly channels: readonly ChannelName[];
-  /** Whether the server may be one that knows only the documents. */
+  /** Whether the server has another dialect and may lack Turnstream's additions. */
   readonly isOtherDialect?: boolean;
 }
 
@@ -89,7 +92,7 @@ export const INITIAL_STATE: ConnectionState = {
   error: null,
 };
 
-/** Whether frames come and go. */
+/** Returns true while frames can be sent and received. */
 export function isUp({ phase }: ConnectionState): boolean {
   return phase === "open" || phase === "probing";
 }

@@ -1,6 +1,7 @@
 /**
- * This tab's own transport: one channel for all subscribed sessions, reopened whenever it is lost. Runs the effects of the
- * machines and decides nothing itself. Without a subscription there is no channel: commands go by HTTP.
+ * `createNetworkTransport` creates this tab's own transport: one channel for all sessions, reopened whenever it is
+ * lost.
+ * Invariant: it only runs the effects of the state machines. Without a subscription, commands are sent over HTTP.
  */
 import type { Cursor, SessionEvent, Snapshot } from "@turnstream/protocol";
 import type { SocketCommand } from "@turnstream/protocol/schema";
@@ -37,13 +38,13 @@ export interface NetworkTransportOptions {
   readonly api: Api;
   readonly env: ClientEnv;
   readonly channels: readonly ChannelName[];
-  /** For servers that speak another one than ours. */
+  /** The dialect of a server without the native one. */
   readonly dialect?: ClientDialect | undefined;
 }
 
 interface SubscribedSession {
   readonly session: string;
-  /** Names its requests, so that an answer is found even where the server calls the session otherwise. */
+  /** Prefix of its request ids. It identifies replies even if the server uses another id for the session. */
   readonly key: string;
   readonly cursor: () => Cursor | null;
   readonly handler: SubscriptionHandler;
@@ -52,9 +53,9 @@ interface SubscribedSession {
   cancelTimer: () => void;
 }
 
-/** Larger ones go by HTTP, where a refusal doesn't cost the connection. */
+/** Larger commands are sent over HTTP, where a rejection does not close the connection. */
 const MAX_FRAME_CHARS = 256 * 1024;
-/** Less than that is the way there and back. */
+/** Smaller differences are network delay. */
 const MIN_SKEW_CHANGE_MS = 250;
 
 export function createNetworkTransport(options: NetworkTransportOptions): Transport {
@@ -64,7 +65,7 @@ export function createNetworkTransport(options: NetworkTransportOptions): Transp
 class NetworkTransport implements Transport {
   readonly #options: NetworkTransportOptions;
   readonly #subscriptions = new Map<string, SubscribedSession>();
-  /** By the id that frames have, where a session was requested by its number. */
+  /** Sessions by the id in frames, which differs if a session was requested by its number. */
   readonly #sessionsById = new Map<string, SubscribedSession>();
   readonly #commands = new PendingCommands();
   readonly #stopListening: () => void;
@@ -117,7 +118,7 @@ class NetworkTransport implements Transport {
     const { api, env } = this.#options;
     if (!env.page.isOnline())
       return Promise.reject(
-        new ClientError("OFFLINE", "There is no network. It was not sent.", { canRetry: true }),
+        new ClientError("OFFLINE", "There is no network. The command was not sent.", { canRetry: true }),
       );
     const send = this.#isUp ? (this.#channel?.send ?? null) : null;
     const request_id = `c${++this.#requests}`;
@@ -175,7 +176,7 @@ class NetworkTransport implements Transport {
     if (isUp(before) && (!this.#isUp || state.attempt !== before.attempt)) this.#onDisconnect();
     for (const effect of effects) this.#run(effect);
     this.#setTimer();
-    // A frame, or an effect, may have led on from there.
+    // A frame or an effect may already have changed the state.
     if (this.#state === state && before.phase !== state.phase) this.#reportAll();
   }
 
@@ -210,7 +211,7 @@ class NetworkTransport implements Transport {
       this.#step({ type: "authorized", attempt });
     } catch (error) {
       if (abort.signal.aborted) return;
-      const message = "Something unexpected went wrong while connecting.";
+      const message = "An unexpected error occurred while connecting.";
       const failure = toClientError(error, "SERVER_ERROR", message, { canRetry: true });
       this.#step({ type: "rejected", attempt, error: failure });
     }
@@ -253,12 +254,12 @@ class NetworkTransport implements Transport {
       this.#channel =
         this.#adapter === null ? openChannel(events) : this.#adapter.openChannel(openChannel, events);
     } catch {
-      // A page's policy may forbid sockets, and some environments have none.
+      // The policy of a page can forbid sockets, and some environments have none.
       this.#step({ type: "closed", attempt, code: 1006 });
     }
   }
 
-  /** Commands under way may have arrived or not. Sessions subscribe again on the next channel. */
+  /** The outcome of commands in flight is unknown. Sessions subscribe again on the next channel. */
   #onDisconnect(): void {
     this.#commands.rejectAll();
     for (const entry of this.#subscriptions.values()) this.#stepSubscription(entry, { type: "disconnected" });
@@ -285,7 +286,7 @@ class NetworkTransport implements Transport {
     for (const { handler } of this.#subscriptions.values()) handler.onClockSkew(skewMs);
   }
 
-  // ---- sessions on it
+  // ---- subscriptions
 
   #stepSubscription(entry: SubscribedSession, input: SubscriptionInput): boolean {
     const { env } = this.#options;
@@ -347,7 +348,7 @@ class NetworkTransport implements Transport {
       }
       default: {
         const before = entry.state;
-        // What comes while it is live changes nothing of it.
+        // While the subscription is live, events don't change its state.
         const pass =
           before.phase === "live" ||
           this.#stepSubscription(entry, { type: "position", cursor: String(frame["id"]) });
@@ -370,7 +371,7 @@ class NetworkTransport implements Transport {
       head: head ?? null,
       cursor: entry.cursor(),
     });
-    // Before what is shown is live, whoever shows it knows what it stands on.
+    // Reported before the view becomes live, so that the subscriber knows whether its state continues.
     if (pass) entry.handler.onSubscribed({ resumed, reason });
     this.#report(entry);
   }
@@ -384,7 +385,7 @@ class NetworkTransport implements Transport {
     this.#report(entry);
   }
 
-  /** An answer is found by its request: requested by its number, a session is answered by its id. */
+  /** Finds a session by request id, because a session that was requested by its number is answered with its id. */
   #find(session: unknown, request: unknown): SubscribedSession | undefined {
     if (typeof request !== "string") return typeof session === "string" ? this.#findById(session) : undefined;
     const { key } = parseRequestId(request);

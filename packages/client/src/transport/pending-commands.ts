@@ -1,4 +1,7 @@
-/** Commands that were sent over a socket and wait for their answer. When the socket is lost, nobody knows how they went. */
+/**
+ * `PendingCommands` tracks commands that were sent over a socket until their reply.
+ * Invariant: when the socket is lost, all of them reject with UNSURE, because their outcome is unknown.
+ */
 import { ClientError } from "../errors.ts";
 import { errorFromBody } from "../http/error-response.ts";
 import type { Transport } from "./transport.ts";
@@ -21,7 +24,7 @@ export class PendingCommands {
     });
   }
 
-  /** @returns whether the frame is the answer to one of them */
+  /** @returns true if the frame is the reply to one of them */
   settle(request: string, frame: Frame): boolean {
     const pending = this.#pending.get(request);
     if (pending === undefined) return false;
@@ -35,7 +38,7 @@ export class PendingCommands {
   rejectAll(): void {
     const error = new ClientError(
       "UNSURE",
-      "The connection was lost before the answer. Look whether it was done.",
+      "The connection was lost before the reply. Check whether the command took effect.",
       { canRetry: true },
     );
     for (const { reject } of this.#pending.values()) reject(error);

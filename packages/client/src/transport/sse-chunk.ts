@@ -1,2 +1,2 @@
-/** What reads event streams, apart from the rest so that it is loaded only where sockets don't pass. */
+/** The parser of event streams, in a separate chunk that is loaded only if sockets are blocked. */
 export { createSseParser } from "@turnstream/protocol";

@@ -1,7 +1,8 @@
 /**
- * Event streams as a channel: one for each session, read by `fetch`, since an EventSource can't send headers. What they say
- * is put into the shape of a socket's frames. A stream that the server ends for its own reasons is begun again here; when
- * the network is gone they are gone together.
+ * `openSse` opens event streams as a channel, one per session. It uses `fetch`, because an EventSource can't send
+ * headers, and converts messages to the form of socket frames.
+ * Invariant: an error frame ends only the stream of its session. If the server ends a stream without one, or the
+ * network is lost, the whole channel closes.
  */
 import { ERRORS, type ErrorCode, type SseMessage } from "@turnstream/protocol";
 import type { Api } from "../http/api.ts";
@@ -47,10 +48,10 @@ export function openSse(api: Api, events: ChannelEvents, dialect = "native"): Ch
     const onMessage = (message: SseMessage): void => {
       const frame = toFrame(message, session, dialect);
       if (frame === null || signal.aborted) return;
-      // A stream that has to be told anew is not one that was refused.
+      // An error inside a stream ends it and leads to a new subscription; it does not reject the request.
       if (frame.type === "error") return endStream(frame);
       const isReply = !hasReply && frame.type === "subscribed";
-      // Only the first is an answer.
+      // Only the first frame is the reply.
       hasReply = true;
       events.onFrame(isReply ? { request_id: request, ...frame } : frame);
     };
@@ -71,7 +72,7 @@ export function openSse(api: Api, events: ChannelEvents, dialect = "native"): Ch
       );
       if (signal.aborted) return;
       if (!response.ok) return refuse(session, request, await errorFromConnectResponse(response));
-      // Most pages get a socket, and need no parser.
+      // Most pages use a socket and don't need the parser.
       const { createSseParser } = await import("./sse-chunk.ts");
       const parser = createSseParser(onMessage, { onRetry: (ms) => (retryAfterMs = ms) });
       const decoder = new TextDecoder();
@@ -88,7 +89,7 @@ export function openSse(api: Api, events: ChannelEvents, dialect = "native"): Ch
     }
   };
 
-  // What admitted us was an answer of the same server: there is nothing to wait for.
+  // The same server already issued the ticket, so there is nothing to wait for.
   queueMicrotask(() => {
     if (!isOver) events.onOpen();
   });
@@ -103,7 +104,7 @@ export function openSse(api: Api, events: ChannelEvents, dialect = "native"): Ch
   };
 }
 
-/** The cursor is beside the data: of an event it is `id`, of a snapshot and of other dialects' frames `event_id`. */
+/** The cursor is next to the data: `id` for an event, `event_id` for a snapshot and for frames of other dialects. */
 function toFrame({ data, id }: SseMessage, session: string, dialect: string): Frame | null {
   const frame = parseFrame(data);
   if (frame === null) return null;
@@ -112,7 +113,7 @@ function toFrame({ data, id }: SseMessage, session: string, dialect: string): Fr
   return { ...cursor, ...frame, session_id: session };
 }
 
-/** After those about the connection one comes back; what is about the session is the end of it. */
+/** After a retryable error the client subscribes again; any other error ends the subscription. */
 function endReason(code: unknown): "gone" | "unavailable" {
   const isKnown = typeof code === "string" && Object.hasOwn(ERRORS, code);
   return isKnown && ERRORS[code as ErrorCode].can_retry ? "unavailable" : "gone";

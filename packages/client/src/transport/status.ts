@@ -1,15 +1,18 @@
-/** What a UI shows of the connection of a session, and how it follows from the machines. Pure. */
+/**
+ * `deriveConnection` derives the connection status that a UI shows from the states of the connection and subscription.
+ * Pure.
+ */
 import type { ClientError } from "../errors.ts";
 import { type ConnectionState, isUp } from "./connection-state.ts";
 import type { SubscriptionState } from "./subscription-machine.ts";
 
 /**
- *   connecting ──▶ replaying ──▶ live      events come as they happen
- *       ▲              ▲          │ resync, or a gap was seen
- *       │              └── resyncing ◀┘    what is shown is being replaced by what is there now
- *    waiting ◀── lost                      for `retryAt`, or until woken
- *    offline                               the machine has no network; goes on by itself
- *    closed                                left, or refused for good (`error` says why)
+ *   connecting ──▶ replaying ──▶ live      events arrive as they happen
+ *       ▲              ▲          │ resync, or a gap was detected
+ *       │              └── resyncing ◀┘    the shown state is being replaced
+ *    waiting ◀── lost                      until `retryAt`, or until woken
+ *    offline                               no network; continues automatically
+ *    closed                                closed, or rejected permanently (see `error`)
  */
 export type ConnectionPhase =
   | "connecting"
@@ -22,13 +25,13 @@ export type ConnectionPhase =
 
 export interface ConnectionView {
   readonly phase: ConnectionPhase;
-  /** Over what it comes; null while there is no connection. */
+  /** The channel in use; null without a connection. */
   readonly channel: "websocket" | "sse" | null;
-  /** How many attempts have failed since it was last live. */
+  /** Failed attempts since the connection was last live. */
   readonly failures: number;
-  /** While waiting: when it tries again, by this machine's clock. */
+  /** While waiting: the time of the next attempt, by this machine's clock. */
   readonly retryAt: number | null;
-  /** Why it isn't live, where that is known. */
+  /** Why the connection is not live, if known. */
   readonly error: ClientError | null;
 }
 
@@ -41,8 +44,8 @@ export const INITIAL_CONNECTION: ConnectionView = {
 };
 
 /**
- * What a UI shows of a session's connection, from the states of the connection and of the subscription on it.
- * @param before the last view: returned again when nothing has changed
+ * Derives the view of a session's connection.
+ * @param before the last view, returned again if nothing changed
  */
 export function deriveConnection(
   connection: ConnectionState,

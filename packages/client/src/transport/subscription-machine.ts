@@ -1,12 +1,14 @@
 /**
- * One session on the connection, as a pure machine: when to subscribe, what of what comes is meant, and how far it is.
+ * `stepSubscription` is the pure state machine of one session on the connection. It decides when to subscribe, which
+ * frames to pass on, and when the session is live.
  *
  *   off ──connected──▶ requested ──subscribed──▶ replaying ──at the head──▶ live
  *    ▲                  ▲  ▲                         │ resync                │ resync; or restarted by the server (slow)
  *    │ disconnected     │  └─────────────────────────┴───────────────────────┘
- *  (from any)           └── waiting ◀── the log can't be reached, or several resyncs     ended: deleted, or not ours
+ *   (from any)          └── waiting ◀── the log is unavailable, or several resyncs     ended: deleted, or no access
  *
- * Between a resync request and its answer, incoming frames belong to the subscription before, and are not passed on.
+ * Invariant: between a resync request and its reply, incoming frames belong to the previous subscription and are
+ * dropped.
  */
 import { comparePositions, parseCursor, type Position } from "@turnstream/protocol";
 import { ClientError } from "../errors.ts";
@@ -14,12 +16,12 @@ import { backoffMs } from "./timing.ts";
 
 export interface SubscriptionState {
   readonly phase: "off" | "requested" | "replaying" | "live" | "waiting" | "ended";
-  /** Whether what is shown is being replaced. */
+  /** Whether the shown state is being replaced. */
   readonly isResync: boolean;
-  /** Which answer is waited for. */
+  /** The number of the pending request. */
   readonly request: number;
   readonly head: Position | null;
-  /** How often it began again since it was live. */
+  /** How often it restarted since it was last live. */
   readonly retries: number;
   readonly retryAt: number | null;
   readonly error: ClientError | null;
@@ -29,11 +31,11 @@ export type SubscriptionInput =
   | { readonly type: "connected" | "disconnected" | "resync" | "timer" }
   | {
       readonly type: "subscribed";
-      /** Null when the server restarts by itself. */
+      /** Null if the server restarts the subscription by itself. */
       readonly request: number | null;
       readonly resumed: boolean;
       readonly head: string | null;
-      /** Where this client stands. */
+      /** The position of this client. */
       readonly cursor: string | null;
     }
   | { readonly type: "position"; readonly cursor: string }
@@ -42,9 +44,9 @@ export type SubscriptionInput =
 
 export interface SubscriptionStep {
   readonly state: SubscriptionState;
-  /** Ask for it now, with `state.request`. */
+  /** Send a subscribe request now, with `state.request`. */
   readonly subscribe: boolean;
-  /** The frame is passed to the subscriber. */
+  /** Pass the frame to the subscriber. */
   readonly pass: boolean;
 }
 
@@ -72,10 +74,10 @@ export function stepSubscription(
       if (state.phase === "off") return stay({ ...state, isResync: true });
       if (state.phase === "ended")
         return requestSubscription({ ...state, isResync: true, retries: 0, error: null });
-      // Nothing comes meanwhile that could be wrong: the user asked for a retry now.
+      // While waiting, no frames arrive that could be wrong, and the user requested an immediate retry.
       if (state.phase === "waiting") return requestSubscription({ ...state, isResync: true });
       const again = { ...state, isResync: true, retries: state.retries + 1 };
-      // Once at once: whatever was wrong may be so again.
+      // Retry immediately once. Back off after that, because the cause may persist.
       return again.retries === 1
         ? requestSubscription(again)
         : waitFor(again, now, backoffMs(again.retries - 1, random));
@@ -95,7 +97,7 @@ export function stepSubscription(
         isResync,
         error: null,
       };
-      // After a restart, there is nothing yet to be up to date with.
+      // After a restart the state is not loaded yet, so it can't be at the head.
       return pass(input.resumed ? checkHead(subscribed, input.cursor) : subscribed);
     }
     case "position":
@@ -104,7 +106,7 @@ export function stepSubscription(
     case "ended":
       if (!isReceiving(state)) return stay(state);
       if (input.reason === "gone")
-        return stay(end(state, new ClientError("NOT_FOUND", "The session is gone.")));
+        return stay(end(state, new ClientError("NOT_FOUND", "The session was deleted.")));
       return unavailable(state, now, random, null);
     case "rejected": {
       if (state.phase !== "requested" || input.request !== state.request) return stay(state);
@@ -146,7 +148,7 @@ function unavailable(
   cause: ClientError | null,
 ): SubscriptionStep {
   const error =
-    cause ?? new ClientError("SERVER_ERROR", "The session can't be reached just now.", { canRetry: true });
+    cause ?? new ClientError("SERVER_ERROR", "The session is currently unavailable.", { canRetry: true });
   const retries = state.retries + 1;
   const ms = Math.max(backoffMs(retries, random), (error.retryAfterSeconds ?? 0) * 1_000);
   return waitFor({ ...state, retries, error }, now, ms);
@@ -156,14 +158,16 @@ function end(state: SubscriptionState, error: ClientError): SubscriptionState {
   return { ...state, phase: "ended", retryAt: null, error };
 }
 
-/** Live as soon as it has seen all that was there when it began. */
+/** The subscription is live once it has reached the head of its start. */
 function checkHead(state: SubscriptionState, cursor: string | null): SubscriptionState {
   const position = cursor === null ? null : parseCursor(cursor);
   const isAtHead = state.head === null || (position !== null && comparePositions(position, state.head) >= 0);
   return isAtHead ? { ...state, phase: "live", isResync: false, retries: 0 } : state;
 }
 
-/** The id of a subscribe request: the server's reply has it too. @param key names the session on this connection */
+/**
+ * Returns the id of a subscribe request, which the reply repeats. @param key identifies the session on this connection
+ */
 export function formatRequestId(key: string, request: number): string {
   return `${key}.${request}`;
 }

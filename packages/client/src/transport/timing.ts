@@ -1,37 +1,37 @@
-/** The timeouts and backoff of a connection. Pure. */
+/** Timeouts and backoff of a connection (`TIMING`, `backoffMs`). Pure. */
 
-/** Beyond a first, quick return: doubled each time, up to the last. */
+/** Backoff after the first quick retry: doubles with each failure, up to the maximum. */
 const MIN_BACKOFF_MS = 500;
 const MAX_BACKOFF_MS = 30_000;
-/** A connection that was good and is lost, as when somebody walks from one network to another. */
+/** First retry after a live connection was lost, for example by a change of networks. */
 const FIRST_RETRY_MS = 100;
-/** Everybody whom a server sends away at once comes back at another moment. */
+/** Spreads the reconnects of clients that a restarting server disconnected at the same time. */
 const RESTART_JITTER_MS = { min: 500, max: 3_000 };
 
 export const TIMING = {
-  /** For credentials and a ticket; a slow phone needs some of it. */
+  /** For credentials and a ticket; slow phones need a part of it. */
   authorizeMs: 30_000,
   openMs: 20_000,
-  /** A socket that has received nothing for so long is probed. */
+  /** A socket that received nothing for this long is probed. */
   websocketIdleMs: 25_000,
-  /** A socket that has received nothing since it opened is probed sooner. */
+  /** A socket that received nothing since it opened is probed sooner. */
   firstFrameMs: 5_000,
   /** An event stream has a heartbeat every 15 seconds. */
   sseIdleMs: 45_000,
   pongMs: 15_000,
-  /** Servers of the documents know no heart-beats, and may think for 180 seconds. */
+  /** Servers of the original formats send no heartbeats and can be silent for 180 seconds. */
   dialectIdleMs: 190_000,
-  /** After a wake-up: a channel that received something so recently is not probed. */
+  /** After a wake-up, a channel that received something this recently is not probed. */
   recentMs: 5_000,
-  /** A machine that says it has no network may be wrong. */
+  /** How often to retry although the browser reports no network, because that can be wrong. */
   offlineRetryMs: 30_000,
-  /** A connection of less than that counts as a failure to stay. */
+  /** A shorter connection counts as a failure. */
   shortConnectionMs: 5_000,
-  /** For how long event streams are used where sockets don't pass. */
+  /** How long to use event streams if sockets are blocked. */
   sseFallbackMs: 300_000,
 } as const;
 
-/** @param failures since it was last good; 0 for the first return  @param random from 0 to 1 */
+/** @param failures failures since the last live connection; 0 for the first retry  @param random from 0 to 1 */
 export function backoffMs(failures: number, random: number): number {
   if (failures <= 0) return Math.round(FIRST_RETRY_MS * (1 + 2 * random));
   return Math.round(Math.min(MAX_BACKOFF_MS, MIN_BACKOFF_MS * 2 ** (failures - 1)) * (0.5 + random / 2));

@@ -1,11 +1,11 @@
-/** A WebSocket as a channel. It is opened once and never reconnects. */
+/** `openWebSocket` opens a WebSocket as a channel. It opens once and never reconnects by itself. */
 import type { SocketCommand } from "@turnstream/protocol/schema";
 import { credentialHeaders, type Credentials } from "../auth/auth.ts";
 import type { ClientEnv } from "../env.ts";
 import { parseFrame, type Channel, type ChannelEvents } from "./channel.ts";
 
 export interface WebSocketOptions {
-  /** With `/api/v1`. */
+  /** The base address, including `/api/v1`. */
   readonly base: string;
   readonly ticket: string;
   readonly credentials: Credentials;
@@ -17,7 +17,7 @@ export function openWebSocket(
   env: Pick<ClientEnv, "WebSocket" | "page">,
   events: ChannelEvents,
 ): Channel {
-  // In a page the server may be named by a path alone.
+  // In a page, the address of the server can be a path.
   const address = new URL(`${base}/socket`, typeof location === "undefined" ? undefined : location.href);
   address.protocol = address.protocol.replace("http", "ws");
   address.searchParams.set("dialect", dialect);
@@ -40,7 +40,7 @@ export function openWebSocket(
     if (frame !== null) events.onFrame(frame);
   });
   socket.addEventListener("close", ({ code }) => end(code));
-  // It is followed by `close`.
+  // The event `close` always follows.
   socket.addEventListener("error", () => {});
   const send = (command: SocketCommand): void => {
     if (socket.readyState === socket.OPEN) socket.send(JSON.stringify(command));
@@ -67,7 +67,7 @@ function withTicket(address: URL, ticket: string): URL {
   return address;
 }
 
-/** Outside of pages there is no origin, and so no ticket; Node's own WebSocket takes headers. */
+/** Outside of pages there is no origin and no ticket. The WebSocket of Node accepts headers. */
 function withHeaders(credentials: Credentials): string[] {
   return { headers: credentialHeaders(credentials) } as unknown as string[];
 }

@@ -1,6 +1,7 @@
 /**
- * What is read aloud when a session goes from one state to the next: that somebody works, needs the person, is done, was
- * stopped or has failed. Never the answer itself, and nothing of what was there before. Pure.
+ * `listAnnouncements` returns the texts for screen readers when a session changes: a turn started, needs the user,
+ * ended, was stopped or failed.
+ * Invariant: it never announces the answer itself, nor content from before the page was opened. Pure.
  */
 import {
   type InteractionBlock,
@@ -12,11 +13,11 @@ import {
 
 export interface AnnouncementText {
   readonly text: string;
-  /** Errors only: they may interrupt. */
+  /** True only for errors, which may interrupt the screen reader. */
   readonly isUrgent: boolean;
 }
 
-/** The texts that announcements are made of. `what` names a tool, a question, a form or an error. */
+/** The texts of announcements. `what` is a tool, a question, a form or an error. */
 export interface AnnouncementStrings {
   readonly started: (agent: string) => string;
   readonly needsApproval: (what: string) => string;
@@ -50,7 +51,7 @@ export function listAnnouncements(
   for (const turn of after.turns) {
     const was = known.get(turn.id) ?? null;
     if (was === turn) continue;
-    // Older turns that were loaded, and what was over when the page was opened, are no news.
+    // Skip older turns that were loaded later, and turns that had ended when the page was opened.
     const isNew = was !== null || (turn.number > newest && (!isFirstLook || turn.status === "running"));
     if (!isNew) continue;
     if (was === null && turn.status === "running" && !isFirstLook)

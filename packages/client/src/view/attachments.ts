@@ -1,5 +1,5 @@
 /**
- * Files that are about to go with a message: how far each has come. Pure; the uploads themselves are the hook's.
+ * `updateAttachments` tracks the upload of files that will be sent with a message. Pure; the hook runs the uploads.
  *
  *   added ──▶ uploading ──▶ done ──▶ sent, with the message
  *                 │  └────▶ failed
@@ -13,9 +13,9 @@ export interface Attachment {
   readonly size: number;
   readonly sentBytes: number;
   readonly status: "uploading" | "done" | "failed";
-  /** What the message will name, once it is there. */
+  /** The file reference for the message, once uploaded. */
   readonly file: FileRef | null;
-  /** Why it failed; null unless it did. */
+  /** Why the upload failed, otherwise null. */
   readonly error: unknown;
 }
 
@@ -51,12 +51,12 @@ export function updateAttachments(
   }
 }
 
-/** A message has text or files, and waits for those that are still coming; what failed has to be removed first. */
+/** A message needs text or files, and all uploads must be done. A failed one must be removed first. */
 export function canSend(text: string, list: readonly Attachment[]): boolean {
   return (text.trim() !== "" || list.length > 0) && list.every(({ status }) => status === "done");
 }
 
-/** As an `<input type=file>` reads its `accept`: endings, media types, and "image/*". */
+/** Matches a file against `accept` like an `<input type=file>`: extensions, media types, and "image/*". */
 export function isAccepted(
   { name, type }: { readonly name: string; readonly type: string },
   accept: string,

@@ -1,4 +1,4 @@
-/** `@turnstream/client/view`: what a UI shows of a session, without a framework. */
+/** `@turnstream/client/view`: framework-independent view logic for sessions. */
 export {
   type AnnouncementText,
   type AnnouncementOptions,

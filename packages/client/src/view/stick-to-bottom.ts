@@ -1,36 +1,36 @@
 /**
- * Whether the thread follows its end. Pure; the hook beside it moves the page.
+ * `stepStickToBottom` decides whether the thread stays scrolled to its end. Pure; the hook scrolls the page.
  *
- *              any move up, or something opened by hand
+ *              any scroll up, or something expanded by the user
  *   following ───────────────────────────────────────────▶ resting
  *             ◀───────────────────────────────────────────
- *              the person is at the end again, or asks for it
+ *              the user is at the end again, or requests it
  *
- * A position that falls because the content became shorter, or the window taller, is no move of the person's.
+ * Invariant: a position that decreases because the content shrank or the window grew is not a scroll of the user.
  */
 export interface ScrollMetrics {
   readonly top: number;
-  /** Of all there is. */
+  /** Height of the whole content. */
   readonly height: number;
-  /** Of what can be seen. */
+  /** Height of the visible part. */
   readonly visible: number;
 }
 
-/** With the measure as last seen. */
+/** Includes the last metrics. */
 export interface StickToBottomState extends ScrollMetrics {
   readonly isAtBottom: boolean;
 }
 
 export type StickToBottomInput =
-  /** The position changed. */
+  /** The scroll position changed. */
   | { readonly type: "scrolled"; readonly at: ScrollMetrics }
-  /** The content changed; nobody moved. */
+  /** The content changed without a scroll. */
   | { readonly type: "resized"; readonly at: ScrollMetrics }
-  /** A wheel, key or finger goes up, or something is opened by hand. */
+  /** The user scrolls up by wheel, key or touch, or expands something. */
   | { readonly type: "left" }
   | { readonly type: "to_end" };
 
-/** Half pixels of zoomed pages don't count. */
+/** Tolerates fractional pixels of zoomed pages. */
 const TOLERANCE_PX = 2;
 const MIN_MOVE_PX = 0.6;
 
@@ -49,7 +49,7 @@ export function stepStickToBottom(
       const { top, height, visible } = input.at;
       const isEnd = isAtBottom(input.at);
       const isPushed = height < state.height || visible > state.visible;
-      // However slowly: a finger moves by single pixels, and must not be pulled back for each of them.
+      // Even a slow scroll up counts: a finger moves by single pixels and must not be pulled back.
       const isUp = !isPushed && top < state.top - (isEnd ? MIN_MOVE_PX : 0);
       const isFollowing = !isUp && (isEnd || state.isAtBottom);
       return { state: { isAtBottom: isFollowing, ...input.at }, moveToEnd: false };

@@ -1,24 +1,25 @@
 /**
- * A session for many small readers: one subscription to it, and each listener is told only of what it looks at, so that a
- * delta runs the selectors of one turn. Knows nothing of React, and nothing of what is drawn.
+ * `createThreadStore` distributes one session subscription to many listeners.
+ * Invariant: a listener is notified only about its topic, so a delta runs the selectors of one turn. Independent of
+ * React and of rendering.
  */
 import type { SessionState, ToolItem, Turn } from "@turnstream/protocol";
 import type { Session, SessionView } from "../session/session.ts";
 import { type LayoutState, updateLayout, EMPTY_LAYOUT, type TurnLayout } from "./turn-layout.ts";
 
-/** "view": anything at all. "turns": which turns there are. `turn:…`: that turn. */
+/** "view": any change. "turns": the list of turns. `turn:…`: that turn. */
 export type ThreadTopic = "view" | "turns" | `turn:${string}`;
 
 export interface ThreadStore {
   readonly session: Session;
   readonly getView: () => SessionView;
   subscribe(topic: ThreadTopic, listener: () => void): () => void;
-  /** Oldest first; the same array while the same turns are there. */
+  /** Oldest first; the same array while the list is unchanged. */
   getTurnIds(): readonly string[];
   getTurn(id: string): Turn | null;
-  /** What a run shows; without a run, what the turn's main one does. */
+  /** Returns the layout of a run, or of the turn's main run. */
   getLayout(turn: string, runId?: string): TurnLayout;
-  /** A call with all that belongs to it, by its place. */
+  /** Returns a tool call with everything that belongs to it, by its block index. */
   getToolCall(turn: string, blockIndex: number): ToolItem | null;
 }
 
@@ -45,7 +46,7 @@ export function createThreadStore(session: Session): ThreadStore {
     notify("view");
   };
 
-  /** Keeps the list in step with the state; the same array while nothing came or went. */
+  /** Updates the list from the state; keeps the same array while the list is unchanged. */
   const list = (): void => {
     const { turns } = view().state;
     if (turns === listedTurns) return;
@@ -103,9 +104,9 @@ export function createThreadStore(session: Session): ThreadStore {
   };
 }
 
-/** Which turns of a session are other ones than before. Pure; compares references, as the fold shares what it keeps. */
+/** The turns that changed. Compares references, because the fold shares unchanged turns. */
 interface TurnChanges {
-  /** Whether turns came, went or moved. */
+  /** Whether turns were added, removed or moved. */
   readonly isListChanged: boolean;
   readonly turns: readonly string[];
 }
@@ -137,9 +138,7 @@ function findChangedTurns(before: SessionState, after: SessionState): TurnChange
   return { isListChanged: true, turns: [...turns, ...previous.keys()] };
 }
 
-/**
- * A long list in chunks that stay as they are when something is put in front of it or behind it. Pure.
- */
+/** Splits a long list into chunks that stay the same when turns are added before or after them. Pure. */
 export interface TurnChunk {
   readonly key: number;
   readonly ids: readonly string[];
@@ -147,7 +146,10 @@ export interface TurnChunk {
 
 export const TURNS_PER_CHUNK = 16;
 
-/** @param getNumber rises through the list; where it doesn't, what comes stays with what is before it */
+/**
+ * @param getNumber returns a number that increases through the list; an id with a lower number stays in the chunk
+ * before it
+ */
 export function chunkTurns(ids: readonly string[], getNumber: (id: string) => number): TurnChunk[] {
   const chunks: { key: number; ids: string[] }[] = [];
   for (const id of ids) {

@@ -1,7 +1,8 @@
 /**
- * What is shown of a turn and in which order, without its texts: blocks by their index, groups with their blocks, calls
- * with their results. Pure. Returns the same objects wherever only text has grown, so that a delta draws one block. Never
- * decides what is expanded on the screen.
+ * `updateLayout` computes the visible items of a turn and their order, without texts: blocks by index, groups with
+ * their blocks, calls with their results.
+ * Invariant: it returns the same objects if only text has grown, so that a delta re-renders one block. Pure. Does not
+ * decide what is expanded on the screen.
  */
 import {
   type Block,
@@ -14,7 +15,7 @@ import {
   viewRun,
 } from "@turnstream/protocol";
 
-/** The component that draws a block, by its name. */
+/** The component that renders a block, by name. */
 export type BlockComponentName =
   | "ThinkingBlock"
   | "TextBlock"
@@ -41,14 +42,14 @@ export interface LayoutGroup {
   readonly type: "group";
   /** The index of its `group_start` item. */
   readonly blockIndex: number;
-  /** Whether more steps may come. */
+  /** Whether more steps can follow. */
   readonly isRunning: boolean;
-  /** Whether it came to its end, and was not stopped on the way. */
+  /** Whether it reached its end without being stopped. */
   readonly isDone: boolean;
-  /** The summary, or the last label; "" when there is neither. */
+  /** The summary, or the last label; "" if there is neither. */
   readonly header: string;
   readonly blocks: readonly LayoutBlock[];
-  /** From its marker to its end; null while it runs, or where the end is not known. */
+  /** From its start marker to its end marker; null while it runs, or if the end is unknown. */
   readonly durationMs: number | null;
 }
 
@@ -61,7 +62,7 @@ export interface LayoutState {
   readonly mainRunId: string | null;
   /** By run. */
   readonly layouts: ReadonlyMap<string, TurnLayout>;
-  /** By the place of the call. */
+  /** By the block index of the call. */
   readonly toolCalls: ReadonlyMap<number, ToolItem>;
 }
 
@@ -117,12 +118,12 @@ function toLayoutItem(
   };
 }
 
-/** A check mark stands for what ran to its end, well or not. */
+/** A check mark means that all tools ran to their end, with or without success. */
 function wasStopped(item: ViewItem): boolean {
   return item.type === "tool" && (item.status === "stopped" || item.result?.status === "cancelled");
 }
 
-/** Null for what a newer version put there, and this one can't draw. */
+/** Returns null for a block of a newer version that this version can't render. */
 function toLayoutBlock(
   item: Exclude<ViewItem, { type: "group" }>,
   awaiting: ReadonlySet<string>,
@@ -141,7 +142,7 @@ function toLayoutBlock(
     };
   }
   const needsUser = item.approvals.some(isPending) || (item.run !== null && awaiting.has(item.run.id));
-  // A stop is no failure, whatever the dot shows (U02).
+  // A stop is not a failure, whatever the status dot shows (requirement U02).
   const hasFailed = item.status === "error" && item.result?.status !== "cancelled";
   return {
     type: "block",
@@ -178,7 +179,7 @@ function componentFor(block: Block): BlockComponentName | null {
   }
 }
 
-/** Runs in which, or below which, something waits for the user. */
+/** Returns the runs with a pending interaction in them or below them. */
 function findAwaitingRuns(turn: Turn): Set<string> {
   const awaiting = new Set<string>();
   for (const block of listPendingInteractions(turn)) {
@@ -212,7 +213,7 @@ function groupSpans(turn: Turn): Map<string, Span> {
   return spans;
 }
 
-/** The rest of an item follows from these. */
+/** The other fields of an item derive from these. */
 function isSameTool(one: ToolItem, other: ToolItem): boolean {
   return (
     one.call === other.call &&

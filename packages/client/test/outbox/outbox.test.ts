@@ -227,7 +227,7 @@ test("a storage that is full or forbidden keeps nothing, and messages go all the
 test("it holds 50 messages and refuses more in words", async () => {
   const tab = openTab(sharedStorage());
   for (let n = 0; n < 50; n += 1) tab.outbox.add({ text: `${n}` });
-  await expect(tab.outbox.add({ text: "more" }).done).rejects.toThrow("50 messages wait already");
+  await expect(tab.outbox.add({ text: "more" }).done).rejects.toThrow("The outbox is full (50 messages)");
   expect(tab.outbox.list()).toHaveLength(50);
 });
 

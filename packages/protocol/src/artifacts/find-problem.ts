@@ -1,33 +1,34 @@
 /**
- * Tells whether an artifact is what its type says, for a server before it is written and for a page before it is drawn.
- * Folding doesn't ask: what is in a log stays there. Pure.
+ * `findArtifactProblem` checks whether an artifact matches its type. The server calls it before it writes an artifact,
+ * a client before it draws one.
+ * Invariant: the fold does not call it. An invalid artifact that is already in a log stays there. Pure.
  */
 import type { Json } from "../json.ts";
 import { type ArtifactProblem, findProblem } from "./shape.ts";
 import { ARTIFACTS, type ArtifactData, type ArtifactType } from "./shapes.ts";
 
-/** A type that client and server of one team agree on. */
+/** Custom types: the client and the server of one app agree on their meaning. */
 const OWN_TYPE = /^x-[a-z0-9][a-z0-9._-]{0,97}$/;
 const MAX_TITLE = 500;
-/** As JSON text, whatever the type. */
+/** Limit for the data of any type, in characters of its JSON text. */
 const MAX_ARTIFACT = 5_000_000;
-/** Whoever goes through it, level by level, must come to an end before its stack does. */
+/** Bounds the recursion of every reader, so that deep data can't overflow the stack. */
 const MAX_DEPTH = 100;
 
-/** The first thing that is wrong with an artifact; null when it can be shown. */
+/** Returns the first problem of an artifact, or null if the artifact can be shown. */
 export function findArtifactProblem(artifact: Json): ArtifactProblem | null {
   if (typeof artifact !== "object" || artifact === null || Array.isArray(artifact))
-    return { field: "artifact", problem: "has to be an object" };
+    return { field: "artifact", problem: "must be an object" };
   const fields = artifact as { readonly [field: string]: Json };
   const odd = Object.keys(fields).find((key) => !["type", "title", "data"].includes(key));
-  if (odd !== undefined) return { field: `artifact.${odd}`, problem: "is not known here" };
+  if (odd !== undefined) return { field: `artifact.${odd}`, problem: "is not a known field" };
   const { type, title = "", data } = fields;
   if (typeof title !== "string" || title.length > MAX_TITLE)
-    return { field: "artifact.title", problem: `has to be a text of at most ${MAX_TITLE} characters` };
+    return { field: "artifact.title", problem: `must be a string of at most ${MAX_TITLE} characters` };
   if (data === undefined) return { field: "artifact.data", problem: "is missing" };
   if (typeof type !== "string" || !(isArtifactType(type) || OWN_TYPE.test(type))) {
     const known = Object.keys(ARTIFACTS).join(", ");
-    return { field: "artifact.type", problem: `has to be one of ${known}, or a name that begins with x-` };
+    return { field: "artifact.type", problem: `must be one of ${known}, or a name that starts with x-` };
   }
   if (isDeeper(data, MAX_DEPTH))
     return { field: "artifact.data", problem: `is nested more than ${MAX_DEPTH} levels deep` };
@@ -54,17 +55,17 @@ function findDataProblem(type: ArtifactType, data: Json): ArtifactProblem | null
 
 function findChartProblem({ labels, values, series }: ArtifactData["chart"]): ArtifactProblem | null {
   if ((values === undefined) === (series === undefined))
-    return { field: "artifact.data", problem: "has to have either values or series" };
+    return { field: "artifact.data", problem: "must have either values or series" };
   const lines = values === undefined ? (series ?? []).map((one) => one.values) : [values];
   const n = lines.findIndex((line) => line.length !== labels.length);
   if (n < 0) return null;
   const field = values === undefined ? `artifact.data.series[${n}].values` : "artifact.data.values";
-  return { field, problem: `has ${lines[n]?.length} points, and there are ${labels.length} labels` };
+  return { field, problem: `has ${lines[n]?.length} points, but there are ${labels.length} labels` };
 }
 
 function findTableProblem({ columns, rows }: ArtifactData["table"]): ArtifactProblem | null {
   const n = rows.findIndex((row) => row.length !== columns.length);
   if (n < 0) return null;
-  const problem = `has ${rows[n]?.length} cells, and there are ${columns.length} columns`;
+  const problem = `has ${rows[n]?.length} cells, but there are ${columns.length} columns`;
   return { field: `artifact.data.rows[${n}]`, problem };
 }

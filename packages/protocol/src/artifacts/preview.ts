@@ -1,4 +1,7 @@
-/** The beginning of an artifact that is too large for an event: of the same shape, so that it can be drawn. Pure. */
+/**
+ * `artifactPreview` shortens the data of an artifact that is too large for an event.
+ * Invariant: the preview has the same shape as the data, so clients draw it like any artifact of its type. Pure.
+ */
 import { truncateText } from "../truncate-text.ts";
 import type { Json } from "../json.ts";
 import type { ArtifactData } from "./shapes.ts";
@@ -8,7 +11,10 @@ const POINTS = 50;
 const CHARS = 4_096;
 const CELL = 100;
 
-/** @param data as `artifactMisfit` has found it good; null for what can't be shown in part */
+/**
+ * @param data valid data: `findArtifactProblem` returned null for it
+ * @returns null if the type can't be shown in part
+ */
 export function artifactPreview({ type, data }: { readonly type: string; readonly data: Json }): Json {
   switch (type) {
     case "table": {
@@ -32,7 +38,7 @@ export function artifactPreview({ type, data }: { readonly type: string; readonl
   }
 }
 
-/** Every so many points, so that the line keeps its form. */
+/** Keeps every nth point, so that the line keeps its shape. */
 function chartPreview({ labels, values, series, ...rest }: ArtifactData["chart"]): ArtifactData["chart"] {
   const step = Math.max(1, Math.ceil(labels.length / POINTS));
   const thin = <T>(list: readonly T[]): T[] => list.filter((_, n) => n % step === 0);

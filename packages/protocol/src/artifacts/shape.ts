@@ -1,6 +1,8 @@
 /**
- * A small part of JSON Schema as plain data: how shapes are declared that both a page and a server check, without a schema
- * library. The types derive from the declaration, and the published schema is the declaration. Pure.
+ * `Shape` is a small subset of JSON Schema as plain data, and `findProblem` checks a value against it. Clients and
+ * servers use it without a schema library.
+ * Invariant: the TypeScript types derive from the declaration, and the published JSON Schema is the declaration itself.
+ * Pure.
  */
 import type { Json } from "../json.ts";
 
@@ -22,7 +24,7 @@ export type Shape =
     }
   | { readonly anyOf: readonly Shape[] };
 
-/** The type of what a shape takes. */
+/** The TypeScript type of the values that match a shape. */
 export type TypeOfShape<S> = S extends { readonly enum: readonly (infer Word)[] }
   ? Word
   : S extends { readonly type: "string" }
@@ -43,20 +45,20 @@ export type TypeOfShape<S> = S extends { readonly enum: readonly (infer Word)[] 
                   }
                 : never;
 
-/** What is wrong, and where. */
+/** Describes one problem and the field that has it. */
 export interface ArtifactProblem {
-  /** `data.rows[3]` */
+  /** The path of the field, for example `data.rows[3]`. */
   readonly field: string;
   readonly problem: string;
 }
 
-/** The first thing that doesn't fit; null when all does. */
+/** Returns the first problem of a value, or null if the value matches the shape. */
 export function findProblem(value: Json, shape: Shape, field: string): ArtifactProblem | null {
   if ("anyOf" in shape) {
     const misfits = shape.anyOf.map((choice) => findProblem(value, choice, field));
     if (misfits.includes(null)) return null;
-    // The choice of the right kind says more than that none fits.
-    return misfits.find((problem) => problem?.field !== field) ?? { field, problem: "is of the wrong kind" };
+    // A problem inside the value is more specific than the fact that no choice matches.
+    return misfits.find((problem) => problem?.field !== field) ?? { field, problem: "has the wrong type" };
   }
   switch (shape.type) {
     case "string":
@@ -68,29 +70,29 @@ export function findProblem(value: Json, shape: Shape, field: string): ArtifactP
     case "integer":
       return Number.isSafeInteger(value) && (value as number) >= shape.minimum
         ? null
-        : { field, problem: `has to be a whole number from ${shape.minimum} on` };
+        : { field, problem: `must be an integer of at least ${shape.minimum}` };
     case "null":
-      return value === null ? null : { field, problem: "has to be null" };
+      return value === null ? null : { field, problem: "must be null" };
     default:
-      return typeof value === shape.type ? null : { field, problem: `has to be a ${shape.type}` };
+      return typeof value === shape.type ? null : { field, problem: `must be a ${shape.type}` };
   }
 }
 
 type ShapeOf<T> = Extract<Shape, { readonly type: T }>;
 
 function findTextProblem(value: Json, shape: ShapeOf<"string">, field: string): ArtifactProblem | null {
-  if (typeof value !== "string") return { field, problem: "has to be a text" };
+  if (typeof value !== "string") return { field, problem: "must be a string" };
   if (value.length > shape.maxLength)
     return { field, problem: `is longer than ${shape.maxLength} characters` };
   if (shape.enum !== undefined && !shape.enum.includes(value))
-    return { field, problem: `has to be one of ${shape.enum.join(", ")}` };
+    return { field, problem: `must be one of ${shape.enum.join(", ")}` };
   if (shape.pattern !== undefined && !new RegExp(shape.pattern, "u").test(value))
-    return { field, problem: `has to look like ${shape.pattern}` };
+    return { field, problem: `must match ${shape.pattern}` };
   return null;
 }
 
 function findListProblem(value: Json, shape: ShapeOf<"array">, field: string): ArtifactProblem | null {
-  if (!Array.isArray(value)) return { field, problem: "has to be a list" };
+  if (!Array.isArray(value)) return { field, problem: "must be an array" };
   if (value.length > shape.maxItems) return { field, problem: `has more than ${shape.maxItems} items` };
   for (const [n, item] of (value as readonly Json[]).entries()) {
     const problem = findProblem(item, shape.items, `${field}[${n}]`);
@@ -100,12 +102,12 @@ function findListProblem(value: Json, shape: ShapeOf<"array">, field: string): A
 }
 
 function findObjectProblem(value: Json, shape: ShapeOf<"object">, field: string): ArtifactProblem | null {
-  if (!isPlain(value)) return { field, problem: "has to be an object" };
+  if (!isPlain(value)) return { field, problem: "must be an object" };
   const missing = shape.required.find((key) => !Object.hasOwn(value, key));
   if (missing !== undefined) return { field: `${field}.${missing}`, problem: "is missing" };
   for (const [key, item] of Object.entries(value)) {
     const inner = Object.hasOwn(shape.properties, key) ? shape.properties[key] : undefined;
-    if (inner === undefined) return { field: `${field}.${key}`, problem: "is not known here" };
+    if (inner === undefined) return { field: `${field}.${key}`, problem: "is not a known field" };
     const problem = findProblem(item, inner, `${field}.${key}`);
     if (problem !== null) return problem;
   }

@@ -1,6 +1,7 @@
 /**
- * The artifacts that every client can draw, each declared once: types, checks and the published JSON Schema follow from
- * here. Data only.
+ * `ARTIFACTS` declares the artifact types that every client can draw.
+ * Invariant: each type is declared only here. Its TypeScript type, its check and its published JSON Schema derive from
+ * this data.
  */
 import type { Shape, TypeOfShape } from "./shape.ts";
 
@@ -8,7 +9,9 @@ const MAX_POINTS = 5_000;
 const MAX_ROWS = 5_000;
 const line = { type: "string", maxLength: 500 } as const;
 const text = { type: "string", maxLength: 10_000 } as const;
-/** What a page may open or show: never a script. */
+/**
+ * Addresses that a page may open or show. The pattern excludes `javascript:` and other schemes that can run scripts.
+ */
 const address = { type: "string", maxLength: 4_096, pattern: "^(https?://|turnstream:blob/)" } as const;
 const picture = {
   type: "string",
@@ -86,5 +89,5 @@ export const ARTIFACTS = {
 } as const satisfies Readonly<Record<string, Shape>>;
 
 export type ArtifactType = keyof typeof ARTIFACTS;
-/** The content of each. */
+/** The data of each artifact type. */
 export type ArtifactData = { readonly [Type in ArtifactType]: TypeOfShape<(typeof ARTIFACTS)[Type]> };

@@ -1,5 +1,5 @@
 /**
- * Rules for blocks and group markers: where they may start, what may follow, when they end.
+ * Checks the rules for blocks and group markers: where they may start, which events may follow, and when they may end.
  */
 import type { SessionEvent, EventOf } from "../events/index.ts";
 import { blockAt, findRun } from "../fold/edit.ts";
@@ -20,10 +20,10 @@ import {
 export type BlockEvent = Extract<SessionEvent, { readonly block: string }>;
 type PlacedEvent = BlockEvent | EventOf<"group.start" | "group.end">;
 
-/** Rules for whatever takes a new index: any block's start, a request, a notice, a group marker. */
+/** Checks the rules for every event that takes a new index: block starts, requests, notices and group markers. */
 export function checkPlace(turn: Turn, event: PlacedEvent): Violation | null {
   if (event.index !== turn.items.length) {
-    return violation("L09", `index ${event.index} is not the next one, ${turn.items.length}`);
+    return violation("L09", `index ${event.index} is not the next index ${turn.items.length}`);
   }
   const run = findRun(turn, event.run);
   if (run?.status !== "running") {
@@ -32,14 +32,14 @@ export function checkPlace(turn: Turn, event: PlacedEvent): Violation | null {
   const last = listBlocks(turn).at(-1);
   if (last?.kind === "notice") return violation("L22", `${event.type} after the notice ${last.id}`);
   if ("block" in event && turn.items.toArray().some((item) => item !== null && item.id === event.block)) {
-    return violation("L04", `block ${event.block} was there before`);
+    return violation("L04", `block ${event.block} already exists`);
   }
   return null;
 }
 
 export function checkGroup(turn: Turn, event: EventOf<"group.start" | "group.end">): Violation | null {
   if (!isMain(turn, event.run))
-    return violation("L12", `run ${event.run} is a sub-agent's and opens no groups`);
+    return violation("L12", `run ${event.run} belongs to a sub-agent, which can't open groups`);
   if (turn.open > 0) return violation("L12", `${event.type} while ${turn.open} block(s) are open`);
   const waiting = unansweredCalls(turn).find((call) => !call.hidden);
   if (waiting !== undefined)
@@ -47,11 +47,11 @@ export function checkGroup(turn: Turn, event: EventOf<"group.start" | "group.end
   if (event.type === "group.end") {
     return turn.group === event.group
       ? null
-      : violation("L12", `group ${event.group} is not the open one, ${turn.group}`);
+      : violation("L12", `group ${event.group} is not the open group ${turn.group}`);
   }
   if (turn.group !== null) return violation("L12", `group ${turn.group} is still open`);
   const known = turn.items.toArray().some((item) => item !== null && item.id === event.group);
-  return known ? violation("L04", `group ${event.group} was there before`) : null;
+  return known ? violation("L04", `group ${event.group} already exists`) : null;
 }
 
 export function checkStart(turn: Turn, event: BlockEvent): Violation | null {
@@ -75,7 +75,7 @@ export function checkStart(turn: Turn, event: BlockEvent): Violation | null {
       if (final !== undefined) return violation("L14", `a tool call after the final text ${final.id}`);
       return findToolCall(turn, event.call) === undefined
         ? null
-        : violation("L04", `call ${event.call} was there before`);
+        : violation("L04", `call ${event.call} already exists`);
     }
     case "tool_result.start":
       return checkResult(turn, event);
@@ -94,7 +94,7 @@ export function checkStart(turn: Turn, event: BlockEvent): Violation | null {
       const asked = listBlocks(turn).find((b) => "version" in b && isPending(b) && !outlivesTurn(b));
       return asked === undefined
         ? null
-        : violation("L22", `a notice while ${asked.kind} ${asked.id} waits for a person`);
+        : violation("L22", `a notice while ${asked.kind} ${asked.id} is pending`);
     }
     default:
       return null;
@@ -106,12 +106,12 @@ function checkResult(turn: Turn, event: EventOf<"tool_result.start">): Violation
   if (call === undefined) return violation("L16", `there is no call ${event.call}`);
   if (call.end === null) return violation("L16", `call ${event.call} has not ended`);
   if (call.run !== event.run || call.name !== event.name) {
-    return violation("L16", `the result of call ${event.call} is of another run or tool`);
+    return violation("L16", `the result of call ${event.call} has another run or tool than the call`);
   }
   if (call.hidden && event.hidden !== true)
     return violation("L16", `the result of the hidden call ${event.call} is shown`);
   if (findToolResult(turn, event.call) !== undefined)
-    return violation("L16", `call ${event.call} has a result already`);
+    return violation("L16", `call ${event.call} already has a result`);
   const approval = findPendingApproval(turn, event.call);
   return approval === undefined
     ? null
@@ -125,16 +125,16 @@ export function checkContinue(turn: Turn, event: BlockEvent): Violation | null {
   const [kind] = event.type.split(".");
   if (block.kind !== kind) return violation("L10", `${event.type} for a ${block.kind} block`);
   if (block.end !== null) return violation("L10", `block ${event.block} has ended`);
-  if (block.run !== event.run) return violation("L10", `block ${event.block} is run ${block.run}'s`);
+  if (block.run !== event.run) return violation("L10", `block ${event.block} belongs to run ${block.run}`);
   if (event.type === "tool_result.delta" && block.kind === "tool_result") {
     const part = block.parts[event.part];
     const inOrder =
       part === undefined ? event.part === block.parts.length : event.part === block.parts.length - 1;
     if (!inOrder) return violation("L17", `part ${event.part} is not the current or the next one`);
     if (part === undefined && block.parts.at(-1)?.done === false)
-      return violation("L17", "the part before is not done");
+      return violation("L17", "the previous part is not done");
     if (part?.done === true || (part !== undefined && part.media !== event.media)) {
-      return violation("L17", `part ${event.part} is done or of another kind`);
+      return violation("L17", `part ${event.part} is done or has another media type`);
     }
   }
   if (event.type === "text.delta" && block.kind === "text") {
@@ -154,10 +154,11 @@ export function checkContinue(turn: Turn, event: BlockEvent): Violation | null {
       return violation("L16", `call ${block.call} succeeds although its approval was ${refused.status}`);
     }
     const form = findWaitingForm(turn, block.call);
-    if (form !== undefined) return violation("L16", `form ${form.form} of call ${block.call} still waits`);
+    if (form !== undefined)
+      return violation("L16", `form ${form.form} of call ${block.call} is still pending`);
     const run = findSubAgentRun(turn, block.call);
     if (run?.status === "running")
-      return violation("L08", `run ${run.id} goes on under the result ${block.id}`);
+      return violation("L08", `run ${run.id} is still running under the result ${block.id}`);
   }
   return null;
 }

@@ -1,6 +1,7 @@
 /**
- * Which event may follow which: `legal` says what is wrong with an event at a position, in words.
- * Apart from the fold on purpose: the fold takes anything, this judges. Never changes a state.
+ * `checkEvent` checks whether an event may follow in a session's log, and names the rule that it breaks.
+ * Invariant: the check is separate from the fold. The fold accepts every event; this module only judges and never
+ * changes a state.
  */
 import { parseCursor } from "../cursor.ts";
 import type { SessionEvent, EventOf } from "../events/index.ts";
@@ -15,22 +16,24 @@ import { type Violation, violation } from "./rules.ts";
 import { checkTakeover } from "./takeover.ts";
 import { findToolCall, isMain, findToolResult, findSubAgentRun, unansweredCalls } from "../turn-queries.ts";
 
-/** Null when `event` may follow in `state`; otherwise the rule it breaks and why. */
+/** Returns null if `event` may follow in `state`, otherwise the broken rule and the reason. */
 export function checkEvent(state: SessionState, event: SessionEvent): Violation | null {
   return checkPosition(state, event) ?? checkSession(state, event);
 }
 
 function checkPosition(state: SessionState, event: SessionEvent): Violation | null {
   const position = parseCursor(event.id);
-  if (position === null) return violation("L02", `${event.id} is not a position`);
+  if (position === null) return violation("L02", `${event.id} is not a valid cursor`);
   const { epoch, seq } = position;
-  if (epoch < state.epoch) return violation("L03", `epoch ${epoch} is over, the log is in ${state.epoch}`);
+  if (epoch < state.epoch)
+    return violation("L03", `epoch ${epoch} has ended, the log is in epoch ${state.epoch}`);
   const first = event.first ?? seq;
-  if (first !== state.seq + 1 || first > seq) return violation("L02", `position ${seq} after ${state.seq}`);
+  if (first !== state.seq + 1 || first > seq)
+    return violation("L02", `position ${seq} does not follow ${state.seq}`);
   if (epoch > state.epoch && !claimsEpoch(event.type))
-    return violation("L03", `${event.type} can't begin epoch ${epoch}`);
+    return violation("L03", `${event.type} can't start epoch ${epoch}`);
   if (event.type === "turn.takeover" && epoch === state.epoch)
-    return violation("L03", "a takeover begins a new epoch");
+    return violation("L03", "a takeover must start a new epoch");
   return null;
 }
 
@@ -44,12 +47,12 @@ function checkSession(state: SessionState, event: SessionEvent): Violation | nul
       return null;
     case "message.add":
       return isKnownMessage(state, event.message)
-        ? violation("L04", `message ${event.message} was there before`)
+        ? violation("L04", `message ${event.message} already exists`)
         : null;
     case "message.remove":
       return state.waiting.some((message) => message.id === event.message)
         ? null
-        : violation("L05", `message ${event.message} does not wait`);
+        : violation("L05", `message ${event.message} is not queued`);
     case "turn.start":
       return checkTurnStart(state, event, running);
     case "turn.takeover":
@@ -69,11 +72,10 @@ function checkTurnStart(
   running: Turn | undefined,
 ): Violation | null {
   if (running !== undefined) return violation("L05", `turn ${running.id} is still running`);
-  if (findTurn(state, event.turn) !== undefined)
-    return violation("L04", `turn ${event.turn} was there before`);
+  if (findTurn(state, event.turn) !== undefined) return violation("L04", `turn ${event.turn} already exists`);
   if (event.message === undefined || state.waiting.some((message) => message.id === event.message))
     return null;
-  return violation("L05", `message ${event.message} does not wait for a turn`);
+  return violation("L05", `message ${event.message} is not queued for a turn`);
 }
 
 type TurnEvent = Exclude<
@@ -87,7 +89,7 @@ function checkInTurn(state: SessionState, event: TurnEvent, turn: Turn | undefin
   if (turn === undefined) return violation("L06", `there is no turn ${event.turn}`);
   if ((event.type === "form.update" || event.type === "payment.update") && !waitsInside(turn, event))
     return checkUpdate(turn, event);
-  if (turn.status !== "running") return violation("L06", `turn ${turn.id} is over`);
+  if (turn.status !== "running") return violation("L06", `turn ${turn.id} has ended`);
   switch (event.type) {
     case "question.update":
       return checkUpdate(turn, event) ?? checkAnswer(state, event);
@@ -121,31 +123,32 @@ function waitsInside(turn: Turn, { index, block }: EventOf<"form.update" | "paym
   return asked !== undefined && "version" in asked && !outlivesTurn(asked);
 }
 
-/** A message that answers a question has waited until then. */
+/** A message that answers a question must still be queued until that answer. */
 function checkAnswer(state: SessionState, { message, status }: EventOf<"question.update">): Violation | null {
   if (message === undefined) return null;
-  if (status !== "answered") return violation("L20", "a message comes with answered, only");
+  if (status !== "answered") return violation("L20", "only the status answered can have a message");
   return state.waiting.some(({ id }) => id === message)
     ? null
-    : violation("L05", `message ${message} does not wait`);
+    : violation("L05", `message ${message} is not queued`);
 }
 
 function checkRunStart(turn: Turn, event: EventOf<"run.start">): Violation | null {
-  if (findRun(turn, event.run) !== undefined) return violation("L04", `run ${event.run} was there before`);
+  if (findRun(turn, event.run) !== undefined) return violation("L04", `run ${event.run} already exists`);
   const { parent, call } = event;
   if (parent === undefined || call === undefined) {
     if (parent !== undefined || call !== undefined)
-      return violation("L07", "a sub-agent's run names its parent and its call");
-    return turn.runs.length === 0 ? null : violation("L07", "the turn has its main run");
+      return violation("L07", "a sub-agent run must name both its parent and its call");
+    return turn.runs.length === 0 ? null : violation("L07", "the turn already has a main run");
   }
   if (findRun(turn, parent)?.status !== "running")
     return violation("L07", `parent run ${parent} is not running`);
-  if (findSubAgentRun(turn, call) !== undefined) return violation("L07", `call ${call} has a run already`);
+  if (findSubAgentRun(turn, call) !== undefined) return violation("L07", `call ${call} already has a run`);
   const result = findToolResult(turn, call);
   if (findToolCall(turn, call)?.run !== parent || result === undefined || result.end !== null) {
-    return violation("L07", `call ${call} of run ${parent} has no open result for the run to stand in`);
+    return violation("L07", `call ${call} of run ${parent} has no open result for the sub-agent run`);
   }
-  if (result.hidden) return violation("L07", `call ${call} is hidden, and a sub-agent's work is not`);
+  if (result.hidden)
+    return violation("L07", `call ${call} is hidden, but the work of a sub-agent is visible`);
   return null;
 }
 
@@ -159,9 +162,7 @@ function checkRunEnd(turn: Turn, event: EventOf<"run.end">): Violation | null {
   const waits = listBlocks(turn).find(
     (b) => b.run === run.id && "version" in b && isPending(b) && !outlivesTurn(b),
   );
-  return waits === undefined
-    ? null
-    : violation("L08", `block ${waits.id} of run ${run.id} waits for a person`);
+  return waits === undefined ? null : violation("L08", `block ${waits.id} of run ${run.id} is pending`);
 }
 
 function checkTurnEnd(turn: Turn, event: EventOf<"turn.end">): Violation | null {
@@ -175,6 +176,6 @@ function checkTurnEnd(turn: Turn, event: EventOf<"turn.end">): Violation | null 
   if (notice !== asked) return violation("L23", `reason ${event.reason} with the notice ${notice}`);
   const interaction = listBlocks(turn).some((b) => "version" in b && outlivesTurn(b));
   if (event.reason === "requires_interaction" && !interaction)
-    return violation("L23", "no form or payment to wait for");
+    return violation("L23", "reason requires_interaction without a form or payment");
   return turn.runs.some((r) => isMain(turn, r.id)) ? null : violation("L23", "the turn never had a main run");
 }

@@ -1,6 +1,4 @@
-/**
- * Rules for interactions: when one may be requested, and which change may follow which.
- */
+/** Checks the rules for interactions: when a request may be made, and which status change may follow which. */
 import type { EventOf } from "../events/index.ts";
 import { blockAt } from "../fold/edit.ts";
 import { interactionId, TRANSITIONS } from "../fold/interaction.ts";
@@ -16,7 +14,7 @@ export function checkRequest(state: SessionState, turn: Turn, event: RequestEven
   const taken = state.turns
     .toArray()
     .some((t) => listBlocks(t).some((b) => "version" in b && interactionId(b) === name));
-  if (taken) return violation("L04", `interaction ${name} was there before`);
+  if (taken) return violation("L04", `interaction ${name} already exists`);
   if (event.type === "form.request" && event.waits === true) return checkWaitingForm(turn, event);
   if (event.type !== "approval.request") {
     if (turn.group !== null && isMain(turn, event.run)) {
@@ -26,26 +24,26 @@ export function checkRequest(state: SessionState, turn: Turn, event: RequestEven
   }
   const call = findToolCall(turn, event.call);
   if (call === undefined || call.end === null)
-    return violation("L19", `call ${event.call} is not there or not complete`);
-  if (call.run !== event.run) return violation("L19", `call ${event.call} is another run's`);
+    return violation("L19", `call ${event.call} does not exist or is not complete`);
+  if (call.run !== event.run) return violation("L19", `call ${event.call} belongs to another run`);
   if (findToolResult(turn, event.call) !== undefined)
-    return violation("L19", `call ${event.call} has started already`);
+    return violation("L19", `call ${event.call} has already started`);
   if (findPendingApproval(turn, event.call) !== undefined)
-    return violation("L19", `call ${event.call} already waits`);
+    return violation("L19", `call ${event.call} already has a pending approval`);
   return null;
 }
 
-/** It stands where an approval stands, or later: the tool that asks may be at work. */
+/** A blocking form may be requested where an approval may be, and also while the tool is running. */
 function checkWaitingForm(turn: Turn, { call: id, run }: EventOf<"form.request">): Violation | null {
   if (id === undefined) return null;
   const call = findToolCall(turn, id);
   if (call === undefined || call.end === null)
-    return violation("L19", `call ${id} is not there or not complete`);
-  if (call.run !== run) return violation("L19", `call ${id} is another run's`);
+    return violation("L19", `call ${id} does not exist or is not complete`);
+  if (call.run !== run) return violation("L19", `call ${id} belongs to another run`);
   const result = findToolResult(turn, id);
   return result === undefined || result.end === null
     ? null
-    : violation("L19", `call ${id} has ended already`);
+    : violation("L19", `call ${id} has already ended`);
 }
 
 export function checkUpdate(turn: Turn, event: UpdateEvent): Violation | null {
@@ -55,26 +53,29 @@ export function checkUpdate(turn: Turn, event: UpdateEvent): Violation | null {
     return violation("L10", `there is no ${kind} ${event.block} at index ${event.index}`);
   }
   if (event.version <= block.version) {
-    return violation("L20", `version ${event.version} is not above ${block.version}`);
+    return violation("L20", `version ${event.version} must be greater than ${block.version}`);
   }
   if (!(TRANSITIONS[block.kind][block.status] ?? []).includes(event.status)) {
-    return violation("L20", `a ${kind} can't go from ${block.status} to ${event.status}`);
+    return violation("L20", `a ${kind} can't change from ${block.status} to ${event.status}`);
   }
   const brings = "answers" in event || "values" in event;
   const isAnswer = event.status === "answered" || event.status === "submitted";
   if (brings !== isAnswer)
-    return violation("L20", "answers come with answered, values with submitted, and only then");
+    return violation(
+      "L20",
+      "answers require the status answered and values the status submitted, and the reverse",
+    );
   if (block.kind === "approval" && event.type === "approval.update") {
     const edits = event.actions !== undefined;
     if (edits !== (event.status === "edited"))
-      return violation("L20", "edited actions come with the status edited, only");
+      return violation("L20", "actions require the status edited, and the reverse");
     const isSame = event.actions?.every((action, n) => action.name === block.actions[n]?.name) ?? true;
     if (edits && (!isSame || event.actions.length !== block.actions.length)) {
-      return violation("L20", "an edit changes arguments, not which tools are called");
+      return violation("L20", "an edit can change arguments, but not which tools are called");
     }
     if (edits && !block.editable) return violation("L20", `approval ${block.key} can't be edited`);
     if (event.always === true && (event.status !== "approved" || !block.offers_always))
-      return violation("L20", "for good comes with approved, only, and only where it was offered");
+      return violation("L20", "always requires the status approved and an approval that offers it");
   }
   return null;
 }

@@ -1,5 +1,6 @@
 /**
- * The numbered rules of a legal log, as data. PROTOCOL.md lists the same numbers; `legal` cites them.
+ * `EVENT_RULES` lists the numbered rules of a valid log. PROTOCOL.md lists the same numbers, and `checkEvent` cites
+ * them.
  */
 export const EVENT_RULES = {
   L01: "a log begins with session.start, and has no second one",
@@ -29,7 +30,7 @@ export const EVENT_RULES = {
 
 export type EventRule = keyof typeof EVENT_RULES;
 
-/** What is wrong with an event, in words, and the rule it breaks. */
+/** The rule that an event breaks, and the reason as text. */
 export interface Violation {
   readonly rule: EventRule;
   readonly message: string;

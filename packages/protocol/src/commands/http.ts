@@ -1,5 +1,7 @@
 /**
- * The body of `POST /api/v1/chats/{chat_id}/messages`, and its answer when `stream` is false (S01).
+ * Schemas for `POST /api/v1/chats/{chat_id}/messages`: the body, and the reply when `stream` is false (requirement
+ * S01).
+ * Comments mark Turnstream's additions to the original `responses` format with "Added".
  */
 import { z } from "zod";
 import { id } from "../events/fields.ts";
@@ -14,18 +16,18 @@ export const postMessage = z
     agent_id: id.exactOptional(),
     include_tool_tags: z.boolean().default(false),
     resume_form_request_id: id.exactOptional(),
-    /** Ours: submits the form; without it a form that waits is declined, with the message as the reason. */
+    /** Added: submits the form. Without it, a pending form is declined with the message as the reason. */
     form_values: formValues.exactOptional(),
-    /** Ours: files to read, and an id that keeps a repeat from making a second message. */
+    /** Added: files to read, and an idempotency key that prevents a second message when the request is repeated. */
     content_urls: z.array(z.string().max(4096)).max(100).exactOptional(),
     client_message_id: id.exactOptional(),
   })
   .refine(
     (post) => post.message !== "" || (post.content_urls ?? []).length > 0 || post.form_values !== undefined,
-    "a message needs text, files or the values of a form",
+    "a message needs text, files or form values",
   )
   .refine((post) => post.form_values === undefined || post.resume_form_request_id !== undefined, {
-    message: "form_values come with resume_form_request_id, and only with it",
+    message: "form_values requires resume_form_request_id",
     path: ["form_values"],
   })
   .describe("A message to a chat.");
@@ -41,9 +43,9 @@ export const postMessageReply = z
     usage: completed.usage,
     interactions: z
       .array(responsesFrames["response.interaction_request"])
-      .describe("what a person must do first"),
+      .describe("interactions that the user must complete first"),
   })
-  .describe("The turn's end state, when it was not streamed.");
+  .describe("The end state of a turn that was not streamed.");
 
 export const errorReply = z.strictObject(errorFields).describe("Why the request was refused.");
 

@@ -1,6 +1,8 @@
 /**
- * Bodies and answers of the HTTP interface beside messages: decisions, turns, interactions, files, knowledge and memories.
- * Each is declared once; clients take their types from here. Never says at which address: docs/http.md does.
+ * Schemas for request bodies and replies of the HTTP API except messages: decisions, turns, interactions, files,
+ * knowledge and memories.
+ * Invariant: each shape is declared once, and clients derive their types from it. The paths are in docs/http.md, not
+ * here.
  */
 import { z } from "zod";
 import { CURSOR_PATTERN } from "../cursor.ts";
@@ -21,9 +23,9 @@ const goOn = {
   go_on: z
     .boolean()
     .default(true)
-    .describe("whether the next turn begins at once; false when a message of one's own follows"),
+    .describe("whether the next turn starts immediately; pass false if the client sends a message next"),
 };
-/** Of pages that go back in time: `next_before` is the `before` of the next one. */
+/** Fields of pages that go back in time. Pass `next_before` as `before` to get the next page. */
 const olderPage = { has_more: z.boolean(), next_before: count.nullable() };
 
 export const restBodies = {
@@ -33,31 +35,31 @@ export const restBodies = {
     .refine(...alwaysComesWithApprove)
     .describe("The decision on an approval."),
   answer: z.strictObject(answerFields).describe("The answer to a question."),
-  dismiss: z.strictObject(reasonFields).describe("A question will not be answered."),
-  submit: z.strictObject({ ...submitFields, ...goOn }).describe("A form, filled in."),
-  decline: z.strictObject({ ...reasonFields, ...goOn }).describe("A form will not be filled in."),
-  save_draft: z.strictObject(submitFields).describe("A form, as far as it is filled in."),
+  dismiss: z.strictObject(reasonFields).describe("Dismisses a question without an answer."),
+  submit: z.strictObject({ ...submitFields, ...goOn }).describe("The values of a completed form."),
+  decline: z.strictObject({ ...reasonFields, ...goOn }).describe("Declines a form."),
+  save_draft: z.strictObject(submitFields).describe("The values of a form that is not completed yet."),
   import_knowledge: z
     .strictObject({
       objects: z
         .array(
           z.strictObject({
-            id: id.describe("unique in its base and the same every time, such as a path"),
+            id: id.describe("unique in its knowledge base and stable across imports, such as a path"),
             text: text.describe("text, Markdown, HTML, CSV or JSON"),
             media_type: text.max(200).exactOptional(),
             title: text.max(500).exactOptional(),
-            url: text.max(4096).exactOptional().describe("where people can read it"),
+            url: text.max(4096).exactOptional().describe("where users can read it"),
             metadata: json.exactOptional(),
           }),
         )
         .max(1_000),
-      prune: z.boolean().default(false).describe("removes what is in the base and not among these"),
+      prune: z.boolean().default(false).describe("removes all other objects from the knowledge base"),
     })
     .describe("Texts for a knowledge base."),
   edit_memory: z
     .strictObject({ text: text.max(2_000).exactOptional(), pinned: z.boolean().exactOptional() })
-    .refine((edit) => edit.text !== undefined || edit.pinned !== undefined, "say what to change")
-    .describe("A change of what is remembered."),
+    .refine((edit) => edit.text !== undefined || edit.pinned !== undefined, "text or pinned is required")
+    .describe("Changes a memory."),
 };
 
 const interaction = {
@@ -67,7 +69,7 @@ const interaction = {
   version: count,
   turn_id: text,
   call_id: text.nullable(),
-  request: json.describe("what was asked, as it was shown"),
+  request: json.describe("the request as the user saw it"),
   digest: text.nullable(),
   deadline: milliseconds.nullable(),
   requested_at: milliseconds,
@@ -79,7 +81,7 @@ const change = z.strictObject({
   status: text,
   by: text.nullable(),
   reason: text.nullable(),
-  body: json.describe("what came with it: edited actions, answers, values"),
+  body: json.describe("the data of the change: edited actions, answers or values"),
   at: milliseconds,
 });
 
@@ -91,7 +93,7 @@ const memory = z.strictObject({
   created_at: milliseconds,
   updated_at: milliseconds,
 });
-/** As PROTOCOL.md has them; they are not declared as schemas. */
+/** Objects whose fields PROTOCOL.md describes; they have no schema here. */
 const object = z.record(z.string(), json);
 
 export const restReplies = {
@@ -106,32 +108,32 @@ export const restReplies = {
       waiting: z.array(object).exactOptional(),
       last_event_id: text.regex(CURSOR_PATTERN).exactOptional(),
     })
-    .describe("A page of history; all but the messages is on the newest page only."),
+    .describe("A page of history. Only the newest page has fields other than the messages."),
   snapshot: z
     .strictObject({
       session_id: id,
-      event_id: text.regex(CURSOR_PATTERN).describe("subscribe after it"),
+      event_id: text.regex(CURSOR_PATTERN).describe("the position of the snapshot; subscribe from here"),
       snapshot: object,
     })
-    .describe("The state of a session, and where it stands."),
+    .describe("The state of a session and its position."),
   turns: z.strictObject({ turns: z.array(object), ...olderPage }).describe("A page of turns, oldest first."),
   turn: z.strictObject({ turn: object }).describe("One turn as it is in snapshots."),
   end_state: z.strictObject({ task_id: text, output: z.array(object) }).describe("The end state of a task."),
   stop: z
     .strictObject({
       receipt: stopReceipt,
-      turn_id: text.nullable().describe("which turn; null when it is over"),
+      turn_id: text.nullable().describe("the stopped turn; null if it has ended"),
     })
     .describe("The receipt of a stop."),
   retry: z
     .strictObject({
       receipt: z.enum(["retrying", "busy"]),
-      turn_id: text.nullable().describe("the new turn, or the one that runs already"),
+      turn_id: text.nullable().describe("the new turn, or the turn that is already running"),
     })
     .describe("The receipt of a retry."),
   decided: z
     .strictObject({ interaction: z.strictObject({ ...interaction, changes: z.array(change) }) })
-    .describe("An interaction as it is now, and how it came to that."),
+    .describe("The current state of an interaction and its changes."),
   interactions: z
     .strictObject({
       interactions: z.array(z.strictObject({ ...interaction, n: count })),
@@ -139,12 +141,12 @@ export const restReplies = {
       next_after: count.nullable(),
     })
     .describe("A page of interactions, oldest first."),
-  draft: z.strictObject({ draft: draft.nullable() }).describe("What was filled in so far."),
+  draft: z.strictObject({ draft: draft.nullable() }).describe("The values that the user has saved so far."),
   allowances: z
     .strictObject({
       allowances: z.array(z.strictObject({ agent: text, tool: text, by: text.nullable(), at: milliseconds })),
     })
-    .describe("What needs no approval any more in this session."),
+    .describe("The tools that no longer need approval in this session."),
   file: z
     .strictObject({
       id: text.describe("for the `upload` of a form's file"),
@@ -181,13 +183,13 @@ export const restReplies = {
       removed: count,
       failed: z.array(z.strictObject({ id: text, problem: text })),
     })
-    .describe("What an import has done."),
-  removed: z.strictObject({ removed: count }).describe("How many there were."),
-  memories: z.strictObject({ memories: z.array(memory) }).describe("What is remembered of the caller."),
-  memory: z.strictObject({ memory }).describe("One thing that is remembered."),
+    .describe("The result of an import."),
+  removed: z.strictObject({ removed: count }).describe("The number of removed entries."),
+  memories: z.strictObject({ memories: z.array(memory) }).describe("The memories of the caller."),
+  memory: z.strictObject({ memory }).describe("One memory."),
 };
 
-/** What a client sends, by the name of the body. */
+/** The type of a request body, by name. */
 export type RestBody<Name extends keyof typeof restBodies> = Immutable<z.input<(typeof restBodies)[Name]>>;
-/** What it gets, by the name of the answer. */
+/** The type of a reply, by name. */
 export type RestReply<Name extends keyof typeof restReplies> = Immutable<z.infer<(typeof restReplies)[Name]>>;

@@ -1,6 +1,8 @@
 /**
- * What a client sends over a WebSocket, and what the server answers, each declared once (W16). The source
- * documents imply these and don't spell them out; `native` and `tasks` sockets take the same ones.
+ * Schemas for the commands that a client sends over a WebSocket, and for the replies of the server (requirement W16).
+ * Sockets of the `native` and `tasks` dialects accept the same commands.
+ * Invariant: each shape is declared once. The formats that the dialects follow imply these commands without defining
+ * them.
  */
 import { z } from "zod";
 import { CURSOR_PATTERN } from "../cursor.ts";
@@ -9,35 +11,35 @@ import { id, json } from "../events/fields.ts";
 import { answer } from "../events/interactions.ts";
 import type { Immutable } from "../json.ts";
 
-/** Comes back on the answer, so that a client can tell which command it is for. */
+/** Copied to the reply, so that the client can match it to its command. */
 const request = { request_id: id.exactOptional() };
 const session = { session_id: id };
-/** Why something was refused: the same fields over sockets and HTTP. */
+/** The fields of an error, the same over sockets and HTTP. */
 export const errorFields = {
   error: z.enum(ERROR_CODES),
-  code: z.int().describe("the same as a number"),
-  message: z.string().describe("in words, for the one who sent it"),
+  code: z.int().describe("the error as a number"),
+  message: z.string().describe("the reason, for the sender of the command"),
   can_retry: z.boolean(),
   retry_after_seconds: z.int().nonnegative().exactOptional(),
 };
-/** Of a stop: the turn will; somebody had asked before; it doesn't run. */
+/** Outcome of a stop: the turn will stop, a stop was already requested, or the turn has ended. */
 export const stopReceipt = z.enum(["stopping", "already", "over"]);
 export const formValues = z
   .record(z.string(), json)
-  .describe("what was filled in; without it a form that waits is declined, with the text as the reason");
+  .describe("the values of the form; without them, a pending form is declined with the text as the reason");
 const messageText = z.string().max(1_000_000);
 const reason = z.string().max(4096).exactOptional();
 
-/** What commands say beside what they are for: the same over sockets and as bodies over HTTP. */
+/** Fields of commands other than their target: the same over sockets and in HTTP bodies. */
 export const decideFields = {
   decision: z.enum(["approve", "edit", "reject"]),
   args: json.exactOptional().describe("with edit: the arguments to use instead"),
   reason,
-  digest: z.string().max(256).exactOptional().describe("of what was shown"),
+  digest: z.string().max(256).exactOptional().describe("the digest of the request that the user saw"),
   always: z
     .literal(true)
     .exactOptional()
-    .describe("with approve: also for every later call of the tool in this session"),
+    .describe("with approve: also approves every later call of the tool in this session"),
 };
 export const answerFields = { answers: z.array(answer).min(1).max(20) };
 export const submitFields = { values: z.record(z.string(), json) };
@@ -51,11 +53,11 @@ interface Decide {
 type Rule = [(decide: Decide) => boolean, { message: string; path: string[] }];
 export const argsComeWithEdit: Rule = [
   (decide) => (decide.decision === "edit") === (decide.args !== undefined),
-  { message: "args come with the decision edit, and only with it", path: ["args"] },
+  { message: "args requires the decision edit, and the reverse", path: ["args"] },
 ];
 export const alwaysComesWithApprove: Rule = [
   (decide) => decide.always === undefined || decide.decision === "approve",
-  { message: "always comes with the decision approve, and only with it", path: ["always"] },
+  { message: "always requires the decision approve", path: ["always"] },
 ];
 
 export const socketCommands = {
@@ -66,19 +68,21 @@ export const socketCommands = {
       ...session,
       last_event_id: z.string().regex(CURSOR_PATTERN).exactOptional(),
     })
-    .describe("Show me this session, after the last event that I have seen."),
+    .describe("Subscribes to a session, from the event after `last_event_id`."),
   unsubscribe: z
     .strictObject({ type: z.literal("unsubscribe"), ...request, ...session })
-    .describe("Show it no longer. The turn goes on."),
+    .describe("Ends the subscription. The turn continues."),
   ping: z
     .strictObject({ type: z.literal("ping"), ...request })
-    .describe("Are you there? A page sees no pings of the socket itself."),
+    .describe("Checks the connection. Browsers don't expose the ping frames of the socket itself."),
   send: z
     .strictObject({
       type: z.literal("send"),
       ...request,
       ...session,
-      client_message_id: id.describe("chosen by the client; the same id never makes a second message"),
+      client_message_id: id.describe(
+        "idempotency key, chosen by the client: the same id never creates a second message",
+      ),
       text: messageText,
       content_urls: z.array(z.string().max(4096)).max(100).exactOptional(),
       agent_id: id.exactOptional(),
@@ -87,16 +91,16 @@ export const socketCommands = {
     })
     .refine(
       (send) => send.text !== "" || (send.content_urls ?? []).length > 0 || send.form_values !== undefined,
-      "a message needs text, files or the values of a form",
+      "a message needs text, files or form values",
     )
     .refine((send) => send.form_values === undefined || send.resume_form_request_id !== undefined, {
-      message: "form_values come with resume_form_request_id, and only with it",
+      message: "form_values requires resume_form_request_id",
       path: ["form_values"],
     })
-    .describe("A message. It starts a turn, or waits for the running one to end."),
+    .describe("Sends a message. It starts a turn, or is queued until the running turn ends."),
   stop: z
     .strictObject({ type: z.literal("stop"), ...request, ...session, message_id: id.exactOptional() })
-    .describe("Stop the running turn, or only that turn."),
+    .describe("Stops the running turn. With `message_id`: only if it is that turn."),
   decide: z
     .strictObject({
       type: z.literal("decide"),
@@ -125,7 +129,7 @@ export const socketCommands = {
       approval_key: id,
       ...reasonFields,
     })
-    .describe("A question will not be answered. The turn goes on without."),
+    .describe("Dismisses a question. The turn continues without an answer."),
   submit: z
     .strictObject({
       type: z.literal("submit"),
@@ -134,7 +138,7 @@ export const socketCommands = {
       form_request_id: id,
       ...submitFields,
     })
-    .describe("A form, filled in."),
+    .describe("Submits the values of a form."),
   decline: z
     .strictObject({
       type: z.literal("decline"),
@@ -143,7 +147,7 @@ export const socketCommands = {
       form_request_id: id,
       ...reasonFields,
     })
-    .describe("A form will not be filled in."),
+    .describe("Declines a form."),
 };
 
 export const socketReplies = {
@@ -151,35 +155,38 @@ export const socketReplies = {
     .strictObject({
       type: z.literal("ack"),
       ...request,
-      message_id: id.exactOptional().describe("the turn, where the command started or stopped one"),
-      user_message_id: id.exactOptional().describe("the message, where the command sent one"),
-      receipt: stopReceipt.exactOptional().describe("what came of a stop"),
+      message_id: id.exactOptional().describe("the turn, if the command started or stopped one"),
+      user_message_id: id.exactOptional().describe("the message, if the command sent one"),
+      receipt: stopReceipt.exactOptional().describe("the outcome of a stop"),
     })
-    .describe("Done, durably."),
+    .describe("The command was executed and its effect is stored."),
   subscribed: z
     .strictObject({
       type: z.literal("subscribed"),
       ...request,
       ...session,
-      resumed: z.boolean().describe("false: forget what you have, what follows is the state anew"),
+      resumed: z.boolean().describe("false: discard the local state, because the full state follows"),
       reason: z.enum(["fresh", "cursor", "expired", "invalid", "slow"]).describe("why it was resumed or not"),
       head: z
         .string()
         .regex(CURSOR_PATTERN)
         .exactOptional()
-        .describe("of native: up to here it is what was there already, and from here on as it happens"),
+        .describe("native only: the position of the log at subscribe time; later events are live"),
     })
     .describe("Frames of the session follow."),
   snapshot: z
     .strictObject({
       type: z.literal("snapshot"),
       ...session,
-      event_id: z.string().regex(CURSOR_PATTERN).describe("where it stands: events after it follow"),
+      event_id: z
+        .string()
+        .regex(CURSOR_PATTERN)
+        .describe("the position of the snapshot; the events after it follow"),
       snapshot: z
         .record(z.string(), json)
-        .describe("the newest turns; `earlier` says how many are not in it"),
+        .describe("the newest turns; `earlier` is the number of older turns that it leaves out"),
     })
-    .describe("The state of a session, for a native client that begins anew."),
+    .describe("The state of a session, for a native client that starts without local state."),
   unsubscribed: z
     .strictObject({
       type: z.literal("unsubscribed"),
@@ -189,14 +196,14 @@ export const socketReplies = {
         .enum(["gone", "unavailable"])
         .describe("gone: the session was deleted; unavailable: its log can't be reached, subscribe again"),
     })
-    .describe("No more frames of the session come, though nobody asked."),
+    .describe("The server ended the subscription; no more frames of the session follow."),
   error: z
     .strictObject({
       type: z.literal("error"),
       ...request,
       ...errorFields,
     })
-    .describe("The command was not carried out."),
+    .describe("The command was not executed."),
 };
 
 export type SocketCommand = Immutable<z.infer<(typeof socketCommands)[keyof typeof socketCommands]>>;

@@ -1,6 +1,7 @@
 /**
- * How decoders read interactions: the dialects that carry them share these shapes. Everything here may be
- * told twice (a cut between two frames of one event), and counts once.
+ * Decodes interactions for all dialects that carry them: requests and changes.
+ * Invariant: every function is idempotent. After a disconnect between two frames of one event, the same frames arrive
+ * twice and must count once.
  */
 import type { EventOf } from "../events/index.ts";
 import { interactionId } from "../fold/interaction.ts";
@@ -16,7 +17,7 @@ interface ActionRequest {
   readonly label?: string;
 }
 
-/** Where in a turn a request stands. */
+/** The turn and run that a request belongs to. */
 interface Where {
   readonly turn: string;
   readonly run: string;
@@ -26,7 +27,10 @@ function findInteraction(writer: EventWriter, turn: string, id: string): Block |
   return writer.find(turn, (block) => "version" in block && interactionId(block) === id);
 }
 
-/** What servers tell of an approval or question; older ones leave out our additions. */
+/**
+ * The fields of an approval or question as servers send them. Servers of the original format omit Turnstream's
+ * additions.
+ */
 export interface ApprovalRequest {
   readonly action_requests: readonly ActionRequest[];
   readonly review_configs?: readonly { readonly allow_edit?: boolean; readonly allow_always?: boolean }[];
@@ -72,7 +76,7 @@ function actionFrom({ name, args, label }: ActionRequest): ApprovalAction {
   return { name, input: args, ...(label === undefined ? {} : { label }) };
 }
 
-/** Servers that don't say which call waits: the newest one of that tool without a result. */
+/** For servers that don't name the pending call: returns the newest call of that tool without a result. */
 function waitingCall(writer: EventWriter, turnId: string, name: string | undefined): string | undefined {
   const turn = writer.turn(turnId);
   return turn === undefined ? undefined : unansweredCalls(turn).findLast((call) => call.name === name)?.call;
@@ -87,7 +91,9 @@ interface FormRequest {
   readonly tool_use_id?: string;
 }
 
-/** 002 shows a form whose schema has no id and whose fields don't say whether they are required. */
+/**
+ * Accepts forms of the original `responses` format: their schema can lack an id, and their fields can lack `required`.
+ */
 export function requestForm(writer: EventWriter, { turn, run }: Where, request: FormRequest): void {
   const {
     form_request_id: form,
@@ -148,7 +154,7 @@ export interface InteractionChange {
   readonly values?: Readonly<Record<string, Json>>;
 }
 
-/** What the wire says of the status is taken at its word; the fold knows which changes count. */
+/** Writes the status as received. The fold decides which changes count. */
 export function changeInteraction(
   writer: EventWriter,
   turn: string,

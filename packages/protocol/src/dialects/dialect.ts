@@ -1,6 +1,4 @@
-/**
- * What every dialect is: a pure projection of the log into frames, and back. Types only.
- */
+/** `Dialect` is the interface of every dialect: a pure projection of the log into frames, and back. Types only. */
 import type { SessionEvent } from "../events/index.ts";
 import type { SessionState } from "../state.ts";
 
@@ -12,25 +10,27 @@ export interface Encoded<EncoderState, Frame> {
 export interface Decoded<DecoderState> {
   readonly decoder: DecoderState;
   readonly events: readonly SessionEvent[];
-  /** Why the frame said nothing to this decoder, in words; null when it was read. */
+  /** Why the decoder ignored the frame; null if it was decoded. */
   readonly problem: string | null;
 }
 
 export interface Dialect<EncoderState, DecoderState, Frame, Options = object> {
   readonly name: string;
-  /** What of the log this dialect can't carry, in words; everything else survives encode and decode. */
+  /** The parts of the log that this dialect can't carry. Everything else survives encode and decode. */
   readonly cannotCarry: readonly string[];
-  /** The encoder at a position: it follows from the state there and nothing else. */
+  /** Creates the encoder for a position. It depends only on the state at that position. */
   attach(state: SessionState, options?: Options): EncoderState;
   /**
-   * The frames of one event. Where there are several, the cursor is on the last: a client that is cut off
-   * between them gets them all again, and that is harmless to it.
-   * @param after the fold of the event, from a caller that has it: who serves several dialects folds once and
-   *   keeps one state
+   * Returns the frames of one event. The last frame carries the cursor, so a client that disconnects between the frames
+   * receives all of them again. This must be harmless to the client.
+   * @param after the fold of the event, if the caller has it; a server with several dialects folds once and shares the
+   * state
    */
   encode(encoder: EncoderState, event: SessionEvent, after?: SessionState): Encoded<EncoderState, Frame>;
-  /** A decoder that has seen nothing. */
+  /** The decoder before the first frame. */
   readonly start: DecoderState;
-  /** The events of one frame, at positions of the decoder's own. Takes anything; ignores what it doesn't know. */
+  /**
+   * Returns the events of one frame, at positions that the decoder assigns. Accepts any frame and ignores unknown ones.
+   */
   decode(decoder: DecoderState, frame: Frame): Decoded<DecoderState>;
 }

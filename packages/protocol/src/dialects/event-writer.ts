@@ -1,6 +1,7 @@
 /**
- * Helps a decoder write canonical events: gives them positions of the decoder's own and folds them, so that
- * the decoder can look at what it has said so far. Local to one `decode` call; never shared.
+ * `EventWriter` writes canonical events for a decoder: it assigns positions and folds each event, so that the decoder
+ * can query the state so far.
+ * Invariant: a writer belongs to one `decode` call and is never shared.
  */
 import type { SessionEvent, EventDraft } from "../events/index.ts";
 import { findRun, findTurn } from "../fold/edit.ts";
@@ -17,15 +18,15 @@ import {
 import { type Block, listBlocks, isBlock, type SessionState, type Turn } from "../state.ts";
 import { SCHEMA_VERSION } from "../version.ts";
 
-/** What every decoder keeps: what it has said so far, and the clock of the frames. */
+/** The state that every decoder has: the session so far, and the time of the last frame. */
 export interface Decoding {
   readonly state: SessionState;
   readonly at: number;
-  /** The last cursor seen on a frame; where this client resumes from. */
+  /** The cursor of the last frame that had one. The client resumes from it. */
   readonly cursor: string | null;
 }
 
-/** How many items back a repeat may reach. */
+/** How many items back `findRecent` looks for a repeated block. */
 const RECENT = 64;
 
 export class EventWriter {
@@ -54,7 +55,7 @@ export class EventWriter {
     return findTurn(this.state, id);
   }
 
-  /** The index and id for a new block of a turn. */
+  /** Returns the index and id of the next block of a turn. */
   next(turn: string): { turn: string; block: string; index: number } {
     const index = this.turn(turn)?.items.length ?? 0;
     return { turn, block: `${turn}/${index}`, index };
@@ -64,7 +65,7 @@ export class EventWriter {
     if (this.state.session === "") this.write({ type: "session.start", session, number });
   }
 
-  /** Begins a turn and its main run, unless they are there. */
+  /** Starts a turn and its main run if they don't exist. */
   begin(
     id: string,
     agent: string,
@@ -72,7 +73,7 @@ export class EventWriter {
   ): void {
     if (this.turn(id) !== undefined) return;
     const number = this.state.turns.length + 1;
-    // Servers that don't say which message a turn answers take them in order.
+    // Servers that don't name the message of a turn answer messages in order.
     const message = more.message === undefined ? (this.state.waiting[0]?.id ?? null) : more.message;
     const answers = message === null ? {} : { message };
     const { mode = "agent", from_share = false, model } = more;
@@ -81,12 +82,12 @@ export class EventWriter {
     this.write({ type: "run.start", turn: id, run: id, agent });
   }
 
-  /** The run of a sub-agent under a call, begun inside the call's result when it is new. */
+  /** Returns the sub-agent run under a call. A new run starts inside the result of the call. */
   subRun(turnId: string, call: string, agent: string): string {
     const turn = this.turn(turnId);
     const known = turn === undefined ? undefined : findSubAgentRun(turn, call);
     if (turn === undefined || known !== undefined) return known?.id ?? call;
-    // A run of that name may have become void.
+    // A run of that name can exist as a superseded one.
     const run = findRun(turn, call) === undefined ? call : `${call}/${turn.runs.length}`;
     const parent = findToolCall(turn, call)?.run ?? turnId;
     this.openResult(turnId, call);
@@ -94,7 +95,7 @@ export class EventWriter {
     return run;
   }
 
-  /** Starts the result of a call, unless it has one; `seen` is what is known where the call was not shown. */
+  /** Starts the result of a call if it has none. `seen` supplies the fields if the call itself was not received. */
   openResult(turnId: string, call: string, seen: { run?: string; name?: string; label?: string } = {}): void {
     const turn = this.turn(turnId);
     if (turn === undefined || findToolResult(turn, call) !== undefined) return;
@@ -104,7 +105,7 @@ export class EventWriter {
     this.write({ type: "tool_result.start", ...this.next(turnId), run, ...tool });
   }
 
-  /** The result of a call, while it is open. */
+  /** Returns the result of a call while it is open. */
   openResultOf(turnId: string, call: string): Block | undefined {
     const turn = this.turn(turnId);
     const result = turn === undefined ? undefined : findToolResult(turn, call);
@@ -137,7 +138,7 @@ export class EventWriter {
     });
   }
 
-  /** Makes void all that is said of a turn, for a server that begins to tell it again. */
+  /** Supersedes all content of a turn, for a server that replays the turn from its start. */
   restart(turn: Turn): void {
     const blocks = listBlocks(turn).map((block) => block.id);
     const groups = turn.items.toArray().flatMap((item) => (item?.kind === "group_start" ? [item.id] : []));
@@ -147,27 +148,27 @@ export class EventWriter {
     this.write({ type: "turn.takeover", turn: turn.id, blocks, groups, runs });
   }
 
-  /** The block at an index, without looking at the others. */
+  /** Returns the block at an index, without a search. */
   blockAt(turnId: string, index: number | undefined): Block | undefined {
     const item = index === undefined ? null : (this.turn(turnId)?.items.get(index) ?? null);
     return isBlock(item) ? item : undefined;
   }
 
-  /** Like `find`, among the newest blocks only: what a server tells twice, it tells twice in a row. */
+  /** Like `find`, but only among the newest blocks: a server repeats a block right after its first copy. */
   findRecent(turnId: string, test: (block: Block) => boolean): Block | undefined {
     const turn = this.turn(turnId);
     if (turn === undefined) return undefined;
     return findBlock(turn, (block): block is Block => test(block), Math.max(0, turn.items.length - RECENT));
   }
 
-  /** The newest block that passes a test. */
+  /** Returns the newest block that passes a test. */
   find(turnId: string, test: (block: Block) => boolean): Block | undefined {
     const turn = this.turn(turnId);
     return turn === undefined ? undefined : findBlock(turn, (block): block is Block => test(block));
   }
 }
 
-/** What names a block that is there: for deltas, ends and updates. */
+/** Returns the fields that address an existing block, for deltas, ends and updates. */
 export function named(
   turn: string,
   block: Block,

@@ -1,6 +1,6 @@
 /**
- * Makes a decoder take anything: a frame of a kind it doesn't know, or one that is not what it claims to be,
- * says nothing. What comes over a wire is not ours to trust, and a screen must not break on it.
+ * `ignoreUnknown` wraps a decoder so that it ignores unknown and malformed frames instead of throwing.
+ * Invariant: data from the network is untrusted, and no frame may break the UI.
  */
 import type { Decoded } from "./dialect.ts";
 
@@ -11,9 +11,9 @@ export function ignoreUnknown<D, F extends { readonly type: string }>(
   return (decoder, frame) => {
     try {
       if (known.has(frame.type)) return decode(decoder, frame);
-      return { decoder, events: [], problem: `frames of type ${frame.type} are not known here` };
+      return { decoder, events: [], problem: `unknown frame type ${frame.type}` };
     } catch (error) {
-      // Events are written to a scribe of this call only: nothing is half said.
+      // The events belong to the `EventWriter` of this call, so a failed frame leaves no partial events behind.
       return { decoder, events: [], problem: error instanceof Error ? error.message : String(error) };
     }
   };

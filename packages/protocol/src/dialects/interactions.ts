@@ -1,6 +1,4 @@
-/**
- * How what people are asked goes over a wire, in the dialects that carry it.
- */
+/** Encodes approvals, questions, forms and payments for all dialects that carry them. */
 import type {
   ApprovalAction,
   ApprovalBlock,
@@ -10,7 +8,7 @@ import type {
   QuestionBlock,
 } from "../state.ts";
 
-/** What a person is asked to approve or to answer. */
+/** Returns the request that asks the user to approve a call or to answer questions. */
 export function approvalRequest(block: ApprovalBlock | QuestionBlock) {
   const { timeout_seconds, deadline } = block;
   const due = { timeout_seconds, deadline, tool_use_id: block.call ?? "" };
@@ -31,7 +29,7 @@ export function approvalRequest(block: ApprovalBlock | QuestionBlock) {
   return { action_requests: block.actions.map(actionRequest), review_configs, ...due, ...digest };
 }
 
-/** The name by which 004's clients tell a question from an approval. */
+/** The tool name by which `blocks` clients distinguish a question from an approval. */
 export const QUESTION_TOOL = "ask_user_question";
 
 export function actionRequest(action: ApprovalAction) {
@@ -51,7 +49,7 @@ export function formRequest(block: FormBlock) {
     ...(block.waits ? { waits: true as const } : {}),
     ...(timeout_seconds === null ? {} : { timeout_seconds }),
     ...(deadline === null ? {} : { deadline }),
-    // Of a form that ends its turn the call is hidden, and clients know nothing of it.
+    // The call of a form that ends its turn is hidden, so clients don't know it.
     ...(block.waits && call !== null ? { tool_use_id: call } : {}),
   };
 }

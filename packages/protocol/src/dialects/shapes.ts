@@ -1,14 +1,15 @@
 /**
- * Shapes that frames of several dialects have in common: what people are asked to approve, to fill in and to pay.
+ * Shapes that frames of several dialects share: approvals, forms and payments. Comments mark Turnstream's additions to
+ * the original formats with "Added".
  */
 import { z } from "zod";
 import { json } from "../events/fields.ts";
 
 export const reviewConfig = z.strictObject({
   require_approval: z.boolean(),
-  /** Ours: whether the arguments may be edited. */
+  /** Added: whether the user may edit the arguments. */
   allow_edit: z.boolean().exactOptional(),
-  /** Ours: whether the tool may be allowed for the rest of the session. */
+  /** Added: whether the user may allow the tool for the rest of the session. */
   allow_always: z.boolean().exactOptional(),
 });
 
@@ -18,7 +19,7 @@ export const actionRequest = z.strictObject({
   label: z.string().exactOptional(),
 });
 
-/** Ours: on a form that the turn waits for, so that the stream goes on after it. */
+/** Added: fields of a blocking form. The stream continues after such a form. */
 export const formWaits = {
   waits: z.literal(true).exactOptional(),
   timeout_seconds: z.int().exactOptional(),
@@ -30,7 +31,7 @@ export const paymentFields = z.strictObject({
   payment_request_id: z.string(),
   checkout_url: z.string(),
   merchant_order_no: z.string(),
-  /** Only for payments in TWD; `amount` (ours) is always there. */
+  /** Only for payments in TWD. `amount` is an addition and always present. */
   amount_twd: z.int().exactOptional(),
   amount: z.int(),
   currency: z.string(),

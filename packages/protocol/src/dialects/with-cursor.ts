@@ -1,5 +1,6 @@
 /**
- * Puts the cursor on the last frame of an event: who is cut off before it gets all the frames of the event again.
+ * `withCursor` sets the cursor on the last frame of an event. A client that disconnects before it receives all frames
+ * of the event again.
  */
 export function withCursor<F extends object>(frames: readonly F[], event_id: string): F[] {
   const last = frames.at(-1);

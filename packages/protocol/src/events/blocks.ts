@@ -1,6 +1,6 @@
 /**
- * Events of the blocks that agents write: thinking, text, tool calls and results, files, notices.
- * What people must decide or do is in `interactions.ts`.
+ * Events of the blocks that agents write: thinking, text, tool calls and results, files, notices. Interactions are in
+ * `interactions.ts`.
  */
 import { z } from "zod";
 import { TURN_ERROR_CODES } from "../errors.ts";
@@ -29,15 +29,15 @@ export const artifact = z
   .describe("a chart, table, file, image or piece of code");
 
 const ofTool = { call: id.describe("the tool call"), name: id.describe("the tool"), label };
-const hidden = z.boolean().exactOptional().describe("kept for the record, shown to nobody");
+const hidden = z.boolean().exactOptional().describe("stored in the log, but not shown");
 
 export const blockEvents = {
   "thinking.start": z
     .strictObject({ ...envelope, type: z.literal("thinking.start"), ...onBlock })
-    .describe("The agent begins to think."),
+    .describe("The agent starts to think."),
   "thinking.delta": z
     .strictObject({ ...envelope, type: z.literal("thinking.delta"), ...onBlock, text: z.string() })
-    .describe("More of the thought; joined, the deltas are the whole."),
+    .describe("More of the thought. All deltas joined are the whole thought."),
   "thinking.end": z
     .strictObject({ ...envelope, type: z.literal("thinking.end"), ...onBlock })
     .describe("The thought is complete."),
@@ -48,9 +48,9 @@ export const blockEvents = {
       type: z.literal("text.start"),
       ...onBlock,
       part: z.boolean().describe("intermediate text, such as a shared thought"),
-      call: id.exactOptional().describe("the tool call that this text stands for (share_thought)"),
+      call: id.exactOptional().describe("the tool call that this text represents (share_thought)"),
     })
-    .describe("The agent begins to write."),
+    .describe("The agent starts to write text."),
   "text.delta": z
     .strictObject({
       ...envelope,
@@ -70,11 +70,11 @@ export const blockEvents = {
       ...onBlock,
       final: z.boolean().describe("the last answer of the turn: no tool call follows"),
     })
-    .describe("The text is complete. Held back until it is known whether it is final."),
+    .describe("The text is complete. The writer delays this event until it knows whether the text is final."),
 
   "tool_call.start": z
     .strictObject({ ...envelope, type: z.literal("tool_call.start"), ...onBlock, ...ofTool, hidden })
-    .describe("The agent begins to call a tool."),
+    .describe("The agent starts a tool call."),
   "tool_call.delta": z
     .strictObject({ ...envelope, type: z.literal("tool_call.delta"), ...onBlock, args: z.string() })
     .describe("More of the arguments, as JSON text."),
@@ -91,7 +91,7 @@ export const blockEvents = {
 
   "tool_result.start": z
     .strictObject({ ...envelope, type: z.literal("tool_result.start"), ...onBlock, ...ofTool, hidden })
-    .describe("The tool starts. Sub-agent runs of the call stand inside this block."),
+    .describe("The tool starts. Sub-agent runs of the call belong to this block."),
   "tool_result.delta": z
     .strictObject({
       ...envelope,
@@ -99,24 +99,24 @@ export const blockEvents = {
       ...onBlock,
       part: count.describe("which part of the result; a new number adds a part"),
       media: z.enum(["text", "image"]),
-      data: z.string().describe("text to append, or the address of a whole picture that replaces the last"),
+      data: z.string().describe("text to append, or the address of an image that replaces the previous one"),
       reference: reference.exactOptional(),
-      done: z.boolean().describe("the part is complete with this"),
+      done: z.boolean().describe("this delta completes the part"),
     })
-    .describe("More of what people see of the result."),
+    .describe("More of the visible result."),
   "tool_result.end": z
     .strictObject({
       ...envelope,
       type: z.literal("tool_result.end"),
       ...onBlock,
       status: z.enum(["success", "error", "cancelled"]),
-      preview: z.string().max(MAX_PREVIEW).describe("the result in short; may be empty"),
+      preview: z.string().max(MAX_PREVIEW).describe("a short form of the result; can be empty"),
       artifact: artifact.nullable(),
       whole: whole.exactOptional(),
-      results: count.exactOptional().describe("how many things were found"),
+      results: count.exactOptional().describe("the number of results found"),
       usage: usage.exactOptional(),
     })
-    .describe("The tool is done."),
+    .describe("The tool has ended."),
 
   "files.start": z
     .strictObject({
@@ -125,7 +125,7 @@ export const blockEvents = {
       ...onBlock,
       files: z.array(file).min(1).max(100),
     })
-    .describe("The files that came with the message are being read."),
+    .describe("The files of the message are being read."),
   "files.delta": z
     .strictObject({
       ...envelope,
@@ -133,9 +133,11 @@ export const blockEvents = {
       ...onBlock,
       status: z.enum(["processing", "completed", "failed"]),
       message: label,
-      file: count.exactOptional().describe("which of the files; absent for all"),
+      file: count
+        .exactOptional()
+        .describe("the index of the file; absent if the progress is about all files"),
     })
-    .describe("Progress with the files."),
+    .describe("Progress of reading the files."),
   "files.end": z
     .strictObject({
       ...envelope,
@@ -144,7 +146,7 @@ export const blockEvents = {
       status: z.enum(["completed", "failed"]),
       message: label,
     })
-    .describe("The files are read, or could not be."),
+    .describe("The files were read, or reading them failed."),
 
   "notice.stopped": z
     .strictObject({
@@ -154,7 +156,7 @@ export const blockEvents = {
       text: z.string(),
       by: id.exactOptional().describe("the user who stopped it"),
     })
-    .describe("A person stopped the turn."),
+    .describe("The user stopped the turn."),
   "notice.error": z
     .strictObject({
       ...envelope,

@@ -1,6 +1,6 @@
 /**
- * Field groups that events share: the envelope, and what names a turn, a run and a block.
- * Declares shapes only; never an event.
+ * Field groups that events share: the envelope, and the fields that address a turn, a run and a block. Declares no
+ * events.
  */
 import { z } from "zod";
 import { CURSOR_PATTERN } from "../cursor.ts";
@@ -17,7 +17,7 @@ export const json: z.ZodType<Json> = z.json();
 export const envelope = {
   v: z.literal(SCHEMA_VERSION).describe("schema version"),
   id: z.string().regex(CURSOR_PATTERN).describe("position in the session's log, `<epoch>-<seq>`"),
-  at: milliseconds.describe("when it was written, milliseconds since 1970"),
+  at: milliseconds.describe("time of writing, in milliseconds since 1970"),
   first: z
     .int()
     .positive()
@@ -26,9 +26,9 @@ export const envelope = {
 };
 
 export const inTurn = { turn: id.describe("the turn: one answer to one user message") };
-export const inRun = { ...inTurn, run: id.describe("the run: one agent at work in the turn") };
+export const inRun = { ...inTurn, run: id.describe("the run: one agent working in the turn") };
 export const place = {
-  index: count.describe("number from the turn's counter, over all blocks and group markers"),
+  index: count.describe("number from the turn's counter, which numbers blocks and group markers together"),
 };
 export const onBlock = { ...inRun, block: id.describe("the block, unique in the turn"), ...place };
 
@@ -57,6 +57,6 @@ export const whole = z
       .string()
       .max(4096)
       .exactOptional()
-      .describe("where it can be loaded for a while; put there on delivery, never in the log"),
+      .describe("temporary download address; set on delivery, never stored in the log"),
   })
-  .describe("where the whole is, when the event only holds a preview");
+  .describe("where the whole content is stored if the event contains only a preview");

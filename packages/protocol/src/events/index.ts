@@ -1,6 +1,7 @@
 /**
- * Every canonical event, each declared once; all event types derive from this table.
- * Import it as a value only where events are validated: it brings the schema library along.
+ * `eventSchemas` is the table of all canonical events.
+ * Invariant: each event is declared once, and all event types derive from this table. Import it as a value only to
+ * validate events, because it pulls in the schema library.
  */
 import { z } from "zod";
 import type { Immutable } from "../json.ts";
@@ -17,10 +18,10 @@ export type EventOf<T extends EventType> = T extends EventType
 export type SessionEvent = EventOf<EventType>;
 
 type Unstamped<E> = E extends SessionEvent ? Omit<E, "v" | "id" | "at" | "first"> : never;
-/** What an event says, before its writer has stamped it with version and time, and the log with a position. */
+/** An event before its writer adds version and time, and the log adds a position. */
 export type EventDraft = Unstamped<SessionEvent>;
 
 const options = Object.values(eventSchemas) as unknown as readonly [z.ZodObject, ...z.ZodObject[]];
 
-/** Any event, told apart by `type`. */
+/** The schema of all events, discriminated by `type`. */
 export const eventSchema = z.discriminatedUnion("type", options) as unknown as z.ZodType<SessionEvent>;

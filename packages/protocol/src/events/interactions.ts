@@ -1,17 +1,19 @@
 /**
- * Events of what a person must decide or do: approval, question, form, payment.
- * A request is a block that arrives whole. Updates are versioned; the fold keeps the highest.
+ * Events of interactions: approval, question, form, payment.
+ * Invariant: a request is a block that arrives complete. Updates are versioned, and the fold keeps the highest version.
  */
 import { z } from "zod";
 import { count, envelope, id, json, label, milliseconds, onBlock } from "./fields.ts";
 
-const key = id.describe("`<session>_<n>`, names the request to the person who answers");
+const key = id.describe("`<session>_<n>`, identifies the request in the answer");
 const deadline = {
   timeout_seconds: count.exactOptional(),
-  deadline: milliseconds.exactOptional().describe("when the server decides by itself, by the server's clock"),
+  deadline: milliseconds
+    .exactOptional()
+    .describe("the time at which the server decides without the user, by the server's clock"),
 };
 const action = z.strictObject({ name: id, label: label.exactOptional(), input: json });
-const actions = z.array(action).min(1).max(20).describe("what will be done; one tool call, as a rule");
+const actions = z.array(action).min(1).max(20).describe("the actions to approve; usually one tool call");
 
 const question = z.strictObject({
   id,
@@ -51,7 +53,7 @@ const formField = z.strictObject({
     .array(z.strictObject({ value: z.string(), label }))
     .max(500)
     .exactOptional(),
-  min: z.number().exactOptional().describe("least number, length or count of choices"),
+  min: z.number().exactOptional().describe("minimum value, length or number of choices"),
   max: z.number().exactOptional(),
 });
 
@@ -63,8 +65,8 @@ export const formSchema = z.strictObject({
 });
 
 const change = {
-  version: z.int().positive().describe("rises with every change; the request itself is version 0"),
-  by: id.exactOptional().describe("the user who decided; absent when the server did"),
+  version: z.int().positive().describe("increases with every change; the request itself is version 0"),
+  by: id.exactOptional().describe("the user who decided; absent if the server decided"),
   reason: z.string().max(4096).exactOptional(),
 };
 
@@ -75,17 +77,21 @@ export const interactionEvents = {
       type: z.literal("approval.request"),
       ...onBlock,
       key,
-      call: id.describe("the tool call that waits"),
+      call: id.describe("the pending tool call"),
       actions,
       editable: z.boolean(),
       ...deadline,
-      digest: z.string().max(256).exactOptional().describe("binds the decision to what was shown"),
+      digest: z
+        .string()
+        .max(256)
+        .exactOptional()
+        .describe("binds the decision to the request that the user saw"),
       always: z
         .literal(true)
         .exactOptional()
-        .describe("the person may also say that the tool needs no approval any more in this session"),
+        .describe("the user may also allow the tool for the rest of the session"),
     })
-    .describe("A tool call waits for a person's approval, inside the turn."),
+    .describe("A tool call waits for the user's approval, inside the turn."),
   "approval.update": z
     .strictObject({
       ...envelope,
@@ -93,13 +99,13 @@ export const interactionEvents = {
       ...onBlock,
       ...change,
       status: z.enum(["approved", "edited", "rejected", "timed_out", "cancelled"]),
-      actions: actions.exactOptional().describe("what will be done instead, when edited"),
+      actions: actions.exactOptional().describe("the edited actions, which replace the original ones"),
       always: z
         .literal(true)
         .exactOptional()
-        .describe("approved for good: the tool needs no approval any more in this session"),
+        .describe("the tool needs no approval for the rest of the session"),
     })
-    .describe("The approval was decided, or nobody decided in time."),
+    .describe("The approval was decided, or its deadline passed."),
 
   "question.request": z
     .strictObject({
@@ -111,7 +117,7 @@ export const interactionEvents = {
       questions: z.array(question).min(1).max(20),
       ...deadline,
     })
-    .describe("The agent asks the person, inside the turn."),
+    .describe("The agent asks the user questions, inside the turn."),
   "question.update": z
     .strictObject({
       ...envelope,
@@ -122,9 +128,9 @@ export const interactionEvents = {
       answers: z.array(answer).max(20).exactOptional(),
       message: id
         .exactOptional()
-        .describe("the waiting user message that was the answer; it waits no longer"),
+        .describe("the queued user message that was the answer; it leaves the queue"),
     })
-    .describe("The question was answered or went away."),
+    .describe("The question was answered or closed without an answer."),
 
   "form.request": z
     .strictObject({
@@ -137,10 +143,14 @@ export const interactionEvents = {
       waits: z
         .literal(true)
         .exactOptional()
-        .describe("the turn waits for it, as for an approval; otherwise it ends, and a later one goes on"),
+        .describe(
+          "the turn waits for the form, as for an approval; otherwise the turn ends and a later one continues",
+        ),
       ...deadline,
     })
-    .describe("The agent needs a form filled in. The turn ends and a later one goes on, unless it waits."),
+    .describe(
+      "The agent asks the user to fill in a form. Unless `waits` is set, the turn ends and a later one continues.",
+    ),
   "form.update": z
     .strictObject({
       ...envelope,
@@ -160,7 +170,7 @@ export const interactionEvents = {
       payment: id.describe("`payment_request_id`"),
       call: id.exactOptional(),
       order_no: id,
-      amount: count.describe("in the smallest unit that the gateway takes for this currency"),
+      amount: count.describe("in the smallest unit that the payment gateway accepts for this currency"),
       currency: z.string().length(3),
       description: label,
       checkout_url: z.string().max(4096),
@@ -174,5 +184,5 @@ export const interactionEvents = {
       ...change,
       status: z.enum(["processing", "succeeded", "failed", "cancelled", "expired"]),
     })
-    .describe("The payment moved on, maybe long after its turn."),
+    .describe("The payment changed its status, possibly long after its turn."),
 };

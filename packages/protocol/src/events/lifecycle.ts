@@ -1,6 +1,4 @@
-/**
- * Events about the session, its user messages, turns, runs and groups: everything around the blocks.
- */
+/** Events of the session, its user messages, turns, runs and groups. The events of blocks are in `blocks.ts`. */
 import { z } from "zod";
 import {
   count,
@@ -22,14 +20,14 @@ export const lifecycleEvents = {
       ...envelope,
       type: z.literal("session.start"),
       session: id,
-      number: count.describe("the same session as a number, for clients that know it so"),
+      number: count.describe("the session as a number, for clients that use numeric ids"),
       title: label.exactOptional(),
     })
-    .describe("The session exists. The first event of every log."),
+    .describe("The session was created. This is the first event of every log."),
 
   "session.update": z
     .strictObject({ ...envelope, type: z.literal("session.update"), title: label })
-    .describe("The session got a (new) title."),
+    .describe("The session has a new title."),
 
   "message.add": z
     .strictObject({
@@ -40,13 +38,13 @@ export const lifecycleEvents = {
       files: z.array(file).max(100).exactOptional(),
       whole: whole.exactOptional(),
       by: id.exactOptional().describe("the user who wrote it"),
-      resumes: id.exactOptional().describe("the form or payment this message goes on from"),
+      resumes: id.exactOptional().describe("the form or payment that this message continues from"),
     })
-    .describe("A user message. It waits until a turn names it."),
+    .describe("A user message. It is queued until a turn names it."),
 
   "message.remove": z
     .strictObject({ ...envelope, type: z.literal("message.remove"), message: id })
-    .describe("A message that waited was withdrawn before any turn took it up."),
+    .describe("A queued message was withdrawn before a turn answered it."),
 
   "turn.start": z
     .strictObject({
@@ -55,15 +53,15 @@ export const lifecycleEvents = {
       ...inTurn,
       number: count.describe("the turn's number in the session's history"),
       message: id.exactOptional().describe("the user message that this turn answers"),
-      message_number: count.describe("how many user messages the session has had"),
+      message_number: count.describe("the number of user messages in the session so far"),
       agent: id,
       model: label.exactOptional(),
       mode: z.enum(["agent", "chat"]).describe("whether thinking is shown"),
       from_share: z.boolean().describe("the session was made from a share link"),
-      resumes: id.exactOptional().describe("the form or payment that this turn goes on from"),
-      retries: id.exactOptional().describe("the failed turn that this one tries again"),
+      resumes: id.exactOptional().describe("the form or payment that this turn continues from"),
+      retries: id.exactOptional().describe("the failed turn that this turn retries"),
     })
-    .describe("A turn begins. One at a time in a session."),
+    .describe("A turn starts. A session runs one turn at a time."),
 
   "turn.end": z
     .strictObject({
@@ -74,18 +72,18 @@ export const lifecycleEvents = {
       duration_ms: milliseconds,
       usage: usage.exactOptional(),
     })
-    .describe("The turn is over. Nothing of it stays open, whatever came before."),
+    .describe("The turn has ended. It closes everything in the turn that is still open."),
 
   "turn.takeover": z
     .strictObject({
       ...envelope,
       type: z.literal("turn.takeover"),
-      turn: id.nullable().describe("the turn that goes on; null when no turn was running"),
-      blocks: z.array(id).describe("blocks that no longer count"),
-      groups: z.array(id).describe("groups that no longer count"),
-      runs: z.array(id).describe("runs that no longer count"),
+      turn: id.nullable().describe("the turn that continues; null if no turn was running"),
+      blocks: z.array(id).describe("superseded blocks"),
+      groups: z.array(id).describe("superseded groups"),
+      runs: z.array(id).describe("superseded runs"),
     })
-    .describe("Another writer went on from what was journaled; the first event of its epoch."),
+    .describe("Another writer continues from the journal. This is the first event of its epoch."),
 
   "run.start": z
     .strictObject({
@@ -97,7 +95,7 @@ export const lifecycleEvents = {
       agent: id,
       label: label.exactOptional(),
     })
-    .describe("An agent goes to work: the main one, or a sub-agent under an open tool result."),
+    .describe("An agent starts to work: the main agent, or a sub-agent under an open tool result."),
 
   "run.end": z
     .strictObject({
@@ -107,11 +105,11 @@ export const lifecycleEvents = {
       status: z.enum(["completed", "failed", "cancelled"]),
       usage: usage.exactOptional(),
     })
-    .describe("The agent is done."),
+    .describe("The agent has ended its work."),
 
   "group.start": z
     .strictObject({ ...envelope, type: z.literal("group.start"), ...inRun, group: id, ...place })
-    .describe("Steps from here on are shown as one group."),
+    .describe("The following steps are shown as one group."),
 
   "group.end": z
     .strictObject({

@@ -1,13 +1,13 @@
 /**
- * Brings an event of the previous schema version to the current one, so that readers fold both.
- * Writers never use it. When SCHEMA_VERSION rises, replace what is here by the new step.
+ * `upgradeEvent` converts an event of the previous schema version to the current one, so that readers fold both.
+ * Invariant: writers never use it. When SCHEMA_VERSION increases, replace the conversion below with the new one.
  *
- * Version 1 -> 2: `tool_result.end` called its `preview` `content`, and `group.end` might lack `summary`.
+ * Version 1 -> 2: `tool_result.end` called its `preview` `content`, and `group.end` could lack `summary`.
  */
 import { SCHEMA_VERSION } from "../version.ts";
 import type { SessionEvent } from "./index.ts";
 
-/** An event as a reader may meet it: of this version or the one before. */
+/** An event of the current schema version or the previous one. */
 export type ReadableEvent = SessionEvent | { readonly v: number; readonly id: string; readonly type: string };
 
 export function upgradeEvent(event: ReadableEvent): SessionEvent {

@@ -1,6 +1,6 @@
 /**
- * Folds the events of blocks that stream or arrive from agents: start, delta, end.
- * A turn that is over takes none of them.
+ * Folds the events of blocks that agents write: `startBlock`, `extendBlock`, `endBlock`.
+ * Invariant: a turn that has ended ignores these events.
  */
 import type { EventOf } from "../events/index.ts";
 import { emptyPartialJson, finishJson, pushJson, readPartial } from "../partial-json.ts";
@@ -22,7 +22,7 @@ type DeltaEvent = EventOf<
 >;
 type EndEvent = EventOf<"thinking.end" | "text.end" | "tool_call.end" | "tool_result.end" | "files.end">;
 
-/** Blocks whose half a client may already have been shown, in every dialect. */
+/** Returns true for block kinds that every dialect shows while they are incomplete. */
 export function showsHalf(kind: Block["kind"]): boolean {
   return kind === "thinking" || kind === "text" || kind === "files";
 }
@@ -43,12 +43,12 @@ function show(turn: Turn, block: Block): Turn {
   return isVisible(turn, block) ? showItem(turn, block) : turn;
 }
 
-/** Whether an event ends whatever is still open in its turn. */
+/** Returns true for events that end everything still open in their turn. */
 export function endsAll(event: { readonly type: string }): boolean {
   return event.type === "turn.end" || event.type === "notice.stopped" || event.type === "notice.error";
 }
 
-/** A notice is the last word: whatever a writer left open stops streaming at once. */
+/** A notice is the last block of a turn, so it ends every block that its writer left open. */
 function endAll(turn: Turn, notice: Block, seq: number, at: number): Turn {
   let next = turn;
   for (const item of turn.items) {
@@ -59,7 +59,7 @@ function endAll(turn: Turn, notice: Block, seq: number, at: number): Turn {
   return next;
 }
 
-/** The block as it stands, ended by something else than its own end. */
+/** Returns the block as it is, ended by another event than its own end. */
 export function abort(block: Block, seq: number, at: number): Block {
   const ended = { end: seq, ended_at: at, aborted: true };
   if (block.kind === "tool_call") return { ...endCall(block, undefined, true), ...ended };
@@ -120,7 +120,7 @@ function withPart(block: ToolResultBlock, event: EventOf<"tool_result.delta">): 
 }
 
 function withProgress(block: FilesBlock, event: EventOf<"files.delta">): FilesBlock {
-  // An empty message says nothing new.
+  // An empty message keeps the previous one.
   const message = event.message || block.message;
   if (event.file === undefined) return { ...block, status: event.status, message };
   const files = block.files.map((file, n) => (n === event.file ? { ...file, status: event.status } : file));
@@ -169,7 +169,7 @@ function endOf(block: Block, event: EndEvent): Block {
   }
 }
 
-/** The parser is let go: an ended call is read from `input`. */
+/** Drops the parser state: after its end, a call is read from `input`. */
 export function endCall(
   block: ToolCallBlock,
   input: ToolCallBlock["input"] | undefined,
@@ -185,7 +185,7 @@ export function endCall(
   };
 }
 
-/** The arguments of a call: whole once it has ended, before that as far as they have streamed. */
+/** Returns the arguments of a call: complete after its end, before that the part that has streamed. */
 export function currentInput(block: ToolCallBlock): ToolCallBlock["input"] {
   return block.end === null ? (readPartial(block.parsed) ?? null) : block.input;
 }

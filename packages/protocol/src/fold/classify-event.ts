@@ -1,16 +1,17 @@
 /**
- * Where an event stands beside what was folded before it. Cheap enough for every event: clients use it to see
- * gaps and lost timelines, the fold to leave out what it has.
+ * `classifyEvent` classifies an event against the last folded position. Clients use it to detect gaps and rebuilt logs,
+ * and the fold to skip known events.
+ * Invariant: it runs for every event, so it must stay cheap.
  */
 import { parseCursor, type Position } from "../cursor.ts";
 
 /**
- * - `next`: it follows right after the last position;
+ * - `next`: it directly follows the last position;
  * - `known`: it was folded before;
  * - `gap`: events before it are missing;
- * - `stale`: a writer of an earlier epoch wrote it, after another had taken over;
- * - `diverged`: the log was rebuilt, or a merged event reaches back over the last position; load the state anew;
- * - `unreadable`: its id is not a position.
+ * - `stale`: a writer of an earlier epoch wrote it after a takeover;
+ * - `diverged`: the log was rebuilt, or a merged event starts before the last position; reload the state;
+ * - `unreadable`: its id is not a cursor.
  */
 export type EventClass = "next" | "known" | "gap" | "stale" | "diverged" | "unreadable";
 
@@ -25,18 +26,18 @@ interface Placed {
   readonly first?: number;
 }
 
-/** The same for an event whose position has been read. */
+/** Same as `classifyEvent`, for an event whose position is already parsed. */
 export function classifyEventAt(last: Position, event: Placed, { epoch, seq }: Position): EventClass {
   const first = event.first ?? seq;
   if (seq <= last.seq) return epoch > last.epoch ? "diverged" : "known";
   if (epoch < last.epoch) return "stale";
   if (first <= last.seq) return "diverged";
   if (first > last.seq + 1) return "gap";
-  // The first event of an epoch is one that claims it: without it, that epoch began somewhere else.
+  // The first event of an epoch must claim it. Without that event, the epoch started elsewhere in the log.
   return epoch > last.epoch && !claimsEpoch(event.type) ? "diverged" : "next";
 }
 
-/** The events with which a writer takes the log over. */
+/** Returns true for the events with which a writer takes over the log. */
 export function claimsEpoch(type: string): boolean {
   return type === "session.start" || type === "turn.start" || type === "turn.takeover";
 }

@@ -1,10 +1,10 @@
 /**
- * The fold: what a log amounts to, one event after the other. The server snapshots its result and the
+ * `fold` applies one event of a log to the state of the session. The server stores the result as snapshots, and the
  * client renders it.
  *
- * Pure, synchronous and total: it never throws, never changes its input, and takes illegal or late events
- * as nothing to do (`legal.ts` says what is wrong with them). What an event doesn't touch keeps its identity.
- * A delta costs the same however long the session is.
+ * Invariant: `fold` is pure, synchronous and total. It never throws, never changes its input, and ignores invalid or
+ * late events (`checkEvent` reports their problems). Unchanged parts keep their identity. The cost of a delta does not
+ * depend on the length of the session.
  */
 import { parseCursor } from "../cursor.ts";
 import type { SessionEvent } from "../events/index.ts";
@@ -23,12 +23,12 @@ export function fold(state: SessionState, readable: ReadableEvent): SessionState
   if (position === null) return state;
   const { epoch, seq } = position;
   const place = classifyEventAt(state, event, position);
-  // After a gap the state is incomplete, but what is there is better than nothing; `placeOf` tells of it.
+  // After a gap the state is incomplete, but an incomplete state is better than none. `classifyEvent` reports the gap.
   if (place !== "next" && place !== "gap") return state;
   return { ...applySafely(state, event, seq), epoch, seq };
 }
 
-/** An event that is not what its type says (a newer version may have dropped a field) is nothing to show. */
+/** Ignores an event whose content does not match its type. A newer version may have dropped a field. */
 function applySafely(state: SessionState, event: SessionEvent, seq: number): SessionState {
   try {
     return apply(state, event, seq);
@@ -37,7 +37,7 @@ function applySafely(state: SessionState, event: SessionEvent, seq: number): Ses
   }
 }
 
-/** Folds a list of events into a state, by default the empty one. */
+/** Folds a list of events into a state. @default the empty state */
 export function foldAll(events: Iterable<ReadableEvent>, state: SessionState = emptyState): SessionState {
   let folded = state;
   for (const event of events) folded = fold(folded, event);
@@ -104,12 +104,12 @@ function apply(state: SessionState, event: SessionEvent, seq: number): SessionSt
     case "session.update":
       return { ...state, title: event.title };
     default:
-      // An event of a newer version: nothing we know how to show, but it has its place in the log.
+      // An event type of a newer version can't be shown, but its position still counts.
       return state;
   }
 }
 
-/** Whether a message was there before, as far as the state remembers. */
+/** Returns true if the message already exists, as far as the state remembers. */
 export function isKnownMessage(state: SessionState, id: string): boolean {
   return (
     state.waiting.some((message) => message.id === id) ||
@@ -118,7 +118,7 @@ export function isKnownMessage(state: SessionState, id: string): boolean {
   );
 }
 
-/** How many of them are remembered, so that a message told again does not wait again. */
+/** Number of settled message ids to remember, so that a repeated `message.add` does not queue the message again. */
 const MAX_SETTLED = 64;
 
 function addMessage(
@@ -145,7 +145,7 @@ function withoutWaiting(state: SessionState, id: string): SessionState {
   return { ...state, waiting, settled: [...state.settled, id].slice(-MAX_SETTLED) };
 }
 
-/** A plain message that answered a question waits no longer. */
+/** Removes a message from the queue if it answered a question. */
 function taken(before: SessionState, event: SessionEvent, after: SessionState): SessionState {
   if (after === before || event.type !== "question.update" || event.message === undefined) return after;
   return withoutWaiting(after, event.message);

@@ -1,6 +1,6 @@
 /**
- * Folds requests to a person and their versioned updates. An update counts when its version is higher
- * and it doesn't bring back to life what was final.
+ * Folds requests for interactions and their versioned updates (`requestInteraction`, `updateInteraction`).
+ * Invariant: an update counts only if its version is higher. A final status never changes.
  */
 import type { EventOf } from "../events/index.ts";
 import type { InteractionBlock, Turn } from "../state.ts";
@@ -10,17 +10,17 @@ import { blockAt, findRun, isFree, placeItem, showItem, withItem } from "./edit.
 type RequestEvent = EventOf<"approval.request" | "question.request" | "form.request" | "payment.request">;
 type UpdateEvent = EventOf<"approval.update" | "question.update" | "form.update" | "payment.update">;
 
-/** Whether a person (or, for a payment, its gateway) can still change it. */
+/** Returns true while the user (or, for a payment, its gateway) can still change it. */
 export function isPending(block: InteractionBlock): boolean {
   return block.status in TRANSITIONS[block.kind];
 }
 
-/** Payments and forms outlive their turn; approvals, questions and forms that say so wait inside it. */
+/** Returns true for payments and non-blocking forms. Approvals, questions and blocking forms end with their turn. */
 export function outlivesTurn(block: InteractionBlock): boolean {
   return block.kind === "payment" || (block.kind === "form" && !block.waits);
 }
 
-/** The states an interaction can go to, from each of its states. What is not listed is final. */
+/** The allowed next states of each state of an interaction. A state that is not listed is final. */
 export const TRANSITIONS: Readonly<
   Record<InteractionBlock["kind"], Readonly<Record<string, readonly string[]>>>
 > = {
@@ -35,7 +35,7 @@ export const TRANSITIONS: Readonly<
 
 type Named = { readonly key: string } | { readonly form: string } | { readonly payment: string };
 
-/** The id by which people and commands name an interaction. */
+/** Returns the id by which commands name an interaction. */
 export function interactionId(of: Named): string {
   return "key" in of ? of.key : "form" in of ? of.form : of.payment;
 }
@@ -105,7 +105,7 @@ function newInteraction(event: RequestEvent, seq: number): InteractionBlock {
 export function updateInteraction(turn: Turn, event: UpdateEvent, seq: number): Turn {
   const block = blockAt(turn, event.index, event.block);
   if (block === undefined || !("version" in block) || event.version <= block.version) return turn;
-  // What is final stays: a later version of it can only be a writer that did not look.
+  // A final status stays: a later version can only come from a writer that did not check the status.
   if (!isPending(block)) return turn;
   if (turn.status !== "running" && !outlivesTurn(block)) return turn;
   const updated = updateOf(block, event);
@@ -142,7 +142,7 @@ function updateOf(block: InteractionBlock, event: UpdateEvent): InteractionBlock
   }
 }
 
-/** What waited inside a turn that ended without an answer. */
+/** Cancels an interaction that was pending inside a turn that ended. */
 export function withdraw(block: InteractionBlock, seq: number, at: number): InteractionBlock {
   if (outlivesTurn(block) || block.status !== "pending") return block;
   return { ...block, status: "cancelled", version: block.version + 1, changed: seq, decided_at: at };

@@ -1,5 +1,5 @@
 /**
- * Makes the block that a start, or a block that arrives whole, puts into the state. Pure shapes, no decisions.
+ * `newBlock` creates the block of a start event, or of an event that contains a whole block. Only shapes, no decisions.
  */
 import type { EventOf } from "../events/index.ts";
 import { emptyPartialJson } from "../partial-json.ts";
@@ -15,7 +15,7 @@ export type StartEvent = EventOf<
   | "notice.error"
 >;
 
-/** What every block has when it starts; `whole` for those that arrive complete. */
+/** Returns the common fields of a new block. `whole` is true for a block that arrives complete. */
 export function blockBase(
   event: { readonly block: string; readonly run: string; readonly index: number; readonly at: number },
   seq: number,

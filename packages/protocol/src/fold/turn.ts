@@ -1,6 +1,6 @@
 /**
- * Folds the life of turns, runs and groups, and takeovers.
- * Ending a turn leaves nothing open in it, whatever the log forgot to close.
+ * Folds the start and end of turns, runs and groups, and takeovers.
+ * Invariant: the end of a turn closes everything in it that is still open.
  */
 import type { EventOf } from "../events/index.ts";
 import { Sequence } from "../sequence.ts";
@@ -44,7 +44,7 @@ export function startTurn(state: SessionState, event: EventOf<"turn.start">, seq
     half_shown: 0,
     shown_count: 0,
   };
-  // One turn at a time: a turn that was left running can't go on beside a new one.
+  // A session runs one turn at a time, so a turn that was left running ends when the next one starts.
   const before = state.turns.last();
   const alone =
     before?.status === "running"

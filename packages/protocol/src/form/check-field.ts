@@ -1,4 +1,7 @@
-/** Whether one value fits its field. Pure. Lengths are in UTF-16 units, as a browser's `maxlength` is. */
+/**
+ * `fieldProblem` checks one value against its form field. Pure. Lengths are in UTF-16 code units, like `maxlength` in
+ * browsers.
+ */
 import type { Json } from "../json.ts";
 import type { FormField } from "../state.ts";
 import type { FormProblem } from "./problems.ts";
@@ -11,7 +14,7 @@ const PHONE = /^[+]?[\d\s().\-/]+$/;
 const DATE = /^(\d{4})-(\d\d)-(\d\d)$/;
 const FILE_FIELDS: readonly string[] = ["upload", "name", "media_type", "size"];
 
-/** @param isWhole false for a draft, in which a text may still be too short, and choices too few */
+/** @param isWhole false for a draft, in which texts may be too short and choices too few */
 export function fieldProblem(field: FormField, value: Json, isWhole: boolean): Problem {
   switch (field.type) {
     case "text":
@@ -39,7 +42,7 @@ export function fieldProblem(field: FormField, value: Json, isWhole: boolean): P
   }
 }
 
-/** Half an address is a good draft and no good value. */
+/** In a draft, an incomplete address is valid. */
 function textProblem(
   field: FormField,
   value: Json,
@@ -79,7 +82,7 @@ function isEmail(text: string): boolean {
   return text.length <= MAX_EMAIL && EMAIL.test(text);
 }
 
-/** As people write them; 4 digits at the least, 15 at the most as E.164 has it. */
+/** Accepts common notations with at least 4 digits and at most 15, the maximum of E.164. */
 function isPhone(text: string): boolean {
   const digits = text.replaceAll(/\D/g, "").length;
   return text.length <= 40 && PHONE.test(text) && digits >= 4 && digits <= 15;
@@ -93,7 +96,7 @@ function isDate(text: string): boolean {
   return day >= 1 && day <= days;
 }
 
-/** Names an upload; what is in it is for the server to look up. */
+/** Checks the reference to an upload. The server looks up its content. */
 function isFile(value: Json): boolean {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
   const file = value as Readonly<Record<string, Json>>;

@@ -1,18 +1,21 @@
 /**
- * Whether values fit a form: the same check for the client that shows it and the server that takes it. Pure, without
- * the schema library. Never changes a value, and never throws, whatever it is given.
+ * `checkForm` checks values against a form. The client that shows the form and the server that accepts it use the same
+ * check.
+ * Invariant: pure, without the schema library. It never changes a value and never throws for any input.
  */
 import type { Json } from "../json.ts";
 import type { FormField, FormSchema } from "../state.ts";
 import { fieldProblem } from "./check-field.ts";
 import type { FormProblem } from "./problems.ts";
 
-/** Everything that is wrong, fields in the form's order and unknown ones after them; empty when it can be submitted. */
+/**
+ * Returns all problems, in the order of the fields and then of the unknown fields. Empty if the form can be submitted.
+ */
 export function checkForm(schema: FormSchema, values: Json): FormProblem[] {
   return problemsOf(schema, values, true);
 }
 
-/** The same for a draft: what is there has to fit, and nothing has to be there. */
+/** The same check for a draft: present values must be valid, but no value is required. */
 export function checkPartialForm(schema: FormSchema, values: Json): FormProblem[] {
   return problemsOf(schema, values, false);
 }
@@ -36,12 +39,12 @@ function problemOf(field: FormField, value: Json, isWhole: boolean): FormProblem
   return problem === null ? [] : [{ field: field.name, problem }];
 }
 
-/** A field may be called `__proto__` or `constructor`: only what was given counts. */
+/** A field can be called `__proto__` or `constructor`, so only own properties count. */
 function valueOf(values: Readonly<Record<string, Json>>, name: string): Json {
   return Object.hasOwn(values, name) ? (values[name] ?? null) : null;
 }
 
-/** Not filled in: absent, or what an untouched input gives. */
+/** Returns true if the field is not filled in: absent, or the value of an untouched input. */
 function isEmpty(value: Json): boolean {
   return value === null || value === "" || (Array.isArray(value) && value.length === 0);
 }

@@ -1,5 +1,6 @@
 /**
- * A tool call and its result as one thing to show (U01, U02), with its approvals and the sub-agent it started.
+ * `toolItem` merges a tool call, its result, its approvals and the sub-agent that it started into one item to show
+ * (requirements U01, U02).
  */
 import { currentInput } from "../fold/block.ts";
 import type { Json } from "../json.ts";
@@ -13,7 +14,7 @@ import {
   type Turn,
 } from "../state.ts";
 
-/** amber and spinning, green, red, grey */
+/** Shown as amber and spinning, green, red, grey. */
 export type ToolStatus = "pending" | "done" | "error" | "stopped";
 
 export interface ToolItem {
@@ -24,7 +25,7 @@ export interface ToolItem {
   /** The sub-agent that the call started. */
   readonly run: Run | null;
   readonly status: ToolStatus;
-  /** The arguments, as far as they have streamed; as edited, when a person edited them. */
+  /** The arguments as far as they have streamed, or as the user edited them. */
   readonly input: Json;
   readonly edited: boolean;
   readonly resultText: string | null;
@@ -32,7 +33,7 @@ export interface ToolItem {
   readonly artifact: Artifact | null;
 }
 
-/** A check mark means that the tool ran; no result in a turn that is over means that it was stopped (H05). */
+/** "done" means that the tool ran. A call without a result in a turn that has ended was stopped (requirement H05). */
 function toolStatus(turn: Turn, result: ToolResultBlock | null): ToolStatus {
   if (result !== null && result.end !== null && !result.aborted)
     return result.status === "success" ? "done" : "error";
@@ -40,12 +41,12 @@ function toolStatus(turn: Turn, result: ToolResultBlock | null): ToolStatus {
   return isOver ? "stopped" : "pending";
 }
 
-/** Results, approvals and runs by call, so that a view of a long turn looks through it once. */
+/** Results, approvals and runs by call, so that the view of a long turn scans it once. */
 export interface CallIndex {
   readonly results: ReadonlyMap<string, ToolResultBlock>;
   readonly approvals: ReadonlyMap<string, readonly ApprovalBlock[]>;
   readonly runs: ReadonlyMap<string, Run>;
-  /** Calls that are shown. */
+  /** Calls that are visible. */
   readonly shown: ReadonlySet<string>;
 }
 

@@ -1,6 +1,7 @@
 /**
- * A turn as people see it: steps grouped by markers, results merged into their calls, sub-agents inside the
- * call that started them. A pure function of a folded turn; open or closed on the screen is not its matter.
+ * `viewTurn` returns a turn as users see it: steps grouped by markers, results merged into their calls, sub-agents
+ * inside the call that started them.
+ * Invariant: it is a pure function of the folded turn. Whether a group is expanded on the screen is not part of it.
  */
 import { isMain, mainRun } from "../turn-queries.ts";
 import { type Block, isBlock, type Turn, isVisible } from "../state.ts";
@@ -15,16 +16,16 @@ export interface BlockItem {
 export interface GroupItem {
   readonly type: "group";
   readonly id: string;
-  /** Whether more steps may come. */
+  /** Whether more steps can follow. */
   readonly open: boolean;
-  /** The summary once the group has ended, before that the last tool's label; "" when there is neither. */
+  /** The summary once the group has ended, before that the label of the last tool; "" if there is neither. */
   readonly header: string;
   readonly items: readonly (BlockItem | ToolItem)[];
 }
 
 export type ViewItem = BlockItem | ToolItem | GroupItem;
 
-/** What the main run shows, in order; for a sub-agent's run, what stands inside its tool call. */
+/** Returns the items of the main run in order, or those of a sub-agent run inside its tool call. */
 export function viewRun(turn: Turn, run: string): ViewItem[] {
   const view: ViewItem[] = [];
   const calls = indexCalls(turn);
@@ -58,7 +59,7 @@ export function viewTurn(turn: Turn): ViewItem[] {
   return main === undefined ? [] : viewRun(turn, main.id);
 }
 
-/** Merged results are not shown again; an approval of a shown call stands in the call's item. */
+/** A merged result is not shown again. The approval of a visible call is part of the item of that call. */
 function viewBlock(turn: Turn, block: Block, calls: CallIndex): BlockItem | ToolItem | null {
   if (!isVisible(turn, block) || block.kind === "tool_result") return null;
   if (block.kind === "tool_call") return toolItem(turn, block, calls);
@@ -66,7 +67,7 @@ function viewBlock(turn: Turn, block: Block, calls: CallIndex): BlockItem | Tool
   return { type: "block", block };
 }
 
-/** W14: text that is not a part ends an open group, should its marker be missing. */
+/** Requirement W14: text that is not a part ends an open group if the end marker is missing. */
 function endsGroup(turn: Turn, block: Block): boolean {
   return block.kind === "text" && !block.part && isMain(turn, block.run);
 }
@@ -76,7 +77,7 @@ function lastLabel(items: readonly (BlockItem | ToolItem)[]): string {
   return last === undefined ? "" : toolLabel(last.call);
 }
 
-/** The block that shows the agent's brand header: the first that the main run shows (U06). */
+/** Returns the first block that the main run shows. The UI puts the header of the agent above it (requirement U06). */
 export function firstVisibleBlock(turn: Turn): string | null {
   const main = mainRun(turn);
   for (const item of turn.items) {

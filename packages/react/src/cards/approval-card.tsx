@@ -1,4 +1,7 @@
-/** What a tool would do, exactly, and the person's say: approve, edit, reject (U05). Then what became of it, by whom. */
+/**
+ * `ApprovalCard` shows exactly what a tool would do and lets the user approve, edit or reject it (requirement U05).
+ * Afterwards it shows the decision and who made it.
+ */
 import { type ApprovalBlock, toolLabel } from "@turnstream/protocol";
 import { type ReactNode, useId, useRef, useState } from "react";
 import type { BlockProps } from "../components.ts";
@@ -39,7 +42,7 @@ function ApprovalContent({ approval }: ApprovalProps): ReactNode {
   });
   const back = (): void => {
     setMode("decide");
-    // What had the focus goes away.
+    // The focused element disappears, so focus the card.
     card.current?.focus();
   };
   return (
@@ -150,7 +153,7 @@ function Actions({ approval }: ApprovalProps): ReactNode {
   const { actions, fullContent } = approval;
   const cardStrings = useThreadContext().strings.thread;
   return actions.map((action, n) => (
-    // Actions have no id, and never change their order.
+    // Actions have no id, and their order never changes.
     <div key={n} className="ts-action">
       {actions.length > 1 && <strong>{toolLabel({ label: "", ...action })}</strong>}
       <ArgumentList input={action.input} />

@@ -1,4 +1,4 @@
-/** Arguments being edited: field by field where they are plain, as JSON where they are not. */
+/** `ApprovalEdit` edits the arguments of a call: plain values field by field, everything else as JSON. */
 import { type ReactNode, useEffect, useId, useRef, useState } from "react";
 import { useThreadContext } from "../context.ts";
 import { argumentLabel } from "./argument-list.tsx";
@@ -30,7 +30,7 @@ export function ApprovalEdit({ approval, onCancel }: ApprovalEditProps): ReactNo
         if (isGood) edit(fields === null ? parseObject(json) : toInput(fields));
       }}
       onKeyDown={(event) => {
-        // Of an input method, it takes back a word, not the whole.
+        // During composition, Escape only cancels the text of the input method.
         if (event.key === "Escape" && !event.nativeEvent.isComposing) onCancel();
       }}
     >

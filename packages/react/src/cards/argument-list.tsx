@@ -1,6 +1,7 @@
 /**
- * Exactly what a tool would be called with, field by field. Nothing is rounded, translated or cut here; what the server
- * had to cut says so.
+ * `ArgumentList` shows the arguments of a tool call, field by field.
+ * Invariant: values are never rounded, translated or truncated here. Arguments that the server truncated are marked as
+ * such.
  */
 import { type Json, toolLabel } from "@turnstream/protocol";
 import type { ReactNode } from "react";
@@ -9,7 +10,7 @@ import { visibleText } from "../visible-text.ts";
 
 export function ArgumentList({ input }: { readonly input: Json }): ReactNode {
   const { strings } = useThreadContext();
-  // Arguments are an object: this is how they begin, as JSON.
+  // Arguments are an object, so a string is the truncated start of their JSON.
   if (typeof input === "string") return <pre className="ts-args-json">{visibleText(input)}</pre>;
   if (typeof input !== "object" || input === null || Array.isArray(input))
     return <pre className="ts-args-json">{formatJson(input)}</pre>;
@@ -31,7 +32,7 @@ export function ArgumentList({ input }: { readonly input: Json }): ReactNode {
   );
 }
 
-/** `max_price` becomes “Max price”. */
+/** Converts `max_price` to “Max price”. */
 export function argumentLabel(name: string): string {
   return toolLabel({ label: "", name }) || name;
 }

@@ -1,4 +1,4 @@
-/** What the cards have in common: the frame, the head with the time left, what went wrong, and how it ended. */
+/** Common parts of the cards: `Card` (frame), `CardHead` (title and time left), `CardProblem` and `Outcome`. */
 import { type ReactNode, type RefObject, useEffect, useRef } from "react";
 import { useThreadContext } from "../context.ts";
 import { Icon } from "../ui/icons.tsx";
@@ -7,7 +7,7 @@ import { formatClock, useCountdown } from "./use-countdown.ts";
 
 export interface CardProps {
   readonly kind: string;
-  /** The id of what names it. */
+  /** The id of the element that names the card. */
   readonly labelledBy: string;
   readonly isPending: boolean;
   readonly children: ReactNode;
@@ -20,7 +20,7 @@ export function Card({ kind, labelledBy, isPending, children, cardRef, keys }: C
   const card = cardRef ?? own;
   const hadFocus = useRef(false);
   useEffect(() => {
-    // The button that was pressed is gone: whoever pressed it is left at the card, not at the top of the page.
+    // The pressed button was removed. Without this, the focus would move to the top of the page.
     if (!isPending && hadFocus.current && document.activeElement === document.body)
       card.current?.focus({ preventScroll: true });
   }, [isPending, card]);
@@ -68,7 +68,7 @@ function TimeLeft({ deadline }: { readonly deadline: number }): ReactNode {
   const { seconds, announcedSeconds } = useCountdown(deadline);
   return (
     <>
-      {/* `timer` is silent by itself: what is said aloud is beside it, three times at the most. */}
+      {/* Screen readers don't announce a `timer`. The element next to it announces the time, at most three times. */}
       <span className="ts-time-left" role="timer" aria-live="off">
         {seconds === null ? "" : cardStrings.timeLeft(formatClock(seconds))}
       </span>
@@ -90,13 +90,15 @@ export function CardProblem({ problem }: { readonly problem: string | null }): R
 
 interface OutcomeProps {
   readonly isPositive: boolean;
-  /** A check mark stands for what was done. What was only allowed gets another one. */
+  /** A check mark means that something was done. Something that was only allowed has another icon. */
   readonly mark?: "check" | "allowed";
   readonly text: string;
   readonly reason: string | null;
 }
 
-/** What became of it, once decided: here, in another tab, by somebody else, or by nobody. */
+/**
+ * Shows the outcome of a decided card, whether it was decided here, in another tab, by another user or by its deadline.
+ */
 export function Outcome({ isPositive, mark = "check", text, reason }: OutcomeProps): ReactNode {
   const { strings } = useThreadContext();
   return (

@@ -1,4 +1,4 @@
-/** The cards and artifacts as one file that is loaded after the first drawing. */
+/** The cards and artifacts, in one chunk that is loaded after the first render. */
 export { Artifact } from "../content/artifact.tsx";
 export { ApprovalCard } from "./approval-card.tsx";
 export { FileProgress } from "./file-progress.tsx";

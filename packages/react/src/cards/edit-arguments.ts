@@ -1,10 +1,10 @@
 /**
- * Arguments as something that can be edited, and back: a field for each plain value, which stays of its type; everything
- * else as JSON. Pure.
+ * Converts arguments to editable fields and back (`toEditFields`, `toInput`). Pure.
+ * Invariant: each plain value is one field and keeps its type. Everything else is edited as JSON.
  */
 import type { Json } from "@turnstream/protocol";
 
-/** What a field holds while it is edited, and what it will be. */
+/** The text of a field while it is edited, and the type of its value. */
 export interface EditField {
   readonly name: string;
   readonly type: "text" | "number" | "boolean" | "json";
@@ -15,7 +15,7 @@ export type EditProblem = "not_a_number" | "not_json";
 
 type JsonObject = { readonly [key: string]: Json };
 
-/** Null when it is no object of a few fields: then it is edited as one piece of JSON. */
+/** Returns null if the input is not an object with a few fields. It is then edited as one JSON text. */
 export function toEditFields(input: Json): readonly EditField[] | null {
   if (!isJsonObject(input)) return null;
   const entries = Object.entries(input);
@@ -28,7 +28,7 @@ export function toEditFields(input: Json): readonly EditField[] | null {
   });
 }
 
-/** Names are taken as they are: an argument may be called `__proto__`. */
+/** Names are used as they are, because an argument can be called `__proto__`. */
 export function toInput(fields: readonly EditField[]): Json {
   return Object.fromEntries(fields.map((field) => [field.name, valueOf(field)]));
 }
@@ -44,7 +44,7 @@ export function findFieldProblem({ type, text }: EditField): EditProblem | null 
   return type === "json" && tryParse(text) === undefined ? "not_json" : null;
 }
 
-/** The whole as JSON: only an object will do. */
+/** Parses JSON. Returns null unless it is an object. */
 export function parseObject(text: string): JsonObject | null {
   const value = tryParse(text);
   return value !== undefined && isJsonObject(value) ? value : null;

@@ -1,4 +1,7 @@
-/** A file of a form: uploaded to the session when it is chosen; the form's value only names it. */
+/**
+ * `FileInput` uploads a file to the session as soon as it is chosen. The value of the form field only references the
+ * upload.
+ */
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import { useThreadContext } from "../context.ts";
 import { formatPercent, formatSize } from "../format.ts";

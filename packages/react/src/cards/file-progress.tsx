@@ -1,4 +1,4 @@
-/** The files of a message while they are read, and what became of each. */
+/** `FileProgress` shows the files of a message while they are read, and the outcome for each file. */
 import type { ReactNode } from "react";
 import type { BlockProps } from "../components.ts";
 import { useThreadContext } from "../context.ts";
@@ -31,7 +31,7 @@ export function FileProgress({ turnId, blockIndex }: BlockProps): ReactNode {
       </div>
       <ul className="ts-files-list">
         {files.map((file, n) => (
-          // The same file may come twice.
+          // The same file can appear twice.
           <li key={`${n} ${file.url}`}>
             <StatusDot dot={dotOf(file.status)} />
             <bdi className="ts-file-name">

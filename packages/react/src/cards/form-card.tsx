@@ -1,4 +1,7 @@
-/** A form to fill in, from the server's own schema; then what was filled in, or why not. */
+/**
+ * `FormCard` shows a form from the schema of the server. Afterwards it shows the submitted values or the reason why it
+ * was declined.
+ */
 import { type ReactNode, useEffect, useId, useRef, useState } from "react";
 import type { BlockProps } from "../components.ts";
 import { useThreadContext } from "../context.ts";
@@ -38,7 +41,7 @@ function PendingForm({ view }: ViewProps): ReactNode {
   const [isDeclining, setDeclining] = useState(false);
   const [refusals, setRefusals] = useState(0);
   const form = useRef<HTMLFormElement>(null);
-  // To the first field that is wrong, as soon as it says so: who types on at once is there already.
+  // Focuses the first invalid field after a failed submit.
   useEffect(() => {
     if (refusals > 0) form.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus();
   }, [refusals]);

@@ -1,4 +1,4 @@
-/** A field of a form: its label, its input by the field's type, its hint, and what is wrong with it. */
+/** `Field` shows one form field: its label, the input for its type, its hint and its problem. */
 import type { FormField } from "@turnstream/protocol";
 import { type ComponentType, type ReactNode, useId } from "react";
 import { useThreadContext } from "../context.ts";
@@ -17,7 +17,7 @@ import {
 } from "./form-inputs.tsx";
 import type { FormRequest } from "./use-form-request.ts";
 
-/** Which input a type of field has: the whole registry. */
+/** The input component of each field type. */
 const INPUTS: Readonly<Record<FormField["type"], ComponentType<InputProps>>> = {
   text: textInput("text"),
   shortText: textInput("text"),
@@ -36,7 +36,7 @@ export function Field({ field, view }: { readonly field: FormField; readonly vie
   const { strings } = useThreadContext();
   const cardStrings = strings.cards;
   const id = useId();
-  // A newer version may have types that this one doesn't know.
+  // A newer server can send field types that this version doesn't know.
   const Input = Object.hasOwn(INPUTS, field.type) ? INPUTS[field.type] : INPUTS.text;
   const problem = view.getProblem(field);
   const isGroup = field.type === "multiSelect";

@@ -1,4 +1,4 @@
-/** The inputs of forms, one for each kind of value. They say what was typed; whether it is right is not their matter. */
+/** The inputs of form fields, one per kind of value. They report what the user entered and don't validate it. */
 import type { FormField, Json } from "@turnstream/protocol";
 import type { ComponentType, ReactNode } from "react";
 import { useThreadContext } from "../context.ts";
@@ -10,7 +10,7 @@ export interface InputProps {
   readonly onValue: (value: Json) => void;
   readonly onLeave: () => void;
   readonly isDisabled: boolean;
-  /** What ties the input to its label, hint and problem. */
+  /** Ids that link the input to its label, hint and problem. */
   readonly id: string;
   readonly isInvalid: boolean;
   readonly describedBy: string;
@@ -60,7 +60,7 @@ export function LongTextInput(props: InputProps): ReactNode {
   );
 }
 
-/** A text field: a number field of a browser hides what isn't a number, and then nobody can say what is wrong. */
+/** A text input, because a browser's number input hides invalid text, so that the problem can't be explained. */
 export function NumberInput(props: InputProps): ReactNode {
   return (
     <input

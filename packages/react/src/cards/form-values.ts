@@ -1,9 +1,9 @@
 /**
- * A form while it is filled in: values, which fields the person has been at, and what is to be said about each. Pure.
+ * The state of a form while the user fills it in (`FormState`): its values, visited fields and problems. Pure.
  *
  *   empty ──set──▶ changed ──(debounced)──▶ saved     a draft on the server
- *     └──restore: what was saved, where nothing was typed meanwhile
- *   submit: what is wrong is shown everywhere, and nothing is sent; or it is sent
+ *     └──restore: the saved draft, for fields that were not changed meanwhile
+ *   submit: shows all problems and sends nothing, or sends the values
  */
 import {
   checkForm,
@@ -20,9 +20,9 @@ export type Values = Readonly<Record<string, Json>>;
 
 export interface FormState {
   readonly values: ReadonlyMap<string, Json>;
-  /** Fields that the person has left, or that were refused: only these are complained about. */
+  /** Fields that the user has left, or that a submit rejected. Problems are shown only for these. */
   readonly seen: ReadonlySet<string>;
-  /** Fields that the person has changed: a draft that comes late doesn't overwrite them. */
+  /** Fields that the user has changed. A draft that loads late doesn't overwrite them. */
   readonly touched: ReadonlySet<string>;
 }
 
@@ -37,12 +37,12 @@ export function leaveField(form: FormState, field: string): FormState {
   return form.seen.has(field) ? form : { ...form, seen: new Set(form.seen).add(field) };
 }
 
-/** Everything is complained about from now on. */
+/** Shows the problems of all fields from now on. */
 export function markAllSeen(form: FormState, { fields }: FormSchema): FormState {
   return { ...form, seen: new Set(fields.map(({ name }) => name)) };
 }
 
-/** Takes over a draft where it fits the form, and where nothing was typed since. */
+/** Applies the values of a draft that are valid for the form and whose fields were not changed since. */
 export function restoreDraft(form: FormState, schema: FormSchema, draft: Values): FormState {
   const bad = new Set(checkPartialForm(schema, draft).map(({ field }) => field));
   const values = new Map(form.values);
@@ -53,7 +53,7 @@ export function restoreDraft(form: FormState, schema: FormSchema, draft: Values)
   return { ...form, values };
 }
 
-/** What is sent: without what was left empty, and numbers. */
+/** Returns the values to send: without empty fields, and with numbers parsed. */
 export function toValues({ values }: FormState, { fields }: FormSchema): Values {
   const numbers = new Set(fields.filter(({ type }) => type === "number").map(({ name }) => name));
   const typed = [...values].map(([name, value]): [string, Json] => [
@@ -63,7 +63,7 @@ export function toValues({ values }: FormState, { fields }: FormSchema): Values 
   return Object.fromEntries(typed.filter(([, value]) => !isEmpty(value)));
 }
 
-/** What can be kept of it as a draft. */
+/** Returns the values that can be saved as a draft. */
 export function toDraft(form: FormState, schema: FormSchema): Values {
   const values = toValues(form, schema);
   const bad = new Set(checkPartialForm(schema, values).map(({ field }) => field));
@@ -74,14 +74,14 @@ export function checkValues(form: FormState, schema: FormSchema): readonly FormP
   return checkForm(schema, toValues(form, schema));
 }
 
-/** The number that was typed; what is no number stays text, and is complained about. */
+/** Parses a number. Any other text stays text and is reported as a problem. */
 function numberValue(text: string): Json {
   if (text.trim() === "") return null;
   const value = Number(text);
   return Number.isFinite(value) ? value : text;
 }
 
-/** A value in words, for who reads it later. */
+/** Formats a value as text, for a submitted form. */
 export function formatValue(field: FormField, value: Json, strings: Strings): string {
   const labelOf = (chosen: Json): string =>
     field.options?.find((option) => option.value === chosen)?.label ??

@@ -1,8 +1,8 @@
-/** Amounts of money as the language writes them. Pure. */
+/** `formatMoney` formats an amount of money for a locale. Pure. */
 
 /**
- * How many digits of an amount are behind the point, where that isn't two: `amount` counts in the smallest unit that
- * gateways take. They take whole New Taiwan dollars, though the currency has cents on paper.
+ * The number of decimal digits of currencies that don't have two: `amount` counts the smallest unit that payment
+ * gateways accept. They accept only whole New Taiwan dollars, although the currency formally has cents.
  */
 const DIGITS: Readonly<Record<string, number>> = {
   BIF: 0,
@@ -32,13 +32,13 @@ const DIGITS: Readonly<Record<string, number>> = {
   TND: 3,
 };
 
-/** @param amount in the smallest unit of the currency, a whole number */
+/** @param amount an integer in the smallest unit of the currency */
 export function formatMoney(locale: string, amount: number, currency: string): string {
   const code = currency.toUpperCase();
   const digits = Object.hasOwn(DIGITS, code) ? (DIGITS[code] ?? 2) : 2;
   const value = amount / 10 ** digits;
   const style = { minimumFractionDigits: digits, maximumFractionDigits: digits };
-  // Three letters are all that Intl asks for, and not all currencies of a log have them.
+  // Intl accepts only codes of three letters, and a log can contain other currencies.
   return /^[A-Z]{3}$/.test(code)
     ? new Intl.NumberFormat(locale, { ...style, style: "currency", currency: code }).format(value)
     : `${new Intl.NumberFormat(locale, style).format(value)} ${currency}`;

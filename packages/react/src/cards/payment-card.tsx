@@ -1,4 +1,4 @@
-/** A payment: what for, how much, where it stands, and the way to its checkout while it is open. */
+/** `PaymentCard` shows a payment: its purpose, amount and status, and a link to the checkout while it is open. */
 import { type ReactNode, useId } from "react";
 import { isPending } from "@turnstream/protocol";
 import type { BlockProps } from "../components.ts";
@@ -20,7 +20,7 @@ export function PaymentCard({ turnId, blockIndex }: BlockProps): ReactNode {
   if (block === null) return null;
   const { description, order_no, amount, currency, status } = block;
   const isWaiting = isPending(block);
-  // The button says where it leads, and is pressed to pay: that is the question and the answer.
+  // The button names its target and the user presses it to pay, so no further confirmation is needed.
   const checkout = checkLink(block.checkout_url, DEFAULT_LINK_POLICY);
   return (
     <Card kind="payment" labelledBy={id} isPending={isWaiting && status === "pending"}>
@@ -55,7 +55,7 @@ export function PaymentCard({ turnId, blockIndex }: BlockProps): ReactNode {
   );
 }
 
-/** Asks the server how things stand, for who doubts what is shown. */
+/** Reloads the state from the server, for a user who doubts the shown status. */
 function useRefresh(): {
   readonly refresh: () => void;
   readonly isRefreshing: boolean;

@@ -1,4 +1,7 @@
-/** What the agent asks: choices, several choices, own words, or several questions at once. Then what was answered. */
+/**
+ * `QuestionCard` shows the questions of an agent with single choice, multiple choice or free text. Afterwards it shows
+ * the answers.
+ */
 import type { Question } from "@turnstream/protocol";
 import { type ReactNode, useId } from "react";
 import type { BlockProps } from "../components.ts";

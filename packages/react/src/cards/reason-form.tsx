@@ -1,4 +1,4 @@
-/** Why not: a reason that may be left out, and the press that says no. */
+/** `ReasonForm` asks for an optional reason before a rejection. */
 import { type ReactNode, useEffect, useId, useRef, useState } from "react";
 import { useThreadContext } from "../context.ts";
 
@@ -14,7 +14,7 @@ export function ReasonForm({ action, isSending, onSend, onCancel }: ReasonFormPr
   const [reason, setReason] = useState("");
   const field = useRef<HTMLInputElement>(null);
   const id = useId();
-  // Asked for by the person a moment ago.
+  // The user has just opened this form.
   useEffect(() => field.current?.focus(), []);
   return (
     <form
@@ -24,7 +24,7 @@ export function ReasonForm({ action, isSending, onSend, onCancel }: ReasonFormPr
         onSend(reason.trim());
       }}
       onKeyDown={(event) => {
-        // Of an input method, it takes back a word, not the whole.
+        // During composition, Escape only cancels the text of the input method.
         if (event.key === "Escape" && !event.nativeEvent.isComposing) onCancel();
       }}
     >

@@ -1,4 +1,4 @@
-/** An approval without its looks: what is asked, and what can be said to it. */
+/** `useApprovalRequest` returns an approval and its actions, without any UI. */
 import {
   type ApprovalAction,
   type ApprovalBlock,
@@ -15,18 +15,18 @@ import { type ActionState, useCardAction } from "./use-card-action.ts";
 
 export interface ApprovalRequest extends ActionState {
   readonly block: ApprovalBlock;
-  /** What will be done: as asked for, or as it was edited. */
+  /** The actions as requested, or as the user edited them. */
   readonly actions: readonly ApprovalAction[];
   /**
-   * Where all of the arguments are, when they are too large to be shown: `input` is a text then, how they begin. Null for
-   * others, and for those that the call itself tells in full.
+   * Where the full arguments are stored if they are too large to show. `input` is then the start of their JSON as text.
+   * Null otherwise.
    */
   readonly fullContent: FullContent | null;
   readonly isPending: boolean;
-  /** Only what is one action can be edited. */
+  /** Only a request with exactly one action can be edited. */
   readonly canEdit: boolean;
   readonly approve: () => void;
-  /** Also every later call of the tool in this session; only where that is offered. */
+  /** Also approves every later call of the tool in this session. Only if the request offers it. */
   readonly approveAlways: () => void;
   readonly edit: (args: Json) => void;
   readonly reject: (reason?: string) => void;
@@ -38,7 +38,7 @@ export function useApprovalRequest(turnId: string, blockIndex: number): Approval
   const fullContent = useTurnSelector(turnId, (turn) => (turn === null ? null : findFullInput(turn, block)));
   const { run, isSending, problem } = useCardAction();
   if (block === null) return null;
-  // Binds what is decided to what was shown.
+  // Binds the decision to the request that the user saw.
   const digest = block.digest === null ? {} : { digest: block.digest };
   const decide = (decision: ApprovalDecision): void =>
     run(() => session.decideApproval(block.key, { ...decision, ...digest }));
@@ -57,7 +57,7 @@ export function useApprovalRequest(turnId: string, blockIndex: number): Approval
   };
 }
 
-/** The call that waits has it. */
+/** The pending call has the full arguments. */
 function findFullInput(turn: Turn, block: ApprovalBlock | null): FullContent | null {
   if (block?.actions.some(({ input }) => typeof input === "string") !== true) return null;
   const call = listBlocks(turn).find(

@@ -1,10 +1,10 @@
-/** A command of a card, whose outcome is what the session shows next: until then it is being sent. */
+/** `useCardAction` runs a command of a card. It counts as sending until the session shows the outcome. */
 import { useAction } from "../hooks/use-action.ts";
 
 export interface ActionState {
-  /** From the press until the session shows the outcome, or the command failed. */
+  /** True from the press until the session shows the outcome or the command fails. */
   readonly isSending: boolean;
-  /** In words for the person. */
+  /** The error text for the user. */
   readonly problem: string | null;
 }
 
@@ -12,7 +12,7 @@ interface CardAction extends ActionState {
   readonly run: (command: () => Promise<void>) => void;
 }
 
-/** A session that shows nothing for so long won't: the person may try again. */
+/** After this long without an outcome, the user may try again. */
 const OUTCOME_TIMEOUT_MS = 10_000;
 
 export function useCardAction(): CardAction {

@@ -1,13 +1,14 @@
 /**
- * Single keys for a card that waits. One press of A only brings the person there; what decides is another key, and only
- * while the card has the focus. Off while a text field has it, and wherever the provider says so (WCAG 2.1.4).
+ * `useCardKeys` adds single-key shortcuts to a pending card.
+ * Invariant: the key A only moves the focus to the card. Another key decides, and only while the card has the focus.
+ * Shortcuts are off in text fields and if the provider disables them (WCAG 2.1.4).
  */
 import { type RefObject, useEffect } from "react";
 import { useThreadContext } from "../context.ts";
 
 export const FOCUS_KEY = "a";
 
-/** @param onKey what the keys do while the focus is in the card, by key in lower case */
+/** @param onKey the actions while the focus is in the card, by lower-case key */
 export function useCardKeys(
   card: RefObject<HTMLElement | null>,
   isWaiting: boolean,
@@ -42,7 +43,7 @@ function isTyping(target: EventTarget | null): boolean {
   return target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName);
 }
 
-/** Of several that wait, the first in the page is gone to. */
+/** If several cards are pending, A focuses the first one on the page. */
 function isFirstPending(element: HTMLElement): boolean {
   return document.querySelector('[data-card="approval"][data-waiting]') === element;
 }

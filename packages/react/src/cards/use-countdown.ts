@@ -1,17 +1,17 @@
-/** The time left to a deadline of the server, second by second; nothing before the page has come to life. */
+/** `useCountdown` counts the seconds to a deadline of the server. It returns null until the page is hydrated. */
 import { useEffect, useState } from "react";
 import { useSessionSelector } from "../hooks/use-session-selector.ts";
 
 export interface Countdown {
-  /** Null without a deadline, and while drawn on a server. */
+  /** Null without a deadline, and during server rendering. */
   readonly seconds: number | null;
-  /** 60, 30 or 10, when that is the latest that should be said aloud. */
+  /** 60, 30 or 10: the last threshold that was passed and should be announced. */
   readonly announcedSeconds: number | null;
 }
 
 const NO_COUNTDOWN: Countdown = { seconds: null, announcedSeconds: null };
 
-/** @param deadline by the server's clock, in milliseconds; null for none */
+/** @param deadline in milliseconds by the server's clock; null for none */
 export function useCountdown(deadline: number | null, now: () => number = Date.now): Countdown {
   const skewMs = useSessionSelector((view) => view.skewMs);
   const [countdown, setCountdown] = useState(NO_COUNTDOWN);
@@ -32,22 +32,21 @@ export function useCountdown(deadline: number | null, now: () => number = Date.n
   return deadline === null ? NO_COUNTDOWN : countdown;
 }
 
-/** How long there is until a deadline of the server, by a clock that may be wrong. Pure. */
-/** Whole seconds, rounded up, so that 0 means over. */
+/** Returns whole seconds, rounded up, so that 0 means that the deadline has passed. */
 export function secondsUntil(deadline: number, now: number, skewMs: number): number {
   return Math.max(0, Math.ceil((deadline - now - skewMs) / 1000));
 }
 
-/** Until the shown number changes next. */
+/** Returns the milliseconds until the shown number changes. */
 export function msUntilNextSecond(deadline: number, now: number, skewMs: number): number {
   const left = deadline - now - skewMs;
   return left <= 0 ? 0 : left - (Math.ceil(left / 1000) - 1) * 1000;
 }
 
-/** When a screen reader is told: never every second. */
+/** Thresholds that a screen reader announces, instead of every second. */
 const ANNOUNCED_SECONDS = [10, 30, 60] as const;
 
-/** What has just been passed, if anything; nothing when a card opens with less than that. */
+/** Returns the threshold that was just passed, if any. A card that opens below a threshold doesn't announce it. */
 export function announcedBetween(before: number | null, after: number): number | null {
   if (before === null) return null;
   return ANNOUNCED_SECONDS.find((at) => after <= at && before > at && after > 0) ?? null;

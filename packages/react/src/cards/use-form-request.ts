@@ -1,4 +1,7 @@
-/** A form without its looks: values, problems, a draft that outlives a reload, and how to submit or decline. */
+/**
+ * `useFormRequest` returns a form and its actions, without any UI: values, problems, a draft that survives a reload,
+ * submit and decline.
+ */
 import { type FormBlock, type FormField, type FormProblem, isPending, type Json } from "@turnstream/protocol";
 import { useEffect, useRef, useState } from "react";
 import { useThreadContext } from "../context.ts";
@@ -21,14 +24,14 @@ export interface FormRequest extends ActionState {
   readonly isPending: boolean;
   readonly getValue: (field: FormField) => Json;
   readonly setValue: (field: FormField, value: Json) => void;
-  /** The person has left the field: from now on it is told what is wrong with it. */
+  /** Call it when the user leaves a field. From then on its problem is shown. */
   readonly leaveField: (field: FormField) => void;
-  /** What is wrong with a field, once it should be said. */
+  /** Returns the problem of a field once it should be shown. */
   readonly getProblem: (field: FormField) => FormProblem | null;
-  /** How many fields keep it from being submitted, once that was tried. */
+  /** The number of fields that prevent the submit, after the first attempt. */
   readonly problemCount: number;
   readonly isDraftSaved: boolean;
-  /** Sends it, if it can be sent; tells whether. */
+  /** Submits the form if it is valid. Returns whether it was valid. */
   readonly submit: () => boolean;
   readonly decline: (reason?: string) => void;
 }
@@ -68,7 +71,7 @@ export function useFormRequest(turnId: string, blockIndex: number): FormRequest 
   };
 }
 
-/** Loads what was saved before, and saves what is typed, a moment after. Nobody waits for it, and its failure is silent. */
+/** Loads the saved draft, and saves changes after a delay. It runs in the background, and its failures are ignored. */
 function useDraft(
   block: FormBlock | null,
   isWaiting: boolean,
@@ -105,7 +108,7 @@ function useDraft(
     return () => clearTimeout(timer);
   }, [session, formId, schema, state]);
   useEffect(() => {
-    // Whoever leaves the page in the middle of a word finds it again.
+    // Saves pending changes when the page is hidden, so that they are not lost.
     const onHide = (): void => {
       if (document.visibilityState === "hidden") unsaved.current?.();
     };

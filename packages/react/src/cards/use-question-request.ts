@@ -1,4 +1,4 @@
-/** Questions of the agent without their looks: what is asked, what is chosen so far, and how to answer. */
+/** `useQuestionRequest` returns the questions of an agent and their actions, without any UI. */
 import { useState } from "react";
 import { isPending, type Question, type QuestionAnswer, type QuestionBlock } from "@turnstream/protocol";
 import { useThreadContext } from "../context.ts";
@@ -14,7 +14,7 @@ export interface QuestionRequest extends ActionState {
   /** Whether every question has a choice or a text. */
   readonly canAnswer: boolean;
   readonly answer: () => void;
-  /** It won't be answered; the agent goes on without. */
+  /** Dismisses the questions. The agent continues without answers. */
   readonly dismiss: (reason?: string) => void;
 }
 
@@ -43,13 +43,13 @@ export function useQuestionRequest(turnId: string, blockIndex: number): Question
   };
 }
 
-/** What a person has chosen and written so far, question by question, and whether it is an answer. Pure. */
+/** The choices and the text that the user has entered for one question. */
 interface Draft {
   readonly selected: readonly string[];
   readonly text: string;
 }
 
-/** By the question's id. */
+/** By question id. */
 export type Drafts = ReadonlyMap<string, Draft>;
 
 const EMPTY_DRAFT: Draft = { selected: [], text: "" };
@@ -58,7 +58,7 @@ function getDraft(drafts: Drafts, question: string): Draft {
   return drafts.get(question) ?? EMPTY_DRAFT;
 }
 
-/** Choosing again takes it back, where several can be chosen. */
+/** For multiple choice, choosing an option again removes it. */
 export function toggleOption(drafts: Drafts, { id, multiple }: Question, option: string): Drafts {
   const { selected, text } = getDraft(drafts, id);
   const others = selected.filter((selectedId) => selectedId !== option);
@@ -70,7 +70,7 @@ export function setText(drafts: Drafts, { id }: Question, text: string): Drafts 
   return new Map(drafts).set(id, { ...getDraft(drafts, id), text });
 }
 
-/** Null while a question has neither a choice nor a text. Choices in the order they were offered. */
+/** Returns null while a question has neither a choice nor a text. Choices are in the order of the options. */
 export function toAnswers(questions: readonly Question[], drafts: Drafts): QuestionAnswer[] | null {
   const answers = questions.map(({ id, options, free_text }): QuestionAnswer => {
     const { selected, text } = getDraft(drafts, id);

@@ -1,4 +1,7 @@
-/** The card around an artifact: its title, what can be switched, and the way to the whole where this is only a part. */
+/**
+ * `ArtifactFrame` is the frame of an artifact: its title, its switches, and a link to the full content if only a part
+ * is shown.
+ */
 import { type ReactNode, useId } from "react";
 import { useThreadContext } from "../context.ts";
 import { visibleText } from "../visible-text.ts";
@@ -6,9 +9,9 @@ import { SafeLink } from "../ui/safe-link.tsx";
 
 interface ArtifactFrameProps {
   readonly title: string;
-  /** What it is called without a title; "" for nothing. */
+  /** Used without a title; "" for no title. */
   readonly fallback: string;
-  /** Where the whole is, if this is only a part; else "". */
+  /** The address of the full content if only a part is shown, otherwise "". */
   readonly fullUrl: string;
   readonly side?: ReactNode;
   readonly children: ReactNode;

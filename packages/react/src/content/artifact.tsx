@@ -1,4 +1,4 @@
-/** What stands beside a result: a chart, a table, a file, a picture, a piece of code; or what a team's own type holds. */
+/** `Artifact` shows an artifact of a result: a chart, table, file, image or code, or the JSON of a custom type. */
 import {
   findArtifactProblem,
   type Artifact as ArtifactValue,
@@ -39,7 +39,7 @@ interface KnownArtifactProps {
   readonly fullUrl: string;
 }
 
-/** `artifactMisfit` has found the data to be what the type says. */
+/** `findArtifactProblem` has checked that the data matches the type. */
 function KnownArtifact({ artifact: { type, data }, title, fullUrl }: KnownArtifactProps): ReactNode {
   const cardStrings = useThreadContext().strings.cards;
   const known = data as unknown;

@@ -1,6 +1,6 @@
 /**
- * A chart, and the same as a table for who can't see it or wants the figures. What draws it is loaded when the first chart
- * is shown; until then, and where it can't be loaded, there is the table.
+ * `ChartArtifact` shows a chart, and the same data as a table. The chart library is loaded with the first chart.
+ * Invariant: if the library can't be loaded, the table is shown instead.
  */
 import type { ArtifactData } from "@turnstream/protocol";
 import { type ReactNode, useEffect, useRef, useState } from "react";
@@ -61,7 +61,7 @@ export function ChartArtifact({ title, data, fullUrl }: ChartArtifactProps): Rea
       ) : (
         table
       )}
-      {/* Beside the picture, for who can't see it. */}
+      {/* For screen readers, next to the image. */}
       {isChart && <div className="ts-sr">{table}</div>}
     </ArtifactFrame>
   );
@@ -122,7 +122,7 @@ function readColors(element: Element): ChartColors {
   };
 }
 
-/** Colours of a canvas don't follow the styles by themselves. */
+/** The colors of a canvas don't follow the styles automatically. */
 function onThemeChange(run: () => void): () => void {
   const query = matchMedia("(prefers-color-scheme: dark)");
   const observer = new MutationObserver(run);

@@ -1,4 +1,4 @@
-/** Draws charts by chart.js. Loaded with it, when the first chart is shown. Still: what moves says nothing here. */
+/** `drawChart` draws charts with chart.js, without animation. Loaded as a chunk with the first chart. */
 import type { ArtifactData } from "@turnstream/protocol";
 import {
   ArcElement,
@@ -41,7 +41,7 @@ interface DrawOptions {
   readonly colors: ChartColors;
 }
 
-/** @returns how to take it away again */
+/** @returns a function that removes the chart */
 export function drawChart(
   canvas: HTMLCanvasElement,
   data: ArtifactData["chart"],

@@ -1,4 +1,4 @@
-/** What a chart shows, line by line, and the colours it is drawn in. Pure. */
+/** `chartSeries` returns the series of a chart. Also declares its colors. Pure. */
 import type { ArtifactData } from "@turnstream/protocol";
 
 export interface Series {
@@ -13,7 +13,7 @@ export interface ChartColors {
   readonly font: string;
 }
 
-/** @param word what a single line without a name is called */
+/** @param word the name of a single series without a name */
 export function chartSeries({ values, series }: ArtifactData["chart"], word: string): readonly Series[] {
   return series ?? [{ name: word, values: values ?? [] }];
 }

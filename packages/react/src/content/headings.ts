@@ -1,11 +1,11 @@
 /**
- * Which levels the headings of an answer have in the page, whatever its author counted from: the first is 3, below those of
- * the page, and none is more than one below the last, so that people who go by headings miss nothing. Pure. Each follows
- * from those before it alone, so that it stays as it is while the answer grows.
+ * Maps the headings of an answer to heading levels of the page. The first level is 3, below the headings of the page,
+ * and no level is skipped. So screen-reader users can navigate by headings.
+ * Invariant: a level depends only on the headings before it, so it doesn't change while the answer grows. Pure.
  */
 import { createContext } from "react";
 
-/** The headings that something stands below, outermost first, by the depths that the answer gave them. */
+/** The enclosing headings, outermost first, with the depths that the answer gave them. */
 export type HeadingPath = readonly number[];
 
 const FIRST_LEVEL = 3;
@@ -15,15 +15,15 @@ export function withHeading(path: HeadingPath, depth: number): HeadingPath {
   return [...path.filter((above) => above < depth), depth];
 }
 
-/** Of the heading that was last put in. */
+/** Returns the level of the last heading in the path. */
 export function headingLevel(path: HeadingPath): number {
   return Math.min(LAST_LEVEL, FIRST_LEVEL + Math.max(0, path.length - 1));
 }
 
-/** Of one that stands in a list or a quotation, and is under no heading of its own. */
+/** Returns the level of a heading inside a list or quotation. */
 export function levelBelowHeading(path: HeadingPath): number {
   return Math.min(LAST_LEVEL, FIRST_LEVEL + path.length);
 }
 
-/** Which level the headings of a piece have, for what draws them. */
+/** The level of the headings in a piece of Markdown. */
 export const HeadingContext = createContext(3);

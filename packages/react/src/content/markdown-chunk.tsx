@@ -1,6 +1,7 @@
 /**
- * Draws Markdown, piece by piece: what is complete is drawn once, and only the piece that grows is drawn again. Loaded when
- * first needed, with the parsers. Never lets HTML of an answer become elements, and never throws for what it is given.
+ * `MarkdownBody` renders Markdown piece by piece. Complete pieces render once, and only the growing piece re-renders.
+ * Loaded as a chunk with the parsers.
+ * Invariant: HTML in an answer never becomes elements, and no input makes it throw.
  */
 import { memo, type ReactNode, useMemo, useRef } from "react";
 import Markdown, { type Options } from "react-markdown";
@@ -23,7 +24,7 @@ import {
 import { ELEMENTS } from "./markdown-elements.tsx";
 import { rehypeCitations, rehypeHtmlAsText } from "./rehype-answer.ts";
 
-/** Citations are ours already, and a footnote would have to find its text in another piece. */
+/** Citations replace footnotes. A footnote would also have to find its text in another piece. */
 function remarkWithoutFootnotes(this: { data: () => unknown }): void {
   const data = this.data() as { micromarkExtensions?: unknown[] };
   data.micromarkExtensions ??= [];
@@ -34,10 +35,13 @@ function remarkWithoutFootnotes(this: { data: () => unknown }): void {
 
 const REMARK = [remarkGfm, remarkWithoutFootnotes] as NonNullable<Options["remarkPlugins"]>;
 const NO_PLUGINS: NonNullable<Options["remarkPlugins"]> = [];
-/** What GitHub's additions begin with. Most paragraphs have none of it, and are parsed in half the time without. */
+/**
+ * Characters that GitHub's extensions start with. Most paragraphs have none, and parse in half the time without the
+ * extensions.
+ */
 const NEEDS_GFM = /[|~@]|www\.|https?:|\[[\sx]\]/i;
 const REHYPE: NonNullable<Options["rehypePlugins"]> = [rehypeHtmlAsText, rehypeSanitize, rehypeCitations];
-/** Longer and deeper than anything that somebody reads; parsers take time by the square of some of these. */
+/** Larger than any readable text. The parsers take quadratic time for some longer or deeper inputs. */
 const MAX_PIECE_CHARS = 20_000;
 const TOO_DEEP = /^(?:\s*(?:[>*+-]|\d+[.)])){20}/m;
 
@@ -47,14 +51,14 @@ const NO_ANNOTATIONS: NonNullable<MarkdownProps["annotations"]> = [];
 
 interface ProseProps {
   readonly source: string;
-  /** Of a list whose items are no paragraphs. */
+  /** For a list whose items are not paragraphs. */
   readonly isTight?: boolean;
 }
 
 const Prose = memo(function Prose({ source, isTight = false }: ProseProps) {
   if (source.length > MAX_PIECE_CHARS || TOO_DEEP.test(source)) return <p className="ts-plain">{source}</p>;
   try {
-    // Called, not placed as an element: what goes wrong in parsing is then caught here.
+    // Called as a function instead of an element, so that parse errors are caught here.
     return Markdown({
       children: source,
       remarkPlugins: NEEDS_GFM.test(source) ? REMARK : NO_PLUGINS,
@@ -72,7 +76,7 @@ interface ListOrProseProps {
   readonly isOpen: boolean;
 }
 
-/** A long list is drawn by its items: when it grows, only the last of them is parsed again. */
+/** Renders a long list item by item, so that only the last item is parsed again when the list grows. */
 const ListOrProse = memo(function ListOrProse({ source, definitions, isOpen }: ListOrProseProps) {
   const list = splitListItems(source);
   const prose = (text: string, mayGrow: boolean, isTight: boolean): ReactNode => (
@@ -83,7 +87,7 @@ const ListOrProse = memo(function ListOrProse({ source, definitions, isOpen }: L
   );
   if (list === null) return prose(source, isOpen, false);
   const { start, isLoose, items } = list;
-  // Items have no identity but their place.
+  // Items have no identity except their index.
   const drawn = items.map((text, n) => (
     <li key={n}>{prose(text, isOpen && n === items.length - 1, !isLoose)}</li>
   ));
@@ -94,7 +98,7 @@ interface PiecesProps {
   readonly pieces: readonly Piece[];
   readonly definitions: Definitions;
   readonly annotations: readonly NonNullable<MarkdownProps["annotations"]>[number][];
-  /** Whether the last of them may go on. */
+  /** Whether the last piece may continue. */
   readonly isOpen: boolean;
 }
 
@@ -114,7 +118,7 @@ const Pieces = memo(function Pieces({ pieces, definitions, annotations, isOpen }
   });
 });
 
-/** What is half typed, as if it were done; an address that is half there is none. */
+/** Completes incomplete syntax. An incomplete link is shown as text. */
 function completeSyntax(text: string): string {
   return text.length > MAX_PIECE_CHARS ? text : remend(text, { linkMode: "text-only", katex: false });
 }
@@ -125,7 +129,7 @@ export function MarkdownBody({
   annotations = NO_ANNOTATIONS,
   turnId = "",
 }: MarkdownProps) {
-  // What was split before only saves time: the outcome is the same without it.
+  // The previous split only saves time; the result is the same without it.
   const before = useRef(EMPTY_SPLIT);
   const split = splitBlocks(before.current, text);
   before.current = split;

@@ -1,4 +1,4 @@
-/** What the elements of an answer are drawn as, where it isn't simply the element. Knows no Markdown. */
+/** `ELEMENTS` maps the elements of an answer to components. Independent of Markdown. */
 import { type ComponentProps, type ReactNode, useContext } from "react";
 import type { Components } from "react-markdown";
 import { useThreadContext } from "../context.ts";
@@ -11,7 +11,7 @@ import { SafeLink } from "../ui/safe-link.tsx";
 function Table({ children }: { readonly children?: ReactNode }) {
   const { strings } = useThreadContext();
   return (
-    // Scrolled by keyboard too.
+    // Focusable, so that a keyboard can scroll it.
     <div className="ts-table-scroll" role="group" aria-label={strings.cards.table} tabIndex={0}>
       <table className="ts-table">{children}</table>
     </div>
@@ -27,7 +27,7 @@ function CitationMark({ index }: { readonly index: number }) {
   return <components.Citation number={number} annotation={annotation} turnId={citations.turnId} />;
 }
 
-/** A code block that stands in a list or a quotation. */
+/** A code block inside a list or quotation. */
 function NestedCode({ children }: ComponentProps<"pre">) {
   const code = children as { readonly props?: ComponentProps<"code"> } | undefined;
   const { className = "", children: text } = code?.props ?? {};
@@ -49,7 +49,7 @@ interface HeadingProps {
   readonly children?: ReactNode;
 }
 
-/** As large as the answer says, and of the level that it has in the page. */
+/** Sized as in the answer, with the heading level of the page. */
 function Heading({ size, children }: HeadingProps) {
   const Level = `h${useContext(HeadingContext)}` as "h3" | "h4" | "h5" | "h6";
   return <Level className={`ts-h${size}`}>{children}</Level>;
@@ -61,7 +61,7 @@ export const ELEMENTS: Components = {
   pre: ({ children }) => <NestedCode>{children}</NestedCode>,
   table: ({ children }) => <Table>{children}</Table>,
   cite: ({ node }) => <CitationMark index={Number(node?.properties["dataNumber"])} />,
-  // A mark, not a field: whoever reads can't change it.
+  // A mark instead of a checkbox, because the reader can't change it.
   input: ({ checked }) => <TaskMark isDone={checked === true} />,
   h1: ({ children }) => <Heading size={1}>{children}</Heading>,
   h2: ({ children }) => <Heading size={2}>{children}</Heading>,

@@ -1,6 +1,7 @@
 /**
- * What is done to the tree of an answer around the sanitizer: HTML becomes text, nesting gets an end, and marks become
- * citations. Never makes an element of something that the answer wrote as HTML, but for a line break.
+ * Transforms the HTML tree of an answer before and after the sanitizer: HTML becomes text (`rehypeHtmlAsText`), nesting
+ * is limited, and marks become citations (`rehypeCitations`).
+ * Invariant: HTML that the answer wrote never becomes an element, except a line break.
  */
 import type { Options } from "react-markdown";
 import { findMarks, withoutMarks } from "./citations/citation-marks.ts";
@@ -9,12 +10,12 @@ type Tree = Parameters<NonNullable<Options["allowElement"]>>[0];
 type Parent = { children: Child[] };
 type Child = Tree["children"][number] | { readonly type: "raw"; readonly value: string };
 
-/** Deeper than anybody reads; a browser lays out what is nested by its own stack. */
+/** Deeper than any readable text. Browsers lay out nested elements recursively. */
 const MAX_DEPTH = 24;
 const BREAK = /^<br\s*\/?>$/i;
 const COMMENT = /^<!--[\s\S]*-->$/;
 
-/** Before the sanitizer, which drops HTML without a trace. */
+/** Runs before the sanitizer, which would silently drop HTML. */
 export function rehypeHtmlAsText() {
   return (tree: unknown): void => flatten(tree as Parent, 0);
 }
@@ -36,7 +37,7 @@ function fromHtml(value: string): Child[] {
     : [{ type: "text", value }];
 }
 
-/** Without recursion: what is cut off may be nested without end. */
+/** Not recursive, because the removed part can be nested arbitrarily deep. */
 function collectText(element: Tree): string {
   let text = "";
   const left: Child[] = [element];
@@ -47,12 +48,15 @@ function collectText(element: Tree): string {
   return text;
 }
 
-/** After the sanitizer: `<cite>` is ours, and stands for a citation. In a link there is only text, for it is a button itself. */
+/**
+ * Runs after the sanitizer, so `<cite>` elements are only citations. Inside a link, marks become text, because a
+ * citation is a button.
+ */
 export function rehypeCitations() {
   return (tree: unknown): void => replaceMarks(tree as Parent, "");
 }
 
-/** @param inside the link or code that it stands in, if any: there marks are what was written */
+/** @param inside the enclosing link or code, if any; marks in it are restored to text */
 function replaceMarks(parent: Parent, inside: "" | "a" | "code"): void {
   parent.children = parent.children.flatMap((child): Child[] => {
     if (child.type === "text") return inside === "" ? splitMarks(child) : [removeMarks(child)];

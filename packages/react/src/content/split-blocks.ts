@@ -1,43 +1,45 @@
 /**
- * Markdown as a list of pieces that can each be drawn for itself: all but the last two stay as they are, whatever is
- * appended. Pure, and cheap to go on with: only the end is looked at again, not the whole answer.
+ * `splitBlocks` splits Markdown into pieces that render independently. All pieces except the last two stay unchanged
+ * when text is appended. Pure. Each call lexes only the end of the text again, not the whole answer.
  *
  *   text     # Title ¶¶ A paragraph. ¶¶ - a list ¶ - of two ¶¶ Half a sen
  *            └─────────── closed ──────┘ └──────── tail ────────────────┘
  *                                        ▲ safe: lexed again from here
  *
- * What is appended can join the last piece with the one before it (an item goes on with the list), and a line of dashes
- * makes a heading of whatever stands above it up to a blank line: what is closed ends at one.
+ * Invariant: the closed part ends at a blank line. Appended text can join the last two pieces (an item continues a
+ * list), and a line of dashes turns the text above it, up to a blank line, into a heading.
  */
 import { Lexer, type Token, Tokenizer, type Tokens, type TokensList } from "marked";
 import { levelBelowHeading, headingLevel, type HeadingPath, withHeading } from "./headings.ts";
 
 export interface Piece {
-  /** Where it begins in the text, in UTF-16 units. */
+  /** The offset in the text, in UTF-16 code units. */
   readonly at: number;
   readonly raw: string;
-  /** A code block, whose text needs no further look; null for everything else. */
+  /** A code block, which needs no further parsing; null for everything else. */
   readonly code: Code | null;
-  /** Which level of the page a heading in it has: 3 to 6. */
+  /** The page level of a heading in it: 3 to 6. */
   readonly level: number;
 }
 
 interface Code {
   readonly language: string;
   readonly text: string;
-  /** Whether its fence is shut. */
+  /** Whether its closing fence has arrived. */
   readonly isClosed: boolean;
 }
 
-/** The targets that links name by a label, as they were written, by label. */
+/** The link definitions by label, as written. */
 export type Definitions = ReadonlyMap<string, string>;
 
 export interface Split {
   readonly text: string;
-  /** In chunks, so that a long answer isn't gone through for every word: a full one before the tail is never another. */
+  /**
+   * Pieces in chunks, so that a delta doesn't visit a whole long answer. A full chunk before the tail never changes.
+   */
   readonly chunks: readonly (readonly Piece[])[];
   readonly definitions: Definitions;
-  /** Where the tail begins; the chunks and definitions before it. */
+  /** Where the tail starts, and the chunks and definitions before it. */
   readonly safe: number;
   readonly closed: readonly (readonly Piece[])[];
   readonly closedDefinitions: Definitions;
@@ -45,7 +47,7 @@ export interface Split {
 }
 
 const PIECES_PER_CHUNK = 32;
-/** How many of the last pieces may still be joined by what comes. */
+/** The number of last pieces that appended text can still join. */
 const OPEN_PIECES = 2;
 
 export const EMPTY_SPLIT: Split = {
@@ -58,7 +60,7 @@ export const EMPTY_SPLIT: Split = {
   closedHeadings: [],
 };
 
-/** Goes on from what was split before, when `text` begins with it; otherwise anew. */
+/** Continues the previous split if `text` starts with it, otherwise starts over. */
 export function splitBlocks(before: Split, text: string): Split {
   const clean = normalizeNewlines(text);
   if (clean === before.text) return before;
@@ -80,7 +82,7 @@ export function splitBlocks(before: Split, text: string): Split {
   };
 }
 
-/** How many of the first pieces stay as they are, whatever comes. */
+/** Returns the number of first pieces that can't change any more. */
 function countClosed(text: string, tokens: readonly PlacedToken[]): number {
   for (let n = tokens.length - OPEN_PIECES; n > 0; n--) {
     const before = tokens[n - 1]?.token.type;
@@ -95,15 +97,15 @@ function isAfterBlank(text: string, at: number): boolean {
   return text.slice(text.lastIndexOf("\n", lineEnd - 1) + 1, lineEnd).trim() === "";
 }
 
-/** As long as before, so that what is counted in the text still is where it was. */
+/** Keeps the length, so that offsets in the text stay valid. */
 function normalizeNewlines(text: string): string {
   return text.includes("\r") ? text.replaceAll("\r\n", " \n").replaceAll("\r", "\n") : text;
 }
 
-/** What is inside a piece matters only as far as it tells where the piece ends. */
+/** The content of a piece matters only to find the end of the piece. */
 const MAX_DEPTH = 6;
 
-/** Goes into lists and quotations only so deep: what is nested without end would have no end here either. */
+/** Limits the depth of lists and quotations, because deeply nested input would otherwise recurse without a bound. */
 class BlockLexer extends Lexer {
   private depth = 0;
 
@@ -121,7 +123,7 @@ class BlockLexer extends Lexer {
   }
 }
 
-/** marked throws where a quotation ends in an empty item with text right below it. It is a paragraph then. */
+/** marked throws if a quotation ends in an empty item directly followed by text. It is then treated as a paragraph. */
 class SafeTokenizer extends Tokenizer {
   override blockquote(source: string): Tokens.Blockquote | undefined {
     const { top } = this.lexer.state;
@@ -143,7 +145,7 @@ interface PlacedToken {
   readonly token: Token;
 }
 
-/** What is there from `start` on, blank lines aside. */
+/** Returns the tokens from `start` on, without blank lines. */
 function placeTokens(text: string, start: number): PlacedToken[] {
   const source = text.slice(start);
   const found: PlacedToken[] = [];
@@ -160,7 +162,7 @@ function placeTokens(text: string, start: number): PlacedToken[] {
   return found;
 }
 
-/** @param before the headings that what is here stands below */
+/** @param before the headings above these tokens */
 function toPieces(
   tokens: readonly PlacedToken[],
   before: HeadingPath,
@@ -200,7 +202,7 @@ function withDefinitions(before: Definitions, tokens: readonly PlacedToken[]): D
   const added = tokens.flatMap(({ token }) => (token.type === "def" ? [token as Tokens.Def] : []));
   if (added.length === 0) return before;
   const next = new Map(before);
-  // The first one counts, as Markdown has it.
+  // In Markdown, the first definition of a label wins.
   for (const { tag, raw } of added) if (!next.has(tag)) next.set(tag, raw.trim());
   return next;
 }
@@ -210,7 +212,7 @@ function keepIfSame(before: Definitions, next: Definitions): Definitions {
   return isSame ? before : next;
 }
 
-/** The definitions that a piece names, as text to be put behind it. */
+/** Returns the definitions that a piece uses, as text to append to it. */
 export function definitionsFor(raw: string, definitions: Definitions): string {
   if (definitions.size === 0 || !raw.includes("[")) return "";
   const tags = new Set(
@@ -221,21 +223,21 @@ export function definitionsFor(raw: string, definitions: Definitions): string {
   return [...definitions].flatMap(([tag, text]) => (tags.has(tag) ? [`\n\n${text}`] : [])).join("");
 }
 
-/** A long list as its items, so that one that grows is drawn item by item. Pure. */
+/** A long list split into its items, so that a growing list renders item by item. */
 export interface ListItems {
-  /** The number of the first; null without numbers. */
+  /** The number of the first item; null for an unordered list. */
   readonly start: number | null;
-  /** Whether its items are apart, as paragraphs. */
+  /** Whether blank lines separate its items, so that they are paragraphs. */
   readonly isLoose: boolean;
-  /** Markdown of each, without its mark and indent. */
+  /** The Markdown of each item, without marker and indent. */
   readonly items: readonly string[];
 }
 
 const LIST_START = /^ {0,3}(?:[-*+]|\d{1,9}[.)])[ \t]/;
-/** Shorter ones are drawn as fast in one go. */
+/** Shorter lists render just as fast in one piece. */
 const MIN_ITEMS = 6;
 
-/** Null for what is no list, a short one, or one with boxes to tick: these are drawn as everything else is. */
+/** Returns null if the source is not a list, or is a short list or a task list. These render like other Markdown. */
 export function splitListItems(source: string): ListItems | null {
   if (!LIST_START.test(source)) return null;
   const [list, ...others] = blockTokens(source).filter(({ type }) => type !== "space");

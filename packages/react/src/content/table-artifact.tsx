@@ -1,4 +1,6 @@
-/** A table: plain, scrolled in both directions, its head always in sight. Numbers as the language writes them. */
+/**
+ * `TableArtifact` shows a table that scrolls in both directions, with a fixed header row. Numbers follow the locale.
+ */
 import type { ArtifactData } from "@turnstream/protocol";
 import type { ReactNode } from "react";
 import { useThreadContext } from "../context.ts";
@@ -7,7 +9,7 @@ import { visibleText } from "../visible-text.ts";
 import { ArtifactFrame } from "./artifact-frame.tsx";
 
 type Cell = ArtifactData["table"]["rows"][number][number];
-/** More than anybody scrolls through; all of it is behind the link to the whole, or in the tool's answer. */
+/** More rows than a user scrolls through. The full table is available through its link or in the tool result. */
 const MAX_ROWS = 500;
 
 interface TableArtifactProps {
@@ -61,7 +63,7 @@ export function DataTable({ label, columns, rows }: DataTableProps): ReactNode {
         <thead>
           <tr>
             {columns.map((name, n) => (
-              // Columns have no id, and two may have the same name.
+              // Columns have no id, and two can have the same name.
               <th key={n} scope="col" data-number={isNumber[n] || undefined}>
                 <bdi>{visibleText(name)}</bdi>
               </th>

@@ -1,4 +1,4 @@
-/** What the agent says. */
+/** `TextBlock` shows the text of an agent, `Markdown` renders it, and `ThinkingBlock` shows its thoughts. */
 import { type ReactNode, useEffect, useSyncExternalStore } from "react";
 import { isOpen } from "@turnstream/protocol";
 import type { BlockProps, MarkdownProps } from "../components.ts";
@@ -28,8 +28,8 @@ export function TextBlock({ turnId, blockIndex }: BlockProps): ReactNode {
 }
 
 /**
- * The text of an answer. Plain until what draws Markdown is there: before it has loaded, and on a server that didn't preload
- * it. Never waits for it, and never draws something else at first than the server did.
+ * The text of an answer. It is plain text until the Markdown chunk is loaded, and on a server that didn't preload it.
+ * Invariant: it never waits for the chunk, and its first render in the browser equals the server's.
  */
 export const lazyMarkdown = createLazyParts(() => import("./markdown-chunk.tsx"));
 
@@ -47,7 +47,10 @@ export function Markdown(props: MarkdownProps) {
   );
 }
 
-/** What the agent thinks: open while it comes, shut once it is there, and as the person wants from their first click on. */
+/**
+ * Shows the agent's thinking: expanded while it streams, collapsed afterwards, and from the first click on as the user
+ * chooses.
+ */
 export function ThinkingBlock({ turnId, blockIndex }: BlockProps): ReactNode {
   const { strings } = useThreadContext();
   const block = useBlock(turnId, blockIndex, "thinking");

@@ -1,23 +1,23 @@
-/** Something a person asked the server for: whether it is under way, and why it was refused, in words. */
+/** `useAction` runs a command of the user and returns whether it is in progress and why it failed. */
 import { useEffect, useRef, useState } from "react";
 import { useThreadContext } from "../context.ts";
 import { errorText } from "../error-text.ts";
 
 export interface Action {
   readonly isBusy: boolean;
-  /** Why the last one was refused; kept until the next try. */
+  /** The error text of the last command; it stays until the next one starts. */
   readonly problem: string | null;
-  /** One at a time: nothing happens while one is under way. */
+  /** Runs one command at a time. Ignored while one is in progress. */
   readonly run: (command: () => Promise<unknown>) => void;
 }
 
-/** @param showsWithinMs how long after its success what it changes may take to be seen; busy until then */
+/** @param outcomeWithinMs how long after success to stay busy, until the outcome is visible */
 export function useAction(outcomeWithinMs = 0): Action {
   const { strings } = useThreadContext();
   const [isBusy, setBusy] = useState(false);
-  // Not its words: the language may change while they are shown.
+  // Stores the error instead of its text, because the language can change while it is shown.
   const [failure, setFailure] = useState<{ readonly error: unknown } | null>(null);
-  // Two presses can come before the first is drawn.
+  // A ref, because two presses can arrive before the next render.
   const isRunning = useRef(false);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   useEffect(() => () => clearTimeout(timer.current), []);

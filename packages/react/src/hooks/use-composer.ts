@@ -1,4 +1,4 @@
-/** What a composer needs, without its looks: the draft, the files on their way, sending, and stopping what runs. */
+/** `useComposer` returns the state of a composer, without any UI: the draft, the uploads, send and stop. */
 import { useEffect, useReducer, useRef, useState } from "react";
 import { useThreadContext } from "../context.ts";
 import { type Attachment, updateAttachments, canSend, isAccepted } from "@turnstream/client/view";
@@ -12,19 +12,19 @@ export interface ComposerState {
   readonly addFiles: (files: Iterable<Blob & { readonly name: string }>) => void;
   readonly removeFile: (id: string) => void;
   readonly canSend: boolean;
-  /** Sends what is there, if it can be sent; while a turn runs it waits for its own. */
+  /** Sends the message if it is complete. While a turn runs, the message is queued. */
   readonly send: () => void;
   readonly isRunning: boolean;
   readonly isStopping: boolean;
   readonly stop: () => void;
-  /** Why stopping was refused. */
+  /** Why the stop failed. */
   readonly problem: string | null;
 }
 
 export interface ComposerOptions {
-  /** Which files may be added; "" for none. */
+  /** The accepted files; "" for none. */
   readonly accept?: string;
-  /** Who is asked, where it isn't the session's own agent. */
+  /** The agent to ask, if it is not the default agent. */
   readonly agentId?: string | undefined;
 }
 
@@ -82,7 +82,7 @@ export function useComposer({ accept = "*/*", agentId }: ComposerOptions = {}): 
     send() {
       if (!isReady) return;
       const named = files.flatMap(({ file }) => file ?? []);
-      // What becomes of it is seen in the outbox.
+      // The outbox shows the outcome.
       const message = {
         text,
         ...(named.length > 0 && { files: named }),

@@ -1,4 +1,4 @@
-/** Whether something is open on the screen: as the person chose, or else as it is by default. */
+/** `useExpanded` returns whether something is expanded: as the user chose, otherwise by default. */
 import { useCallback, useSyncExternalStore } from "react";
 import { useThreadContext } from "../context.ts";
 

@@ -1,6 +1,6 @@
 /**
- * Older turns: loads them when asked or when the person comes near the top, and leaves what they read where it is when
- * they come.
+ * `useHistory` loads older turns on request or near the top of the scroll area.
+ * Invariant: the visible content keeps its position when older turns are added above it.
  */
 import type { HistoryView } from "@turnstream/client";
 import { type RefObject, useCallback, useEffect, useLayoutEffect, useRef } from "react";
@@ -12,10 +12,10 @@ export interface ThreadHistory extends HistoryView {
   readonly loadMore: () => void;
 }
 
-/** So near to the top one wants to read on. */
+/** Older turns load when the user scrolls this close to the top. */
 const NEAR_TOP_PX = 160;
 
-/** @param scroller holds the turns, each in an element with `data-turn` */
+/** @param scroller the scroll container of the turns; each turn is an element with `data-turn` */
 export function useHistory(scroller: RefObject<HTMLElement | null>): ThreadHistory {
   const { session } = useThreadContext();
   const history = useSessionSelector((view) => view.history);
@@ -26,10 +26,10 @@ export function useHistory(scroller: RefObject<HTMLElement | null>): ThreadHisto
     const element = scroller.current;
     if (element !== null && first !== undefined) {
       anchor.current = { turnId: first, top: measureTop(element, first) };
-      // Browsers that anchor by themselves would move it a second time.
+      // Prevents browsers with scroll anchoring from moving it a second time.
       element.style.overflowAnchor = "none";
     }
-    // What went wrong is in the view.
+    // The view contains the error.
     session.loadMore().catch(() => {});
   }, [scroller, session, first]);
 

@@ -1,10 +1,10 @@
-/** A user message wherever it stands: taken up by a turn, waiting for one, or still on its way. */
+/** `useMessage` returns a user message in any state: answered by a turn, queued, or in the outbox. */
 import type { ClientError, PendingMessage, SessionView } from "@turnstream/client";
 import type { UserMessage } from "@turnstream/protocol";
 import type { ThreadStore } from "@turnstream/client/view";
 import { useStoreSelector, useSessionSelector } from "./use-session-selector.ts";
 
-/** queued: the server has it, its turn comes later. The others are those of a pending message. */
+/** queued: the server has stored it, and its turn starts later. The other values are those of a pending message. */
 export type MessageStatus = "sent" | "queued" | PendingMessage["status"];
 
 export interface MessageView {
@@ -13,7 +13,7 @@ export interface MessageView {
   readonly error: ClientError | null;
 }
 
-/** @param turn the turn that took it up, if any; then nothing else is looked at */
+/** @param turnId the turn that answers it, if any; then only this turn is searched */
 export function useMessage(id: string, turnId?: string): MessageView | null {
   const message = useStoreSelector(turnId === undefined ? "view" : `turn:${turnId}`, (store) =>
     turnId === undefined ? findPending(store, id) : (store.getTurn(turnId)?.message ?? null),
@@ -29,7 +29,7 @@ function findPending(store: ThreadStore, id: string): UserMessage | PendingMessa
   return outbox.find(isIt) ?? state.waiting.find(isIt) ?? null;
 }
 
-/** What stands below the last turn, oldest first: messages that wait for theirs, then those on their way. */
+/** Returns the messages below the last turn, oldest first: queued messages, then those in the outbox. */
 export function usePendingMessages(): readonly string[] {
   const waiting = useSessionSelector(({ state }) => state.waiting);
   const outbox = useSessionSelector((view: SessionView) => view.outbox);

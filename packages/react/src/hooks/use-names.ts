@@ -1,4 +1,4 @@
-/** What people call an agent: the name a team gave, or words made from its id. */
+/** Display names: `useAgentName` returns the configured name of an agent, or a name derived from its id. */
 import { toolLabel } from "@turnstream/protocol";
 import { useThreadContext } from "../context.ts";
 
@@ -10,7 +10,7 @@ export function formatAgentName(names: Readonly<Record<string, string>>, agentId
   return Object.hasOwn(names, agentId) ? (names[agentId] ?? "") : toolLabel({ label: "", name: agentId });
 }
 
-/** What a person is called, by id; "" for who has no name here. */
+/** Returns the display name of a user; "" if none is configured. */
 export function useUserName(id: string | null): string {
   const { userNames } = useThreadContext();
   return id !== null && Object.hasOwn(userNames, id) ? (userNames[id] ?? "") : "";

@@ -1,20 +1,20 @@
-/** A part of what a session shows, drawn anew only when that part is another. */
+/** `useSessionSelector` returns a part of the session view and re-renders only when that part changes. */
 import type { ConnectionView, Session, SessionView } from "@turnstream/client";
 import { useCallback, useSyncExternalStore } from "react";
 import { useThreadContext } from "../context.ts";
 import type { ThreadTopic, ThreadStore } from "@turnstream/client/view";
 
-/** @param select must give the same reference (or an equal primitive) for what hasn't changed */
+/** @param select must return the same reference (or an equal primitive) for unchanged data */
 export function useSessionSelector<T>(select: (view: SessionView) => T): T {
   return useStoreSelector("view", (store) => select(store.getView()));
 }
 
-/** The session of the provider, for its commands. Never draws again. */
+/** Returns the session of the provider, for its commands. Never causes a re-render. */
 export function useSession(): Session {
   return useThreadContext().session;
 }
 
-/** Everything that the session shows; draws again with every change. */
+/** Returns the whole session view. Re-renders with every change. */
 export function useSessionView(): SessionView {
   return useSessionSelector((view) => view);
 }
@@ -23,7 +23,7 @@ export function useConnection(): ConnectionView {
   return useSessionSelector(({ connection }) => connection);
 }
 
-/** Runs only when the topic has changed; otherwise as `useSessionSelector`. */
+/** Like `useSessionSelector`, but runs only when the topic changes. */
 export function useStoreSelector<T>(topic: ThreadTopic, select: (store: ThreadStore) => T): T {
   const { store } = useThreadContext();
   const subscribe = useCallback((listener: () => void) => store.subscribe(topic, listener), [store, topic]);

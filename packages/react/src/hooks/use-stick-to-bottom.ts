@@ -1,4 +1,7 @@
-/** Keeps a scrolling element at its end while the person reads there (store/follow.ts says when). At once, never smoothly. */
+/**
+ * `useStickToBottom` keeps a scroll container at its end while the user reads there. It jumps and never scrolls
+ * smoothly. `stepStickToBottom` of `@turnstream/client/view` has the rules.
+ */
 import { type RefObject, useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
 import {
   stepStickToBottom,
@@ -13,8 +16,8 @@ export interface StickToBottom {
 }
 
 /**
- * @param content what grows inside `scroller`
- * @param hasBegun false while there is nothing to follow: what stands there instead is read from its beginning
+ * @param content the growing element inside `scroller`
+ * @param hasContent false while the thread is empty; a placeholder is then shown from its top
  */
 export function useStickToBottom(
   scroller: RefObject<HTMLElement | null>,
@@ -30,7 +33,7 @@ export function useStickToBottom(
     const element = scroller.current;
     if (next.moveToEnd && element !== null) element.scrollTop = element.scrollHeight;
   });
-  // Before the first picture, so that a thread opens at its end.
+  // Before the first paint, so that a thread opens at its end.
   useLayoutEffect(() => {
     if (hasContent) step({ type: "to_end" });
   }, [step, hasContent]);
@@ -46,7 +49,7 @@ export function useStickToBottom(
     };
     const onScroll = (): void => step({ type: "scrolled", at: measureScroll(element) });
     const onSize = (): void => step({ type: "resized", at: measureScroll(element) });
-    // What is opened by hand should open where it is, not push itself out of sight.
+    // Content that the user expands stays in place instead of being pushed out of sight.
     const onClick = (event: MouseEvent): void => {
       const { target } = event;
       if (!(target instanceof Element) || target.closest("[aria-expanded]") === null) return;

@@ -1,4 +1,4 @@
-/** One turn, or one thing in it, by identity. A change elsewhere doesn't even run these. */
+/** Hooks for one turn or one part of it, by id. They don't run for changes of other turns. */
 import { type Block, findRun, isBlock, type Run, type ToolItem, type Turn } from "@turnstream/protocol";
 import type { LayoutGroup, TurnLayout } from "@turnstream/client/view";
 import { useStoreSelector } from "./use-session-selector.ts";
@@ -8,17 +8,17 @@ export function useTurnIds(): readonly string[] {
   return useStoreSelector("turns", (store) => store.getTurnIds());
 }
 
-/** Draws anew with every delta of the turn; `useTurnSelector` is for less. */
+/** Re-renders with every delta of the turn; use `useTurnSelector` for a part of it. */
 export function useTurn(turnId: string): Turn | null {
   return useTurnSelector(turnId, (turn) => turn);
 }
 
-/** @param select must give the same reference (or an equal primitive) for what hasn't changed */
+/** @param select must return the same reference (or an equal primitive) for unchanged data */
 export function useTurnSelector<T>(turnId: string, select: (turn: Turn | null) => T): T {
   return useStoreSelector(`turn:${turnId}`, (store) => select(store.getTurn(turnId)));
 }
 
-/** Null when there is none (any more): a takeover may have made it void. */
+/** Returns null if the block doesn't exist (any more): a takeover may have superseded it. */
 export function useBlock<Kind extends Block["kind"]>(
   turnId: string,
   blockIndex: number,
@@ -30,12 +30,12 @@ export function useBlock<Kind extends Block["kind"]>(
   });
 }
 
-/** What is shown in which order, by the turn's main agent or by one run. The same reference while only text grows. */
+/** Returns the items of the turn's main agent, or of one run, in order. The same reference while only text grows. */
 export function useTurnLayout(turnId: string, runId?: string): TurnLayout {
   return useStoreSelector(`turn:${turnId}`, (store) => store.getLayout(turnId, runId));
 }
 
-/** A group by the place of its marker. */
+/** Returns a group by the index of its start marker. */
 export function useGroup(turnId: string, blockIndex: number): LayoutGroup | null {
   return useStoreSelector(`turn:${turnId}`, (store) => {
     const item = store
@@ -45,7 +45,7 @@ export function useGroup(turnId: string, blockIndex: number): LayoutGroup | null
   });
 }
 
-/** A call with its result, approvals and sub-agent. */
+/** Returns a call with its result, approvals and sub-agent. */
 export function useToolCall(turnId: string, blockIndex: number): ToolItem | null {
   return useStoreSelector(`turn:${turnId}`, (store) => store.getToolCall(turnId, blockIndex));
 }

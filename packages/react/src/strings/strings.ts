@@ -1,4 +1,7 @@
-/** What every language says. Types only: English is declared once, the others must have its shape. */
+/**
+ * `Strings` is the shape of the UI strings of a language. English declares the shape, and every other language must
+ * match it. Types only.
+ */
 import type { ClientErrorCode } from "@turnstream/client";
 import type { cards } from "./en/cards.ts";
 import type { errors, thread } from "./en/thread.ts";
@@ -6,7 +9,7 @@ import type { errors, thread } from "./en/thread.ts";
 export type ThreadStrings = typeof thread;
 export type CardStrings = typeof cards;
 export type ErrorStrings = typeof errors & {
-  /** All of them: what a server or a client says by its word alone must not be left in English. */
+  /** Complete, because an error that has only a code must not stay in English. */
   readonly byCode: Readonly<Record<ClientErrorCode, string>>;
 };
 

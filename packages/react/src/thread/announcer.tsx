@@ -1,6 +1,6 @@
 /**
- * The one place that speaks to screen readers: politely, and urgently only of errors. Nobody sees it. Each piece of news is
- * an element of its own: a text that is put in place of another at once may never be read.
+ * `Announcer` announces changes to screen readers: politely, and assertively only for errors. It is visually hidden.
+ * Invariant: each announcement is its own element. A text that replaces another one immediately may never be read.
  */
 import { type ReactNode, useEffect, useState } from "react";
 import { listAnnouncements } from "@turnstream/client/view";
@@ -32,17 +32,17 @@ function AnnouncementList({ announcements, isUrgent }: AnnouncementListProps): R
     .map(({ id, text }) => <p key={id}>{text}</p>);
 }
 
-/** The latest news of the session in words for a screen reader, oldest first. Draws anew only when there is news. */
+/** An announcement of the session for a screen reader. */
 export interface Announcement {
-  /** Rises: the same words may be said twice. */
+  /** Increases, because the same text can be announced twice. */
   readonly id: number;
   readonly text: string;
-  /** Errors only: they may interrupt. */
+  /** True only for errors, which may interrupt the screen reader. */
   readonly isUrgent: boolean;
 }
 
 const NO_ANNOUNCEMENTS: readonly Announcement[] = [];
-/** What has been said is kept for a while, for it may come faster than it is read. */
+/** Old announcements stay for a while, because new ones can arrive faster than they are read. */
 const MAX_ANNOUNCEMENTS = 20;
 
 export function useAnnouncements(): readonly Announcement[] {

@@ -1,4 +1,4 @@
-/** Files on their way into a message, each with how far it has come and a way to take it out again. */
+/** `AttachmentList` shows the files of the message being written, each with its progress and a remove button. */
 import type { ReactNode } from "react";
 import { useThreadContext } from "../context.ts";
 import { formatPercent, formatSize } from "../format.ts";
@@ -16,7 +16,7 @@ export function AttachmentList({ files, onRemove }: AttachmentListProps): ReactN
   const { thread } = strings;
   if (files.length === 0) return null;
   const failed = files.filter(({ status }) => status === "failed");
-  // Several mostly fail for the same reason.
+  // Several uploads usually fail for the same reason.
   const reasons = new Set(failed.map(({ error }) => errorText(strings, error)));
   return (
     <>

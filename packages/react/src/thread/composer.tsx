@@ -1,6 +1,7 @@
 /**
- * Where people write. Enter sends, Shift+Enter breaks the line, and Enter that ends a word of an input method does neither.
- * Files come by button, paste and drop. While a turn runs it can be stopped, and what is sent waits.
+ * `Composer` is the input for messages. Enter sends and Shift+Enter inserts a line break. Files are added by button,
+ * paste or drop. A running turn can be stopped, and a message sent meanwhile is queued.
+ * Invariant: an Enter that confirms text of an input method neither sends nor breaks the line.
  */
 import {
   type DragEvent,
@@ -17,7 +18,7 @@ import { useComposer } from "../hooks/use-composer.ts";
 import { Icon } from "../ui/icons.tsx";
 import { AttachmentList } from "./attachment-list.tsx";
 
-/** What browsers say for a key that belongs to an input method, also where `isComposing` is over too early. */
+/** The key code of a key that belongs to an input method, even if `isComposing` is already false. */
 const IME_KEY_CODE = 229;
 
 export function Composer({
@@ -123,7 +124,7 @@ function AttachButton({ accept, onFiles }: AttachButtonProps): ReactNode {
         aria-hidden="true"
         onChange={(event) => {
           if (event.target.files !== null) onFiles(event.target.files);
-          // So that the same file can be chosen again.
+          // Allows the same file to be chosen again.
           event.target.value = "";
         }}
       />
@@ -139,7 +140,7 @@ function AttachButton({ accept, onFiles }: AttachButtonProps): ReactNode {
   );
 }
 
-/** Lets a text field be as tall as its text, where the browser's styles can't (`field-sizing`). */
+/** Grows a text field with its text in browsers without `field-sizing`. */
 function useAutoGrow(field: RefObject<HTMLTextAreaElement | null>, text: string): void {
   useLayoutEffect(() => {
     const element = field.current;

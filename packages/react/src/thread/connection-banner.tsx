@@ -1,4 +1,7 @@
-/** A calm word on the connection: nothing while it works, nothing for a short cut, and a way to try at once. */
+/**
+ * `ConnectionBanner` shows the connection status and a retry button. It shows nothing while the connection works or
+ * during a short interruption.
+ */
 import type { ConnectionView } from "@turnstream/client";
 import { type ReactNode, useEffect, useState } from "react";
 import { useThreadContext } from "../context.ts";
@@ -7,7 +10,7 @@ import { useConnection } from "../hooks/use-session-selector.ts";
 import { errorText } from "../error-text.ts";
 import type { Strings } from "../strings/strings.ts";
 
-/** Most cuts are over by then. */
+/** Most interruptions end before this. */
 const SHOW_AFTER_MS = 1_000;
 
 export function ConnectionBanner(): ReactNode {
@@ -44,7 +47,7 @@ function connectionText(
   return seconds > 0 ? threadStrings.waitingFor(formatNumber(strings, seconds)) : threadStrings.waiting;
 }
 
-/** Whether it has been so for longer than people need to be patient. */
+/** Returns true after the condition has been true for `SHOW_AFTER_MS`. */
 function useIsDelayed(isSo: boolean): boolean {
   const [isLate, setLate] = useState(false);
   useEffect(() => {
@@ -58,7 +61,7 @@ function useIsDelayed(isSo: boolean): boolean {
   return isSo && isLate;
 }
 
-/** This machine's time, every second while it is looked at; null before the first look. */
+/** Returns this machine's time, updated every second; null before the first update. */
 function useNow(isOn: boolean): number | null {
   const [now, setNow] = useState<number | null>(null);
   useEffect(() => {

@@ -1,4 +1,4 @@
-/** How a turn ended when it was cut short: stopped by a person, or failed, with another try where that can help. */
+/** `StoppedNotice` and `ErrorNotice` show why a turn ended early. An error has a retry button if a retry can help. */
 import type { ReactNode } from "react";
 import type { BlockProps } from "../components.ts";
 import { useThreadContext } from "../context.ts";

@@ -1,8 +1,9 @@
 /**
- * Steps as one (U04). While it runs: open, a shimmering header, the newest three steps. When it ends it folds up after a
- * moment under its summary; opened again it shows all. What waits for a person stays in sight either way.
+ * `StepGroup` shows steps as one group (requirement U04). A running group is expanded and shows its newest three steps
+ * under a shimmering header. After its end it collapses under its summary; expanded again, it shows all steps.
+ * Invariant: steps that need the user stay visible in both cases.
  *
- *   running ──▶ ending ──300 ms──▶ folded        a person's click wins from then on
+ *   running ──▶ ending ──300 ms──▶ collapsed     the user's click overrides this
  */
 import { type ReactNode, type RefObject, useEffect, useLayoutEffect, useRef, useState } from "react";
 import type { LayoutGroup, LayoutBlock } from "@turnstream/client/view";
@@ -50,7 +51,7 @@ export function StepGroup({ turnId, blockIndex }: GroupProps): ReactNode {
   );
 }
 
-/** Open while it runs and a moment longer; shut from the start when it had ended before it was seen. */
+/** Expanded while the group runs and shortly after. Collapsed from the start if it had ended before it was shown. */
 function useExpandedWhileRunning(isRunning: boolean): boolean {
   const [isStill, setStill] = useState(isRunning);
   useEffect(() => {
@@ -108,12 +109,12 @@ function GroupItems({ turnId, items, isSliding }: GroupItemsProps): ReactNode {
 }
 
 /**
- * Lets the steps of a running group slide up when an older one leaves, instead of jumping: they are drawn where they will
- * be, and moved back to where they were for a moment. By transforms only, and not at all for who wants less motion.
+ * Slides the steps of a running group up when an older step leaves, instead of a jump. They are placed at their new
+ * position and animated from the old one. Uses only transforms, and nothing if the user prefers reduced motion.
  */
 const SLIDE_ANIMATION = { duration: 220, easing: "cubic-bezier(0.2, 0, 0, 1)" };
 
-/** @param first what stands first in the list; when it changes, the rest has moved up; undefined: nothing slides */
+/** @param first the first item of the list; a change means that the others moved up; undefined: no animation */
 function useSlideUp(list: RefObject<HTMLElement | null>, first: number | undefined): void {
   const was = useRef<{ first: number | undefined; step: number }>({ first, step: 0 });
   useLayoutEffect(() => {
@@ -122,7 +123,7 @@ function useSlideUp(list: RefObject<HTMLElement | null>, first: number | undefin
     const before = was.current;
     const head = element.firstElementChild;
     const moved = before.first !== undefined && first !== undefined && before.first !== first;
-    // The height of what has left is what the others have moved by.
+    // The others moved by the height of the removed item.
     const step = before.step;
     was.current = { first, step: head?.getBoundingClientRect().height ?? 0 };
     if (!moved || step === 0 || matchMedia("(prefers-reduced-motion: reduce)").matches) return;

@@ -1,6 +1,6 @@
 /**
- * A whole conversation: turns, what waits, the connection, the composer, and the voice for screen readers. The log itself
- * is silent (`aria-live` off): the announcer speaks for it.
+ * `Thread` shows a whole conversation: turns, queued messages, the connection status, the composer and the announcer.
+ * Invariant: the log itself is silent (`aria-live` off), because the announcer speaks for it.
  */
 import { memo, type ReactNode, type RefObject, useEffect, useId, useRef } from "react";
 import { isSameList, chunkTurns } from "@turnstream/client/view";
@@ -17,15 +17,15 @@ import { ErrorBoundary } from "../ui/error-boundary.tsx";
 import { Icon } from "../ui/icons.tsx";
 
 export interface ThreadProps {
-  /** What a screen reader calls it. */
+  /** The accessible name of the thread. */
   readonly label?: string;
-  /** Shown while there is nothing. */
+  /** Shown while the thread is empty. */
   readonly empty?: ReactNode;
-  /** null: nothing can be written. */
+  /** null: no composer. */
   readonly composer?: ComposerProps | null;
 }
 
-/** Of one session: what is half written or scrolled to in one isn't carried into another. */
+/** Resets its state for each session, so that a draft or scroll position is not carried over. */
 export function Thread(props: ThreadProps): ReactNode {
   const { session } = useThreadContext();
   return <SessionThread key={session.id} {...props} />;
@@ -45,14 +45,14 @@ function SessionThread({ label, empty, composer = {} }: ThreadProps): ReactNode 
   const { isAtBottom, scrollToBottom } = useStickToBottom(scroller, content, !isEmpty);
   useKeyboardInset(root);
   useScrollToSent(scrollToBottom);
-  // Before the first answer needs it.
+  // Loads the chunks before the first answer needs them.
   useEffect(() => {
     void lazyMarkdown.load();
     void lazyCards.load();
   }, []);
   return (
     <section className="ts-thread" ref={root} aria-labelledby={heading}>
-      {/* Below the page's own, and above those of answers, for people who go by headings. */}
+      {/* Level 2 is below the headings of the page and above those of answers, for navigation by headings. */}
       <h2 className="ts-sr" id={heading}>
         {label ?? threadStrings.conversation}
       </h2>
@@ -95,7 +95,7 @@ function SessionThread({ label, empty, composer = {} }: ThreadProps): ReactNode 
   );
 }
 
-/** Who sends something wants to see it; who reads is not moved by what they wrote in another tab. */
+/** Scrolls to a message that the user sends in this tab. A message from another tab doesn't move the view. */
 function useScrollToSent(scrollToBottom: () => void): void {
   const outbox = useSessionSelector((view) => view.outbox);
   const lastOutbox = useRef(outbox);
@@ -119,8 +119,8 @@ function LoadMoreButton({ isLoading, error, loadMore }: ReturnType<typeof useHis
 }
 
 /**
- * The turns of a thread, in chunks: React looks at every sibling of what it draws, also where nothing has changed, so that
- * a word would cost more in a long thread than in a short one.
+ * Renders the turns in chunks. React visits every sibling of an updated element, so without chunks a delta would cost
+ * more in a long thread.
  */
 const TurnList = memo(function TurnList(): ReactNode {
   const { store } = useThreadContext();
@@ -141,14 +141,14 @@ const TurnChunk = memo(
   (entry, other) => isSameList(entry.ids, other.ids),
 );
 
-/** Tells the styles how much of the window an on-screen keyboard covers (`--ts-keyboard`), so that the composer stays above it. */
+/** Sets `--ts-keyboard` to the height that an on-screen keyboard covers, so that the composer stays above it. */
 function useKeyboardInset(root: RefObject<HTMLElement | null>): void {
   useEffect(() => {
     const viewport = globalThis.visualViewport ?? null;
     const element = root.current;
     if (viewport === null || element === null) return undefined;
     const onChange = (): void => {
-      // A page that is zoomed in has a small viewport too, and no keyboard.
+      // A zoomed page also has a small viewport, but no keyboard.
       const isZoomed = viewport.scale > 1.01;
       const below = element.getBoundingClientRect().bottom - viewport.height - viewport.offsetTop;
       const covered = isZoomed ? 0 : Math.max(0, Math.round(Math.min(below, innerHeight - viewport.height)));

@@ -1,6 +1,6 @@
 /**
- * A call and its result as one line that opens to both (U01–U03). What people must see doesn't fold away: approvals,
- * artifacts, and a sub-agent that waits for somebody.
+ * `ToolCall` shows a call and its result as one line that expands to both (requirements U01–U03).
+ * Invariant: approvals, artifacts and a sub-agent that needs the user stay visible when it is collapsed.
  */
 import { isPending, toolLabel, type ToolItem } from "@turnstream/protocol";
 import { type ReactNode, useState } from "react";
@@ -18,7 +18,8 @@ import { RequestPanel, ResponsePanel } from "./tool-panels.tsx";
 export function ToolCall({ turnId, blockIndex }: BlockProps): ReactNode {
   const { ApprovalCard, Artifact, SubAgent } = useThreadContext().components;
   const item = useToolCall(turnId, blockIndex);
-  // Open if it ran when it was first seen here; it doesn't shut under the reader's eyes, and is shut in history.
+  // Expanded if the call was running when it was first shown here. It doesn't collapse while the user reads, and it is
+  // collapsed in history.
   const [wasRunning] = useState(item?.status === "pending");
   const [isExpanded, toggle] = useExpanded(turnId, blockIndex, wasRunning && !isShownElsewhere(item));
   const runId = item?.run?.id ?? null;
@@ -60,14 +61,14 @@ export function ToolCall({ turnId, blockIndex }: BlockProps): ReactNode {
   );
 }
 
-/** What it draws takes the place of how it was made; a card that asks shows the same arguments. */
+/** An artifact replaces the details of the call, and a pending approval card shows the same arguments. */
 function isShownElsewhere(item: ToolItem | null): boolean {
   return item !== null && (item.artifact !== null || item.approvals.some(isPending));
 }
 
 const MAX_NOTE_CHARS = 48;
 
-/** A word on the result, where it fits beside the label. */
+/** Shows a short result next to the label. */
 function ToolNote({ item }: { readonly item: ToolItem }): ReactNode {
   const { strings } = useThreadContext();
   const { result, resultText, isError } = item;

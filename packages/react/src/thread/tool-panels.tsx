@@ -1,4 +1,7 @@
-/** What was asked of a tool and what it gave (U03). Only drawn while open: that is when the JSON is made. */
+/**
+ * `RequestPanel` and `ResponsePanel` show the arguments and the result of a tool call (requirement U03). They render
+ * only while expanded, so the JSON is formatted only then.
+ */
 import type { Json, ResultPart, ToolItem, FullContent } from "@turnstream/protocol";
 import type { ReactNode } from "react";
 import { SafeLink } from "../ui/safe-link.tsx";
@@ -29,7 +32,7 @@ export function ResponsePanel({ item }: { readonly item: ToolItem }): ReactNode 
     <Panel title={strings.thread.response} isError={isError} fullContent={result.whole}>
       {text !== "" && <PanelText text={formatIfJson(text)} />}
       {pictures.map(({ data }, n) => (
-        // Parts never move: their number is their identity.
+        // Parts never move, so their index is their identity.
         <Artifact key={n} artifact={{ type: "image", data: { url: data } }} />
       ))}
     </Panel>
@@ -47,7 +50,7 @@ interface PanelProps {
 function Panel({ title, note = null, isError = false, fullContent, children }: PanelProps): ReactNode {
   const { thread } = useThreadContext().strings;
   return (
-    // A group, not a section: a thread has many, and they are no landmarks.
+    // A group instead of a section, because a thread has many and they are not landmarks.
     <div className="ts-panel" role="group" data-error={isError || undefined} aria-label={title}>
       <div className="ts-panel-title">
         <span>{title}</span>
@@ -63,7 +66,7 @@ function Panel({ title, note = null, isError = false, fullContent, children }: P
   );
 }
 
-/** What may be too tall for its panel can be reached by keyboard, so that it can be scrolled. */
+/** Long text is focusable, so that a keyboard can scroll it. */
 function PanelText({ text }: { readonly text: string }): ReactNode {
   const mayScroll = text.length > 400 || text.split("\n").length > 8;
   return <pre {...(mayScroll ? { tabIndex: 0 } : {})}>{text}</pre>;
@@ -74,7 +77,7 @@ function joinText(parts: readonly ResultPart[]): string {
   return texts.join("\n");
 }
 
-/** Set out over lines, unless all of it fits into one. */
+/** Formats JSON over several lines, unless it fits into one. */
 function formatJson(value: Json): string {
   const lines = JSON.stringify(value, null, 2);
   const line = lines.replaceAll(/\n\s*/g, " ");
@@ -85,7 +88,7 @@ function isEmptyObject(value: Json): boolean {
   return typeof value === "object" && value !== null && Object.keys(value).length === 0;
 }
 
-/** Results are often JSON in text: easier to read when set out. */
+/** Results are often JSON text, which is easier to read when formatted. */
 function formatIfJson(text: string): string {
   if (!/^\s*[[{]/.test(text)) return text;
   try {

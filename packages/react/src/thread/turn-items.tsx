@@ -1,4 +1,7 @@
-/** Draws a turn's layout: each block by its component, each group as one. An item is drawn again only when it changes. */
+/**
+ * `TurnItems` renders the layout of a turn: each block with its component, each group as one item.
+ * Invariant: an item re-renders only when it changes.
+ */
 import { memo, type ReactNode } from "react";
 import type { TurnLayout, BlockComponentName } from "@turnstream/client/view";
 import type { RunProps } from "../components.ts";
@@ -38,7 +41,7 @@ export const TurnItem = memo(function TurnItem({ turnId, blockIndex, component }
   );
 });
 
-/** What a sub-agent does, inside the call that started it. */
+/** The work of a sub-agent, inside the call that started it. */
 export function SubAgent({ turnId, runId }: RunProps): ReactNode {
   const { strings } = useThreadContext();
   const run = useRun(turnId, runId);

@@ -1,4 +1,4 @@
-/** One turn: the message it answers, who answers, and what they did. */
+/** `Turn` shows one turn: the message that it answers, the agent, and the items of the answer. */
 import { memo, type ReactNode } from "react";
 import { firstVisibleBlock, listPendingInteractions, type Turn as TurnState } from "@turnstream/protocol";
 import type { AgentHeaderProps, TurnProps } from "../components.ts";
@@ -34,7 +34,10 @@ export const Turn = memo(function Turn({ turnId }: TurnProps): ReactNode {
   );
 });
 
-/** It runs, and nothing on the screen shows it: no block is open, no group, and nobody is asked. */
+/**
+ * Returns true if the turn runs but nothing on the screen shows it: no open block, no open group and no pending
+ * interaction.
+ */
 function isBetweenBlocks(turn: TurnState | null): boolean {
   if (turn?.status !== "running" || turn.open > 0 || turn.group !== null) return false;
   const last = turn.items.last();
@@ -42,7 +45,7 @@ function isBetweenBlocks(turn: TurnState | null): boolean {
   return listPendingInteractions(turn).length === 0;
 }
 
-/** Who answers: above the first block of a turn, and nowhere else (U06). */
+/** Shows the name of the agent, only above the first block of a turn (requirement U06). */
 export function AgentHeader({ agentId }: AgentHeaderProps): ReactNode {
   return (
     <div className="ts-brand">

@@ -1,4 +1,4 @@
-/** What the person wrote, with its files, and how far it has come while it is on its way. */
+/** `UserMessage` shows a message of the user with its files, and its status until it is sent. */
 import type { FileRef } from "@turnstream/protocol";
 import type { ReactNode } from "react";
 import type { UserMessageProps } from "../components.ts";
@@ -69,7 +69,7 @@ function FileList({ files }: { readonly files: readonly FileRef[] }): ReactNode 
   return (
     <ul className="ts-chips" aria-label={strings.thread.files}>
       {files.map(({ url, name, size }, n) => (
-        // The same file may come twice.
+        // The same file can appear twice.
         <li key={`${n} ${url}`} className="ts-chip">
           <Icon name="file" />
           <bdi className="ts-chip-name">{visibleText(name ?? lastPathSegment(url))}</bdi>

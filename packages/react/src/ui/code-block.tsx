@@ -1,11 +1,11 @@
-/** A piece of code: its language, the code, and a button that copies it. */
+/** `CodeBlock` shows code with its language and a copy button. */
 import { memo, useEffect, useState } from "react";
 import { useThreadContext } from "../context.ts";
 
 export interface CodeBlockProps {
   readonly language: string;
   readonly text: string;
-  /** What is said instead of the language, such as a file's name. */
+  /** Shown instead of the language, such as a file name. */
   readonly name?: string;
 }
 
@@ -18,7 +18,7 @@ export const CodeBlock = memo(function CodeBlock({ language, text, name }: CodeB
         <bdi>{title}</bdi>
         <CopyButton text={text} />
       </figcaption>
-      {/* Scrolled by keyboard too. */}
+      {/* Focusable, so that a keyboard can scroll it. */}
       <pre tabIndex={0} role="group" aria-label={strings.cards.code(title)} dir="ltr">
         <code>{text}</code>
       </pre>
@@ -26,7 +26,7 @@ export const CodeBlock = memo(function CodeBlock({ language, text, name }: CodeB
   );
 });
 
-/** A button that copies a text, and says for a moment that it did. */
+/** How long the copy button shows that it copied the text. */
 const COPIED_FOR_MS = 2_000;
 
 function CopyButton({ text }: { readonly text: string }) {
@@ -38,7 +38,7 @@ function CopyButton({ text }: { readonly text: string }) {
     return () => clearTimeout(timer);
   }, [copied]);
   const copy = (): void => {
-    // Refused where the page may not, or isn't served safely: nothing is said then.
+    // Fails silently if the page has no clipboard permission or is not served over TLS.
     navigator.clipboard?.writeText(text).then(
       () => setCopied(true),
       () => {},

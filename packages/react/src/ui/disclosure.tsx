@@ -1,4 +1,4 @@
-/** A button that opens and shuts what stands below it. What is shut is not in the page at all. */
+/** `Disclosure` is a button that expands and collapses the content below it. Collapsed content is not in the DOM. */
 import { type ReactNode, useId } from "react";
 import { Icon } from "./icons.tsx";
 
@@ -6,7 +6,7 @@ export interface DisclosureProps {
   readonly className: string;
   readonly isExpanded: boolean;
   readonly onToggle: () => void;
-  /** The button's content, after the arrow. */
+  /** The content of the button, after the arrow. */
   readonly head: ReactNode;
   readonly hasArrow?: boolean;
   readonly children: ReactNode;

@@ -1,6 +1,7 @@
 /**
- * Keeps what goes wrong in drawing one part to that part: the rest of the thread stays. Says so in its place, and draws it
- * again when asked. Never hides the error: React still reports it.
+ * `ErrorBoundary` limits a render error to one part: the rest of the thread stays. It shows a message in place of the
+ * part, with a retry button.
+ * Invariant: it does not hide the error; React still reports it.
  */
 import { Component, type ReactNode } from "react";
 import { useThreadContext } from "../context.ts";

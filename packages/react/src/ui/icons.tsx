@@ -1,4 +1,4 @@
-/** The few pictures of the thread, inline, in the colour of the text around them. Read aloud by nobody. */
+/** `Icon` shows an inline icon in the current text color. Screen readers ignore it. */
 import type { ReactNode } from "react";
 
 const PATHS = {

@@ -1,4 +1,6 @@
-/** A picture that somebody else named: shown at once from hosts that a team has named, after a click from all others. */
+/**
+ * `SafeImage` shows an image from an untrusted address: immediately from allowed hosts, after a click from all others.
+ */
 import { useState } from "react";
 import { useThreadContext } from "../context.ts";
 import { checkImage } from "../link-policy.ts";
@@ -7,14 +9,14 @@ import { visibleText } from "../visible-text.ts";
 export interface SafeImageProps {
   readonly address: string;
   readonly alt: string;
-  /** In pixels, so that its place is kept before it is there. */
+  /** In pixels, to reserve its space before it is loaded. */
   readonly width?: number;
   readonly height?: number;
 }
 
 export function SafeImage({ address, alt, width, height }: SafeImageProps) {
   const { linkPolicy, strings } = useThreadContext();
-  // A picture that streams has another address each time: what was said of one is not said of the next.
+  // A streaming image changes its address, and a decision about one address doesn't apply to the next.
   const [wanted, setWanted] = useState<string | null>(null);
   const [failed, setFailed] = useState<string | null>(null);
   const link = checkImage(address, linkPolicy);

@@ -1,6 +1,7 @@
 /**
- * A link that somebody else wrote. Hosts that a team has named open at once; of all others the person first sees where it
- * leads. What is not asked about yet is a button without an address, so that nothing can be loaded ahead.
+ * `SafeLink` shows a link with an untrusted address. Allowed hosts open immediately; for all others the user sees the
+ * target first.
+ * Invariant: before the confirmation the link is a button without an address, so that the browser can't prefetch it.
  */
 import { type ReactNode, useId, useState } from "react";
 import { useThreadContext } from "../context.ts";
@@ -74,7 +75,7 @@ interface ExternalLinkProps {
   readonly onOpen?: () => void;
 }
 
-/** Opens elsewhere, and tells nobody where it was opened from. `href` has been judged. */
+/** Opens in a new tab without a referrer. `href` must have passed `checkLink`. */
 export function ExternalLink({ href, className, children, onOpen }: ExternalLinkProps) {
   return (
     <a
@@ -90,7 +91,7 @@ export function ExternalLink({ href, className, children, onOpen }: ExternalLink
   );
 }
 
-/** Says the host beside a text that looks like another address, or hides something. */
+/** Shows the real host next to a text that looks like another address or contains invisible characters. */
 function RealHost({ shown, to }: { readonly shown: ReactNode; readonly to: string }) {
   if (typeof shown !== "string" || !hidesRealHost(shown, to)) return null;
   return <span className="ts-link-host"> ({visibleText(to)})</span>;

@@ -1,4 +1,7 @@
-/** How a call stands (U02): amber and turning, green, red or grey; in words for who can't see it. */
+/**
+ * `StatusDot` shows the status of a call (requirement U02): amber and spinning, green, red or grey, with a text for
+ * screen readers.
+ */
 import type { ToolStatus as Dot } from "@turnstream/protocol";
 import type { ReactNode } from "react";
 import { useThreadContext } from "../context.ts";

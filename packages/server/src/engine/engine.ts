@@ -1,60 +1,70 @@
 /**
- * The port of the engine: it remembers which jobs have begun and not ended, and runs each in one process at a time,
- * again and again until its work returns. A job is a turn; what a turn has done is in the journal of the store, and not
- * here. Never knows sessions, logs or models.
+ * `Engine` is the port that stores which jobs are running and runs each in one process at a time, until its handler
+ * returns. A job is one turn. The turn's progress is in the store's journal, not in the engine. Knows nothing about
+ * sessions, logs or models.
  *
  *   start ──▶ running ──▶ ended ──▶ pruned
  *               │  ▲
- *     its executor died, or handed over: recover
+ *     executor died or handed over: recover
  */
 export interface Job {
-  /** Given once: a second start of the same id does nothing. No content: ids only. */
+  /** Unique: starting the same id again has no effect. Contains ids only, no content. */
   readonly id: string;
-  /** Which attempt this is, in whichever process; 1 for the first. */
+  /** Number of this attempt across all processes, starting at 1. */
   readonly attempt: number;
-  /** Aborted when this process must not go on with it: it hands over, or has lost its lease. */
+  /** Aborted when this process must stop working on the job: it hands over, or has lost its lease. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Returning ends the job. Throwing ends it too, as failed. If the signal is aborted by then, neither does: the job stays
- * as it is, for another executor to recover, and finds what it has done in the journal.
+ * Runs a job. Returning ends it, and throwing ends it as failed. If the signal is aborted, neither ends it: the job
+ * stays running until another executor recovers it and continues from the journal.
  */
 export type JobHandler = (job: Job) => Promise<void>;
 
 export interface Engine {
-  /** Names this process to the others, different at every launch. */
+  /** The name of this process, different at every launch. */
   readonly executor: string;
   /**
-   * Begins a job in this process. False when there is or was one of this id. Throws LEFT when this process hands over
-   * or has lost its lease.
+   * Starts a job in this process.
+   * @returns false if a job with this id exists or existed
+   * @throws EngineError with code `LEFT` if this process hands over or has lost its lease
    */
   start(id: string): Promise<boolean>;
   /**
-   * Makes the unended jobs of a dead executor run again, here or in another living process. When it throws, call it
-   * again: it may have moved them all the same. @returns how many
+   * Restarts the unended jobs of a dead executor, here or in another live process. Call it again if it throws: the jobs
+   * may have been moved despite the error.
+   * @returns the number of jobs
    */
   recover(executor: string): Promise<number>;
-  /** The executors that have unended jobs, whether they live or not. */
+  /** Returns all executors with unended jobs, live or dead. */
   executors(): Promise<string[]>;
-  /** Whether the job has begun and not ended, in whichever process. */
+  /** Returns true if the job has started and not ended, in any process. */
   isRunning(id: string): Promise<boolean>;
-  /** How many jobs run in this process. */
+  /** Number of jobs that run in this process. */
   readonly running: number;
   /**
-   * Aborts what runs here, and starts nothing more. Fulfilled when all work has returned; the jobs stay unended.
-   * @param onBack told of each job whose work has returned, from the moment it has
+   * Aborts all jobs of this process and starts no more. Resolves when all handlers have returned. The jobs stay
+   * unended.
+   * @param onBack called for each job when its handler has returned
    */
   handOver(onBack?: (id: string) => void): Promise<void>;
-  /** Makes unended jobs of this process, whose work has returned, those of another executor, for others to recover. */
+  /**
+   * Assigns unended jobs of this process to another executor, so that others can recover them. Their handlers must have
+   * returned.
+   */
   reassign(ids: readonly string[], executor: string): Promise<void>;
   /**
-   * Forgets every job whose id begins with this, running or not: the session is erased. Those that run here are aborted.
-   * @returns how many
+   * Deletes all jobs whose id starts with `prefix`, running or not, because their session is erased. Jobs that run here
+   * are aborted.
+   * @returns the number of jobs
    */
   deleteJobs(prefix: string): Promise<number>;
-  /** Forgets jobs that ended that long ago. @returns how many */
+  /**
+   * Deletes jobs that ended at least `olderThanMs` ago.
+   * @returns the number of jobs
+   */
   prune(query: { readonly olderThanMs: number; readonly limit: number }): Promise<number>;
-  /** Hands over, then lets go of what it holds. */
+  /** Hands over, then releases all resources. */
   close(): Promise<void>;
 }

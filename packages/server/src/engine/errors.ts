@@ -1,17 +1,15 @@
-/**
- * The one kind of error that the engine throws: a code for programs, words for people, never any content.
- * Never decides what to do about it.
- */
+/** `EngineError` is the only error that the engine throws. Its messages contain ids but no content. */
 import { createErrorGuard, defineErrors } from "../util/errors.ts";
 
-/** What went wrong, and what the caller can do about it. */
+/** For each code: what is wrong and what the caller can do. */
 export const ENGINE_ERRORS = {
   LEFT: "This process hands over or has lost its lease, so it takes no more work. Let another process do it.",
   TAKEN: "This process has an engine on DBOS already, and DBOS knows only one. Close the first, or use it.",
   NOT_MIGRATED:
     "The tables of the engine are missing or too old. Run `turnstream migrate`, or `migrateEngine(databaseUrl)`, before starting workers.",
-  FAILED: "The work of this job threw. What it threw was given to `onError`.",
-  UNAVAILABLE: "The database can't be reached or refuses work. Try again; look at its log if it persists.",
+  FAILED: "The handler of this job threw. The error was passed to `onError`.",
+  UNAVAILABLE:
+    "The database can't be reached or rejects queries. Try again; check its log if the error persists.",
 } as const;
 
 export type EngineErrorCode = keyof typeof ENGINE_ERRORS;

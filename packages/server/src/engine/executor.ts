@@ -1,10 +1,10 @@
 /**
- * Keeps this process known as alive, and looks after those that aren't: renews its lease, finds executors whose lease
- * ran out, and has the engine recover their jobs. When its own lease may have run out it stops for good; a new one
- * begins under a new name. Never runs a job, and a store that fails never throws out of it.
+ * `createExecutor` renews the lease of this process, finds executors whose lease expired, and makes the engine recover
+ * their jobs. When its own lease may have expired it stops for good; a new executor must start under a new name. Does
+ * not run jobs. After the start, errors of the store are passed to `onError` and never thrown.
  *
- *   alive ──▶ leaving ──▶ closed      SIGTERM: jobs are handed over as they come back, then the lease is given up
- *     └─────▶ lost ─────▶ closed      not renewed in time, or taken over
+ *   alive ──▶ leaving ──▶ closed      SIGTERM: hand over each job when its handler returns, then release the lease
+ *     └─────▶ lost ─────▶ closed      lease not renewed in time, or taken over
  */
 import type { Signals } from "../signals/signals.ts";
 import type { Leases } from "../store/ports/running.ts";
@@ -15,7 +15,7 @@ import { EXECUTORS, HandOver } from "./hand-over.ts";
 import { leaseIsFresh, watchIntervalMs, renewIntervalMs } from "./lease-timing.ts";
 
 export interface ExecutorEnv {
-  /** Milliseconds on a clock that never jumps and doesn't stop while the process is frozen. */
+  /** Milliseconds of a monotonic clock that also advances while the process is suspended. */
   monotonic(): number;
   /** From 0 up to 1. */
   random(): number;
@@ -25,32 +25,38 @@ export interface ExecutorOptions {
   readonly engine: Pick<Engine, "executor" | "recover" | "handOver" | "reassign">;
   readonly leases: Leases;
   readonly signals: Signals;
+  /** How long the lease lasts without a renewal. @default 3_000 */
   readonly ttlMs?: number;
-  /** How long `leave` waits for work to come back before it gives the lease up all the same. */
+  /** How long `leave` waits for handlers to return. After that it releases the lease anyway. @default 2_000 */
   readonly graceMs?: number;
-  /** Called once, when others may have taken over what runs here. Close the engine and begin anew. */
+  /**
+   * Called once, when other executors may have taken over the jobs of this process. Close the engine and create a new
+   * one.
+   */
   readonly onLost: () => void;
-  /** Told what failed and will be tried again. */
+  /** Receives errors of operations that will be retried. */
   readonly onError?: (error: unknown) => void;
   readonly env?: ExecutorEnv;
 }
 
 export interface Executor {
-  /** Whether nobody can have taken over the work of this process. Ask before anything that others would see. */
+  /** Returns true if no other process can have taken over the work of this one. Check it before any visible effect. */
   isFresh(): boolean;
-  /** Hands the jobs over and gives up the lease, so that others have them at once. Never throws. */
+  /**
+   * Hands over the jobs and releases the lease, so that other executors can continue them immediately. Never throws.
+   */
   leave(): Promise<void>;
 }
 
 const TTL_MS = 3_000;
 const GRACE_MS = 2_000;
-/** Dead executors looked for at a time. */
+/** Maximum dead executors per query. */
 const BATCH = 16;
 const RECOVERY_OFFER_ATTEMPTS = 20;
 
 const systemExecutorEnv: ExecutorEnv = { monotonic: () => performance.now(), random: () => Math.random() };
 
-/** Throws LEFT when the engine's name is taken over already, or what the store throws. */
+/** @throws EngineError with code `LEFT` if the engine's name was already taken over, or the error of the store */
 export async function createExecutor(options: ExecutorOptions): Promise<Executor> {
   const leaseHolder = new LeaseHolder(options);
   await leaseHolder.begin();
@@ -63,9 +69,11 @@ class LeaseHolder {
   readonly #ttlMs: number;
   readonly #env: ExecutorEnv;
   readonly #renewals = new Set<Promise<void>>();
-  /** Taken over by us and not moved yet. */
+  /** Dead executors that this one has claimed and not yet recovered. */
   readonly #dead = new Set<string>();
-  /** Asked for, without an answer: perhaps ours, and then nobody else would get them. */
+  /**
+   * Executors whose claim got no response. The claim may have succeeded, and then no other process would recover them.
+   */
   readonly #doubtful = new Set<string>();
   #renewedAt = -Infinity;
   #state: "alive" | "leaving" | "lost" | "closed" = "alive";
@@ -104,7 +112,7 @@ class LeaseHolder {
     return false;
   }
 
-  /** Doesn't wait for the one before: its connection may be dead, and another may answer. */
+  /** Does not wait for the previous renewal: its connection may be dead while another one works. */
   #renew(): void {
     if (!this.isFresh()) return;
     const renewal = this.#askToRenew().finally(() => this.#renewals.delete(renewal));
@@ -131,8 +139,8 @@ class LeaseHolder {
   }
 
   /**
-   * What this process had begun to write when its lease ran out may have come after the recovery of its jobs, and
-   * nobody would look for it. So it gives its name once more to be recovered.
+   * A write of this process can reach the store after another executor has recovered its jobs, and would then be
+   * missed. So this process offers its own name for recovery once more.
    */
   async #offerForRecovery(): Promise<void> {
     const { engine, leases, signals } = this.#options;
@@ -143,7 +151,7 @@ class LeaseHolder {
     }
     for (let n = 0; n < RECOVERY_OFFER_ATTEMPTS; n++) {
       try {
-        // False while its successor is still at it.
+        // Returns false while another executor is still recovering it.
         if (await leases.take(this.#executor, this.#ttlMs)) {
           await leases.leave(this.#executor);
           signals.send(EXECUTORS, this.#executor);
@@ -156,7 +164,7 @@ class LeaseHolder {
     }
   }
 
-  /** At once, or again right after the look that is under way. */
+  /** Starts a sweep now, or directly after the running one. */
   #sweep(): void {
     clearTimeout(this.#sweepTimer);
     if (this.#state !== "alive") return;
@@ -184,7 +192,7 @@ class LeaseHolder {
       this.#doubtful.delete(dead);
       if (taken) this.#dead.add(dead);
     }
-    // Kept until they are moved: nobody else may take them while we live.
+    // Retry until they are recovered, because no other executor may claim them while this one is alive.
     for (const dead of this.#dead) {
       if (!this.#mayTake()) return;
       try {
@@ -216,10 +224,10 @@ class LeaseHolder {
         onError: (error) => this.#failed(error),
       });
       const handedOver = engine.handOver((id) => handOn.add(id)).then(() => handOn.done());
-      // Renewed until the work has come back, so that nobody takes it before.
+      // Keep renewing until all handlers have returned, so that no other process takes over running jobs.
       await within(graceMs, Promise.allSettled([this.#sweeping, handedOver]));
       clearInterval(this.#renewTimer);
-      // One that comes after the end would make the lease last again.
+      // A late renewal would extend the lease after it was released.
       await within(this.#ttlMs, Promise.allSettled(this.#renewals));
     }
     if (!this.isFresh()) {
@@ -232,7 +240,7 @@ class LeaseHolder {
       await leases.leave(this.#executor);
       signals.send(EXECUTORS, this.#executor);
     } catch (error) {
-      // It runs out by itself.
+      // The lease expires by itself.
       this.#failed(error);
     }
   }

@@ -1,13 +1,15 @@
 /**
- * Gives the jobs of an executor that leaves to others one by one, as their work comes back: they go to a name of their own,
- * whose lease is given up at once. The executor's own lease stays for what still runs. What can't be given stays with it,
- * and goes with that lease. Never aborts a job.
+ * `HandOver` passes the jobs of a leaving executor to others, as soon as their handlers return. It assigns each batch
+ * to a temporary executor name and releases that name's lease immediately.
+ *
+ * The executor's own lease covers the jobs that still run. Jobs that can't be reassigned stay with it and are recovered
+ * when that lease ends. Does not abort jobs.
  */
 import type { Signals } from "../signals/signals.ts";
 import type { Leases } from "../store/ports/running.ts";
 import type { Engine } from "./engine.ts";
 
-/** Where executors hear that there is something to recover. */
+/** Signal channel that announces executors to recover. */
 export const EXECUTORS = "executors";
 
 export interface HandOverOptions {
@@ -36,13 +38,13 @@ export class HandOver {
     this.#given = this.#giveAll();
   }
 
-  /** Fulfilled when everything that was added is given, or can't be. */
+  /** Resolves when every added job is reassigned or has failed to be. */
   done(): Promise<void> {
     return this.#given;
   }
 
   async #giveAll(): Promise<void> {
-    // Most come back in the same moment, and go together.
+    // Most handlers return in the same tick, so reassign their jobs as one batch.
     await new Promise((resolve) => setImmediate(resolve));
     while (this.#waiting.length > 0) {
       const ids = this.#waiting;
@@ -54,9 +56,10 @@ export class HandOver {
 
   async #give(ids: readonly string[]): Promise<void> {
     const { engine, leases, signals, ttlMs } = this.#options;
-    // Used once: nobody who recovers it can believe that it is done before these are there.
+    // Each name is used once. Otherwise an executor could finish recovering the name before these jobs are assigned to
+    // it.
     const name = `${engine.executor}.${++this.#count}`;
-    // A lease first: should this process die in between, it runs out, and they are found all the same.
+    // Take the lease first. If this process dies in between, the lease expires and the jobs are still recovered.
     await leases.take(name, ttlMs);
     await engine.reassign(ids, name);
     await leases.leave(name);

@@ -1,6 +1,6 @@
 /**
- * The jobs that run in this process, whichever engine remembers them: who runs, how to abort them, and whether what
- * they come to counts. Never remembers a job that has ended, and never writes anything down.
+ * `Jobs` tracks the jobs that run in this process, for every engine: it runs and aborts them, and decides whether their
+ * outcome counts. An outcome counts only if the job was not aborted and the lease is fresh. Does not persist anything.
  */
 import type { ErrorHandler } from "../util/error-handler.ts";
 import type { JobHandler } from "./engine.ts";
@@ -9,15 +9,15 @@ import { EngineError } from "./errors.ts";
 export interface JobsOptions {
   readonly work: JobHandler;
   /**
-   * Asked before a job begins here and when it comes back: false when the lease of this process may have run out. Then
-   * nothing begins, and nothing that ends counts. See createExecutor.
+   * Checked before a job starts and when it returns. If it returns false, the lease may have expired: no job starts,
+   * and no outcome counts. See `createExecutor`.
    */
   readonly isFresh?: () => boolean;
-  /** Called with what a job threw. */
+  /** Called with the error that a job threw. */
   readonly onError?: ErrorHandler;
 }
 
-/** "left": it isn't over, and isn't this process's any more. */
+/** "left": the job has not ended and no longer belongs to this process. */
 export type Outcome = "ended" | "failed" | "left";
 
 interface Run {
@@ -28,7 +28,7 @@ interface Run {
 export class Jobs {
   readonly #options: JobsOptions;
   readonly #runs = new Set<Run>();
-  /** Runs, and what may yet become one. */
+  /** Running jobs, and operations that may start one. */
   readonly #pending = new Set<Promise<unknown>>();
   #left = false;
   #onBack: ((id: string) => void) | undefined;
@@ -41,12 +41,15 @@ export class Jobs {
     return this.#runs.size;
   }
 
-  /** Whether this process may begin anything. */
+  /** True if this process may start jobs. */
   get open(): boolean {
     return !this.#left && (this.#options.isFresh?.() ?? true);
   }
 
-  /** Does what may lead to a run; `handOver` waits for it. Throws LEFT when nothing may begin here. */
+  /**
+   * Runs an operation that may start a job; `handOver` waits for it.
+   * @throws EngineError with code `LEFT` if no job may start here
+   */
   async admit<T>(what: string, action: () => Promise<T>): Promise<T> {
     if (!this.open) throw new EngineError("LEFT", what);
     return await this.#track(action());
@@ -70,7 +73,7 @@ export class Jobs {
   }
 
   async #outcome({ id, controller: { signal } }: Run, attempt: number): Promise<Outcome> {
-    // A job that begins and ends within `start` would be over before its caller knows of it.
+    // Otherwise a job without asynchronous work would end before `start` returns to its caller.
     await Promise.resolve();
     const counts = () => !signal.aborted && this.open;
     try {
@@ -83,14 +86,14 @@ export class Jobs {
     }
   }
 
-  /** Aborts those whose id begins with this. */
+  /** Aborts the jobs whose id starts with `prefix`. */
   abort(prefix: string): void {
     for (const run of this.#runs) {
       if (run.id.startsWith(prefix)) run.controller.abort(new EngineError("LEFT", `job ${run.id}`));
     }
   }
 
-  /** Aborts all, lets nothing begin any more, and waits until everything has come back. */
+  /** Aborts all jobs, starts no more, and waits until all handlers have returned. */
   async handOver(onBack?: (id: string) => void): Promise<void> {
     this.#left = true;
     this.#onBack ??= onBack;

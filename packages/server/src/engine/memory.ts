@@ -1,6 +1,6 @@
 /**
- * The engine in memory, for development and tests. What it remembers is in a hub: engines that share one see each
- * other's jobs, as processes on one database would. Never survives the end of the process.
+ * `createMemoryEngine` is the in-memory engine for development and tests. Engines that share a hub see each other's
+ * jobs, like processes with one database. Nothing survives the process.
  */
 import { type Env, systemEnv } from "../util/env.ts";
 import type { Engine } from "./engine.ts";
@@ -8,7 +8,7 @@ import { Jobs, type JobsOptions } from "./jobs.ts";
 
 interface InlineJob {
   readonly id: string;
-  /** Replaced when another takes it: what the one before comes to doesn't count any more. */
+  /** Replaced when another executor takes the job. The outcome of the previous run then no longer counts. */
   readonly owner: { readonly executor: string };
   readonly attempt: number;
   readonly endedAt: number | null;

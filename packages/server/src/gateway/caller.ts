@@ -1,13 +1,16 @@
-/** Who is at the other end of a request, a stream or a socket. Types only. */
+/** `Caller` is the authenticated client of a request, an event stream or a socket. Types only. */
 import type { Actor } from "../store/refs.ts";
 
 export interface Caller extends Actor {
-  /** What they may do. Grown by roles later; checked in access.ts and nowhere else. */
+  /** What the caller may do. Only auth/access.ts checks scopes. */
   readonly scopes: readonly string[];
-  /** The API key that let them in, itself or by a token that it made; a connection ends when it is revoked. */
+  /**
+   * The API key that authenticated the caller, directly or through a token issued for the key. The connection closes
+   * when the key is revoked.
+   */
   readonly key: string | null;
-  /** When what let them in ends, in milliseconds since 1970; null for a key without end. */
+  /** When the token expires, in milliseconds since 1970; null for an API key. */
   readonly expiresAt: number | null;
-  /** From where, for the audit. */
+  /** The client's network address, for the audit log. */
   readonly from: string;
 }

@@ -1,4 +1,7 @@
-/** What the transports of the gateway share: what handlers work with, and what they give back. Types only. */
+/**
+ * `GatewayContext` holds the dependencies that all handlers of the gateway share, and `RouteResult` is what a route
+ * returns. Types only.
+ */
 import type { ErrorHandler } from "../util/error-handler.ts";
 import type { Json } from "@turnstream/protocol";
 import type { CommandBackend } from "../session/backend.ts";
@@ -8,19 +11,21 @@ import type { FrameSink, StreamEvents } from "./connection/frame-sink.ts";
 import type { SessionFeeds } from "./feed/session-feeds.ts";
 import type { GatewayLimits } from "./options.ts";
 
-/** What every handler works with. */
+/** Passed to every handler. */
 export interface GatewayContext extends CommandBackend {
   readonly feeds: SessionFeeds;
   readonly slices: TimeSlicer;
   readonly env: Env;
   readonly limits: GatewayLimits;
   readonly secrets: readonly [string, ...string[]];
-  /** What stands before the token of a blob. */
+  /** URL prefix of blobs; the blob's token follows it. */
   readonly blobBase: string;
   readonly onError: ErrorHandler;
 }
 
-/** An event stream: called once the head is sent. What it gives back hears what becomes of the connection. */
+/**
+ * Starts an event stream after the response head is sent. The returned object receives the events of the connection.
+ */
 export type StreamHandler = (sink: FrameSink) => StreamEvents;
 
 export type RouteResult =
@@ -28,10 +33,10 @@ export type RouteResult =
       readonly status: number;
       readonly json: Json | object;
       readonly headers?: ResponseHeaders;
-      /** The session that was made: what is remembered of the answer goes with it. */
+      /** The session that the request created. The stored idempotent response is deleted together with it. */
       readonly session?: string;
     }
-  /** JSON that was written piece by piece, because it is long. */
+  /** JSON that was stringified in slices, because it is long. */
   | { readonly status: number; readonly jsonText: string; readonly headers?: ResponseHeaders }
   | {
       readonly status: number;

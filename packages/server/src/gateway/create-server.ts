@@ -1,6 +1,6 @@
 /**
- * `createServer` runs the gateway as a server of its own: Fastify with the plugin, and two health routes. To embed the
- * gateway into an app, use `createGateway` instead.
+ * `createServer` runs the gateway as a standalone HTTP server: Fastify with the gateway plugin and two health routes.
+ * To embed the gateway in an app, use `createGateway` instead.
  */
 import type { AddressInfo } from "node:net";
 import { fastify, type FastifyBaseLogger, type FastifyInstance, LogController } from "fastify";
@@ -14,17 +14,20 @@ import type { GatewayOptions } from "./options.ts";
 import { writeRawResponse } from "./ws/upgrade.ts";
 
 export interface ServerOptions extends GatewayOptions {
-  /** Gets one line for each response, without headers and without the tokens that are in addresses. */
+  /** Receives one line per response, without headers and without the tokens in URLs. */
   readonly logger?: FastifyBaseLogger;
 }
 
 export interface Server {
-  /** @returns its URL. Default: a free port of this machine. */
+  /**
+   * Starts listening. By default on a free port of 127.0.0.1.
+   * @returns the server's URL
+   */
   listen(port?: number, host?: string): Promise<string>;
-  /** Throws before it listens. */
+  /** Throws before the server listens. */
   readonly url: string;
   stats(): GatewayStats;
-  /** Closes every connection, and stops listening. Closes nothing that was passed in. */
+  /** Closes every connection and stops listening. Does not close the store, log or signals that were passed in. */
   close(): Promise<void>;
 }
 
@@ -32,7 +35,10 @@ const SHUTDOWN_TIMEOUT_MS = 5_000;
 const CLOSE_IDLE_INTERVAL_MS = 50;
 const REQUEST_TIMEOUT_MS = 300_000;
 
-/** When all clients reconnect at once, those beyond it are cut off or wait a second; the system may allow less. */
+/**
+ * Length of the accept queue. When many clients reconnect at once, connections beyond it are refused or delayed by a
+ * second. The operating system may enforce a lower limit.
+ */
 const BACKLOG = 4_096;
 
 export function createServer(options: ServerOptions): Server {
@@ -53,7 +59,7 @@ export function createServer(options: ServerOptions): Server {
     async close() {
       isClosing = true;
       await gateway.close();
-      // Requests that are being handled may finish, unless they take too long.
+      // Requests in progress may finish within the timeout.
       const timer = setTimeout(() => app.server.closeAllConnections(), SHUTDOWN_TIMEOUT_MS);
       // The connection of an event stream becomes idle only after its last bytes are sent. Without this, it would stay
       // open until the timeout above.
@@ -66,22 +72,17 @@ export function createServer(options: ServerOptions): Server {
 }
 
 function createApp({ logger, onError = () => undefined }: ServerOptions): FastifyInstance {
-  const notFound = errorResponse(
-    { onError },
-    new RequestError("NOT_FOUND", "There is nothing at this address."),
-  );
-  const badUrl = errorResponse(
-    { onError },
-    new RequestError("BAD_REQUEST", "The address is not well-formed."),
-  );
+  const notFound = errorResponse({ onError }, new RequestError("NOT_FOUND", "No route matches this path."));
+  const badUrl = errorResponse({ onError }, new RequestError("BAD_REQUEST", "The URL is malformed."));
   const app = fastify({
-    // Its own lines have whole addresses.
+    // Fastify's own log lines contain complete URLs, including tokens.
     logController: new LogController({ disableRequestLogging: true }),
     ...(logger === undefined ? {} : { loggerInstance: logger }),
     forceCloseConnections: "idle",
-    // Of what is sent to us; answers may take as long as they take.
+    // Limits how long receiving a request may take. Sending the response is not limited.
     requestTimeout: REQUEST_TIMEOUT_MS,
-    // Java and curl offer HTTP/2 with their requests: what isn't taken up is answered as if it hadn't been offered.
+    // Java and curl offer an upgrade to HTTP/2 with their requests. Ignoring the offer handles them as HTTP/1.1
+    // requests.
     http: { shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() === "websocket" },
     clientErrorHandler: (error, socket) => {
       if (error.code === "ECONNRESET" || !socket.writable) socket.destroy();
@@ -104,31 +105,34 @@ function createApp({ logger, onError = () => undefined }: ServerOptions): Fastif
 
 function getUrl(app: FastifyInstance): string {
   const address = app.server.address() as AddressInfo | null;
-  if (address === null) throw new TypeError("The server has no address before listen() is done.");
+  if (address === null) throw new TypeError("The server has no URL before listen() has resolved.");
   const host = address.family === "IPv6" ? `[${address.address}]` : address.address;
   return `http://${host}:${address.port}`;
 }
 
 const TOKEN = /\/(blobs|shares)\/[^/?#]+/g;
 
-/** An address as it may be logged: without query, and without the tokens in it. Pure. */
+/** Returns a URL for logs: without its query and without the tokens in its path. Pure. */
 export function redactPath(url: string): string {
   return url.replace(/[?#].*$/s, "").replaceAll(TOKEN, "/$1/*");
 }
 
-/** The error response to what Node could not parse as a request. Pure. @param code of Node's error */
+/**
+ * Creates the error response for data that Node could not parse as a request. Pure.
+ * @param code the code of Node's error
+ */
 function malformedRequestResponse(code: string | undefined): HttpResponse {
   if (code === "HPE_HEADER_OVERFLOW")
     return {
-      ...toResponse(new RequestError("TOO_LARGE", "The headers or the address are too long.")),
+      ...toResponse(new RequestError("TOO_LARGE", "The headers or the URL are too long.")),
       status: 431,
     };
   if (code === "ERR_HTTP_REQUEST_TIMEOUT")
     return {
-      ...toResponse(new RequestError("BAD_REQUEST", "The request took too long to come.")),
+      ...toResponse(new RequestError("BAD_REQUEST", "The request was not received in time.")),
       status: 408,
     };
-  return toResponse(new RequestError("BAD_REQUEST", "This is not a well-formed request of HTTP/1.1."));
+  return toResponse(new RequestError("BAD_REQUEST", "This is not a valid HTTP/1.1 request."));
 }
 
 function toResponse(error: RequestError): HttpResponse {

@@ -1,6 +1,6 @@
 /**
- * `toErrorResponse` turns any error into what a client gets: a code and number of the protocol's table, an HTTP status, and
- * a message. Pure. An unknown error reveals nothing of its inside.
+ * `toErrorResponse` converts any error to an error response: a code and number of the protocol, an HTTP status, and a
+ * message. Pure. The response to an unknown error reveals nothing about its cause.
  */
 import { ZodError } from "zod";
 import { ERRORS, type ErrorCode } from "@turnstream/protocol";
@@ -38,11 +38,11 @@ export const HTTP_STATUS: Readonly<Record<ErrorCode, number>> = {
 export interface ErrorResponse {
   readonly status: number;
   readonly reply: ErrorReply;
-  /** An error of the server: it is reported to `onError`. */
+  /** True for server errors, which are reported to `onError`. */
   readonly isInternal: boolean;
 }
 
-const UNAVAILABLE = "Something that this server needs can't be reached. Try again.";
+const UNAVAILABLE = "A service that this server needs is unavailable. Try again.";
 const MAX_MESSAGE_LENGTH = 500;
 
 export function toErrorResponse(error: unknown): ErrorResponse {
@@ -69,7 +69,7 @@ function fromStoreError(error: StoreError): ErrorResponse {
     case "TOO_LARGE":
       return clientError("TOO_LARGE", error.message);
     case "BUSY":
-    // It passes when an operator migrates, and a client that waits for that loses nothing.
+    // Temporary until an operator runs the migration, so the client may retry.
     case "NOT_MIGRATED":
     case "UNAVAILABLE":
       return unavailable();
@@ -101,7 +101,7 @@ function createReply(code: ErrorCode, message: string): ErrorReply {
   return { error: code, code: number, message: truncateText(message, MAX_MESSAGE_LENGTH), can_retry };
 }
 
-/** Where the input is wrong and why; never the input itself. */
+/** Lists the invalid fields and the reasons, never the input itself. */
 function formatZodError({ issues }: ZodError): string {
   const messages = issues.slice(0, 5).map(({ path, message }) => {
     const location = path.map(String).join(".");
@@ -110,11 +110,11 @@ function formatZodError({ issues }: ZodError): string {
   return messages.join("; ");
 }
 
-/** Why a request is rejected: a code of the protocol's table, and a message for the caller. */
+/** The error for a rejected request: a code of the protocol and a message for the caller. */
 export class RequestError extends Error {
   readonly code: ErrorCode;
 
-  /** @param message what is wrong, and what to do about it */
+  /** @param message what is wrong, and what the caller can do */
   constructor(code: ErrorCode, message: string) {
     super(message);
     this.name = "RequestError";

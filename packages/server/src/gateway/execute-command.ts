@@ -1,6 +1,6 @@
 /**
- * `executeCommand` executes a command that came over a socket or by HTTP. The caller is authenticated and authorized, and
- * owns the session. When it returns, the change is committed and the log will show it. Never subscribes.
+ * `executeCommand` executes a command from a socket or an HTTP request. The caller must already be authenticated and
+ * authorized, and must own the session. When it returns, the change is committed and will appear in the log.
  */
 import { createHash } from "node:crypto";
 import type { FileRef } from "@turnstream/protocol";
@@ -22,15 +22,15 @@ import { RequestError } from "./errors.ts";
 type CommandWithType<Type extends SocketCommand["type"]> = Extract<SocketCommand, { readonly type: Type }>;
 /** Commands that change something. */
 export type Command = Exclude<SocketCommand, { readonly type: "subscribe" | "unsubscribe" | "ping" }>;
-/** What its sender gets. */
+/** The reply to the sender. */
 export type AckPayload = Omit<Extract<SocketReply, { readonly type: "ack" }>, "type" | "request_id">;
 
 export interface CommandOptions {
-  /** Of a form: whether the next turn starts at once. Default: true. */
+  /** For forms: whether the next turn starts immediately. @default true */
   readonly startNextTurn?: boolean;
 }
 
-/** Throws a RequestError, or what the session throws. */
+/** @throws RequestError, or an error of the session */
 export async function executeCommand(
   backend: CommandBackend,
   caller: Caller,
@@ -119,11 +119,11 @@ async function send(
   return { user_message_id: id };
 }
 
-/** As much as an event takes. */
+/** The limits of the event schema. */
 const MAX_NAME_LENGTH = 500;
 const MAX_TYPE_LENGTH = 200;
 
-/** With what is known of an upload: its URL means nothing to users. */
+/** Adds the name, type and size of an upload, because its URL means nothing to users. */
 async function toFileRef({ store }: CommandBackend, ref: SessionRef, url: string): Promise<FileRef> {
   const id = uploadIdOf(url);
   const upload = id === null || !isId(id) ? null : await store.uploads.get(ref, id);
@@ -137,11 +137,12 @@ async function toFileRef({ store }: CommandBackend, ref: SessionRef, url: string
   };
 }
 
-/** Beyond that, an id with a prefix could be longer than ids are. */
+/** A longer id with a prefix could exceed the maximum length of ids. */
 const MAX_PLAIN_LENGTH = 200;
 
 /**
- * The id of the message with this client id: always the same one, and none that the server gives to its own messages. Pure.
+ * Derives the message id from the client's id. The same client id always gives the same message id, which makes retries
+ * idempotent. The prefix prevents conflicts with ids that the server creates. Pure.
  */
 export function toMessageId(clientMessageId: string): string {
   return clientMessageId.length <= MAX_PLAIN_LENGTH
@@ -149,7 +150,7 @@ export function toMessageId(clientMessageId: string): string {
     : `h.${createHash("sha256").update(Buffer.from(clientMessageId, "utf16le")).digest("hex")}`;
 }
 
-/** Of any number of decisions one is applied; the others get the current status. */
+/** Only one of several concurrent decisions is applied. The others get an error with the current status. */
 function requireApplied(result: TransitionResult): AckPayload {
   if (result.applied) return {};
   const { kind, status } = result.current;
@@ -158,15 +159,12 @@ function requireApplied(result: TransitionResult): AckPayload {
     case "digest":
       throw new RequestError(
         "INTERACTION_MISMATCH",
-        `This ${kind} is not what was shown. Load it again, then decide.`,
+        `This ${kind} has changed since it was shown. Load it again, then decide.`,
       );
     case "late":
     case "early":
-      throw new RequestError(
-        "INTERACTION_CLOSED",
-        `It is too late: the deadline of this ${kind} has passed.`,
-      );
+      throw new RequestError("INTERACTION_CLOSED", `The deadline of this ${kind} has passed.`);
     case "status":
-      throw new RequestError("INTERACTION_CLOSED", `This ${kind} is ${status} already, and stays so.`);
+      throw new RequestError("INTERACTION_CLOSED", `This ${kind} is already ${status} and can't be changed.`);
   }
 }

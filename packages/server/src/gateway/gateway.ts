@@ -1,6 +1,6 @@
 /**
- * `createGateway` assembles the gateway of one process: HTTP, the upgrade of sockets, the feeds behind them, and the check
- * that closes connections whose key or token has ended. Never listens: see create-server.ts.
+ * `createGateway` assembles the gateway of one process: HTTP routes, socket upgrades, session feeds, and the check that
+ * closes connections whose key or token has ended. Does not listen: see create-server.ts.
  */
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
@@ -26,32 +26,36 @@ import { createSocketAcceptor, handleUpgrade, rejectUpgrade } from "./ws/upgrade
 
 export interface GatewayStats {
   readonly connections: number;
-  /** What is buffered for slow clients, in bytes: of all, and of the slowest. */
+  /** Bytes buffered for slow clients, in total and for the slowest one. */
   readonly bufferedBytes: number;
   readonly maxBufferedBytes: number;
-  /** Sessions with a feed. */
+  /** Number of sessions with a feed. */
   readonly sessions: number;
 }
 
 export interface Gateway {
-  /** Everything under `/api/v1`, sockets included, for an app of Fastify. */
+  /** Fastify plugin for all routes under `/api/v1`, including sockets. */
   readonly plugin: FastifyPluginAsync;
-  /** HTTP and event streams, for servers with Request and Response. */
+  /** Handles HTTP requests and event streams, for servers that use Request and Response. */
   handle(request: Request, context?: HandleContext): Promise<Response>;
   /**
-   * For a server of Node: sockets. @returns whether the address is the gateway's; others are left alone
-   * @param prefix what stands before `/api/v1`
+   * Handles the `upgrade` event of a Node server.
+   * @param prefix the path before `/api/v1`
+   * @returns false if the URL does not belong to the gateway; the socket is then left untouched
    */
   upgrade(incoming: IncomingMessage, socket: Duplex, head: Buffer, prefix?: string): boolean;
-  /** The current load of this process. */
+  /** Returns the current load of this process. */
   stats(): GatewayStats;
-  /** Closes every connection; clients are told to reconnect. Closes nothing that was passed in. */
+  /**
+   * Closes every connection and asks clients to reconnect. Does not close the store, log or signals that were passed
+   * in.
+   */
   close(): Promise<void>;
 }
 
 const CLEANUP_INTERVAL_MS = 10 * 60_000;
 
-/** Throws a TypeError or RangeError that names the option which is missing or can't be kept to. */
+/** @throws TypeError or RangeError that names the missing or invalid option */
 export function createGateway(options: GatewayOptions): Gateway {
   validateOptions(options);
   const heartbeatMs = options.limits?.heartbeatMs ?? DEFAULT_GATEWAY_LIMITS.heartbeatMs;
@@ -95,13 +99,13 @@ export function createGateway(options: GatewayOptions): Gateway {
   };
 }
 
-/** Several gateways may do it at once: each deletes what the others leave. */
+/** Several gateways can run this at the same time: each deletes rows that the others have not deleted yet. */
 async function deleteExpired({ store, onError }: GatewayContext): Promise<void> {
   try {
     while ((await store.tickets.sweep(MAX_BATCH)) === MAX_BATCH);
     while ((await store.idempotency.sweep(MAX_BATCH)) === MAX_BATCH);
   } catch (error) {
-    onError(error, { during: "forgetting old tickets and requests" });
+    onError(error, { during: "deleting expired tickets and idempotency keys" });
   }
 }
 
@@ -109,7 +113,7 @@ async function closeRevoked({ context, connections }: HttpContext): Promise<void
   try {
     await closeRevokedConnections(connections, context.store.keys, context.env.now());
   } catch (error) {
-    context.onError(error, { during: "asking which keys are still good" });
+    context.onError(error, { during: "checking for revoked keys" });
   }
 }
 
@@ -128,7 +132,7 @@ function createHttpContext(options: GatewayOptions, connections: ConnectionRegis
   const blobBase = `${publicUrl?.replace(/\/$/, "") ?? ""}${API_PREFIX}/blobs/`;
   const limits = { ...DEFAULT_GATEWAY_LIMITS, ...options.limits };
   const [secret] = secrets;
-  // Feeds live longer than blob URLs do.
+  // Feeds live longer than blob URLs are valid, so the URLs are created for each use.
   const createBlobUrlResolver = (ref: SessionRef) => (blob: string) =>
     createBlobUrls(ref, { base: blobBase, secret, now: env.now() })(blob);
   const slices = createTimeSlicer();

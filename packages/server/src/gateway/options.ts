@@ -1,4 +1,6 @@
-/** The options of a gateway: each is declared here, once, with its default and its validation. */
+/**
+ * `GatewayOptions` declares every option of a gateway once, with its default and its validation in `validateOptions`.
+ */
 import type { ErrorHandler } from "../util/error-handler.ts";
 import type { CommandBackend } from "../session/backend.ts";
 import { DEFAULT_UPLOAD_LIMITS } from "../session/blobs/upload.ts";
@@ -6,30 +8,42 @@ import { MAX_PAGE } from "../store/ports/sessions.ts";
 import type { Env } from "../util/env.ts";
 
 export interface GatewayLimits {
-  /** What may wait for one connection, in bytes, beyond what its transport holds. */
+  /**
+   * Maximum bytes queued for one connection, besides its transport's buffer. At the limit, the subscription with the
+   * largest backlog is dropped and resumes later.
+   * @default 524_288
+   */
   readonly sendQueueBytes: number;
-  /** A connection that has not drained for so long is closed. */
+  /** Closes a connection whose transport has accepted no data for this long. @default 60_000 */
   readonly stallTimeoutMs: number;
+  /** Pings a socket that has sent nothing for this long. @default 25_000 */
   readonly pingIntervalMs: number;
-  /** How long a ping may stay unanswered. */
+  /** Closes a socket that has not answered a ping for this long. @default 10_000 */
   readonly pongTimeoutMs: number;
+  /** Sends a comment on an event stream that was idle for this long. @default 15_000 */
   readonly sseKeepAliveMs: number;
-  /** How often each connection is looked at: what is due can be late by that much. */
+  /** How often each connection is checked. Pings and timeouts can be late by this much. @default 1_000 */
   readonly heartbeatMs: number;
-  /** A running turn that gives no event for so long ends its streams (S10). */
+  /** Ends the streams of a running turn that has written no event for this long. @default 180_000 */
   readonly turnIdleTimeoutMs: number;
+  /** Maximum sessions per socket. Further ones fail with `RATE_LIMITED`. @default 100 */
   readonly maxSubscriptionsPerSocket: number;
-  /** Of a command over a socket, and of a JSON body. */
+  /** Maximum size of a socket command and of a JSON body. Larger ones are rejected. @default 2_097_152 */
   readonly maxBodyBytes: number;
-  /** Of one file, and of all files of a session. */
+  /** Maximum size of one uploaded file. @default 100_000_000 */
   readonly maxUploadBytes: number;
+  /** Maximum size of all uploaded files of a session. @default 1_000_000_000 */
   readonly maxSessionUploadBytes: number;
-  /** How long a socket may take to say who it is. */
+  /** How long a ticket is valid: the socket must be opened within this time. @default 30_000 */
   readonly ticketTtlMs: number;
+  /** How long a token is valid if the request names no duration. @default 900_000 */
   readonly tokenTtlMs: number;
-  /** How many turns a fresh viewer gets at first. */
+  /** Number of turns in the snapshot of a new subscription. @default 20 */
   readonly snapshotTurns: number;
-  /** How often we look whose key was revoked. What was let in by it ends about that much later. */
+  /**
+   * How often the gateway checks for revoked keys. Connections of a revoked key close up to this much later.
+   * @default 4_000
+   */
   readonly revocationCheckMs: number;
 }
 
@@ -51,32 +65,42 @@ export const DEFAULT_GATEWAY_LIMITS: GatewayLimits = {
   revocationCheckMs: 4_000,
 };
 
-/** All proxies, those of these addresses or networks, or none. */
+/** True for all proxies, false for none, or the addresses or networks of trusted proxies. */
 export type TrustProxy = boolean | string | readonly string[];
 
 export interface GatewayOptions extends CommandBackend {
-  /** They sign tokens, tickets, shares and addresses of blobs. The first signs, all are good. */
+  /**
+   * Secrets for tokens, tickets, shares and blob URLs. The first signs; all of them verify, so that secrets can be
+   * rotated.
+   */
   readonly secrets: readonly [string, ...string[]];
-  /** Where browsers reach this server, such as `https://chat.example.com`; addresses are relative without it. */
+  /** Public base URL of this server, such as `https://chat.example.com`. @default none: URLs are relative */
   readonly publicUrl?: string;
-  /** Which pages may open sockets and read answers, as origins: `https://app.example.com`. Same-origin only when absent. */
+  /**
+   * Origins of pages that may open sockets and read responses, such as `https://app.example.com`.
+   * @default [] (same origin only)
+   */
   readonly allowedOrigins?: readonly string[];
-  /** Whose word on where a client is (`x-forwarded-for`) is taken: the proxies before this server. None when absent. */
+  /** Which proxies may set the client address with `X-Forwarded-For`. @default false (use the socket's address) */
   readonly trustProxy?: TrustProxy;
   readonly limits?: Partial<GatewayLimits>;
   readonly env?: Env;
+  /** Receives errors of the server, with the operation that failed. @default ignored */
   readonly onError?: ErrorHandler;
 }
 
 type Range = readonly [min: number, max: number];
 
-/** The connections are visited in so many slices of `heartbeatMs`; no timer is shorter than a millisecond. */
+/**
+ * Each heartbeat interval visits the connections in this many slices. It is also the minimum of `heartbeatMs`, because
+ * a slice can't be shorter than a millisecond.
+ */
 export const HEARTBEAT_SLICES = 20;
 
 const COUNT: Range = [1, Number.MAX_SAFE_INTEGER];
-/** What a timer of Node takes: with more, it would fire at once. */
+/** The range of Node timers. A timer with a larger delay fires immediately. */
 const MS: Range = [1, 2 ** 31 - 1];
-/** What one message of a socket can be held to. */
+/** The range that the WebSocket library accepts as the maximum message size. */
 const BODY: Range = [1, 2 ** 31 - 1];
 
 const RANGES: Readonly<Record<keyof GatewayLimits, Range>> = {
@@ -92,20 +116,20 @@ const RANGES: Readonly<Record<keyof GatewayLimits, Range>> = {
   maxUploadBytes: COUNT,
   maxSessionUploadBytes: COUNT,
   ticketTtlMs: MS,
-  // Tokens count in seconds.
+  // Tokens have a resolution of one second.
   tokenTtlMs: [1_000, MS[1]],
-  // As many as the archive gives at once.
+  // The archive returns at most this many turns per query.
   snapshotTurns: [1, MAX_PAGE],
   revocationCheckMs: MS,
 };
 
-/** Throws a RangeError. */
+/** @throws RangeError */
 function validateLimits(limits: Partial<GatewayLimits>): void {
   for (const [name, value] of Object.entries(limits)) {
     const range = Object.hasOwn(RANGES, name) ? RANGES[name as keyof GatewayLimits] : undefined;
     if (range === undefined)
       throw new RangeError(
-        `limits.${name} is no limit of a gateway: there are ${Object.keys(RANGES).join(", ")}`,
+        `limits.${name} is not a limit of a gateway. Known limits are ${Object.keys(RANGES).join(", ")}`,
       );
     const [min, max] = range;
     if (!Number.isSafeInteger(value) || value < min || value > max)
@@ -116,12 +140,15 @@ function validateLimits(limits: Partial<GatewayLimits>): void {
 const MIN_SECRET_BYTES = 32;
 
 const REQUIRED_OBJECTS = {
-  store: "what `createPostgresStore(openDatabase({ url }))` gives",
-  log: "what `await createRedisLog({ url })` gives",
-  signals: "what `createRedisSignals({ url })` gives",
+  store: "the result of `createPostgresStore(openDatabase({ url }))`",
+  log: "the result of `await createRedisLog({ url })`",
+  signals: "the result of `createRedisSignals({ url })`",
 } as const;
 
-/** Throws a TypeError or RangeError. What comes from an environment may be missing, whatever its type says. */
+/**
+ * Values can be missing despite their types, for example if they come from environment variables.
+ * @throws TypeError or RangeError
+ */
 export function validateOptions(options: GatewayOptions): void {
   for (const [name, expected] of Object.entries(REQUIRED_OBJECTS)) {
     const value: unknown = options[name as keyof typeof REQUIRED_OBJECTS];
@@ -132,7 +159,7 @@ export function validateOptions(options: GatewayOptions): void {
   for (const origin of options.allowedOrigins ?? [])
     if (!isOrigin(origin))
       throw new RangeError(
-        `\`allowedOrigins\` has ${JSON.stringify(origin)}, which no page can have: it must be as browsers send it, such as https://app.example.com, without a path and without a slash at its end.`,
+        `\`allowedOrigins\` contains ${JSON.stringify(origin)}, which is not an origin. Expected the form that browsers send, such as https://app.example.com, without a path or trailing slash.`,
       );
   validateLimits(options.limits ?? {});
 }
@@ -141,15 +168,13 @@ function validateSecrets(secrets: unknown): void {
   const isList = Array.isArray(secrets) && secrets.length > 0;
   if (!isList || !secrets.every((secret) => typeof secret === "string"))
     throw new TypeError(
-      `\`secrets\` must be a list of texts, each of at least ${MIN_SECRET_BYTES} bytes that nobody can guess.`,
+      `\`secrets\` must be a list of strings, each with at least ${MIN_SECRET_BYTES} bytes of random data.`,
     );
   if (secrets.some((secret) => Buffer.byteLength(secret) < MIN_SECRET_BYTES))
-    throw new RangeError(
-      `each of the secrets must have at least ${MIN_SECRET_BYTES} bytes that nobody can guess`,
-    );
+    throw new RangeError(`each of the secrets must have at least ${MIN_SECRET_BYTES} bytes of random data`);
 }
 
-/** Apps have schemes of their own, which URL knows no origin for. `null` is what a page in a sandbox sends. */
+/** Accepts custom schemes of apps, for which `URL` has no origin. Pages in a sandbox send `null`. */
 function isOrigin(origin: unknown): boolean {
   if (typeof origin !== "string") return false;
   if (/^https?:/i.test(origin)) return URL.canParse(origin) && new URL(origin).origin === origin;

@@ -1,33 +1,36 @@
 /**
- * JSON from outside, read so that nothing in it can surprise the code that gets it: not too deep, and without the key that
- * objects take for their prototype. Pure. Never checks what it means: schemas do.
+ * `parseUntrustedJson` parses JSON from clients and refuses deep nesting and `__proto__` keys, which could crash the
+ * process or change prototypes. Pure. Does not validate the content: schemas do.
  */
 import { RequestError } from "./errors.ts";
 
 const MAX_DEPTH = 64;
 
-/** Throws BAD_REQUEST. */
+/** @throws RequestError with code `BAD_REQUEST` */
 export function parseUntrustedJson(text: string): unknown {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
-    throw new RequestError("BAD_REQUEST", "This is not JSON.");
+    throw new RequestError("BAD_REQUEST", "The text is not valid JSON.");
   }
   assertSafeJson(value);
   return value;
 }
 
-/** The same for what was parsed elsewhere. Level by level, without recursion: the depth is what is being judged. */
+/**
+ * Checks a value that was parsed elsewhere. Iterates level by level, because recursion could overflow the stack before
+ * the depth is known.
+ */
 export function assertSafeJson(value: unknown): void {
   let level: readonly object[] = isObject(value) ? [value] : [];
   for (let depth = 1; level.length > 0; depth++) {
     if (depth > MAX_DEPTH)
-      throw new RequestError("BAD_REQUEST", `JSON must be nested at most ${MAX_DEPTH} deep.`);
+      throw new RequestError("BAD_REQUEST", `JSON must be nested at most ${MAX_DEPTH} levels deep.`);
     const next: object[] = [];
     for (const parent of level) {
       if (!Array.isArray(parent) && Object.hasOwn(parent, "__proto__"))
-        throw new RequestError("BAD_REQUEST", "JSON must have no key named __proto__.");
+        throw new RequestError("BAD_REQUEST", "JSON must not have a key named __proto__.");
       for (const child of Object.values(parent)) if (isObject(child)) next.push(child);
     }
     level = next;

@@ -1,6 +1,7 @@
 /**
- * Brings texts into a knowledge base: each file becomes an object, and one that is there as it is stays. A file that can't
- * be read or kept is told and doesn't stop the others. Never reads a disk or fetches: whoever calls brings the files.
+ * `importKnowledge` imports texts into a knowledge base: each file becomes one object, and unchanged files are skipped.
+ * A file that can't be read or stored is reported and does not stop the others. Does not read disks or fetch: the
+ * caller supplies the files.
  */
 import type { Json } from "@turnstream/protocol";
 import { isStoreError } from "../store/errors.ts";
@@ -9,16 +10,16 @@ import type { Store } from "../store/store.ts";
 import { readableText } from "./readable-text.ts";
 
 export interface KnowledgeFile {
-  /** Unique in its base and the same every time, such as a path. */
+  /** Unique in its base and stable between imports, such as a path. */
   readonly id: string;
-  /** What it is: text, Markdown, HTML, CSV or JSON. From the ending of its id when absent. */
+  /** The type of the content: text, Markdown, HTML, CSV or JSON. @default by the extension of the id */
   readonly mediaType?: string;
-  /** Found in the text when absent. */
+  /** @default extracted from the text */
   readonly title?: string;
-  /** Where people can read it. */
+  /** Where users can read the original. */
   readonly url?: string;
   readonly metadata?: Json;
-  /** Called when its turn has come. */
+  /** Called when the import reaches this file. */
   read(): Promise<string | Uint8Array>;
 }
 
@@ -26,7 +27,7 @@ export interface ImportOptions {
   readonly tenant: string;
   readonly base: string;
   readonly files: Iterable<KnowledgeFile> | AsyncIterable<KnowledgeFile>;
-  /** Removes objects of the base that are not among the files; kept when absent. */
+  /** If true, objects of the base that are not among the files are removed. @default false */
   readonly prune?: boolean;
   readonly onFile?: (id: string, outcome: ImportOutcome) => void;
 }
@@ -41,7 +42,7 @@ export interface Imported {
   readonly failed: readonly { readonly id: string; readonly problem: string }[];
 }
 
-/** Throws a StoreError when the store is away or the tenant unknown: what is done until then stays. */
+/** @throws StoreError if the store is unavailable or the tenant is unknown. Files that were already imported stay. */
 export async function importKnowledge(store: Store, options: ImportOptions): Promise<Imported> {
   const { tenant, base, files, prune = false, onFile } = options;
   const counts = { created: 0, replaced: 0, unchanged: 0, removed: 0 };

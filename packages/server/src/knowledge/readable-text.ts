@@ -1,6 +1,6 @@
 /**
- * What a knowledge base keeps of a file: its text in lines, and its title. Told by its media type or its name. Never
- * guesses at bytes that are no text.
+ * `readableText` converts a file to the text and title that a knowledge base stores. The media type or the file
+ * extension selects the format. Bytes that are not UTF-8 or UTF-16 text are refused.
  */
 import { truncateText } from "@turnstream/protocol/writer";
 import { htmlText } from "../text-extraction/html-text.ts";
@@ -21,7 +21,10 @@ const BY_ENDING: Readonly<Record<string, string>> = {
 };
 const MAX_TITLE = 300;
 
-/** Throws an Error with words for people. @param name a path or the like; its last part is the title if nothing else is */
+/**
+ * @param name a path or file name. Its last part is the title if the text has none.
+ * @throws Error with a message for users
+ */
 export async function readableText(
   body: string | Uint8Array,
   name: string,
@@ -29,20 +32,20 @@ export async function readableText(
 ): Promise<ReadableText> {
   const type = mediaType ?? BY_ENDING[/[.]([^./]+)$/.exec(name)?.[1]?.toLowerCase() ?? ""];
   if (type === undefined || !Object.values(BY_ENDING).includes(type))
-    throw new Error(`${type ?? "Its type"} is none of text, Markdown, HTML, CSV and JSON.`);
+    throw new Error(`${type ?? "The type"} is not supported. Expected text, Markdown, HTML, CSV or JSON.`);
   const text = typeof body === "string" ? body : decode(body);
   const { title, text: read } = await readAs(type, text);
   return { title: titleOf(title, name), text: read };
 }
 
-/** UTF-8, or UTF-16 where it says so; anything else isn't text. */
+/** Decodes UTF-16 if the bytes start with its byte order mark, otherwise UTF-8. */
 function decode(bytes: Uint8Array): string {
   const isUtf16 = (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff);
   const encoding = isUtf16 ? (bytes[0] === 0xff ? "utf-16le" : "utf-16be") : "utf-8";
   try {
     return new TextDecoder(encoding, { fatal: true }).decode(bytes);
   } catch {
-    throw new Error("It is not text in UTF-8 or UTF-16.");
+    throw new Error("The content is not text in UTF-8 or UTF-16.");
   }
 }
 
@@ -59,12 +62,12 @@ async function readAs(type: string, text: string): Promise<ReadableText> {
   }
 }
 
-/** One value a line, so that lines can be found and read. */
+/** Puts one value on each line, so that search can find and return single lines. */
 function laidOut(json: string): string {
   try {
     return JSON.stringify(JSON.parse(json), null, 1);
   } catch {
-    throw new Error("It is not JSON.");
+    throw new Error("The content is not valid JSON.");
   }
 }
 

@@ -1,7 +1,10 @@
 /**
- * What a log asks of its engine: a few atomic operations on one session, and to be told when something was
- * written. Redis does them as scripts (`redis/scripts.ts`), memory as methods (`memory.ts`).
- * Everything else (cursors, attaching, retries of reads) is the same for both, in `stream-log.ts`.
+ * `LogEngine` is the port between a log and its storage: atomic operations on one session, and notifications about
+ * writes. Redis implements it with scripts (`redis/scripts.ts`), memory with methods (`memory.ts`). Cursors, attaching
+ * and retries of reads are the same for both, in `stream-log.ts`.
+ *
+ * Invariant: an engine returns every refusal of a claim as an `AppendOutcome`. Any operation may throw a LogError with
+ * UNAVAILABLE.
  */
 import { formatCursor, type Position } from "@turnstream/protocol";
 import type { LogEntry } from "./entry.ts";
@@ -9,42 +12,43 @@ import { LogError } from "./errors.ts";
 import type { AppendResult } from "./log.ts";
 
 export interface LogEngine {
-  /** Refuses with a LogError: see `AppendOutcome`. */
+  /** @throws LogError if the append is refused; `toAppendResult` maps each outcome to a code. */
   append(session: string, append: EngineAppend): Promise<AppendResult>;
   claim(session: string, claim: EngineClaim): Promise<AppendOutcome>;
-  /** From a position on, that entry included; null when there is no log. */
+  /** Returns up to `limit` entries from a position on, that entry included, or null if there is no log. */
   range(session: string, from: Position, limit: number): Promise<EngineRange | null>;
   head(session: string): Promise<EngineHead | null>;
   trim(session: string, upTo: Position): Promise<boolean>;
   expire(session: string, archived: Position, afterMs: number): Promise<boolean>;
   remove(session: string): Promise<void>;
-  /** See `log.ts`. */
+  /** See `Log.onOutage`. */
   onOutage?(listener: (error: LogError) => void): () => void;
   /**
-   * Calls the listener with what is written from the moment the promise is fulfilled. The engine may lose notifications
-   * when a connection breaks; it then says `possible-gap`, once it is subscribed again.
+   * Calls the listener for every write that happens after the promise is fulfilled. The engine may lose notifications
+   * when a connection breaks. It then sends `possible-gap` once it has subscribed again.
    */
   subscribe(session: string, listener: (notification: LogNotification) => void): Promise<() => void>;
   close(): Promise<void>;
 }
 
-/** An engine may throw a LogError with UNAVAILABLE from any of these; everything else it answers. */
+/** Lines that one writer appends as one batch. */
 export interface EngineAppend {
   readonly writer: string;
   readonly counter: number;
   readonly lines: readonly string[];
-  /** Null for a writer that joins whatever epoch there is. */
+  /** Null for a writer that joins the current epoch. */
   readonly epoch: number | null;
   readonly repeat: boolean;
   readonly since: Position | null;
 }
 
+/** The first line of a new epoch. */
 export interface EngineClaim {
   readonly epoch: number;
   readonly writer: string;
   readonly line: string;
   readonly floor: Position;
-  /** Null to come after whatever is last. */
+  /** Null to write after the last entry, wherever that is. */
   readonly last: Position | null;
   readonly repeat: boolean;
 }
@@ -52,13 +56,13 @@ export interface EngineClaim {
 export type AppendOutcome =
   | { readonly type: "added" | "found"; readonly last: Position }
   | { readonly type: "fenced" | "outbid"; readonly epoch: number }
-  /** `last` is where it would have come after. */
+  /** `last` is the position that the claim would have followed. */
   | { readonly type: "moved"; readonly last: Position }
   | { readonly type: "unclaimed"; readonly detail: string }
   | { readonly type: "unsure" };
 
 export interface EngineRange {
-  /** The newest under which the log was claimed, as of the same moment. */
+  /** The newest epoch under which the log was claimed, read in the same atomic step as the entries. */
   readonly epoch: number;
   readonly base: Position;
   readonly entries: readonly LogEntry[];
@@ -75,14 +79,14 @@ export type LogNotification =
   | { readonly type: "possible-gap" }
   | { readonly type: "removed" };
 
-/** What one append or claim wrote. */
+/** The entries of one append or claim. */
 export interface PublishedBatch {
-  /** For a claim, the position before it; an append follows the position before its own in the same epoch. */
+  /** For a claim, the position that it follows. Null for an append: it follows the previous `seq` of the same epoch. */
   readonly before: Position | null;
   readonly entries: readonly LogEntry[];
 }
 
-/** What an engine's answer to a write means for its writer: positions, or a typed refusal. Pure. */
+/** Converts an engine's outcome into the written positions. Pure. @throws LogError for every refusal. */
 export function toAppendResult(outcome: AppendOutcome, events: number): AppendResult {
   switch (outcome.type) {
     case "added":

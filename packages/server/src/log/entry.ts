@@ -1,17 +1,19 @@
 /**
- * One entry of a log. What is stored is a line: the key of the append, a space, the event as JSON without its
- * id, which only the log knows. The event is parsed at most once, by the first reader who asks, for all readers.
+ * `LogEntry` is one entry of a log. It stores a line: the key of the append, a space, and the event as JSON without its
+ * id, which only the log knows.
+ *
+ * Invariant: the event is parsed at most once, when the first reader needs it, and all readers share the result.
  */
 import { type Cursor, type SessionEvent, type Position, SCHEMA_VERSION } from "@turnstream/protocol";
 import type { EventDraft } from "@turnstream/protocol/writer";
 
-/** Bytes of one event in the log. What is larger is kept elsewhere and referred to. */
+/** Maximum size of one event in the log. Larger content is stored in a blob, and the event references it. */
 export const MAX_EVENT_BYTES = 65_536;
 
-/** The objects around a line. */
+/** Estimated overhead of the objects around a line. */
 const ENTRY_BYTES = 100;
 
-/** The key under which an append can be found again. */
+/** Builds the key with which a retry finds an earlier append. */
 export function appendKey(writer: string, counter: number): string {
   return `${writer}:${counter}`;
 }
@@ -37,43 +39,44 @@ export class LogEntry implements Position {
     return `${this.epoch}-${this.seq}`;
   }
 
-  /** What it takes to hold it, roughly in bytes. */
+  /** Approximate memory use in bytes. */
   get size(): number {
     return this.line.length + ENTRY_BYTES;
   }
 
-  /** The key of the append that wrote it. */
   get key(): string {
     return this.line.slice(0, this.line.indexOf(" "));
   }
 
-  /** Who wrote it. */
+  /** The id of the writer that appended this entry. */
   get writer(): string {
     return this.line.slice(0, this.line.lastIndexOf(":", this.line.indexOf(" ")));
   }
 
-  /** The whole event as JSON text, for wires that carry events as they are. */
+  /** The whole event as JSON text, for dialects that send events unchanged. */
   get text(): string {
     return `{"id":"${this.epoch}-${this.seq}",${this.line.slice(this.line.indexOf("{") + 1)}`;
   }
 
-  /** Drops the parsed event, for whoever holds many entries that are seldom read again. */
+  /** Drops the parsed event. For callers that retain many entries and seldom read them again. */
   releaseParsed(): void {
     this.parsed = undefined;
   }
 
-  /** Whether a piece of JSON text may be in the event, without reading it. */
+  /**
+   * Returns true if the event's JSON contains `text`, without parsing it. May return true for a match inside a string.
+   */
   mightContain(text: string): boolean {
     return this.line.includes(text);
   }
 
-  /** What comes after the stamp of the event and a piece of JSON text that may follow it; null when it doesn't. */
+  /** Returns the JSON after the `v` and `at` fields and `prefix`, or null if `prefix` doesn't follow those fields. */
   jsonAfter(prefix: string): string | null {
     const stamp = this.line.indexOf(",", this.line.indexOf(",", this.line.indexOf("{")) + 1) + 1;
     return this.line.startsWith(prefix, stamp) ? this.line.slice(stamp + prefix.length) : null;
   }
 
-  /** Of the event; parses it only where it doesn't begin with its type. */
+  /** The event's type. Parses the event only if its type doesn't directly follow the `v` and `at` fields. */
   get type(): string {
     const rest = this.jsonAfter('"type":"');
     return rest === null ? this.event.type : rest.slice(0, rest.indexOf('"'));

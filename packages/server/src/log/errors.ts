@@ -1,20 +1,24 @@
-/** What a log refuses, as one typed error. Bad cursors are answers, not errors: see `log.ts`. */
+/**
+ * `LogError` is the one error class of the log, with a code for each refusal. An invalid cursor is a result, not an
+ * error; see `log.ts`.
+ */
 import { createErrorGuard, defineErrors } from "../util/errors.ts";
 
 const MEANINGS = {
-  FENCED: "Another writer has taken this session over. Stop writing; what is journaled is safe.",
+  FENCED: "Another writer has taken over this session. Stop writing: the journal is safe.",
   OUTBID:
-    "Somebody has, or is about to have, a higher epoch. They have the session now; who needs it still takes a new epoch from the store.",
-  MOVED: "Something was written after what the claimer has read. Read again, then claim.",
+    "Another writer has claimed this session with an equal or higher epoch, or is about to. To write to it, get a new epoch from the store.",
+  MOVED:
+    "The log has entries after the last position that the claimer has read. Read them, then claim again.",
   UNCLAIMED:
-    "The log is missing, or Redis is not the one on which it was claimed (restart, failover, wipe). Claim a new epoch, then go on.",
+    "The log is missing, or was claimed on another Redis (restart, failover or wipe). Claim a new epoch, then continue.",
   UNSURE:
-    "The log no longer reaches back to where this append may have happened. Look into the archive, then decide.",
+    "The part of the log that may contain this append was trimmed. Look for the event in the archive before you append it again.",
   UNAVAILABLE:
-    "Redis can't be reached, or refuses work. What was asked may have happened: ask again, an append or claim as a repeat.",
+    "Redis can't be reached, or refuses commands. The operation may have happened. Retry it; retry an append or claim with `isRetry`.",
   TOO_LARGE:
-    "It is over the limit of the log. Put content into a blob and refer to it; send a large batch in pieces.",
-  INVALID: "The call is wrong. Correct the program.",
+    "The event or batch exceeds the size limit of the log. Move large content into a blob, or split the batch.",
+  INVALID: "The call has an invalid argument. Correct the calling code.",
 } as const;
 
 export type LogErrorCode = keyof typeof MEANINGS;
@@ -23,7 +27,7 @@ const formatMessage = (code: string, detail: string, meaning: string): string =>
   `${code}: ${detail === "" ? "" : `${detail}. `}${meaning}`;
 
 export class LogError extends defineErrors("LogError", MEANINGS, formatMessage) {
-  /** The epoch that the log is in, where that is the reason. */
+  /** The epoch that the log is in, for FENCED and OUTBID; otherwise null. */
   readonly epoch: number | null;
 
   constructor(code: LogErrorCode, options: { detail?: string; epoch?: number; cause?: unknown } = {}) {

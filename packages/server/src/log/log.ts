@@ -1,13 +1,14 @@
 /**
- * The port of the live log: one log per session, one entry per event, one order for everybody.
- * `redis.ts` and `memory.ts` keep it; one contract suite holds both to it. Never folds, archives or decides.
+ * `Log` is the port of the live log: one log per session, one entry per event, one order for all readers.
+ * `redis/create-redis-log.ts` and `memory.ts` implement it, and one contract suite tests both. Does not fold or
+ * archive.
  *
- * The guarantees:
- * - An entry's position is `<epoch>-<seq>`. `seq` is dense. It never starts again, also not with a new epoch.
- * - Entries are written once and never changed. What `append` has answered for is in the log, in the order of
- *   the answers, until it is trimmed or the engine loses it.
- * - A loss is never silent: who reads on from a position that is no longer in the log is told so, and nobody
- *   can append until somebody has claimed the log under a new epoch.
+ * Guarantees:
+ * - An entry's position is `<epoch>-<seq>`. `seq` has no gaps and never restarts, not even in a new epoch.
+ * - Entries are written once and never change. An acknowledged append stays in the log, in the order of the
+ *   acknowledgments, until it is trimmed or the engine loses it.
+ * - A loss is never silent. A reader that continues from a lost position gets a reason, and appends are refused until a
+ *   writer claims the log under a new epoch.
  */
 import type { Cursor } from "@turnstream/protocol";
 import type { EventDraft } from "@turnstream/protocol/writer";
@@ -16,60 +17,65 @@ import type { LogError } from "./errors.ts";
 
 export interface Log {
   /**
-   * Takes the log over: writes the first entry of a new epoch, and fences every writer before it, in one step.
-   * Makes the log when there is none, beginning right after `floor`.
+   * Takes over the log: writes the first entry of a new epoch and fences all earlier writers, in one atomic step.
+   * Creates the log if it is missing, starting right after `archivedUpTo`.
+   *
    * Refused with OUTBID unless the epoch is higher than every epoch that this log has seen.
-   * After UNAVAILABLE nobody knows whether it happened. Sent again with `repeat` it answers with the earlier
-   * position if it had, and is OUTBID if it hadn't: by then the floor may be out of date.
+   *
+   * After UNAVAILABLE the claim may or may not have happened. A second call with `isRetry` returns the earlier position
+   * if it happened. Otherwise it fails with OUTBID, because the archived position may be out of date by then.
    */
   claim(session: string, claim: Claim): Promise<AppendResult>;
 
   /**
-   * Adds a batch: all of it or nothing, at adjoining positions.
-   * - With an `epoch` it is fenced: refused with FENCED once another writer has claimed a higher one.
-   *   Without one it joins whatever epoch there is (messages, decisions, titles).
-   * - Refused with UNCLAIMED when the log is missing, or the engine behind it is not the one that it was claimed
-   *   on: entries may have been lost, and positions given out already would be used again.
-   * - After UNAVAILABLE nobody knows whether it happened. Sent again as it was, with `repeat`, it answers with
-   *   the earlier positions if it had, and happens now if it hadn't.
-   * One append at a time per writer: the next one only after an answer.
+   * Appends a batch at consecutive positions: all of it or nothing.
+   * - With an `epoch` the append is fenced: it fails with FENCED once another writer has claimed a higher epoch.
+   *   Without one it joins the current epoch (messages, decisions, titles).
+   * - It fails with UNCLAIMED if the log is missing, or if the engine is not the one on which the log was claimed.
+   *   Entries may have been lost there, and the append would reuse positions.
+   * - After UNAVAILABLE the append may or may not have happened. The same call with `isRetry` returns the earlier
+   *   positions if it happened, and appends the batch if not.
+   *
+   * A writer must wait for the result of one append before it starts the next.
    */
   append(session: string, batch: AppendBatch): Promise<AppendResult>;
 
-  /** The entries right after a position, oldest first, at most `limit`; or what is wrong with the position. */
+  /** Returns at most `limit` entries right after a position, oldest first, or the reason why the cursor is invalid. */
   read(session: string, range: ReadRange): Promise<ReadResult>;
 
   /**
-   * Everything after a position, first what is there, then what comes, without gap and without overlap, until
-   * the signal says enough. It ends by itself only with a reason. Holds little for a reader who is slow: what
-   * that one can't take is read again from the log.
+   * Yields everything after a position: first the existing entries, then new ones, without gaps or duplicates, until
+   * the signal is aborted. It ends by itself only with a reason. It buffers little for a slow reader and re-reads the
+   * rest from the log.
    */
   attach(session: string, options: AttachOptions): AsyncIterable<LogDelivery>;
 
   /**
-   * The same for a reader that takes everything at once: it is called back, once for all that came in one tick. Cheaper,
-   * for who follows many sessions. Fulfilled when it is over; fails with what the listener throws.
+   * Like `attach`, for a reader that never applies backpressure: calls `listener` once for all entries of one tick.
+   * Cheaper for a process that follows many sessions. The promise resolves when the subscription ends, and rejects with
+   * the error that the listener throws.
    */
   listen(session: string, options: AttachOptions, listener: (delivery: LogDelivery) => void): Promise<void>;
 
-  /** Where the log stands, or null when there is none. */
+  /** Returns the epoch and the bounds of the log, or null if there is no log. */
   head(session: string): Promise<LogHead | null>;
 
-  /** Drops the entries up to a position, which stays a good cursor. False when it is not in the log. */
+  /** Drops the entries up to a position. That position stays a valid cursor. Returns false if it is not in the log. */
   trim(session: string, upTo: Cursor): Promise<boolean>;
 
   /**
-   * Lets the log go after a while, if `archived` is its last position: what is not archived never expires, for
-   * any later claim or append keeps the log. False when there is more in it.
+   * Expires the log after `afterMs` if `archived` is its last position. Any later claim or append cancels this, so
+   * entries that are not archived never expire. Returns false if the log has more entries.
    */
   expire(session: string, archived: Cursor, afterMs: number): Promise<boolean>;
 
-  /** Deletes the log and tells everybody who is attached. */
+  /** Deletes the log and ends all its readers with `removed`. */
   remove(session: string): Promise<void>;
 
   /**
-   * Told once when a server can't be reached for more than a moment, and again only after it was there in between. Never
-   * for a log without servers. @returns ends it
+   * Calls the listener once when a server stays unreachable for more than a moment, and again only after it was
+   * reachable in between. A log without servers never calls it.
+   * @returns a function that removes the listener
    */
   onOutage?(listener: (error: LogError) => void): () => void;
 
@@ -78,40 +84,43 @@ export interface Log {
 
 export interface Claim {
   readonly epoch: number;
-  /** Names the writer for its reign; no two claims of a session have the same one. */
+  /** Identifies the writer within its epoch. No two claims of a session use the same id. */
   readonly writer: string;
-  /** `session.start`, `turn.start` or `turn.takeover`: the events that begin an epoch. */
+  /** `session.start`, `turn.start` or `turn.takeover`: the events that start an epoch. */
   readonly event: EventDraft;
-  /** What is archived: a log that is missing, or ends before it, begins anew right after it. */
+  /** The last archived position. A log that is missing or ends before it restarts right after it. */
   readonly archivedUpTo: Cursor;
   /**
-   * What the claimer has read and builds on: refused with MOVED unless the new entry comes right after it. So a takeover
-   * names exactly what is there, although the writer before may write until the last moment.
+   * The last position that the claimer has read. The claim fails with MOVED unless its entry comes right after it. So a
+   * takeover lists exactly the existing entries, although the previous writer may write until the last moment.
    */
   readonly last?: Cursor;
-  /** This claim may have happened already: only look. */
+  /** Set when this claim may have happened already: the call then only looks for it. */
   readonly isRetry?: boolean;
 }
 
 export interface AppendBatch {
   readonly writer: string;
-  /** Rises with every batch of the writer. */
+  /** Increases with every batch of the writer. */
   readonly counter: number;
   readonly events: readonly EventDraft[];
-  /** The epoch that the writer has claimed; absent for writers that share whatever epoch there is. */
+  /** The epoch that the writer has claimed. Absent for writers that join the current epoch. */
   readonly epoch?: number;
-  /** This batch may be in the log already: look back before adding it. */
+  /** Set when this batch may be in the log already: the log looks for it before it appends. */
   readonly isRetry?: boolean;
-  /** A position read before the batch was first sent: looking back ends there. Refused with UNSURE once trimmed. */
+  /**
+   * A position that was read before the batch was first sent: the search stops there. Fails with UNSURE once it was
+   * trimmed.
+   */
   readonly since?: Cursor;
 }
 
 export interface AppendResult {
   readonly epoch: number;
-  /** The seq of the first event of the batch, and of the last. */
+  /** The seq of the first event of the batch. */
   readonly first: number;
   readonly last: number;
-  /** It was in the log already. */
+  /** True if the batch was in the log already. */
   readonly repeated: boolean;
 }
 
@@ -124,10 +133,10 @@ export type ReadResult = LogPage | InvalidCursor;
 
 export interface LogPage {
   readonly ok: true;
-  /** The newest under which this log was claimed, as of the moment in which these were read. */
+  /** The newest epoch under which this log was claimed, read in the same atomic step as the entries. */
   readonly epoch: number;
   readonly entries: readonly LogEntry[];
-  /** There is more right after these. */
+  /** True if more entries follow these. */
   readonly more: boolean;
 }
 
@@ -137,33 +146,33 @@ export interface InvalidCursor {
 }
 
 /**
- * - `malformed`: not a position at all;
- * - `trimmed`: older than what the log still holds;
- * - `ahead`: after the log's end;
- * - `lost`: not in this log: of a timeline that was lost, or of another session;
- * - `missing`: there is no log: wiped, expired, or not begun.
+ * Why a cursor is invalid:
+ * - `malformed`: it is not a position;
+ * - `trimmed`: it is older than the first entry of the log;
+ * - `ahead`: it is after the end of the log;
+ * - `lost`: it is not in this log, because its timeline was lost or it belongs to another session;
+ * - `missing`: there is no log: it was wiped, has expired, or was never created.
  */
 export type InvalidCursorReason = "malformed" | "trimmed" | "ahead" | "lost" | "missing";
 
 export interface AttachOptions {
   readonly after: Cursor;
-  /** What is archived: a good position even while there is no log. */
+  /** The last archived position. It is a valid cursor even while there is no log. */
   readonly floor?: Cursor;
   readonly signal?: AbortSignal;
 }
 
 export type LogDelivery =
   | { readonly type: "entries"; readonly entries: readonly LogEntry[] }
-  /** The last delivery. The reader has to load the state anew, unless the session is gone. */
+  /** The last delivery. The reader has to reload the state, unless the session was removed. */
   | { readonly type: "end"; readonly reason: FollowEndReason };
 
-/** `removed`: the session was deleted. `unavailable`: the engine could not be reached for too long. */
+/** `removed`: the session was deleted. `unavailable`: the engine was unreachable for longer than the timeout. */
 export type FollowEndReason = InvalidCursorReason | "removed" | "unavailable";
 
 export interface LogHead {
   readonly epoch: number;
-  /** The last position. */
   readonly last: Cursor;
-  /** The position right before the first entry that is still there. */
+  /** The position right before the first entry that is still in the log. */
   readonly base: Cursor;
 }

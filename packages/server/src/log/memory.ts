@@ -1,6 +1,7 @@
 /**
- * The log in one process: for trying things out, and as the plain statement of the rules that the scripts of
- * `redis/scripts.ts` keep too. It promises everything but to survive the process.
+ * `createMemoryLog` keeps a log in one process, for development and tests. Its engine is also the readable reference
+ * for the scripts in `redis/scripts.ts`: both must follow the same rules. It gives every guarantee of `Log` except that
+ * the entries survive the process.
  */
 import { comparePositions, type Position } from "@turnstream/protocol";
 import {
@@ -24,7 +25,7 @@ export function createMemoryLog(options: StreamLogOptions = {}): Log {
 export interface Stream {
   epoch: number;
   writer: string;
-  /** Which engine it was claimed on. */
+  /** The timeline of the engine on which the log was claimed. It differs after the engine lost data. */
   timeline: number;
   base: Position;
   entries: LogEntry[];
@@ -48,7 +49,7 @@ export class MemoryEngine implements LogEngine {
     if (append.repeat) {
       const since = append.since ?? stream.base;
       if (comparePositions(since, stream.base) < 0) return { type: "unsure" };
-      // A writer's counter rises: what comes before its newest append is older still.
+      // A writer's counter only increases, so an append before its newest one can't have this counter.
       const isSame = newest?.key === appendKey(writer, append.counter);
       if (newest !== undefined && isSame && comparePositions(newest, since) >= 0)
         return { type: "found", last: newest };
@@ -58,7 +59,7 @@ export class MemoryEngine implements LogEngine {
     if (!isOwn || stream.timeline !== this.timeline) {
       return { type: "unclaimed", detail: "The log was claimed on another engine" };
     }
-    // Not even the writer's own claim is there any more: what it wrote after it may have been trimmed too.
+    // Even the writer's own claim was trimmed, so entries that it wrote later may have been trimmed too.
     const isSure = !append.repeat || append.since !== null || epoch === null || newest !== undefined;
     if (!isSure) return { type: "unsure" };
     retainLog(stream);
@@ -100,7 +101,7 @@ export class MemoryEngine implements LogEngine {
     const stream = this.streams.get(session);
     if (stream === undefined) return null;
     const { epoch, base, entries } = stream;
-    // Dense, so that the seq says where an entry stands.
+    // `seq` has no gaps, so it determines the index of an entry.
     const start = Math.max(0, from.seq - base.seq - 1);
     let first = Math.min(start, entries.length);
     while (first < entries.length && comparePositions(entries[first] as LogEntry, from) < 0) first++;

@@ -1,6 +1,7 @@
 /**
- * A log on top of an engine: turns drafts into lines, judges cursors, follows. The same code for every engine.
- * Never retries a write by itself; the engine does where it knows that nothing was sent.
+ * `createStreamLog` builds a `Log` on any engine: it converts drafts to lines, validates cursors and follows logs. It
+ * never retries a write, because only the writer knows whether a repeat is safe. An engine may retry if it knows that
+ * nothing was executed.
  */
 import {
   comparePositions,
@@ -23,11 +24,11 @@ import type { InvalidCursorReason, AppendBatch, Claim, Log, LogHead, ReadResult,
 import { attach, type FollowSettings, listen } from "./reader/attach.ts";
 
 export interface StreamLogOptions extends Partial<FollowSettings> {
-  /** Stamps events. */
+  /** Clock for the `at` field of events. @default Date.now */
   readonly now?: () => number;
 }
 
-/** Bounds one command to the engine, so that nobody's batch keeps the others waiting. */
+/** Limits of one append. A larger command would delay those of other sessions. */
 const MAX_BATCH_EVENTS = 1_000;
 const MAX_BATCH_LENGTH = 4_000_000;
 const DEFAULT_PAGE = 500;
@@ -41,7 +42,7 @@ export function createStreamLog(engine: LogEngine, options: StreamLogOptions = {
     const position = parseCursor(after);
     if (position === null) return { ok: false, reason: "malformed" };
     const size = Math.min(Math.max(1, limit), MAX_PAGE);
-    // One for the position itself, and one to know whether there is more.
+    // One more for the position itself, and one more to detect further entries.
     const range = await engine.range(session, position, size + 2);
     if (range === null) return { ok: false, reason: "missing" };
     const entries = entriesAfter(position, range);
@@ -57,8 +58,8 @@ export function createStreamLog(engine: LogEngine, options: StreamLogOptions = {
     async claim(session, claim: Claim) {
       checkSession(session);
       checkWriter(claim.writer);
-      const floor = mustParse(claim.archivedUpTo, "floor");
-      // Somebody has archived under this epoch or a higher one: it is taken.
+      const floor = mustParse(claim.archivedUpTo, "archivedUpTo");
+      // The archive has events of this epoch or a higher one, so another writer has claimed it.
       if (floor.epoch >= claim.epoch) throw new LogError("OUTBID", { epoch: floor.epoch });
       const line = checkedLine(appendKey(claim.writer, 0), claim.event, now());
       const { epoch, writer, isRetry = false } = claim;
@@ -82,7 +83,7 @@ export function createStreamLog(engine: LogEngine, options: StreamLogOptions = {
       return attach({ engine, read, session, ...attaching }, options);
     },
 
-    // Not async: it lasts as long as somebody looks, and each of thousands would hold a frame.
+    // Not async: the call lasts as long as a subscription, and each of thousands would retain an async frame.
     listen(session, attaching, listener) {
       try {
         checkSession(session);
@@ -124,7 +125,7 @@ function toAppend(session: string, batch: AppendBatch, at: number): EngineAppend
   checkWriter(batch.writer);
   const { writer, counter, events, epoch = null, isRetry = false } = batch;
   if (events.length === 0 || events.length > MAX_BATCH_EVENTS) {
-    throw new LogError("INVALID", { detail: `A batch has 1 to ${MAX_BATCH_EVENTS} events` });
+    throw new LogError("INVALID", { detail: `\`events\` must have 1 to ${MAX_BATCH_EVENTS} elements` });
   }
   const key = appendKey(writer, counter);
   const lines = events.map((event) => checkedLine(key, event, at));
@@ -139,9 +140,11 @@ function headOf({ epoch, last, base }: EngineHead): LogHead {
 
 function checkedLine(key: string, event: Parameters<typeof formatLine>[1], at: number): string {
   const line = formatLine(key, event, at);
-  // Three bytes are the most that a UTF-16 unit takes, so that most events need not be measured.
+  // A UTF-16 unit takes at most three bytes, so most events need no exact measurement.
   if (line.length * 3 > MAX_EVENT_BYTES && Buffer.byteLength(line) > MAX_EVENT_BYTES) {
-    throw new LogError("TOO_LARGE", { detail: `A ${event.type} has more than ${MAX_EVENT_BYTES} bytes` });
+    throw new LogError("TOO_LARGE", {
+      detail: `The ${event.type} event is larger than ${MAX_EVENT_BYTES} bytes`,
+    });
   }
   return line;
 }
@@ -149,32 +152,32 @@ function checkedLine(key: string, event: Parameters<typeof formatLine>[1], at: n
 function checkBatch(lines: readonly string[]): void {
   if (lines.length === 1) return;
   const length = lines.reduce((sum, line) => sum + line.length, 0);
-  if (length > MAX_BATCH_LENGTH) throw new LogError("TOO_LARGE", { detail: "A batch has too much in all" });
+  if (length > MAX_BATCH_LENGTH)
+    throw new LogError("TOO_LARGE", { detail: "The events of the batch are too large in total" });
 }
 
 function mustParse(cursor: Cursor, name: string): Position {
   const position = parseCursor(cursor);
-  if (position === null) throw new LogError("INVALID", { detail: `\`${name}\` is not a cursor` });
+  if (position === null) throw new LogError("INVALID", { detail: `\`${name}\` must be a cursor` });
   return position;
 }
 
-/** Keys and lines are put together from these; nothing in them may change what they mean. */
+/** Writer ids become part of keys and lines, so they must not contain separators of those. */
 function checkWriter(writer: string): void {
   if (!WRITER_ID_PATTERN.test(writer))
-    throw new LogError("INVALID", { detail: `A writer is ${WRITER_ID_RULE}` });
+    throw new LogError("INVALID", { detail: `\`writer\` must be ${WRITER_ID_RULE}` });
 }
 
 function checkSession(session: string): void {
   if (!SESSION_ID_PATTERN.test(session)) {
-    throw new LogError("INVALID", { detail: `A session id is ${SESSION_ID_RULE}` });
+    throw new LogError("INVALID", { detail: `The session id must be ${SESSION_ID_RULE}` });
   }
 }
 
 /**
- * Whether a cursor is good: only if that very entry is in the log, or it is the recorded boundary before it.
- * Redis itself would answer a bad one with silence or with a jump. Pure.
+ * Returns the entries after a cursor, or null if the cursor is invalid. It is valid only if that exact entry is in the
+ * log, or if it is the recorded base. For an invalid cursor Redis alone would return nothing or skip entries. Pure.
  */
-/** What was read from a position on, as the entries after it; null when the position is not in the log. */
 function entriesAfter(after: Position, range: EngineRange): EngineRange["entries"] | null {
   const [first, ...rest] = range.entries;
   if (first !== undefined && comparePositions(first, after) === 0) return rest;

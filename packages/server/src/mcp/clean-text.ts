@@ -1,7 +1,10 @@
-/** Words of a server made fit for people: no control or direction marks, one line, bounded. Pure. */
+/**
+ * `cleanLine` and `cleanLines` make a server's text safe to display: no control or direction characters, limited
+ * length. `cleanLine` also joins it to one line. Pure.
+ */
 import { truncateText } from "@turnstream/protocol/writer";
 
-/** Control characters, and marks that turn the direction of text or are not seen. */
+/** Control characters, and invisible characters such as those that change the text direction. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\u2028\u2029]+/gu;
 
 export function cleanLine(text: string, max: number): string {
@@ -9,7 +12,7 @@ export function cleanLine(text: string, max: number): string {
   return truncateText(line, max);
 }
 
-/** The same, with its lines left as they are. */
+/** Like `cleanLine`, but keeps line breaks. */
 export function cleanLines(text: string, max: number): string {
   const lines = truncateText(text, max * 2).split("\n");
   return truncateText(lines.map((line) => line.replaceAll(UNSEEN, "").trimEnd()).join("\n"), max).trim();

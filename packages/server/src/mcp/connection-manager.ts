@@ -1,6 +1,8 @@
 /**
- * The way to a server that lasts: connects when it is first needed and again after the connection died, waits longer
- * each time that fails, and remembers the list of tools until it changes.
+ * `McpConnectionManager` provides a working connection to one MCP server. It connects on first use, reconnects after a
+ * failure with backoff, and caches the list of tools until it changes.
+ *
+ * A call is repeated only if the server certainly did not execute it.
  */
 import { type CallToolResult, SdkHttpError, type Tool } from "@modelcontextprotocol/client";
 import type { ToolSourceContext } from "../runtime/define/tool-source.ts";
@@ -11,9 +13,9 @@ import { McpError } from "./errors.ts";
 import type { McpServerOptions } from "./options.ts";
 import { Redactor } from "./redact.ts";
 
-/** How long it does not connect again after connecting failed. */
+/** Backoff between failed attempts to connect. Until it ends, calls fail with the last error. */
 const COOLDOWN = { initialDelayMs: 500, maxDelayMs: 30_000 };
-/** For servers that don't say when their list changes. */
+/** Maximum age of the tool list, for servers that don't announce changes. */
 const LIST_AGE_MS = 5 * 60 * 1_000;
 
 export class McpConnectionManager {
@@ -53,7 +55,7 @@ export class McpConnectionManager {
     }
   }
 
-  /** Throws what the model may read. */
+  /** @throws Error with a message that the model may read */
   async call(
     name: string,
     input: Readonly<Record<string, unknown>>,
@@ -66,20 +68,20 @@ export class McpConnectionManager {
       } catch (error) {
         context.signal.throwIfAborted();
         if (isBroken(error)) connection.retire();
-        // Certainly not done, so that it can be done now: the server had forgotten us, or was not there.
+        // The server did not execute the call: it had lost our session, or was unreachable. So it is safe to repeat.
         if (!isAgain && isUndelivered(error)) continue;
         throw connection.failure(error);
       }
     }
   }
 
-  /** Words of the server, without what was given to it in confidence. */
+  /** Removes secrets from a server's text. */
   clean(text: string): string {
     return this.#redactor.clean(text);
   }
 
   #connect(): Promise<Connection> {
-    if (this.#closed.signal.aborted) return Promise.reject(new McpError("ENDED", "the worker has left"));
+    if (this.#closed.signal.aborted) return Promise.reject(new McpError("ENDED", "the worker has shut down"));
     if (this.#connection !== null) return this.#connection;
     const { env } = this.#host;
     if (this.#cooldown !== null && this.#cooldown.until > env.now())
@@ -117,14 +119,14 @@ export class McpConnectionManager {
   }
 
   async close(): Promise<void> {
-    this.#closed.abort(new McpError("ENDED", "the worker has left"));
+    this.#closed.abort(new McpError("ENDED", "the worker has shut down"));
     const connection = await this.#connection?.catch(() => null);
     this.#connection = null;
     await connection?.close();
   }
 }
 
-/** Not a word of the tool, but the end of the way to it. */
+/** True if the error comes from the connection and not from the tool. */
 function isBroken(error: unknown): boolean {
   return (
     error instanceof SdkHttpError || isRefused(error) || /connection (ended|closed)/i.test(String(error))

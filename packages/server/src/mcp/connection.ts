@@ -1,4 +1,7 @@
-/** One connection to a server, from the handshake to its end. Never reconnects: `McpConnectionManager` does. */
+/**
+ * `Connection` is one connection to an MCP server, from handshake to end. Does not reconnect: `McpConnectionManager`
+ * does.
+ */
 import { type CallToolResult, Client, type Tool, type Transport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import type { Env } from "../util/env.ts";
@@ -18,16 +21,16 @@ const LIST_MS = 10_000;
 const MAX_PAGES = 100;
 const FORM_SECONDS = 300;
 const MAX_PROGRESS = 500;
-/** A server that writes garbage would else fill the log of the worker. */
+/** Maximum reported errors per connection. A server that sends garbage would otherwise fill the worker's log. */
 const MAX_REPORTS = 20;
 const MAX_MESSAGE_CHARS = 2_000;
-/** How much of what the process of a server wrote to stderr is kept. */
+/** How much of a server process's stderr is retained, in characters. */
 const MAX_TAIL = 1_000;
 
 export interface ConnectionHooks {
   readonly env: Env;
   readonly redactor: Redactor;
-  /** Called once, when it ended without having been closed. */
+  /** Called when the connection ends by itself or is retired, but not for `close`. */
   onEnd(): void;
   onToolsChanged(): void;
   onError(error: unknown): void;
@@ -50,7 +53,7 @@ export class Connection {
       {
         capabilities: { elicitation: { form: {} } },
         listMaxPages: MAX_PAGES,
-        // Its own would compile a server's schema into code.
+        // The default validator would compile a server's schema to code.
         jsonSchemaValidator: safeValidator,
         versionNegotiation: { mode: (options.negotiate ?? !isStdio(options)) ? "auto" : "legacy" },
         listChanged: {
@@ -68,7 +71,7 @@ export class Connection {
     );
   }
 
-  /** @param signal ends the handshake when nobody needs the connection any more */
+  /** @param signal aborts the handshake */
   static open(options: McpServerOptions, hooks: ConnectionHooks, signal: AbortSignal): Promise<Connection> {
     return withoutCallContext(() => new Connection(options, hooks).#connect(options, signal));
   }
@@ -79,19 +82,19 @@ export class Connection {
     const { transport } = opened;
     const lastOutput = (): string => {
       const output = redactor.clean(opened.tail()).trim();
-      return output === "" ? "" : `; it said last: ${output}`;
+      return output === "" ? "" : `; last output: ${output}`;
     };
     const client = this.#client;
     const onerror = (error: Error): void => {
       if (transport instanceof HttpTransport && transport.isHandingIn) return;
-      // Nobody would hear of changes any more.
+      // The notification stream is lost, so changes of the tool list would go unnoticed.
       if (error.message.startsWith("Maximum reconnection attempts")) this.retire();
       else this.#report(error);
     };
     const onclose = (): void => {
       if (this.#isClosed) return;
       this.#isClosed = true;
-      this.#report(new McpError("ENDED", `it ended by itself${lastOutput()}`));
+      this.#report(new McpError("ENDED", `the server ended the connection${lastOutput()}`));
       this.#hooks.onEnd();
     };
     Object.assign(client, { onerror });
@@ -123,7 +126,7 @@ export class Connection {
         { name, arguments: { ...input } },
         {
           signal: context.signal,
-          // The tool's own time is counted by whoever runs it.
+          // The worker enforces the tool's timeout, so the client's timeout is disabled.
           timeout: MAX_TIMER_MS,
           onprogress: ({ progress, total, message }) => {
             const share = total === undefined ? String(progress) : `${progress}/${total}`;
@@ -139,7 +142,7 @@ export class Connection {
     });
   }
 
-  /** Takes no more calls, and ends when those that run are done. */
+  /** Accepts no more calls, and closes when the running ones are done. */
   retire(): void {
     if (this.#isRetired) return;
     this.#isRetired = true;
@@ -151,26 +154,26 @@ export class Connection {
     if (this.#isClosed) return;
     this.#isClosed = true;
     const { transport } = this.#client;
-    // So that the server need not keep what it has for us.
+    // Lets the server free the state of our session.
     if (transport instanceof HttpTransport) await endSession(transport);
     await this.#client.close().catch(() => {});
   }
 
-  /** An error's words, without secrets. */
+  /** Returns the message of an error and its cause, without secrets. */
   clean(error: unknown): string {
     const message = error instanceof Error ? error.message : String(error);
     const cause = error instanceof Error && error.cause instanceof Error ? `: ${error.cause.message}` : "";
     return this.#hooks.redactor.clean(`${message}${cause}`).slice(0, MAX_MESSAGE_CHARS);
   }
 
-  /** For the model: without a cause, which could hold anything. */
+  /** Creates the error for the model. It has no `cause`, because a cause can contain secrets. */
   failure(error: unknown): Error {
     return new Error(this.clean(error));
   }
 
   #report(error: unknown): void {
     if (++this.#reports > MAX_REPORTS) return;
-    const more = this.#reports === MAX_REPORTS ? " (and more, of which nobody is told)" : "";
+    const more = this.#reports === MAX_REPORTS ? " (further errors are not reported)" : "";
     this.#hooks.onError(new Error(`${this.clean(error)}${more}`));
   }
 }
@@ -184,7 +187,7 @@ async function endSession(transport: HttpTransport): Promise<void> {
 
 interface TransportFactory {
   readonly transport: Transport;
-  /** The end of what the server's process wrote to stderr. */
+  /** Returns the last output of the server process on stderr. */
   tail(): string;
 }
 

@@ -1,6 +1,6 @@
 /**
- * A server's elicitation as a form, and the form's values as its answer. What a form can't ask makes it impossible as a
- * whole: people are never asked half of what is needed. Pure.
+ * `formFrom` converts a server's elicitation to a form, and the submitted values to its answer. If a form can't express
+ * one of the fields, the whole elicitation is refused, so that users never fill in an incomplete form. Pure.
  */
 import type { FormSchema, Json } from "@turnstream/protocol";
 import { isTooLarge } from "../runtime/define/form.ts";
@@ -13,7 +13,7 @@ type Spec = Readonly<Record<string, Json>>;
 
 export interface ElicitedForm {
   readonly schema: FormSchema;
-  /** The answer's content, or what is wrong with the values. */
+  /** Returns the content of the answer, or the reason why the values are invalid. */
   read(values: Values): { readonly content: Record<string, Json> } | { readonly problem: string };
 }
 
@@ -24,7 +24,7 @@ const MAX_HELP = 500;
 const MAX_MESSAGE = 4_000;
 const PLAIN_NAME = /^[A-Za-z][\w.-]{0,63}$/;
 
-/** Null when the schema asks for something that a form can't, or for more than one can hold. */
+/** Returns null if a form can't express the schema, or the schema exceeds the limits of a form. */
 export function formFrom(
   asked: { readonly message: string; readonly requestedSchema: Json },
   title: string,
@@ -64,7 +64,8 @@ function fieldFrom(name: string, spec: Spec, n: number, isRequired: boolean): Fi
   if (kind === null) return null;
   const label = cleanLine(textIn(spec, "title") ?? name, MAX_LABEL);
   const help = [textIn(spec, "description") ?? "", hintOf(spec)].filter((text) => text !== "").join(" ");
-  // A tick is an answer either way; that it has to be ticked nobody said. What has a default need not be filled in.
+  // An unchecked checkbox is a valid answer, so a required boolean does not have to be checked. A field with a default
+  // can stay empty.
   const required = isRequired && spec["type"] !== "boolean" && spec["default"] === undefined;
   return {
     name: PLAIN_NAME.test(name) ? name : `field#${n + 1}`,
@@ -108,7 +109,7 @@ function textKind(spec: Spec): Kind | null {
   return type === "date" ? { type } : { type, ...bounds(spec, "minLength", "maxLength") };
 }
 
-/** Choices with their titles, in each of the ways in which the protocol has said them. */
+/** Reads options and their titles in every notation that the protocol has defined. */
 function optionsOf(spec: Spec): { value: string; label: string }[] | null {
   const titled = Array.isArray(spec["oneOf"]) ? spec["oneOf"] : spec["anyOf"];
   const names = listOf(spec["enumNames"]);
@@ -131,12 +132,12 @@ function optionsOf(spec: Spec): { value: string; label: string }[] | null {
   return options.length === pairs.length ? options : null;
 }
 
-/** What the form has no field for is said in words. */
+/** Describes the constraints that form fields can't express. */
 function hintOf(spec: Spec): string {
   const format = textIn(spec, "format");
   const hints = [
     spec["type"] === "integer" ? "A whole number." : "",
-    format === "uri" ? "An address, such as https://example.com." : "",
+    format === "uri" ? "A URL, such as https://example.com." : "",
     format === "date-time" ? "Date and time, such as 2026-01-31T09:30:00Z." : "",
     defaultIn(spec),
   ];
@@ -153,7 +154,7 @@ function answerFor(spec: Spec, value: Json | undefined): Json | undefined {
   const isEmpty =
     value === undefined || value === null || value === "" || (Array.isArray(value) && value.length === 0);
   if (!isEmpty) return value;
-  // A box that nobody touched is not ticked, whatever the server would have liked it to be.
+  // An untouched checkbox is unchecked, even if the server's default is true.
   if (spec["type"] === "boolean") return false;
   return spec["default"];
 }
@@ -166,7 +167,7 @@ function bounds(spec: Spec, low: string, high: string): { min?: number; max?: nu
   };
 }
 
-/** Only what was given counts: a field may be called like something that every object has. */
+/** Reads own properties only, because a field can have a name such as `constructor`. */
 function valueIn(values: Values, name: string): Json | undefined {
   return Object.hasOwn(values, name) ? values[name] : undefined;
 }

@@ -1,6 +1,6 @@
 /**
- * Answers a server that asks for something in the middle of a call: the person fills in a form inside the turn. What
- * comes outside of a call, or can't be a form, is declined.
+ * `answerElicitation` answers an elicitation of a server: the user fills in a form inside the turn. Requests outside of
+ * a call, and requests that a form can't express, are declined.
  */
 import type { ElicitRequest, ElicitResult } from "@modelcontextprotocol/client";
 import type { Json } from "@turnstream/protocol";
@@ -9,14 +9,14 @@ import { awaitFormInTool } from "../runtime/interactions/form-in-tool.ts";
 import { formFrom } from "./elicit-form.ts";
 import type { RunningCall } from "./running-call.ts";
 
-/** More than that is no question but a nuisance. */
+/** Maximum forms per call. Further ones are declined. */
 const MAX_FORMS = 10;
 
 export interface ElicitOptions {
-  /** Who asks, for people. */
+  /** Title of the form: the name of the server. */
   readonly title: string;
   readonly timeoutSeconds: number;
-  /** Tells whoever runs the worker why nobody was asked. */
+  /** Reports to the operator why a request was declined. */
   onDeclined(why: string): void;
 }
 
@@ -29,15 +29,16 @@ export async function answerElicitation(
     options.onDeclined(why);
     return { action: "decline" };
   };
-  if (call === null) return decline("the server asked for something, and it is not certain in which call");
+  if (call === null) return decline("the server requested input, but it is not certain for which call");
   if (!("requestedSchema" in params))
-    return decline("the server asked to open an address, which is not done");
-  if (++call.asked > MAX_FORMS) return decline(`the server asked more than ${MAX_FORMS} times in one call`);
+    return decline("the server asked to open a URL, which is not supported");
+  if (++call.asked > MAX_FORMS)
+    return decline(`the server requested more than ${MAX_FORMS} forms in one call`);
   const form = formFrom(
     { message: params.message, requestedSchema: params.requestedSchema as unknown as Json },
     options.title,
   );
-  if (form === null) return decline("the server asked for something that a form can't ask");
+  if (form === null) return decline("the server requested input that a form can't express");
   const { scope, call: step } = hostOf(call.context);
   const ask = async (): Promise<ElicitResult> => {
     if (call.isOver) return { action: "cancel" };
@@ -48,7 +49,7 @@ export async function answerElicitation(
     if (answer.status !== "submitted") return { action: "cancel" };
     const read = form.read(answer.values);
     if ("problem" in read) {
-      options.onDeclined(`what was filled in is not what the server asked for: ${read.problem}`);
+      options.onDeclined(`the submitted values do not match the requested schema: ${read.problem}`);
       return { action: "cancel" };
     }
     return { action: "accept", content: read.content as NonNullable<ElicitResult["content"]> };

@@ -1,12 +1,12 @@
-/** What can be wrong with an MCP server, as one typed error. Its words hold no secrets. */
+/** `McpError` is the error of the MCP integration. Its messages contain no secrets. */
 import { defineErrors } from "../util/errors.ts";
 
 const MEANINGS = {
-  BAD_OPTIONS: "Correct what mcpServer() is given.",
-  UNAVAILABLE: "The MCP server can't be reached. See that it runs, and that its command or address is right.",
-  ENDED: "The connection to the MCP server ended. It is made again when it is needed.",
-  NO_SUCH_TOOL: "The MCP server has no such tool. Correct the name in what mcpServer() is given.",
-  TOO_LARGE: "The MCP server sent more than is taken.",
+  BAD_OPTIONS: "Correct the options of mcpServer().",
+  UNAVAILABLE: "The MCP server can't be reached. Check that it runs, and that its command or URL is correct.",
+  ENDED: "The connection to the MCP server ended. The worker reconnects when it needs the server again.",
+  NO_SUCH_TOOL: "The MCP server has no such tool. Correct the name in the options of mcpServer().",
+  TOO_LARGE: "The MCP server sent more than the limit.",
 } as const;
 
 export class McpError extends defineErrors(

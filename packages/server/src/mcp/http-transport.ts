@@ -1,6 +1,7 @@
 /**
- * Streamable HTTP by the official client, with what a worker needs beside it: headers that are asked for each time, an
- * end to what a server may send, and an error for a call whose answer was cut off, which would else be waited for.
+ * `HttpTransport` extends the official Streamable HTTP client. It resolves the headers for each request and limits the
+ * size of responses. It also fails a call whose response stream ended early, which would otherwise stay pending
+ * forever.
  */
 import {
   type FetchLike,
@@ -12,14 +13,17 @@ import { McpError } from "./errors.ts";
 import type { McpHttpOptions } from "./options.ts";
 import type { Redactor } from "./redact.ts";
 
-/** Of one answer. */
+/** Maximum size of one response. */
 const MAX_BYTES = 32 * 1024 * 1024;
 const CUT_OFF = { code: -32_000, message: "The connection ended before the server answered." };
 
 type SendOptions = Parameters<StreamableHTTPClientTransport["send"]>[1];
 
 export class HttpTransport extends StreamableHTTPClientTransport {
-  /** Set while an answer of our own is handed in that may come too late. */
+  /**
+   * True while a synthetic error response is delivered. The client reports it as unexpected if the real one already
+   * arrived.
+   */
   isHandingIn = false;
 
   constructor(options: McpHttpOptions, redactor: Redactor) {
@@ -33,7 +37,7 @@ export class HttpTransport extends StreamableHTTPClientTransport {
       ...options,
       onRequestStreamEnd: () => {
         options?.onRequestStreamEnd?.();
-        // An answer that did come is known by now, and this one is then of no request.
+        // If the real response has arrived, the client ignores this one, because its request is no longer pending.
         this.isHandingIn = true;
         this.onmessage?.({ jsonrpc: "2.0", id, error: CUT_OFF });
         this.isHandingIn = false;
@@ -49,7 +53,7 @@ function fetchWith({ headers: given = {} }: McpHttpOptions, redactor: Redactor):
     const headers = new Headers(own);
     for (const [name, value] of new Headers(init?.headers)) headers.set(name, value);
     const response = await fetch(url, { ...init, headers });
-    // The stream of notifications may stay open for days; answers may not.
+    // Only responses to calls are limited. The notification stream may stay open for days.
     return init?.method === "POST" ? bounded(response) : response;
   };
 }
@@ -62,7 +66,7 @@ function bounded(response: Response): Response {
       transform(chunk, out) {
         size += chunk.byteLength;
         if (size > MAX_BYTES)
-          out.error(new McpError("TOO_LARGE", `an answer of more than ${MAX_BYTES} bytes`));
+          out.error(new McpError("TOO_LARGE", `a response of more than ${MAX_BYTES} bytes`));
         else out.enqueue(chunk);
       },
     }),

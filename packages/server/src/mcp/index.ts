@@ -1,4 +1,7 @@
-/** `@turnstream/server/mcp`: MCP servers as sources of tools. Needs `@modelcontextprotocol/client` beside it. */
+/**
+ * `@turnstream/server/mcp` exports `mcpServer`, which adds the tools of an MCP server to an agent. Requires the package
+ * `@modelcontextprotocol/client`.
+ */
 export { McpError } from "./errors.ts";
 export type {
   McpApproval,

@@ -1,7 +1,9 @@
 /**
- * Checks JSON against a server's JSON Schema. Interprets it: nothing of a schema is compiled into code, and its regular
- * expressions are left to the server, since one of them could hold up the whole worker; references that multiply could as
- * well, so a check has little time. Pure.
+ * `createValidator` validates JSON against a server's JSON Schema. It interprets the schema and never compiles it to
+ * code.
+ *
+ * Regular expressions are removed, because a malicious one could block the worker; the server checks them itself.
+ * Recursive references could block it too, so each validation has a time limit. Pure.
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { JsonSchemaValidator, jsonSchemaValidator } from "@modelcontextprotocol/client";
@@ -12,7 +14,7 @@ import { runWithTimeLimit } from "../util/time-limit.ts";
 
 const MAX_DEPTH = 60;
 const TIME_LIMIT_MS = 500;
-/** A server chooses how many things can be wrong at once. */
+/** Limit for the message. The server's schema determines how many errors there can be. */
 const MAX_MESSAGE_CHARS = 2_000;
 const NAMED: ReadonlySet<string> = new Set(["properties", "$defs", "definitions", "dependentSchemas"]);
 const DATA: ReadonlySet<string> = new Set(["enum", "const", "default", "examples"]);
@@ -20,7 +22,7 @@ const DATA: ReadonlySet<string> = new Set(["enum", "const", "default", "examples
 type Problem = string | null;
 type Check = (value: unknown) => Problem;
 
-/** Throws for a schema that can't be used. */
+/** @throws if the schema is unusable */
 export function createValidator(schema: Json): Check {
   const plain = withoutPatterns(schema, false) as Record<string, unknown>;
   const validate = validatorFor(plain);
@@ -29,14 +31,17 @@ export function createValidator(schema: Json): Check {
       const result = runWithTimeLimit(TIME_LIMIT_MS, () => validate(bare(value)));
       return result.valid
         ? null
-        : truncateText(result.errorMessage ?? "does not fit its schema", MAX_MESSAGE_CHARS);
+        : truncateText(result.errorMessage ?? "does not match its schema", MAX_MESSAGE_CHARS);
     } catch {
-      return "it can't be checked against its schema, which is broken or takes too long";
+      return "can't be checked against its schema, which is invalid or takes too long";
     }
   };
 }
 
-/** Without what every object has: a property may be called `constructor`, and the validator looks for it by name. */
+/**
+ * Copies the value to objects without a prototype. The validator looks up properties by name, and one can be named
+ * `constructor`.
+ */
 function bare(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(bare);
   if (typeof value !== "object" || value === null) return value;
@@ -49,12 +54,14 @@ function validatorFor(schema: Record<string, unknown>) {
   try {
     return new CfWorkerJsonSchemaValidator({ shortcircuit: false }).getValidator(schema);
   } catch {
-    // A dialect that it doesn't know; they differ in little that tools use.
+    // Unknown `$schema`: fall back to 2020-12. The drafts differ little in the keywords that tools use.
     return new CfWorkerJsonSchemaValidator({ shortcircuit: false, draft: "2020-12" }).getValidator(schema);
   }
 }
 
-/** The input of a tool as a Standard Schema. The check is made when it is needed: most tools are never called. */
+/**
+ * Wraps the schema as a Standard Schema. The validator is created on first use, because most tools are never called.
+ */
 export function toInputSchema(schema: Json): StandardSchemaV1 {
   let check: Check | null = null;
   return {
@@ -70,7 +77,7 @@ export function toInputSchema(schema: Json): StandardSchemaV1 {
   };
 }
 
-/** The same for the client, which checks what a server says is structured. */
+/** The same validator for the MCP client, which validates structured output of servers. */
 export const safeValidator: jsonSchemaValidator = {
   getValidator<T>(schema: unknown): JsonSchemaValidator<T> {
     const check = createValidator(schema as Json);
@@ -83,18 +90,18 @@ export const safeValidator: jsonSchemaValidator = {
   },
 };
 
-/** Whether a schema is nested deeper than anybody needs. Doesn't itself go deeper than that. */
+/** Returns true if a schema is nested deeper than the limit. Does not recurse deeper than that. */
 export function isTooDeep(value: Json, depth = 0): boolean {
   if (typeof value !== "object" || value === null) return false;
   return depth > MAX_DEPTH || Object.values(value).some((inner) => isTooDeep(inner, depth + 1));
 }
 
-/** @param isNamed whether the keys are names of properties and not keywords */
+/** @param isNamed true if the keys are property names and not keywords */
 function withoutPatterns(value: Json, isNamed: boolean): Json {
   if (Array.isArray(value)) return value.map((item) => withoutPatterns(item as Json, false));
   if (typeof value !== "object" || value === null) return value;
   const entries = Object.entries(value as Readonly<Record<string, Json>>);
-  // Properties that only a pattern allows would be refused without it.
+  // Without its patterns, a schema would refuse the properties that only a pattern allows.
   const isOpen = !isNamed && Object.hasOwn(value, "patternProperties");
   return Object.fromEntries(
     entries.flatMap(([key, inner]) => {

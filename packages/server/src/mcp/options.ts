@@ -1,4 +1,4 @@
-/** What a developer says about an MCP server, and whether it can be used. Types and checks only. */
+/** Options of `mcpServer`, and `checkOptions`, which validates them at startup. Types and checks only. */
 import type { ApprovalContext, ApprovalOptions } from "../runtime/define/approval.ts";
 import { McpError } from "./errors.ts";
 
@@ -7,48 +7,49 @@ type Input = Readonly<Record<string, unknown>>;
 
 type Needed = boolean | ApprovalOptions;
 
-/** True, options, or a policy that decides for each call. `tool` is the server's name of it. */
+/** True, options, or a function that decides for each call. `tool` is the server's name of the tool. */
 export type McpApproval =
   | Needed
   | ((input: Input, context: ApprovalContext & { readonly tool: string }) => Needed | Promise<Needed>);
 
 export interface McpToolOptions {
-  /** Only these tools are offered, by the names that the server has for them. */
+  /** Offers only these tools, by the server's names. @default all */
   readonly include?: readonly string[];
-  /** These are not offered. */
+  /** Does not offer these tools, by the server's names. @default none */
   readonly exclude?: readonly string[];
-  /** Whether calls need a person's approval. */
+  /** Whether calls need the user's approval. @default false */
   readonly approval?: McpApproval;
-  /** The same for single tools, by the server's names; goes before `approval`. */
+  /** Approval per tool, by the server's names. Takes precedence over `approval`. */
   readonly approvals?: Readonly<Record<string, McpApproval>>;
-  /** The tools that another worker may run again after a crash, by the names that the server has for them. */
+  /** Tools that another worker may run again after a crash, by the server's names. @default none */
   readonly idempotentTools?: readonly string[];
   /**
-   * Believes what the server says of its tools: those that it calls read-only or idempotent may be run again. Only for
-   * servers that you would run as your own code.
+   * Trusts the server's annotations: tools that are marked read-only or idempotent may run again after a crash. Use it
+   * only for servers that you trust like your own code.
+   * @default false
    */
   readonly trustAnnotations?: boolean;
-  /** How long a call may take; the agent's `limits.toolTimeoutMs` when absent. */
+  /** Maximum time of a call. @default the agent's `limits.toolTimeoutMs` */
   readonly timeoutMs?: number;
-  /** How long people have to fill in what the server asks for in a call; 300 by default. */
+  /** How long a user has to fill in a form that the server requests during a call. @default 300 */
   readonly formSeconds?: number;
 }
 
 interface Common extends McpToolOptions {
-  /** Tools are called `<name>_<tool>`. */
+  /** Prefix of the tool names: `<name>_<tool>`. */
   readonly name: string;
-  /** For people, where the server asks for something; the name when absent. */
+  /** Title of the forms that the server requests. @default `name` */
   readonly label?: string;
-  /** How long connecting may take; 10 s by default. */
+  /** Maximum time for connecting. @default 10_000 */
   readonly connectMs?: number;
-  /** Whether to ask the server for the protocol of 2026 first. By default over HTTP, and not over stdio. */
+  /** Whether to negotiate the 2026 version of the protocol first. @default true over HTTP, false over stdio */
   readonly negotiate?: boolean;
 }
 
 export interface McpStdioOptions extends Common {
   readonly command: string;
   readonly args?: readonly string[];
-  /** All that the process is given, beside HOME, LOGNAME, PATH, SHELL, TERM and USER. */
+  /** Environment variables of the process. Besides these it gets only HOME, LOGNAME, PATH, SHELL, TERM and USER. */
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
 }
@@ -57,7 +58,7 @@ type Headers = Readonly<Record<string, string>>;
 
 export interface McpHttpOptions extends Common {
   readonly url: string | URL;
-  /** Sent with every request; a function is asked each time, for tokens that expire. */
+  /** Sent with every request. A function is called for each request, for tokens that expire. */
   readonly headers?: Headers | (() => Headers | Promise<Headers>);
 }
 
@@ -69,15 +70,17 @@ export function isStdio(options: McpServerOptions): options is McpStdioOptions {
 
 export function checkOptions(options: McpServerOptions): void {
   const { name, timeoutMs = 1, connectMs = 1, formSeconds = 1 } = options;
-  if (typeof name !== "string" || name === "") throw new McpError("BAD_OPTIONS", "a server without a name");
+  if (typeof name !== "string" || name === "")
+    throw new McpError("BAD_OPTIONS", "the name of a server must be a non-empty string");
   for (const [field, value] of Object.entries({ timeoutMs, connectMs, formSeconds }))
-    if (!(value > 0)) throw new McpError("BAD_OPTIONS", `${field} of the server ${name} is not above 0`);
+    if (!(value > 0)) throw new McpError("BAD_OPTIONS", `${field} of the server ${name} must be above 0`);
   if (isStdio(options)) {
-    if (options.command === "") throw new McpError("BAD_OPTIONS", `the server ${name} has an empty command`);
+    if (options.command === "")
+      throw new McpError("BAD_OPTIONS", `the command of the server ${name} must not be empty`);
     return;
   }
   const url = URL.parse(String(options.url));
-  // The address itself may hold a secret, so it is not repeated.
+  // The message does not include the URL, because it can contain a secret.
   if (url === null || !["http:", "https:"].includes(url.protocol))
-    throw new McpError("BAD_OPTIONS", `the url of the server ${name} is not one of http or https`);
+    throw new McpError("BAD_OPTIONS", `the url of the server ${name} must be an http or https URL`);
 }

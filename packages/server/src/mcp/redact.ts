@@ -1,12 +1,15 @@
-/** Takes secrets out of words: what was given as a header or an environment variable is not for logs or models. */
+/**
+ * `Redactor` replaces secrets in texts. Values of headers, environment variables and URL parameters must not reach logs
+ * or models.
+ */
 
-/** Shorter ones would tear holes into words that have nothing to do with them. */
+/** Shorter values are not replaced, because they also occur in unrelated text. */
 const MIN_SECRET = 6;
 
 export class Redactor {
   readonly #secrets = new Set<string>();
 
-  /** @param value a whole header or variable; its words count as secrets too, as in `Bearer …` */
+  /** @param value a whole header or variable. Its parts count as secrets too, such as the token in `Bearer …`. */
   add(value: string): void {
     for (const secret of [value, ...value.split(/\s+/)])
       if (secret.length >= MIN_SECRET) this.#secrets.add(secret);

@@ -1,7 +1,8 @@
 /**
- * Which call a server means when it asks for something. Over HTTP that follows from the answer in which it asks; over
- * stdio nothing says it, so there it is clear only while no other turn has a call on the same connection. Where it is
- * not clear nobody is asked: a question of one person's call must not be shown to another.
+ * `RunningCalls` determines which call a server's request belongs to. Over HTTP the response stream identifies the
+ * call. Over stdio it is known only while all calls on the connection belong to one turn.
+ *
+ * If the call is uncertain, the request is declined: a form of one user's call must not be shown to another user.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Env } from "../util/env.ts";
@@ -10,18 +11,20 @@ import type { ToolContext } from "../runtime/define/tool.ts";
 export interface RunningCall {
   readonly context: ToolContext;
   isOver: boolean;
-  /** How often the server has asked in it. */
+  /** Number of forms that the server has requested in this call. */
   asked: number;
-  /** Forms of one call come one after the other. */
+  /** The last form of this call, so that forms are shown one after the other. */
   turn: Promise<unknown>;
 }
 
-/** A server may not have heard yet that a call was given up, and ask for it still. */
+/** A server may still send requests for an aborted call until it has processed the abort. */
 const LINGER_MS = 10 * 60 * 1_000;
 
 const current = new AsyncLocalStorage<RunningCall | null>();
 
-/** Whatever a connection does by itself belongs to no call, also when a call was the first to need it. */
+/**
+ * Runs work outside of any call. The connection's own work belongs to no call, even if a call opened the connection.
+ */
 export function withoutCallContext<T>(work: () => T): T {
   return current.run(null, work);
 }
@@ -32,7 +35,7 @@ export class RunningCalls {
   readonly #live = new Set<RunningCall>();
   readonly #givenUp = new Map<RunningCall, number>();
 
-  /** @param hasOwnStreams whether each call has a stream of its own, as over HTTP */
+  /** @param hasOwnStreams true if each call has its own stream, as over HTTP */
   constructor(env: Env, hasOwnStreams: boolean) {
     this.#env = env;
     this.#hasOwnStreams = hasOwnStreams;
@@ -54,7 +57,7 @@ export class RunningCalls {
     }
   }
 
-  /** The call in which the server asks; null when that is not certain. */
+  /** Returns the call that the current request belongs to, or null if that is uncertain. */
   asking(): RunningCall | null {
     const own = current.getStore() ?? null;
     if (own !== null) return own.isOver ? null : own;

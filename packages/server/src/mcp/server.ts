@@ -1,4 +1,4 @@
-/** An MCP server as a source of tools for agents. */
+/** `mcpServer` makes the tools of an MCP server available to agents. Each problem with a tool is reported once. */
 import type { SourceTool, ToolSource } from "../runtime/define/tool-source.ts";
 import { McpConnectionManager } from "./connection-manager.ts";
 import { checkOptions, type McpServerOptions } from "./options.ts";

@@ -1,13 +1,13 @@
 /**
- * What an MCP tool gave, as the output of a tool: one side for the model, one for people. All of it is data: nothing in
- * it is fetched, run, or taken as an instruction. Pure.
+ * `toToolOutput` converts the result of an MCP tool to a tool output, with content for the model and blocks for the
+ * user. The result is treated as data: nothing in it is fetched, executed or used as an instruction. Pure.
  */
 import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/client";
 import type { Json } from "@turnstream/protocol";
 import { truncateText } from "@turnstream/protocol/writer";
 import type { ResultBlock, ToolOutput } from "../runtime/define/tool.ts";
 
-/** Pictures of these kinds can be shown; none of them can run anything. */
+/** Image types that can be displayed. None of them can contain scripts. */
 const PICTURES: ReadonlySet<string> = new Set([
   "image/png",
   "image/jpeg",
@@ -18,12 +18,12 @@ const PICTURES: ReadonlySet<string> = new Set([
 const MAX_PICTURE = 20_000_000;
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 const MAX_BLOCKS = 100;
-/** Of one piece, for people. */
+/** Maximum characters of one block for the user. */
 const MAX_TEXT = 16_000;
 const MAX_ERROR = 8_000;
 
 interface Piece {
-  /** For the model; null where there is nothing to read. */
+  /** Text for the model. */
   readonly text: string;
   readonly block: ResultBlock;
   readonly forModel: boolean;
@@ -34,20 +34,23 @@ export function toToolOutput(result: CallToolResult): ToolOutput {
   const pieces = result.content.slice(0, MAX_BLOCKS).map(pieceOf);
   const shown = pieces.filter(({ forUser }) => forUser).map(({ block }) => block);
   const content = contentOf(pieces, result.structuredContent as Json | undefined);
-  // Words alone are told as any result is: short, and whole for those who open it.
+  // Plain text needs no blocks of its own: it is displayed like any other tool result.
   const isPlain = pieces.every(({ block, forModel, forUser }) => {
     return block.type === "text" && forModel && forUser;
   });
   return isPlain ? { content } : { content, blocks: shown };
 }
 
-/** What the model reads of a call that the server says has failed. */
+/** Returns the text that the model reads if the server reports a failed call. */
 export function toToolError(result: CallToolResult): string {
   const text = textOf(result.content.slice(0, MAX_BLOCKS).map(pieceOf));
-  return text === "" ? "The tool failed and did not say why." : truncateText(text, MAX_ERROR);
+  return text === "" ? "The tool failed without an error message." : truncateText(text, MAX_ERROR);
 }
 
-/** Servers say what is structured a second time as text, for clients that don't know better. */
+/**
+ * Removes text that repeats the structured content. Servers send both for clients that don't support structured
+ * content.
+ */
 function contentOf(pieces: readonly Piece[], structured: Json | undefined): Json {
   const texts = pieces.filter(({ forModel }) => forModel);
   if (structured === undefined) return textOf(texts);

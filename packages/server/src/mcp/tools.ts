@@ -1,4 +1,7 @@
-/** The tools of a server as tools of an agent: which are offered, what people and models read of them, how they run. */
+/**
+ * `toolsFrom` converts the tools of a server to tools of an agent. It selects the offered tools, cleans their
+ * descriptions and runs their calls.
+ */
 import type { Tool } from "@modelcontextprotocol/client";
 import type { Json } from "@turnstream/protocol";
 import type { Approval, ApprovalContext } from "../runtime/define/approval.ts";
@@ -15,7 +18,7 @@ const MAX_DESCRIPTION = 8_000;
 
 type Input = Readonly<Record<string, unknown>>;
 
-/** @param report of what is left out or asked for in vain */
+/** @param report receives tools that are left out, and names in the options that match no tool */
 export function toolsFrom(
   listed: readonly Tool[],
   options: McpToolOptions,
@@ -24,19 +27,19 @@ export function toolsFrom(
 ): Record<string, SourceTool> {
   for (const name of namedIn(options))
     if (!listed.some((tool) => tool.name === name))
-      report(name, "it is named in the options, and the server has no such tool");
+      report(name, "the options name this tool, but the server has no such tool");
   const { include, exclude = [] } = options;
   const offered = listed.filter(({ name, execution, inputSchema }) => {
     if (exclude.includes(name) || (include !== undefined && !include.includes(name))) return false;
     if (execution?.taskSupport === "required") return false;
     const isDeep = isTooDeep(inputSchema as Json);
-    if (isDeep) report(name, "it is left out, for the schema of its input is nested too deep");
+    if (isDeep) report(name, "the tool is left out, because its input schema is nested too deeply");
     return !isDeep;
   });
   return Object.fromEntries(offered.map((tool) => [tool.name, toolFrom(tool, options, manager)]));
 }
 
-/** A name that was misspelt would else quietly leave a tool without its approval. */
+/** Checks all names in the options. A misspelled name would otherwise leave a tool without its approval. */
 function namedIn({
   include = [],
   exclude = [],
@@ -73,7 +76,8 @@ async function run(
   context: ToolContext,
 ) {
   const result = await manager.call(name, input, context);
-  // The model reads why; people only that it did not work, for a server says what it likes.
+  // Only the model gets the server's error text. Users see that the tool failed, because the server's text is
+  // untrusted.
   if (result.isError === true) throw new Error(manager.clean(toToolError(result)));
   return toToolOutput(result);
 }

@@ -1,6 +1,6 @@
 /**
- * Asks a model and passes on what it answers, part by part. Whatever goes wrong is a ModelError; whoever stops early, or
- * whose signal is aborted, leaves nothing open behind. Never asks a second time, and never keeps what was said.
+ * `askModel` calls a model once and yields the parts of its answer. Every failure is a ModelError. The provider's
+ * stream is closed when the caller stops early or the signal is aborted. Does not retry and does not store the answer.
  */
 import type { LanguageModelV4StreamPart } from "@ai-sdk/provider";
 
@@ -10,18 +10,18 @@ import type { Model, ModelRequest, StreamPart, StreamPartOf } from "./model.ts";
 
 export interface AskOptions {
   readonly signal: AbortSignal;
-  /** How long nothing at all may come from the model. */
+  /** How long the model may send nothing. Then the call fails with `SILENT`. @default 120_000 */
   readonly idleMs?: number;
 }
 
 const IDLE_MS = 120_000;
-/** How long a stream may take to close after its last part. Closed properly, its connection can be used again. */
+/** How long a finished stream may take to close. A stream that closes by itself leaves its connection reusable. */
 const CLOSING_MS = 1000;
 
 type Result = Awaited<ReturnType<Model["doStream"]>>;
 type Reader = ReadableStreamDefaultReader<LanguageModelV4StreamPart>;
 
-/** @throws ModelError, or the signal's reason once it is aborted */
+/** @throws ModelError, or the signal's reason if it is aborted */
 export async function* askModel(
   model: Model,
   request: ModelRequest,
@@ -35,7 +35,8 @@ export async function* askModel(
   let stopped: { readonly reason: unknown } | null = null;
   let failCall: ((reason: unknown) => void) | null = null;
 
-  // Aborting the call is enough for providers that listen; cancelling ends the read also of one that doesn't.
+  // Providers that observe the signal stop when the call is aborted. Canceling the reader ends the read for those that
+  // don't.
   function stop(reason: unknown): void {
     stopped ??= { reason };
     failCall?.(reason);
@@ -44,7 +45,7 @@ export async function* askModel(
   }
   const onAbort = () => stop(signal.reason);
   signal.addEventListener("abort", onAbort, { once: true });
-  // One timer for all parts: `refresh` also revives it when it fired while nobody was waiting.
+  // One timer serves all parts. `refresh` also restarts it if it fired while no read was pending.
   const idle = setTimeout(() => {
     if (isWaiting) stop(new ModelError("SILENT"));
   }, idleMs);
@@ -54,7 +55,8 @@ export async function* askModel(
       failCall = reject;
       const started = start(model, { ...request, abortSignal: call.signal, includeRawChunks: false });
       started.then(resolve, reject);
-      // A provider that doesn't listen may still come with a stream when nobody wants it any more.
+      // A provider that ignores the signal may still return a stream after the call was stopped. Cancel it, or it stays
+      // open.
       started.then((late) => (stopped === null ? undefined : late.stream.cancel())).catch(() => {});
     });
     reader = result.stream.getReader();
@@ -89,7 +91,7 @@ export async function* askModel(
   throw (stopped as { readonly reason: unknown } | null)?.reason;
 }
 
-/** So that a provider that throws before it promises is treated as one that rejects. */
+/** Turns a synchronous throw of the provider into a rejection. */
 async function start(model: Model, options: Parameters<Model["doStream"]>[0]): Promise<Result> {
   return model.doStream(options);
 }
@@ -119,6 +121,6 @@ async function drain(reader: Reader): Promise<void> {
   try {
     while (!(await reader.read()).done);
   } catch {
-    // The answer is complete; how its connection ends is of no interest.
+    // The answer is complete, so an error while the connection closes does not matter.
   }
 }

@@ -1,7 +1,9 @@
 /**
- * What goes wrong with a model, as one typed error: the code that the turn fails with, whether asking again can help, and
- * words that tell people what to do. The words are ours: a provider's message may hold keys, URLs or content, so it is
- * only in `cause`, which is for the operator's eyes. Never decides whether to ask again; see retry.ts.
+ * `ModelError` is the only error of a model call. It has the error code of the turn, whether a retry can help, and a
+ * message with advice.
+ *
+ * Messages are fixed texts: a provider's message can contain keys, URLs or content. It is only in `cause`, which is for
+ * operators. Does not decide whether to retry; see `retryDelay`.
  */
 import type { TurnErrorCode } from "@turnstream/protocol/writer";
 
@@ -19,7 +21,7 @@ const MEANINGS = {
   RATE_LIMITED: {
     code: "LLM_RATE_LIMITED",
     isRetryable: true,
-    message: "The model provider takes no more requests for now. Wait, or have the limit raised there.",
+    message: "The rate limit of the model provider is reached. Wait, or raise the limit at the provider.",
   },
   OVERLOADED: {
     code: "LLM_RATE_LIMITED",
@@ -29,7 +31,7 @@ const MEANINGS = {
   NO_CREDIT: {
     code: "LLM_ERROR",
     isRetryable: false,
-    message: "The account at the model provider has no credit or quota left. Top it up there.",
+    message: "The account at the model provider has no credit or quota left. Add credit at the provider.",
   },
   REFUSED: {
     code: "LLM_REFUSED",
@@ -39,56 +41,55 @@ const MEANINGS = {
   CONTEXT_TOO_LONG: {
     code: "CONTEXT_TOO_LONG",
     isRetryable: false,
-    message: "The conversation is too long for the model. Shorten it, or choose a model that takes more.",
+    message:
+      "The conversation is too long for the model. Shorten it, or choose a model with a larger context.",
   },
   NOT_ALLOWED: {
     code: "LLM_ERROR",
     isRetryable: false,
     message:
-      "The model provider doesn't accept the key, or not for this model. Check the key and its rights.",
+      "The model provider rejects the API key, at least for this model. Check the key and its permissions.",
   },
   NO_SUCH_MODEL: {
     code: "LLM_ERROR",
     isRetryable: false,
-    message: "The model provider doesn't know this model or address. Check the model's id and the base URL.",
+    message: "The model provider doesn't know this model or URL. Check the model's id and the base URL.",
   },
   BAD_REQUEST: {
     code: "LLM_ERROR",
     isRetryable: false,
-    message:
-      "The model provider doesn't take the request as it is. Look at the cause; asking again doesn't help.",
+    message: "The model provider rejects the request. See the cause; a retry doesn't help.",
   },
   PROVIDER_FAILED: {
     code: "LLM_ERROR",
     isRetryable: true,
-    message: "The model provider failed. Ask again; look at its status page if it persists.",
+    message: "The model provider failed. Try again; check its status page if it persists.",
   },
   UNREACHABLE: {
     code: "LLM_ERROR",
     isRetryable: true,
     message:
-      "The connection to the model provider could not be made or broke. Ask again; check the network if it persists.",
+      "The connection to the model provider failed or broke. Try again; check the network if it persists.",
   },
   BROKEN_OFF: {
     code: "LLM_ERROR",
     isRetryable: true,
-    message: "The model's answer ended before it was complete. Ask again.",
+    message: "The model's answer ended before it was complete. Try again.",
   },
   SILENT: {
     code: "LLM_ERROR",
     isRetryable: true,
-    message: "Nothing came from the model for too long. Ask again, or allow it more time.",
+    message: "The model sent nothing for too long. Try again, or raise the timeout.",
   },
   MALFORMED: {
     code: "LLM_ERROR",
     isRetryable: true,
-    message:
-      "The model's answer doesn't follow its own format. Ask again; update the provider's package if it persists.",
+    message: "The model's answer is malformed. Try again; update the provider's package if it persists.",
   },
   UNKNOWN: {
     code: "LLM_ERROR",
     isRetryable: false,
-    message: "Asking the model failed in a way that is not known. Look at the cause.",
+    message: "The model call failed for an unknown reason. See the cause.",
   },
 } as const satisfies Record<string, Meaning>;
 
@@ -106,11 +107,11 @@ export class ModelError extends Error {
   readonly reason: ModelErrorReason;
   readonly code: TurnErrorCode;
   readonly isRetryable: boolean;
-  /** How long the provider wants us to wait, if it said so. */
+  /** The delay that the provider requested, or null. */
   readonly retryAfterMs: number | null;
-  /** The HTTP status, if there was one. */
+  /** The HTTP status, or null. */
   readonly status: number | null;
-  /** What was used up all the same, if the provider said so. */
+  /** The tokens that the failed call used, if the provider reported them. */
   readonly usage: ModelUsage | null;
 
   constructor(reason: ModelErrorReason, options: ModelErrorOptions = {}) {
@@ -138,7 +139,8 @@ export function modelErrorFrom(error: unknown): ModelError {
     cause: error,
     status: facts.status,
     retryAfterMs: MEANINGS[reason].isRetryable ? retryAfterOf(facts.headers) : null,
-    // A provider may know better that something is hopeless, or not; but what we know to be hopeless stays so.
+    // The provider can mark a retryable error as permanent, and an unknown one as retryable. It can't make an error
+    // retryable that is known to be permanent.
     isRetryable: MEANINGS[reason].isRetryable
       ? facts.isRetryable !== false || reason === "OVERLOADED"
       : reason === "UNKNOWN" && facts.isRetryable === true,
@@ -157,7 +159,7 @@ const TOO_LONG =
 function reasonOf({ status, text, kind }: ProviderErrorInfo): ModelErrorReason {
   if (kind !== null) return kind;
   if (NO_CREDIT.test(text) || status === 402) return "NO_CREDIT";
-  // Most providers say 503 or 529, but not in the middle of a stream.
+  // Most providers respond with 503 or 529. Inside a stream there is only text.
   if (status === 529 || OVERLOADED.test(text)) return "OVERLOADED";
   if (status === 429) return "RATE_LIMITED";
   if (status === null || status === 400 || status === 413 || status === 422) {

@@ -1,4 +1,4 @@
-/** The names that the rest of the server has for the parts of a model, as the AI SDK defines them. Never any code. */
+/** Types for models, requests and stream parts: short names for the types of the AI SDK. Types only. */
 import type {
   JSONSchema7,
   LanguageModelV4,
@@ -22,13 +22,13 @@ export type ModelUsage = LanguageModelV4Usage;
 export type FinishReason = LanguageModelV4FinishReason["unified"];
 export type JsonSchema = JSONSchema7;
 
-/** What a model is asked. How the call is stopped and streamed is not part of the question. */
+/** A model call without its abort signal and stream options. */
 export type ModelRequest = Omit<LanguageModelV4CallOptions, "abortSignal" | "includeRawChunks">;
 
-/** How a model is asked, beside what: temperature, provider options and the like. */
+/** The settings of a call besides prompt and tools, such as temperature and provider options. */
 export type ModelSettings = Omit<ModelRequest, "prompt" | "tools">;
 
 type AnyPart = LanguageModelV4StreamPart;
-/** What comes from a model. Failures are thrown, and signs of life are not passed on. */
+/** A part of a model's answer. Excludes errors, which are thrown, and keep-alive and raw parts, which are dropped. */
 export type StreamPart = Exclude<AnyPart, { type: "error" | "raw" | "ping" }>;
 export type StreamPartOf<T extends StreamPart["type"]> = Extract<StreamPart, { type: T }>;

@@ -1,11 +1,11 @@
 /**
- * Which part of an answer may follow which: a delta or an end needs its start. So whoever reads the parts can rely on it.
- * Never looks at what the parts say.
+ * `createPartOrderValidator` checks the order of stream parts: a delta or an end needs a matching start. Consumers rely
+ * on that order. Does not check the content of parts.
  */
 import { ModelError } from "./errors.ts";
 import type { StreamPart } from "./model.ts";
 
-/** @returns a check for the parts of one answer, in order, that throws ModelError at the first wrong one */
+/** @returns a function that checks the parts of one answer in order and throws ModelError at the first invalid one */
 export function createPartOrderValidator(): (part: StreamPart) => void {
   const texts = new Set<string>();
   const thoughts = new Set<string>();
@@ -36,7 +36,7 @@ export function createPartOrderValidator(): (part: StreamPart) => void {
           throw malformed("a tool call lacks its id, name or input");
         return;
       default:
-        if (typeof part.type !== "string") throw malformed("a part is of no type");
+        if (typeof part.type !== "string") throw malformed("a part has no type");
     }
   };
 }
@@ -47,7 +47,7 @@ function open(ids: Set<string>, id: string): void {
 }
 
 function close(ids: Set<string>, id: string): void {
-  if (!ids.delete(id)) throw malformed("a block was ended that is not open");
+  if (!ids.delete(id)) throw malformed("a block that is not open was ended");
 }
 
 function within(ids: Set<string>, id: string, delta: unknown): void {

@@ -1,6 +1,5 @@
 /**
- * Turns one answer of a script into what a model does, step by step. Pure: never waits, fails or streams anything itself;
- * see scripted.ts.
+ * `playReply` converts one scripted answer into the steps of a model stream. Pure: `scriptedModel` executes the steps.
  */
 import type { LanguageModelV4StreamPart } from "@ai-sdk/provider";
 import { createProviderStreamError } from "@ai-sdk/provider-utils";
@@ -12,9 +11,9 @@ export type PlaybackStep =
   | { readonly type: "part"; readonly part: LanguageModelV4StreamPart }
   | { readonly type: "delay"; readonly ms: number }
   | { readonly type: "hang" }
-  /** The call is rejected, if nothing has come from it. */
+  /** Rejects the call. Occurs only before the first part. */
   | { readonly type: "reject"; readonly error: Error }
-  /** The connection breaks. */
+  /** Breaks the connection. */
   | { readonly type: "break"; readonly error: Error };
 
 interface Place {
@@ -123,7 +122,7 @@ function usageFor(
   };
 }
 
-/** As Node's fetch says it. */
+/** The error that Node's `fetch` throws when a connection closes. */
 function connectionLost(): Error {
   const cause = Object.assign(new Error("other side closed"), { code: "UND_ERR_SOCKET" });
   return new TypeError("terminated", { cause });

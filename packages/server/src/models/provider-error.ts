@@ -1,6 +1,6 @@
 /**
- * What can be learned from whatever a provider's package throws or sends as an error: classes of the AI SDK, plain
- * objects, strings, errors of the network, however deeply wrapped. Never judges what they mean for a turn.
+ * `parseProviderError` extracts status, text and kind from any error of a provider package: AI SDK classes, plain
+ * objects, strings and network errors, also nested ones. Does not decide what the error means for a turn.
  */
 import {
   AISDKError,
@@ -20,12 +20,12 @@ import {
 
 export interface ProviderErrorInfo {
   readonly status: number | null;
-  /** Codes, types and messages, to look for words in. Bounded. */
+  /** Codes, types and messages of the error and its causes, to be matched by patterns. At most 4,000 characters. */
   readonly text: string;
   readonly headers: Readonly<Record<string, string>> | undefined;
-  /** What the provider's package says about it, if it does. */
+  /** Whether the provider package marks the error as retryable; null if it does not. */
   readonly isRetryable: boolean | null;
-  /** What it is, where its class alone tells. */
+  /** The reason, if the error class alone determines it. */
   readonly kind:
     | "UNREACHABLE"
     | "MALFORMED"
@@ -44,7 +44,7 @@ const NETWORK_CODE =
 const NETWORK_MESSAGE =
   /^(terminated|fetch failed|failed to fetch|network error|socket hang up|other side closed|premature close)$/i;
 
-/** All that Anthropic's package says about a stream that begins with something unreadable. */
+/** The only message of Anthropic's package for a stream that starts with unreadable data. */
 const UNREAD = "Expected a normalized Anthropic stream error";
 
 export function parseProviderError(error: unknown): ProviderErrorInfo {
@@ -68,7 +68,7 @@ function kindOf(error: unknown, status: number | null): ProviderErrorInfo["kind"
   if (NoSuchModelError.isInstance(error)) return "NO_SUCH_MODEL";
   if (InvalidPromptError.isInstance(error) || InvalidArgumentError.isInstance(error)) return "BAD_REQUEST";
   if (UnsupportedFunctionalityError.isInstance(error)) return "BAD_REQUEST";
-  // An answer that came with a bad status says more than the connection that broke while it was read.
+  // A response with an error status is more specific than a connection that broke while the response was read.
   if (status === null && isNetworkError(error)) return "UNREACHABLE";
   if (error instanceof Error && error.message === UNREAD) return "MALFORMED";
   return null;
@@ -88,7 +88,7 @@ function isNetworkError(error: unknown): boolean {
 function statusOf(record: Record<string, unknown> | null): number | null {
   for (const key of ["statusCode", "status", "code"]) {
     const value = record?.[key];
-    // One of success says nothing about an error.
+    // A success status does not describe an error.
     if (typeof value === "number" && Number.isInteger(value) && value >= 400 && value <= 599) return value;
   }
   return null;
@@ -108,7 +108,7 @@ function collect(value: unknown, found: string[], depth: number): void {
     const text = record[key];
     if (typeof text === "string") found.push(text.slice(0, MAX_TEXT));
   }
-  // Where providers put what they mean; never the request, which holds what people wrote.
+  // The fields where providers put the reason. The request is excluded, because it contains messages of users.
   for (const key of ["error", "data", "cause"]) collect(asRecord(record[key]), found, depth + 1);
 }
 

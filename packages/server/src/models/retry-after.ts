@@ -1,13 +1,13 @@
 /**
- * Reads from the headers of an answer how long a provider wants us to wait. Dates are measured against the answer's own
- * `date`, so that no clock is needed and ours may be wrong. Never decides whether to wait.
+ * `retryAfterOf` reads from response headers how long a provider asks to wait. Dates are compared with the response's
+ * own `date` header, so the result does not depend on the local clock. Does not decide whether to wait.
  */
 
 type Headers = Readonly<Record<string, string | undefined>>;
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** Limits that say how much is left and when there is more: OpenAI's (and of those who copy it) and Anthropic's. */
+/** Pairs of headers for remaining quota and reset time: OpenAI's, which other providers copy, and Anthropic's. */
 const LIMITS = [
   ["x-ratelimit-remaining-requests", "x-ratelimit-reset-requests"],
   ["x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens"],
@@ -18,7 +18,10 @@ const LIMITS = [
   ["anthropic-ratelimit-output-tokens-remaining", "anthropic-ratelimit-output-tokens-reset"],
 ] as const;
 
-/** @param headers names in lower case @returns milliseconds, or null where nothing usable is said */
+/**
+ * @param headers with names in lower case
+ * @returns milliseconds, or null if no header is usable
+ */
 export function retryAfterOf(headers: Headers | undefined): number | null {
   if (headers === undefined) return null;
   const ms = numberOf(headers["retry-after-ms"]);
@@ -43,7 +46,7 @@ function numberOf(text: string | undefined): number | null {
   return text !== undefined && /^\s*\d{1,12}([.]\d{1,12})?\s*$/.test(text) ? Number(text) : null;
 }
 
-/** `6m0s`, `1.5s`, `20ms`, or seconds. A large number of seconds is a point in time, which needs another reading. */
+/** Parses `6m0s`, `1.5s`, `20ms` or seconds. A large number is a point in time and returns null. */
 function durationOf(text: string | undefined): number | null {
   if (text === undefined || text.length > 40) return null;
   const seconds = numberOf(text);

@@ -1,12 +1,12 @@
-/** How long to wait before a model is asked again. Pure: never waits, never asks. */
+/** `retryDelay` computes the delay before a model call is retried. Pure: it neither waits nor calls the model. */
 import type { ModelError } from "./errors.ts";
 
 interface RetryLimits {
-  /** How often the model is asked, the first time included. */
+  /** Maximum number of calls, including the first. */
   readonly maxTries: number;
   readonly firstMs: number;
   readonly longestMs: number;
-  /** Who asks for more patience than this is not asked again: people wait for the turn. */
+  /** If the provider asks for a longer delay, the call is not retried, because the user is waiting for the turn. */
   readonly longestRetryAfterMs: number;
 }
 
@@ -18,7 +18,7 @@ const RETRY_LIMITS: RetryLimits = {
 };
 
 export interface RetryInput {
-  /** How often the model has been asked; 1 after the first failure. */
+  /** Number of calls so far; 1 after the first failure. */
   readonly attempt: number;
   readonly error: Pick<ModelError, "isRetryable" | "retryAfterMs">;
   /** From 0 up to 1. */
@@ -26,12 +26,12 @@ export interface RetryInput {
   readonly limits?: Partial<RetryLimits>;
 }
 
-/** @returns milliseconds, or null when it should not be tried again */
+/** @returns milliseconds, or null if the call must not be retried */
 export function retryDelay({ attempt, error, random, limits }: RetryInput): number | null {
   const { maxTries, firstMs, longestMs, longestRetryAfterMs } = { ...RETRY_LIMITS, ...limits };
   if (!error.isRetryable || attempt >= maxTries) return null;
   const after = error.retryAfterMs;
-  // Everybody else was told the same time, so all of it is waited, and a little more at random.
+  // Other clients got the same retry time. Wait all of it plus a random part, so that they do not all retry together.
   if (after !== null) return after > longestRetryAfterMs ? null : Math.ceil(after + random * firstMs);
   return Math.ceil(random * Math.min(longestMs, firstMs * 2 ** (attempt - 1)));
 }

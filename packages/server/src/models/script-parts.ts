@@ -1,19 +1,19 @@
 /**
- * The words in which a script for a model is written: what it thinks, says and calls, and how it fails. Plain data,
- * made once and played often. Never plays anything; see scripted.ts.
+ * `script` creates the parts of a scripted answer: reasoning, text, tool calls, delays and failures. Parts are plain
+ * data and can be played repeatedly; `scriptedModel` plays them.
  */
 import { APICallError } from "@ai-sdk/provider";
 
 import type { FinishReason } from "./model.ts";
 
 export interface StreamPace {
-  /** How many characters come at once. */
+  /** Characters per delta. @default 4 */
   readonly chunk?: number;
-  /** How long to wait before each piece. */
+  /** Delay before each delta. @default 0 */
   readonly paceMs?: number;
 }
 
-/** `times`: only that often in this process, then the part is passed over. */
+/** `times`: how often the part is played in this process. After that it is skipped. */
 export interface Repeat {
   readonly times?: number;
 }
@@ -21,7 +21,7 @@ export interface Repeat {
 export interface Failure {
   readonly status: number;
   readonly retryAfterMs?: number;
-  /** What the provider would say. */
+  /** The provider's error message. */
   readonly message?: string;
 }
 
@@ -50,12 +50,12 @@ export type ScriptPart =
   | { readonly kind: "disconnect" | "hang"; readonly times: number }
   | { readonly kind: "finish"; readonly ending: ScriptFinishOptions };
 
-/** One answer of the model. How it finishes follows from it, unless it says so itself. */
+/** One answer of the model. Without a `finish` part, the finish reason follows from the other parts. */
 export type ScriptedReply = readonly ScriptPart[];
 
 const CHUNK = 4;
 
-/** @param options `signature`: what a provider wants back with the thought */
+/** @param options `signature` is the value that a provider expects back with the reasoning */
 function reasoning(thought: string, options: StreamPace & { readonly signature?: string } = {}): ScriptPart {
   const { chunk = CHUNK, paceMs = 0, signature = null } = options;
   return { kind: "reasoning", pieces: cut(thought, chunk), paceMs, signature };
@@ -66,12 +66,12 @@ function text(content: string, { chunk = CHUNK, paceMs = 0 }: StreamPace = {}): 
 }
 
 export interface CallOptions {
-  /** Default: from the place in the conversation, so that another process gives the same one. */
+  /** @default derived from the position in the conversation, so that every process creates the same id */
   readonly id?: string;
-  /** In how many pieces the arguments come. */
+  /** Number of deltas for the arguments. @default 1 */
   readonly chunks?: number;
   readonly paceMs?: number;
-  /** The text of the arguments as it is, for a model that writes bad JSON. */
+  /** The arguments as literal text, to simulate invalid JSON. @default the input as JSON */
   readonly raw?: string;
 }
 
@@ -90,7 +90,7 @@ function delay(ms: number): ScriptPart {
   return { kind: "delay", ms };
 }
 
-/** Before anything else in an answer the call is rejected; later the stream has an error in it. */
+/** As the first part it rejects the call. Later it adds an error part to the stream. */
 function error({ status, retryAfterMs, message }: Failure, { times = Infinity }: Repeat = {}): ScriptPart {
   const failure = new APICallError({
     message: message ?? `scripted failure ${status}`,
@@ -102,25 +102,25 @@ function error({ status, retryAfterMs, message }: Failure, { times = Infinity }:
   return { kind: "error", error: failure, times };
 }
 
-/** The connection breaks here. */
+/** Breaks the connection. */
 function disconnect({ times = Infinity }: Repeat = {}): ScriptPart {
   return { kind: "disconnect", times };
 }
 
-/** Nothing more comes from here on. */
+/** Sends nothing more until the call is aborted. */
 function hang({ times = Infinity }: Repeat = {}): ScriptPart {
   return { kind: "hang", times };
 }
 
-/** Says how the answer finishes and what it used up; anything after it is not played. */
+/** Sets finish reason and token usage. Parts after it are not played. */
 function finish(ending: ScriptFinishOptions): ScriptPart {
   return { kind: "finish", ending };
 }
 
-/** The parts of a script. Each function returns plain data; `scriptedModel` plays it. */
+/** Functions that create the parts of a script. They return plain data; `scriptedModel` plays it. */
 export const script = { text, reasoning, toolCall, delay, finish, error, disconnect, hang };
 
-/** Never cuts a character in two, as a model never does. */
+/** Does not split surrogate pairs, because models don't either. */
 function cut(content: string, size: number): readonly string[] {
   const step = Math.max(1, Math.floor(size));
   const pieces: string[] = [];

@@ -1,6 +1,7 @@
 /**
- * A model that plays a script, for tests, demos and benches. Which answer it gives follows from the conversation alone and
- * not from a counter, so after a kill another process goes on at the right place. Never uses a network or randomness.
+ * `scriptedModel` creates a model that plays a script, for tests, demos and benchmarks. The conversation alone
+ * determines the answer, not a counter, so another process continues correctly after a crash. Uses no network and no
+ * randomness.
  */
 
 import { type LanguageModelV4StreamPart, UnsupportedFunctionalityError } from "@ai-sdk/provider";
@@ -10,38 +11,38 @@ import type { Model, ModelTool, Prompt } from "./model.ts";
 import { type PlaybackStep, playReply } from "./play-reply.ts";
 import type { ScriptedReply } from "./script-parts.ts";
 
-/** What the script is asked. */
+/** The input of a script function. */
 export interface ScriptCall {
-  /** How often the model has answered since the last message of the user; 0 for the first answer. */
+  /** Number of answers since the last user message; 0 for the first answer. */
   readonly step: number;
-  /** How many messages of users there are; 1 in the first turn. */
+  /** Number of user messages; 1 in the first turn. */
   readonly turn: number;
-  /** The text of the last message of the user. */
+  /** The text of the last user message. */
   readonly text: string;
   readonly prompt: Prompt;
   readonly tools: readonly ModelTool[];
 }
 
-/** The answers of a turn in order, the same for every turn; or what to answer to a call. */
+/** The answers of a turn in order, the same for every turn, or a function that returns the answer to a call. */
 export type Script = readonly ScriptedReply[] | ((call: ScriptCall) => ScriptedReply);
 
 export interface ScriptedOptions {
   readonly modelId?: string;
-  /** Waits; rejects when the signal is aborted. */
+  /** Waits for a time. Must reject when the signal is aborted. */
   readonly sleep?: (ms: number, signal: AbortSignal) => Promise<unknown>;
 }
 
 type CallOptions = Parameters<Model["doStream"]>[0];
 type Part = LanguageModelV4StreamPart;
 
-/** As many parts as are handed over at once: fewer promises, and not all of a long answer in memory. */
+/** Parts per pull. Larger batches need fewer promises; a limit keeps long answers out of memory. */
 const AT_ONCE = 64;
 
 const defaultSleep = (ms: number, signal: AbortSignal) => systemSleep(ms, { signal });
 
 export function scriptedModel(script: Script, options: ScriptedOptions = {}): Model {
   const { modelId = "scripted", sleep = defaultSleep } = options;
-  /** How often each failure that has a limit has happened. */
+  /** Number of times each limited failure was played. */
   const happened = new Map<string, number>();
 
   function isDue(key: string, times: number): boolean {
@@ -65,7 +66,7 @@ export function scriptedModel(script: Script, options: ScriptedOptions = {}): Mo
       ? AbortSignal.any([request.abortSignal, stopped.signal])
       : stopped.signal;
 
-    // Up to the first output, so that a failure before it rejects the call, as a provider's would.
+    // Play delays before the first part here, so that a failure in that phase rejects the call, like a provider's.
     let next = actions.next();
     while (!next.done && next.value.type === "delay") {
       await sleep(next.value.ms, signal);
@@ -82,7 +83,7 @@ export function scriptedModel(script: Script, options: ScriptedOptions = {}): Mo
     supportedUrls: {},
     doStream,
     doGenerate: async () => {
-      throw new UnsupportedFunctionalityError({ functionality: "an answer that is not streamed" });
+      throw new UnsupportedFunctionalityError({ functionality: "calls without streaming" });
     },
   };
 }
@@ -113,7 +114,7 @@ function streamOf(
         } else if (action.type === "hang") {
           await untilAborted(signal);
         } else {
-          // An error makes a stream forget what is not yet read, so it waits for the next pull.
+          // An error discards the unread parts of a stream, so throw it at the next pull.
           if (count > 0) return;
           throw action.error;
         }
@@ -122,7 +123,7 @@ function streamOf(
     },
     cancel: () => stopped.abort(),
   };
-  // Without a buffer, a pull means that everything before it has been read.
+  // Without a buffer, a pull means that all earlier parts have been read.
   return new ReadableStream(source, { highWaterMark: 0 });
 }
 
@@ -135,7 +136,9 @@ async function untilAborted(signal: AbortSignal): Promise<never> {
 function answerOf(script: Script, call: ScriptCall): ScriptedReply {
   const answer = typeof script === "function" ? script(call) : script[call.step];
   if (answer === undefined)
-    throw new Error(`The script has no answer ${call.step + 1}. Add one, or let the last one call no tool.`);
+    throw new Error(
+      `The script has no answer ${call.step + 1}. Add one, or end the turn with an answer that calls no tool.`,
+    );
   return answer;
 }
 
@@ -153,7 +156,7 @@ function readCall({ prompt, tools = [] }: CallOptions): ScriptCall {
   return { step, turn, text, prompt, tools: tools.filter((tool) => tool.type === "function") };
 }
 
-/** Roughly as providers count: four characters to a token. */
+/** Approximates the count of providers: four characters per token. */
 function tokensOf(prompt: Prompt): number {
   let length = 0;
   for (const { content } of prompt) {

@@ -1,7 +1,9 @@
 /**
- * What a tool takes, described for the model and checked when the model calls: from any Standard Schema that can describe
- * itself, zod first. Of the JSON that a model writes it refuses what reads differently to different eyes: a key given
- * twice, keys that reach for a prototype, nesting that breaks who walks it. Never runs a tool.
+ * `toJsonSchema` describes a tool's input for the model, and `parseInput` validates the arguments of a call. Both
+ * accept any Standard Schema that can be converted to JSON Schema, such as zod.
+ *
+ * `parseArguments` refuses JSON that parsers read differently or that is unsafe: duplicate keys, prototype keys and
+ * deep nesting.
  */
 import { asSchema, secureJsonParse } from "@ai-sdk/provider-utils";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
@@ -13,7 +15,7 @@ export class ToolSchemaError extends Error {
 
   constructor(tool: string, detail: string, cause?: unknown) {
     super(
-      `UNDESCRIBABLE: the tool ${tool}: ${detail}. Describe the input with an object that JSON can hold, for example z.object({ … }).`,
+      `UNDESCRIBABLE: the tool ${tool}: ${detail}. Use an object schema that JSON Schema can express, for example z.object({ … }).`,
       cause === undefined ? {} : { cause },
     );
     this.name = "ToolSchemaError";
@@ -22,22 +24,22 @@ export class ToolSchemaError extends Error {
 
 export type ParseResult<T> =
   | { readonly ok: true; readonly value: T }
-  /** `problem` is for the model, so that it can correct itself. */
+  /** `problem` is a message for the model, so that it can correct the call. */
   | { readonly ok: false; readonly problem: string };
 
 const MAX_PROBLEM = 2000;
 const MAX_ISSUES = 20;
 const MAX_DEPTH = 100;
 
-/** Called where a tool is defined, so that a schema without a description fails there and not in a turn. */
+/** Called when a tool is defined, so that a schema without a description fails at startup and not during a turn. */
 export function toJsonSchema(schema: StandardSchemaV1, tool: string): JsonSchema {
   if (typeof schema?.["~standard"]?.validate !== "function")
     throw new ToolSchemaError(tool, "its input is not a Standard Schema");
   const description = describe(schema, tool);
   if (typeof description !== "object" || description === null || "then" in description)
-    throw new ToolSchemaError(tool, "its schema describes itself only later");
+    throw new ToolSchemaError(tool, "its JSON Schema is available only asynchronously");
   const { $schema: _, ...rest } = description;
-  if (rest.type !== "object") throw new ToolSchemaError(tool, "its schema is not that of an object");
+  if (rest.type !== "object") throw new ToolSchemaError(tool, "its schema does not describe an object");
   return rest;
 }
 
@@ -50,7 +52,7 @@ function describe(schema: StandardSchemaV1, tool: string): ReturnType<typeof asS
   }
 }
 
-/** What the schema's own code throws comes through: it is no mistake of the model. */
+/** Errors thrown by the schema's own code are passed on, because the model can't correct them. */
 export async function parseInput<S extends StandardSchemaV1>(
   schema: S,
   value: unknown,
@@ -70,7 +72,7 @@ function formatIssues(issues: readonly StandardSchemaV1.Issue[]): string {
   return lines.join("\n");
 }
 
-/** The arguments of a call, as the model wrote them. None at all are an empty object. */
+/** Parses the arguments that the model wrote. Empty text is an empty object. */
 export function parseArguments(text: string): ParseResult<unknown> {
   if (text.trim() === "") return { ok: true, value: {} };
   const { members, depth } = shapeOf(text);
@@ -83,7 +85,7 @@ export function parseArguments(text: string): ParseResult<unknown> {
       `The arguments are not valid JSON: ${error instanceof Error ? error.message : "unreadable"}`,
     );
   }
-  // Of a key given twice the last one wins, so the value has fewer members than its text.
+  // If a key is duplicated, the last value wins, so the parsed value has fewer members than the text.
   if (countMembers(value) !== members) return refuse("The arguments give a key twice.");
   return { ok: true, value };
 }
@@ -92,7 +94,7 @@ function refuse(problem: string): ParseResult<never> {
   return { ok: false, problem: bounded(problem) };
 }
 
-/** Outside of its strings, valid JSON has one colon for each member of an object. */
+/** Counts members and depth without parsing: outside of strings, valid JSON has one colon per object member. */
 function shapeOf(text: string): { members: number; depth: number } {
   let members = 0;
   let level = 0;
@@ -118,6 +120,6 @@ function countMembers(value: unknown): number {
 
 function bounded(text: string): string {
   if (text.length <= MAX_PROBLEM) return text;
-  // Half a character at the cut could not be stored.
+  // Half of a surrogate pair at the cut could not be stored.
   return `${text.slice(0, MAX_PROBLEM - 1).replace(/[\ud800-\udbff]$/, "")}…`;
 }

@@ -1,11 +1,11 @@
-/** Tokens as the protocol counts them. Never knows prices. */
+/** `usageOf` and `addUsage` convert and add token counts in the format of the protocol. Does not compute prices. */
 import type { Usage } from "@turnstream/protocol";
 
 import type { ModelUsage } from "./model.ts";
 
 export const NO_USAGE: Usage = { input_tokens: 0, output_tokens: 0, total_tokens: 0, calls: 0 };
 
-/** The usage of one call. What the provider didn't say counts as nothing. */
+/** Returns the usage of one call. Counts that the provider did not report are 0. */
 export function usageOf(usage: ModelUsage | null): Usage {
   const input_tokens = countOf(usage?.inputTokens.total);
   const output_tokens = countOf(usage?.outputTokens.total);
@@ -21,7 +21,7 @@ export function addUsage(one: Usage, other: Usage): Usage {
   };
 }
 
-/** The protocol takes whole numbers only, and providers are not bound to send them. */
+/** The protocol accepts only whole numbers, but providers can send others. */
 function countOf(tokens: number | undefined): number {
   return tokens !== undefined && Number.isFinite(tokens) && tokens > 0 ? Math.round(tokens) : 0;
 }

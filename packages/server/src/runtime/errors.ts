@@ -1,4 +1,4 @@
-/** What the runtime refuses or gives up on: the typed `RuntimeError` for developers, and the reasons why a file can't be read. */
+/** Error codes of the runtime: `RuntimeError` for developers, and `FileErrorCode` for files that can't be read. */
 import { defineErrors } from "../util/errors.ts";
 
 const MEANINGS = {
@@ -14,7 +14,7 @@ export type RuntimeErrorCode = keyof typeof MEANINGS;
 
 export class RuntimeError extends defineErrors("RuntimeError", MEANINGS) {}
 
-/** Why a file could not be read. */
+/** Why a file could not be read. `RuntimeStrings.fileFailed` turns it into a message for the user. */
 export type FileErrorCode =
   | "NOT_ALLOWED"
   | "NOT_FOUND"

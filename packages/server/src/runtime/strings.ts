@@ -1,29 +1,32 @@
-/** What the runtime says to people who chat, in one place, so that a team can say it in its own words. */
+/**
+ * `RuntimeStrings` are the texts that the runtime shows to users. A worker can replace each of them; English is the
+ * default.
+ */
 import type { FileErrorCode } from "./errors.ts";
 import type { TurnErrorCode } from "@turnstream/protocol/writer";
 
 export interface RuntimeStrings {
   readonly stopped: string;
-  /** What a group of steps is called in which nothing was done but think. */
+  /** Label of a group that contains only thinking. */
   readonly thinkingLabel: string;
   readonly errors: Readonly<Partial<Record<TurnErrorCode, string>>> & { readonly SERVER_ERROR: string };
-  /** For failures that trying again doesn't help. */
+  /** Shown for failures that a retry can't fix. */
   readonly notRetryable: string;
   readonly toolFailed: string;
   readonly rejected: string;
-  /** What a tool gave that asks for a form. */
+  /** Preview of a tool result that requests a form. */
   readonly formRequested: string;
   readonly notApproved: string;
-  /** After the beginning of arguments that are too large to be shown for approval. */
+  /** Appended to tool arguments that are too long to show in full in an approval. */
   readonly truncatedArguments: (shown: number, of: number) => string;
   readonly limit: (limit: string) => string;
   readonly retrying: (seconds: number, attempt: number, tries: number) => string;
   readonly conversationSummarized: string;
   readonly readingFile: (name: string) => string;
   readonly fileFailed: (name: string, problem: FileErrorCode) => string;
-  /** Of a file with more text than is kept. */
+  /** Shown for a file with more text than the limit. */
   readonly fileCut: (name: string) => string;
-  /** @param cut of how many only the beginning is kept */
+  /** @param cut number of files of which only the start was read */
   readonly filesRead: (read: number, of: number, cut: number) => string;
 }
 
@@ -49,21 +52,21 @@ export const DEFAULT_STRINGS: RuntimeStrings = {
     CONTEXT_TOO_LONG: "This conversation has become too long for the model. Please start a new one.",
     OUTCOME_UNKNOWN: "This was interrupted, and it is not known whether it took effect. Please check.",
   },
-  notRetryable: "This can't be answered right now. Whoever runs this service has to look at it.",
+  notRetryable: "This can't be answered right now. The operator of this service has to look into it.",
   toolFailed: "This did not work.",
   rejected: "You rejected this.",
   formRequested: "This needs a form to be filled in.",
-  notApproved: "Nobody approved this in time.",
+  notApproved: "This was not approved in time.",
   truncatedArguments: (shown, of) => `[Cut here: ${shown} of ${of} characters are shown.]`,
   limit: (limit) => `This answer was ended because it reached its limit (${limit}).`,
   retrying: (seconds, attempt, tries) =>
     `The model is not answering. Trying again in ${seconds} s (${attempt} of ${tries}).`,
   readingFile: (name) => `Reading ${name}`,
   fileFailed: (name, problem) => `Could not read ${name}: ${FILE_PROBLEMS[problem]}.`,
-  fileCut: (name) => `${name} is very long: only its beginning was read.`,
+  fileCut: (name) => `${name} is very long: only the start of it was read.`,
   filesRead: (read, of, cut) => {
     const done = read === of ? `Read ${of} ${of === 1 ? "file" : "files"}` : `Read ${read} of ${of} files`;
-    return cut === 0 ? done : `${done}, ${read === 1 ? "" : `${cut} of them `}only the beginning`;
+    return cut === 0 ? done : `${done}, ${read === 1 ? "" : `${cut} of them `}only the start`;
   },
   conversationSummarized: "Summed up the conversation so far",
 };

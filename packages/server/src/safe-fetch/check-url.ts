@@ -1,6 +1,6 @@
 /**
- * Which addresses may be fetched, as far as they tell by themselves. A name that passes is checked again by what it
- * resolves to. Pure.
+ * `checkUrl` decides by the URL alone whether it may be fetched. A host name that passes is checked again when it is
+ * resolved; see `guardedLookup`. Pure.
  */
 import { isIP } from "node:net";
 import { isPublicAddress } from "./guarded-lookup.ts";
@@ -9,7 +9,7 @@ import type { ResolvedFetchPolicy } from "./policy.ts";
 
 const MAX_URL = 8_192;
 
-/** Names that mean something inside, wherever they are looked up. */
+/** Host name suffixes that are internal in every network. */
 const INSIDE = [
   "localhost",
   "localdomain",
@@ -24,11 +24,11 @@ const INSIDE = [
 
 export interface CheckedUrl {
   readonly url: URL;
-  /** Allowed by name: what it resolves to is not checked. */
+  /** True if the policy allows this host and port by name. Its addresses are then not checked. */
   readonly isAllowed: boolean;
 }
 
-/** @param base where a redirect came from */
+/** @param base the URL that redirected here */
 export function checkUrl(text: string, policy: ResolvedFetchPolicy, base?: URL): CheckedUrl {
   const url = parse(text, base);
   if (url.protocol !== "http:" && url.protocol !== "https:") throw new FetchError("BAD_URL");
@@ -49,6 +49,6 @@ function parse(text: string, base: URL | undefined): URL {
 function mayBeOutside(host: string): boolean {
   if (isIP(host) !== 0) return isPublicAddress(host);
   const name = host.replace(/\.+$/, "").toLowerCase();
-  // Without a dot it is looked up in the search list of this machine.
+  // A name without a dot is resolved through the DNS search list of this machine.
   return name.includes(".") && !INSIDE.some((inside) => name === inside || name.endsWith(`.${inside}`));
 }

@@ -1,6 +1,6 @@
 /**
- * The bytes of an answer, unpacked and bounded. What is packed is counted before and after, so that a small answer
- * can't become a large one; an answer that is packed twice is refused.
+ * `decompress` decodes the body of a response and limits its size. Bytes are counted before and after decompression, so
+ * that a small response can't expand beyond the limit. A response with more than one encoding is refused.
  */
 import { Readable } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from "node:zlib";
@@ -8,7 +8,7 @@ import { FetchError } from "./errors.ts";
 
 type Bytes = AsyncIterable<Uint8Array>;
 
-/** @param encoding the answer's `content-encoding` */
+/** @param encoding the `content-encoding` of the response */
 export function decompress(body: Bytes, encoding: string, maxBytes: number): Bytes {
   const name = encoding.trim().toLowerCase();
   const counted = bounded(body, maxBytes);
@@ -54,6 +54,6 @@ async function* rest(first: Uint8Array, iterator: AsyncIterator<Uint8Array>): By
 function unpackerFor(name: string, first: Uint8Array) {
   if (name === "br") return createBrotliDecompress();
   if (name !== "deflate") return createGunzip();
-  // Some servers mean by "deflate" the format without its frame.
+  // Some servers send raw deflate data without the zlib header.
   return ((first[0] ?? 0) & 0x0f) === 8 ? createInflate() : createInflateRaw();
 }

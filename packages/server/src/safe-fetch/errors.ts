@@ -1,19 +1,20 @@
 /**
- * The one kind of error that a fetch throws: a code for programs, words for people. Never tells what an address
- * resolved to, so that whoever chose it learns nothing about the network it was refused for.
+ * `FetchError` is the only error that a fetch throws, besides the reason of an aborted signal. Its message never
+ * contains the addresses that a host resolved to. Otherwise a refused fetch would reveal the internal network.
  */
 import { createErrorGuard, defineErrors } from "../util/errors.ts";
 
-/** What went wrong, and what can be done about it. */
+/** For each code: what is wrong and what the caller can do. */
 export const FETCH_ERRORS = {
   BAD_URL: "The address can't be fetched. Use http or https, without a user name or password in it.",
   BLOCKED:
     "The address, or one it redirects to, is not on the public internet. Use another, or allow this service by name.",
-  TOO_LARGE: "The answer is larger than the limit. Fetch less of it, or raise the limit.",
-  TIMEOUT: "The answer took too long. Try again later, or raise the limit.",
-  TOO_MANY_REDIRECTS: "The address redirects too often. Use the address it should lead to.",
-  UNREACHABLE: "The server can't be reached, or broke off. Check the address, or try again later.",
-  BAD_RESPONSE: "The server's answer can't be read. Nothing can be done here; tell whoever runs that server.",
+  TOO_LARGE: "The response is larger than the limit. Fetch a part of it, or raise the limit.",
+  TIMEOUT: "The response took too long. Try again later, or raise the limit.",
+  TOO_MANY_REDIRECTS: "The address redirects too often. Use the final address.",
+  UNREACHABLE:
+    "The server can't be reached, or closed the connection early. Check the address, or try again later.",
+  BAD_RESPONSE: "The response of the server is invalid. Report it to the operator of that server.",
 } as const;
 
 export type FetchErrorCode = keyof typeof FETCH_ERRORS;

@@ -1,6 +1,6 @@
 /**
- * How long a fetch lives: until it is done, its time is up or its caller stops it. Whatever ends it closes its
- * connection, and is what the caller is told. Never sends anything.
+ * `FetchLifetime` ends a fetch when it is done, its timeout elapses or its caller aborts it. Each of these closes the
+ * connection, and the first one determines the error that the caller gets.
  */
 import type { Agent } from "undici";
 import { FetchError } from "./errors.ts";
@@ -39,7 +39,10 @@ export class FetchLifetime {
     this.closeAgent();
   }
 
-  /** @returns what the caller is told */
+  /**
+   * Closes the connection and stops the timer.
+   * @returns the error for the caller
+   */
   end(error?: unknown): unknown {
     clearTimeout(this.#timer);
     this.#outer.removeEventListener("abort", this.#onAbort);

@@ -1,6 +1,6 @@
 /**
- * Looks a name up for a connection, and refuses it when any of its addresses is inside. The connection is made to the
- * very addresses that were checked: nobody asks again in between. Never connects.
+ * `guardedLookup` resolves a host name for a connection and refuses it if any of its addresses is not public. The
+ * connection uses exactly the addresses that were checked. A second lookup could return other addresses.
  */
 import type { LookupAddress } from "node:dns";
 import { lookup as systemLookup } from "node:dns/promises";
@@ -11,7 +11,7 @@ import type { Lookup } from "./policy.ts";
 
 const ask: Lookup = async (host) => (await systemLookup(host, { all: true })).map(({ address }) => address);
 
-/** @param isAllowed whether the host may be inside */
+/** @param isAllowed true if the host may be internal */
 export function guardedLookup(lookup: Lookup = ask, isAllowed = false): LookupFunction {
   return (host, options, done) => {
     void (async () => {
@@ -36,20 +36,20 @@ async function checked(lookup: Lookup, host: string, isAllowed: boolean): Promis
   }
 }
 
-/** Public by their range, and yet inside: Azure answers its machines there. */
+/** In a public range, but internal: Azure serves its virtual machines from this address. */
 const INSIDE: readonly string[] = ["168.63.129.16"];
 
-/** The only part of IPv6 that is handed out to the public internet... */
+/** The only part of IPv6 that is assigned to the public internet. */
 const GLOBAL = ipaddr.parseCIDR("2000::/3");
 
-/** ... and what in it stands for something else: tunnels that carry IPv4, tests, documentation. */
+/** Ranges inside `GLOBAL` that are not public: tunnels that carry IPv4, tests, documentation. */
 const SPECIAL = ["2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3fff::/20"].map((range) =>
   ipaddr.parseCIDR(range),
 );
 
-/** @param address an address as the system writes it; anything else is not public */
+/** @param address in the notation of the operating system; any other text is not public */
 export function isPublicAddress(address: string): boolean {
-  // Its parser takes octal, hexadecimal and short forms, of which the system may make something else.
+  // `ipaddr` also accepts octal, hexadecimal and short forms, which the operating system may interpret differently.
   if (!ipaddr.IPv4.isValidFourPartDecimal(address) && !ipaddr.IPv6.isValid(address)) return false;
   const parsed = ipaddr.parse(address);
   if (parsed.range() !== "unicast") return false;

@@ -1,27 +1,36 @@
-/** What a fetch may reach and how much it may take, as whoever runs the server says it. Types and defaults only. */
+/**
+ * `FetchPolicy` defines which addresses a fetch may reach, and its limits. The operator sets it. Types and defaults
+ * only.
+ */
 
-/** Finds the addresses of a host. Every one of them is checked, and only these are connected to. */
+/** Resolves a host to addresses. Every address is checked, and connections are made to these addresses only. */
 export type Lookup = (host: string) => Promise<readonly string[]>;
 
 export interface FetchPolicy {
   /**
-   * Services inside, as "host:port", that may be reached all the same, by redirects too. The port is always named:
-   * "10.0.0.7:80", "[::1]:3000", "search.internal:443".
+   * Internal services that may be reached, also by redirects, as "host:port". The port is required: "10.0.0.7:80",
+   * "[::1]:3000", "search.internal:443".
+   * @default []
    */
   readonly allow?: readonly string[];
-  /** The ports that may be reached on the public internet. */
+  /** Ports that may be reached on the public internet. @default [80, 443, 8080, 8443] */
   readonly ports?: readonly number[];
-  /** How much of an answer is taken, before and after it is unpacked. */
+  /**
+   * Maximum size of a response, before and after decompression. A larger one fails with `TOO_LARGE`.
+   * @default 25_000_000
+   */
   readonly maxBytes?: number;
-  /** From the first look at the address to the last byte of the answer, redirects included. */
+  /** Time for the whole fetch, from the check of the URL to the last byte, including redirects. @default 30_000 */
   readonly timeoutMs?: number;
-  /** How long a connection may take, or be silent. */
+  /** How long connecting may take, and how long a connection may be idle. @default 10_000 */
   readonly idleMs?: number;
+  /** Maximum redirects. Further ones fail with `TOO_MANY_REDIRECTS`. @default 5 */
   readonly maxRedirects?: number;
+  /** Maximum size of the response headers. Larger ones fail with `BAD_RESPONSE`. @default 16_384 */
   readonly maxHeaderBytes?: number;
-  /** The system's own when absent. */
+  /** Resolves host names. @default the lookup of the operating system */
   readonly lookup?: Lookup;
-  /** What the server is told about who asks. */
+  /** The `User-Agent` header of requests. @default "Turnstream" */
   readonly userAgent?: string;
 }
 

@@ -1,7 +1,9 @@
 /**
- * Fetches what somebody else has named: a person, a model, a web page. It stays outside: an address inside is refused
- * before anything is connected to it, for each redirect anew, by what it resolves to. Bounded in size, time, redirects
- * and unpacking. Never uses a proxy of the environment, never keeps a connection or a cookie.
+ * `safeFetch` fetches a URL from an untrusted source, such as a user, a model or a web page. It refuses internal
+ * addresses before it connects, by the resolved address, and checks every redirect again.
+ *
+ * Size, time, redirects and decompression are limited. Does not use a proxy from the environment, and does not reuse
+ * connections or cookies.
  */
 import { Agent, type Dispatcher } from "undici";
 import { checkUrl, type CheckedUrl } from "./check-url.ts";
@@ -17,23 +19,23 @@ export interface SafeFetchOptions {
   readonly method?: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS";
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
-  /** Less than the policy's, if need be; never more. */
+  /** Lowers the limit of the policy for this fetch. A higher value has no effect. */
   readonly maxBytes?: number;
-  /** Asked for each redirect, in addition to the policy. */
+  /** Decides about each redirect, in addition to the policy. If it returns false, the fetch fails with `BLOCKED`. */
   readonly mayFollow?: (url: string) => boolean;
 }
 
 export interface SafeResponse {
   readonly status: number;
-  /** Where it was found in the end. */
+  /** The URL after all redirects. */
   readonly url: string;
-  /** By lower-case name; several of one name are joined by ", ". */
+  /** By lower-case name. Repeated headers are joined with ", ". */
   readonly headers: Readonly<Record<string, string>>;
-  /** What the server calls it, without parameters; "" when it doesn't say. */
+  /** The media type from `content-type`, without parameters; "" if the header is missing. */
   readonly mediaType: string;
-  /** The bytes, unpacked. Reading them throws a FetchError. To be read once, or dropped by `cancel`. */
+  /** The decompressed bytes. Reading them can throw a FetchError. Read them once, or call `cancel`. */
   readonly body: AsyncIterable<Uint8Array>;
-  /** Reads all of the body. */
+  /** Reads the whole body. */
   bytes(): Promise<Uint8Array>;
   cancel(): void;
 }
@@ -44,7 +46,10 @@ interface Hop {
   readonly body: string | Uint8Array | null;
 }
 
-/** @returns whatever the server answers, also a status that means failure. Throws a FetchError, or the signal's reason. */
+/**
+ * @returns the response of any status, including failures
+ * @throws FetchError, or the reason of the signal if it is aborted
+ */
 export async function safeFetch(url: string, options: SafeFetchOptions): Promise<SafeResponse> {
   const policy = withDefaults(options.policy);
   const life = new FetchLifetime(options.signal, policy.timeoutMs);
@@ -99,7 +104,7 @@ async function request(
     body,
     signal: life.signal,
   });
-  // Whoever drops the body must not be struck by what happens to it afterwards.
+  // Without a listener, an error after the caller has dropped the body would terminate the process.
   answer.body.on("error", () => undefined);
   return answer;
 }
@@ -115,7 +120,7 @@ function nextHop(hop: Hop, status: number, isSameOrigin: boolean): Hop {
   const turnsToGet = status === 303 || (status < 303 && hop.method === "POST");
   const next = turnsToGet && hop.method !== "HEAD" ? { ...hop, method: "GET", body: null } : hop;
   if (isSameOrigin) return next;
-  // It was meant for the server that was named.
+  // The body was meant for the original server only.
   if (next.body !== null) throw new FetchError("BLOCKED");
   return { ...next, headers: withoutCredentials(next.headers) };
 }
@@ -167,11 +172,11 @@ async function readAll(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   return Buffer.concat(chunks);
 }
 
-/** The connection is ours to say something about. */
+/** Headers that belong to the connection. The caller can't set them. */
 const OURS =
   /^(host|connection|keep-alive|upgrade|te|trailer|transfer-encoding|content-length|expect|accept-encoding|proxy-.*)$/;
 
-/** What says nothing about who asks. Every other header may be a key. */
+/** Headers without credentials. Any other header may contain a key, so it is not sent to another origin. */
 const HARMLESS = /^(accept|accept-language|user-agent)$/;
 
 function headersFor(given: Readonly<Record<string, string>>, userAgent: string): Record<string, string> {

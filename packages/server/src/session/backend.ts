@@ -1,4 +1,4 @@
-/** What the work on a whole session needs: where it lives, and where it is remembered. Types only. */
+/** `Backend` is the store and the log that operations on a session need. Types only. */
 import type { Log } from "../log/log.ts";
 import type { Signals } from "../signals/signals.ts";
 import type { Store } from "../store/store.ts";
@@ -8,7 +8,7 @@ export interface Backend {
   readonly log: Log;
 }
 
-/** What commands need as well: to wake whoever acts on them. */
+/** Commands also send signals, to wake the worker that acts on them. */
 export interface CommandBackend extends Backend {
   readonly signals: Signals;
 }

@@ -1,6 +1,7 @@
 /**
- * What a person can do with what agents remember of them: read it, put it right, and have it forgotten. Changes are noted
- * in the audit, without what they are about. Never asks a model.
+ * `listMemories`, `editMemory` and `eraseMemory` let a user read, correct and delete what agents remember about them.
+ *
+ * Invariant: the audit log records every change, without its content.
  */
 import { StoreError } from "../store/errors.ts";
 import type { Memory, MemoryChange } from "../store/ports/knowledge.ts";
@@ -10,12 +11,12 @@ import type { Backend } from "./backend.ts";
 
 type StorePart = Pick<Backend, "store">;
 
-/** All of them: pinned ones first, then the last changed first. */
+/** Returns all memories: pinned ones first, then the most recently changed. */
 export function listMemories({ store }: StorePart, actor: Actor): Promise<Memory[]> {
   return store.memories.list(actor);
 }
 
-/** Throws NOT_FOUND, INVALID for an empty text, TOO_LARGE for a long one. */
+/** @throws StoreError NOT_FOUND, INVALID for an empty text, or TOO_LARGE */
 export function editMemory(
   { store }: StorePart,
   actor: Actor,
@@ -30,7 +31,7 @@ export function editMemory(
   });
 }
 
-/** False when it wasn't there. */
+/** Returns false if there is no such memory. */
 export function eraseMemory({ store }: StorePart, actor: Actor, id: string): Promise<boolean> {
   return store.transaction(async (tx) => {
     const wasThere = await tx.memories.remove(actor, id);
@@ -39,7 +40,7 @@ export function eraseMemory({ store }: StorePart, actor: Actor, id: string): Pro
   });
 }
 
-/** @returns how many */
+/** Deletes all memories of the user. @returns how many */
 export function eraseMemories({ store }: StorePart, actor: Actor): Promise<number> {
   return store.transaction(async (tx) => {
     const count = await tx.memories.removeAll(actor);

@@ -1,4 +1,7 @@
-/** The event of a message and the key it is committed under: what sending, and going on from a form, share. Pure. */
+/**
+ * `messageEvent` and `messageKey` build the event of a message and its outbox key, for sent messages and for forms.
+ * Pure.
+ */
 import { createHash } from "node:crypto";
 import type { EventDraft } from "@turnstream/protocol/writer";
 import { type LogBlob, splitOversized } from "../log/writer/oversize.ts";
@@ -6,7 +9,7 @@ import type { NewMessage } from "../store/ports/running.ts";
 
 type MessageDraft = Extract<EventDraft, { type: "message.add" }>;
 
-/** A text that is too long for an event goes into a blob. */
+/** Moves a text that is too long for an event into a blob. */
 export function messageEvent(message: NewMessage): {
   readonly draft: MessageDraft;
   readonly blobs: readonly LogBlob[];
@@ -21,12 +24,12 @@ export function messageEvent(message: NewMessage): {
     ...(resumes === undefined || resumes === null ? {} : { resumes }),
     ...(whole === undefined || whole === null ? {} : { whole }),
   };
-  // By its content: who repeats the call finds the same blob, and another text never finds this one.
+  // The blob id is a digest of the text: a repeated call finds the same blob, and another text never does.
   const { drafts, blobs } = splitOversized(draft, () => `text.${digest(text)}`);
   return { draft: (drafts[0] ?? draft) as MessageDraft, blobs };
 }
 
-/** Ids are anything, the keys of an outbox are not. */
+/** Message ids can contain any characters, but outbox keys can't. Other ids are replaced with a digest. */
 export function messageKey(kind: "m" | "w", id: string): string {
   return /^[\w.:@-]{1,200}$/.test(id) ? `${kind}/${id}` : `${kind}//${digest(id)}`;
 }

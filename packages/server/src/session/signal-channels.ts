@@ -1,19 +1,19 @@
-/** The words that go over `signals/` about sessions: whom they wake, and what they say. Never sends or listens. */
+/** Channel names and payloads of the signals about sessions. It does not send or receive signals. */
 import type { SessionRef } from "../store/refs.ts";
 
-/** A message waits in a session. */
+/** A message is queued in a session. */
 export const TURNS_CHANNEL = "turns";
-/** Somebody wants the turn of a session stopped. */
+/** A stop of the session's turn was requested. */
 export const STOPS_CHANNEL = "stops";
 
-/** Somebody has decided on what a turn of a session waits for. */
+/** An interaction that the session's turn waits for was decided. */
 export const DECISIONS_CHANNEL = "decisions";
 
 export function encodeSessionRef({ tenant, session }: SessionRef): string {
   return JSON.stringify({ tenant, session });
 }
 
-/** Null for what isn't one: anybody who reaches the server of the signals can say anything. */
+/** Returns null for an invalid payload, because any client of the signal server can send one. */
 export function decodeSessionRef(text: string): SessionRef | null {
   try {
     const { tenant, session } = JSON.parse(text) as Record<string, unknown>;

@@ -1,8 +1,12 @@
-/** INVALID: what a person filled in doesn't fit. Carries the words for that person, without ids and without the store's own. */
+/**
+ * `InputValidationError` (INVALID) reports invalid input of a user, with a message for that user.
+ *
+ * The message contains no ids and no internal text of the store.
+ */
 import { StoreError } from "../store/errors.ts";
 
 export class InputValidationError extends StoreError {
-  /** Which field, and what is wrong with it. */
+  /** The field and what is wrong with it. */
   readonly userMessage: string;
 
   constructor(what: string, userMessage: string) {

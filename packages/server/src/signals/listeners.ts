@@ -1,10 +1,16 @@
-/** Who listens to which channel. Never lets what a listener throws reach the others, or the process. */
+/**
+ * `Listeners` calls the listeners of a channel. An error of one listener becomes a process warning and does not affect
+ * the others.
+ */
 export type Listener = (text: string) => void;
 
 export class Listeners {
   readonly #channels = new Map<string, Set<{ readonly listener: Listener }>>();
 
-  /** The same function may listen twice. @returns how to stop */
+  /**
+   * The same function can be added twice.
+   * @returns a function that removes the listener
+   */
   add(channel: string, listener: Listener): () => void {
     const listeners = this.#channels.get(channel) ?? new Set();
     this.#channels.set(channel, listeners);

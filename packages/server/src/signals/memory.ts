@@ -1,11 +1,15 @@
-/** Signals within one process: whoever was given the same object hears them. Never reaches another process. */
+/**
+ * `createMemorySignals` delivers signals between the users of one object in one process. Does not reach other
+ * processes.
+ */
 import { Listeners } from "./listeners.ts";
 import type { Signals } from "./signals.ts";
 
 export function createMemorySignals(): Signals {
   const listeners = new Listeners();
   return {
-    // Never within the call, as from another process: who sends has not gone on yet.
+    // Deliver after the call returns, as signals from another process arrive. Otherwise a listener would run before the
+    // sender has continued.
     send: (channel, text) => void setImmediate(() => listeners.emit(channel, text)).unref(),
     listen: (channel, listener) => listeners.add(channel, listener),
     close: async () => listeners.clear(),

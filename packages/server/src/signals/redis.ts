@@ -1,7 +1,9 @@
 /**
- * Signals through Redis (or Valkey), by plain publish and subscribe: in a cluster every node passes them on to all others,
- * so one connection to any node is enough. `createRedisSignals` opens it when it is first needed. What is
- * sent while there is no connection is lost. Never throws, and never keeps the process alive.
+ * `createRedisSignals` sends signals through Redis or Valkey with plain publish and subscribe. In a cluster every node
+ * forwards messages to all others, so one connection to any node is enough.
+ *
+ * The connection opens on first use. Signals that are sent without a connection are lost. Nothing here throws after
+ * creation or keeps the process alive.
  */
 import { createClient } from "@redis/client";
 import { validateUrls } from "../log/redis/connection/address.ts";
@@ -11,13 +13,15 @@ import { Listeners } from "./listeners.ts";
 import type { Signals } from "./signals.ts";
 
 export interface RedisSignalsOptions {
-  /** One URL for one server; several for a cluster, any of its servers. */
+  /** One URL for a single server. For a cluster, URLs of any of its servers. */
   readonly url: string | readonly string[];
   readonly username?: string;
   readonly password?: string;
-  /** Begins the name of every channel. */
+  /** Prefix of every channel name. @default "ts" */
   readonly keyPrefix?: string;
+  /** How often the connection is pinged. @default 1_000 */
   readonly healthCheckMs?: number;
+  /** How long connecting or a ping may take. After that the client reconnects. @default 3_000 */
   readonly responseTimeoutMs?: number;
 }
 
@@ -26,7 +30,7 @@ const DEFAULT_RESPONSE_TIMEOUT_MS = 3_000;
 const BACKOFF = { initialDelayMs: 50, maxDelayMs: 1_000 };
 const ignore = () => undefined;
 
-/** @throws TypeError when `url` is no address of Redis */
+/** @throws TypeError if `url` is not a Redis address */
 export function createRedisSignals(options: RedisSignalsOptions): Signals {
   validateUrls(options.url);
   const { keyPrefix = "ts", healthCheckMs = 1_000 } = options;
@@ -34,14 +38,16 @@ export function createRedisSignals(options: RedisSignalsOptions): Signals {
   const urls = [options.url].flat();
   const prefix = `${keyPrefix}:signals:`;
   const listeners = new Listeners();
-  /** Channels stay subscribed: there are a handful of them, not one for each session. */
+  /**
+   * Channels stay subscribed after their last listener is removed: there are a handful of them, not one per session.
+   */
   const channels = new Set<string>();
   let client: RedisClient | null = null;
   let opens = 0;
   let failures = 0;
   let isClosed = false;
 
-  /** Opens one client after the other, to one address after the other, each until it ends. */
+  /** Opens a client to the next address. When the client ends, opens the next one after a backoff. */
   function open(): void {
     const opened = createSignalClient(urls[opens++ % urls.length] ?? "", options);
     client = opened;
@@ -101,7 +107,7 @@ function createSignalClient(url: string, { username, password, responseTimeoutMs
     ...(password === undefined ? {} : { password }),
     commandsQueueMaxLength: MAX_QUEUED,
     maintNotifications: "disabled",
-    // The library reconnects to one address only, and its timer would keep the process alive.
+    // The library reconnects to the same address only, and its timer would keep the process alive.
     socket: { reconnectStrategy: false, connectTimeout: responseTimeoutMs ?? DEFAULT_RESPONSE_TIMEOUT_MS },
   });
 }

@@ -1,11 +1,14 @@
 /**
- * The port of signals between processes: short words that wake somebody up sooner than they would look by
- * themselves. Lossy on purpose. Nothing depends on one: whatever it is about is in the store.
+ * `Signals` is the port for wake-ups between processes: a short text that makes a listener check the store before its
+ * next poll. Signals may be lost. Nothing may depend on one, because all data that a signal refers to is in the store.
  */
 export interface Signals {
-  /** Tells everybody who listens now. Never throws: who can't be told looks by himself. */
+  /**
+   * Sends a signal to all current listeners of a channel. Never throws: a listener that misses it finds the change by
+   * polling.
+   */
   send(channel: string, text: string): void;
-  /** @returns how to stop listening */
+  /** @returns a function that stops listening */
   listen(channel: string, listener: (text: string) => void): () => void;
   close(): Promise<void>;
 }

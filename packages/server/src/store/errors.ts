@@ -1,25 +1,28 @@
 /**
- * The one kind of error that the store throws: a code for programs, words for people, never any content.
- * Never decides what to do about it.
+ * `StoreError` is the only error class that the store throws: a code for programs and a message for readers.
+ *
+ * Invariant: messages name kinds and ids and never contain content, because the gateway sends some of them to clients.
  */
 import { createErrorGuard, defineErrors } from "../util/errors.ts";
 
-/** What went wrong, and what the caller can do about it. */
+/** What each code means, and what the caller can do. */
 export const STORE_ERRORS = {
-  NOT_FOUND: "It isn't there, or it belongs to somebody else. Check the id, the tenant and the user.",
-  EXISTS: "Something else has this id already. Choose another id.",
-  CONFLICT: "It changed in the meantime. Read it again, then decide anew.",
-  FENCED: "Somebody else has taken this session over. Stop working on it; what is journaled is safe.",
-  INVALID: "The arguments can't be stored as they are. Correct them; trying again doesn't help.",
-  TOO_LARGE: "It is larger than the store takes. Store less, or keep it elsewhere.",
-  BUSY: "Others were changing the same rows all the time. Try again a little later.",
+  NOT_FOUND:
+    "It does not exist, or it belongs to another tenant or user. Check the id, the tenant and the user.",
+  EXISTS: "The id is already in use. Choose another id.",
+  CONFLICT: "It was changed meanwhile. Read it again before you decide.",
+  FENCED: "Another worker has taken over this session. Stop working on it: the journal is safe.",
+  INVALID: "The arguments can't be stored. Correct them: a retry doesn't help.",
+  TOO_LARGE: "It exceeds a size limit of the store. Store less, or store it elsewhere.",
+  BUSY: "Other transactions repeatedly changed the same rows. Retry a little later.",
   ABORTED:
-    "The transaction has failed or is over, so nothing more is done in it. Let its first error through and start a new one.",
-  OUTDATED: "The database is newer than this version: deploy the newer version.",
-  NOT_MIGRATED: "The database hasn't the tables of this version. Run `turnstream migrate` first.",
-  UNAVAILABLE: "The database can't be reached or refuses work. Try again; look at its log if it persists.",
+    "The transaction has failed or ended, so it accepts no more calls. Rethrow its first error and start a new transaction.",
+  OUTDATED: "The database schema is newer than this version: deploy the newer version.",
+  NOT_MIGRATED: "The database does not have the tables of this version. Run `turnstream migrate` first.",
+  UNAVAILABLE:
+    "The database can't be reached or refuses statements. Retry; if the error persists, read the log of the database.",
   INTERNAL:
-    "The database refused a statement that should have worked. This is a bug; report it with the cause.",
+    "The database refused a statement that should have worked. This is a bug: report it with its cause.",
 } as const;
 
 export type StoreErrorCode = keyof typeof STORE_ERRORS;

@@ -1,12 +1,12 @@
-/** How callers say whom and what they mean. Types only. */
+/** `Actor` and `SessionRef` identify users and sessions in calls to the store. */
 
-/** The person who asks. They see their own sessions, nobody else's. */
+/** The user on whose behalf a call is made. A user sees only their own sessions. */
 export interface Actor {
   readonly tenant: string;
   readonly user: string;
 }
 
-/** A session as servers name it: any user's, within one tenant. */
+/** A session of any user, within one tenant. For calls on behalf of servers. */
 export interface SessionRef {
   readonly tenant: string;
   readonly session: string;

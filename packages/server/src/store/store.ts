@@ -1,7 +1,6 @@
 /**
- * The port of the system of record, as one object of small sub-ports. Each sub-port states its guarantees in
- * its own file; `postgres/` and `memory/` keep them alike, and the same contract suites run on both.
- * Never knows the log, nor who reads or writes it.
+ * `Store` is the port of the system of record, one object of small sub-ports. Each sub-port documents its guarantees in
+ * `ports/`. `postgres/` and `memory/` implement them, and the same contract suites run on both. Does not know the log.
  */
 import type { Allowances, FormDrafts, Interactions } from "./ports/interactions.ts";
 import type { Archive, Outbox, Turns } from "./ports/archive.ts";
@@ -13,7 +12,7 @@ import type { Journal, Leases, RunningTurns, QueuedMessages } from "./ports/runn
 import type { Knowledge, Memories } from "./ports/knowledge.ts";
 import type { Payments } from "./ports/payments.ts";
 
-/** Everything that can take part in a transaction. */
+/** All sub-ports. Each can take part in a transaction. */
 export interface StorePorts {
   readonly tenants: Tenants;
   readonly sessions: Sessions;
@@ -45,12 +44,12 @@ export interface StorePorts {
 
 export interface Store extends StorePorts {
   /**
-   * What is done through `tx` is committed together when `work` returns, or not at all when it throws.
-   * `work` may be called again (after a deadlock, say), so it should do nothing outside `tx` that can't be
-   * repeated. Within a transaction, `transaction` joins the one that runs. In `work`, use only `tx`.
+   * Commits everything done through `tx` when `work` returns, or nothing if it throws. `work` may run again, for
+   * example after a deadlock, so its effects outside `tx` must be repeatable. In `work`, use only `tx`. A nested
+   * `transaction` joins the running one.
    *
-   * Once a call on `tx` has thrown, nothing will be committed, even if `work` catches the error: further calls throw
-   * ABORTED, and so do calls after the end. The end waits for calls that are still under way.
+   * Once a call on `tx` has thrown, nothing is committed, even if `work` catches the error. Further calls throw
+   * ABORTED, and so do calls after the end. The end waits for calls that are still running.
    */
   transaction<T>(work: (tx: Store) => Promise<T>): Promise<T>;
 }

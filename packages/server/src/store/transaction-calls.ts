@@ -1,12 +1,14 @@
 /**
- * What is being done through the `tx` of one transaction, so that its end waits for all of it: a call that was
- * still under way would go on behind the end, and what it does then would stay. Never begins or ends one itself.
+ * `trackTransaction` runs the work of one transaction and waits for all calls through its `tx`.
+ *
+ * Invariant: no call runs after the end. It would execute outside the transaction, and its effects would stay. Does not
+ * begin or commit; the store does.
  */
 import { isStoreError, StoreError } from "./errors.ts";
 import type { Store, StorePorts } from "./store.ts";
 import { wrapPorts } from "./wrap-ports.ts";
 
-/** Runs `work` on `ports` once; see `Store.transaction` for what it promises. */
+/** Runs `work` once on `ports`. `Store.transaction` documents the guarantees. */
 export async function trackTransaction<T>(ports: StorePorts, work: (tx: Store) => Promise<T>): Promise<T> {
   const calls = new TransactionCalls();
   const tx: Store = {
@@ -23,7 +25,7 @@ class TransactionCalls {
 
   async add<T>(name: string, call: () => Promise<T>): Promise<T> {
     if (this.#isOver || this.#first !== null) throw new StoreError("ABORTED", name);
-    // A call that throws at once is one that failed, too.
+    // The async function turns a synchronous throw into a rejection, so that it also counts as a failed call.
     const running = (async () => call())();
     this.#underWay.add(running);
     try {
@@ -40,12 +42,12 @@ class TransactionCalls {
     try {
       const result = await work();
       await this.#end();
-      // PostgreSQL has given the transaction up already, whether `work` caught the error or not.
+      // PostgreSQL has already aborted the transaction, whether or not `work` caught the error.
       if (this.#first !== null) throw this.#first.error;
       return result;
     } catch (error) {
       await this.#end();
-      // What was refused because of an earlier error says less than that one.
+      // An ABORTED error only follows from the first error, so throw the first one.
       throw isStoreError(error, "ABORTED") && this.#first !== null ? this.#first.error : error;
     }
   }

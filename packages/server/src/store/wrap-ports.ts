@@ -1,11 +1,9 @@
-/** Puts something around every method of every sub-port at once. Knows no sub-port and adds nothing itself. */
+/** `wrapPorts` wraps every method of every sub-port. It adds no behavior itself. */
 import type { StorePorts } from "./store.ts";
 
 type Call = (...args: unknown[]) => Promise<unknown>;
 
-/**
- * @param around is given a method's full name (`sessions.get`), its arguments, and the call itself
- */
+/** @param around receives the method's full name (`sessions.get`), its arguments and the original call */
 export function wrapPorts(
   ports: StorePorts,
   around: (name: string, args: readonly unknown[], call: () => Promise<unknown>) => Promise<unknown>,

@@ -1,8 +1,8 @@
-/** Cuts a text into pieces that can be kept one by one, at the ends of lines where there are any. Pure. */
+/** `chunkText` splits a text into chunks that can be stored separately, at line ends if possible. Pure. */
 
 export const CHUNK_CHARS = 16_000;
 
-/** Joined, the pieces are the text. */
+/** The chunks joined are the original text. */
 export function chunkText(text: string): string[] {
   const pieces: string[] = [];
   for (let at = 0; at < text.length;) {
@@ -18,7 +18,7 @@ function endOf(text: string, at: number): number {
   if (most >= text.length) return text.length;
   const line = text.lastIndexOf("\n", most - 1);
   if (line > at) return line + 1;
-  // Never between the halves of a character.
+  // Don't split a surrogate pair.
   const code = text.charCodeAt(most - 1);
   return code >= 0xd800 && code < 0xdc00 ? most - 1 : most;
 }

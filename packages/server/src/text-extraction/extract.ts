@@ -1,6 +1,6 @@
 /**
- * Reads the text of a file in a thread of its own, which is ended when it takes too long or too much memory: a file made
- * to harm its reader costs that thread, and nothing else waits for it. Never fetches and never stores.
+ * `extract` reads the text of a file in its own thread and terminates the thread at its time or memory limit. A
+ * malicious file can block only that thread. Does not fetch or store files.
  */
 import { Worker } from "node:worker_threads";
 import { defineErrors } from "../util/errors.ts";
@@ -9,13 +9,13 @@ import type { FileKind, DeclaredType } from "./file-kind.ts";
 export interface ExtractLimits {
   readonly maxChars: number;
   readonly timeoutMs: number;
-  /** For what the thread's program holds, and again for the bytes it works on. */
+  /** Limit for the heap of the thread, and separately for its buffers outside the heap. */
   readonly memoryMb: number;
 }
 
 export interface FileBytes extends DeclaredType {
   readonly bytes: Uint8Array;
-  /** How its text is written, where whoever sent it says so. */
+  /** The charset that the sender declared, or "". */
   readonly charset: string;
 }
 
@@ -23,9 +23,9 @@ export interface ThreadTask extends FileBytes {
   readonly maxChars: number;
 }
 
-/** What a file is, and its text in pieces: none for a picture, or what nobody here can read. */
+/** The type of a file and its text in chunks. Images and unsupported formats have no chunks. */
 export interface ThreadAnswer extends FileKind {
-  /** As it calls itself; "" when it doesn't. */
+  /** The title in the document, or "". */
   readonly title: string;
   readonly pieces: readonly string[];
   readonly isCut: boolean;
@@ -34,7 +34,8 @@ export interface ThreadAnswer extends FileKind {
 const MEANINGS = {
   TIMEOUT: "Reading the file took too long. Use a smaller or simpler one.",
   MEMORY: "Reading the file took too much memory. Use a smaller or simpler one.",
-  UNREADABLE: "The file is damaged, locked by a password, or not what it says. Save it anew and try again.",
+  UNREADABLE:
+    "The file is damaged, protected by a password, or not of its declared type. Save it again and retry.",
 } as const;
 
 export class ExtractError extends defineErrors("ExtractError", MEANINGS, (_code, _what, meaning) => meaning) {
@@ -46,7 +47,10 @@ export class ExtractError extends defineErrors("ExtractError", MEANINGS, (_code,
 const MEMORY_CHECK_MS = 100;
 const MEGABYTE = 1024 * 1024;
 
-/** @param file its bytes go to the thread: they are gone here afterwards. Throws ExtractError, or the signal's reason. */
+/**
+ * @param file its bytes are transferred to the thread and can't be used afterwards
+ * @throws ExtractError, or the signal's reason if it is aborted
+ */
 export async function extract(
   file: FileBytes,
   limits: ExtractLimits,
@@ -54,7 +58,7 @@ export async function extract(
 ): Promise<ThreadAnswer> {
   signal.throwIfAborted();
   const { memoryMb, timeoutMs, maxChars } = limits;
-  // A view on a part of something larger would take that along.
+  // Copy a view on a larger buffer, because the transfer would move the whole buffer.
   const bytes =
     file.bytes.byteLength === file.bytes.buffer.byteLength ? file.bytes : new Uint8Array(file.bytes);
   const workerData: ThreadTask = { ...file, bytes, maxChars };
@@ -96,17 +100,17 @@ export async function extract(
   }
 }
 
-/** From source it is run as it is; what is published is JavaScript. */
+/** The source runs as TypeScript, the published package as JavaScript. */
 function threadFile(self: string): string {
   return self.endsWith(".ts") ? "./thread.ts" : "./thread.js";
 }
 
-/** The bytes it works on: those are outside of what `resourceLimits` counts. */
+/** Returns the size of the thread's buffers, which `resourceLimits` does not cover. */
 async function usedMemory(worker: Worker): Promise<number> {
   try {
     return (await worker.getHeapStatistics()).external_memory;
   } catch {
-    // It has ended meanwhile.
+    // The thread has ended.
     return 0;
   }
 }

@@ -1,5 +1,6 @@
 /**
- * What a file is, by its bytes. What a server or a person calls it only chooses between kinds of text. Pure.
+ * `detectFileKind` determines the kind of a file from its bytes, and `decode` decodes its text. A declared name or
+ * media type only selects between kinds of text, because the sender controls it. Pure.
  */
 
 type Kind = "text" | "html" | "pdf" | "image" | "other";
@@ -11,7 +12,7 @@ export interface FileKind {
 
 export interface DeclaredType {
   readonly name: string;
-  /** What whoever sent it calls it; "" when nobody says. */
+  /** The media type that the sender declared, or "". */
   readonly mediaType: string;
 }
 
@@ -36,7 +37,7 @@ const HTML_START =
   /^\s*(<!doctype\s+html|<(html|head|body|title|meta|script|style|div|table|article|p|h1)\b)/i;
 const LOOKED_AT = 4_096;
 
-/** @param sniffed what is known by its first bytes: null for a text, for texts have none */
+/** @param sniffed the media type by the first bytes, or null if it is unknown, as for text */
 export function detectFileKind(bytes: Uint8Array, sniffed: string | null, named: DeclaredType): FileKind {
   if (sniffed === "application/pdf") return { kind: "pdf", mediaType: sniffed };
   if (sniffed?.startsWith("image/") === true && sniffed !== "image/svg+xml")
@@ -57,7 +58,7 @@ function textType({ name, mediaType }: DeclaredType, sniffed: string | null): st
   return TEXT_TYPES[ending] ?? sniffed ?? "text/plain";
 }
 
-/** UTF-16 has zeros; other texts have none, and few control characters. */
+/** UTF-16 contains zero bytes. Other text contains none, and few control characters. */
 function looksLikeText(bytes: Uint8Array): boolean {
   const start = bytes.subarray(0, LOOKED_AT);
   if (hasWideMark(start)) return true;
@@ -76,8 +77,9 @@ function hasWideMark([first, second]: Uint8Array): boolean {
 const NAMED_IN_HTML = /<meta[^>]{0,200}charset\s*=\s*["']?\s*([\w:.-]{1,40})/i;
 
 /**
- * The text of bytes: by their mark, by the name they were given, as UTF-8, or else as what the web falls back on.
- * @param of how many there are in all: the last character of a part may be a half, and is left out then
+ * Decodes bytes by their byte order mark, the declared charset, the charset in an HTML `meta` element, UTF-8 or
+ * windows-1252. The first that decodes without errors is used.
+ * @param of total number of bytes. If `bytes` is only a part, an incomplete character at its end is dropped.
  */
 export function decode(bytes: Uint8Array, charset: string, of: number = bytes.byteLength): string {
   const [first, second] = bytes;

@@ -1,12 +1,14 @@
 /**
- * The readable text of a web page, in lines: headings, paragraphs, lists and table rows, without scripts, styles, menus
- * and what is hidden. Reads from start to end without building a tree, so that no page is too deep for it. Never fetches.
+ * `htmlText` extracts the readable text of a web page as lines: headings, paragraphs, lists and table rows. Scripts,
+ * styles, menus and hidden elements are left out.
+ *
+ * It parses the page as a stream and builds no tree, so that deep nesting can't overflow the stack. Does not fetch.
  */
 import { Parser } from "htmlparser2";
 import { yieldToEventLoop } from "../util/sleep.ts";
 
 export interface HtmlText {
-  /** "" when it has none. */
+  /** "" if the page has none. */
   readonly title: string;
   readonly text: string;
 }
@@ -56,7 +58,7 @@ const LINES = new Set([
   "body",
 ]);
 const HEADING = /^h([1-6])$/;
-/** Elements that never end. */
+/** Elements without an end tag. */
 const VOID = new Set([
   "area",
   "base",
@@ -73,16 +75,16 @@ const VOID = new Set([
   "wbr",
 ]);
 
-/** A longer one goes on in the next: to add to it again and again would take for ever. */
+/** Longer lines are split. Appending to a very long line repeatedly would take quadratic time. */
 const MAX_LINE = 5_000;
 
-/** The parser takes the longer the deeper it is. No page for people is so deep: what follows there is left out. */
+/** The parser gets slower with depth. Real pages are not this deep, so the rest of a deeper page is left out. */
 const MAX_DEPTH = 2_000;
 const SLICE = 16_384;
 const MAX_LINK = 2_000;
 
 export interface HtmlOptions {
-  /** Whether the addresses of links stand after their words. */
+  /** If true, the URL of each link follows its text in brackets. @default false */
   readonly links?: boolean;
 }
 
@@ -98,7 +100,7 @@ export async function htmlText(html: string, { links = false }: HtmlOptions = {}
   );
   for (let at = 0; at < html.length && reader.depth < MAX_DEPTH; at += SLICE) {
     parser.write(html.slice(at, at + SLICE));
-    // Whatever else this process does need not wait for a large page.
+    // Let other work of this process run while a large page is parsed.
     if (at % (SLICE * 8) === 0) await yieldToEventLoop();
   }
   if (reader.depth < MAX_DEPTH) parser.end();
@@ -107,18 +109,20 @@ export async function htmlText(html: string, { links = false }: HtmlOptions = {}
 
 class Reader {
   readonly #links: boolean;
-  /** Where the link leads that we are in; "" for nowhere. */
+  /** URL of the current link, or "". */
   #link = "";
-  /** What stands in it: an address that is its own words is not told twice. */
+  /** Text of the current link. The URL is not repeated if the text is the URL itself. */
   #linkText = "";
   readonly #lines: string[] = [];
   #line = "";
-  /** What the line ends in: to look at a text that grows would copy it each time. */
+  /**
+   * Last character of the line, stored separately because reading it from a growing string copies the string each time.
+   */
   #last = "";
   depth = 0;
   #title = "";
   #inTitle = false;
-  /** How deep we are in something that isn't read; 0 outside. */
+  /** Nesting depth inside an ignored element; 0 outside. */
   #ignored = 0;
   #pre = 0;
 
@@ -133,7 +137,7 @@ class Reader {
       return;
     }
     this.depth++;
-    // What is inside of something that isn't read is only counted, so that its end is known.
+    // Inside an ignored element, only count the depth, to find its end.
     if (this.#ignored > 0 || IGNORED.has(name) || isHidden(attributes)) {
       this.#ignored++;
       return;
@@ -198,7 +202,7 @@ class Reader {
     if (name === "img" && alt.trim() !== "") this.text(` [${alt.trim()}] `);
   }
 
-  /** Others mean something on their own page only. */
+  /** Only absolute http and https links are included. Relative links have no meaning outside of the page. */
   #openLink({ href = "" }: Readonly<Record<string, string>>): void {
     const isWhole = href.length <= MAX_LINK && /^https?:\/\/\S+$/i.test(href);
     this.#link = this.#links && isWhole ? href : "";

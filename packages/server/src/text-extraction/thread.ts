@@ -1,6 +1,5 @@
 /**
- * The thread in which one file is read: it may run out of time or memory, and be ended at any moment. Started by
- * extract.ts; never imported.
+ * The worker thread that reads one file. `extract` starts it and can terminate it at any time. Must not be imported.
  */
 import { parentPort, workerData } from "node:worker_threads";
 import { fileTypeFromBuffer } from "file-type";

@@ -1,15 +1,15 @@
 /**
- * The text of a file, by libraries that read whatever they are given; each is loaded when it is needed, for every file has
- * a thread of its own. Never runs elsewhere.
+ * `toText` extracts the text of a file with third-party parsers. It runs only in the worker thread, because a malicious
+ * file can crash or block a parser. Parsers are loaded on demand, because every file gets a new thread.
  */
 import type { HtmlText } from "./html-text.ts";
 import { decode, type FileKind } from "./file-kind.ts";
 
 export interface ExtractedText {
-  /** "" when it has none. */
+  /** "" if the file has none. */
   readonly title: string;
   readonly text: string;
-  /** There was more than was wanted. */
+  /** True if the text is longer than `maxChars`. */
   readonly isCut: boolean;
 }
 
@@ -28,10 +28,13 @@ export async function toText(
   return { title, ...cut(text, maxChars) };
 }
 
-/** In no encoding has a character more. */
+/** No encoding uses more bytes for a character. */
 const MAX_CHAR_BYTES = 4;
 
-/** A little more than is wanted, if there is more: of a very large text the rest is never decoded. */
+/**
+ * Decodes slightly more than `maxChars`, so that `cut` detects a longer text. The rest of a large file is never
+ * decoded.
+ */
 function firstChars(bytes: Uint8Array, charset: string, maxChars: number): string {
   return decode(bytes.subarray(0, (maxChars + 1) * MAX_CHAR_BYTES), charset, bytes.byteLength);
 }

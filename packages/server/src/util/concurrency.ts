@@ -1,6 +1,12 @@
-/** Branches that work side by side: when one fails the others are told, and nobody goes on before all have stopped. */
+/**
+ * `allOrAbort` waits for concurrent promises and aborts the others when one fails. It settles only after all of them
+ * have settled, so no work still runs when the caller continues.
+ */
 
-/** @param abort tells the others to stop; called with the first error, once */
+/**
+ * @param abort stops the other branches. Called once, with the first error.
+ * @throws the first error, after all branches have settled
+ */
 export async function allOrAbort<T>(
   branches: readonly Promise<T>[],
   abort: (error: unknown) => void,
@@ -23,7 +29,10 @@ export async function allOrAbort<T>(
   return results.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
 }
 
-/** The work's result, unless the signal is aborted first: then its reason is thrown and the work is left alone. */
+/**
+ * Resolves with the result of `work`, or rejects with the signal's reason if that is aborted first. It does not stop
+ * the work.
+ */
 export function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const stop = (): void => reject(signal.reason as Error);

@@ -1,15 +1,15 @@
 /**
- * What the store needs from outside: time, ids and randomness, so that tests can say what they are.
- * With PostgreSQL, deadlines, leases and times of creation follow the database's clock and not this one.
+ * `Env` supplies time, ids and randomness, so that tests can replace them. With PostgreSQL, deadlines, leases and
+ * creation times follow the database's clock instead.
  */
 import { randomBytes, randomUUID } from "node:crypto";
 
 export interface Env {
   /** Milliseconds since 1970. */
   now(): number;
-  /** A new id, never given before. */
+  /** Returns a new unique id. */
   id(): string;
-  /** Bytes that nobody can guess. */
+  /** Returns cryptographically secure random bytes. */
   randomBytes(size: number): Uint8Array;
 }
 

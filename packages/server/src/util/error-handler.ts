@@ -1,7 +1,9 @@
-/** How the gateway, the worker and the engine report errors that they survive. Types only. */
+/**
+ * `ErrorHandler` is the callback that receives errors which the gateway, the worker and the engine survive. Types only.
+ */
 
 export interface ErrorContext {
-  /** What the process was doing, such as `job s1/acme/t1`. Ids and names only, no secrets. */
+  /** The operation that failed, such as `job s1/acme/t1`. Contains ids and names only, no secrets. */
   readonly during: string;
 }
 

@@ -1,10 +1,14 @@
-/** Error classes with a table of codes: each code says what is wrong and what the caller can do. One class for each layer. */
+/**
+ * `defineErrors` creates the error class of one layer from a table of codes. Each code states what is wrong and what
+ * the caller can do.
+ */
 
 type Format = (code: string, what: string, meaning: string) => string;
 
 /**
- * Makes the base of an error class with a code for programs and a message for people.
- * @param format of the message: `what` names the thing, by kind and id only, and never holds content
+ * Creates a base class whose errors have a code for programs and a readable message.
+ * @param format builds the message. `what` names the object by kind and id only. It never contains content, because
+ * messages are logged and shown.
  */
 export function defineErrors<Code extends string>(
   name: string,
@@ -22,7 +26,7 @@ export function defineErrors<Code extends string>(
   };
 }
 
-/** Makes the check whether something is such an error; with codes, whether it has one of them. */
+/** Creates a type guard for the error class. If codes are passed to the guard, the error must have one of them. */
 export function createErrorGuard<E extends Error & { readonly code: string }>(
   errorClass: new (...args: never[]) => E,
 ): (error: unknown, ...codes: E["code"][]) => error is E {

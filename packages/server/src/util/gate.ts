@@ -1,4 +1,4 @@
-/** `Gate` lets callers wait until it is open. */
+/** `Gate` lets callers wait until it is open. It starts closed, and can be opened and closed repeatedly. */
 
 export class Gate {
   #resolve: (() => void) | null = null;
@@ -8,7 +8,7 @@ export class Gate {
     this.close();
   }
 
-  /** Resolves while it is open. */
+  /** Resolves when the gate opens, or immediately if it is open. */
   wait(): Promise<void> {
     return this.#promise;
   }

@@ -1,4 +1,4 @@
-/** Reads JSON of which nobody has promised that it is an object. Pure. */
+/** `asJsonObject` and `stringField` read JSON that is not guaranteed to be an object. Pure. */
 import type { Json } from "@turnstream/protocol";
 
 export type JsonObject = { readonly [field: string]: Json };
@@ -7,12 +7,15 @@ export function isJsonObject(value: Json): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The object itself, or an empty one: providers take nothing else as the arguments of a call. */
+/**
+ * Returns the object, or an empty one for any other value. Providers accept only objects as the arguments of a tool
+ * call.
+ */
 export function asJsonObject(value: Json): JsonObject {
   return isJsonObject(value) ? value : {};
 }
 
-/** A text that is not empty, or null. */
+/** Returns the field if it is a non-empty string, otherwise null. */
 export function stringField(value: Json, field: string): string | null {
   const text = asJsonObject(value)[field];
   return typeof text === "string" && text !== "" ? text : null;

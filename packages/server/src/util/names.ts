@@ -1,12 +1,12 @@
 /**
- * What the names may look like that log and store both take: both make keys and lines of them, so that a name which
- * only one of them took would be stuck between the two. Rules only.
+ * Patterns for the names that log and store both accept. Both build keys from them. If only one of them accepted a
+ * name, the data under that name could not be moved between the two.
  */
 
-/** Of a session. */
+/** Session ids. */
 export const SESSION_ID_PATTERN = /^[\w.@:-]{1,200}$/;
 export const SESSION_ID_RULE = "1 to 200 of A-Z a-z 0-9 _ . @ : -";
 
-/** Of a writer; and the key of an outbox row, which becomes the name of its writer. */
+/** Writer ids, and the keys of outbox rows, because an outbox key becomes the id of its writer. */
 export const WRITER_ID_PATTERN = /^[\w.:@/-]{1,300}$/;
 export const WRITER_ID_RULE = "1 to 300 of A-Z a-z 0-9 _ . : @ / -";

@@ -1,4 +1,7 @@
-/** A timer that stands still while it is paused, by however many. Knows nothing about what it is for. */
+/**
+ * `PausableTimer` is a timeout that does not elapse while it is paused. Pauses are counted: it continues after as many
+ * `resume` calls as `pause` calls.
+ */
 import { MAX_TIMER_MS } from "./sleep.ts";
 
 export class PausableTimer {

@@ -1,4 +1,7 @@
-/** Does something again and again, one at a time, with a little chance in between so that processes don't march in step. */
+/**
+ * `PeriodicTask` runs a task periodically, never concurrently. Each interval varies by up to 25 %, so that processes
+ * that started together do not stay synchronized.
+ */
 import type { Env } from "./env.ts";
 
 export class PeriodicTask {

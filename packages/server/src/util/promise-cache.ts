@@ -1,7 +1,9 @@
 /**
- * `PromiseCache` shares what was made for one caller with others for a short time: after an outage, many clients reconnect
- * at once with the same cursor. Bounded in number; the oldest are dropped first. An empty cache has no map: every session
- * with a subscriber has several of these, and most are empty.
+ * `PromiseCache` shares a result between callers with the same key for a short time. After an outage many clients
+ * reconnect at once with the same cursor.
+ *
+ * The number of entries is bounded; the oldest are dropped first. An empty cache allocates no map, because every
+ * session with a subscriber has several caches and most are empty.
  */
 
 const MAX_ENTRIES = 32;
@@ -15,7 +17,7 @@ export class PromiseCache<T> {
   #entries: Map<string, CacheEntry<T>> | null = null;
   readonly #maxAgeMs: number;
 
-  /** @param maxAgeMs what is older is made again */
+  /** @param maxAgeMs older entries are created again */
   constructor(maxAgeMs: number) {
     this.#maxAgeMs = maxAgeMs;
   }
@@ -24,7 +26,7 @@ export class PromiseCache<T> {
     return this.#entries?.size ?? 0;
   }
 
-  /** What was created under the key a moment ago, or is being created; otherwise created now. */
+  /** Returns the cached promise for the key, also while it is pending. Creates it if it is missing or too old. */
   get(key: string, now: number, create: () => Promise<T>): Promise<T> {
     const entries = (this.#entries ??= new Map());
     const entry = entries.get(key);
@@ -32,14 +34,14 @@ export class PromiseCache<T> {
     const value = create();
     entries.delete(key);
     entries.set(key, { value, at: now });
-    // A failure is retried by the next call.
+    // A failure is not cached: the next call retries.
     value.catch(() => entries.delete(key));
     const [oldest] = entries.keys();
     if (entries.size > MAX_ENTRIES && oldest !== undefined) entries.delete(oldest);
     return value;
   }
 
-  /** Drops what is too old. */
+  /** Drops expired entries. */
   expire(now: number): void {
     if (this.#entries === null) return;
     for (const [key, { at }] of this.#entries) if (now - at >= this.#maxAgeMs) this.#entries.delete(key);

@@ -1,17 +1,21 @@
 /**
- * Runs work again after a failure (`retry`) or until its result is final (`poll`), with a backoff that has jitter, so that
- * processes that failed together do not return together. Knows no error class: the caller says what is retryable.
+ * `retry` runs work again after a retryable error, and `poll` until its result is final. The backoff has jitter, so
+ * that processes that failed together do not retry together. The caller decides which errors are retryable.
  */
 import { sleep as systemSleep } from "./sleep.ts";
 
 export interface BackoffOptions {
-  /** The longest first delay. Each later delay is twice as long. */
+  /** Upper bound of the first delay. Each later delay is twice as long. */
   readonly initialDelayMs: number;
-  /** Delays stop growing here. @default initialDelayMs: all delays are of the same length */
+  /** Upper bound of all delays. @default initialDelayMs: delays do not grow */
   readonly maxDelayMs?: number;
 }
 
-/** Pure. @param attempt 1 after the first failure @param random from 0 up to 1: the delay is half to all of its length */
+/**
+ * Pure.
+ * @param attempt 1 after the first failure
+ * @param random from 0 up to 1; the delay is between half and all of its full length
+ */
 export function backoffDelay(attempt: number, options: BackoffOptions, random: number): number {
   const { initialDelayMs, maxDelayMs = initialDelayMs } = options;
   const fullMs = Math.min(maxDelayMs, initialDelayMs * 2 ** Math.min(attempt - 1, 40));
@@ -19,9 +23,9 @@ export function backoffDelay(attempt: number, options: BackoffOptions, random: n
 }
 
 export interface AttemptOptions extends BackoffOptions {
-  /** No attempt starts later than this after the first one; the last delay is cut short. @default Infinity */
+  /** No attempt starts later than this after the first one. The last delay is shortened to fit. @default Infinity */
   readonly timeoutMs?: number;
-  /** How often the work runs at most, the first time included. @default Infinity */
+  /** Maximum number of attempts, including the first. @default Infinity */
   readonly maxAttempts?: number;
   /** Aborting it ends the delay, and no further attempt starts. The caller gets the last error or result. */
   readonly signal?: AbortSignal | undefined;
@@ -37,7 +41,7 @@ export interface RetryOptions extends AttemptOptions {
   readonly onRetry?: (error: unknown, delayMs: number) => void;
 }
 
-/** Throws the last error once it is not retryable, time or attempts are used up, or the signal is aborted. */
+/** @throws the last error if it is not retryable, time or attempts are used up, or the signal is aborted */
 export async function retry<T>(
   work: (attempt: number) => Promise<T>,
   { isRetryable, onRetry, ...options }: RetryOptions,
@@ -59,7 +63,10 @@ export interface PollOptions<T> extends AttemptOptions {
   readonly isDone: (result: T) => boolean | Promise<boolean>;
 }
 
-/** @returns the last result, whether it is done or not. What the work throws is not retried. */
+/**
+ * Does not retry errors that the work throws.
+ * @returns the last result, even if it is not final
+ */
 export async function poll<T>(
   work: (attempt: number) => Promise<T>,
   { isDone, ...options }: PollOptions<T>,
@@ -85,7 +92,7 @@ class Attempts {
     this.#deadline = this.#now() + (options.timeoutMs ?? Infinity);
   }
 
-  /** Null when no further attempt may start. */
+  /** Returns null if no further attempt may start. */
   nextDelay(): number | null {
     const { maxAttempts = Infinity, signal, random = Math.random } = this.#options;
     const leftMs = this.#deadline - this.#now();
@@ -93,7 +100,7 @@ class Attempts {
     return Math.min(leftMs, backoffDelay(this.current, this.#options, random()));
   }
 
-  /** @returns false when the signal was aborted meanwhile */
+  /** @returns false if the signal was aborted during the delay */
   async wait(delayMs: number): Promise<boolean> {
     const { signal, sleep = defaultSleep } = this.#options;
     this.current++;

@@ -1,4 +1,4 @@
-/** Bounds how much is done side by side, first come first served. Knows nothing about what is done. */
+/** `Semaphore` limits how many tasks run concurrently. Tasks start in the order of their calls. */
 export class Semaphore {
   #free: number;
   readonly #queue: (() => void)[] = [];
@@ -7,7 +7,7 @@ export class Semaphore {
     this.#free = permits;
   }
 
-  /** Waits for its turn; throws the signal's reason when that is aborted meanwhile. */
+  /** Waits for a permit, then runs `work`. Throws the signal's reason if it is aborted while waiting. */
   async run<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     await this.#enter(signal);
     try {
@@ -17,13 +17,13 @@ export class Semaphore {
     }
   }
 
-  /** While it waits for something outside, somebody else may work in its place. */
+  /** Returns the permit while `wait` is pending, so that another task can run, and takes one again afterwards. */
   async releaseWhile<T>(signal: AbortSignal, wait: () => Promise<T>): Promise<T> {
     this.#leave();
     try {
       return await wait();
     } finally {
-      // Whoever stops meanwhile gives back a permit all the same.
+      // The enclosing `run` returns a permit in any case, so an aborted caller takes one without waiting for it.
       if (signal.aborted) this.#free--;
       else await this.#enter(signal).catch(() => this.#free--);
     }

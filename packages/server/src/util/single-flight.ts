@@ -1,5 +1,5 @@
 /**
- * `SingleFlight` runs a task once for all callers with the same key at the same time, such as clients of a session that
+ * `SingleFlight` runs a task once for all concurrent callers with the same key, such as clients of a session that
  * reconnect together. Results are not cached: a later call runs the task again.
  */
 

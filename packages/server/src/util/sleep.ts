@@ -1,14 +1,20 @@
-/** The one timer that code waits with: `sleep` can be aborted, woken early, and leaves the process free to exit. */
+/**
+ * `sleep` waits for a time. It can be aborted or ended early, and can let the process exit. All code that waits for a
+ * time uses it.
+ */
 
-/** The longest delay that a timer of Node takes. */
+/** The longest delay that a Node timer accepts. */
 export const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export interface SleepOptions {
   /** Aborting it rejects the sleep with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
-  /** The process may exit while it sleeps. @default false */
+  /** If true, the process may exit during the sleep. @default false */
   readonly unref?: boolean;
-  /** Receives the function that ends the sleep early. Returns a cleanup, which runs however the sleep ends. */
+  /**
+   * Receives the function that ends the sleep early. Returns a cleanup function, which runs when the sleep ends for any
+   * reason.
+   */
   readonly registerWake?: (wake: () => void) => () => void;
 }
 
@@ -39,7 +45,7 @@ export function sleep(ms: number, options: SleepOptions = {}): Promise<void> {
   });
 }
 
-/** Resolves after the event loop has handled what is waiting, such as sockets and timers. */
+/** Resolves after the event loop has handled pending work, such as sockets and timers. */
 export function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => void setImmediate(resolve));
 }

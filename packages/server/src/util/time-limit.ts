@@ -1,6 +1,6 @@
 /**
- * Runs code that can't be interrupted, such as a check by somebody else's schema, for a limited time. Holds up the process
- * for that long at the most. Never waits: it is for what is done at once.
+ * `runWithTimeLimit` runs synchronous code that can't be interrupted otherwise, such as validation with a schema from a
+ * third party. It blocks the process for at most the given time.
  */
 import { createContext, Script } from "node:vm";
 
@@ -8,7 +8,7 @@ const CALL = new Script("work()");
 const globals: { work: (() => unknown) | null } = { work: null };
 const context = createContext(globals);
 
-/** Throws when it takes longer, also out of the middle of a regular expression. */
+/** Throws if the work takes longer, even in the middle of a regular expression. */
 export function runWithTimeLimit<T>(ms: number, work: () => T): T {
   globals.work = work;
   try {

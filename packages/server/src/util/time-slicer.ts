@@ -1,13 +1,13 @@
 /**
- * `createTimeSlicer` runs long work in short tasks, in the order in which they were added, and lets the event loop run in
- * between. One for the whole process, so that many at once block it no longer than one.
+ * `createTimeSlicer` runs queued tasks in order, in short slices, and lets the event loop run between the slices. All
+ * sessions of a gateway share one slicer, so that many long jobs block the event loop no longer than one.
  */
 
 /** How long tasks may run in a row, in milliseconds. */
 const SLICE_MS = 8;
 
 export interface TimeSlicer {
-  /** Runs one task: short by itself. */
+  /** Queues one task. The task itself must be short, because it is not interrupted. */
   readonly run: <T>(task: () => T) => Promise<T>;
 }
 

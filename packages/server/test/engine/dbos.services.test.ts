@@ -1,4 +1,4 @@
-/** The engine on PostgreSQL passes the contract; and what only it can get wrong. */
+/** Runs the contract of the engine on DBOS with PostgreSQL, and tests what is specific to it. */
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { freshDatabaseUrl } from "@turnstream/testkit/servers/shared-servers.ts";
@@ -18,7 +18,7 @@ describeEngine("DBOS", async () => {
   return { open: (options) => create({ ...options, databaseUrl }) };
 });
 
-/** Of what must come: the default is a second. */
+/** Timeout for expected results. Vitest's default is one second. */
 const PATIENCE = { timeout: 30_000 };
 const work = () => Promise.resolve();
 const open = new Set<Engine>();
@@ -29,7 +29,7 @@ async function createDbosEngine(options: DbosEngineOptions): Promise<Engine> {
   return engine;
 }
 
-// What a failed test leaves open would make all others fail.
+// An engine that a failed test leaves open would make all other tests fail.
 afterEach(async () => {
   for (const engine of open) await engine.close();
   open.clear();
@@ -44,7 +44,7 @@ async function withPool<T>(databaseUrl: string, use: (pool: pg.Pool) => Promise<
   }
 }
 
-test("a second engine in one process is refused, and a database that nobody migrated", async () => {
+test("refuses a second engine in one process and a database that is not migrated", async () => {
   const databaseUrl = await freshDatabaseUrl();
   const refused: unknown = await createDbosEngine({ databaseUrl, work }).catch((error: unknown) => error);
   expect(isEngineError(refused, "NOT_MIGRATED")).toBe(true);
@@ -57,7 +57,7 @@ test("a second engine in one process is refused, and a database that nobody migr
   await engine.close();
 });
 
-test("many may migrate an empty database at once", async () => {
+test("several processes can migrate an empty database at once", async () => {
   const databaseUrl = await freshDatabaseUrl();
   await Promise.all([1, 2, 3].map(() => migrateEngine(databaseUrl)));
   const engine = await createDbosEngine({ databaseUrl, work });
@@ -65,7 +65,7 @@ test("many may migrate an empty database at once", async () => {
   await engine.close();
 });
 
-test("nothing of a forgotten session is in any table, and no error's words ever were", async () => {
+test("no table contains data of a deleted session or the message of an error", async () => {
   const databaseUrl = await migratedDatabaseUrl();
   const session = `canary${randomUUID()}`;
   const said: string[] = [];
@@ -100,7 +100,7 @@ test("nothing of a forgotten session is in any table, and no error's words ever 
   await engine.close();
 });
 
-test("work in a job is outside of DBOS: no step and no child is ever recorded", async () => {
+test("work in a job runs outside of DBOS: no step and no child is recorded", async () => {
   const databaseUrl = await migratedDatabaseUrl();
   const engine = await createDbosEngine({
     databaseUrl,
@@ -118,7 +118,7 @@ test("work in a job is outside of DBOS: no step and no child is ever recorded", 
   await engine.close();
 });
 
-test("an idle engine asks the database for nothing", async () => {
+test("an idle engine sends no queries to the database", async () => {
   const databaseUrl = await migratedDatabaseUrl();
   const engine = await createDbosEngine({ databaseUrl, work });
   const latest = () =>
@@ -130,7 +130,7 @@ test("an idle engine asks the database for nothing", async () => {
       return rows[0]?.at?.getTime();
     });
   let before = await latest();
-  // What it has to ask at its start is over.
+  // Wait until the queries of the start are over.
   await vi.waitUntil(async () => {
     const last = before;
     await sleep(300);
@@ -138,7 +138,7 @@ test("an idle engine asks the database for nothing", async () => {
     return before === last;
   }, PATIENCE);
   expect(before).toBeGreaterThan(0);
-  // DBOS would ask several times a second.
+  // DBOS itself would query several times a second.
   await sleep(1_000);
   expect(await latest()).toBe(before);
   await engine.start("s/a");
@@ -146,7 +146,7 @@ test("an idle engine asks the database for nothing", async () => {
   await engine.close();
 });
 
-test("a row that a frozen process holds keeps nobody from the other jobs", async () => {
+test("a row that a frozen process locks doesn't block the recovery of other jobs", async () => {
   const databaseUrl = await migratedDatabaseUrl();
   const begun: string[] = [];
   const wait: JobHandler = ({ id, signal }) => {
@@ -176,7 +176,7 @@ test("a row that a frozen process holds keeps nobody from the other jobs", async
   await engine.close();
 });
 
-test("jobs outlive a crash of the database: those that end meanwhile are recorded afterwards", async () => {
+test("jobs survive a crash of the database, and jobs that end meanwhile are recorded afterwards", async () => {
   const server = await startPostgres();
   const databaseUrl = await server.createDatabase("engine");
   await migrateEngine(databaseUrl);
@@ -191,14 +191,14 @@ test("jobs outlive a crash of the database: those that end meanwhile are recorde
   await vi.waitUntil(() => engine.running === 20, PATIENCE);
   await server.kill();
   await expect(engine.isRunning("s/0")).rejects.toSatisfy((error) => isEngineError(error, "UNAVAILABLE"));
-  await expect(engine.recover("nobody")).rejects.toSatisfy((error) => isEngineError(error, "UNAVAILABLE"));
+  await expect(engine.recover("missing")).rejects.toSatisfy((error) => isEngineError(error, "UNAVAILABLE"));
   over = true;
   await vi.waitUntil(() => engine.running === 0, PATIENCE);
   await server.restart();
   const isOver = async (n: number) => !(await engine.isRunning(`s/${n}`));
   for (let n = 0; n < 20; n++) await vi.waitUntil(() => isOver(n), PATIENCE);
   expect(await engine.prune({ olderThanMs: 0, limit: 100 })).toBe(20);
-  expect(await engine.recover("nobody")).toBe(0);
+  expect(await engine.recover("missing")).toBe(0);
   await engine.close();
   await server.stop();
 });

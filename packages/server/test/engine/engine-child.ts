@@ -1,6 +1,6 @@
 /**
- * A program of its own, to be killed and frozen: an engine on DBOS with its executor, whose jobs wait until they are told
- * to end. It tells its parent what happens. Never starts a job that it wasn't told to.
+ * A child process with a DBOS engine and its executor, for tests that kill or freeze it. Its jobs wait until the parent
+ * ends them, and it reports everything that happens to the parent.
  */
 import { createDbosEngine } from "../../src/engine/dbos.ts";
 import { isEngineError } from "../../src/engine/errors.ts";
@@ -12,16 +12,16 @@ import { connectParent, readSettings } from "@turnstream/testkit/processes/paren
 
 export interface EngineSettings {
   readonly databaseUrl: string;
-  /** Of the executor. */
+  /** The name of the executor. */
   readonly name: string;
   readonly ttlMs: number;
-  /** Whether the engine asks the executor if its lease is good. */
+  /** Whether the engine asks the executor if its lease is valid. */
   readonly isGuarded: boolean;
 }
 
 export type EngineRequest =
   | { readonly start: readonly string[] }
-  /** All jobs return. */
+  /** Lets all jobs return. */
   | { readonly end: true }
   | { readonly measureHeap: true }
   | { readonly signal: string };
@@ -40,7 +40,7 @@ export type EngineMessage =
 const { databaseUrl, name, ttlMs, isGuarded } = readSettings() as EngineSettings;
 const parent = connectParent<EngineRequest, EngineMessage>();
 const ends = new Set<() => void>();
-/** Set once the executor exists: the engine asks for it earlier. */
+/** Set once the executor exists. The engine asks for it earlier. */
 const created: { executor?: Executor } = {};
 
 const work: JobHandler = async ({ id, attempt, signal }) => {
@@ -76,7 +76,7 @@ created.executor = await createExecutor({
     close: async () => listeners.clear(),
   },
   ttlMs,
-  // A clock that stands still: it learns from the store alone, and late, that it was taken over.
+  // The clock is frozen, so the executor learns of a takeover from the store alone, and late.
   ...(isGuarded ? {} : { env: { monotonic: () => 0, random: () => 0.5 } }),
   onLost: () => parent.send({ lost: true }),
   onError: (error) => parent.send({ failed: String(error) }),

@@ -1,4 +1,7 @@
-/** What every engine must do, whatever it remembers its jobs in. Never starts a process; see processes.services.test.ts. */
+/**
+ * The contract of an engine, independent of where it stores its jobs. It starts no processes; see
+ * processes.services.test.ts.
+ */
 import { randomUUID } from "node:crypto";
 import { describe, expect, test, vi } from "vitest";
 
@@ -6,12 +9,15 @@ import type { Engine, Job, JobHandler } from "../../src/engine/engine.ts";
 import { isEngineError } from "../../src/engine/errors.ts";
 import type { JobsOptions } from "../../src/engine/jobs.ts";
 
-/** Engines on one memory, one after the other: each is closed before the next, as DBOS allows only one in a process. */
+/**
+ * Opens engines on one storage, one after the other. Each is closed before the next, because DBOS allows one per
+ * process.
+ */
 export interface EngineWorld {
   open(options: JobsOptions): Promise<Engine>;
 }
 
-/** Work that waits until it is told to go on, or aborted. */
+/** Work that waits until the test ends it or the engine aborts it. */
 class Bench {
   readonly jobs: Job[] = [];
   readonly #release = new Map<string, (error?: Error) => void>();
@@ -67,8 +73,8 @@ export function describeEngine(name: string, world: () => Promise<EngineWorld>):
   const withEngine = async (use: Use, options: Partial<JobsOptions> = {}) =>
     await useEngine(await world(), use, options);
 
-  describe(`engine: ${name}`, () => {
-    test("runs a job once, and says so while it runs", () =>
+  describe(`Engine: ${name}`, () => {
+    test("runs a job once and reports it as running", () =>
       withEngine(async (engine, bench) => {
         const id = `${randomUUID()}/a`;
         expect(await engine.isRunning(id)).toBe(false);
@@ -87,7 +93,7 @@ export function describeEngine(name: string, world: () => Promise<EngineWorld>):
         expect(bench.ids).toEqual([id]);
       }));
 
-    test("runs it once when fifty start it at once", () =>
+    test("runs a job once when fifty callers start it at once", () =>
       withEngine(async (engine, bench) => {
         const id = `${randomUUID()}/a`;
         const answers = await Promise.all(Array.from({ length: 50 }, () => engine.start(id)));
@@ -96,7 +102,7 @@ export function describeEngine(name: string, world: () => Promise<EngineWorld>):
         expect(bench.ids).toEqual([id]);
       }));
 
-    test("starts a job from within another", () => {
+    test("starts a job from within another job", () => {
       const started: string[] = [];
       let engine: Engine | undefined;
       const work: JobHandler = async ({ id }) => {
@@ -117,7 +123,7 @@ export function describeEngine(name: string, world: () => Promise<EngineWorld>):
       );
     });
 
-    test("hands over: aborts what runs, waits for it, starts nothing more; another recovers it", () =>
+    test("handOver aborts running jobs, waits for them, and starts no more; another engine recovers them", () =>
       withEngine(async (engine, bench, next) => {
         const session = randomUUID();
         const ids = ["a", "b", "c"].map((turn) => `${session}/${turn}`);
@@ -128,14 +134,14 @@ export function describeEngine(name: string, world: () => Promise<EngineWorld>):
         expect(bench.jobs.every(({ signal }) => signal.aborted)).toBe(true);
         for (const id of ids) expect(await engine.isRunning(id)).toBe(true);
         await expect(engine.start(`${session}/d`)).rejects.toSatisfy((error) => isEngineError(error, "LEFT"));
-        await expect(engine.recover("nobody")).rejects.toSatisfy((error) => isEngineError(error, "LEFT"));
+        await expect(engine.recover("missing")).rejects.toSatisfy((error) => isEngineError(error, "LEFT"));
         expect(bench.jobs).toHaveLength(3);
 
         const other = await next();
         expect(other.executor).not.toBe(engine.executor);
-        // Launching alone moves nothing.
+        // Starting an engine recovers no jobs.
         expect(other.running).toBe(0);
-        expect(await other.recover("nobody")).toBe(0);
+        expect(await other.recover("missing")).toBe(0);
         expect(await other.recover(engine.executor)).toBe(3);
         await eventually(() => bench.jobs.length === 6);
         expect(bench.ids.slice(3).toSorted()).toEqual(ids);
@@ -151,7 +157,7 @@ export function describeEngine(name: string, world: () => Promise<EngineWorld>):
         expect(bench.jobs).toHaveLength(6);
       }));
 
-    test("gives away jobs that have come back, and only its own", () =>
+    test("reassigns only its own jobs that have returned", () =>
       withEngine(async (engine, bench, next) => {
         const ids = ["a", "b"].map((turn) => `${randomUUID()}/${turn}`);
         for (const id of ids) await engine.start(id);
@@ -167,13 +173,13 @@ export function describeEngine(name: string, world: () => Promise<EngineWorld>):
         expect(await other.recover(given)).toBe(1);
         await eventually(() => bench.jobs.length === 3);
         expect(bench.jobs.at(-1)).toMatchObject({ id: ids[0], attempt: 2 });
-        // What runs elsewhere by now isn't its own.
+        // A job that runs on another engine by now is not its own.
         await other.reassign(ids.slice(1), given);
         expect(await other.recover(given)).toBe(0);
         expect(await other.recover(engine.executor)).toBe(1);
       }));
 
-    test("counts attempts through several executors", () =>
+    test("counts attempts across several executors", () =>
       withEngine(async (engine, bench, next) => {
         const id = `${randomUUID()}/a`;
         await engine.start(id);
@@ -187,7 +193,7 @@ export function describeEngine(name: string, world: () => Promise<EngineWorld>):
         }
       }));
 
-    test("work that returns although it is aborted has not ended", () => {
+    test("work that returns after an abort has not ended", () => {
       return withEngine(
         async (engine, bench, next) => {
           const id = `${randomUUID()}/a`;
@@ -202,7 +208,7 @@ export function describeEngine(name: string, world: () => Promise<EngineWorld>):
       );
     });
 
-    test("work that throws has ended, and is told of", () => {
+    test("work that throws has ended, and its error is reported", () => {
       const reported: [unknown, string][] = [];
       return withEngine(
         async (engine, bench, next) => {
@@ -221,7 +227,7 @@ export function describeEngine(name: string, world: () => Promise<EngineWorld>):
       );
     });
 
-    test("nothing begins and nothing ends in a process whose lease may have run out", () => {
+    test("starts and ends no job while the lease may have expired", () => {
       let fresh = true;
       return withEngine(
         async (engine, bench, next) => {
@@ -240,11 +246,11 @@ export function describeEngine(name: string, world: () => Promise<EngineWorld>):
       );
     });
 
-    test("forgets the jobs of a session and of no other, those that run too", () =>
+    test("deletes all jobs of one session, also running ones, and no other jobs", () =>
       withEngine(async (engine, bench) => {
         const mark = randomUUID();
         const mine = ["ended", "runs"].map((turn) => `s_${mark}/${turn}`);
-        // `_` and `%` are no patterns.
+        // `_` and `%` must not act as patterns.
         const others = [`s-${mark}/x`, `s_${mark}`, `%${mark}/y`];
         for (const id of [...mine, ...others]) await engine.start(id);
         await eventually(() => bench.jobs.length === 5);
@@ -262,7 +268,7 @@ export function describeEngine(name: string, world: () => Promise<EngineWorld>):
         expect(await engine.start(mine[0] ?? "")).toBe(true);
       }));
 
-    test("prunes what ended long ago, at most so many, and nothing that runs", () =>
+    test("prunes at most `limit` jobs that ended long ago, and no running job", () =>
       withEngine(async (engine, bench) => {
         const ids = ["a", "b", "c"].map((turn) => `${randomUUID()}/${turn}`);
         for (const id of [...ids, "runs"]) await engine.start(id);

@@ -1,6 +1,6 @@
 /**
- * What keeps an executor alive, in memory: leases, loss, leaving, and looking after the dead. Leases run out by a clock that
- * only the tests move, so that no machine is too slow for them.
+ * Tests the executor in memory: leases, loss, leaving, and recovery of dead executors. Leases expire by a clock that
+ * only the tests advance, so that a slow machine can't fail them.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
@@ -67,10 +67,10 @@ interface Member {
   readonly onError: ReturnType<typeof vi.fn<(error: unknown) => void>>;
 }
 
-/** Each look moves the clock on by the interval. */
+/** Each poll advances the clock by the interval. */
 const soon = { timeout: 30_000, interval: 2 };
 
-test("stays alive for many times its time to live, and nobody takes its jobs", async () => {
+test("stays alive for many times its TTL, and no other executor takes its jobs", async () => {
   const world = new World();
   const a = await world.member("a", { ttlMs: 450 });
   const b = await world.member("b", { ttlMs: 450 });
@@ -85,7 +85,7 @@ test("stays alive for many times its time to live, and nobody takes its jobs", a
   await b.executor.leave();
 });
 
-test("one that can't renew any more is lost, told of once, and another has its jobs", async () => {
+test("an executor that can't renew is lost and reports it once, and another executor gets its jobs", async () => {
   const world = new World();
   const hanging: Leases = { ...world.leases, renew: () => new Promise(() => undefined) };
   const a = await world.member("a", { leases: hanging });
@@ -101,7 +101,7 @@ test("one that can't renew any more is lost, told of once, and another has its j
   await b.executor.leave();
 });
 
-test("a frozen one knows it before it does anything, though no timer has told it", async () => {
+test("a frozen executor detects the expired lease before its next operation, without a timer", async () => {
   const world = new World();
   let now = 0;
   const env = { monotonic: () => now, random: () => 0.5 };
@@ -115,7 +115,7 @@ test("a frozen one knows it before it does anything, though no timer has told it
   expect(a.onLost).toHaveBeenCalledTimes(1);
 });
 
-test("an answer to a renewal that was sent long ago doesn't make it fresh", async () => {
+test("the late response to an old renewal doesn't make the lease valid", async () => {
   const world = new World();
   let now = 0;
   const answers: ((renewed: boolean) => void)[] = [];
@@ -130,7 +130,7 @@ test("an answer to a renewal that was sent long ago doesn't make it fresh", asyn
   expect(a.onLost).toHaveBeenCalledTimes(1);
 });
 
-test("one whose lease was taken over is lost at its next renewal", async () => {
+test("an executor whose lease was taken over is lost at its next renewal", async () => {
   const world = new World();
   const a = await world.member("a", {
     leases: { ...world.leases, renew: async () => false },
@@ -141,13 +141,13 @@ test("one whose lease was taken over is lost at its next renewal", async () => {
   await vi.waitUntil(() => a.engine.running === 0, soon);
 });
 
-test("a store that fails for a while does no harm", async () => {
+test("a short outage of the store has no effect", async () => {
   const world = new World();
   let fails = false;
   const failing =
     <A extends unknown[], T>(call: (...args: A) => Promise<T>) =>
     async (...args: A): Promise<T> => {
-      if (fails) throw new Error("store is away");
+      if (fails) throw new Error("store is unreachable");
       return await call(...args);
     };
   const leases: Leases = {
@@ -165,7 +165,7 @@ test("a store that fails for a while does no harm", async () => {
   await vi.waitUntil(() => a.onLost.mock.calls.length > 0, soon);
 });
 
-test("leaving gives the jobs to another at once, long before the lease would run out", async () => {
+test("leaving hands the jobs to another executor long before the lease expires", async () => {
   const world = new World();
   const a = await world.member("a", { ttlMs: LONG_MS });
   const b = await world.member("b", { ttlMs: LONG_MS });
@@ -175,13 +175,13 @@ test("leaving gives the jobs to another at once, long before the lease would run
   expect(a.engine.running).toBe(0);
   await vi.waitUntil(() => b.jobs.length === 20, soon);
   expect(a.onLost).not.toHaveBeenCalled();
-  // The jobs went before the lease did.
+  // The jobs were handed over before the lease was removed.
   await vi.waitFor(async () => expect(await world.leases.unknown(["a"])).toEqual(["a"]), soon);
   expect(await world.leases.renew("a", TTL_MS)).toBe(false);
   await b.executor.leave();
 });
 
-test("leaving doesn't wait for ever for work that doesn't come back", async () => {
+test("leaving waits a bounded time for work that doesn't return", async () => {
   const world = new World();
   const engine = createMemoryEngine({
     executor: "a",
@@ -196,7 +196,7 @@ test("leaving doesn't wait for ever for work that doesn't come back", async () =
   expect(await world.leases.expired(10)).toEqual(["a"]);
 });
 
-test("a recovery that fails is tried again, by the one who has taken the dead", async () => {
+test("the executor that took over a dead one retries a failed recovery", async () => {
   const world = new World();
   await world.leases.take("dead", 1);
   await pass(3);
@@ -206,7 +206,7 @@ test("a recovery that fails is tried again, by the one who has taken the dead", 
     handOver: async () => undefined,
     reassign: async () => undefined,
     recover: async (dead: string) => {
-      if (recovered.push(dead) < 3) throw new Error("database is away");
+      if (recovered.push(dead) < 3) throw new Error("database is unreachable");
       return 1;
     },
   };
@@ -219,15 +219,15 @@ test("a recovery that fails is tried again, by the one who has taken the dead", 
   await a.executor.leave();
 });
 
-test("a dead one that was taken without an answer is asked for again", async () => {
+test("retries taking over a dead executor when the response is lost", async () => {
   const world = new World();
   await world.leases.take("dead", 1);
   await pass(3);
   let asked = 0;
   const takeDead = async (dead: string, by: string) => {
     const taken = await world.leases.takeDead(dead, by);
-    if (++asked === 1) throw new Error("the answer is lost");
-    // Whoever has it already is told so.
+    if (++asked === 1) throw new Error("the response is lost");
+    // The store also returns true if this executor has already taken it.
     return taken || dead === "dead";
   };
   const recovered: string[] = [];
@@ -244,7 +244,7 @@ test("a dead one that was taken without an answer is asked for again", async () 
   await a.executor.leave();
 });
 
-test("leaving waits for a renewal that is under way: it would make the lease last again", async () => {
+test("leaving waits for a pending renewal, which would extend the lease again", async () => {
   const world = new World();
   const calls: string[] = [];
   const leases: Leases = {
@@ -267,7 +267,7 @@ test("leaving waits for a renewal that is under way: it would make the lease las
   expect(await world.leases.expired(10)).toEqual(["a"]);
 });
 
-test("what a lost one wrote after its jobs were recovered is found all the same", async () => {
+test("recovers a job that a lost executor wrote after its jobs were recovered", async () => {
   const world = new World();
   const hanging: Leases = { ...world.leases, renew: () => new Promise(() => undefined) };
   let isLate = false;
@@ -277,7 +277,7 @@ test("what a lost one wrote after its jobs were recovered is found all the same"
     engine: {
       executor: "a",
       recover: (dead) => engine.recover(dead),
-      // A row that was on its way to the database when the lease ran out.
+      // A row that was on its way to the database when the lease expired.
       reassign: (ids, to) => engine.reassign(ids, to),
       handOver: async () => {
         await vi.waitUntil(() => isLate, soon);
@@ -288,7 +288,7 @@ test("what a lost one wrote after its jobs were recovered is found all the same"
   });
   const b = await world.member("b");
   await vi.waitUntil(() => a.onLost.mock.calls.length > 0, soon);
-  // Recovered, and its name given back.
+  // Recovered, and the lease of the dead executor is removed.
   await vi.waitFor(async () => expect(await world.leases.renew("a", 1)).toBe(false), soon);
   expect(b.jobs).toEqual([]);
   isLate = true;
@@ -297,7 +297,7 @@ test("what a lost one wrote after its jobs were recovered is found all the same"
   await b.executor.leave();
 });
 
-test("one that leaves hands each job over when it comes back, and not when the last one does", async () => {
+test("a leaving executor hands over each job when it returns, not when the last one returns", async () => {
   const world = new World();
   const a = await world.member("a", { ttlMs: LONG_MS, graceMs: LONG_MS });
   const paused = new AbortController();
@@ -321,7 +321,7 @@ test("one that leaves hands each job over when it comes back, and not when the l
   const left = leaving.leave();
   await vi.waitUntil(() => a.jobs.length === 2, soon);
   expect(a.jobs.toSorted()).toEqual(["s/1", "s/2"]);
-  // Nobody has what still runs, and it is still known to be alive.
+  // No executor has the job that still runs, and its executor still counts as alive.
   expect(slow.running).toBe(1);
   expect(leaving.isFresh()).toBe(true);
   expect(await engine.executors()).toContain("slow");

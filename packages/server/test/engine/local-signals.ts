@@ -1,4 +1,4 @@
-/** Signals within one process, at once. Never loses one. */
+/** Signals within one process that are delivered synchronously and never lost. */
 import type { Signals } from "../../src/signals/signals.ts";
 
 export function standInSignals(): Signals {

@@ -1,4 +1,4 @@
-/** The engine in memory passes the contract, and recovers while the other still lives. */
+/** Runs the contract of the engine on the memory engine, and tests a recovery while the other engine is alive. */
 import { expect, test, vi } from "vitest";
 
 import type { JobHandler } from "../../src/engine/engine.ts";
@@ -12,7 +12,7 @@ describeEngine("inline", async () => {
 
 const soon = { timeout: 30_000 };
 
-test("what a zombie comes to doesn't count once another has recovered its job", async () => {
+test("the result of a zombie is ignored once another engine has recovered its job", async () => {
   const hub = createMemoryEngineHub();
   let over = false;
   const work: JobHandler = async () => {

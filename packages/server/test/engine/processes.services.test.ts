@@ -1,4 +1,4 @@
-/** The engine and its executors as real processes that are killed, frozen and ended. */
+/** Tests the engine and its executors as real processes that are killed, frozen and terminated. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { median } from "@turnstream/testkit/util/median.ts";
 import { until } from "@turnstream/testkit/util/until.ts";
@@ -10,7 +10,7 @@ import { TIMED } from "../timed-test.ts";
 const IDS = Array.from({ length: 20 }, (_, n) => `session-${n}/turn`);
 const SORTED = IDS.toSorted();
 
-/** Figures for who runs the tests; the bars are in the tests. */
+/** Prints measurements. The limits are in the tests. */
 function report(text: string): void {
   process.stderr.write(`${text}\n`);
 }
@@ -35,7 +35,7 @@ test("kill -9: a living process runs all jobs again within five seconds, each on
   }),
 );
 
-test("kill -9 of the one that is taking over: the third has all jobs", () =>
+test("kill -9 of the process that is taking over: the third process gets all jobs", () =>
   Workers.use(async (workers) => {
     const [a, b, c] = await workers.launch(3, { ttlMs: 2_000 });
     a?.send({ start: IDS });
@@ -55,38 +55,42 @@ test("kill -9 of the one that is taking over: the third has all jobs", () =>
 test.each([
   { isGuarded: true, by: "the executor" },
   { isGuarded: false, by: "the database alone" },
-])("SIGSTOP past the lease, then SIGCONT: the frozen one changes nothing, thanks to $by", ({ isGuarded }) =>
-  Workers.use(async (workers) => {
-    const [a, b] = await workers.launch(2, { isGuarded, ttlMs: 5_000 });
-    a?.send({ start: IDS });
-    await until("20 jobs", () => a?.startedJobs.length === 20);
-    a?.signal("SIGSTOP");
-    await until("20 jobs again", () => b?.startedJobs.length === 20, { timeoutMs: 45_000 });
-    // Read when it wakes up, perhaps before any of its timers.
-    a?.send({ end: true });
-    if (isGuarded) a?.send({ start: ["late/turn"] });
-    a?.signal("SIGCONT");
-    await a?.waitFor("lost");
-    if (isGuarded) {
-      await until("a refusal", () => a?.findAll("refused").some(({ refused }) => refused === 1) ?? false);
-    } else {
-      // Without a clock, it believed that all of them had ended.
-      expect(a?.findAll("returned")).toHaveLength(20);
-    }
-    await sleep(500);
-    expect(a?.startedJobs).toHaveLength(20);
-    const rows = await workers.rows();
-    expect(rows.map(({ id }) => id)).toEqual(SORTED);
-    expect(rows.every(({ status, executor }) => status === "PENDING" && executor === b?.name)).toBe(true);
-    expect(a?.findAll("lost")).toHaveLength(1);
+])(
+  "SIGSTOP past the lease, then SIGCONT: $by prevents the frozen process from changing anything",
+  ({ isGuarded }) =>
+    Workers.use(async (workers) => {
+      const [a, b] = await workers.launch(2, { isGuarded, ttlMs: 5_000 });
+      a?.send({ start: IDS });
+      await until("20 jobs", () => a?.startedJobs.length === 20);
+      a?.signal("SIGSTOP");
+      await until("20 jobs again", () => b?.startedJobs.length === 20, { timeoutMs: 45_000 });
+      // The process reads this when it wakes up, possibly before any of its timers.
+      a?.send({ end: true });
+      if (isGuarded) a?.send({ start: ["late/turn"] });
+      a?.signal("SIGCONT");
+      await a?.waitFor("lost");
+      if (isGuarded) {
+        await until("a refusal", () => a?.findAll("refused").some(({ refused }) => refused === 1) ?? false);
+      } else {
+        // Without a clock, the process assumed that all of its jobs had ended.
+        expect(a?.findAll("returned")).toHaveLength(20);
+      }
+      await sleep(500);
+      expect(a?.startedJobs).toHaveLength(20);
+      const rows = await workers.rows();
+      expect(rows.map(({ id }) => id)).toEqual(SORTED);
+      expect(rows.every(({ status, executor }) => status === "PENDING" && executor === b?.name)).toBe(true);
+      expect(a?.findAll("lost")).toHaveLength(1);
 
-    b?.send({ end: true });
-    await until("all ended", async () => (await workers.rows()).every(({ status }) => status === "SUCCESS"));
-    expect(b?.startedJobs).toHaveLength(20);
-  }),
+      b?.send({ end: true });
+      await until("all ended", async () =>
+        (await workers.rows()).every(({ status }) => status === "SUCCESS"),
+      );
+      expect(b?.startedJobs).toHaveLength(20);
+    }),
 );
 
-test("SIGTERM: others have the jobs at once, and it ends by itself", TIMED, () =>
+test("SIGTERM: other processes get the jobs immediately, and the process exits", TIMED, () =>
   Workers.use(async (workers) => {
     const [a, b] = await workers.launch(2, { ttlMs: 30_000 });
     a?.send({ start: IDS });
@@ -103,7 +107,7 @@ test("SIGTERM: others have the jobs at once, and it ends by itself", TIMED, () =
   }),
 );
 
-test("a thousand jobs that wait in one process are light, and all are recovered", () =>
+test("a thousand waiting jobs in one process use little memory, and all are recovered", () =>
   Workers.use(async (workers) => {
     const [a, b] = await workers.launch(2);
     const before = (await a?.measureHeap()) ?? 0;

@@ -1,4 +1,4 @@
-/** Worker processes to be killed and frozen, all on one database, with signals between them. Never starts one again. */
+/** Worker processes for tests to kill and freeze, all on one database, with signals between them. */
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { ChildProgram } from "@turnstream/testkit/processes/child-program.ts";
@@ -21,7 +21,7 @@ export class WorkerProcess extends ChildProgram<EngineMessage, EngineRequest> {
     return this.findAll("job");
   }
 
-  /** The memory that it uses once garbage is collected. */
+  /** The heap that the process uses after a garbage collection. */
   async measureHeap(): Promise<number> {
     return (await this.request({ measureHeap: true }, "heapUsed")).heapUsed;
   }
@@ -35,7 +35,7 @@ export class Workers {
     this.databaseUrl = databaseUrl;
   }
 
-  /** On a new database, which is migrated. All of them are killed in the end. */
+  /** Starts the processes on a new, migrated database, and kills all of them at the end. */
   static async use(use: (workers: Workers) => Promise<void>): Promise<void> {
     const workers = new Workers(await migratedDatabaseUrl());
     try {

@@ -1,9 +1,9 @@
-/** Plain clients for the tests of connections: a WebSocket and an event stream, with all that came over them. */
+/** Plain clients for connection tests: a WebSocket and an event stream that record everything they receive. */
 import { createSseParser, type SseMessage } from "@turnstream/protocol";
 import { WebSocket } from "ws";
 import type { TestServer } from "./test-server.ts";
 
-// oxlint-disable-next-line typescript/no-explicit-any -- tests look into whatever came
+// oxlint-disable-next-line typescript/no-explicit-any -- tests inspect arbitrary frames
 type Frame = Record<string, any>;
 
 const TIMEOUT_MS = 40_000;
@@ -91,7 +91,7 @@ export class StreamClient {
     return new StreamClient(response, new AbortController());
   }
 
-  /** What stands behind `data:`, as far as it is JSON. */
+  /** The content of `data:` lines, if it is JSON. */
   get frames(): Frame[] {
     return this.messages.filter(({ data }) => data !== "[DONE]").map(({ data }) => JSON.parse(data) as Frame);
   }
@@ -129,7 +129,7 @@ export class StreamClient {
         parser.push(text);
       }
     } catch {
-      // It was left, or cut off.
+      // The client disconnected or was cut off.
     }
     this.isOver = true;
   }

@@ -1,4 +1,6 @@
-/** What feeds cost others: long replays leave the event loop to everybody else, and an idle session holds next to nothing. */
+/**
+ * Tests what feeds cost other clients: long replays don't block the event loop, and an idle session uses little memory.
+ */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import type { EventDraft } from "@turnstream/protocol/writer";
@@ -41,12 +43,14 @@ function feedsOf(world: Pick<SessionHarness, "backend">, options: { tidyMs?: num
   });
 }
 
-/** Of the processor, between two turns of the event loop, in milliseconds. */
+/** CPU time between two turns of the event loop, in milliseconds. */
 const MAX_MS = 50;
 
 /**
- * How much of the processor this thread took in one go at most, in milliseconds: others on the machine don't count. The least
- * of three times, for the first also compiles, and any may collect garbage; what holds the loop by itself does so every time.
+ * Returns the longest CPU time that this thread used without yielding, in milliseconds, so that other processes don't
+ * count.
+ * It is the minimum of three runs: the first also compiles, and any may collect garbage, but code that blocks does so
+ * every time.
  */
 async function measureBlocking(work: () => Promise<void>): Promise<number> {
   let shortest = Infinity;
@@ -75,7 +79,7 @@ const WAYS = (["native", "blocks", "tasks", "responses"] as const).flatMap((dial
   (["0-0", null] as const).map((after) => ({ dialect, after })),
 );
 
-/** The ways to look at it that hold the loop for too long. */
+/** Returns the dialects and cursors that block the event loop for too long. */
 async function findBlocking(world: SessionHarness): Promise<string[]> {
   const found: string[] = [];
   const end = world.events.at(-1)?.id;
@@ -93,7 +97,7 @@ async function findBlocking(world: SessionHarness): Promise<string[]> {
   return found;
 }
 
-test("a session of 10 MB is replayed, and shown anew, without holding the event loop for long", async () => {
+test("a session of 10 MB is replayed and resynced without blocking the event loop for long", async () => {
   const world = await (
     await SessionHarness.make({ log: createMemoryLog(), store: createMemoryStore() })
   ).start();
@@ -126,7 +130,7 @@ async function manyBlocks(blocks: number): Promise<SessionHarness> {
   return world;
 }
 
-test("nor does a turn of many blocks, nor one that only the archive has", async () => {
+test("a turn of many blocks, or one that is only in the archive, doesn't block the event loop", async () => {
   const world = await manyBlocks(2_000);
   expect(await findBlocking(world)).toEqual([]);
   await trimLog(world.backend, world.ref);
@@ -148,7 +152,7 @@ test("nor does a turn of many blocks, nor one that only the archive has", async 
   }
 });
 
-test("a turn from the archive waits for a client that reads slowly, and is all there", async () => {
+test("a turn from the archive waits for a slow client and is complete", async () => {
   const world = await manyBlocks(300);
   await trimLog(world.backend, world.ref);
   const feeds = feedsOf(world);
@@ -161,7 +165,7 @@ test("a turn from the archive waits for a client that reads slowly, and is all t
     subscriber.subscription = subscribeToTurn(parts, world.ref, options, subscriber);
     await until(() => {
       const { length } = subscriber.sends;
-      // Each time that something waits: it is read, and nothing more is taken than that.
+      // Whenever frames are queued, the client reads them and nothing more.
       if (isSlow && length > 0) subscriber.unclog();
       if (isSlow) subscriber.clog();
       return subscriber.end !== null;
@@ -176,7 +180,7 @@ test("a turn from the archive waits for a client that reads slowly, and is all t
   await feeds.close();
 });
 
-test("nor does a shared link to a long session, and it has fewer turns then", async () => {
+test("a shared link to a long session doesn't block the event loop, and has fewer turns", async () => {
   const parts = createMemoryBackend();
   const world = await (await SessionHarness.make(parts)).start();
   for (let n = 0; n < 50; n++) {
@@ -207,7 +211,7 @@ function fail(error: unknown): void {
   throw error;
 }
 
-test("an idle session holds next to nothing", async () => {
+test("an idle session uses little memory", async () => {
   const parts = { log: createMemoryLog(), store: createMemoryStore() };
   const feeds = feedsOf({ backend: parts }, { tidyMs: 50 });
   const subscribers: TestSubscriber[] = [];
@@ -232,6 +236,6 @@ test("an idle session holds next to nothing", async () => {
   await feeds.close();
   for (const subscriber of subscribers.splice(0)) subscriber.close();
   gc();
-  // With the viewer of the test and the subscription to the log.
+  // Includes the subscriber of the test and the subscription to the log.
   expect((before - process.memoryUsage().heapUsed) / 100).toBeLessThan(12_000);
 });

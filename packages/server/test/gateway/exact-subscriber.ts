@@ -1,6 +1,6 @@
 /**
- * A viewer that remembers where the feed stood whenever it was told how it begins, and the rule for what it must have got:
- * from there on exactly what its dialect says of the log, merged only where a replay may merge.
+ * `ExactSubscriber` records the position of the feed at each start, and `checkExact` verifies what it received: from
+ * there on exactly the frames of its dialect, merged only where a replay may merge.
  */
 import { type SessionEvent, type SessionState, snapshot, START_CURSOR } from "@turnstream/protocol";
 import { coalesce } from "@turnstream/protocol/writer";
@@ -19,7 +19,7 @@ export class ExactSubscriber extends TestSubscriber {
   readonly format: StreamFormat;
   readonly after: string | null;
   left = false;
-  /** Where the feed stood at each beginning. */
+  /** The position of the feed at each start. */
   readonly heads: string[] = [];
   readonly #head: () => string;
 
@@ -49,8 +49,8 @@ export interface Counts {
 }
 
 /**
- * Goes through what a viewer got. Throws where it is not exactly that.
- * @param end where the log ends; everything up to there has come to whoever is still there
+ * Checks the frames that a subscriber received. Throws if they are not exact.
+ * @param end the end of the log; a subscriber that has not left has received everything up to there
  */
 export function checkExact(
   subscriber: ExactSubscriber,
@@ -70,7 +70,7 @@ export function checkExact(
   if (!subscriber.left) check.finish(end);
 }
 
-/** Frames up to each that has a cursor: what is told of one event. */
+/** Groups frames up to each one with a cursor: the frames of one event. */
 function groupsOf(frames: readonly Frame[]): Frame[][] {
   const groups: Frame[][] = [];
   let open: Frame[] = [];
@@ -89,7 +89,7 @@ class Check {
   readonly #session: string;
   readonly #logHistory: LogHistory;
   readonly #counts: Counts;
-  /** Up to where it has been told everything; null while only a beginning can tell. */
+  /** The position up to which it has received everything, or null until the first frame after a restart shows it. */
   #at: string | null;
   #info: SubscribedInfo | null = null;
   #head = START_CURSOR;
@@ -105,8 +105,8 @@ class Check {
 
   start(info: SubscribedInfo, head: string): void {
     if (info.resumed && this.#at === null && !this.#hasStarted)
-      throw new Error("it goes on, but from where?");
-    // Who goes on has missed nothing since it began, also where there was nothing to tell.
+      throw new Error("it resumes without a position");
+    // A resumed subscriber has missed nothing since its start, also if there were no frames.
     if (!info.resumed || this.#at !== null) this.#head = head;
     if (!info.resumed) this.#at = null;
     this.#info = info;
@@ -129,14 +129,14 @@ class Check {
     this.#at = cursor;
   }
 
-  /** It has been told everything up to here. */
+  /** Checks that it has received everything up to `end`. */
   finish(end: string): void {
     if (this.#at === null) return this.#checkStart(end);
     const missing = this.#frames(this.#at, end);
-    if (missing.length > 0) throw new Error(this.#describe(`it was not told ${JSON.stringify(missing)}`));
+    if (missing.length > 0) throw new Error(this.#describe(`it did not receive ${JSON.stringify(missing)}`));
   }
 
-  /** A beginning that is told in one go, with what is there. */
+  /** Checks a start that is one group of frames with the current state. */
   #startsWith(info: SubscribedInfo, frames: readonly Frame[], cursor: string): boolean {
     const { dialect } = this.#subscriber.format;
     const state = this.#logHistory.stateAt(cursor);
@@ -154,21 +154,23 @@ class Check {
     return this.#isSame(frames, resyncBlocks(state, since));
   }
 
-  /** Where somebody stood who began anew, from what came first: before a turn, or where nothing was going on. */
+  /**
+   * The start position of a restarted subscriber, from its first frames: before a turn, or where no turn was running.
+   */
   #findStart(cursor: string): string {
     if (this.#subscriber.format.dialect === "blocks") return START_CURSOR;
     const before = this.#logHistory.before(cursor);
     const from = this.#isRunning(before) ? this.#beforeTurn(cursor) : before;
-    // The archive may know of a turn already that begins right where the feed stands.
+    // The archive may already know a turn that starts exactly at the position of the feed.
     const [first] = this.#between(from, cursor);
     if (from !== this.#head || first?.type !== "turn.start") this.#checkStart(from);
     return from;
   }
 
-  /** Whoever began anew and was told nothing yet has missed nothing up to here. */
+  /** Checks that a restarted subscriber without frames has missed nothing up to `at`. */
   #checkStart(at: string): void {
     const head = this.#head;
-    // A wiped log may have gone on from before what was its end then.
+    // A wiped log may have continued from before its former end.
     if (this.#logHistory.between(head, at) === null) return;
     const { dialect } = this.#subscriber.format;
     const isWhole =
@@ -176,14 +178,14 @@ class Check {
     const isTurn = dialect === "tasks" || (dialect === "responses" && this.#isRunning(head));
     const missing = this.#frames(isTurn ? this.#beforeTurn(head) : head, at);
     if (isWhole || missing.length > 0)
-      throw new Error(this.#describe(`it was never told what is there at ${at}, ${JSON.stringify(missing)}`));
+      throw new Error(this.#describe(`it never received the state at ${at}, ${JSON.stringify(missing)}`));
   }
 
   #isRunning(cursor: string): boolean {
     return this.#stateAt(cursor).turns.last()?.status === "running";
   }
 
-  /** Right before the newest turn began. */
+  /** The position directly before the newest turn. */
   #beforeTurn(cursor: string): string {
     for (let at = cursor; at !== START_CURSOR; at = this.#logHistory.before(at))
       if (this.#logHistory.eventAt(at).type === "turn.start") return this.#logHistory.before(at);
@@ -253,7 +255,7 @@ function cursorOf(frame: Frame): string | null {
   return typeof cursor === "string" ? cursor : null;
 }
 
-/** However their fields are ordered. */
+/** Compares independently of the order of fields. */
 function isEqual(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b) || inOrder(a) === inOrder(b);
 }

@@ -1,4 +1,7 @@
-/** Feeds in memory at their edges: what is not archived yet, long ago, withdrawn, or badly behaved. */
+/**
+ * Tests edge cases of feeds in memory: turns that are not archived or very old, withdrawn messages, and faulty
+ * subscribers.
+ */
 import {
   listBlocks,
   type SessionEvent,
@@ -67,7 +70,7 @@ function talk(turns: number, deltas = 3): SessionEvent[] {
 }
 
 test.for([0, 5])(
-  "a turn that is over and not archived is there for who comes after a silence (%i)",
+  "shows an ended turn that is not archived to a subscriber that comes after an idle time (%i)",
   async (archived) => {
     const { world, feeds } = await stage({ idleCleanupMs: 20 });
     const events = talk(1);
@@ -92,7 +95,7 @@ test.for([0, 5])(
   },
 );
 
-test("a message of long ago is found with its turn, and the turn with its end", async () => {
+test("finds an old message with its turn, and the turn with its end", async () => {
   const { world, feeds } = await stage();
   await world.write(talk(50, 1));
   await archiveSession(world.backend, world.ref);
@@ -102,7 +105,7 @@ test("a message of long ago is found with its turn, and the turn with its end", 
   expect((await feeds.waitForTurnEnd(world.ref, "t2", signal)).turn.id).toBe("t2");
 });
 
-test("a message that was withdrawn before anybody asked is not waited for", async () => {
+test("does not wait for a message that was withdrawn before", async () => {
   const { world, feeds } = await stage();
   await world.write(talk(1));
   await world.append({ type: "message.add", message: "m-x", text: "No" });
@@ -112,12 +115,12 @@ test("a message that was withdrawn before anybody asked is not waited for", asyn
   });
 });
 
-test("a viewer that throws hurts nobody else", async () => {
+test("a subscriber that throws does not affect the others", async () => {
   const { world, feeds } = await stage();
   const events = talk(1);
   await world.write(events.slice(0, 4));
   const good = new TestSubscriber(streamFormat("native")).subscribe(feeds, world.ref, "0-0");
-  const make = (on: "told" | "send" | "ended"): { calls: number } => {
+  const make = (on: "subscribed" | "send" | "ended"): { calls: number } => {
     const seen = { calls: 0 };
     const boom = (which: string): void => {
       if (which !== on) return;
@@ -136,13 +139,13 @@ test("a viewer that throws hurts nobody else", async () => {
           },
           end: () => undefined,
         },
-        onSubscribed: () => boom("told"),
+        onSubscribed: () => boom("subscribed"),
         onEnd: () => boom("ended"),
       },
     );
     return seen;
   };
-  const bad = [make("told"), make("send"), make("ended")];
+  const bad = [make("subscribed"), make("send"), make("ended")];
   await waitUntilIdle(good);
   await world.write(events.slice(4));
   await waitUntilIdle(good);
@@ -151,7 +154,7 @@ test("a viewer that throws hurts nobody else", async () => {
   expect(good.cursor).toBe(world.events.at(-1)?.id);
 });
 
-test("who leaves when told how it began gets nothing more", async () => {
+test("a subscriber that closes in onSubscribed receives no frames", async () => {
   const { world, feeds } = await stage();
   await world.write(talk(1));
   let sends = 0;
@@ -168,7 +171,7 @@ test("who leaves when told how it began gets nothing more", async () => {
   expect(sends).toBe(0);
 });
 
-test("a slow viewer of one turn whose place is trimmed meanwhile is told its end all the same", async () => {
+test("a slow subscriber of one turn receives its end although its position was trimmed", async () => {
   const { world, feeds } = await stage({ idleCleanupMs: 20 });
   const events = talk(1, 30);
   await world.write(events.slice(0, 10));
@@ -195,7 +198,7 @@ test("a slow viewer of one turn whose place is trimmed meanwhile is told its end
   await archiveSession(world.backend, world.ref);
   await trimLog(world.backend, world.ref);
   await until(() => subscriber.isDropped);
-  // Until the feed holds nothing of it any more.
+  // Wait until the feed has dropped its entries of the turn.
   await pause(60);
   subscriber.unclog();
   await until(() => subscriber.end !== null, 30_000);
@@ -208,7 +211,7 @@ function fail(error: unknown): void {
   throw error;
 }
 
-test("what became of a form is there for who comes after the next turn began, archived or not", async () => {
+test("shows the result of a form to a subscriber that comes after the next turn started, archived or not", async () => {
   const { world, feeds } = await stage();
   const on = { turn: "t1", run: "t1", block: "t1/1", index: 1 } as const;
   const events = talk(2);
@@ -232,7 +235,7 @@ test("what became of a form is there for who comes after the next turn began, ar
   expect([...listBlocks(findTurn(shown, "t1") as Turn)].length).toBe(2);
 });
 
-test("a turn in which nothing was said makes no hole before a long one", async () => {
+test("a turn without text leaves no gap before a long one", async () => {
   const { world } = await stage();
   const events = talk(3).filter(
     (event) => !("turn" in event && event.turn === "t2" && event.type.startsWith("text")),
@@ -247,7 +250,7 @@ test("a turn in which nothing was said makes no hole before a long one", async (
   }
 });
 
-test("a turn that was archived while it ran, and ended without a word, is over", async () => {
+test("a turn that was archived while it ran and ended without text is shown as ended", async () => {
   const { world, feeds } = await stage();
   const events = talk(2).filter(
     (event) => !("turn" in event && event.turn === "t1" && event.type.startsWith("text")),
@@ -261,7 +264,7 @@ test("a turn that was archived while it ran, and ended without a word, is over",
   expect(plain(restore(late.frames[0]?.["snapshot"] as Snapshot))).toEqual(plain(world.folded()));
 });
 
-test("F07: a turn that was left running ends for `responses` too when another begins", async () => {
+test("F07: a turn that was left running ends for `responses` too when another starts", async () => {
   const { world, feeds } = await stage();
   const [first, second, third] = [talk(1), talk(2), talk(3)].map((all) =>
     all.filter((event) => event.type !== "run.end"),
@@ -279,7 +282,7 @@ test("F07: a turn that was left running ends for `responses` too when another be
   expect(ends).toEqual(["response.created", "[DONE]", "response.created", "[DONE]", "response.created"]);
 });
 
-test("pages that are too old to be given to others are dropped", async () => {
+test("drops pages that are too old to be shared", async () => {
   const pages = new PromiseCache<string>(250);
   await pages.get("a", 0, async () => "first");
   await pages.get("b", 200, async () => "second");

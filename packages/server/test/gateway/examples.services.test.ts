@@ -1,4 +1,4 @@
-/** The code in docs/gateway.md is the code that is compiled and run here. */
+/** Checks that the code in docs/gateway.md is the code that is compiled and run here. */
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { freshDatabaseUrl, sharedRedisUrl } from "@turnstream/testkit/servers/shared-servers.ts";
@@ -37,7 +37,7 @@ test.each(EXAMPLES)("docs/gateway.md prints %s", (example) => {
   expect(read("../../../../docs/gateway.md")).toContain(`\`\`\`ts\n${code}\`\`\``);
 });
 
-test("a server is started, and a person let in", async () => {
+test("starts a server and authenticates a user", async () => {
   const { url, store, close } = await startServer(sharedRedisUrl(), await freshDatabaseUrl(), SECRET, 0);
   const api = url.replace("0.0.0.0", "127.0.0.1");
   const token = await tokenFor(api, await firstKey(store), "linh");
@@ -56,7 +56,7 @@ test("a server is started, and a person let in", async () => {
   expect((await closed)[0]).toBe(1012);
 });
 
-test("it is part of another app, or a function", async () => {
+test("runs inside another app, or as a function", async () => {
   const options = { ...createMemoryBackend(), secrets: [SECRET] as const };
   const key = await firstKey(options.store);
   const app = await ownApp(options);
@@ -74,17 +74,17 @@ async function until(isSo: () => boolean): Promise<void> {
   expect(isSo()).toBe(true);
 }
 
-/** A page's socket says where the page is from. */
+/** The socket of a page sends the page's origin. */
 class PageSocket extends WebSocket {
   constructor(address: string) {
     super(address, { origin: new URL(address).origin.replace("ws", "http") });
   }
 }
 
-test("a message is sent and its answer read, while another page watches and comes back", async () => {
+test("sends a message and reads the answer while another page watches and reconnects", async () => {
   const stage = await TurnHarness.open(createMemoryBackend());
   await stage.worker([
-    defineAgent({ name: "a", model: scriptedModel(({ text }) => [script.text(`You said ${text}.`)]) }),
+    defineAgent({ name: "a", model: scriptedModel(({ text }) => [script.text(`You wrote ${text}.`)]) }),
   ]);
   const first = await openServer(stage.backend, { actor: stage.actor });
   const ref = await stage.session();
@@ -105,9 +105,9 @@ test("a message is sent and its answer read, while another page watches and come
   await until(() => started.length === 1);
   let text = "";
   expect(await ask(server.url, server.auth, ref.session, "hello", (more) => (text += more))).toBe(
-    "You said hello.",
+    "You wrote hello.",
   );
-  expect(text).toBe("You said hello.");
+  expect(text).toBe("You wrote hello.");
   await until(() => seen.some((frame) => frame.includes("message_stop")));
   server = await openServer(stage.backend, { actor: stage.actor, secrets: first.secrets });
   await first.close();

@@ -1,4 +1,4 @@
-/** Commands do what they say, once, and say in one of the table's words why they don't. */
+/** Tests that commands take effect once, and that a refused command returns an error code. */
 import { beforeEach, describe, expect, test } from "vitest";
 import { executeCommand, type Command, toMessageId } from "../../src/gateway/execute-command.ts";
 import type { CommandBackend } from "../../src/session/backend.ts";
@@ -10,7 +10,7 @@ import { createMemoryBackend } from "./test-server.ts";
 
 type Without<T> = T extends unknown ? Omit<T, "session_id"> : never;
 
-describe("a command (W16)", () => {
+describe("executeCommand (W16)", () => {
   let parts: CommandBackend;
   let ref: SessionRef;
   let woken: string[];
@@ -25,7 +25,7 @@ describe("a command (W16)", () => {
   const run = (command: Without<Command>, options = {}) =>
     executeCommand(parts, testCaller, ref, { ...command, session_id: ref.session }, options);
 
-  test("sends a message with its files and its agent, once, however often it comes", async () => {
+  test("sends a message with its files and its agent once, however often it is repeated", async () => {
     const send = {
       type: "send",
       client_message_id: "m-1",
@@ -46,7 +46,7 @@ describe("a command (W16)", () => {
     expect(await parts.store.queuedMessages.list(ref)).toEqual([]);
   });
 
-  test("tells of an upload what people call it, and of another session's nothing", async () => {
+  test("adds the name of an upload to the message, and nothing of another session's upload", async () => {
     const body = (async function* () {
       yield new TextEncoder().encode("a,b");
     })();
@@ -60,14 +60,14 @@ describe("a command (W16)", () => {
     ]);
   });
 
-  test("of a client never takes the place of a message of the server's own, however long its id", () => {
+  test("never gives a client's message the id of a server message, whatever the length of its id", () => {
     const long = "x".repeat(256);
     const ids = ["after.f1", "c.m", long, `${long.slice(1)}y`, toMessageId(long)].map(toMessageId);
     expect(new Set(ids).size).toBe(ids.length);
     for (const id of ids) expect(id).toMatch(/^[ch]\..{1,254}$/);
   });
 
-  test("stops the turn that runs, and only the one that it names", async () => {
+  test("stops the running turn, and only the one that it names", async () => {
     expect(await run({ type: "stop" })).toEqual({ receipt: "over" });
     await run({ type: "send", client_message_id: "m", text: "x" });
     await parts.store.running.begin(ref, { turn: "t1" });
@@ -79,7 +79,7 @@ describe("a command (W16)", () => {
     expect((await parts.store.running.get(ref))?.stop).toMatchObject({ by: "an" });
   });
 
-  test("decides once; who comes later hears what it is", async () => {
+  test("decides once, and a later decision fails with the current status", async () => {
     const key = await requestInteraction(parts, ref, "approval", { digest: "sha256:1" });
     const decide = { type: "decide", approval_key: key, decision: "approve" } as const;
     await expect(run({ ...decide, digest: "sha256:2" })).rejects.toMatchObject({
@@ -89,7 +89,7 @@ describe("a command (W16)", () => {
     await expect.poll(() => woken).toContain("decisions");
     await expect(run({ ...decide, decision: "reject", reason: "no" })).rejects.toMatchObject({
       code: "INTERACTION_CLOSED",
-      message: "This approval is approved already, and stays so.",
+      message: "This approval is already approved and can't be changed.",
     });
     expect(await parts.store.allowances.list(ref)).toMatchObject([{ tool: "trade", by: "an" }]);
     expect(await parts.store.interactions.changes(ref, key)).toMatchObject([
@@ -100,7 +100,7 @@ describe("a command (W16)", () => {
     expect(JSON.parse(note?.detail ?? "null")).toMatchObject({ from: "test" });
   });
 
-  test("that comes after the deadline is told so", async () => {
+  test("refuses a decision after the deadline", async () => {
     const key = await requestInteraction(parts, ref, "approval", { deadlineMs: 0 });
     await expect(
       run({ type: "decide", approval_key: key, decision: "edit", args: { count: 2 } }),
@@ -125,7 +125,7 @@ describe("a command (W16)", () => {
     });
   });
 
-  test("submits and declines forms, and goes on only if it should", async () => {
+  test("submits and declines forms, and starts the next turn only if requested", async () => {
     const [submitted, declined, silent] = [
       await requestInteraction(parts, ref, "form"),
       await requestInteraction(parts, ref, "form"),
@@ -145,7 +145,7 @@ describe("a command (W16)", () => {
     await expect(again).rejects.toMatchObject({ code: "INTERACTION_CLOSED" });
   });
 
-  test("of a message that goes on from a form submits it", async () => {
+  test("submits a form with a message that continues from it", async () => {
     const form = await requestInteraction(parts, ref, "form");
     const send = { type: "send", client_message_id: "m", text: "Done." } as const;
     await run({ ...send, resume_form_request_id: form, form_values: { email: "a@x.test" } });

@@ -1,6 +1,6 @@
 /**
- * A stage with a gateway in front of it, for tests of resources: every answer in JSON is held to what its route says that it
- * looks like, and every refusal to the one shape.
+ * A turn harness with a gateway, for tests of resources. It checks every JSON response against the schema of its route,
+ * and every error against the error schema.
  */
 import { errorReply } from "@turnstream/protocol/schema";
 import { createRouter } from "../../src/gateway/http/router.ts";
@@ -29,14 +29,14 @@ export class GatewayHarness {
     return validateResponse(method, path, await this.server.request(method, path, request));
   }
 
-  /** The JSON of an answer that has to be a good one. */
+  /** The JSON of a response, which must be successful. */
   async json(method: string, path: string, body?: unknown): Promise<TestResponse["json"]> {
     const { status, json, text } = await this.request(method, path, body === undefined ? {} : { body });
     if (status >= 300) throw new Error(`${method} ${path}: ${status} ${text}`);
     return json;
   }
 
-  /** Status and word of a refusal. */
+  /** The status and the code of an error response. */
   async requestError(method: string, path: string, body?: unknown): Promise<string> {
     const { status, json, text } = await this.request(method, path, body === undefined ? {} : { body });
     if (status < 400) throw new Error(`${method} ${path}: ${status} ${text}`);
@@ -49,7 +49,7 @@ export class GatewayHarness {
   }
 }
 
-/** Throws when an answer isn't what its route, or the one shape of errors, says. */
+/** Throws if a response doesn't match the schema of its route or of errors. */
 function validateResponse(method: string, path: string, response: TestResponse): TestResponse {
   if (response.status >= 400) {
     errorReply.parse(response.json);

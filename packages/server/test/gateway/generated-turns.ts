@@ -1,16 +1,16 @@
 /**
- * What the writer of a session says next, as it stands: turns with blocks that are spoken piece by piece, two at a time now
- * and then, and titles in between. Pure; legal wherever the state is that of the log.
+ * Generates the next events of a session from its state: turns with streamed blocks, sometimes two at a time, and
+ * titles in between. Pure. The events are legal if the state is that of the log.
  */
 import { type Block, listBlocks, fold, type SessionState, type Turn } from "@turnstream/protocol";
 import type { EventDraft } from "@turnstream/protocol/writer";
 
-/** Half a tag is held back by `responses`. */
+/** `responses` delays an incomplete tag. */
 const PIECES = ["a", "word ", "<", "<tool", ' name="x">', "hidden</tool>", "😀", "\n"];
 
 /**
- * @param which one number for each thing to say
- * @param count makes ids and texts that were never there
+ * @param which one number for each event to generate
+ * @param count returns new numbers for unique ids and texts
  */
 export function generateDrafts(
   from: SessionState,
@@ -27,14 +27,14 @@ export function generateDrafts(
   return drafts;
 }
 
-/** Takes the running turn over: what was half written is void. */
+/** Takes over the running turn: open blocks are superseded. */
 export function createTakeover(state: SessionState): EventDraft {
   const turn = findRunningTurn(state);
   const blocks = listOpenBlocks(turn).flatMap(({ id, kind }) => (kind === "tool_result" ? [] : [id]));
   return { type: "turn.takeover", turn: turn?.id ?? null, blocks, groups: [], runs: [] };
 }
 
-/** A turn with so many blocks that who begins with it gets it in several pieces. */
+/** A turn with so many blocks that a new subscriber gets it in several pages. */
 export function longTurn(blocks: number): readonly number[] {
   return [1, ...Array.from({ length: blocks }, () => [START_TEXT, APPEND_TEXT, END_TEXT]).flat()];
 }
@@ -65,7 +65,7 @@ function startTurn({ turns }: SessionState, count: () => number): readonly Event
 
 function startBlock(turn: Turn, which: number, count: () => number): EventDraft {
   const on = { turn: turn.id, run: turn.id, block: `b${count()}`, index: turn.items.length };
-  // Beside another: a run has one of each.
+  // Next to another open block: a run has at most one of each kind.
   const [other] = listOpenBlocks(turn);
   if (other !== undefined)
     return other.kind === "text"

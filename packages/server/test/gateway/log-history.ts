@@ -1,6 +1,6 @@
 /**
- * Everything that was ever written to one log, what was lost later included: the events between two positions, and the
- * session as it was at any of them. Knows no gateway.
+ * `LogHistory` contains everything ever written to one log, including lost entries. It returns the events between two
+ * positions and the state at any position.
  */
 import { emptyState, type SessionEvent, fold, type SessionState, START_CURSOR } from "@turnstream/protocol";
 import type { ScheduledEngine } from "../log/scheduled-engine.ts";
@@ -13,7 +13,7 @@ export class LogHistory {
     this.#engine = engine;
   }
 
-  /** The position right before. */
+  /** The position directly before. */
   before(cursor: string): string {
     const { seq } = this.stateAt(cursor);
     return this.#engine.before.get(cursor) ?? (seq <= 1 ? START_CURSOR : fail(`nothing is before ${cursor}`));
@@ -32,7 +32,9 @@ export class LogHistory {
     return state;
   }
 
-  /** What was written after one position, up to the other; null when the one doesn't lead to the other. */
+  /**
+   * The events after one position up to another, or null if the first is not before the second in the same timeline.
+   */
   between(after: string, upTo: string): SessionEvent[] | null {
     const events: SessionEvent[] = [];
     for (let at = upTo; at !== after; at = this.before(at)) {

@@ -1,6 +1,6 @@
 /**
- * A gateway behind nginx, with the lines of docs/nginx.md and no others: events arrive when they happen, sockets pass,
- * and viewers go on exactly after a reload.
+ * Tests a gateway behind nginx with the configuration of docs/nginx.md: events arrive immediately, sockets work, and
+ * subscribers resume exactly after a reload.
  */
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -30,7 +30,7 @@ const nginxes: NginxServer[] = [];
 beforeAll(async () => {
   parts = await openRealBackend();
   const { store, log, signals } = parts;
-  const secrets = ["a secret that only this test knows, and nobody else"] as const;
+  const secrets = ["a secret of this test with enough characters"] as const;
   servers = [1, 2].map(() => createServer({ store, log, signals, secrets, trustProxy: "127.0.0.1" }));
   for (const server of servers) await server.listen();
 });
@@ -43,7 +43,7 @@ afterAll(async () => {
   await parts.store.close();
 });
 
-/** The lines of the page, but for where things are and how long a test can wait. */
+/** The configuration of the page, with the addresses and timeouts of the test. */
 async function nginx(
   change: (lines: string) => string = (lines) => lines,
   hosts = servers.map(({ url }) => new URL(url).host),
@@ -95,11 +95,11 @@ const TURN_END: readonly EventDraft[] = [
 const WIRES = ["socket", "sse"] as const;
 
 describe.each([
-  ["as the page has it", (lines: string) => lines],
-  // Whoever forgets the line has streams all the same: the gateway says so itself.
-  ["without its proxy_buffering", (lines: string) => replaced(lines, "proxy_buffering off;", "")],
+  ["with the documented configuration", (lines: string) => lines],
+  // Streams work without this line too, because the gateway disables buffering with a header.
+  ["without proxy_buffering off", (lines: string) => replaced(lines, "proxy_buffering off;", "")],
 ])("nginx %s", (_, change) => {
-  test.each(WIRES)("lets every event through at once, over %s", async (wire) => {
+  test.each(WIRES)("passes every event immediately over %s", async (wire) => {
     const { world, endpoint } = await session((await nginx(change)).url);
     let arrived = 0;
     const subscriber = new SessionClient({
@@ -111,7 +111,7 @@ describe.each([
     await subscriber.until("subscribed", () => subscriber.rendered.starts.length > 0);
     for (let n = 1; n <= 6; n++) {
       await world.append(title(`step ${n}`));
-      // Held back until there is more, it would never come: nothing else is written.
+      // A buffered event would never arrive, because nothing else is written.
       await subscriber.until(`step ${n}`, () => arrived >= n, 30_000);
     }
     expect(arrived).toBe(6);
@@ -119,7 +119,7 @@ describe.each([
   });
 });
 
-test.each(WIRES)("a viewer goes on exactly after a reload, over %s", async (wire) => {
+test.each(WIRES)("a subscriber resumes exactly after a reload over %s", async (wire) => {
   const proxy = await nginx();
   const { world, endpoint } = await session(proxy.url);
   const dialects = ["native", "blocks", "tasks"] as const;
@@ -164,7 +164,7 @@ function short(lines: string): string {
   return replaced(lines, "proxy_read_timeout 60s;", "proxy_read_timeout 1s;");
 }
 
-test("a turn without `stream` may last; who is given up on attaches with the same key", async () => {
+test("a request without `stream` can last long, and after a timeout attaches again with the same key", async () => {
   const [slowProxy, fastProxy] = [
     await nginx(short),
     await nginx((lines) => replaced(short(lines), "proxy_read_timeout 1h;", "proxy_read_timeout 1s;")),
@@ -182,7 +182,7 @@ test("a turn without `stream` may last; who is given up on attaches with the sam
     30_000,
   );
   await world.append({ type: "message.add", message, text: "take your time" }, ...turnStart(message));
-  // The hasty one has waited for longer than the page's other routes may: so has the patient one.
+  // The first request has also waited longer than the timeout of other routes.
   expect((await ask(fastProxy.url)).status).toBe(504);
   const again = ask(slowProxy.url);
   await world.append({ type: "text.delta", ...BLOCK, text: "at last" }, ...TURN_END);
@@ -193,7 +193,7 @@ test("a turn without `stream` may last; who is given up on attaches with the sam
   expect(await parts.store.queuedMessages.list(world.ref)).toHaveLength(1);
 });
 
-test("commands pass over a socket", async () => {
+test("commands work over a socket", async () => {
   const { world, endpoint } = await session((await nginx()).url);
   const subscriber = new SessionClient({ session: world.ref.session, dialect: "blocks", wire: "socket" });
   subscriber.connect(endpoint);
@@ -202,7 +202,7 @@ test("commands pass over a socket", async () => {
   expect(reply.type).toBe("ack");
 });
 
-test("the gateway is told from where a request came, and under which name", async () => {
+test("the gateway receives the client address and the host name of a request", async () => {
   const echo = await listen("127.0.0.1", ({ headers }, response) => response.end(JSON.stringify(headers)));
   const { host } = new URL(echo.url);
   const { url } = await nginx(undefined, [host, host]);

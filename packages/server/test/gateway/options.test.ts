@@ -1,4 +1,4 @@
-/** What is missing or can never work is named by whoever is given it, before anything starts. */
+/** Tests that missing or invalid options of the gateway and the backends are named before anything starts. */
 import { expect, test } from "vitest";
 import { createGateway } from "../../src/gateway/gateway.ts";
 import type { GatewayOptions } from "../../src/gateway/options.ts";
@@ -7,7 +7,7 @@ import { createRedisSignals } from "../../src/signals/redis.ts";
 import { openDatabase } from "../../src/store/postgres/open-database.ts";
 import { createMemoryBackend } from "./test-server.ts";
 
-/** As an environment gives it: nothing where the type says text. */
+/** A value from the environment: undefined where the type declares a string. */
 const MISSING = undefined as unknown as string;
 
 const given = (change: object) => {
@@ -15,7 +15,7 @@ const given = (change: object) => {
   return () => createGateway(options as unknown as GatewayOptions);
 };
 
-test("an address that is missing or none is told as such", async () => {
+test("names a missing or invalid URL", async () => {
   for (const url of [MISSING, "", "localhost:5432", "postgres://host:port/name"])
     expect(() => openDatabase({ url })).toThrow("`url` must be the address of a database");
   for (const url of [MISSING, "", "localhost:6379", [], [MISSING]]) {
@@ -24,7 +24,7 @@ test("an address that is missing or none is told as such", async () => {
   }
 });
 
-test("an address that the driver takes is taken", async () => {
+test("accepts a URL that the driver accepts", async () => {
   for (const url of [
     "postgres:///name",
     "postgresql://role@/name?host=/run/postgresql",
@@ -33,12 +33,12 @@ test("an address that the driver takes is taken", async () => {
     await expect(openDatabase({ url }).destroy()).resolves.toBeUndefined();
 });
 
-test.each(["store", "log", "signals", "secrets"])("a gateway without %s names it", (name) => {
+test.each(["store", "log", "signals", "secrets"])("a gateway without %s names the missing option", (name) => {
   expect(given({ [name]: undefined })).toThrow(new RegExp(`^\`${name}\` must be `));
   expect(given({ [name]: undefined })).toThrow(TypeError);
 });
 
-test("what is almost right is named as well", () => {
+test("names an option that is almost valid", () => {
   expect(given({ log: Promise.resolve({}) })).toThrow("`await createRedisLog({ url })`");
   for (const secrets of [[], [undefined], "s".repeat(32)])
     expect(given({ secrets })).toThrow("`secrets` must be");
@@ -52,12 +52,12 @@ test.each([
   "https://App.example.com",
   "https://app.example.com:443",
   "*",
-])("the origin %s can never match, and is refused", (origin) => {
+])("refuses the origin %s, which can never match", (origin) => {
   expect(given({ allowedOrigins: [origin] })).toThrow(RangeError);
   expect(given({ allowedOrigins: [origin] })).toThrow("`allowedOrigins` has");
 });
 
-test("origins as browsers send them are taken", async () => {
+test("accepts origins in the form that browsers send", async () => {
   const allowedOrigins = [
     "https://app.example.com",
     "http://localhost:5173",

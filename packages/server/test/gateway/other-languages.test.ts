@@ -1,4 +1,4 @@
-/** What docs/http.md shows for a shell and for Python is run here as it is printed, over a connection that is cut. */
+/** Runs the shell and Python programs of docs/http.md as printed, over a connection that is cut. */
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { text } from "node:stream/consumers";
@@ -39,7 +39,7 @@ async function run(command: string, args: readonly string[], api: string): Promi
   return output;
 }
 
-test("the session in a shell", async () => {
+test("the shell session prints what the page shows", async () => {
   const output = await run("bash", ["-euo", "pipefail", "-c", codeOf("bash")], server.url);
   expect(output).toContain("event: response.output_text.completed");
   expect(output).toContain('"status":"completed"');
@@ -48,7 +48,7 @@ test("the session in a shell", async () => {
   expect(output).toContain('"over"');
 });
 
-test("the reader in Python goes on by Last-Event-ID where it was cut off", async () => {
+test("the Python reader resumes with Last-Event-ID after a cut", async () => {
   const { session_id: id } = (await server.request("POST", "/sessions", { body: {} })).json as {
     session_id: string;
   };

@@ -1,4 +1,4 @@
-/** Sessions in which something waits for a person, put there without an agent. */
+/** Creates sessions with a pending interaction, without an agent. */
 import type { Json } from "@turnstream/protocol";
 import type { Caller } from "../../src/gateway/caller.ts";
 import { createSession } from "../../src/session/lifecycle/create.ts";
@@ -51,7 +51,7 @@ const REQUESTS: Readonly<Record<"approval" | "question" | "form", Json>> = {
   },
 };
 
-/** @returns what commands call it */
+/** @returns the key that commands use */
 export async function requestInteraction(
   { store }: CommandBackend,
   ref: SessionRef,

@@ -1,6 +1,6 @@
 /**
- * A gateway to test against, as a real server on a free port: on memory or on real parts, with a new tenant, a key for it,
- * and whoever asks named by a header. Every suite that needs a gateway uses this one.
+ * `openServer` starts a gateway for tests as a real server on a free port, on memory or real backends. It creates a
+ * tenant and a key, and a header names the user. Every suite that needs a gateway uses it.
  */
 import type { ErrorContext } from "../../src/util/error-handler.ts";
 import { randomBytes, randomUUID } from "node:crypto";
@@ -24,8 +24,8 @@ export interface TestResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** Null when it isn't JSON. */
-  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into whatever was answered
+  /** Null if the body is not JSON. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests inspect arbitrary responses
   readonly json: any;
 }
 
@@ -34,19 +34,19 @@ export interface TestServer {
   readonly url: string;
   readonly backend: HarnessBackend;
   readonly secrets: readonly [string, ...string[]];
-  /** Who asks when nothing else is said. */
+  /** The default user of requests. */
   readonly actor: Actor;
   readonly key: { readonly id: string; readonly secret: string };
-  /** The headers that let the actor in. */
+  /** The headers that authenticate the actor. */
   readonly auth: Readonly<Record<string, string>>;
   readonly errors: { error: unknown; during: string }[];
-  /** @param path behind `/api/v1` */
+  /** @param path the path after `/api/v1` */
   request(method: string, path: string, request?: TestRequest): Promise<TestResponse>;
-  /** Closes the server, and the parts unless they are somebody else's. */
+  /** Closes the server, and the backend unless the caller passed it. */
   close(): Promise<void>;
 }
 
-/** @param given parts of the caller's own (which stay open), such as those of a Stage; in memory when absent */
+/** @param given the caller's own backend, which stays open; in memory by default */
 export async function openServer(
   given?: HarnessBackend,
   options: Partial<ServerOptions> & { readonly actor?: Actor } = {},

@@ -1,6 +1,6 @@
 /**
- * A viewer for the tests of feeds: an outlet with a bounded queue that can be clogged, and what came out of it as frames.
- * Knows the wire, not the dialects.
+ * `TestSubscriber` is a subscriber for tests of feeds: it has a bounded queue that can be blocked, and decodes what it
+ * receives into frames. It knows the wire, not the dialects.
  */
 import { createSseParser, type SseMessage } from "@turnstream/protocol";
 import type { StreamFormat } from "../../src/gateway/encoding/stream-format.ts";
@@ -26,7 +26,7 @@ export function streamFormat(
 export class TestSubscriber implements Subscriber {
   readonly starts: (SubscribedInfo & { readonly after: number })[] = [];
   readonly frames: Frame[] = [];
-  /** How the frames lay in the bytes. */
+  /** The number of bytes of each send. */
   readonly sends: number[] = [];
   end: SubscriptionEndReason | null = null;
   subscription: Subscription | null = null;
@@ -36,7 +36,7 @@ export class TestSubscriber implements Subscriber {
   readonly #discardFrames: boolean;
   #clogged = false;
   #dropped = false;
-  /** Bytes, and words about how it begins among them, which are never dropped. */
+  /** Bytes, and start notices between them, which are never dropped. */
   #queue: (Uint8Array | (() => void))[] = [];
 
   constructor(of: StreamFormat, options: { maxQueued?: number; discardFrames?: boolean } = {}) {
@@ -66,7 +66,7 @@ export class TestSubscriber implements Subscriber {
     this.end = reason;
   }
 
-  /** The last cursor that the client has seen. */
+  /** The last cursor that the client has received. */
   get cursor(): string | null {
     const frame = this.frames.findLast((one) => cursorOf(one) !== null);
     return frame === undefined ? null : cursorOf(frame);
@@ -132,7 +132,7 @@ function cursorOf(frame: Frame): string | null {
   return typeof cursor === "string" ? cursor : null;
 }
 
-/** Whole WebSocket text frames of a server: not masked, not in pieces. */
+/** Parses whole WebSocket text frames of a server: not masked and not fragmented. */
 function readSocket(bytes: Buffer): Frame[] {
   const frames: Frame[] = [];
   for (let at = 0; at < bytes.length;) {
@@ -165,12 +165,12 @@ function readSse(bytes: Uint8Array): Frame[] {
 export async function until(test: () => boolean, timeoutMs = 30_000): Promise<void> {
   const deadline = performance.now() + timeoutMs;
   while (!test()) {
-    if (performance.now() > deadline) throw new Error("not within the time");
+    if (performance.now() > deadline) throw new Error("timed out");
     await new Promise((resolve) => setTimeout(resolve, 2));
   }
 }
 
-/** Until nothing has come for some rounds of the event loop. */
+/** Waits until no frame has arrived for some rounds of the event loop. */
 export async function waitUntilIdle(subscriber: TestSubscriber): Promise<void> {
   for (let idleRounds = 0, last = -1; idleRounds < 5;) {
     await new Promise((resolve) => setTimeout(resolve, 1));

@@ -1,4 +1,4 @@
-/** What holds for every request, by whichever door it comes: one shape of errors, bounds, headers, and sessions as such. */
+/** The contract of every request over both transports: error schema, limits, headers, and sessions. */
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
@@ -19,7 +19,7 @@ export function transportsContract(
   transport: TransportName,
   makeParts?: () => Promise<HarnessBackend>,
 ): void {
-  describe(`by ${transport}`, () => {
+  describe(`requests over ${transport}`, () => {
     let server: TransportServer;
     let parts: HarnessBackend | undefined;
     beforeAll(async () => {
@@ -43,7 +43,7 @@ export function transportsContract(
         body,
       });
 
-    test("a session is made, found by id and by number, renamed, listed and erased", async () => {
+    test("creates a session, finds it by id and by number, renames, lists and erases it", async () => {
       const made = await server.request("POST", "/sessions", { body: { title: "Markets" } });
       expect(made).toMatchObject({ status: 201, json: { title: "Markets", forked_from_share: false } });
       const { session_id: id, chat_id: number } = made.json;
@@ -51,7 +51,7 @@ export function transportsContract(
         expect((await server.request("GET", path)).json).toEqual(made.json);
       const renamed = await server.request("PATCH", `/chats/${number}`, { body: { title: "Other" } });
       expect(renamed).toMatchObject({ status: 200, json: { title: "Other" } });
-      // Whoever looks at it is told, too.
+      // Subscribers receive the new title too.
       const page = await server.backend.log.read(id, { after: "0-0" });
       expect(page.ok && page.entries.at(-1)?.event).toMatchObject({ type: "session.update", title: "Other" });
       expect((await server.request("GET", "/sessions")).json.sessions).toContainEqual(renamed.json);
@@ -61,13 +61,13 @@ export function transportsContract(
       expect(await server.backend.log.head(id)).toBeNull();
     });
 
-    test("who asks for a socket without an upgrade is told what is missing", async () => {
+    test("a socket request without an upgrade fails with what is missing", async () => {
       const response = await server.request("GET", "/socket?dialect=blocks");
       expectError(response, 426, "BAD_REQUEST");
       expect(response.json.message).toContain("WebSocket");
     });
 
-    test("what says twice who is asking is refused, whichever of the two is good", async () => {
+    test("refuses two credentials in one request, whichever of them is valid", async () => {
       const made = await server.request("POST", "/tokens", { body: { user_id: "linh" } });
       const headers = { ...server.auth, authorization: `Bearer ${made.json.token}` };
       const response = await server.request("GET", "/sessions", { headers });
@@ -75,18 +75,18 @@ export function transportsContract(
       expect(response.json.message).toContain("not both");
     });
 
-    test("a name that nobody can have is refused before anything is looked up", async () => {
+    test("refuses an invalid user id before any lookup", async () => {
       const headers = { ...server.auth, "x-user-id": "n".repeat(257) };
       const response = await server.request("GET", "/knowledge", { headers });
       expectError(response, 400, "BAD_REQUEST");
       expect(response.json.message).toContain("x-user-id");
     });
 
-    test("a list has pages", async () => {
+    test("returns a list in pages", async () => {
       const headers = { ...server.auth, "x-user-id": "lists" };
       for (const title of ["a", "b", "c"]) {
         await server.request("POST", "/sessions", { headers, body: { title } });
-        // Of the same millisecond, no order is promised.
+        // Sessions of the same millisecond have no defined order.
         await sleep(2);
       }
       const first = await server.request("GET", "/sessions?limit=2", { headers });
@@ -98,7 +98,7 @@ export function transportsContract(
         expectError(await server.request("GET", `/sessions?${query}`, { headers }), 400, "BAD_REQUEST");
     });
 
-    test("an id of one's own can be repeated, but is no number and nobody else's", async () => {
+    test("a client-chosen id can be repeated, but is not a number and not another user's id", async () => {
       const id = `mine-${randomUUID()}`;
       const made = await server.request("POST", "/sessions", { body: { session_id: id } });
       expect((await server.request("POST", "/sessions", { body: { session_id: id } })).json).toEqual(
@@ -111,7 +111,7 @@ export function transportsContract(
         expectError(await server.request("POST", "/sessions", { body: { session_id } }), 400, "BAD_REQUEST");
     });
 
-    test("what isn't there, and what isn't done there", async () => {
+    test("returns 404 for unknown paths and 405 for unsupported methods", async () => {
       expectError(await server.request("GET", "/nothing"), 404, "NOT_FOUND");
       expectError(await server.request("GET", "/sessions/"), 404, "NOT_FOUND");
       expectError(await server.request("GET", "/sessions/%zz"), 400, "BAD_REQUEST");
@@ -123,7 +123,7 @@ export function transportsContract(
       expectError(await server.send("/elsewhere", {}), 404, "NOT_FOUND");
     });
 
-    test("a body is JSON, whole, and not too much of it", async () => {
+    test("accepts only complete JSON bodies of a limited size", async () => {
       expect((await post('{"title":"x"}', "application/json; charset=utf-8")).status).toBe(201);
       expect((await post("", "application/json")).status).toBe(201);
       const bad = ["{", "null", "[]", '"x"', '{"__proto__":{"a":1}}', '{"title":{"__proto__":1}}'];
@@ -135,7 +135,7 @@ export function transportsContract(
       expectError(await post(JSON.stringify({ title: "x".repeat(10_000) })), 413, "TOO_LARGE");
     });
 
-    test("who asks for the head gets it alone", async () => {
+    test("a HEAD request returns only the headers", async () => {
       const { session_id: id } = (await server.request("POST", "/sessions", { body: {} })).json;
       const got = await server.request("GET", `/sessions/${id}`);
       const head = await server.request("HEAD", `/sessions/${id}`);
@@ -144,7 +144,7 @@ export function transportsContract(
       expect((await server.request("HEAD", "/sessions/none")).status).toBe(404);
     });
 
-    test("every answer has its headers", async () => {
+    test("every response has the security headers", async () => {
       const answers = [
         await server.request("GET", "/sessions"),
         await server.request("GET", "/sessions", { headers: {} }),
@@ -161,11 +161,11 @@ export function transportsContract(
       expect(answers[1]?.headers.get("www-authenticate")).toBe("Bearer");
     });
 
-    test("pages of the origins that were named may read answers, and no others", async () => {
+    test("only pages of the configured origins can read responses", async () => {
       const from = (origin: string) =>
         server.request("GET", "/sessions", { headers: { ...server.auth, origin } });
       expect((await from(PAGE)).headers.get("access-control-allow-origin")).toBe(PAGE);
-      // A page of another origin reads only what it is told of.
+      // A page of another origin can read only the exposed headers.
       for (const name of ["etag", "idempotency-replayed", "retry-after"])
         expect((await from(PAGE)).headers.get("access-control-expose-headers")).toContain(name);
       for (const origin of ["https://evil.example", "null", `${PAGE}.evil.example`, "http://app.example.com"])
@@ -179,7 +179,7 @@ export function transportsContract(
       expect(preflight.headers.get("access-control-allow-credentials")).toBeNull();
     });
 
-    test("a request under a key is done once, whoever repeats it and how often", async () => {
+    test("a request with an idempotency key is executed once, however often it is repeated", async () => {
       const key = randomUUID();
       const headers = { ...server.auth, "x-user-id": `once-${key}`, "idempotency-key": key };
       const all = await Promise.all(
@@ -195,13 +195,13 @@ export function transportsContract(
       expectError(other, 409, "CONFLICT");
       const bad = { ...headers, "idempotency-key": "a b" };
       expectError(await server.request("POST", "/sessions", { headers: bad, body: {} }), 400, "BAD_REQUEST");
-      // Another person's key is another key.
+      // The same key of another user is another key.
       const others = { ...headers, "x-user-id": `else-${key}` };
       const theirs = await server.request("POST", "/sessions", { headers: others, body: { title: "x" } });
       expect(theirs.json.session_id).not.toBe(all[0]?.json.session_id);
     });
 
-    test("a request that broke off in the middle makes nothing twice when it is repeated", async () => {
+    test("an interrupted request creates nothing twice when it is repeated", async () => {
       const headers = { ...server.auth, "x-user-id": "breaks", "idempotency-key": randomUUID() };
       const broken = vi.spyOn(server.backend.log, "head").mockRejectedValueOnce(new LogError("UNAVAILABLE"));
       const first = await server.request("POST", "/sessions", { headers, body: {} });
@@ -213,7 +213,7 @@ export function transportsContract(
       expect((await server.request("GET", "/sessions", { headers })).json.sessions).toEqual([second.json]);
     });
 
-    test("what nobody expected tells nothing of its inside, but to us", async () => {
+    test("an unexpected error reveals nothing to the client and is reported to the operator", async () => {
       const secret = new Error("password is hunter2");
       const broken = vi.spyOn(server.backend.store.sessions, "list").mockRejectedValueOnce(secret);
       const response = await server.request("GET", "/sessions");
@@ -223,7 +223,7 @@ export function transportsContract(
       expect(server.errors.at(-1)?.error).toBe(secret);
     });
 
-    test("a share shows what was there, can be forked, and is closed for good", async () => {
+    test("a share shows the session as it was, can be forked, and stays closed once it is revoked", async () => {
       const { session_id: id } = (await server.request("POST", "/sessions", { body: { title: "Shared" } }))
         .json;
       const made = await server.request("POST", `/sessions/${id}/shares`, { body: {} });

@@ -1,4 +1,4 @@
-/** Both doors, on PostgreSQL and Redis. */
+/** Runs the contract of both transports on PostgreSQL and Redis. */
 import { openRealBackend } from "../runtime/real-backend.ts";
 import { transportsContract } from "./transports.contract.ts";
 

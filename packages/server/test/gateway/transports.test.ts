@@ -1,4 +1,4 @@
-/** Both doors, in memory. */
+/** Runs the contract of both transports in memory. */
 import { transportsContract } from "./transports.contract.ts";
 
 transportsContract("fastify");

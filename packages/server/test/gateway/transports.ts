@@ -1,4 +1,4 @@
-/** The same server behind two doors: Fastify over real HTTP, and the plain handler. */
+/** Opens the same server behind two transports: Fastify over real HTTP, and the plain handler. */
 import type { ErrorContext } from "../../src/util/error-handler.ts";
 import { createGateway } from "../../src/gateway/gateway.ts";
 import type { ServerOptions } from "../../src/gateway/create-server.ts";
@@ -14,7 +14,7 @@ import {
 export type TransportName = "fastify" | "fetch";
 
 export interface TransportServer extends TestServer {
-  /** @param path with what stands before it */
+  /** @param path the full path, including its prefix */
   send(path: string, init: RequestInit): Promise<TestResponse>;
 }
 

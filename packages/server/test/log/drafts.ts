@@ -1,4 +1,4 @@
-/** Small drafts and helpers that the tests of the log share. */
+/** Event drafts and helpers that the tests of the log share. */
 import { randomUUID } from "node:crypto";
 import type { Cursor } from "@turnstream/protocol";
 import type { EventDraft } from "@turnstream/protocol/writer";
@@ -14,7 +14,7 @@ export function takeover(): EventDraft {
   return { type: "turn.takeover", turn: null, blocks: [], groups: [], runs: [] };
 }
 
-/** An event that says something of its own. */
+/** An event with a text of its own, so that a test can recognize it. */
 export function title(text: string): EventDraft {
   return { type: "session.update", title: text };
 }
@@ -23,21 +23,21 @@ export function titles(...texts: string[]): EventDraft[] {
   return texts.map(title);
 }
 
-/** A session whose log begins with epoch 7, claimed by `w1`. */
+/** Starts a session whose log starts in epoch 7, claimed by writer `w1`. */
 export async function startSession(log: Log): Promise<string> {
   const session = randomUUID();
   await log.claim(session, { epoch: 7, writer: "w1", event: sessionStart(session), archivedUpTo: "0-0" });
   return session;
 }
 
-/** The code with which something is refused; fails when it isn't. */
+/** Returns the error code with which the log refuses `work`. Throws if the log accepts it. */
 export async function refusal(work: Promise<unknown>): Promise<string> {
   const outcome: unknown = await work.catch((caught: unknown) => caught);
   if (!isLogError(outcome)) throw new Error(`not refused: ${JSON.stringify(outcome)}`);
   return outcome.code;
 }
 
-/** What an entry says, in short. */
+/** A short form of an entry: its title, or its event type. */
 export function describeEntry(entry: LogEntry): string {
   const { event } = entry;
   return event.type === "session.update" ? event.title : event.type;
@@ -59,7 +59,7 @@ export async function readAll(log: Log, session: string, after: Cursor = "0-0"):
   }
 }
 
-/** A reader that keeps what it gets. */
+/** A reader that collects the entries it receives. */
 export class Reader {
   readonly entries: LogEntry[] = [];
   end: FollowEndReason | null = null;
@@ -90,12 +90,12 @@ export class Reader {
     return this.entries.map((entry) => entry.cursor);
   }
 
-  /** Waits until something holds; fails after a while. */
+  /** Waits until `holds` returns true. Throws after `ms`. */
   async until(holds: (reader: Reader) => boolean, ms = 40_000): Promise<void> {
     const deadline = performance.now() + ms;
     while (!holds(this)) {
       if (performance.now() > deadline)
-        throw new Error(`waited in vain; got ${this.texts.join(" ")}, end ${this.end}`);
+        throw new Error(`timed out; got ${this.texts.join(" ")}, end ${this.end}`);
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, 50);
         this.#changed = () => {

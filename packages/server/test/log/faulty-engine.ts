@@ -1,8 +1,8 @@
-/** The memory engine, with the faults that a Redis has. */
+/** `RehearsedEngine` is the memory engine with the faults of a Redis: failover and data loss. */
 import { retainLog, lastPosition, MemoryEngine } from "../../src/log/memory.ts";
 
 export class RehearsedEngine extends MemoryEngine {
-  /** What a failover does to a Redis: the newest entries of a log may be gone, and the log has to be claimed anew. */
+  /** Simulates a Redis failover: the newest entries of a log can be lost, and a writer must claim the log again. */
   failOver(lose: Readonly<Record<string, number>>): void {
     this.timeline++;
     for (const [session, count] of Object.entries(lose)) {
@@ -14,7 +14,7 @@ export class RehearsedEngine extends MemoryEngine {
     for (const session of this.listeners.keys()) this.notify(session, { type: "possible-gap" });
   }
 
-  /** What FLUSHALL does. */
+  /** Simulates FLUSHALL. */
   wipe(): void {
     for (const stream of this.streams.values()) retainLog(stream);
     this.streams.clear();

@@ -1,4 +1,4 @@
-/** The contract of the log, as tests that run on every implementation of it. */
+/** The contract of the log: tests that run on every implementation. */
 import { afterAll, beforeAll, describe } from "vitest";
 import type { Log } from "../../src/log/log.ts";
 import { attachContract } from "./reader/attach.contract.ts";
@@ -6,7 +6,7 @@ import { readContract } from "./reader/read.contract.ts";
 import { writeContract } from "./writer/write.contract.ts";
 
 export function logContract(name: string, open: () => Promise<Log>): void {
-  describe(`the log on ${name}`, () => {
+  describe(`Log on ${name}`, () => {
     let log: Log;
     beforeAll(async () => {
       log = await open();

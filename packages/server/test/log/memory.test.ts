@@ -1,4 +1,4 @@
-/** The contract of the log on memory. */
+/** Runs the contract of the log on the memory log. */
 import { createMemoryLog } from "../../src/log/memory.ts";
 import { logContract } from "./log.contract.ts";
 

@@ -1,7 +1,8 @@
 /**
- * The memory engine behind a network that fast-check's scheduler controls: requests, answers and news arrive
- * when it says so; a connection for news can break and lose what was under way, or lose something without a word.
- * Keeps the whole history as an oracle: everything that was ever written, and which position came right after which.
+ * `ScheduledEngine` puts the memory engine behind a simulated network that fast-check's scheduler controls.
+ * Requests, responses and notifications arrive when the scheduler decides. A subscription connection can break, or lose
+ * notifications silently.
+ * It records the whole history as an oracle: every entry ever written, and the position before each.
  */
 import type { Scheduler } from "fast-check";
 import { formatCursor } from "@turnstream/protocol";
@@ -13,13 +14,13 @@ interface Subscriber {
   readonly listener: (notification: LogNotification) => void;
   queue: LogNotification[];
   connected: boolean;
-  /** News of an earlier connection never arrive. */
+  /** Notifications of an earlier connection never arrive. */
   connection: number;
 }
 
 export class ScheduledEngine implements LogEngine {
   readonly inner = new RehearsedEngine();
-  /** From a position to the one before it, for everything that was ever written. */
+  /** Maps each position ever written to the position before it. */
   readonly before = new Map<string, string>();
   readonly written = new Map<string, LogEntry>();
   readonly #scheduler: Scheduler;
@@ -29,7 +30,7 @@ export class ScheduledEngine implements LogEngine {
     this.#scheduler = scheduler;
   }
 
-  /** Begins to keep the history of a session. */
+  /** Starts to record the history of a session. */
   async watch(session: string): Promise<void> {
     await this.inner.subscribe(session, (notification) => {
       if (notification.type !== "written") return;
@@ -61,7 +62,7 @@ export class ScheduledEngine implements LogEngine {
     const leave = await this.#remote("subscribe", () =>
       this.inner.subscribe(session, (notification) => {
         if (!subscriber.connected) return;
-        // That the data are gone is noticed by looking, not by listening: it may come after later news.
+        // The log detects data loss with a health check, so this can arrive after later notifications.
         if (notification.type === "possible-gap") void this.#doubt(subscriber);
         else this.#send(subscriber, notification);
       }),
@@ -73,7 +74,7 @@ export class ScheduledEngine implements LogEngine {
     };
   };
 
-  /** Breaks every connection for news; each is there again later, and says so. */
+  /** Breaks every subscription connection. Each reconnects later and reports a possible gap. */
   async reconnect(): Promise<void> {
     await Promise.all(
       [...this.#subscribers].map(async (subscriber) => {
@@ -88,7 +89,7 @@ export class ScheduledEngine implements LogEngine {
     );
   }
 
-  /** Loses what is under way to every reader, and tells nobody. */
+  /** Drops the notifications under way to every reader, without reporting a gap. */
   drop(): void {
     for (const subscriber of this.#subscribers) {
       subscriber.connection++;
@@ -101,7 +102,7 @@ export class ScheduledEngine implements LogEngine {
     if (subscriber.connected) subscriber.listener({ type: "possible-gap" });
   }
 
-  /** In order, each when the scheduler says so. */
+  /** Delivers in order, each when the scheduler decides. */
   #send(subscriber: Subscriber, notification: LogNotification): void {
     const { connection } = subscriber;
     subscriber.queue.push(notification);
@@ -109,7 +110,7 @@ export class ScheduledEngine implements LogEngine {
   }
 
   async #arrive(subscriber: Subscriber, connection: number): Promise<void> {
-    await this.#scheduler.schedule(Promise.resolve("news"));
+    await this.#scheduler.schedule(Promise.resolve("notification"));
     if (subscriber.connection !== connection) return;
     const next = subscriber.queue.shift();
     if (next !== undefined) subscriber.listener(next);

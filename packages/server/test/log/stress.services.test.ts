@@ -1,6 +1,7 @@
 /**
- * Many sessions at once on a real Redis: writers that are taken over and go on as zombies, readers that come and
- * go, connections that are cut. Sequences stay dense, no zombie gets a word in, and readers see exactly the log.
+ * Stress test on a real Redis: many sessions, writers that continue as zombies after a takeover, readers that
+ * reconnect, and connections that are cut. Sequences stay dense, no zombie can append, and readers receive exactly the
+ * log.
  */
 import { startProxy } from "@turnstream/testkit/network/tcp-proxy.ts";
 import { startRedis } from "@turnstream/testkit/servers/start-redis.ts";
@@ -13,7 +14,7 @@ import { Reader, readAll, describeEntry, sessionStart, takeover, titles } from "
 
 const SESSIONS = 40;
 const EVENTS = 750;
-/** The first claim is none. */
+/** The first claim is not a takeover. */
 const CLAIMS = 9;
 const RECONNECTS = 25;
 
@@ -27,7 +28,7 @@ interface Tally {
   reconnects: number;
 }
 
-/** Appends until it is fenced or told to stop; one that was taken over goes on trying. */
+/** Appends until it is fenced or `enough()` returns true. A fenced writer keeps trying as a zombie. */
 async function work(
   log: Log,
   session: string,
@@ -74,7 +75,7 @@ async function write(log: Log, session: string, tally: Tally): Promise<void> {
     const { last } = await log.claim(session, { epoch, writer: `w${epoch}`, event, archivedUpTo: "0-0" });
     tally.acknowledged.set(`${epoch}-${last}`, event.type);
     if (epoch > 1) tally.takeovers++;
-    // The one before is alive: it is in the middle of an append, and finds out by being refused.
+    // The previous writer is alive in the middle of an append, and learns of the takeover from the refusal.
     workers.push(work(log, session, epoch, tally, () => isOver));
     while ((await length()) < (EVENTS * epoch) / CLAIMS) await pause(5);
   }
@@ -82,7 +83,7 @@ async function write(log: Log, session: string, tally: Tally): Promise<void> {
   await Promise.all(workers);
 }
 
-/** Reads all of a session, leaving and coming back from its last cursor. */
+/** Reads a whole session, reconnecting again and again from its last cursor. */
 async function follow(
   log: Log,
   session: string,
@@ -122,7 +123,7 @@ test(
     let got = 0;
     let gotBefore = -1;
     const cutting = setInterval(() => {
-      // Not before somebody has got something since the last time: who is slow would never get anywhere.
+      // Cut only after a reader received something. Otherwise a slow reader would never make progress.
       if (got === gotBefore) return;
       gotBefore = got;
       cuts++;
@@ -142,7 +143,7 @@ test(
         };
         let isWritten = false;
         const written = write(writing, session, own).then(() => (isWritten = true));
-        // The log exists before somebody reads it from its start.
+        // The log must exist before a reader reads it from its start.
         while ((await writing.head(session)) === null) await pause(5);
         const [seen] = await Promise.all([
           follow(
@@ -160,7 +161,7 @@ test(
           entries.map(({ epoch }) => epoch).toSorted((a, b) => a - b),
         );
         expect(entries.filter((entry) => describeEntry(entry) === "zombie")).toEqual([]);
-        // What was acknowledged is there, where it was said to be, and nothing else is.
+        // The log contains exactly the acknowledged events, at the acknowledged positions.
         expect(new Map(entries.map((entry) => [entry.cursor, describeEntry(entry)]))).toEqual(
           own.acknowledged,
         );

@@ -1,4 +1,4 @@
-/** Ways to reach the reference server, and to end it as kill -9 does. */
+/** Connects to the reference server over stdio or HTTP, and kills it like kill -9. */
 import { execFileSync } from "node:child_process";
 import type { McpServerOptions } from "../../src/mcp/options.ts";
 import { createMemoryLog } from "../../src/log/memory.ts";
@@ -9,9 +9,9 @@ import { EverythingHttp, everythingStdio } from "./everything.ts";
 
 export interface Reached {
   readonly options: McpServerOptions;
-  /** Ends the server as kill -9 does. */
+  /** Kills the server like kill -9. */
   kill(): Promise<void>;
-  /** Makes sure that one can be reached again. */
+  /** Makes sure that a server is reachable again. */
   begin(): Promise<void>;
   close(): Promise<void>;
 }
@@ -25,7 +25,7 @@ export const inMemory = async (): Promise<HarnessBackend> => ({
 export async function overStdio(): Promise<Reached> {
   return {
     options: { name: "ev", label: "Everything", ...everythingStdio },
-    // The worker of the test is this process, and the server its child.
+    // The worker of the test is this process, and the server is its child.
     kill: async () => {
       const command = ["-o", "pid=,args=", "--ppid", String(process.pid)];
       const lines = execFileSync("ps", command, { encoding: "utf8" }).split("\n");

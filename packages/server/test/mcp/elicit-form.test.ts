@@ -1,4 +1,4 @@
-/** A server's elicitation as a form, and the form's values as its answer. */
+/** Tests how an elicitation of a server becomes a form, and how the form's values become the response. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type Json, SCHEMA_VERSION } from "@turnstream/protocol";
@@ -9,7 +9,7 @@ type Properties = Record<string, Json>;
 
 function form(properties: Properties, required: string[] = []): ElicitedForm {
   const made = formFrom(
-    { message: "Please\u0007 say", requestedSchema: { type: "object", properties, required } },
+    { message: "Please\u0007 choose", requestedSchema: { type: "object", properties, required } },
     "Server",
   );
   if (made === null) throw new Error("no form");
@@ -24,7 +24,7 @@ const asking = (fields: number) => {
   return formFrom({ message: "m", requestedSchema }, "Server");
 };
 
-describe("a form of an elicitation", () => {
+describe("formFrom", () => {
   it.each<[Json, object]>([
     [
       { type: "string", title: "Name", description: "Yours" },
@@ -38,7 +38,7 @@ describe("a form of an elicitation", () => {
     [{ type: "string", format: "date" }, { type: "date" }],
     [
       { type: "string", format: "uri" },
-      { type: "text", help: "An address, such as https://example.com." },
+      { type: "text", help: "A URL, such as https://example.com." },
     ],
     [
       { type: "number", minimum: 0, maximum: 1.5 },
@@ -88,22 +88,22 @@ describe("a form of an elicitation", () => {
     { type: "null" },
     {},
     null,
-  ])("can't be made of %j", (spec) => {
+  ])("returns null for %j", (spec) => {
     expect(
       formFrom({ message: "", requestedSchema: { type: "object", properties: { it: spec } } }, "S"),
     ).toBeNull();
   });
 
-  it("says who asks, in words without what is not seen", () => {
+  it("has the server as title and a description without invisible characters", () => {
     expect(form({}).schema).toEqual({
       id: "elicitation",
       title: "Server",
-      description: "Please say",
+      description: "Please choose",
       fields: [],
     });
   });
 
-  it("gives the answer under the server's own names, whatever they are", () => {
+  it("returns the values under the server's own property names, whatever they are", () => {
     const names = ["plain", "with space", "__proto__", "constructor"];
     const made = form(Object.fromEntries(names.map((name) => [name, { type: "string" }])));
     expect(made.schema.fields.map(({ name }) => name)).toEqual([
@@ -121,7 +121,7 @@ describe("a form of an elicitation", () => {
     ]);
   });
 
-  it("takes defaults for what was left empty, and an untouched box as not ticked", () => {
+  it("uses defaults for empty fields, and false for an unchecked checkbox", () => {
     const made = form(
       { a: { type: "string", default: "x" }, b: { type: "boolean", default: true }, c: { type: "string" } },
       ["b"],
@@ -133,17 +133,17 @@ describe("a form of an elicitation", () => {
     [{ type: "integer" }, 1.5],
     [{ type: "string", format: "uri" }, "not an address"],
     [{ type: "string", enum: ["a"] }, "b"],
-  ])("refuses for %j what a form would let through: %j", (spec, value) => {
+  ])("refuses for %j a value that the form accepts: %j", (spec, value) => {
     expect(form({ it: spec }, ["it"]).read({ it: value })).toHaveProperty("problem");
   });
 
-  it("can't be made of more than an event takes", () => {
+  it("returns null if the form exceeds the size of an event", () => {
     expect(asking(5)?.schema.fields).toHaveLength(5);
     expect(asking(20)).toBeNull();
   });
 
-  it("is one that an event takes, whatever the server sends", () => {
-    // What no event takes, as soon as there are a few.
+  it("fits into an event, whatever the server sends", () => {
+    // A few fields with so many options exceed the size of an event.
     const many = fc
       .integer({ min: 100, max: 600 })
       .map((length) => Array.from({ length }, (_, n) => `option ${n}`));

@@ -1,4 +1,6 @@
-/** A server that asks in the middle of a call: a form inside the turn, for the person whose call it is. */
+/**
+ * The contract of elicitations: a server that asks during a call gets a form in the turn of the user who made the call.
+ */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { listBlocks, type FormBlock } from "@turnstream/protocol";
 import type { McpServerOptions } from "../../src/mcp/options.ts";
@@ -16,7 +18,7 @@ export function elicitationContract(
   makeBackend: () => Promise<HarnessBackend>,
   reach: () => Promise<Reached>,
 ): void {
-  describe(`an elicitation over ${how}`, () => {
+  describe(`elicitation over ${how}`, () => {
     let harness: TurnHarness;
     let reached: Reached;
     let caller: Caller;
@@ -29,7 +31,10 @@ export function elicitationContract(
       await reached.close();
     });
 
-    /** A first turn without it: the server offers this tool only once it knows what we can do. */
+    /**
+     * Runs a first turn without a form, because the server offers this tool only once it knows the client's
+     * capabilities.
+     */
     async function warm(more: Partial<McpServerOptions>): Promise<SessionRef> {
       const options = { ...reached.options, ...more } as McpServerOptions;
       caller = new Caller(mcpServer(options), ({ turn, text }) =>
@@ -48,7 +53,7 @@ export function elicitationContract(
         return form?.status === "pending" && rows.length > 0 ? form : null;
       });
 
-    it("becomes a form whose values are the server's answer", async () => {
+    it("becomes a form whose values are sent to the server", async () => {
       const ref = await start();
       const form = await waiting(ref);
       expect(form).toMatchObject({ waits: true, timeout_seconds: 300 });
@@ -97,7 +102,7 @@ export function elicitationContract(
       });
     });
 
-    it("that is declined says so to the server", async () => {
+    it("sends `decline` to the server when the user declines", async () => {
       const ref = await start();
       const { form } = await waiting(ref);
       await declineForm(harness.backend, ref, { form, userId: harness.actor.user });
@@ -106,13 +111,13 @@ export function elicitationContract(
       expect(rawAnswer()).toEqual({ action: "decline" });
     });
 
-    it("that nobody answers in time is cancelled", async () => {
+    it("sends `cancel` to the server when the form times out", async () => {
       const ref = await start({ formSeconds: 1 });
       await harness.ended(ref, ({ number }) => number === 2);
       expect(rawAnswer()).toEqual({ action: "cancel" });
     });
 
-    it("whose server dies is withdrawn, and the turn goes on", async () => {
+    it("withdraws the form and continues the turn when the server dies", async () => {
       const ref = await start();
       const { form } = await waiting(ref);
       await reached.kill();
@@ -124,18 +129,18 @@ export function elicitationContract(
       expect(late.applied).toBe(false);
     });
 
-    it("is shown to nobody but the person whose call it is", async () => {
+    it("shows the form only to the user whose call it is", async () => {
       const one = await start();
       const first = await waiting(one);
       const two = await harness.session();
       await harness.send(two, "go");
       const isStdio = "command" in reached.options;
       if (isStdio) {
-        // Nothing says whose question it is while two turns call, so nobody is asked.
+        // Over stdio, the call is ambiguous while two turns call, so no user is asked.
         await harness.ended(two, () => true);
         expect(rawAnswer()).toEqual({ action: "decline" });
         expect(harness.errors.map(({ error }) => String(error)).join()).toContain(
-          "not certain in which call",
+          "not certain for which call",
         );
       } else {
         const second = await waiting(two);
@@ -154,7 +159,7 @@ export function elicitationContract(
       return ref;
     }
 
-    /** What the server got, as it tells. */
+    /** Returns the response that the server received, as its tool reports it. */
     function rawAnswer(): unknown {
       const result = String(caller.results.at(-1));
       return JSON.parse(result.slice(result.indexOf("Raw result: ") + "Raw result: ".length));

@@ -1,4 +1,7 @@
-/** The reference server's tools in turns: what the model reads, what people see, and what becomes of a dead server. */
+/**
+ * The contract of the reference server's tools in turns: the model's input, the user's view, and recovery from a dead
+ * server.
+ */
 import { once } from "node:events";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type Block, listBlocks, type Turn } from "@turnstream/protocol";
@@ -13,7 +16,7 @@ export function everythingContract(
   makeBackend: () => Promise<HarnessBackend>,
   reach: () => Promise<Reached>,
 ): void {
-  describe(`the reference server over ${how}`, () => {
+  describe(`reference server over ${how}`, () => {
     let harness: TurnHarness;
     let reached: Reached;
     beforeEach(async () => {
@@ -33,7 +36,7 @@ export function everythingContract(
       return { caller, turn, ref };
     }
 
-    it("offers its tools, and they answer", async () => {
+    it("offers its tools, and they return results", async () => {
       const { caller, turn } = await play([
         ["ev_echo", { message: "hello" }],
         ["ev_get-sum", { a: 2, b: 40 }],
@@ -53,7 +56,7 @@ export function everythingContract(
       expect(harness.errors).toEqual([]);
     });
 
-    it("checks arguments against the tool's JSON Schema before it calls", async () => {
+    it("validates arguments with the tool's JSON Schema before the call", async () => {
       const { caller } = await play([["ev_get-sum", { a: "two", b: 40 }]]);
       expect(String(caller.results[0])).toMatch(/^The arguments don't fit the tool ev_get-sum: .*number/s);
     });
@@ -61,12 +64,12 @@ export function everythingContract(
     it("shows progress while a tool runs", async () => {
       const { turn } = await play([["ev_trigger-long-running-operation", { duration: 0.6, steps: 3 }]]);
       const shown = resultOf(turn)?.parts.map(({ data }) => data) ?? [];
-      // The last one comes together with the result, and may come too late to be shown.
+      // The last progress arrives together with the result, and may be too late to be shown.
       expect(["1/3", "2/3", "3/3"].slice(0, shown.length)).toEqual(shown);
       expect(shown.length).toBeGreaterThanOrEqual(2);
     });
 
-    it("shows pictures, links and resources, and gives the model what is structured", async () => {
+    it("shows images, links and resources, and passes structured content to the model", async () => {
       const { caller, turn } = await play([
         ["ev_get-tiny-image"],
         ["ev_get-structured-content", { location: "Chicago" }],
@@ -83,7 +86,7 @@ export function everythingContract(
       expect(String(caller.results[2])).toContain("This is a plaintext resource");
     });
 
-    it("gives an error result where the tool fails", async () => {
+    it("returns an error result when the tool fails", async () => {
       const { caller, turn } = await play([
         ["ev_get-resource-reference", { resourceType: "Text", resourceId: 0.5 }],
       ]);
@@ -111,12 +114,12 @@ export function everythingContract(
       expect(turn.status).toBe("user_stopped");
     });
 
-    it("that is killed in the middle of a call gives an error result, and the next call connects again", async () => {
+    it("returns an error result when the server is killed during a call, and reconnects for the next call", async () => {
       const caller = new Caller(mcpServer(reached.options), [
         ["ev_trigger-long-running-operation", { duration: 60, steps: 600 }],
         ["ev_echo", { message: "back" }],
       ]);
-      // On a busy machine, the next call would come before the server is there again.
+      // On a busy machine, the next call would come before the server is back.
       const serverReady = new AbortController();
       caller.ready = once(serverReady.signal, "abort");
       await harness.worker([caller.agent]);
@@ -136,7 +139,7 @@ export function everythingContract(
       expect(String(caller.results[0])).toMatch(/connection|ended|closed/i);
     });
 
-    it("that was away between two turns is reached again", async () => {
+    it("reconnects to a server that was down between two turns", async () => {
       const { caller, ref } = await play([["ev_echo", { message: "one" }]]);
       await reached.kill();
       await reached.begin();

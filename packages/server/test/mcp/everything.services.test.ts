@@ -1,4 +1,6 @@
-/** The reference server of MCP, over stdio and Streamable HTTP, on parts in memory and on real servers. */
+/**
+ * Runs the contracts on the MCP reference server over stdio and Streamable HTTP, with memory backends and real servers.
+ */
 import { openRealBackend } from "../runtime/real-backend.ts";
 import { elicitationContract } from "./elicitation.contract.ts";
 import { everythingContract } from "./everything.contract.ts";

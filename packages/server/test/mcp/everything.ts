@@ -1,4 +1,4 @@
-/** The reference server that tries out all of MCP, over stdio and over HTTP. */
+/** Starts the MCP reference server, which exercises all of MCP, over stdio and over HTTP. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
@@ -11,7 +11,7 @@ const ODD = fileURLToPath(new URL("misbehaving-server.ts", import.meta.url));
 
 export const everythingStdio = { command: process.execPath, args: [EVERYTHING, "stdio"] };
 
-/** A server of ours that does what no good server does. */
+/** The options of our own server that misbehaves on request. */
 export function oddStdio(env: Record<string, string> = {}) {
   return { command: process.execPath, args: [ODD], env };
 }

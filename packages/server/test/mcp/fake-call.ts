@@ -1,4 +1,4 @@
-/** An agent that makes the calls it is told to, one per step, and notes what the model was given. */
+/** `Caller` is an agent that makes scripted calls, one per step, and records the input of the model. */
 import { script } from "../../src/models/script-parts.ts";
 import { type ScriptCall, scriptedModel } from "../../src/models/scripted-model.ts";
 import { type Agent, defineAgent } from "../../src/runtime/define/agent.ts";
@@ -9,7 +9,7 @@ export type Wanted = readonly [name: string, input?: Record<string, unknown>];
 export class Caller {
   readonly agent: Agent;
   readonly steps: ScriptCall[] = [];
-  /** The model makes no call after its first before this is fulfilled. */
+  /** The model waits for this before its second call. */
   ready: Promise<unknown> = Promise.resolve();
 
   constructor(
@@ -39,7 +39,7 @@ export class Caller {
     return this.steps[0]?.tools.map(({ name }) => name) ?? [];
   }
 
-  /** What the model read, result by result. */
+  /** The tool results that the model received. */
   get results(): unknown[] {
     return (this.steps.at(-1)?.prompt ?? []).flatMap((message) =>
       message.role === "tool"

@@ -1,4 +1,4 @@
-/** What only HTTP has: headers that are secrets, sessions that are forgotten, answers that are cut off or never end. */
+/** Tests what is specific to HTTP: secret headers, lost sessions, and responses that are cut off or never end. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -18,7 +18,7 @@ interface Request {
 let harness: TurnHarness;
 let server: Server;
 let seen: string[];
-/** Sessions that the server still knows. */
+/** The sessions that the server still knows. */
 let sessions: Set<string>;
 beforeEach(async () => {
   harness = await TurnHarness.open(await inMemory());
@@ -83,8 +83,8 @@ async function play(calls: readonly Wanted[], more: Partial<McpHttpOptions> = {}
   return { caller, turn };
 }
 
-describe("a server over HTTP", () => {
-  it("is given its headers, which nobody else reads", async () => {
+describe("MCP server over HTTP", () => {
+  it("receives its headers, and no error or event contains them", async () => {
     const authorization = "Bearer sesame-open";
     const { caller, turn } = await play([["raw_leak"], ["raw_ok"]], { headers: { authorization } });
     expect(new Set(seen.map((line) => line.split(" ").slice(1).join(" ")))).toEqual(new Set([authorization]));
@@ -95,14 +95,14 @@ describe("a server over HTTP", () => {
     expect(harness.errors.length).toBeGreaterThan(0);
   });
 
-  it("can have its headers asked for each time", async () => {
+  it("gets new headers from the function for each request", async () => {
     let n = 0;
     await play([["raw_ok"]], { headers: async () => ({ authorization: `Bearer token-${n++}` }) });
     expect(new Set(seen).size).toBe(seen.length);
     expect(seen.at(-1)).toMatch(/^tools\/call Bearer token-/);
   });
 
-  it("is not followed to another origin, and its headers neither", async () => {
+  it("does not follow a redirect to another origin, and sends no headers there", async () => {
     const asked: (string | undefined)[] = [];
     const elsewhere = createServer((request, response) => {
       asked.push(request.url);
@@ -127,21 +127,25 @@ describe("a server over HTTP", () => {
     }
   });
 
-  it("that forgot the session is told hello again, and the call is made", async () => {
+  it("initializes a new session when the server forgot the old one, and makes the call", async () => {
     const { caller } = await play([["raw_forget"], ["raw_ok"]]);
     expect(caller.results).toEqual(["forget done", "ok done"]);
     expect(seen.filter((line) => line.startsWith("initialize"))).toHaveLength(2);
   });
 
-  it("that cuts an answer off gives an error result at once, and the next call works", TIMED, async () => {
-    const began = performance.now();
-    const { caller } = await play([["raw_cut"], ["raw_ok"]]);
-    expect(String(caller.results[0])).toContain("The connection ended before the server answered.");
-    expect(caller.results[1]).toBe("ok done");
-    expect(performance.now() - began).toBeLessThan(5_000);
-  });
+  it(
+    "returns an error result immediately when a response is cut off, and the next call works",
+    TIMED,
+    async () => {
+      const began = performance.now();
+      const { caller } = await play([["raw_cut"], ["raw_ok"]]);
+      expect(String(caller.results[0])).toContain("The connection ended before the server answered.");
+      expect(caller.results[1]).toBe("ok done");
+      expect(performance.now() - began).toBeLessThan(5_000);
+    },
+  );
 
-  it("that never stops answering is stopped", async () => {
+  it("stops reading a response that never ends", async () => {
     const { caller } = await play([["raw_flood"], ["raw_ok"]]);
     expect(String(caller.results[0])).toMatch(/TOO_LARGE|more than/);
     expect(caller.results[1]).toBe("ok done");

@@ -1,4 +1,4 @@
-/** A worker that is killed in the middle of an MCP call: nobody knows what became of it, and the turn goes on. */
+/** Kills a worker during an MCP call: the outcome of the call is unknown, and the turn continues. */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ import { hangingCaller, type WorkerSettings } from "./worker-process.ts";
 
 const PROCESS = fileURLToPath(new URL("worker-process.ts", import.meta.url));
 
-it("a call whose worker was killed ends as outcome unknown, the turn goes on, and no server is left behind", async () => {
+it("a call whose worker was killed ends as outcome unknown, the turn continues, and no server process remains", async () => {
   const folder = mkdtempSync(join(tmpdir(), "killed-"));
   const pids = join(folder, "pids");
   const settings: WorkerSettings = {
@@ -35,7 +35,7 @@ it("a call whose worker was killed ends as outcome unknown, the turn goes on, an
       return turn !== undefined && listBlocks(turn).some(({ kind }) => kind === "tool_result") ? true : null;
     });
     const caller = hangingCaller(pids);
-    // It looks for the dead one every two seconds.
+    // The worker checks for dead executors every two seconds.
     await harness.worker([caller.agent], { leaseTtlMs: 6_000 });
     child.signal("SIGKILL");
     const turn = await harness.ended(ref, () => true, 90_000);

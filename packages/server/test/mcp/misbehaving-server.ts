@@ -1,6 +1,6 @@
 /**
- * An MCP server over stdio that misbehaves on request, written without any library so that it can. Run as a process by
- * the tests; never by anybody else.
+ * An MCP server over stdio that misbehaves on request. It uses no library, because a library would prevent that. Only
+ * the tests start it, as a process.
  */
 import { appendFileSync } from "node:fs";
 import { createInterface } from "node:readline";
@@ -67,7 +67,7 @@ const tools: Record<string, (input: Record<string, unknown>) => Promise<object |
       { type: "text", text: "<script>alert(1)</script>" },
       { type: "image", data: "PHN2Zz48L3N2Zz4=", mimeType: "image/svg+xml" },
       { type: "resource_link", uri: "file:///etc/passwd", name: "a link" },
-      { type: "text", text: "for the person only", annotations: { audience: ["user"] } },
+      { type: "text", text: "for the user only", annotations: { audience: ["user"] } },
       { type: "text", text: "for the model only", annotations: { audience: ["assistant"] } },
     ],
   }),
@@ -112,7 +112,7 @@ function listed(): object[] {
   }));
   const many = Array.from({ length: count }, (_, n) => ({
     name: `tool-${n}`,
-    description: `Does the thing number ${n}, and says how it went. Use it when the person asks for thing ${n}.`,
+    description: `Runs thing number ${n} and returns the result. Use it when the user asks for thing ${n}.`,
     inputSchema: {
       type: "object",
       properties: {
@@ -154,7 +154,7 @@ createInterface({ input: process.stdin }).on("line", (line) => {
   if (message.id === undefined) return void received.push(message.method);
   void answer(message);
 });
-// Stays when its input ends, so that whoever started it has to end it.
+// Does not exit when its input ends, so that the client has to kill it.
 if (mode === "stubborn") {
   process.on("SIGTERM", () => {});
   setInterval(() => {}, 1_000);

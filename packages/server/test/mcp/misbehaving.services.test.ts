@@ -1,4 +1,4 @@
-/** Servers that are silent, broken, slow, hostile or large: the turn goes on, the worker stays clean. */
+/** Tests servers that are silent, broken, slow, hostile or large: the turn continues, and the worker leaks nothing. */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -57,35 +57,38 @@ function isAlive(pid: number): boolean {
   }
 }
 
-describe("a server", () => {
-  it.each(["silent", "silent-list"])("that is %s offers nothing, and the turn goes on", async (mode) => {
-    const { caller, turn } = await play(odd({ ODD_MODE: mode }), []);
-    expect(caller.offered).toEqual([]);
-    expect(turn.status).toBe("end_turn");
-    expect(reportedErrors()).toContain("no list of tools within 5000 ms");
-  });
+describe("MCP server", () => {
+  it.each(["silent", "silent-list"])(
+    "offers no tools when it is %s, and the turn continues",
+    async (mode) => {
+      const { caller, turn } = await play(odd({ ODD_MODE: mode }), []);
+      expect(caller.offered).toEqual([]);
+      expect(turn.status).toBe("end_turn");
+      expect(reportedErrors()).toContain("no list of tools within 5000 ms");
+    },
+  );
 
-  it("that can't be started is told of, and not started anew by every turn", async () => {
+  it("reports a server that can't be started, and doesn't start it again in every turn", async () => {
     const { caller, ref } = await play({ name: "odd", command: "no-such-command-here" }, []);
     await harness.ask(ref, "again");
     expect(caller.offered).toEqual([]);
     expect(reportedErrors()).toMatch(/UNAVAILABLE: .*ENOENT/);
   });
 
-  it("that never answers a call is given up after the tool's time, and hears of it", async () => {
+  it("cancels a call without a response after the tool's timeout, and notifies the server", async () => {
     const { caller } = await play(odd(), [["odd_hang"], ["odd_received"]], { toolTimeoutMs: 3_000 });
     expect(caller.results[0]).toBe("The tool took longer than 3 s and was stopped.");
     expect(caller.results[1]).toContain("notifications/cancelled");
   });
 
-  it("that writes garbage is told of within bounds, and its answer still counts", async () => {
+  it("reports a bounded number of errors for invalid output, and still accepts the response", async () => {
     const { caller } = await play(odd(), [["odd_garbage"], ["odd_ok"]]);
     expect(caller.results).toEqual(["after the garbage", "ok"]);
     expect(harness.errors.length).toBeGreaterThan(0);
     expect(harness.errors.length).toBeLessThanOrEqual(20);
   });
 
-  it("that dies in a call gives an error result; the next call has a new one", async () => {
+  it("returns an error result when the server dies in a call, and starts a new one for the next call", async () => {
     const { caller, turn } = await play(odd(), [["odd_pid"], ["odd_die"], ["odd_pid"]]);
     expect(turn.status).toBe("end_turn");
     expect(String(caller.results[1])).toMatch(/connection closed/i);
@@ -94,7 +97,7 @@ describe("a server", () => {
     expect(reportedErrors().length).toBeLessThan(10_000);
   });
 
-  it("is one process for all turns of a worker, and ends with it, however it clings to life", async () => {
+  it("runs one process for all turns of a worker, and kills it at shutdown even if it resists", async () => {
     const { ref, worker } = await play(odd({ ODD_MODE: "stubborn" }), [["odd_ok"]]);
     await harness.ask(ref, "again");
     const [pid = 0, ...others] = pids();
@@ -104,14 +107,14 @@ describe("a server", () => {
     await harness.until(ref, 30_000, () => (isAlive(pid) ? null : true));
   });
 
-  it("that says that its list has changed is asked again", async () => {
+  it("lists the tools again when the server reports a change", async () => {
     const { caller, ref } = await play(odd(), [["odd_grow"]]);
     expect(caller.offered).not.toContain("odd_grown-1");
     await harness.ask(ref, "again");
     expect(caller.steps.at(-1)?.tools.map(({ name }) => name)).toContain("odd_grown-1");
   });
 
-  it("has its secrets and the worker's to itself", async () => {
+  it("keeps its secrets and the worker's secrets private", async () => {
     process.env["WORKER_SECRET"] = "of-the-worker-only";
     const secret = "hush-hush-1234";
     const { caller } = await play(odd({ ODD_SECRET: secret }), [["odd_leak"], ["odd_die"]]);
@@ -135,19 +138,19 @@ describe("a server", () => {
     delete process.env["WORKER_SECRET"];
   });
 
-  it("can send what it likes: it stays data", async () => {
+  it("treats hostile content as data", async () => {
     const { caller, turn } = await play(odd(), [["odd_hostile"], ["odd_broken"]]);
     const result = listBlocks(turn).find((block) => block.kind === "tool_result");
     expect(result?.parts.every(({ media }) => media === "text")).toBe(true);
-    expect(result?.parts.map(({ data }) => data)).toContain("for the person only");
+    expect(result?.parts.map(({ data }) => data)).toContain("for the user only");
     expect(String(caller.results[0])).toContain("for the model only");
-    expect(String(caller.results[0])).not.toContain("for the person only");
+    expect(String(caller.results[0])).not.toContain("for the user only");
     expect(outline(turn)).toContain("result odd_broken error This did not work.");
     expect(result?.label).toMatch(/^Odd hostile !+$/);
     expect(result?.label.length).toBeLessThanOrEqual(100);
   });
 
-  it("can send a picture that no event takes: it is kept beside them", async () => {
+  it("stores an image that is too large for an event in a blob", async () => {
     const { caller, turn } = await play(odd(), [["odd_photo"]]);
     const result = listBlocks(turn).find((block) => block.kind === "tool_result");
     expect(result?.parts.map(({ media }) => media)).toEqual(["image"]);
@@ -155,13 +158,13 @@ describe("a server", () => {
     expect(caller.results[0]).toBe("[A picture, image/jpeg, 300000 bytes. The person sees it.]");
   });
 
-  it("is told of when the options name a tool that it doesn't have, and offers what was chosen", async () => {
+  it("reports an option that names a missing tool, and offers the chosen tools", async () => {
     const { caller } = await play(odd({}, { include: ["ok", "pid", "okay"], exclude: ["pid"] }), []);
     expect(caller.offered).toEqual(["odd_ok"]);
     expect(harness.errors.map(({ during }) => during)).toEqual(["the tool okay of the MCP server odd"]);
   });
 
-  it("can have hundreds of tools, on several pages", TIMED, async () => {
+  it("supports hundreds of tools on several pages", TIMED, async () => {
     const began = performance.now();
     const { caller } = await play(odd({ ODD_TOOLS: "300" }), [
       ["odd_tool-299", { id: "x" }],
@@ -176,15 +179,15 @@ describe("a server", () => {
   });
 });
 
-describe("a server that asks", () => {
-  it("for an address to be opened is refused, with a reason", async () => {
+describe("MCP server that sends a request", () => {
+  it("refuses a request to open a URL, with a reason", async () => {
     const { caller } = await play(odd(), [["odd_ask-url"]]);
     expect(String(caller.results[0])).toMatch(/does not support|not supported/i);
   });
 
-  it("outside of a call is declined", async () => {
+  it("declines a request outside of a call", async () => {
     const { caller, ref } = await play(odd(), [["odd_ask-later"], ["odd_received"]]);
-    // It asks some time after its answer.
+    // The server sends the request some time after its response.
     await expect
       .poll(async () => {
         await harness.ask(ref, "again");
@@ -193,7 +196,7 @@ describe("a server that asks", () => {
       .toContain('later {"action":"decline"}');
   });
 
-  it("for what no form can ask is declined", async () => {
+  it("declines a request that no form can represent", async () => {
     const { caller, turn } = await play(odd(), [["odd_ask-odd"]]);
     expect(caller.results[0]).toMatch(/decline|refused/);
     expect(outline(turn)).not.toContain("form");

@@ -1,4 +1,7 @@
-/** A server that speaks the protocol of 2026: no sessions, and what it asks for is an answer of the call itself. */
+/**
+ * Tests a server with the 2026 version of the protocol: it has no sessions, and a request for input is a result of the
+ * call.
+ */
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, expect, it } from "vitest";
@@ -52,7 +55,7 @@ afterEach(async () => {
   await new Promise((resolve) => server.close(resolve));
 });
 
-it("is spoken to in its own way, asks by a form, and tells when its list has changed", async () => {
+it("negotiates the 2026 version, asks with a form, and notifies of changed tools", async () => {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
   const caller = new Caller(mcpServer({ name: "new", url }), [["new_ok"], ["new_ask"]]);
   await harness.worker([caller.agent]);
@@ -72,7 +75,7 @@ it("is spoken to in its own way, asks by a form, and tells when its list has cha
 
   tools.add("newer");
   handler.notify.toolsChanged();
-  // What it tells comes some time later; a turn has what was known when it began.
+  // The notification arrives some time later, and a turn has the tools that were known when it started.
   const again = async () => {
     const before = caller.steps.length;
     const next = await harness.session();

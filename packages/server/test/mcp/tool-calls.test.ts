@@ -1,4 +1,4 @@
-/** The rules of the MCP room that need no server: results, schemas, secrets, and whose question it is. */
+/** Tests the MCP rules that need no server: results, schemas, secrets, and the turn that an elicitation belongs to. */
 import { describe, expect, it } from "vitest";
 import type { CallToolResult } from "@modelcontextprotocol/client";
 import type { Json } from "@turnstream/protocol";
@@ -16,8 +16,8 @@ const output = (content: CallToolResult["content"], more: Partial<CallToolResult
 
 const image = (data: string, mimeType: string) => output([{ type: "image", data, mimeType }]);
 
-describe("a result", () => {
-  it("of words alone is words", () => {
+describe("toToolOutput", () => {
+  it("joins texts into one text", () => {
     expect(
       output([
         { type: "text", text: "a" },
@@ -27,7 +27,7 @@ describe("a result", () => {
     expect(output([])).toEqual({ content: "" });
   });
 
-  it("that is structured is that, and not its text again", () => {
+  it("returns structured content without the text that repeats it", () => {
     const structuredContent = { a: [1, 2] };
     expect(output([{ type: "text", text: '{ "a": [1, 2] }' }], { structuredContent })).toEqual({
       content: { a: [1, 2] },
@@ -37,7 +37,7 @@ describe("a result", () => {
     });
   });
 
-  it("shows pictures of kinds that can't run anything, and names the others", () => {
+  it("shows images of safe types and names the others", () => {
     expect(image("iVBORw==", "image/png")).toEqual({
       content: "[A picture, image/png, 4 bytes. The person sees it.]",
       blocks: [{ type: "image", data: "iVBORw==", mediaType: "image/png" }],
@@ -47,7 +47,7 @@ describe("a result", () => {
     expect(image('" onload="x', "image/png").content).toMatch(/can't be shown/);
   });
 
-  it("tells of files and sounds what they are", () => {
+  it("describes files and audio", () => {
     expect(
       output([
         { type: "resource", resource: { uri: "x://1", blob: "AAAA", mimeType: "application/zip" } },
@@ -65,13 +65,13 @@ describe("a result", () => {
     );
   });
 
-  it("that is an error is bounded, and says something", () => {
-    expect(toToolError({ content: [], isError: true })).toBe("The tool failed and did not say why.");
+  it("returns an error of bounded length that is never empty", () => {
+    expect(toToolError({ content: [], isError: true })).toBe("The tool failed without an error message.");
     expect(toToolError({ content: [{ type: "text", text: "x".repeat(100_000) }] }).length).toBe(8_000);
   });
 });
 
-/** Every definition needs the next one twice. */
+/** Every definition references the next one twice. */
 const doubling = (last: Json): Json => ({
   type: "object",
   properties: { a: { $ref: "#/$defs/d0" } },
@@ -86,8 +86,8 @@ const doubling = (last: Json): Json => ({
   },
 });
 
-describe("a server's schema", () => {
-  it("is checked, references and all, but for its regular expressions", () => {
+describe("createValidator", () => {
+  it("validates with references, but ignores regular expressions", () => {
     const check = createValidator({
       $schema: "http://json-schema.org/draft-07/schema#",
       type: "object",
@@ -101,7 +101,7 @@ describe("a server's schema", () => {
     expect(check({ n: 1, more: 1 })).not.toBeNull();
   });
 
-  it("doesn't refuse what only a pattern would have allowed", () => {
+  it("accepts a property that only a pattern would allow", () => {
     const check = createValidator({
       type: "object",
       patternProperties: { "^x": { type: "number" } },
@@ -110,35 +110,35 @@ describe("a server's schema", () => {
     expect(check({ xy: 1 })).toBeNull();
   });
 
-  it("of a dialect that nobody knows is checked as far as it goes", () => {
+  it("validates known keywords of an unknown schema dialect", () => {
     const check = createValidator({ $schema: "https://x.test/own", type: "object", required: ["a"] });
     expect(check({})).not.toBeNull();
     expect(check({ a: 1 })).toBeNull();
   });
 
   it.each([
-    ["references that multiply", doubling({})],
-    ["problems that multiply", doubling({ type: "number" })],
-    ["a reference to itself", { properties: { a: { $ref: "#/properties/a" } } }],
+    ["exponential references", doubling({})],
+    ["exponential problems", doubling({ type: "number" })],
+    ["a recursive reference", { properties: { a: { $ref: "#/properties/a" } } }],
     [
-      "a pattern among what is not read",
+      "a pattern in an unread keyword",
       { properties: { a: { $ref: "#/examples/0" } }, examples: [{ pattern: "^(x+x+)+y$" }] },
     ],
-  ])("doesn't hold up the worker, nor fill its log: %s", (_, schema) => {
+  ])("limits time and output for %s", (_, schema) => {
     const startUsage = process.threadCpuUsage();
     const problem = createValidator(schema)({ a: "x".repeat(40) });
-    // Of the processor: others on the machine don't count.
+    // CPU time, so that other processes on the machine don't count.
     expect(process.threadCpuUsage(startUsage).user / 1_000).toBeLessThan(2_000);
     expect(problem).toMatch(/can't be checked/);
   });
 
-  it("says of many problems what fits into few words", () => {
+  it("limits the length of its message for many problems", () => {
     const properties = Object.fromEntries(Array.from({ length: 2_000 }, (_, n) => [`p${n}`, false]));
     const value = Object.fromEntries(Object.keys(properties).map((key) => [key, 1]));
     expect(createValidator({ properties })(value)?.length).toBeLessThanOrEqual(2_000);
   });
 
-  it("that is nested without end is seen", () => {
+  it("isTooDeep detects deep nesting", () => {
     let deep: object = {};
     for (let n = 0; n < 10_000; n++) deep = { items: deep };
     expect(isTooDeep(deep as never)).toBe(true);
@@ -146,8 +146,8 @@ describe("a server's schema", () => {
   });
 });
 
-describe("words", () => {
-  it("lose their secrets, the longest first", () => {
+describe("cleaning text", () => {
+  it("Redactor replaces secrets, the longest first", () => {
     const redactor = new Redactor();
     redactor.add("Bearer sesame-open");
     redactor.add("yes");
@@ -156,7 +156,7 @@ describe("words", () => {
     );
   });
 
-  it("lose what is not seen or turns the line", () => {
+  it("cleanLine removes invisible characters and line breaks", () => {
     expect(cleanLine("a\u0000b\u202ec\n\u200bd", 5)).toBe("a b c");
   });
 });
@@ -165,8 +165,8 @@ const contextOf = (turn: string, signal = new AbortController().signal) =>
   ({ tenant: "t", session: "s", turn, signal }) as ToolContext;
 const never = () => new Promise<never>(() => {});
 
-describe("who a server's question is for", () => {
-  it("is clear over HTTP, where each call has a stream of its own", async () => {
+describe("RunningCalls.asking", () => {
+  it("returns the calling turn over HTTP, where each call has its own stream", async () => {
     const calls = new RunningCalls(systemEnv, true);
     void calls.run(contextOf("one"), never);
     await calls.run(contextOf("two"), async () => {
@@ -176,7 +176,7 @@ describe("who a server's question is for", () => {
     expect(calls.asking()).toBeNull();
   });
 
-  it("is clear over stdio only while one turn has calls", () => {
+  it("returns the turn over stdio only while a single turn has calls", () => {
     const calls = new RunningCalls(systemEnv, false);
     expect(calls.asking()).toBeNull();
     void calls.run(contextOf("one"), never);
@@ -186,7 +186,7 @@ describe("who a server's question is for", () => {
     expect(calls.asking()).toBeNull();
   });
 
-  it("is not clear for a while after a call was given up", async () => {
+  it("returns null for a while after a call was aborted", async () => {
     let now = 0;
     const calls = new RunningCalls({ ...systemEnv, now: () => now }, false);
     await calls.run(contextOf("one", AbortSignal.abort()), () => Promise.resolve());
@@ -197,14 +197,14 @@ describe("who a server's question is for", () => {
   });
 });
 
-describe("the options of a server", () => {
+describe("mcpServer options", () => {
   it.each([
     { name: "", command: "x" },
     { name: "a", command: "" },
     { name: "a", url: "file:///x" },
     { name: "a", url: "nonsense" },
     { name: "a", command: "x", timeoutMs: 0 },
-  ])("are refused where they can't work: %o", (options) => {
+  ])("are refused if invalid: %o", (options) => {
     expect(() => mcpServer(options)).toThrow(/^BAD_OPTIONS/);
   });
 });

@@ -1,4 +1,4 @@
-/** A worker in a process of its own, whose agent calls a tool of an MCP server that never answers. For tests to kill. */
+/** A worker process for tests to kill. Its agent calls a tool of an MCP server that never responds. */
 import { mcpServer } from "../../src/mcp/server.ts";
 import { createWorker } from "../../src/runtime/worker/worker.ts";
 import { openBackendOn } from "../runtime/real-backend.ts";
@@ -13,7 +13,7 @@ export interface WorkerSettings {
   readonly pids: string;
 }
 
-/** The same agent for the worker that is killed and for the one that goes on. */
+/** The same agent for the worker that is killed and for the one that continues. */
 export function hangingCaller(pids: string): Caller {
   return new Caller(mcpServer({ name: "odd", ...oddStdio({ ODD_PIDS: pids }) }), [["odd_hang"], ["odd_ok"]]);
 }

@@ -1,4 +1,6 @@
-/** Asking a model: what it throws, and that it leaves nothing open, however the answer or the reading ends. */
+/**
+ * Tests `askModel`: which errors it throws, and that it leaves nothing open, however the response or the reading ends.
+ */
 import type { LanguageModelV4StreamPart } from "@ai-sdk/provider";
 import { describe, expect, test } from "vitest";
 
@@ -31,7 +33,7 @@ interface Watched {
   readonly seen: { signal?: AbortSignal; isCancelled: boolean };
 }
 
-/** Says one word, then nothing. Deaf to the signal, as a bad provider would be. */
+/** Sends one text delta, then nothing. It ignores the abort signal, as a faulty provider would. */
 function deaf(): Watched {
   const seen: Watched["seen"] = { isCancelled: false };
   const model = modelOf(({ abortSignal }) => {
@@ -49,11 +51,11 @@ function deaf(): Watched {
   return { model, seen };
 }
 
-describe("whatever goes wrong is a ModelError:", () => {
+describe("askModel throws a ModelError for", () => {
   const broken: [string, Model, Partial<ModelError>][] = [
     ["a rejected call", modelOf(() => Promise.reject(new Error("no"))), { reason: "UNKNOWN" }],
     [
-      "a provider that throws at once",
+      "a provider that throws synchronously",
       {
         ...scriptedModel([]),
         doStream() {
@@ -62,7 +64,7 @@ describe("whatever goes wrong is a ModelError:", () => {
       },
       { reason: "UNREACHABLE", isRetryable: true },
     ],
-    ["a stream that just ends", playing(), { reason: "BROKEN_OFF", isRetryable: true }],
+    ["a stream that ends without a finish", playing(), { reason: "BROKEN_OFF", isRetryable: true }],
     ["an error part", playing({ type: "error", error: "overloaded_error" }), { reason: "OVERLOADED" }],
     ["a finish after an interruption", playing(finish("interrupted")), { reason: "BROKEN_OFF", usage }],
     ["a finish with an error", playing(finish("error")), { reason: "PROVIDER_FAILED", usage }],
@@ -78,9 +80,9 @@ describe("whatever goes wrong is a ModelError:", () => {
       playing({ type: "tool-input-start", id: "0" }, { type: "tool-input-start", id: "0" }),
       { reason: "MALFORMED" },
     ],
-    ["a part that is none", playing(17, finish("stop")), { code: "LLM_ERROR" }],
-    ["nothing at all for a long time", modelOf(() => new Promise(() => {})), { reason: "SILENT" }],
-    ["nothing more for a long time", deaf().model, { reason: "SILENT", isRetryable: true }],
+    ["an invalid part", playing(17, finish("stop")), { code: "LLM_ERROR" }],
+    ["no part before the idle timeout", modelOf(() => new Promise(() => {})), { reason: "SILENT" }],
+    ["no further part before the idle timeout", deaf().model, { reason: "SILENT", isRetryable: true }],
   ];
   test.each(broken)("%s", async (_, model, expected) => {
     const { error } = await readParts(model, {}, { idleMs: 30 });
@@ -89,7 +91,7 @@ describe("whatever goes wrong is a ModelError:", () => {
   });
 });
 
-test("signs of life are not passed on, but count as life", async () => {
+test("does not pass on keep-alive parts, but they reset the idle timeout", async () => {
   const model = modelOf(() =>
     ReadableStream.from(
       (async function* () {
@@ -106,7 +108,7 @@ test("signs of life are not passed on, but count as life", async () => {
   expect(parts).toEqual([finish("stop")]);
 });
 
-test("whoever reads slowly is not taken for a silent model", async () => {
+test("does not apply the idle timeout to a slow reader", async () => {
   const parts: string[] = [];
   const signal = new AbortController().signal;
   for await (const part of askModel(
@@ -120,7 +122,7 @@ test("whoever reads slowly is not taken for a silent model", async () => {
   expect(parts).toEqual(["stream-start", "text-start", "text-delta", "text-end", "finish"]);
 });
 
-describe("nothing stays open", () => {
+describe("askModel leaves nothing open", () => {
   test("when the reader stops", async () => {
     const { model, seen } = deaf();
     for await (const part of askModel(model, { prompt: hello }, { signal: new AbortController().signal }))
@@ -128,7 +130,7 @@ describe("nothing stays open", () => {
     expect(seen).toMatchObject({ isCancelled: true, signal: { aborted: true } });
   });
 
-  test("when the signal is aborted, and its reason is what is thrown", async () => {
+  test("when the signal is aborted, and throws its reason", async () => {
     const { model, seen } = deaf();
     const stop = new AbortController();
     const reason = { why: "stopped by the user" };
@@ -139,14 +141,14 @@ describe("nothing stays open", () => {
     expect(seen).toMatchObject({ isCancelled: true, signal: { aborted: true } });
   });
 
-  test("when the signal was aborted before, nobody is even asked", async () => {
+  test("when the signal was aborted before: it makes no call", async () => {
     const { model, seen } = deaf();
     const { error } = await readParts(model, {}, { signal: AbortSignal.abort("before") });
     expect(error).toBe("before");
     expect(seen.signal).toBeUndefined();
   });
 
-  test("when the signal is aborted before a deaf provider comes with its stream", async () => {
+  test("when the signal is aborted before the provider returns its stream", async () => {
     let isCancelled = false;
     const late = new ReadableStream({ cancel: () => void (isCancelled = true) });
     const model = modelOf(() => new Promise((resolve) => setTimeout(resolve, 40, late)));
@@ -158,7 +160,7 @@ describe("nothing stays open", () => {
     expect(isCancelled).toBe(true);
   });
 
-  test("of the signal's listeners, after a thousand calls", async () => {
+  test("among the signal's listeners after a thousand calls", async () => {
     const stop = new AbortController();
     let listeners = 0;
     const { signal } = stop;

@@ -1,4 +1,7 @@
-/** What the errors of providers become: the code, whether to ask again and when, in words without secrets. */
+/**
+ * Tests how errors of providers become a ModelError: its code, whether and when to retry, and a message without
+ * secrets.
+ */
 import {
   APICallError,
   EmptyResponseBodyError,
@@ -15,7 +18,7 @@ function apiError(status: number | null, body: unknown, headers: Record<string, 
   return new APICallError({
     message: "request to https://secret.example/v1 with sk-123 failed",
     url: "https://secret.example/v1",
-    requestBodyValues: { prompt: "what people wrote: context_length_exceeded" },
+    requestBodyValues: { prompt: "text of a user: context_length_exceeded" },
     responseHeaders: headers,
     responseBody: JSON.stringify(body),
     ...(status === null ? {} : { statusCode: status }),
@@ -23,33 +26,37 @@ function apiError(status: number | null, body: unknown, headers: Record<string, 
 }
 const withCode = (message: string, code: string) => Object.assign(new Error(message), { code });
 
-describe("an error becomes", () => {
+describe("modelErrorFrom maps", () => {
   const cases: [string, unknown, Partial<ModelError>][] = [
     [
-      "OpenAI's too long",
+      "OpenAI's context length error",
       apiError(400, { error: { code: "context_length_exceeded" } }),
       { code: "CONTEXT_TOO_LONG" },
     ],
     [
-      "Anthropic's too long",
+      "Anthropic's context length error",
       apiError(400, { error: { message: "prompt is too long: 210000 tokens > 200000 maximum" } }),
       { code: "CONTEXT_TOO_LONG", isRetryable: false },
     ],
     [
-      "Google's too long",
+      "Google's context length error",
       apiError(400, { error: { message: "The input token count (1200000) exceeds the maximum number" } }),
       { code: "CONTEXT_TOO_LONG" },
     ],
-    ["a body too large", apiError(413, {}), { code: "CONTEXT_TOO_LONG", isRetryable: false }],
-    ["Azure's filter", apiError(400, { error: { code: "content_filter" } }), { code: "LLM_REFUSED" }],
+    ["a body that is too large", apiError(413, {}), { code: "CONTEXT_TOO_LONG", isRetryable: false }],
+    ["Azure's content filter", apiError(400, { error: { code: "content_filter" } }), { code: "LLM_REFUSED" }],
     [
       "a flagged prompt",
       apiError(400, { error: { code: "invalid_prompt", message: "flagged: violates our usage policy" } }),
       { code: "LLM_REFUSED", isRetryable: false },
     ],
-    ["a limit", apiError(429, {}, { "retry-after": "3" }), { code: "LLM_RATE_LIMITED", retryAfterMs: 3000 }],
     [
-      "a limit in a stream",
+      "a rate limit",
+      apiError(429, {}, { "retry-after": "3" }),
+      { code: "LLM_RATE_LIMITED", retryAfterMs: 3000 },
+    ],
+    [
+      "a rate limit in a stream",
       { type: "rate_limit_error", message: "" },
       { code: "LLM_RATE_LIMITED", isRetryable: true },
     ],
@@ -59,17 +66,17 @@ describe("an error becomes", () => {
       { code: "LLM_RATE_LIMITED", isRetryable: true },
     ],
     [
-      "an overload that its package thinks hopeless",
+      "an overload that its package marks as not retryable",
       { type: "overloaded_error", isRetryable: false },
       { isRetryable: true },
     ],
     [
-      "no quota",
+      "an exceeded quota",
       apiError(429, { error: { code: "insufficient_quota" } }),
       { reason: "NO_CREDIT", isRetryable: false },
     ],
     [
-      "no credit",
+      "missing credit",
       apiError(400, { error: { message: "Your credit balance is too low" } }),
       { reason: "NO_CREDIT" },
     ],
@@ -80,24 +87,28 @@ describe("an error becomes", () => {
       apiError(400, { error: { message: "bad" } }),
       { reason: "BAD_REQUEST", isRetryable: false },
     ],
-    ["a bad prompt", new InvalidPromptError({ prompt: [], message: "x" }), { reason: "BAD_REQUEST" }],
+    ["an invalid prompt", new InvalidPromptError({ prompt: [], message: "x" }), { reason: "BAD_REQUEST" }],
     [
-      "what isn't supported",
+      "an unsupported feature",
       new UnsupportedFunctionalityError({ functionality: "x" }),
       { reason: "BAD_REQUEST" },
     ],
     ["a bad gateway", apiError(502, {}), { code: "LLM_ERROR", isRetryable: true, status: 502 }],
-    ["a time-out there", apiError(408, {}), { reason: "PROVIDER_FAILED", isRetryable: true }],
+    ["a gateway timeout", apiError(408, {}), { reason: "PROVIDER_FAILED", isRetryable: true }],
     ["an empty body", new EmptyResponseBodyError(), { reason: "BROKEN_OFF", isRetryable: true }],
-    ["a reset", withCode("read ECONNRESET", "ECONNRESET"), { reason: "UNREACHABLE", isRetryable: true }],
     [
-      "a name not found",
+      "a connection reset",
+      withCode("read ECONNRESET", "ECONNRESET"),
+      { reason: "UNREACHABLE", isRetryable: true },
+    ],
+    [
+      "a name that is not found",
       new TypeError("fetch failed", { cause: withCode("x", "ENOTFOUND") }),
       { reason: "UNREACHABLE" },
     ],
-    ["a connection that ended", new TypeError("terminated"), { reason: "UNREACHABLE", isRetryable: true }],
+    ["a closed connection", new TypeError("terminated"), { reason: "UNREACHABLE", isRetryable: true }],
     [
-      "a reset, wrapped",
+      "a wrapped connection reset",
       new Error("a", { cause: new Error("b", { cause: withCode("c", "UND_ERR_SOCKET") }) }),
       { reason: "UNREACHABLE" },
     ],
@@ -112,28 +123,28 @@ describe("an error becomes", () => {
   test.each(cases)("%s", (_, error, expected) => {
     const made = modelErrorFrom(error);
     expect(made).toMatchObject(expected);
-    for (const secret of ["sk-123", "secret.example", "people wrote"])
+    for (const secret of ["sk-123", "secret.example", "of a user"])
       expect(made.message).not.toContain(secret);
     expect(made.cause).toBe(error ?? null);
   });
 
-  test("itself, if it is one already", () => {
+  test("a ModelError to itself", () => {
     const error = new ModelError("SILENT");
     expect(modelErrorFrom(error)).toBe(error);
   });
 
-  test("something also if its cause goes in circles", () => {
+  test("an error with a circular cause", () => {
     const error = new Error("x");
     error.cause = error;
     expect(modelErrorFrom(error).reason).toBe("UNKNOWN");
   });
 
-  test("nothing that only the request says", () => {
+  test("an error by its response only, not by its request", () => {
     expect(modelErrorFrom(apiError(400, {})).reason).toBe("BAD_REQUEST");
   });
 });
 
-describe("how long to wait", () => {
+describe("retryAfterOf", () => {
   const date = "Sun, 15 Nov 2026 08:00:00 GMT";
   test.each<[Record<string, string>, number | null]>([
     [{}, null],

@@ -1,6 +1,6 @@
 /**
- * Asking models through the real packages of OpenAI and Anthropic, against local servers that speak their wires: every
- * answer and every fault is the same to us, whichever provider it comes from, and no connection stays open.
+ * Tests models through the real packages of OpenAI and Anthropic, against local servers with their wire formats. Every
+ * response and every fault looks the same for all providers, and no connection stays open.
  */
 import { createAnthropic } from "@ai-sdk/anthropic";
 import { createOpenAI } from "@ai-sdk/openai";
@@ -19,7 +19,7 @@ interface Provider {
   readonly name: string;
   readonly start: () => Promise<ModelServer>;
   readonly model: (baseURL: string) => Model;
-  /** Whether it shows what the model thinks. */
+  /** Whether the provider shows the model's thinking. */
   readonly thinks: boolean;
 }
 
@@ -57,7 +57,7 @@ const tools: ModelTool[] = [
   {
     type: "function",
     name: "weather",
-    description: "Tells the weather",
+    description: "Returns the weather",
     inputSchema: { type: "object", properties: { city: { type: "string" } }, required: ["city"] },
   },
 ];
@@ -110,14 +110,14 @@ describe.each(PROVIDERS)("$name", ({ start, model: modelAt, thinks }) => {
   afterEach(() => noneRunning(server));
   afterAll(() => server.close());
 
-  describe("answers:", () => {
+  describe("responses:", () => {
     const kinds: [string, Reply][] = [
-      ["at once", whole],
+      ["in one chunk", whole],
       ["one byte at a time", { ...whole, isBytewise: true, chunk: 9 }],
       ["slowly", { ...whole, paceMs: 3 }],
       ["one character in each event", { ...whole, chunk: 1 }],
     ];
-    test.each(kinds)("text, thoughts and usage, %s", async (_, reply) => {
+    test.each(kinds)("text, thinking and usage, %s", async (_, reply) => {
       server.enqueue(reply);
       const { parts, error } = await readParts(model);
       expect(error).toBeNull();
@@ -131,7 +131,7 @@ describe.each(PROVIDERS)("$name", ({ start, model: modelAt, thinks }) => {
       });
     });
 
-    test("calls of tools in parallel, whose arguments stream", async () => {
+    test("parallel tool calls with streamed arguments", async () => {
       server.enqueue(parallel);
       const { parts, error } = await readParts(model, { tools });
       expect(error).toBeNull();
@@ -152,7 +152,7 @@ describe.each(PROVIDERS)("$name", ({ start, model: modelAt, thinks }) => {
       expect(callsOf((await readParts(model, { tools })).parts)).toMatchObject([{ input: {} }]);
     });
 
-    test("one that ends at the limit of its length", async () => {
+    test("a response that ends at the length limit", async () => {
       server.enqueue({ parts: [{ type: "text", text: "cut" }], stop: "length" });
       const { parts, error } = await readParts(model);
       expect(error).toBeNull();
@@ -160,17 +160,17 @@ describe.each(PROVIDERS)("$name", ({ start, model: modelAt, thinks }) => {
     });
   });
 
-  test("the server sees tools, instructions and results", async () => {
+  test("sends tools, instructions and results to the server", async () => {
     await readParts(model, { prompt: results, tools });
     const request = server.requests.at(-1);
     const sent = JSON.stringify(request?.body);
-    for (const text of ["Be brief.", "Hello", "Tells the weather", "call_1", "sunny in Oslo"])
+    for (const text of ["Be brief.", "Hello", "Returns the weather", "call_1", "sunny in Oslo"])
       expect(sent).toContain(text);
     expect(JSON.stringify(request?.headers)).toContain(apiKey);
   });
 
-  describe("fails:", () => {
-    const text = "It begins well and then goes on for a while";
+  describe("faults:", () => {
+    const text = "It starts well and then continues for a while";
     const parts: Reply["parts"] = [{ type: "text", text }];
     const tooLong = "This model's maximum context length is 128000 tokens; prompt is too long";
     const faults: [string, Reply, Partial<ModelError>][] = [
@@ -201,20 +201,28 @@ describe.each(PROVIDERS)("$name", ({ start, model: modelAt, thinks }) => {
       ["401", status(401, "authentication_error"), { reason: "NOT_ALLOWED", isRetryable: false }],
       ["404", status(404, "not_found_error"), { reason: "NO_SUCH_MODEL", isRetryable: false }],
       ["400", status(400, "invalid_request_error"), { reason: "BAD_REQUEST", isRetryable: false }],
-      ["too long", status(400, "invalid_request_error", tooLong), { code: "CONTEXT_TOO_LONG" }],
+      [
+        "a prompt that is too long",
+        status(400, "invalid_request_error", tooLong),
+        { code: "CONTEXT_TOO_LONG" },
+      ],
       ["no credit", status(429, "insufficient_quota"), { reason: "NO_CREDIT", isRetryable: false }],
       ["refused", { parts, stop: "refusal" }, { code: "LLM_REFUSED", isRetryable: false }],
       [
-        "refused at once",
+        "refused before the stream",
         status(400, "invalid_request_error", "Output blocked by content filtering policy"),
         { code: "LLM_REFUSED" },
       ],
-      ["cut at once", { parts, cutAfterBytes: 1 }, { reason: "UNREACHABLE", isRetryable: true }],
+      ["cut at the start", { parts, cutAfterBytes: 1 }, { reason: "UNREACHABLE", isRetryable: true }],
       ["cut in the middle", { parts, cutAfterBytes: 1400 }, { reason: "UNREACHABLE", isRetryable: true }],
       ["ended early", { parts, at: { event: 8, do: "end" } }, { reason: "BROKEN_OFF", isRetryable: true }],
-      ["ended at once", { parts, at: { event: 0, do: "end" } }, { reason: "BROKEN_OFF", isRetryable: true }],
+      [
+        "ended at the start",
+        { parts, at: { event: 0, do: "end" } },
+        { reason: "BROKEN_OFF", isRetryable: true },
+      ],
       ["garbage", { parts, at: { event: 8, do: "garbage" } }, { reason: "MALFORMED", isRetryable: true }],
-      ["garbage at once", { parts, at: { event: 0, do: "garbage" } }, { reason: "MALFORMED" }],
+      ["garbage at the start", { parts, at: { event: 0, do: "garbage" } }, { reason: "MALFORMED" }],
       [
         "an error in the stream",
         { parts, at: { event: 8, do: "error" }, error: { type: "overloaded_error", message: "Overloaded" } },
@@ -225,8 +233,8 @@ describe.each(PROVIDERS)("$name", ({ start, model: modelAt, thinks }) => {
         { parts, at: { event: 1, do: "error" }, error: { type: "overloaded_error", message: "Overloaded" } },
         { code: "LLM_RATE_LIMITED", reason: "OVERLOADED", isRetryable: true },
       ],
-      ["never answers", { isSilent: true }, { reason: "SILENT", isRetryable: true }],
-      ["goes silent", { parts, at: { event: 8, do: "stall" } }, { reason: "SILENT", isRetryable: true }],
+      ["never responds", { isSilent: true }, { reason: "SILENT", isRetryable: true }],
+      ["stops responding", { parts, at: { event: 8, do: "stall" } }, { reason: "SILENT", isRetryable: true }],
     ];
     test.each(faults)("%s", async (_, reply, expected) => {
       server.enqueue(reply);
@@ -234,7 +242,7 @@ describe.each(PROVIDERS)("$name", ({ start, model: modelAt, thinks }) => {
       expect(error).toBeInstanceOf(ModelError);
       expect(error).toMatchObject(expected);
       expect(text.startsWith(textOf(received))).toBe(true);
-      // What came before the fault is not lost.
+      // The text before the fault is not lost.
       expect(textOf(received).length > 0).toBe(
         (reply.at?.event ?? reply.cutAfterBytes ?? 0) > 1 || reply.stop === "refusal",
       );
@@ -242,7 +250,7 @@ describe.each(PROVIDERS)("$name", ({ start, model: modelAt, thinks }) => {
       for (const secret of [apiKey, server.baseUrl, "Hello"]) expect(message).not.toContain(secret);
     });
 
-    test("nobody there", async () => {
+    test("no server", async () => {
       const closed = await start();
       await closed.close();
       expect((await readParts(modelAt(closed.baseUrl))).error).toMatchObject({
@@ -256,9 +264,9 @@ describe.each(PROVIDERS)("$name", ({ start, model: modelAt, thinks }) => {
     const long: Reply = { parts: [{ type: "text", text: "x".repeat(2000) }], chunk: 1, paceMs: 5 };
 
     test.each<[string, Reply]>([
-      ["a slow answer", long],
-      ["a stalled one", { ...long, paceMs: 0, at: { event: 20, do: "stall" } }],
-      ["none at all", { isSilent: true }],
+      ["a slow response", long],
+      ["a stalled response", { ...long, paceMs: 0, at: { event: 20, do: "stall" } }],
+      ["no response", { isSilent: true }],
     ])("when the signal is aborted during %s", async (_, reply) => {
       server.enqueue(reply);
       const stop = new AbortController();
@@ -279,7 +287,7 @@ describe.each(PROVIDERS)("$name", ({ start, model: modelAt, thinks }) => {
     });
   });
 
-  test("one connection serves calls that follow each other", async () => {
+  test("consecutive calls reuse one connection", async () => {
     const own = await start();
     const again = modelAt(own.baseUrl);
     for (let count = 0; count < 10; count++) {

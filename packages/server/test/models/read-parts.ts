@@ -1,4 +1,4 @@
-/** What tests of models share: reading an answer to its end. Never asserts anything. */
+/** Shared helper of the model tests: reads a response to its end. It asserts nothing. */
 import { askModel, type AskOptions } from "../../src/models/ask-model.ts";
 import type { Model, ModelRequest, Prompt, StreamPart } from "../../src/models/model.ts";
 
@@ -6,7 +6,7 @@ export const hello: Prompt = [{ role: "user", content: [{ type: "text", text: "H
 
 export interface ReadParts {
   readonly parts: readonly StreamPart[];
-  /** What was thrown, if anything. */
+  /** The error that was thrown, or null. */
   readonly error: unknown;
 }
 

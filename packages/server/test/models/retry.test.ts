@@ -1,4 +1,4 @@
-/** When a model is asked again. */
+/** Tests when a model call is retried. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 
@@ -8,7 +8,7 @@ import { retryDelay } from "../../src/models/retry.ts";
 const failed = new ModelError("PROVIDER_FAILED");
 const limited = (retryAfterMs: number) => new ModelError("RATE_LIMITED", { retryAfterMs });
 
-test("the longest wait doubles with every try, up to half a minute, and then it is over", () => {
+test("the longest delay doubles with every attempt up to 30 seconds, until the attempts are used up", () => {
   const limits = { maxTries: 8 };
   const waits = [1, 2, 3, 4, 5, 6, 7, 8].map((attempt) =>
     retryDelay({ attempt, error: failed, random: 1, limits }),
@@ -18,17 +18,17 @@ test("the longest wait doubles with every try, up to half a minute, and then it 
   expect(retryDelay({ attempt: 5, error: failed, random: 0.5 })).toBeNull();
 });
 
-test("what can't get better is not tried again", () => {
+test("does not retry an error that is not retryable", () => {
   expect(retryDelay({ attempt: 1, error: new ModelError("REFUSED"), random: 0 })).toBeNull();
 });
 
-test("as long as the provider asked for, unless that is too long", () => {
+test("waits as long as the provider asks, unless that is too long", () => {
   expect(retryDelay({ attempt: 1, error: limited(20_000), random: 0 })).toBe(20_000);
   expect(retryDelay({ attempt: 1, error: limited(60_000), random: 0.5 })).toBe(60_500);
   expect(retryDelay({ attempt: 1, error: limited(60_001), random: 0 })).toBeNull();
 });
 
-test("never sooner than asked, never longer than the limits", () => {
+test("waits at least as long as the provider asks and at most as long as the limits allow", () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 2000 }),

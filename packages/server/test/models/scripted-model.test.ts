@@ -1,4 +1,4 @@
-/** The model that plays a script: the right answer at the right place, in the right pieces, and every way to fail. */
+/** Tests `scriptedModel`: it selects the right response, splits it into parts, and simulates every failure. */
 import { describe, expect, test } from "vitest";
 
 import type { Prompt } from "../../src/models/model.ts";
@@ -17,10 +17,10 @@ const answered: Prompt = [
   },
 ];
 
-describe("which answer", () => {
+describe("scriptedModel selects the response", () => {
   const model = scriptedModel([[script.toolCall("look")], [script.text("second")]]);
 
-  test("follows from the conversation and not from how often it was asked", async () => {
+  test("by the conversation, not by the number of calls", async () => {
     for (let times = 0; times < 3; times++) {
       expect(callsOf((await readParts(model)).parts)).toEqual([
         { id: "call_1_0_0", name: "look", input: {} },
@@ -29,25 +29,25 @@ describe("which answer", () => {
     }
   });
 
-  test("begins anew after another message of the user", async () => {
+  test("from the first one again after another message of the user", async () => {
     const { parts } = await readParts(model, { prompt: [...answered, ...hello] });
     expect(callsOf(parts)).toEqual([{ id: "call_2_0_0", name: "look", input: {} }]);
   });
 
-  test("a function decides it from what was asked", async () => {
+  test("with a function of the call's options", async () => {
     const echo = scriptedModel(({ text, step, turn }) => [script.text(`${text} ${step} ${turn}`)]);
     expect(textOf((await readParts(echo, { prompt: answered })).parts)).toBe("Hello 1 1");
   });
 
-  test("one that the script lacks is an error that says so", async () => {
+  test("or throws an error that names the missing response", async () => {
     const { error } = await readParts(scriptedModel([]));
     expect(error).toMatchObject({ code: "LLM_ERROR", isRetryable: false });
     expect((error as Error).cause).toMatchObject({ message: expect.stringContaining("no answer 1") });
   });
 });
 
-describe("an answer", () => {
-  test("comes as parts that start, go on and end, with what it used", async () => {
+describe("response of a scripted model", () => {
+  test("has parts with start, delta and end, and the usage", async () => {
     const model = scriptedModel([
       [
         script.reasoning("hm", { signature: "sig" }),
@@ -82,13 +82,13 @@ describe("an answer", () => {
     ]);
   });
 
-  test("never cuts a character in two", async () => {
+  test("never splits a character", async () => {
     const { parts } = await readParts(scriptedModel([[script.text("a😀b😀😀", { chunk: 1 })]]));
     const deltas = parts.flatMap((part) => (part.type === "text-delta" ? [part.delta] : []));
     expect(deltas).toEqual(["a", "😀", "b", "😀", "😀"]);
   });
 
-  test("finishes as it says", async () => {
+  test("finishes with the given reason", async () => {
     const model = scriptedModel([
       [script.text("x"), script.finish({ reason: "length", inputTokens: 7, outputTokens: 9 })],
     ]);
@@ -99,7 +99,7 @@ describe("an answer", () => {
     });
   });
 
-  test("is paced by the timer it is given", async () => {
+  test("is paced by the given timer", async () => {
     const waits: number[] = [];
     const model = scriptedModel(
       [[script.delay(500), script.text("abcdef", { paceMs: 20 }), script.toolCall("t", {}, { paceMs: 7 })]],
@@ -111,7 +111,7 @@ describe("an answer", () => {
     expect(waits).toEqual([500, 20, 20, 7]);
   });
 
-  test("of many parts comes whole and in order", async () => {
+  test("of many parts is complete and in order", async () => {
     const text = Array.from({ length: 5000 }, (_, index) => String(index)).join(" ");
     expect(textOf((await readParts(scriptedModel([[script.text(text, { chunk: 1 })]]))).parts)).toBe(text);
   });
@@ -121,8 +121,8 @@ function failing(): ScriptedReply {
   return [script.error({ status: 500 }, { times: 2 }), script.text("ok"), script.disconnect({ times: 1 })];
 }
 
-describe("failures", () => {
-  test("at the start reject the call, with what the provider would say", async () => {
+describe("failures of a scripted model", () => {
+  test("at the start reject the call with the provider's error", async () => {
     const { parts, error } = await readParts(
       scriptedModel([[script.error({ status: 429, retryAfterMs: 1500 }), script.text("x")]]),
     );
@@ -135,7 +135,7 @@ describe("failures", () => {
     });
   });
 
-  test("later are in the stream, after everything before them", async () => {
+  test("later in the stream follow everything before them", async () => {
     const { parts, error } = await readParts(
       scriptedModel([[script.text("abcdefgh"), script.error({ status: 529 })]]),
     );
@@ -143,7 +143,7 @@ describe("failures", () => {
     expect(error).toMatchObject({ code: "LLM_RATE_LIMITED", status: 529, isRetryable: true });
   });
 
-  test("a broken connection loses nothing that came before", async () => {
+  test("lose nothing that was sent before a broken connection", async () => {
     for (const text of ["", "abcd", "x".repeat(1000)]) {
       const { parts, error } = await readParts(
         scriptedModel([[script.text(text), script.disconnect(), script.text("never")]]),
@@ -153,7 +153,7 @@ describe("failures", () => {
     }
   });
 
-  test("happen only as often as they are meant to, also where a function makes them anew", async () => {
+  test("occur only as often as given, also when a function creates them each time", async () => {
     for (const model of [scriptedModel([failing()]), scriptedModel(failing)]) {
       const errors: unknown[] = [];
       for (let asked = 0; asked < 4; asked++) errors.push((await readParts(model)).error);
@@ -162,7 +162,7 @@ describe("failures", () => {
     }
   });
 
-  test("hanging ends with the signal, or when nobody reads any more", async () => {
+  test("hang until the signal is aborted or the reader stops", async () => {
     const stop = new AbortController();
     setTimeout(() => stop.abort(new Error("enough")), 20);
     const { parts, error } = await readParts(

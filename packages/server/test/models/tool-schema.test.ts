@@ -1,4 +1,4 @@
-/** What a tool takes: described for models, checked, and what models must not get past us. */
+/** Tests tool schemas: their JSON Schema for models, validation of inputs, and parsing of hostile arguments. */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -8,8 +8,8 @@ import { toJsonSchema, parseArguments, parseInput, ToolSchemaError } from "../..
 
 const city = z.object({ city: z.string().describe("where"), days: z.number().int().max(7).default(1) });
 
-describe("a description", () => {
-  test("is JSON Schema for what goes in", () => {
+describe("JSON Schema of a tool", () => {
+  test("describes the input", () => {
     expect(toJsonSchema(city, "weather")).toEqual({
       type: "object",
       properties: {
@@ -21,7 +21,7 @@ describe("a description", () => {
     });
   });
 
-  test("comes from any library that can describe itself", () => {
+  test("comes from any schema library that supports it", () => {
     const own = {
       "~standard": {
         version: 1,
@@ -37,22 +37,22 @@ describe("a description", () => {
     "~standard": { version: 1, vendor: "mute", validate: (value) => ({ value }) },
   };
   test.each<[string, StandardSchemaV1]>([
-    ["a library that can't", mute],
-    ["what JSON can't hold", z.object({ at: z.date() })],
-    ["what is no object", z.string()],
-    ["what is no schema", {} as StandardSchemaV1],
-  ])("fails for %s, and says for which tool", (_, schema) => {
+    ["a library without JSON Schema", mute],
+    ["a type without JSON Schema", z.object({ at: z.date() })],
+    ["a schema that is not an object", z.string()],
+    ["a value that is not a schema", {} as StandardSchemaV1],
+  ])("throws for %s and names the tool", (_, schema) => {
     expect(() => toJsonSchema(schema, "weather")).toThrow(ToolSchemaError);
     expect(() => toJsonSchema(schema, "weather")).toThrow(/the tool weather: .*z[.]object/s);
   });
 });
 
-describe("an input", () => {
-  test("comes out as the schema makes it", async () => {
+describe("input of a tool", () => {
+  test("is returned as the schema transforms it", async () => {
     expect(await parseInput(city, { city: "Oslo" })).toEqual({ ok: true, value: { city: "Oslo", days: 1 } });
   });
 
-  test("that is wrong tells the model where and why", async () => {
+  test("reports to the model where and why it is invalid", async () => {
     const result = await parseInput(z.object({ list: z.array(city) }), { list: [{ city: 1 }, { days: 9 }] });
     expect(result).toMatchObject({
       ok: false,
@@ -61,7 +61,7 @@ describe("an input", () => {
     expect(result).toMatchObject({ problem: expect.stringMatching(/^list[.]1[.]days: /m) });
   });
 
-  test("that is wrong in many ways has a problem of bounded length", async () => {
+  test("reports many problems in a message of bounded length", async () => {
     const long = z.array(z.string().refine(() => false, "😀".repeat(900)));
     const result = await parseInput(z.object({ long }), { long: Array.from({ length: 500 }, () => "x") });
     if (result.ok) throw new Error("it is wrong");
@@ -69,15 +69,15 @@ describe("an input", () => {
     expect(encodeURIComponent(result.problem)).toBeTruthy();
   });
 
-  test("is checked by code that takes its time, too", async () => {
+  test("can be validated asynchronously", async () => {
     const slow = z.object({ a: z.string().refine(async (text) => text === "x", "not x") });
     expect(await parseInput(slow, { a: "x" })).toEqual({ ok: true, value: { a: "x" } });
     expect(await parseInput(slow, { a: "y" })).toEqual({ ok: false, problem: "a: not x" });
   });
 });
 
-describe("arguments", () => {
-  test("are read as JSON reads them", () => {
+describe("arguments of a call", () => {
+  test("are parsed as JSON", () => {
     fc.assert(
       fc.property(fc.jsonValue({ noUnicodeString: false }), fc.boolean(), (value, isSpaced) => {
         const text = JSON.stringify(value, null, isSpaced ? 2 : 0);
@@ -87,7 +87,7 @@ describe("arguments", () => {
     );
   });
 
-  test.each(["", "  ", "\n"])("that are empty (%j) are no arguments", (text) => {
+  test.each(["", "  ", "\n"])("are an empty object if they are empty (%j)", (text) => {
     expect(parseArguments(text)).toEqual({ ok: true, value: {} });
   });
 
@@ -95,20 +95,20 @@ describe("arguments", () => {
     ["__proto__", '{"a":{"__proto__":{"isAdmin":true}}}'],
     ["__proto__, escaped", '{"\\u005f_proto__":{"isAdmin":true}}'],
     ["constructor.prototype", '{"constructor":{"prototype":{"isAdmin":true}}}'],
-    ["a key twice", '{"to":"me","to":"you"}'],
-    ["a key twice, escaped", '{"to":"me","\\u0074o":"you"}'],
-    ["a key twice, deep inside", '[{"a":[{"b":":","c":{"d":1,"d":2}}]}]'],
-    ["a key twice, whose first value is large", '{"a":{"x":1,"y":2},"a":0,"b":":"}'],
-    ["broken JSON", '{"a":'],
+    ["a duplicate key", '{"to":"me","to":"you"}'],
+    ["a duplicate key, escaped", '{"to":"me","\\u0074o":"you"}'],
+    ["a duplicate key in a nested object", '[{"a":[{"b":":","c":{"d":1,"d":2}}]}]'],
+    ["a duplicate key whose first value is large", '{"a":{"x":1,"y":2},"a":0,"b":":"}'],
+    ["invalid JSON", '{"a":'],
     ["two values", "{}{}"],
     ["deep nesting", `${"[".repeat(100_000)}${"]".repeat(100_000)}`],
-  ])("are refused with words: %s", (_, text) => {
+  ])("are refused with a message: %s", (_, text) => {
     const result = parseArguments(text);
     expect(result).toMatchObject({ ok: false, problem: expect.stringContaining("arguments") });
     expect(result.ok ? "" : result.problem.length).toBeLessThanOrEqual(2000);
   });
 
-  test("may hold colons, quotes and brackets in their texts", () => {
+  test("can contain colons, quotes and brackets in strings", () => {
     for (const value of [{ 'a"::': 1 }, { "a\\": ":", "\\": ["::", '"', "}]"] }])
       expect(parseArguments(JSON.stringify(value))).toEqual({ ok: true, value });
   });

@@ -1,14 +1,14 @@
 /**
- * Parts that die at a chosen moment, as a process does: from one call on, nothing that is asked of them is ever answered.
- * The call at which they die has either happened or not. Their lease runs out at that moment and not before, so that nobody
- * has to wait for it, and no slow machine makes them lose it while they live.
+ * A backend that dies at a chosen call, like a process: from then on, no call returns. The call at which it dies has
+ * either happened or not.
+ * The lease expires at that moment and not before. So no test waits for it, and a slow machine doesn't lose it early.
  */
 import type { HarnessBackend } from "./turn-harness.ts";
 
 export interface CrashOptions {
-  /** How many calls are answered. */
+  /** The number of calls that return. */
   readonly afterCalls: number;
-  /** Whether the call after that still happens, without an answer. */
+  /** Whether the next call still happens, without returning. */
   readonly isExecuted: boolean;
 }
 
@@ -32,7 +32,7 @@ export class CrashPoint {
     return this.#isDead;
   }
 
-  /** To be done when it is dead, and what it had asked for has happened. */
+  /** Runs after the crash, once the pending calls have happened. */
   onCrashed(run: () => Promise<void>): void {
     this.#heirs.push(run);
   }
@@ -56,7 +56,7 @@ function never(): Promise<never> {
   return new Promise(() => {});
 }
 
-/** What only looks is answered without counting: dying there is dying before the next thing that matters. */
+/** Reads return without being counted: dying there equals dying before the next write. */
 const COUNTED = new Set([
   "log.append",
   "log.claim",

@@ -1,6 +1,6 @@
 /**
- * A turn whose first worker dies at a chosen call, with a second one that takes over what it left. In memory, so that it
- * can be done at every call. Never says what should come of it.
+ * Runs a turn whose first worker dies at a chosen call, and a second worker that takes over. In memory, so that a test
+ * can do this for every call. It asserts nothing.
  */
 import { createMemoryLog } from "../../src/log/memory.ts";
 import type { Agent } from "../../src/runtime/define/agent.ts";
@@ -9,7 +9,7 @@ import { createMemoryStore } from "../../src/store/memory/store.ts";
 import { type CrashOptions, CrashPoint, withCrashPoint } from "./crash-injection.ts";
 import { TurnHarness } from "./turn-harness.ts";
 
-/** @param cast makes the agent, for each worker anew */
+/** @param cast creates the agent, once for each worker */
 export async function startCrashingTurn(cast: () => Agent, crash: CrashOptions) {
   const parts = { log: createMemoryLog(), store: createMemoryStore(), signals: createMemorySignals() };
   const harness = await TurnHarness.open(parts);

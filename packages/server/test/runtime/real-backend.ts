@@ -1,4 +1,4 @@
-/** The backend of a harness on real servers: PostgreSQL, Redis, and DBOS as the engine. */
+/** Opens the backend of a harness on real servers: PostgreSQL, Redis, and DBOS as the engine. */
 import { openBackend, type TestBackend } from "@turnstream/testkit/backend/open-backend.ts";
 import { migratedDatabaseUrl } from "@turnstream/testkit/backend/migrated-database-url.ts";
 import { freshPrefix, sharedRedisUrl } from "@turnstream/testkit/servers/shared-servers.ts";
@@ -7,7 +7,7 @@ export async function openRealBackend(): Promise<TestBackend> {
   return openBackendOn(sharedRedisUrl(), await migratedDatabaseUrl());
 }
 
-/** The same on servers of the caller's own; the database is migrated already. */
+/** The same on servers of the caller, with a migrated database. */
 export function openBackendOn(
   redisUrl: string,
   databaseUrl: string,

@@ -1,6 +1,6 @@
 /**
- * A place to play turns in: log, store, signals and a worker, in memory or on real servers. Reads everything that was
- * written, and holds all of it to the rules: an illegal event anywhere fails the test that caused it.
+ * `TurnHarness` runs turns in tests with a log, store, signals and a worker, in memory or on real servers. It reads
+ * every written event and checks it against the rules: an illegal event fails the test.
  */
 import { randomUUID } from "node:crypto";
 import {
@@ -30,7 +30,7 @@ export interface HarnessBackend {
   readonly log: Log;
   readonly store: ClosableStore;
   readonly signals: Signals;
-  /** In memory when absent. */
+  /** In memory by default. */
   readonly engine?: WorkerOptions["engine"];
 }
 
@@ -53,12 +53,12 @@ export class TurnHarness {
     return new TurnHarness(parts, actor);
   }
 
-  /** The same stage for another person. */
+  /** A harness on the same backend for another user. */
   as(actor: Actor): TurnHarness {
     return new TurnHarness(this.backend, actor);
   }
 
-  /** Makes the log of a session that only the store has, such as a fork. */
+  /** Creates the log of a session that only the store has, such as a fork. */
   async reopen(ref: SessionRef): Promise<void> {
     await ensureSessionLog(this.backend, ref);
   }
@@ -72,7 +72,8 @@ export class TurnHarness {
       engine: this.backend.engine ?? ((hooks) => createMemoryEngine({ ...hooks, hub: this.hub })),
       agents,
       pollIntervalMs: 100,
-      // Long: on a machine that stops for seconds a short lease would only be lost. Whoever is to die says how soon it's missed.
+      // Long, because a short lease would expire on a machine that stalls for seconds. A test that kills a worker sets
+      // its own.
       leaseTtlMs: 60_000,
       onError: (error, { during }) => this.errors.push({ error, during }),
       ...options,
@@ -81,7 +82,7 @@ export class TurnHarness {
     return worker;
   }
 
-  /** A worker that will die: nobody can ask it to leave. */
+  /** A worker that will die and can't be shut down. */
   crashingWorker(agents: readonly Agent[], options: Partial<WorkerOptions>): Promise<Worker> {
     this.#crashing.add(options);
     return this.worker(agents, options);
@@ -106,7 +107,7 @@ export class TurnHarness {
     return stopTurn(this.backend, ref, { userId: this.actor.user, ...(turn === undefined ? {} : { turn }) });
   }
 
-  /** Sends, and waits until that turn has ended. */
+  /** Sends a message and waits until its turn has ended. */
   async ask(
     ref: SessionRef,
     text: string,
@@ -116,7 +117,7 @@ export class TurnHarness {
     return this.ended(ref, (turn) => turn.message?.id === message);
   }
 
-  /** The turn that passes, once it has ended and its worker is done with it. */
+  /** Returns the turn that matches, once it has ended and its worker has finished. */
   async ended(ref: SessionRef, test: (turn: Turn) => boolean, timeoutMs = 120_000): Promise<Turn> {
     return this.until(ref, timeoutMs, async (state) => {
       const turn = state.turns.findLast(test);
@@ -143,12 +144,12 @@ export class TurnHarness {
     }
   }
 
-  /** Everything ever written that is still there, from the archive and the log. */
+  /** All written events that still exist, from the archive and the log. */
   async events(ref: SessionRef): Promise<SessionEvent[]> {
     return readAllEvents(this.backend, ref);
   }
 
-  /** The fold of all that was written, each event held to the rules. */
+  /** The fold of all written events, each checked against the rules. */
   async state(ref: SessionRef): Promise<SessionState> {
     let state = emptyState;
     for (const event of await this.events(ref)) {
@@ -167,7 +168,7 @@ export class TurnHarness {
   }
 }
 
-/** The blocks of a turn in short: what a person would see of it. */
+/** A short form of the blocks of a turn, as the user would see them. */
 export function outline(turn: Turn): string[] {
   return turn.items.toArray().flatMap((item) => {
     if (item === null || item.kind === "superseded") return [];

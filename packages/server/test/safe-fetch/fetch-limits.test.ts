@@ -1,4 +1,7 @@
-/** The limits of a fetch, against real servers that ignore them: slow, endless, lying, packed. */
+/**
+ * Tests the limits of a fetch against real servers that violate them: slow, endless, malformed and compressed
+ * responses.
+ */
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import { type AddressInfo, createServer } from "node:net";
 import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync } from "node:zlib";
@@ -110,13 +113,13 @@ async function echo(path: string, options: Partial<SafeFetchOptions>): Promise<E
   return JSON.parse(Buffer.from(await (await get(path, options)).bytes()).toString()) as Echo;
 }
 
-test("an answer is given as it is", async () => {
+test("returns a response unchanged", async () => {
   const answer = await get("/plain");
   expect(answer).toMatchObject({ status: 200, url: `${server.url}/plain`, mediaType: "text/plain" });
   expect(Buffer.from(await answer.bytes()).toString()).toBe("hello");
 });
 
-test.each(Object.keys(packers))("what is packed by %s is unpacked, a bomb is stopped", async (name) => {
+test.each(Object.keys(packers))("decompresses %s and stops a decompression bomb", async (name) => {
   expect(await codeOf(`/small/${name}`)).toBe("hello");
   const before = process.memoryUsage().rss;
   expect(await codeOf(`/bomb/${name}`)).toBe("TOO_LARGE");
@@ -138,31 +141,31 @@ test.each([
   expect(await codeOf(path)).toBe(code);
 });
 
-test.each(["/silent", "/stalled"])("%s is given up when nothing comes", async (path) => {
+test.each(["/silent", "/stalled"])("%s ends with TIMEOUT when no data arrives", async (path) => {
   const started = performance.now();
   expect(await codeOf(path, { idleMs: 300, timeoutMs: 60_000 })).toBe("TIMEOUT");
   expect(performance.now() - started).toBeLessThan(20_000);
 });
 
-test("an answer that drips is given up when its time is over", async () => {
+test("a response that trickles ends with TIMEOUT after the total time", async () => {
   const started = performance.now();
   expect(await codeOf("/slow", { idleMs: 60_000, timeoutMs: 500 })).toBe("TIMEOUT");
   expect(performance.now() - started).toBeLessThan(20_000);
 });
 
-test("the redirects of a policy are counted", async () => {
+test("counts redirects against the policy", async () => {
   expect(await codeOf("/twice", { maxRedirects: 1 })).toBe("TOO_MANY_REDIRECTS");
   expect(await codeOf("/hop", { maxRedirects: 0 })).toBe("TOO_MANY_REDIRECTS");
   expect(await codeOf("/plain", { maxRedirects: 0 })).toBe("hello");
 });
 
-test("a caller can ask for less than the policy, not for more", async () => {
+test("a caller can lower the limits of the policy, but not raise them", async () => {
   await expect((await get("/plain", { maxBytes: 5 })).bytes()).resolves.toHaveLength(5);
   await expect(get("/plain", { maxBytes: 4 })).rejects.toMatchObject({ code: "TOO_LARGE" });
   await expect(get("/plain", { maxBytes: 9 }, { maxBytes: 4 })).rejects.toMatchObject({ code: "TOO_LARGE" });
 });
 
-test("a caller that stops gets its own reason, before and in the middle", async () => {
+test("an aborted caller gets its own reason, before and during the response", async () => {
   for (const path of ["/silent", "/slow"]) {
     const stop = new AbortController();
     setTimeout(() => stop.abort(new Error("stopped")), 100);
@@ -173,14 +176,14 @@ test("a caller that stops gets its own reason, before and in the middle", async 
   await expect(get("/plain", { signal: AbortSignal.abort(new Error("early")) })).rejects.toThrow("early");
 });
 
-test("a body that nobody wants closes its connection", async () => {
+test("cancelling an unused body closes its connection", async () => {
   const answer = await get("/endless");
   closed.delete("/endless");
   answer.cancel();
   await expect.poll(() => closed.has("/endless")).toBe(true);
 });
 
-test("keys go along on one origin, and never to another", async () => {
+test("forwards credentials within one origin, and never to another", async () => {
   const headers = { Authorization: "Bearer k", Cookie: "a=b", "X-Api-Key": "k", "Accept-Language": "vi" };
   const same = await echo("/here", { headers });
   expect(same.headers).toMatchObject({ authorization: "Bearer k", cookie: "a=b", "x-api-key": "k" });
@@ -193,14 +196,14 @@ test("keys go along on one origin, and never to another", async () => {
   }
 });
 
-test("a body goes along on one origin, and never to another", async () => {
+test("forwards a body within one origin, and never to another", async () => {
   const sent = { method: "POST", headers: { "content-type": "text/plain" }, body: "secret" } as const;
   expect(await echo("/here", sent)).toMatchObject({ method: "POST", body: "secret" });
   expect(await echo("/see-other", sent)).toMatchObject({ method: "GET", body: "" });
   await expect(get("/elsewhere", sent)).rejects.toMatchObject({ code: "BLOCKED" });
 });
 
-test("the connection's own headers are not the caller's", async () => {
+test("the caller can't set the headers of the connection", async () => {
   const { headers } = await echo("/echo", {
     headers: { Host: "inside", "Transfer-Encoding": "chunked", TE: "x" },
   });
@@ -208,12 +211,12 @@ test("the connection's own headers are not the caller's", async () => {
   expect(headers["te"]).toBeUndefined();
 });
 
-test("whoever asks can refuse a redirect that the policy allows", async () => {
+test("the caller can refuse a redirect that the policy allows", async () => {
   await expect(get("/elsewhere", { mayFollow })).rejects.toMatchObject({ code: "BLOCKED" });
   expect((await get("/twice", { mayFollow })).status).toBe(200);
 });
 
-test("a server that speaks no HTTP, or breaks off, is told apart from a good one", async () => {
+test("detects a server that sends no HTTP or closes early", async () => {
   const talk = ["SSH-2.0-x\r\n", "HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhalf", ""];
   const codes = [];
   for (const bytes of talk) {
@@ -228,6 +231,6 @@ test("a server that speaks no HTTP, or breaks off, is told apart from a good one
   expect(codes).toEqual(["BAD_RESPONSE", "UNREACHABLE", "UNREACHABLE"]);
 });
 
-test("every code has words that say what to do", () => {
+test("every code has a message that contains what to do", () => {
   for (const message of Object.values(FETCH_ERRORS)) expect(message).toMatch(/^[A-Z].+[.] .+[.]$/);
 });

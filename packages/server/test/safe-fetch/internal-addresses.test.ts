@@ -1,4 +1,7 @@
-/** Promise 22: what the server fetches for others stays outside. Connections are counted by real listeners. */
+/**
+ * Promise 22: requests that the server makes for others never reach internal addresses. Real listeners count the
+ * connections.
+ */
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { isPublicAddress } from "../../src/safe-fetch/guarded-lookup.ts";
@@ -12,10 +15,10 @@ import { startNameServer } from "./name-server.ts";
 const signal = new AbortController().signal;
 const four: Listener = await listen("127.0.0.1");
 const six: Listener = await listen("::1", undefined, four.port);
-/** Any port, so that only the address can be what is refused; and nothing outside is waited for. */
+/** Allows any port, so that only the address can be refused. The short timeouts avoid waiting for external hosts. */
 const open: FetchPolicy = { ports: [80, 443, four.port], timeoutMs: 1_500, idleMs: 400 };
 
-/** Of the public internet, and given to nobody. */
+/** A public address that is assigned to no server. */
 const NO_SERVER = "2e00::1";
 
 let listener: Listener;
@@ -24,7 +27,7 @@ let location = "";
 beforeAll(async () => {
   listener = await listen("127.0.0.1", (request, response) => {
     const status = Number(request.url?.slice(1));
-    // As a relative address some of them lead back here.
+    // As relative URLs, some of them would lead back to this server.
     if (status >= 200) response.writeHead(status, { location }).end();
     else response.end("here");
   });
@@ -46,7 +49,7 @@ async function codeOf(url: string, policy: FetchPolicy = open): Promise<string> 
   }
 }
 
-test("the listeners count, so that 0 means something", async () => {
+test("the listeners count connections, so that a count of 0 is meaningful", async () => {
   for (const { name, url } of [four, six]) {
     const before = connections();
     expect(await codeOf(url, { ...open, allow: [name] })).toBe("status 200");
@@ -54,7 +57,7 @@ test("the listeners count, so that 0 means something", async () => {
   }
 });
 
-test("22: no form of an address inside is connected to", async () => {
+test("22: connects to no form of an internal address", async () => {
   const before = connections();
   const urls = [...insideUrls(four.port), ...oddUrls(four.port)];
   expect(urls.length).toBeGreaterThan(200);
@@ -67,7 +70,7 @@ test("22: no form of an address inside is connected to", async () => {
   expect(connections() - before).toBe(0);
 });
 
-test("22: no redirect leads to an address inside", async () => {
+test("22: follows no redirect to an internal address", async () => {
   const before = connections();
   const policy = { ...open, allow: [listener.name] };
   const wrong: string[] = [];
@@ -80,7 +83,7 @@ test("22: no redirect leads to an address inside", async () => {
   for (const [n, target] of targets.entries()) {
     location = encodeURI(target).replaceAll("%5B", "[").replaceAll("%5D", "]");
     const code = await codeOf(`${listener.url}/${[301, 302, 303, 307, 308][n % 5]}`, policy);
-    // As a relative address some of them stay where they are.
+    // As relative URLs, some of them stay on this server.
     const isOwn = URL.parse(location, listener.url)?.host === listener.name;
     if (code !== "BLOCKED" && code !== "BAD_URL" && !isOwn) wrong.push(`${target}: ${code}`);
   }
@@ -88,10 +91,10 @@ test("22: no redirect leads to an address inside", async () => {
   expect(connections() - before).toBe(0);
 });
 
-test("22: names whose answers change, or are mixed, are never connected to inside", async () => {
+test("22: names with changing or mixed DNS answers never lead to an internal connection", async () => {
   const before = connections();
   const changing: readonly (readonly [4 | 6, readonly (readonly string[])[]])[] = [
-    // Outside for whoever checks, inside for whoever connects.
+    // External for the check, internal for the connection (DNS rebinding).
     [6, [[NO_SERVER], ["::1"]]],
     [6, [["::1"], [NO_SERVER]]],
     [6, [[NO_SERVER], ["::ffff:127.0.0.1"], ["fd00:ec2::254"]]],
@@ -105,7 +108,7 @@ test("22: names whose answers change, or are mixed, are never connected to insid
     const names = await startNameServer(family, (n) => answers[n % answers.length] ?? []);
     const policy = { ...open, lookup: names.lookup, idleMs: 150 };
     for (let n = 0; n < 10; n++) codes.add(await codeOf(`http://rebind.example:${four.port}/`, policy));
-    // One question for each fetch: what was checked is what is used.
+    // One lookup per fetch: the checked address is the one that is used.
     expect(names.asked()).toBe(10);
     names.close();
   }
@@ -114,7 +117,7 @@ test("22: names whose answers change, or are mixed, are never connected to insid
   expect(connections() - before).toBe(0);
 });
 
-test("22: the same by a lookup that knows IPv6", async () => {
+test("22: refuses internal IPv6 answers of a lookup", async () => {
   const before = connections();
   for (const address of [
     "::1",
@@ -131,7 +134,7 @@ test("22: the same by a lookup that knows IPv6", async () => {
   expect(connections() - before).toBe(0);
 });
 
-test("a name that is allowed by host and port reaches it, its neighbours do not", async () => {
+test("an allowed host and port is reachable, other ports and hosts are not", async () => {
   const policy = { ...open, lookup: here, allow: [`wiki.internal:${four.port}`] };
   expect(await codeOf(`http://wiki.internal:${four.port}/`, policy)).toBe("status 200");
   expect(await codeOf(`http://wiki.internal:${listener.port}/`, policy)).toBe("BLOCKED");
@@ -139,15 +142,15 @@ test("a name that is allowed by host and port reaches it, its neighbours do not"
   expect(await codeOf(`http://127.0.0.1:${four.port}/`, policy)).toBe("BLOCKED");
 });
 
-test("what can't be fetched at all is refused", async () => {
+test("refuses URLs that can't be fetched", async () => {
   for (const url of BAD_URLS) expect([url, await codeOf(url)]).toEqual([url, "BAD_URL"]);
 });
 
-test.each(BAD_PORTS)("%s is refused for its port", async (url) => {
+test.each(BAD_PORTS)("%s is refused because of its port", async (url) => {
   expect(await codeOf(url, {})).toBe("BLOCKED");
 });
 
-test("a proxy of the environment is not used", async () => {
+test("ignores the proxy of the environment", async () => {
   const names = ["http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "ALL_PROXY", "NODE_USE_ENV_PROXY"];
   const before = connections();
   for (const name of names) process.env[name] = name.startsWith("NODE") ? "1" : four.url;
@@ -159,12 +162,12 @@ test("a proxy of the environment is not used", async () => {
   expect(connections() - before).toBe(0);
 });
 
-test("no word of an error tells what a name resolved to", async () => {
+test("error messages don't contain the address that a name resolved to", async () => {
   const policy = { ...open, lookup: () => Promise.resolve(["10.11.12.13"]) };
   await expect(safeFetch("http://probe.example/", { policy, signal })).rejects.toThrow(/^(?!.*10[.]11).*$/);
 });
 
-test("public addresses are public", () => {
+test("classifies public addresses as public", () => {
   const outside = [
     "93.184.215.14",
     "1.1.1.1",

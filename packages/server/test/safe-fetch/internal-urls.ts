@@ -1,6 +1,6 @@
-/** Addresses that mean something inside, in every form that we know of. `{port}` is that of a listener. Data only. */
+/** URLs of internal addresses in every known notation. `{port}` is the port of a listener. */
 
-/** Ways to write 127.0.0.1 and ::1, and what tunnels to them. */
+/** Notations of 127.0.0.1 and ::1, and tunnels to them. */
 const LOOPBACK = [
   "127.0.0.1",
   "127.0.0.2",
@@ -58,7 +58,7 @@ const LOOPBACK = [
   "loopback",
 ] as const;
 
-/** The rest of the inside, and what stands for no machine outside. */
+/** Other internal addresses, and addresses that no external host has. */
 const ELSEWHERE = [
   "10.0.0.1",
   "10.255.255.255",
@@ -113,7 +113,7 @@ const ELSEWHERE = [
   "wiki.corp",
 ] as const;
 
-/** What can't be fetched at all. */
+/** URLs that can't be fetched. */
 export const BAD_URLS = [
   "file:///etc/passwd",
   "ftp://example.com/",
@@ -140,17 +140,17 @@ export const BAD_URLS = [
   `http://example.com/${"a".repeat(9_000)}`,
 ] as const;
 
-/** Ports of services that are not the web, on hosts outside. */
+/** Ports of services other than the web, on external hosts. */
 export const BAD_PORTS = [22, 25, 6379, 5432, 11211, 2375, 3306, 9200, 65535].map(
   (port) => `http://example.com:${port}/`,
 );
 
-/** @param port where listeners wait on 127.0.0.1 and ::1 */
+/** @param port the port of the listeners on 127.0.0.1 and ::1 */
 export function insideUrls(port: number): string[] {
   return [...LOOPBACK, ...ELSEWHERE].flatMap((host) => [`http://${host}:${port}/x`, `http://${host}/`]);
 }
 
-/** The same, odd in another way than by the host. */
+/** The same URLs, unusual in another part than the host. */
 export function oddUrls(port: number): string[] {
   return [
     `http:127.0.0.1:${port}/`,

@@ -1,4 +1,4 @@
-/** Real servers for the fetch tests, which count who connects to them. Never used outside tests. */
+/** Real servers for the fetch tests that count their connections. */
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 

@@ -1,4 +1,4 @@
-/** A real name server on UDP, whose answers a test chooses for each question. Never used outside tests. */
+/** A real DNS server on UDP. A test chooses the answer to each query. */
 import { createSocket } from "node:dgram";
 import { Resolver } from "node:dns/promises";
 
@@ -6,7 +6,7 @@ import ipaddr from "ipaddr.js";
 
 import type { Lookup } from "../../src/safe-fetch/policy.ts";
 
-/** @param answer the addresses for the nth question, all of one family */
+/** @param answer returns the addresses for the nth query, all of one family */
 export async function startNameServer(
   family: 4 | 6,
   answer: (n: number) => readonly string[],
@@ -31,7 +31,7 @@ export async function startNameServer(
 }
 
 function reply(question: Buffer, addresses: readonly string[]): Buffer {
-  // The header and the one question, without what the resolver adds to it.
+  // The header and the question, without the additional records of the resolver.
   let end = 12;
   while (question[end] !== 0) end += (question[end] ?? 0) + 1;
   const asked = question.subarray(0, end + 5);

@@ -1,4 +1,4 @@
-/** What joins log and store, on memory. */
+/** Runs the contracts of the session on memory. */
 import { createMemoryLog } from "../../src/log/memory.ts";
 import { createMemorySignals } from "../../src/signals/memory.ts";
 import { createMemoryStore } from "../../src/store/memory/store.ts";

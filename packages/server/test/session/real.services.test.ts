@@ -1,4 +1,4 @@
-/** What joins log and store, on Redis and PostgreSQL. */
+/** Runs the contracts of the session on Redis and PostgreSQL. */
 import { freshPrefix, sharedRedisUrl } from "@turnstream/testkit/servers/shared-servers.ts";
 import { createRedisLog } from "../../src/log/redis/create-redis-log.ts";
 import { createRedisSignals } from "../../src/signals/redis.ts";

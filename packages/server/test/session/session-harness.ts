@@ -1,6 +1,6 @@
 /**
- * A session with a log and a store, for the tests of what joins the two: writes legal logs into it, remembers
- * everything that was written, and compares states with the fold of that.
+ * `SessionHarness` is a session with a log and a store for tests. It writes legal logs, records every written event,
+ * and compares states with the fold of these events.
  */
 import { randomUUID } from "node:crypto";
 import { emptyState, type SessionEvent, fold, type SessionState, snapshot } from "@turnstream/protocol";
@@ -21,7 +21,7 @@ export class SessionHarness {
   readonly backend: SessionBackend;
   readonly actor: Actor;
   readonly ref: SessionRef;
-  /** Everything written, as the log numbered it. */
+  /** Everything written, with the positions that the log assigned. */
   readonly events: SessionEvent[] = [];
   #claimed: Claimed | null = null;
   #counter = 0;
@@ -32,7 +32,7 @@ export class SessionHarness {
     this.ref = ref;
   }
 
-  /** @param of whose session it is; somebody new when absent */
+  /** @param of the owner of the session; a new user by default */
   static async make(parts: SessionBackend, of?: Actor): Promise<SessionHarness> {
     const actor = of ?? { tenant: `tenant-${randomUUID()}`, user: `user-${randomUUID()}` };
     const session = `s-${randomUUID()}`;
@@ -41,7 +41,7 @@ export class SessionHarness {
     return new SessionHarness(parts, actor, { tenant: actor.tenant, session });
   }
 
-  /** Begins the log. */
+  /** Starts the log. */
   async start(): Promise<this> {
     await this.claim({ type: "session.start", session: this.ref.session, number: 1 });
     return this;
@@ -54,7 +54,7 @@ export class SessionHarness {
   }
 
   async append(...drafts: EventDraft[]): Promise<void> {
-    if (this.#claimed === null) throw new Error("nobody has claimed the log");
+    if (this.#claimed === null) throw new Error("the log is not claimed");
     const { writer, epoch } = this.#claimed;
     const { first } = await this.backend.log.append(this.ref.session, {
       writer,
@@ -65,7 +65,7 @@ export class SessionHarness {
     for (const [n, draft] of drafts.entries()) this.#remember(`${epoch}-${first + n}`, draft);
   }
 
-  /** Writes a legal log event by event; takeovers become claims. */
+  /** Writes a legal log event by event. Takeovers become claims. */
   async write(
     events: readonly SessionEvent[],
     between: () => Promise<void> = async () => undefined,
@@ -94,7 +94,7 @@ export class SessionHarness {
   }
 }
 
-/** A state as plain data, without times: those are the log's own. */
+/** A state as plain data, without times, because the log assigns those. */
 export function plain(state: SessionState, turns = Infinity): unknown {
   return JSON.parse(
     JSON.stringify(snapshot(state, turns), (key, value: unknown) =>

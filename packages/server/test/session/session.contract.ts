@@ -1,4 +1,4 @@
-/** What joins log and store, as tests that run on memory and on real servers. */
+/** The contract of the functions that connect log and store. It runs on memory and on real servers. */
 import { randomUUID } from "node:crypto";
 import { legalLog } from "@turnstream/conformance/generator/legal-log.ts";
 import { type SessionEvent, foldAll, parseCursor, type SessionState } from "@turnstream/protocol";
@@ -26,7 +26,7 @@ async function typesIn({ backend, ref }: SessionHarness, after?: string): Promis
   return entries.map(({ event }) => (event.type === "session.update" ? event.title : event.type));
 }
 
-/** The titles in the archive, once all of the log is there. */
+/** Archives the whole log and returns the titles in the archive. */
 async function inArchive({ backend, ref }: SessionHarness): Promise<string[]> {
   await archiveSession(backend, ref);
   const events = await backend.store.archive.events(ref, { after: 0, limit: 1000 });
@@ -35,7 +35,7 @@ async function inArchive({ backend, ref }: SessionHarness): Promise<string[]> {
 
 const relay = (parts: SessionBackend) => relayOutbox(parts, { olderThanMs: 0, leaseMs: 0 });
 
-/** A session with something in the archive and something in the log. */
+/** A session with some events in the archive and some in the log. */
 async function full(parts: SessionBackend): Promise<SessionHarness> {
   const harness = await (await SessionHarness.make(parts)).start();
   await harness.append(title("canary"));
@@ -45,7 +45,7 @@ async function full(parts: SessionBackend): Promise<SessionHarness> {
 }
 
 export function sessionContract(name: string, makeBackend: MakeBackend, runs: number): void {
-  describe(`a session on ${name}`, () => {
+  describe(`session on ${name}`, () => {
     let parts: SessionBackend;
     beforeAll(async () => {
       parts = await makeBackend();
@@ -54,7 +54,7 @@ export function sessionContract(name: string, makeBackend: MakeBackend, runs: nu
       await Promise.all([parts.log.close(), parts.store.close()]);
     });
 
-    /** Everything in the archive, folded from its events alone. */
+    /** Folds the archived events. */
     async function refolded(harness: SessionHarness): Promise<SessionState> {
       const events: SessionEvent[] = [];
       while (true) {
@@ -68,7 +68,7 @@ export function sessionContract(name: string, makeBackend: MakeBackend, runs: nu
     }
 
     describe("history", () => {
-      test("is the fold of the whole log at every moment, while it is archived and trimmed", async () => {
+      test("equals the fold of the whole log at every moment, while it is archived and trimmed", async () => {
         await fc.assert(
           fc.asyncProperty(
             legalLog(60),
@@ -94,7 +94,7 @@ export function sessionContract(name: string, makeBackend: MakeBackend, runs: nu
               expect(plain(state)).toEqual(plain(harness.folded()));
               expect(cursor).toBe(archivedUpTo);
               expect(plain(await refolded(harness))).toEqual(plain(harness.folded()));
-              // Repeating it changes nothing.
+              // A repeated call changes nothing.
               expect(await archiveSession(parts, harness.ref)).toEqual({
                 cursor,
                 events: 0,
@@ -106,7 +106,7 @@ export function sessionContract(name: string, makeBackend: MakeBackend, runs: nu
         );
       });
 
-      test("stays exact for readers beside a writer, archivers, trimmers and takeovers", async () => {
+      test("is exact for readers during writes, archiving, trimming and takeovers", async () => {
         const harness = await (await SessionHarness.make(parts)).start();
         const work = { done: false };
         const writing = (async () => {
@@ -148,7 +148,7 @@ export function sessionContract(name: string, makeBackend: MakeBackend, runs: nu
               maxAttempts: 50,
             });
             expect(logUnavailableReason).toBeNull();
-            // The log may be ahead of what its writer knows to have written.
+            // The log may be ahead of what the writer knows to have written.
             while (harness.events.length < state.seq) await new Promise((resolve) => setTimeout(resolve, 1));
             expect(plain(state, 3)).toEqual(plain(harness.folded(state.seq), 3));
             looks++;
@@ -170,27 +170,31 @@ export function sessionContract(name: string, makeBackend: MakeBackend, runs: nu
         expect(older.map(({ id }) => id)).toEqual(Array.from({ length: 12 }, (_, n) => `t${11 - n}`));
       });
 
-      test("without a log is the archive, and a new log goes on from there", async () => {
+      test("without a log is the archive, and a new log continues from there", async () => {
         const harness = await (await SessionHarness.make(parts)).start();
-        await harness.append(title("kept"));
+        await harness.append(title("stored"));
         await archiveSession(parts, harness.ref);
         await harness.append(title("lost"));
         await parts.log.remove(harness.ref.session);
         const history = await readHistory(parts, harness.ref);
         expect(history).toMatchObject({ logUnavailableReason: "missing", cursor: history.archivedUpTo });
-        expect(history.state.title).toBe("kept");
+        expect(history.state.title).toBe("stored");
         const { epoch, cursor } = await claimIdleSession(parts, harness.ref, "gateway");
         expect(cursor).toBe(`${epoch}-3`);
         expect(await parts.log.read(harness.ref.session, { after: history.cursor })).toMatchObject({
           ok: true,
           entries: [{ seq: 3 }],
         });
-        expect((await readHistory(parts, harness.ref)).state).toMatchObject({ title: "kept", seq: 3, epoch });
+        expect((await readHistory(parts, harness.ref)).state).toMatchObject({
+          title: "stored",
+          seq: 3,
+          epoch,
+        });
       });
     });
 
     describe("archiving", () => {
-      test("by many at once writes everything once", async () => {
+      test("by many callers at once writes every event once", async () => {
         const harness = await (await SessionHarness.make(parts)).start();
         for (let n = 0; n < 40; n++) await harness.append(title(`${n}`));
         const results = await Promise.all(
@@ -201,10 +205,10 @@ export function sessionContract(name: string, makeBackend: MakeBackend, runs: nu
         expect(await parts.store.archive.events(harness.ref, { after: 0, limit: 100 })).toHaveLength(41);
       });
 
-      test("of a timeline that somebody is taking over waits for the claim", async () => {
+      test("waits for the claim during a takeover", async () => {
         const harness = await (await SessionHarness.make(parts)).start();
         await harness.append(title("a"));
-        // Somebody has a number and has not claimed the log yet: what is in it may be about to be lost.
+        // A writer has the next epoch but has not claimed the log yet, so entries may still be lost.
         const seen = (await parts.log.head(harness.ref.session))?.epoch ?? 0;
         await parts.store.epochs.next(harness.ref, { seen, by: "other", reason: "test" });
         expect(await archiveSession(parts, harness.ref)).toEqual({
@@ -216,9 +220,9 @@ export function sessionContract(name: string, makeBackend: MakeBackend, runs: nu
         expect((await archiveSession(parts, harness.ref)).events).toBe(3);
       });
 
-      test("takes in many steps what was written before a takeover", async () => {
+      test("archives events from before a takeover in several steps", async () => {
         const harness = await (await SessionHarness.make(parts)).start();
-        // More than one page of the log, all of an epoch that is over.
+        // More than one page of the log, all of an earlier epoch.
         for (let n = 0; n < 3; n++)
           await harness.append(...Array.from({ length: 700 }, (_, m) => title(`${n}/${m}`)));
         await harness.claim({ type: "turn.takeover", turn: null, blocks: [], groups: [], runs: [] });
@@ -234,7 +238,7 @@ export function sessionContract(name: string, makeBackend: MakeBackend, runs: nu
         expect(plain((await readHistory(parts, harness.ref)).state)).toEqual(plain(harness.folded()));
       });
 
-      test("in many steps waits when somebody takes the session over in between", async () => {
+      test("in several steps stops when a takeover starts in between", async () => {
         const harness = await (await SessionHarness.make(parts)).start();
         await harness.append(title("a"), title("b"), title("c"), title("d"));
         await harness.claim({ type: "turn.takeover", turn: null, blocks: [], groups: [], runs: [] });
@@ -242,7 +246,7 @@ export function sessionContract(name: string, makeBackend: MakeBackend, runs: nu
         const log: Log = Object.assign(Object.create(parts.log) as Log, {
           read: async (...args: Parameters<Log["read"]>) => {
             const page = await parts.log.read(...args);
-            // After this page was read: the tail of it may be lost before the claim.
+            // After this page was read: its tail may be lost before the claim.
             if (++reads === 2)
               await parts.store.epochs.next(harness.ref, { seen: 0, by: "other", reason: "test" });
             return page;
@@ -257,7 +261,7 @@ export function sessionContract(name: string, makeBackend: MakeBackend, runs: nu
         expect(await archiveSession(parts, harness.ref, { step: 2 })).toMatchObject({ events: 5 });
       });
 
-      test("commits what stands on the events together with the last of them", async () => {
+      test("runs `commit` in the transaction of the last events", async () => {
         const harness = await (await SessionHarness.make(parts)).start();
         for (let n = 0; n < 9; n++) await harness.append(title(`${n}`));
         const { ref } = harness;
@@ -268,7 +272,7 @@ export function sessionContract(name: string, makeBackend: MakeBackend, runs: nu
           await tx.journal.write(ref, { turn: "t", key, value: key, epoch });
         };
         const keys = async () => (await parts.store.journal.read(ref, "t")).map(({ key }) => key);
-        // One that throws takes the last write with it, and what was written before stays.
+        // A `commit` that throws rolls back the last write. Earlier writes stay.
         const failing = archiveSession(parts, ref, {
           step: 4,
           commit: async (tx) => {
@@ -285,14 +289,14 @@ export function sessionContract(name: string, makeBackend: MakeBackend, runs: nu
           isBlocked: false,
         });
         expect(calls).toEqual(["undone at 10", "with at 10"]);
-        // Nothing is left, or somebody else was quicker.
+        // Nothing is left to archive, or another caller was faster.
         expect(await archiveSession(parts, ref, { commit: commit("alone") })).toMatchObject({ events: 0 });
         await harness.append(title("more"));
         await Promise.all(
           ["p", "q", "r", "s"].map((key) => archiveSession(parts, ref, { commit: commit(key) })),
         );
         expect((await keys()).toSorted()).toEqual(["alone", "p", "q", "r", "s", "with"]);
-        // Up to a position, although there is more in the log.
+        // Up to a position, although the log contains more.
         await harness.append(title("a"), title("b"), title("c"));
         const upTo = harness.events[11]?.id ?? "";
         expect(await archiveSession(parts, ref, { upTo, commit: commit("up to") })).toMatchObject({
@@ -302,7 +306,7 @@ export function sessionContract(name: string, makeBackend: MakeBackend, runs: nu
         expect(await keys()).toContain("up to");
       });
 
-      test("commits nothing for one who is being superseded", async () => {
+      test("does not commit for a writer that is being replaced", async () => {
         const harness = await (await SessionHarness.make(parts)).start();
         await harness.append(title("a"));
         const epoch = (await parts.log.head(harness.ref.session))?.epoch ?? 0;
@@ -315,14 +319,14 @@ export function sessionContract(name: string, makeBackend: MakeBackend, runs: nu
         expect(await archiveSession(parts, harness.ref, { commit })).toMatchObject({ isBlocked: true });
         expect(calls).toBe(0);
         await harness.claim({ type: "turn.takeover", turn: null, blocks: [], groups: [], runs: [] });
-        // Its own events are archived by now; what stands on them is refused all the same.
+        // The writer's events are archived by now, but its commit is still refused.
         await archiveSession(parts, harness.ref);
         const late = archiveSession(parts, harness.ref, { commit });
         await expect(late).rejects.toMatchObject({ code: "FENCED" });
         expect(await parts.store.journal.read(harness.ref, "t")).toEqual([]);
       });
 
-      test("trims only what is archived", async () => {
+      test("trims only archived entries", async () => {
         const harness = await (await SessionHarness.make(parts)).start();
         for (let n = 0; n < 5; n++) await harness.append(title(`${n}`));
         expect(await trimLog(parts, harness.ref)).toBe(true);
@@ -333,10 +337,10 @@ export function sessionContract(name: string, makeBackend: MakeBackend, runs: nu
       });
     });
 
-    describe("a share", () => {
+    describe("share", () => {
       const secrets = ["new secret", "old secret"];
 
-      test("shows the session as it was, to whoever has the link, until it is revoked", async () => {
+      test("shows the session as it was to anyone with the link, until it is revoked", async () => {
         const harness = await (await SessionHarness.make(parts)).start();
         await harness.append(title("shared"));
         await archiveSession(parts, harness.ref);
@@ -359,7 +363,7 @@ export function sessionContract(name: string, makeBackend: MakeBackend, runs: nu
         expect(await readSharedSession(parts.store, link, secrets)).toBeNull();
       });
 
-      test("can be forked: the fork is a session of its own that goes on", async () => {
+      test("can be forked into an independent session that continues", async () => {
         const harness = await (await SessionHarness.make(parts)).start();
         await harness.append(title("shared"));
         await archiveSession(parts, harness.ref);
@@ -372,7 +376,7 @@ export function sessionContract(name: string, makeBackend: MakeBackend, runs: nu
         const fork = { tenant: reader.tenant, session: id };
         const before = await readHistory(parts, fork);
         expect(before.state).toMatchObject({ title: "shared", session: id });
-        // A cursor of the source means nothing here.
+        // A cursor of the source session is not valid here.
         await claimIdleSession(parts, fork, "worker");
         const foreign = await parts.log.read(id, { after: harness.events.at(-1)?.id ?? "" });
         expect(foreign.ok).toBe(false);
@@ -382,15 +386,15 @@ export function sessionContract(name: string, makeBackend: MakeBackend, runs: nu
       });
     });
 
-    describe("what is committed", () => {
-      test("reaches the log once, whoever brings it and dies", async () => {
+    describe("outbox", () => {
+      test("publishes each row once, whichever process publishes it and dies", async () => {
         const harness = await (await SessionHarness.make(parts)).start();
         const { store, log } = parts;
         const appendAs = (key: string) => {
           const events = [title(`decided ${key}`)];
           return log.append(harness.ref.session, { writer: `o/${key}`, counter: 0, events, isRetry: true });
         };
-        // Brought by its writer.
+        // Published by its writer.
         await store.outbox.add(harness.ref, row("a"));
         expect(await publishCommitted(parts, harness.ref)).toEqual({ delivered: 1, failure: null });
         // Its writer died after the commit.
@@ -398,12 +402,12 @@ export function sessionContract(name: string, makeBackend: MakeBackend, runs: nu
         // Its writer died after the append.
         await store.outbox.add(harness.ref, row("c"));
         await appendAs("c");
-        // Its event was archived and trimmed before anybody could mark it.
+        // Its event was archived and trimmed before a process could mark the row.
         await store.outbox.add(harness.ref, row("d"));
         await appendAs("d");
         await archiveSession(parts, harness.ref);
         await trimLog(parts, harness.ref);
-        // Everybody is at it at once, also a writer that was frozen since before.
+        // All publish at once, also a writer that was frozen before.
         await store.outbox.add(harness.ref, row("e"));
         await Promise.all([
           relay(parts),
@@ -418,10 +422,10 @@ export function sessionContract(name: string, makeBackend: MakeBackend, runs: nu
         );
       });
 
-      test("is not brought twice by a writer that wakes up after its event was archived and trimmed", async () => {
+      test("a writer that wakes up after its event was archived and trimmed doesn't publish it again", async () => {
         const harness = await (await SessionHarness.make(parts)).start();
         await parts.store.outbox.add(harness.ref, row("once"));
-        // It has read the row, and freezes there.
+        // The writer has read the row and freezes here.
         const asleep = await parts.store.outbox.undelivered(harness.ref, 10);
         const frozen = {
           ...parts,
@@ -435,7 +439,7 @@ export function sessionContract(name: string, makeBackend: MakeBackend, runs: nu
         expect(await inArchive(harness)).toEqual(["decided once", "more"]);
       });
 
-      test("is brought again when the log has lost it", async () => {
+      test("publishes a row again when the log has lost its event", async () => {
         const harness = await (await SessionHarness.make(parts)).start();
         await archiveSession(parts, harness.ref);
         await parts.store.outbox.add(harness.ref, row("lost"));
@@ -444,7 +448,7 @@ export function sessionContract(name: string, makeBackend: MakeBackend, runs: nu
         await harness.claim({ type: "turn.takeover", turn: null, blocks: [], groups: [], runs: [] });
         await relay(parts);
         expect(await typesIn(harness, harness.events[0]?.id)).toEqual(["turn.takeover", "decided lost"]);
-        // Nobody has looked at the outbox since the claim, but archiving finds that it isn't there.
+        // No process has read the outbox since the claim, but archiving detects the missing event.
         await parts.store.outbox.delivered(harness.ref, "lost", "1-1");
         await parts.store.outbox.add(harness.ref, row("other"));
         await parts.store.outbox.delivered(harness.ref, "other", harness.events.at(-1)?.id ?? "");
@@ -453,7 +457,7 @@ export function sessionContract(name: string, makeBackend: MakeBackend, runs: nu
         expect(await inArchive(harness)).toEqual(["decided lost", "decided other"]);
       });
 
-      test("waits for a log that nobody may write, and claims it where that is right", async () => {
+      test("waits while the log is unclaimed, and claims it if a `claim` function allows that", async () => {
         const harness = await (await SessionHarness.make(parts)).start();
         await archiveSession(parts, harness.ref);
         await parts.log.remove(harness.ref.session);
@@ -471,13 +475,13 @@ export function sessionContract(name: string, makeBackend: MakeBackend, runs: nu
         expect(state.title).toBe("decided late");
       });
 
-      test("keeps its order in a session, also when its writers and relays overlap", async () => {
+      test("keeps the order of a session when writers and relays overlap", async () => {
         const harness = await (await SessionHarness.make(parts)).start();
         const keys = Array.from({ length: 12 }, (_, n) => `k${n}`);
         const bringing: Promise<unknown>[] = [];
         for (const key of keys) {
           await parts.store.outbox.add(harness.ref, row(key));
-          // The first ones are left by their writer.
+          // The writers of the first rows don't publish them.
           if (key > "k3") bringing.push(publishCommitted(parts, harness.ref), relay(parts));
         }
         await Promise.all(bringing);
@@ -486,8 +490,8 @@ export function sessionContract(name: string, makeBackend: MakeBackend, runs: nu
       });
     });
 
-    describe("erasing", () => {
-      test("a session removes it everywhere, also when a claim was under way", async () => {
+    describe("erasure", () => {
+      test("of a session removes it everywhere, also if a claim was under way", async () => {
         const harness = await full(parts);
         const { session } = harness.ref;
         expect(await eraseSession(parts, harness.ref)).toBe(true);
@@ -496,7 +500,7 @@ export function sessionContract(name: string, makeBackend: MakeBackend, runs: nu
         expect(await parts.store.sessions.find(harness.ref)).toBeNull();
         await expect(harness.append(title("late"))).rejects.toMatchObject({ code: "UNCLAIMED" });
         await expect(harness.claim(title("late"))).rejects.toMatchObject({ code: "NOT_FOUND" });
-        // A claim that had its epoch before the session was gone.
+        // A claim that got its epoch before the session was erased.
         await parts.log.claim(session, {
           epoch: 1e14,
           writer: "zombie",
@@ -514,7 +518,7 @@ export function sessionContract(name: string, makeBackend: MakeBackend, runs: nu
         ).not.toContain(session);
       });
 
-      test("a person removes all of their sessions and nobody else's", async () => {
+      test("of a user removes all of the user's sessions and no others", async () => {
         const harness = await full(parts);
         const other = await full(parts);
         const second = `s-${randomUUID()}`;
@@ -525,7 +529,7 @@ export function sessionContract(name: string, makeBackend: MakeBackend, runs: nu
         expect(await parts.store.sessions.find(other.ref)).not.toBeNull();
       });
 
-      test("by age takes only what is old", async () => {
+      test("by age removes only old sessions", async () => {
         const harness = await full(parts);
         expect(await eraseExpired(parts, 3_600_000)).toBe(0);
         while ((await eraseExpired(parts, 0)) > 0);

@@ -1,4 +1,4 @@
-/** The contract of signals, within one process. */
+/** Runs the contract of signals within one process. */
 import { createMemorySignals } from "../../src/signals/memory.ts";
 import { signalsContract } from "./signals.contract.ts";
 

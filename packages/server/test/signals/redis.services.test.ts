@@ -1,4 +1,4 @@
-/** The contract of signals on Redis, one server and a cluster; and what becomes of them when a server dies. */
+/** Runs the contract of signals on one Redis and on a cluster, and tests signals when a server dies. */
 import { spawn } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { startRedis } from "@turnstream/testkit/servers/start-redis.ts";
@@ -26,7 +26,7 @@ signalsContract("Redis Cluster, each at another node", async () => {
   ];
 });
 
-test("flow again by themselves after the server was killed and started again", async () => {
+test("arrive again without intervention after the server was killed and restarted", async () => {
   const redis = await startRedis({ appendOnly: false });
   const options = { url: redis.url, healthCheckMs: 100, responseTimeoutMs: 500 };
   const [here, there] = [createRedisSignals(options), createRedisSignals(options)];
@@ -42,7 +42,7 @@ test("flow again by themselves after the server was killed and started again", a
   received.length = 0;
   here.send("a", "after");
   await expect.poll(() => received).toEqual(["after"]);
-  // One that answers no longer is found out, and left as soon as it answers again.
+  // A server that stops responding is detected, and the connection is replaced as soon as it responds again.
   redis.freeze();
   await sleep(1_000);
   redis.thaw();
@@ -51,7 +51,7 @@ test("flow again by themselves after the server was killed and started again", a
   await redis.stop();
 });
 
-test("go to another server where the first is not there, and never throw where none is", async () => {
+test("use another server when the first is unreachable, and never throw when none is reachable", async () => {
   const prefix = freshPrefix();
   const dead = "redis://127.0.0.1:1";
   const here = createRedisSignals({ url: [dead, sharedRedisUrl()], keyPrefix: prefix });
@@ -61,11 +61,11 @@ test("go to another server where the first is not there, and never throw where n
   const received: string[] = [];
   there.listen("a", (text) => received.push(text));
   alone.listen("a", () => undefined);
-  for (let n = 0; n < 10; n++) alone.send("a", "to nobody");
+  for (let n = 0; n < 10; n++) alone.send("a", "lost");
   await sleep(100);
-  here.send("a", "to somebody");
-  await expect.poll(() => received).toContain("to somebody");
-  expect(received).not.toContain("to nobody");
+  here.send("a", "delivered");
+  await expect.poll(() => received).toContain("delivered");
+  expect(received).not.toContain("lost");
   await Promise.all([alone, here, there].map((each) => each.close()));
 });
 

@@ -1,25 +1,25 @@
-/** What every kind of signals promises. A listener's first signal may be lost, so tests send until one arrives. */
+/** The contract of signals. A listener's first signal may be lost, so the tests send until one arrives. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import type { Signals } from "../../src/signals/signals.ts";
 
-/** Sends until it is heard: from then on, nothing has to be repeated. */
+/** Sends until a signal arrives. From then on, no signal has to be repeated. */
 export async function connect(from: Signals, to: Signals, channel: string, ms = 40_000): Promise<void> {
   const received: string[] = [];
   const stop = to.listen(channel, (text) => received.push(text));
   const deadline = performance.now() + ms;
   while (received.length === 0) {
-    if (performance.now() > deadline) throw new Error(`nothing was heard on ${channel}`);
+    if (performance.now() > deadline) throw new Error(`no signal arrived on ${channel}`);
     from.send(channel, "connect");
     await sleep(20);
   }
   stop();
 }
 
-/** @param make two ends: what one sends, the other hears */
+/** @param make returns two ends: each receives what the other sends */
 export function signalsContract(name: string, make: () => Promise<readonly [Signals, Signals]>): void {
-  describe(`signals: ${name}`, () => {
-    test("reach everybody who listens to the channel, in order, and nobody else", async () => {
+  describe(`Signals: ${name}`, () => {
+    test("reach every listener of the channel in order, and no other listener", async () => {
       const [here, there] = await make();
       const received: string[] = [];
       const listeners = [
@@ -44,7 +44,7 @@ export function signalsContract(name: string, make: () => Promise<readonly [Sign
       await Promise.all([here.close(), there.close()]);
     });
 
-    test("are never heard within the call that sends them", async () => {
+    test("never arrive within the call that sends them", async () => {
       const [here, there] = await make();
       let received = 0;
       here.listen("a", () => received++);
@@ -57,13 +57,13 @@ export function signalsContract(name: string, make: () => Promise<readonly [Sign
       await Promise.all([here.close(), there.close()]);
     });
 
-    test("aren't heard any more by who has stopped, and again by who begins anew", async () => {
+    test("don't reach a stopped listener, and reach a listener that is added again", async () => {
       const [here, there] = await make();
       let [one, two] = [0, 0];
       const stop = there.listen("a", () => one++);
       const listener = () => two++;
       const stopTwo = there.listen("a", listener);
-      // The same function may listen more than once; each ends by itself.
+      // The same function can listen more than once, and each stop ends one of them.
       there.listen("a", listener)();
       await connect(here, there, "a");
       await sleep(50);
@@ -79,7 +79,7 @@ export function signalsContract(name: string, make: () => Promise<readonly [Sign
       await Promise.all([here.close(), there.close()]);
     });
 
-    test("reach the others although a listener throws", async () => {
+    test("reach the other listeners when one throws", async () => {
       const [here, there] = await make();
       let received = 0;
       const warned: unknown[] = [];
@@ -97,7 +97,7 @@ export function signalsContract(name: string, make: () => Promise<readonly [Sign
       await Promise.all([here.close(), there.close()]);
     });
 
-    test("end quietly", async () => {
+    test("close without errors", async () => {
       const [here, there] = await make();
       await connect(here, there, "a");
       let received = 0;

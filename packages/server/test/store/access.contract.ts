@@ -1,4 +1,4 @@
-/** What every store promises of tickets and of requests that must not be done twice. */
+/** The store contract of tickets and idempotency keys. */
 import { expect, test } from "vitest";
 
 import type { Actor } from "../../src/store/refs.ts";
@@ -21,7 +21,7 @@ async function mine(
 
 export function gatewayContract(name: string, makeStore: MakeStore): void {
   suite(name, "tickets", makeStore, (store) => {
-    test("a ticket is redeemed once, whoever is quicker", async () => {
+    test("a ticket is redeemed once, by one of many concurrent callers", async () => {
       const tenant = await newTenant(store());
       const soon = 4_000_000_000_000;
       const all = await Promise.all(
@@ -30,7 +30,7 @@ export function gatewayContract(name: string, makeStore: MakeStore): void {
       expect(all.filter(Boolean)).toHaveLength(1);
       expect(await store().tickets.redeem(tenant, "two", soon)).toBe(true);
       expect(await store().tickets.redeem(await newTenant(store()), "one", soon)).toBe(true);
-      await expect(store().tickets.redeem("nobody", "one", soon)).rejects.toMatchObject({
+      await expect(store().tickets.redeem("missing", "one", soon)).rejects.toMatchObject({
         code: "NOT_FOUND",
       });
       await expect(store().tickets.redeem(tenant, "x", Number.NaN)).rejects.toMatchObject({
@@ -38,7 +38,7 @@ export function gatewayContract(name: string, makeStore: MakeStore): void {
       });
     });
 
-    test("what has long expired is forgotten, and nothing else", async () => {
+    test("sweeps expired tickets and no others", async () => {
       const tenant = await newTenant(store());
       await store().tickets.redeem(tenant, "old", 1_000);
       await store().tickets.redeem(tenant, "older", 500);
@@ -50,8 +50,8 @@ export function gatewayContract(name: string, makeStore: MakeStore): void {
     });
   });
 
-  suite(name, "requests that must not be done twice", makeStore, (store) => {
-    test("one of many does it, the others are told to wait, and then get its answer", async () => {
+  suite(name, "idempotency keys", makeStore, (store) => {
+    test("one of many callers gets the claim, the others are busy, and later get its response", async () => {
       const { actor } = await newSession(store());
       const asked = request();
       const all = await Promise.all(Array.from({ length: 8 }, () => store().idempotency.begin(actor, asked)));
@@ -64,7 +64,7 @@ export function gatewayContract(name: string, makeStore: MakeStore): void {
       expect(await store().idempotency.finish(actor, asked, claim, answer)).toBe(false);
     });
 
-    test("another body under the same key is told apart, at every stage", async () => {
+    test("refuses another body under the same key at every stage", async () => {
       const { actor } = await newSession(store());
       const asked = request();
       const other = { ...asked, digest: "d2" };
@@ -74,7 +74,7 @@ export function gatewayContract(name: string, makeStore: MakeStore): void {
       expect(await store().idempotency.begin(actor, other)).toEqual({ state: "different" });
     });
 
-    test("keys are a person's own, and of one route", async () => {
+    test("a key belongs to one user and one route", async () => {
       const { actor } = await newSession(store());
       const asked = request();
       await mine(store(), actor, asked);
@@ -87,7 +87,7 @@ export function gatewayContract(name: string, makeStore: MakeStore): void {
       });
     });
 
-    test("what came to nothing is done anew, under the same id", async () => {
+    test("a released claim can be taken again under the same id", async () => {
       const { actor } = await newSession(store());
       const asked = request();
       const first = await mine(store(), actor, asked);
@@ -102,7 +102,7 @@ export function gatewayContract(name: string, makeStore: MakeStore): void {
       expect(await store().idempotency.finish(actor, asked, second.claim, answer)).toBe(true);
     });
 
-    test("an answer goes with its session, and with its person", async () => {
+    test("a response is erased with its session and with its user", async () => {
       const { actor, ref } = await newSession(store());
       const [about, made, plain] = [request(), request(), request()];
       const inSession = { ...about, session: ref.session };
@@ -120,7 +120,7 @@ export function gatewayContract(name: string, makeStore: MakeStore): void {
       await mine(store(), actor, plain);
     });
 
-    test("nothing is kept about a session that isn't there, or of what is too large", async () => {
+    test("refuses an unknown session and a response that is too large", async () => {
       const { actor, ref } = await newSession(store());
       const foreign = await newSession(store());
       for (const session of ["none", foreign.ref.session])
@@ -143,7 +143,7 @@ export function gatewayContract(name: string, makeStore: MakeStore): void {
         });
     });
 
-    test("nothing is forgotten within the day", async () => {
+    test("keeps every response for a day", async () => {
       const { actor } = await newSession(store());
       const asked = request();
       await mine(store(), actor, asked);

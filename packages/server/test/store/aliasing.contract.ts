@@ -1,4 +1,4 @@
-/** What every store promises of the values that go in and come out: they are the caller's, and change nothing. */
+/** The store contract of arguments and results: changing them does not change the store. */
 import { expect, test } from "vitest";
 
 import { batchOf, chat } from "./archive-batch.ts";
@@ -7,7 +7,7 @@ import { anInteraction } from "./interactions.contract.ts";
 import { newOrder } from "./payments.contract.ts";
 import { suite } from "./suite.ts";
 
-/** Changes everything that can be changed, all the way down. */
+/** Changes everything that can be changed, on every level. */
 function spoil(value: unknown): void {
   if (value instanceof Uint8Array) value.fill(0xff);
   else if (value instanceof Set) value.add("spoilt");
@@ -19,8 +19,8 @@ function spoil(value: unknown): void {
 }
 
 export function aliasingContract(name: string, makeStore: MakeStore): void {
-  suite(name, "values", makeStore, (store) => {
-    test("nobody changes the store by changing what they gave or got", async () => {
+  suite(name, "arguments and results", makeStore, (store) => {
+    test("changing an argument or a result does not change the store", async () => {
       const { actor, ref } = await newSession(store());
       const { tenant } = ref;
       await store().archive.write(ref, batchOf(chat(2)));
@@ -127,7 +127,7 @@ export function aliasingContract(name: string, makeStore: MakeStore): void {
       expect(JSON.stringify(before)).not.toContain("spoilt");
     });
 
-    test("what else an argument carries is not kept", async () => {
+    test("additional fields of an argument are not stored", async () => {
       const { ref } = await newSession(store());
       const wide = { ...ref, secret: "canary" };
       const { interaction } = await store().interactions.request(wide, anInteraction("payment"));

@@ -1,4 +1,4 @@
-/** What every store promises of allowances. */
+/** The store contract of allowances. */
 import { expect, test } from "vitest";
 import { type MakeStore, newSession, unique } from "./harness.ts";
 import { suite } from "./suite.ts";
@@ -7,7 +7,7 @@ export function allowancesContract(name: string, makeStore: MakeStore): void {
   suite(name, "allowances", makeStore, (store) => {
     const rule = { agent: "broker", tool: "trade" };
 
-    test("are for one tool of one agent in one session", async () => {
+    test("apply to one tool of one agent in one session", async () => {
       const { ref } = await newSession(store());
       const other = await newSession(store());
       expect(await store().allowances.add(ref, { ...rule, by: "an" })).toBe("added");
@@ -24,7 +24,7 @@ export function allowancesContract(name: string, makeStore: MakeStore): void {
       expect(await store().allowances.list(ref)).toHaveLength(1);
     });
 
-    test("stay as they were given first, and are listed in that order", async () => {
+    test("keep the first version, and are listed in the order of creation", async () => {
       const { ref } = await newSession(store());
       await store().allowances.add(ref, { agent: "z", tool: "t", by: "an" });
       await store().allowances.add(ref, rule);
@@ -36,7 +36,7 @@ export function allowancesContract(name: string, makeStore: MakeStore): void {
       ]);
     });
 
-    test("can be taken back, once, and given again", async () => {
+    test("can be revoked once and given again", async () => {
       const { ref } = await newSession(store());
       await store().allowances.add(ref, rule);
       expect(await store().allowances.remove(ref, "broker", "trade")).toBe(true);
@@ -45,7 +45,7 @@ export function allowancesContract(name: string, makeStore: MakeStore): void {
       expect(await store().allowances.add(ref, rule)).toBe("added");
     });
 
-    test("go with their session, and stay without the name of who is erased", async () => {
+    test("are erased with their session, and lose the name of an erased user", async () => {
       const { actor, ref } = await newSession(store());
       const guest = unique("guest");
       await store().allowances.add(ref, { ...rule, by: guest });
@@ -56,7 +56,7 @@ export function allowancesContract(name: string, makeStore: MakeStore): void {
       await expect(store().allowances.add(ref, rule)).rejects.toMatchObject({ code: "NOT_FOUND" });
     });
 
-    test("refuse names that no column holds", async () => {
+    test("refuse names that a column can't store", async () => {
       const { ref } = await newSession(store());
       for (const bad of [
         { ...rule, tool: "" },

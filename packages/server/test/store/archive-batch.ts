@@ -1,4 +1,4 @@
-/** Makes archive batches from logs, the way the archiver does: coalesced events, folded turns and header. */
+/** Creates archive batches from logs like the archiver: merged events, folded turns and the header. */
 import {
   listBlocks,
   type Cursor,
@@ -18,7 +18,7 @@ import type { ArchiveBatch } from "../../src/store/ports/archive.ts";
 /** A log of `turns` turns with one text each, in epoch 1. */
 export function chat(turns: number, text = "hello"): SessionEvent[] {
   const writer = new LogWriter().session();
-  for (let n = 0; n < turns; n += 1) writer.begin("say it").text([text, ", ", text], { final: true }).end();
+  for (let n = 0; n < turns; n += 1) writer.begin("do it").text([text, ", ", text], { final: true }).end();
   return writer.events;
 }
 

@@ -1,4 +1,4 @@
-/** What every store promises of epochs, turns and the archive. */
+/** The store contract of epochs, turns and the archive. */
 import { type SessionEvent, foldAll, restore, SCHEMA_VERSION, snapshot } from "@turnstream/protocol";
 import { LogWriter } from "@turnstream/conformance/support/log-writer.ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -29,7 +29,7 @@ export function archiveContract(name: string, makeStore: MakeStore): void {
       }
     };
 
-    test("no epoch is given twice, and each is above what the log was seen in", async () => {
+    test("gives each epoch once, above the epoch of the log", async () => {
       const { actor, ref: first } = await newSession(store);
       const { id } = await store.sessions.create(actor, { id: `${first.session}-7`, firstEpoch: 7 });
       const ref = { ...first, session: id };
@@ -48,7 +48,7 @@ export function archiveContract(name: string, makeStore: MakeStore): void {
       await expect(store.epochs.next(ref, { ...claim, seen: -1 })).rejects.toMatchObject({ code: "INVALID" });
     });
 
-    test("nothing is archived at first", async () => {
+    test("is empty at first", async () => {
       const { ref } = await newSession(store);
       expect(await store.archive.header(ref)).toEqual({ archived: "0-0", header: null, v: null });
       const nothing = { archived: "0-0", header: null, v: null, turns: [], earlier: 0 };
@@ -57,7 +57,7 @@ export function archiveContract(name: string, makeStore: MakeStore): void {
       expect(await store.turns.list(ref, { limit: 10 })).toEqual([]);
     });
 
-    test("what was written is read back: events, header, turns", async () => {
+    test("returns written events, header and turns", async () => {
       const { actor, ref } = await newSession(store);
       const log = chat(3, 'with \u0000, "\ud800" and \u{1f600}');
       const batch = batchOf(log);
@@ -76,7 +76,7 @@ export function archiveContract(name: string, makeStore: MakeStore): void {
       expect(await store.sessions.get(actor, ref.session)).toMatchObject({ archived: batch.to, epoch: 1 });
     });
 
-    test("a checkpoint is kept until another one comes, for its tenant only, and goes with its session", async () => {
+    test("stores a checkpoint until the next one, for its tenant only, and erases it with its session", async () => {
       const { ref } = await newSession(store);
       expect(await store.archive.checkpoint(ref)).toBeNull();
       const log = chat(2);
@@ -91,7 +91,7 @@ export function archiveContract(name: string, makeStore: MakeStore): void {
       await expect(store.archive.checkpoint(ref)).rejects.toMatchObject({ code: "NOT_FOUND" });
     });
 
-    test("a window has the newest turns and counts the rest", async () => {
+    test("a window has the newest turns and the number of the others", async () => {
       const { ref } = await newSession(store);
       const log = chat(7);
       await store.archive.write(ref, batchOf(log));
@@ -102,7 +102,7 @@ export function archiveContract(name: string, makeStore: MakeStore): void {
       expect(await store.archive.window(ref, 7)).toMatchObject({ earlier: 0 });
     });
 
-    test("a turn with an open form stays in the window until it is closed", async () => {
+    test("a turn with a pending form stays in the window until the form is closed", async () => {
       const { ref } = await newSession(store);
       const writer = new LogWriter().session().begin("fill in");
       const on = writer.place();
@@ -123,7 +123,7 @@ export function archiveContract(name: string, makeStore: MakeStore): void {
       expect(after).toMatchObject({ turns: snapshot(writer.state, 2).turns, earlier: 3 });
     });
 
-    test("turns are paged, the newest first", async () => {
+    test("pages turns, the newest first", async () => {
       const { ref } = await newSession(store);
       const log = chat(9);
       await store.archive.write(ref, batchOf(log));
@@ -145,7 +145,7 @@ export function archiveContract(name: string, makeStore: MakeStore): void {
       expect(await store.turns.get(other, newest?.id ?? "")).toBeNull();
     });
 
-    test("writing in steps gives what writing at once gives", async () => {
+    test("writing in steps equals writing at once", async () => {
       const { ref } = await newSession(store);
       const { ref: whole } = await newSession(store);
       const log = chat(4);
@@ -160,7 +160,7 @@ export function archiveContract(name: string, makeStore: MakeStore): void {
       expect(foldAll(await allEvents(ref))).toEqual(foldAll(await allEvents(whole)));
     });
 
-    test("a repeat changes nothing, and a conflict names the position", async () => {
+    test("a repeated write changes nothing, and a conflict returns the position", async () => {
       const { ref } = await newSession(store);
       const log = chat(2);
       const first = batchOf(log, "0-0", "1-5");
@@ -176,7 +176,7 @@ export function archiveContract(name: string, makeStore: MakeStore): void {
       expect(await store.archive.window(ref, 9)).toEqual(before);
     });
 
-    test("nothing is written for an epoch that is over", async () => {
+    test("refuses a write of an earlier epoch", async () => {
       const { ref } = await newSession(store);
       const log = chat(1);
       expect(await store.archive.write(ref, batchOf(log, "0-0", "1-4"))).toBe("written");
@@ -186,21 +186,21 @@ export function archiveContract(name: string, makeStore: MakeStore): void {
       expect(await store.archive.header(ref)).toMatchObject({ archived: "1-4" });
     });
 
-    test("what is of an earlier epoch is written when its log has gone on under the newest", async () => {
+    test("accepts events of an earlier epoch if their log continued under the newest", async () => {
       const { ref } = await newSession(store);
       const log = chat(1);
       const { epoch } = await store.epochs.next(ref, { seen: 1, by: "w", reason: "takeover" });
       const first = batchOf(log, "0-0", "1-4");
       expect(await store.archive.write(ref, { ...first, epoch: epoch - 1 })).toEqual({ behind: epoch });
       expect(await store.archive.write(ref, { ...first, epoch })).toBe("written");
-      // An epoch that a log has was given out, whatever is remembered.
+      // An epoch that a log has was given out, whatever the store remembers.
       expect(await store.archive.write(ref, { ...batchOf(log, "1-4"), epoch: epoch + 7 })).toBe("written");
       expect((await store.epochs.next(ref, { seen: 0, by: "w", reason: "next" })).epoch).toBeGreaterThan(
         epoch + 7,
       );
     });
 
-    test("of 20 writers with the same beginning one writes", async () => {
+    test("one of 20 writers with the same start writes", async () => {
       const { ref } = await newSession(store);
       const log = chat(2);
       const results = await Promise.all(
@@ -215,7 +215,7 @@ export function archiveContract(name: string, makeStore: MakeStore): void {
       expect((await allEvents(ref)).at(-1)?.id).toBe(archived);
     });
 
-    test("a batch with a hole is refused", async () => {
+    test("refuses a batch with a gap", async () => {
       const { ref } = await newSession(store);
       const log = chat(1);
       const batch = batchOf(log);
@@ -235,7 +235,7 @@ export function archiveContract(name: string, makeStore: MakeStore): void {
       expect(await store.archive.events(ref, { after: 0, limit: 9 })).toEqual([]);
     });
 
-    test("a session comes to the front when a turn starts or ends, and only then", async () => {
+    test("a session moves to the front when a turn starts or ends, and only then", async () => {
       const { actor, ref } = await newSession(store);
       const updated = async () => (await store.sessions.get(actor, ref.session))?.updatedAt ?? 0;
       const log = chat(1);
@@ -252,7 +252,7 @@ export function archiveContract(name: string, makeStore: MakeStore): void {
       expect(await updated()).toBeGreaterThan(at1);
     });
 
-    test("an epoch that the archive has seen is not given out", async () => {
+    test("does not give out an epoch that the archive has seen", async () => {
       const { ref } = await newSession(store);
       const log = chat(1).map((event) => ({ ...event, id: event.id.replace("1-", "900-") }));
       await store.archive.write(ref, batchOf(log));

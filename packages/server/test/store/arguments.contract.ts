@@ -1,4 +1,4 @@
-/** What every store refuses alike: ids that would be taken for others, and numbers that are none. */
+/** The store contract of invalid arguments: ambiguous ids and invalid numbers. */
 import { expect, test } from "vitest";
 
 import { createMemoryLog } from "../../src/log/memory.ts";
@@ -13,7 +13,7 @@ const BAD_COUNTS = [Number.NaN, 1.5, -1, 1e15, Number.POSITIVE_INFINITY];
 
 type Work = () => Promise<unknown>;
 
-/** Those that are not refused, by their source. */
+/** Returns the source of calls that are not refused. */
 async function taken(works: readonly Work[]): Promise<string[]> {
   const found: string[] = [];
   for (const work of works) {
@@ -35,7 +35,7 @@ function succeeds(work: Promise<unknown>): Promise<boolean> {
 
 export function argumentsContract(name: string, makeStore: MakeStore): void {
   suite(name, "arguments", makeStore, (store) => {
-    test("half a character is nobody's name", async () => {
+    test("refuses a user name with half a surrogate pair", async () => {
       const { tenant } = (await newSession(store())).actor;
       expect(
         await taken([
@@ -49,7 +49,7 @@ export function argumentsContract(name: string, makeStore: MakeStore): void {
       expect((await store().sessions.list({ tenant, user }, { limit: 5 })).sessions).toMatchObject([{ id }]);
     });
 
-    test.each(BAD_IDS)("an id that can't be one is refused wherever it is given: %j", async (bad) => {
+    test.each(BAD_IDS)("refuses an invalid id in every argument: %j", async (bad) => {
       const { actor, ref } = await newSession(store());
       expect(
         await taken([...byId(store(), bad), ...byRef(store(), { ...ref, session: bad }, actor)]),
@@ -99,7 +99,7 @@ export function argumentsContract(name: string, makeStore: MakeStore): void {
       ).toEqual([]);
     });
 
-    test("a number that is none is refused", async () => {
+    test("refuses invalid numbers", async () => {
       const { ref } = await newSession(store());
       const { tenant } = ref;
       const asked = anInteraction("approval");
@@ -128,7 +128,7 @@ export function argumentsContract(name: string, makeStore: MakeStore): void {
             () => store().keys.create(tenant, { name: "k", scopes: [], expiresAt: bad }),
           ]),
         ).toEqual([]);
-      // Whole, and still further off than times go.
+      // A whole number, but beyond the range of times.
       expect(
         await taken([
           () => store().sessions.removeExpired({ olderThanMs: 9e14, limit: 5 }),
@@ -143,7 +143,7 @@ export function argumentsContract(name: string, makeStore: MakeStore): void {
       ).toEqual([]);
     });
 
-    test("a session's id is one that the log takes, and the other way round", async () => {
+    test("accepts the same session ids as the log", async () => {
       const actor = { tenant: await newTenant(store()), user: "an" };
       const log = createMemoryLog();
       const ids = [
@@ -167,7 +167,7 @@ export function argumentsContract(name: string, makeStore: MakeStore): void {
   });
 }
 
-/** What is asked for by an id alone. */
+/** The calls that take only an id. */
 function byId(store: ClosableStore, id: string) {
   return [
     () => store.tenants.get(id),

@@ -1,4 +1,4 @@
-/** The audit on a real PostgreSQL server, tampered with by somebody who may switch its triggers off. */
+/** Tests the audit on a real PostgreSQL server against an attacker who can disable its triggers. */
 import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
@@ -34,7 +34,7 @@ beforeAll(async () => {
 
 afterAll(() => harness.store.close());
 
-/** What the verifier says after the tampering, which is then undone. */
+/** Returns the verdict after the tampering, which is then rolled back. */
 async function after(
   tamper: (tx: Db) => Promise<unknown>,
   checkpoints: AuditHead[] = [],
@@ -57,7 +57,7 @@ const fault = (n: number, why: AuditFaultKind, was: number | null = null) => ({
   fault: { n, why, was },
 });
 
-/** Tampering by statements, one after the other. */
+/** Tampering by SQL statements, in sequence. */
 function by(...statements: string[]): (tx: Db) => Promise<void> {
   return async (tx) => {
     for (const statement of statements) await sql.raw(statement).execute(tx);
@@ -73,7 +73,7 @@ async function put(tx: Db, row: AuditRow): Promise<void> {
     .execute();
 }
 
-/** Rows made anew from this one on, each with the right hash. */
+/** Recreates the rows from this one on, each with a correct hash. */
 function rewritten(from: number, change: Partial<AuditRow>): AuditRow[] {
   let last = rows[from - 2]?.hash ?? "0".repeat(64);
   return rows.slice(from - 1).map((row) => {
@@ -83,7 +83,7 @@ function rewritten(from: number, change: Partial<AuditRow>): AuditRow[] {
   });
 }
 
-describe("editing", () => {
+describe("detects an edit of", () => {
   const edits: Record<string, string> = {
     at: "at = at + 1",
     actor: "actor = 99",
@@ -107,7 +107,7 @@ describe("editing", () => {
     }
   }
 
-  test("the tenant: the row is missing in one audit and too many in the other", async () => {
+  test("the tenant: the row is missing in one audit and added in the other", async () => {
     expect(
       await after(
         by(`update audit_log set tenant_id = '${other}', n = 9 where tenant_id = '${tenant}' and n = 4`),
@@ -133,7 +133,7 @@ describe("editing", () => {
     }
   });
 
-  test("the tail and the head, consistently: a checkpoint tells", async () => {
+  test("the tail and the head, consistently, with a checkpoint", async () => {
     const tail = rewritten(4, { actor: 99 });
     const tamper = async (tx: Db) => {
       for (const row of tail) await put(tx, row);
@@ -146,7 +146,7 @@ describe("editing", () => {
   });
 });
 
-describe("deleting", () => {
+describe("detects a deletion of", () => {
   for (const n of [1, 4, 8]) {
     test(`row ${n}`, async () => {
       const verdict = await after(by(`delete from audit_log where tenant_id = '${tenant}' and n = ${n}`));
@@ -154,7 +154,7 @@ describe("deleting", () => {
     });
   }
 
-  test("a row, and moving the rest up", async () => {
+  test("a row, with the following rows moved up", async () => {
     const tamper = by(
       `delete from audit_log where tenant_id = '${tenant}' and n = 4`,
       ...[5, 6, 7, 8].map((n) => `update audit_log set n = n - 1 where tenant_id = '${tenant}' and n = ${n}`),
@@ -163,7 +163,7 @@ describe("deleting", () => {
     expect(await after(tamper)).toEqual(fault(4, "moved", 5));
   });
 
-  test("the end, with the head set back: a checkpoint tells", async () => {
+  test("the end, with the head set back, with a checkpoint", async () => {
     const tamper = by(
       `delete from audit_log where tenant_id = '${tenant}' and n > 5`,
       `update audit_heads set n = 5, hash = '${rows[4]?.hash}' where tenant_id = '${tenant}'`,
@@ -185,8 +185,8 @@ describe("deleting", () => {
   });
 });
 
-describe("moving and inserting", () => {
-  test("two rows that change places", async () => {
+describe("detects a move or an insertion of", () => {
+  test("two rows that swap positions", async () => {
     const moves = [
       [3, 100],
       [6, 3],
@@ -195,7 +195,7 @@ describe("moving and inserting", () => {
     expect(await after(by(...moves))).toEqual(fault(3, "moved", 6));
   });
 
-  test("two rows that exchange what they say", async () => {
+  test("two rows that swap contents", async () => {
     for (const column of ["subject", "actor", "hash"]) {
       const exchange = `update audit_log a set ${column} = b.${column} from audit_log b
         where a.tenant_id = '${tenant}' and b.tenant_id = a.tenant_id and a.n in (3, 6) and b.n = 9 - a.n`;
@@ -221,7 +221,7 @@ describe("moving and inserting", () => {
   });
 });
 
-describe("while the triggers are there", () => {
+describe("with active triggers", () => {
   for (const statement of [
     "update audit_log set actor = 1",
     "delete from audit_log",
@@ -233,7 +233,7 @@ describe("while the triggers are there", () => {
     "update audit_heads set hash = ''",
     "update audit_heads set n = n + 1, tenant_id = 'x'",
   ]) {
-    test(`refused: ${statement}`, async () => {
+    test(`refuses: ${statement}`, async () => {
       await expect(sql.raw(statement).execute(harness.db)).rejects.toMatchObject({ code: "42501" });
       expect(await verifyTenantAudit(harness.store.audit, tenant)).toMatchObject({
         ok: true,

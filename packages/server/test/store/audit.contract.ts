@@ -1,4 +1,4 @@
-/** What every store promises of the audit. */
+/** The store contract of the audit. */
 import { expect, test } from "vitest";
 
 import { EMPTY_AUDIT_HEAD } from "../../src/store/rules/audit.ts";
@@ -11,7 +11,7 @@ export function auditContract(name: string, makeStore: MakeStore): void {
     const add = (tenant: string, session: string, actor: number | null = null) =>
       store().audit.add(tenant, { actor, action: "session.delete", subject: { session } });
 
-    test("rows are chained, from 1 on, in each tenant", async () => {
+    test("chains the rows of each tenant, starting at 1", async () => {
       const tenant = await newTenant(store());
       expect(await store().audit.head(tenant)).toBeNull();
       expect(await verifyTenantAudit(store().audit, tenant)).toEqual({ ok: true, head: EMPTY_AUDIT_HEAD });
@@ -46,7 +46,7 @@ export function auditContract(name: string, makeStore: MakeStore): void {
       });
     });
 
-    test("many at once still make one chain", async () => {
+    test("concurrent rows form one chain", async () => {
       const tenant = await newTenant(store());
       await Promise.all(
         Array.from({ length: 60 }, (_, at) =>
@@ -60,7 +60,7 @@ export function auditContract(name: string, makeStore: MakeStore): void {
       expect(await verifyTenantAudit(store().audit, tenant)).toMatchObject({ ok: true, head: { n: 60 } });
     });
 
-    test("it can be verified while rows are added", async () => {
+    test("can be verified while rows are added", async () => {
       const tenant = await newTenant(store());
       const adding = (async () => {
         for (let at = 0; at < 40; at += 1) await add(tenant, `s${at}`);
@@ -71,7 +71,7 @@ export function auditContract(name: string, makeStore: MakeStore): void {
       await adding;
     });
 
-    test("a transaction that fails leaves no row and no hole", async () => {
+    test("a failed transaction leaves no row and no gap", async () => {
       const tenant = await newTenant(store());
       await add(tenant, "s1");
       const failed = store().transaction(async (tx) => {
@@ -83,22 +83,22 @@ export function auditContract(name: string, makeStore: MakeStore): void {
       expect(await verifyTenantAudit(store().audit, tenant)).toMatchObject({ ok: true, head: { n: 2 } });
     });
 
-    test("what looks like content is refused", async () => {
+    test("refuses values that look like content", async () => {
       const tenant = await newTenant(store());
       const entry = { actor: null, action: "session.delete", subject: {} };
       for (const bad of [
-        { action: "Said hello!" },
+        { action: "Wrote hello!" },
         { action: "" },
         { actor: 1.5 },
-        { subject: { session: "what was said" } },
-        { subject: { "what was said": "s1" } },
+        { subject: { session: "text of a user" } },
+        { subject: { "text of a user": "s1" } },
         { subject: { session: "x".repeat(300) } },
         { subject: { user: "an@example.com" } },
         { subject: { session: "s1\n" } },
-        { detail: "what was said" },
+        { detail: "text of a user" },
         { detail: { who: "an@example.com" } },
-        { detail: { "what was said": 1 } },
-        { detail: { deep: [{ er: ["what was said"] }] } },
+        { detail: { "text of a user": 1 } },
+        { detail: { deep: [{ er: ["text of a user"] }] } },
         { detail: { n: Number.NaN } },
       ]) {
         await expect(store().audit.add(tenant, { ...entry, ...bad })).rejects.toMatchObject({
@@ -113,7 +113,7 @@ export function auditContract(name: string, makeStore: MakeStore): void {
       expect(await store().audit.head(tenant)).toBeNull();
     });
 
-    test("erasing a session, a person and the tenant leaves the chain whole and nobody's name in it", async () => {
+    test("erasing a session, a user and the tenant leaves a valid chain without user names", async () => {
       const { actor, ref } = await newSession(store());
       const number = await store().userNumbers.numberOf(actor.tenant, actor.user);
       await add(actor.tenant, ref.session, number);

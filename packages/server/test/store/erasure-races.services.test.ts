@@ -1,4 +1,4 @@
-/** Erasing while others work on the same sessions, on a real PostgreSQL server. */
+/** Tests erasures that run concurrently with other work on the same sessions, on a real PostgreSQL server. */
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { sql } from "kysely";
@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all([store, other].map((each) => each.close())));
 
-/** How many wait for a lock. */
+/** The number of queries that wait for a lock. */
 async function blocked(): Promise<number> {
   const { rows } = await sql<{ n: number }>`
     select count(*) as n from pg_stat_activity
@@ -36,7 +36,7 @@ async function untilBlocked(): Promise<void> {
   await expect.poll(blocked, { interval: 5 }).toBeGreaterThan(0);
 }
 
-test("a session can't be made anew while its erasure is being committed", async () => {
+test("a session can't be created again while its erasure is being committed", async () => {
   const { actor, ref } = await newSession(store);
   let made: Promise<unknown> | undefined;
   await store.transaction(async (tx) => {
@@ -50,13 +50,13 @@ test("a session can't be made anew while its erasure is being committed", async 
   expect((await store.sessions.pendingErasures(1000)).map(({ session }) => session)).toContain(ref.session);
 });
 
-test("a session that is touched while old ones are erased stays", async () => {
+test("a session that is touched while old ones are erased is not erased", async () => {
   const { ref } = await newSession(store);
   const { ref: old } = await newSession(store);
   await harness.wait(3_600_000);
   await store.transaction(async (tx) => {
     await tx.sessions.touch(ref);
-    // Not yet committed: nobody can say how old it is.
+    // Not yet committed, so its age is unknown.
     expect(await other.sessions.removeExpired({ olderThanMs: 1_800_000, limit: 1000 })).toContain(
       old.session,
     );
@@ -67,7 +67,7 @@ test("a session that is touched while old ones are erased stays", async () => {
   expect(await store.sessions.find(ref)).not.toBeNull();
 });
 
-test("erasing a session and moving its payment don't wait for each other", async () => {
+test("erasing a session and updating its payment don't deadlock", async () => {
   for (let race = 0; race < 10; race += 1) {
     const { ref } = await newSession(store);
     const { wanted } = await newOrder(store, ref);
@@ -86,7 +86,7 @@ test("erasing a session and moving its payment don't wait for each other", async
   expect(await deadlocks()).toBe(0);
 });
 
-test("erasing a session and deciding in it don't wait for each other", async () => {
+test("erasing a session and deciding in it don't deadlock", async () => {
   const { ref } = await newSession(store);
   await store.interactions.request(ref, anInteraction("approval", { id: "i" }));
   let removing: Promise<boolean> | undefined;
@@ -94,20 +94,20 @@ test("erasing a session and deciding in it don't wait for each other", async () 
     await tx.interactions.change(ref, { id: "i", to: "approved" });
     removing = other.sessions.remove(ref);
     await untilBlocked();
-    // The erasure is first in the line for the session's row, and this one needs it too.
+    // The erasure is first in the queue for the session's row, and this transaction needs the row too.
     await tx.outbox.add(ref, { key: "k", draft: { type: "session.update", title: "t" } });
   });
   expect(await removing).toBe(true);
   expect(await deadlocks()).toBe(0);
 });
 
-test("an erasure that gave way in a deadlock is done all the same", async () => {
-  // Somebody who locks against the order: first what hangs on the session, then the session.
+test("an erasure that was aborted by a deadlock is retried", async () => {
+  // Locks in the wrong order: first a row that references the session, then the session.
   const { ref } = await newSession(store);
   await store.interactions.request(ref, anInteraction("approval", { id: "i" }));
   const holder = new pg.Client({ connectionString: harness.url });
   await holder.connect();
-  // It never looks for a deadlock itself, so that the erasure has to.
+  // This connection never checks for deadlocks, so that the erasure has to.
   await holder.query("set deadlock_timeout = '1h'");
   await holder.query("begin");
   await holder.query("update interactions set version = version where session_id = $1", [ref.session]);
@@ -121,7 +121,7 @@ test("an erasure that gave way in a deadlock is done all the same", async () => 
   expect(await store.sessions.find(ref)).toBeNull();
 });
 
-test("people who decided in each other's sessions can be erased at once", async () => {
+test("users who decided in each other's sessions can be erased concurrently", async () => {
   const tenant = await newTenant(store);
   const users = Array.from({ length: 6 }, () => unique("user"));
   for (const user of users) {
@@ -141,7 +141,7 @@ test("people who decided in each other's sessions can be erased at once", async 
 test("a payment request is cancelled or gets its order, never both", async () => {
   const { ref } = await newSession(store);
   const outcomes = new Set<boolean>();
-  // If the machine let one of them win every time, each gets its turn.
+  // If one side wins every time, delay it, so that both outcomes occur.
   for (let race = 0; race < 40 || (race < 60 && outcomes.size < 2); race += 1) {
     const asked = anInteraction("payment");
     await store.interactions.request(ref, asked);
@@ -165,7 +165,7 @@ test("a payment request is cancelled or gets its order, never both", async () =>
   expect(outcomes.size).toBe(2);
 });
 
-test("a request is not cancelled under an order that is being committed, nor ordered under a cancellation", async () => {
+test("neither a cancellation during an order's commit nor an order during a cancellation's commit succeeds", async () => {
   const { ref } = await newSession(store);
   const [first, second] = [anInteraction("payment"), anInteraction("payment")];
   for (const asked of [first, second]) await store.interactions.request(ref, asked);
@@ -187,9 +187,9 @@ test("a request is not cancelled under an order that is being committed, nor ord
 });
 
 let counted = 0;
-/** How many deadlocks there were since the last time. */
+/** The number of deadlocks since the last call. */
 async function deadlocks(): Promise<number> {
-  // Figures of a connection are told when it is idle for a moment.
+  // A connection reports its statistics after it was idle for a moment.
   await sleep(1_100);
   const { rows } = await sql<{ n: number }>`
     select deadlocks as n from pg_stat_database where datname = current_database()`.execute(harness.db);

@@ -1,4 +1,4 @@
-/** After an erasure, nothing that anybody said is in any table of PostgreSQL. */
+/** Tests that after an erasure no table of PostgreSQL contains content of the erased users. */
 import { LogWriter } from "@turnstream/conformance/support/log-writer.ts";
 import { sql } from "kysely";
 import { expect, test } from "vitest";
@@ -11,7 +11,7 @@ import { type PostgresHarness, postgresHarness } from "./postgres-harness.ts";
 
 const CANARY = "canary5ac1";
 
-/** The tables in which some row, as text, has the canary; bytes are looked at as bytes. */
+/** The tables in which some row contains the canary, as text or as bytes. */
 async function tablesWith(db: Db, text: string): Promise<string[]> {
   const tables = await sql<{ name: string }>`
     select c.relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
@@ -59,7 +59,7 @@ async function storeCanary({ store }: PostgresHarness, tenant: string, user: str
   await store.uploads.add(ref, "u", { attempt: 1, bytes: Buffer.from(CANARY) });
   const asked = { route: "POST /x", key: unique("key"), digest: "d", session };
   const started = await store.idempotency.begin(actor, asked);
-  if (started.state !== "yours") throw new Error("a new key is ours");
+  if (started.state !== "yours") throw new Error("a new key must be claimed");
   await store.idempotency.finish(actor, asked, started.claim, { status: 201, body: CANARY });
   const share = await store.shares.create(actor, session);
   return { actor, ref, share };
@@ -83,7 +83,7 @@ const TABLES = [
   "waiting_messages",
 ];
 
-test("erasing a session, a person or a tenant leaves no canary", async () => {
+test("erasing a session, a user or a tenant leaves no canary", async () => {
   const harness = await postgresHarness();
   const { store, db } = harness;
   const tenant = await newTenant(store);
@@ -91,7 +91,7 @@ test("erasing a session, a person or a tenant leaves no canary", async () => {
   const one = await storeCanary(harness, tenant, "an");
   expect(await tablesWith(db, CANARY)).toEqual(TABLES);
   await store.sessions.remove(one.ref);
-  // What is remembered of a person outlives their sessions, until they say otherwise.
+  // Memories of a user outlive a session, until they are removed.
   expect(await tablesWith(db, CANARY)).toEqual(["memories"]);
   expect(await store.memories.removeAll(one.actor)).toBe(1);
   expect(await tablesWith(db, CANARY)).toEqual([]);

@@ -1,4 +1,4 @@
-/** What every store promises of attachments and uploads. */
+/** The store contract of attachments and uploads. */
 import { expect, test } from "vitest";
 
 import {
@@ -32,7 +32,7 @@ const bytes = (text: string) => new Uint8Array(Buffer.from(text));
 
 export function filesContract(name: string, makeStore: MakeStore): void {
   suite(name, "attachments and uploads", makeStore, (store, wait) => {
-    test("a text is kept in pieces, and read piece by piece", async () => {
+    test("stores a text in pieces and reads it piece by piece", async () => {
       const { ref } = await newSession(store());
       const text = Array.from({ length: 120 }, (_, n) => `piece ${n}`);
       const { attachments } = store();
@@ -58,7 +58,7 @@ export function filesContract(name: string, makeStore: MakeStore): void {
       expect(await attachments.pieces(ref, "none", { from: 0, limit: 1 })).toEqual([]);
     });
 
-    test("a piece is found by a character or a line", async () => {
+    test("finds a piece by a character or a line", async () => {
       const { ref } = await newSession(store());
       const { attachments } = store();
       await attachments.add(ref, file("a", ["one\ntwo\n", "three", " and a half\nfour\n", "five"]));
@@ -67,13 +67,13 @@ export function filesContract(name: string, makeStore: MakeStore): void {
       expect(await Promise.all([0, 7, 8, 12, 13, 1_000].map((char) => at({ char })))).toEqual([
         0, 0, 1, 1, 2, 3,
       ]);
-      // The third line begins in the second piece, and whoever reads on from the first one finds it.
+      // The third line starts in the second piece, and a reader that continues from the first one finds it.
       expect(await Promise.all([1, 2, 3, 4, 5, 9].map((line) => at({ line })))).toEqual([0, 0, 0, 2, 2, 3]);
       expect(await attachments.pieceAt(ref, "empty", { char: 0 })).toBeNull();
       expect(await attachments.pieceAt(ref, "none", { line: 1 })).toBeNull();
     });
 
-    test("the newest come first", async () => {
+    test("lists the newest first", async () => {
       const { ref } = await newSession(store());
       for (const id of ["b", "a", "c"]) await store().attachments.add(ref, file(id, []));
       const ids = async (limit: number) =>
@@ -82,7 +82,7 @@ export function filesContract(name: string, makeStore: MakeStore): void {
       expect(await ids(2)).toEqual(["c", "a"]);
     });
 
-    test("what a text can't hold is replaced, what is too long refused", async () => {
+    test("replaces characters that a text column can't store, and refuses what is too long", async () => {
       const { ref } = await newSession(store());
       await store().attachments.add(ref, file("odd", ["a\0b\ud800c", "", "漢字 🙂"]));
       const odd = await store().attachments.pieces(ref, "odd", { from: 0, limit: 3 });
@@ -93,7 +93,7 @@ export function filesContract(name: string, makeStore: MakeStore): void {
       await expect(store().attachments.add(ref, many)).rejects.toMatchObject({ code: "INVALID" });
     });
 
-    test("an upload comes in chunks, and is read once it is complete", async () => {
+    test("stores an upload in chunks, and reads it once it is complete", async () => {
       const { ref } = await newSession(store());
       const { uploads } = store();
       expect(await uploads.begin(ref, upload("u", "an"))).toEqual({ attempt: 1, others: 0 });
@@ -116,7 +116,7 @@ export function filesContract(name: string, makeStore: MakeStore): void {
       await expect(late).rejects.toMatchObject({ code: "CONFLICT" });
     });
 
-    test("one that broke off begins again, and its first try is refused", async () => {
+    test("an interrupted upload starts again, and its first attempt is refused", async () => {
       const { ref } = await newSession(store());
       const { uploads } = store();
       await uploads.begin(ref, upload("u"));
@@ -132,7 +132,7 @@ export function filesContract(name: string, makeStore: MakeStore): void {
       expect(await uploads.chunk(ref, "u", 0)).toEqual(bytes("new"));
     });
 
-    test("of many tries at once, one is uploaded whole", async () => {
+    test("one of many concurrent attempts is stored completely", async () => {
       const { ref } = await newSession(store());
       const { uploads } = store();
       const tries = Array.from({ length: 8 }, async (_, n) => {
@@ -149,7 +149,7 @@ export function filesContract(name: string, makeStore: MakeStore): void {
       expect(new Set(parts.map(String)).size).toBe(1);
     });
 
-    test("chunks and ids have their bounds", async () => {
+    test("limits chunks and ids", async () => {
       const { ref } = await newSession(store());
       await store().uploads.begin(ref, upload("u"));
       for (const size of [0, MAX_CHUNK_BYTES + 1]) {
@@ -164,7 +164,7 @@ export function filesContract(name: string, makeStore: MakeStore): void {
       expect(await store().uploads.remove(ref, "u")).toBe(false);
     });
 
-    test("nothing of it is another tenant's or another session's", async () => {
+    test("is not visible to another tenant or session", async () => {
       const { actor, ref } = await newSession(store());
       await store().attachments.add(ref, file("a", ["secret"]));
       await store().uploads.begin(ref, upload("u"));
@@ -192,7 +192,7 @@ export function filesContract(name: string, makeStore: MakeStore): void {
       await expect(store().uploads.begin(stranger, upload("w"))).rejects.toMatchObject({ code: "NOT_FOUND" });
     });
 
-    test("it goes with the session, and a name with the person", async () => {
+    test("is erased with the session, and the user name with the user", async () => {
       const { actor, ref } = await newSession(store());
       await store().attachments.add(ref, file("a", ["text"]));
       await store().uploads.begin(ref, upload("u", "guest"));
@@ -203,7 +203,7 @@ export function filesContract(name: string, makeStore: MakeStore): void {
       expect(await store().uploads.get(ref, "u")).toBeNull();
     });
 
-    test("what was never completed is dropped after a while", async () => {
+    test("drops incomplete uploads after a while", async () => {
       const { ref } = await newSession(store());
       await store().uploads.begin(ref, upload("done"));
       await store().uploads.complete(ref, "done", 1);

@@ -1,4 +1,4 @@
-/** What every store promises of forking a share. */
+/** The store contract of forking a share. */
 import { LogWriter } from "@turnstream/conformance/support/log-writer.ts";
 import { foldAll, restore, SCHEMA_VERSION, snapshot } from "@turnstream/protocol";
 import { blobUrl } from "@turnstream/protocol/writer";
@@ -11,7 +11,7 @@ import { suite } from "./suite.ts";
 
 export function forkContract(name: string, makeStore: MakeStore): void {
   suite(name, "forks of shares", makeStore, (store) => {
-    test("a fork is a session of one's own, with the history up to the share", async () => {
+    test("a fork is an independent session with the history up to the share", async () => {
       const { actor, ref } = await newSession(store());
       const writer = new LogWriter().session().begin("one").text(["first"], { final: true }).end();
       const whole = { blob: "b", size: 5, media_type: "text/plain" };
@@ -59,7 +59,7 @@ export function forkContract(name: string, makeStore: MakeStore): void {
       });
     });
 
-    test("what may not be forked leaves nothing behind", async () => {
+    test("a refused fork leaves nothing", async () => {
       const { actor, ref } = await newSession(store());
       const share = await store().shares.create(actor, ref.session);
       const id = unique("session");

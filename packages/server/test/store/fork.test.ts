@@ -1,4 +1,4 @@
-/** The log of a fork: legal from its first event, closed at its end, and the same to look at. */
+/** Tests the log of a fork: legal from its first event, closed at its end, and with the same visible content. */
 import { legalLog } from "@turnstream/conformance/generator/legal-log.ts";
 import {
   listBlocks,
@@ -32,17 +32,17 @@ function epochs(list: readonly SessionEvent[]): number[] {
   return list.map((event) => Number(event.id.split("-")[0]));
 }
 
-/** What a turn had to show, without what closing it changes. */
+/** The visible content of a turn, without what closing it changes. */
 function shown(turn: Turn) {
   const { id, number, start, started_at, mode } = turn;
-  // Who wrote it is not copied.
+  // The author is not copied.
   const message = turn.message === null ? null : { ...turn.message, by: null };
   const blocks = listBlocks(turn).filter((block) => block.end !== null);
   const texts = blocks.map((block) => [block.id, block.kind, "text" in block ? block.text : null]);
   return { id, number, message, start, started_at, mode, texts };
 }
 
-test("every prefix of a legal log forks to a legal log in which nothing is open", () => {
+test("every prefix of a legal log forks to a legal log with nothing open", () => {
   fc.assert(
     fc.property(legalLog(120), fc.nat(), fc.boolean(), (log, cut, merged) => {
       const source = log.slice(0, cut % (log.length + 1));
@@ -61,7 +61,7 @@ test("every prefix of a legal log forks to a legal log in which nothing is open"
   );
 });
 
-test("a fork shows the turns that its source shows", () => {
+test("a fork shows the turns of its source", () => {
   fc.assert(
     fc.property(legalLog(120), (log) => {
       const before = foldAll(log).turns.toArray().map(shown);
@@ -78,7 +78,7 @@ test("a fork shows the turns that its source shows", () => {
   );
 });
 
-test("a fork names nobody, and has nothing that was filled into a form", () => {
+test("a fork contains no user names and no form values", () => {
   let filled = 0;
   fc.assert(
     fc.property(legalLog(120), (log) => {
@@ -92,7 +92,7 @@ test("a fork names nobody, and has nothing that was filled into a form", () => {
   expect(filled).toBeGreaterThan(10);
 });
 
-test("epochs are renumbered in their order and seqs stay", () => {
+test("renumbers epochs in their order and keeps seqs", () => {
   fc.assert(
     fc.property(legalLog(80), (log) => {
       const events = forkLog(log, made).slice(0, log.length);
@@ -106,7 +106,7 @@ test("epochs are renumbered in their order and seqs stay", () => {
   );
 });
 
-test("a fork of nothing is a session that has just begun", () => {
+test("a fork of an empty session is a session that has just started", () => {
   expect(forkLog([], made)).toEqual([
     expect.objectContaining({ id: "1000-1", at: 5, type: "session.start", session: "ses_fork", number: 99 }),
   ]);

@@ -1,4 +1,4 @@
-/** What every store promises of drafts of forms. */
+/** The store contract of form drafts. */
 import { expect, test } from "vitest";
 
 import { type MakeStore, newSession, newTenant } from "./harness.ts";
@@ -6,8 +6,8 @@ import { anInteraction } from "./interactions.contract.ts";
 import { suite } from "./suite.ts";
 
 export function formDraftsContract(name: string, makeStore: MakeStore): void {
-  suite(name, "drafts of forms", makeStore, (store) => {
-    test("the last one counts, while the form waits", async () => {
+  suite(name, "form drafts", makeStore, (store) => {
+    test("returns the last draft while the form is pending", async () => {
       const { ref } = await newSession(store());
       const form = anInteraction("form");
       await store().interactions.request(ref, form);
@@ -18,7 +18,7 @@ export function formDraftsContract(name: string, makeStore: MakeStore): void {
       expect(await store().formDrafts.get(ref, form.id)).toEqual(second);
     });
 
-    test("it goes when the form is decided, and none comes after", async () => {
+    test("is deleted when the form is decided, and no draft is stored after that", async () => {
       const { ref } = await newSession(store());
       const form = anInteraction("form");
       await store().interactions.request(ref, form);
@@ -30,7 +30,7 @@ export function formDraftsContract(name: string, makeStore: MakeStore): void {
       expect(await store().formDrafts.get(ref, form.id)).toBeNull();
     });
 
-    test("of saves and a decision at once, nothing is left", async () => {
+    test("concurrent saves and a decision leave no draft", async () => {
       const { ref } = await newSession(store());
       for (let round = 0; round < 10; round++) {
         const form = anInteraction("form");
@@ -44,7 +44,7 @@ export function formDraftsContract(name: string, makeStore: MakeStore): void {
       }
     });
 
-    test("of several decisions at once one wins", async () => {
+    test("one of several concurrent decisions wins", async () => {
       const { ref } = await newSession(store());
       for (let round = 0; round < 5; round++) {
         const form = anInteraction("form", { deadlineMs: 60_000 });
@@ -59,7 +59,7 @@ export function formDraftsContract(name: string, makeStore: MakeStore): void {
       }
     });
 
-    test("it is for forms of the tenant's own, of this session, and not too large", async () => {
+    test("accepts only forms of the tenant and this session, up to a size limit", async () => {
       const { ref } = await newSession(store());
       const form = anInteraction("form");
       const approval = anInteraction("approval");

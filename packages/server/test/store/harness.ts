@@ -1,6 +1,6 @@
 /**
- * What a contract suite gets to work on, and the two ways to make it. Every suite gets a store of its own, so
- * it may look at everything in it; every test in it takes tenants of its own.
+ * Harnesses for the contract suites, and the memory implementation. Every suite gets its own store, so it can read
+ * everything in it. Every test creates its own tenants.
  */
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -12,7 +12,7 @@ import type { Actor, SessionRef } from "../../src/store/refs.ts";
 
 export interface Harness {
   readonly store: ClosableStore;
-  /** Lets time pass, by the clock that the store goes by. */
+  /** Advances the clock of the store. */
   wait(ms: number): Promise<void>;
 }
 
@@ -20,7 +20,7 @@ export type MakeStore = () => Promise<Harness>;
 
 let count = 0;
 
-/** An id that no other test of this process has. */
+/** An id that no other test of this process uses. */
 export function unique(prefix: string): string {
   count += 1;
   return `${prefix}_${count}`;
@@ -28,7 +28,7 @@ export function unique(prefix: string): string {
 
 export async function memoryHarness(): Promise<Harness> {
   let now = 1_800_000_000_000;
-  // Every look at the clock is a little later, as it is with a real one.
+  // Every read of the clock is a little later, as with a real one.
   const env: Env = {
     now: () => (now += 1),
     id: () => unique("id"),
@@ -38,7 +38,7 @@ export async function memoryHarness(): Promise<Harness> {
     store: createMemoryStore(env),
     wait: async (ms) => {
       now += ms;
-      // Others get their turn too.
+      // Lets other tasks run.
       await sleep(0);
     },
   };
@@ -50,7 +50,7 @@ export async function newTenant(store: ClosableStore): Promise<string> {
   return id;
 }
 
-/** A person of a new tenant, and a session of theirs. */
+/** Creates a user of a new tenant, and a session of that user. */
 export async function newSession(store: ClosableStore): Promise<{ actor: Actor; ref: SessionRef }> {
   const actor = { tenant: await newTenant(store), user: unique("user") };
   const session = unique("session");

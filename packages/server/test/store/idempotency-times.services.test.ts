@@ -1,4 +1,4 @@
-/** What a request that must not be done twice comes to as time passes: in memory by its clock, on PostgreSQL by older rows. */
+/** Tests idempotency keys as time passes: in memory with its clock, on PostgreSQL with backdated rows. */
 import { sql } from "kysely";
 import { expect, test } from "vitest";
 
@@ -21,7 +21,7 @@ for (const [name, make] of [
   ["memory", memoryHarness],
   ["postgres", realHarness],
 ] as const)
-  test(`${name}: who died while at it locks nothing for ever, and a day later all is forgotten`, async () => {
+  test(`${name}: the claim of a dead request expires, and after a day the key is deleted`, async () => {
     const harness = await make();
     const { store } = harness;
     const { actor } = await newSession(store);
@@ -31,15 +31,15 @@ for (const [name, make] of [
     expect(await store.idempotency.begin(actor, asked)).toEqual({ state: "busy" });
     await harness.wait(6_000);
     const second = await store.idempotency.begin(actor, asked);
-    if (first.state !== "yours" || second.state !== "yours") throw new Error("it is somebody else's");
+    if (first.state !== "yours" || second.state !== "yours") throw new Error("both claims must succeed");
     expect(second.id).toBe(first.id);
-    // Whoever was taken for dead and wasn't: the other's answer counts.
+    // The first caller was wrongly assumed dead: only the second response counts.
     expect(await store.idempotency.finish(actor, asked, first.claim, { status: 200, body: 1 })).toBe(false);
     expect(await store.idempotency.finish(actor, asked, second.claim, { status: 200, body: 2 })).toBe(true);
     await harness.wait(RESPONSE_RETENTION_MS - 300_000);
     expect(await store.idempotency.begin(actor, { ...asked, digest: "e" })).toEqual({ state: "different" });
     await harness.wait(300_000);
-    // Before anybody has swept.
+    // Before a sweep.
     const again = await store.idempotency.begin(actor, { ...asked, digest: "e" });
     expect(again.state === "yours" && again.id !== first.id).toBe(true);
     expect(await store.idempotency.sweep(100)).toBe(0);

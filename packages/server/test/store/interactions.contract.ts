@@ -1,4 +1,4 @@
-/** What every store promises of approvals, questions and forms. */
+/** The store contract of approvals, questions and forms. */
 import { TRANSITIONS } from "@turnstream/protocol/writer";
 import { expect, test } from "vitest";
 
@@ -16,7 +16,7 @@ export function anInteraction(
 
 export function interactionsContract(name: string, makeStore: MakeStore): void {
   suite(name, "interactions", makeStore, (store, wait) => {
-    test("a request is kept as it was made, and once", async () => {
+    test("stores a request unchanged, and once", async () => {
       const { ref } = await newSession(store());
       const request = anInteraction("approval", {
         key: unique("key"),
@@ -43,7 +43,7 @@ export function interactionsContract(name: string, makeStore: MakeStore): void {
       expect(await store().interactions.byKey(ref, request.key ?? "")).toEqual(interaction);
     });
 
-    test("another request under the same name is refused", async () => {
+    test("refuses another request under the same name", async () => {
       const { ref } = await newSession(store());
       const request = anInteraction("approval", { digest: "d1" });
       await store().interactions.request(ref, request);
@@ -57,7 +57,7 @@ export function interactionsContract(name: string, makeStore: MakeStore): void {
         const requested = store().interactions.request(ref, { ...request, ...other });
         await expect(requested).rejects.toMatchObject({ code: "EXISTS" });
       }
-      // The id of one and the key of another, whichever was first.
+      // The id of one and the key of another, in both orders.
       const second = anInteraction("approval", { digest: "d1" });
       await store().interactions.request(ref, second);
       for (const [one, other] of [
@@ -69,7 +69,7 @@ export function interactionsContract(name: string, makeStore: MakeStore): void {
       }
     });
 
-    test("every transition of the protocol, and no other", async () => {
+    test("allows every transition of the protocol and no other", async () => {
       const { ref } = await newSession(store());
       for (const kind of ["approval", "question", "form"] as const) {
         const targets = new Set(Object.values(TRANSITIONS).flatMap((from) => Object.values(from).flat()));
@@ -86,7 +86,7 @@ export function interactionsContract(name: string, makeStore: MakeStore): void {
       }
     });
 
-    test("one decision wins; the others are shown it", async () => {
+    test("one decision wins, and the others receive it", async () => {
       const { ref } = await newSession(store());
       const request = anInteraction("approval");
       const { interaction } = await store().interactions.request(ref, request);
@@ -122,7 +122,7 @@ export function interactionsContract(name: string, makeStore: MakeStore): void {
       expect(await store().interactions.changes(ref, request.id)).toEqual([change]);
     });
 
-    test("of many at once one wins", async () => {
+    test("one of many concurrent decisions wins", async () => {
       const { ref } = await newSession(store());
       for (let round = 0; round < 10; round += 1) {
         const request = anInteraction("approval");
@@ -136,7 +136,7 @@ export function interactionsContract(name: string, makeStore: MakeStore): void {
       }
     });
 
-    test("it must be what the person saw", async () => {
+    test("the decision must match the digest that the user saw", async () => {
       const { ref } = await newSession(store());
       const { id } = anInteraction("approval");
       await store().interactions.request(ref, anInteraction("approval", { id, digest: "d1" }));
@@ -158,7 +158,7 @@ export function interactionsContract(name: string, makeStore: MakeStore): void {
       ).toMatchObject({ applied: false, reason: "digest" });
     });
 
-    test("a decision comes before the deadline, a time-out after it", async () => {
+    test("accepts a decision before the deadline and a timeout after it", async () => {
       const { ref } = await newSession(store());
       const early = anInteraction("approval", { deadlineMs: 60_000 });
       await store().interactions.request(ref, early);
@@ -198,7 +198,7 @@ export function interactionsContract(name: string, makeStore: MakeStore): void {
       });
     });
 
-    test("lists in order, by pages, all or those that wait", async () => {
+    test("lists in order, in pages, all or only pending ones", async () => {
       const { ref } = await newSession(store());
       const made = Array.from({ length: 7 }, () => anInteraction("form"));
       for (const request of made) await store().interactions.request(ref, request);
@@ -218,7 +218,7 @@ export function interactionsContract(name: string, makeStore: MakeStore): void {
       await expect(store().interactions.list(ref, { limit: 0 })).rejects.toMatchObject({ code: "INVALID" });
     });
 
-    test("lists those of one kind, however many of others wait before", async () => {
+    test("lists one kind, however many of other kinds are pending before", async () => {
       const { ref } = await newSession(store());
       const forms = Array.from({ length: 101 }, () => anInteraction("form"));
       const questions = Array.from({ length: 3 }, () => anInteraction("question"));
@@ -252,7 +252,7 @@ export function interactionsContract(name: string, makeStore: MakeStore): void {
       }
     });
 
-    test("a change and what else its transaction does are one", async () => {
+    test("a change and the rest of its transaction are atomic", async () => {
       const { ref } = await newSession(store());
       const request = anInteraction("approval");
       await store().interactions.request(ref, request);
@@ -270,7 +270,7 @@ export function interactionsContract(name: string, makeStore: MakeStore): void {
       expect(await store().interactions.changes(ref, request.id)).toEqual([]);
     });
 
-    test("they go with their session", async () => {
+    test("are erased with their session", async () => {
       const { ref } = await newSession(store());
       const request = anInteraction("approval", { deadlineMs: 0 });
       await store().interactions.request(ref, request);

@@ -1,4 +1,4 @@
-/** What every store promises of the journal. */
+/** The store contract of the journal. */
 import type { Json } from "@turnstream/protocol";
 import { expect, test } from "vitest";
 
@@ -11,8 +11,8 @@ import { suite } from "./suite.ts";
 const next = (store: Store, ref: SessionRef) => store.epochs.next(ref, { seen: 0, by: "w", reason: "test" });
 
 export function journalContract(name: string, makeStore: MakeStore): void {
-  suite(name, "the journal", makeStore, (store) => {
-    test("each key is written once, and read back as it was, in order", async () => {
+  suite(name, "journal", makeStore, (store) => {
+    test("writes each key once, and returns the values unchanged, in order", async () => {
       const { ref } = await newSession(store());
       const { epoch } = await next(store(), ref);
       const values: Json[] = [null, "a \0 \ud800", 1.5, { z: 1, a: [{ b: false }] }, [], ""];
@@ -31,7 +31,7 @@ export function journalContract(name: string, makeStore: MakeStore): void {
       expect(await store().journal.read(ref, "none")).toEqual([]);
     });
 
-    test("many branches at once keep their own results", async () => {
+    test("concurrent branches keep their own results", async () => {
       const { ref } = await newSession(store());
       const { epoch } = await next(store(), ref);
       const written = await Promise.all(
@@ -46,7 +46,7 @@ export function journalContract(name: string, makeStore: MakeStore): void {
       expect(read.every(({ key, value }) => key === `call/${(value as { n: number }).n}`)).toBe(true);
     });
 
-    test("a worker that was superseded can't write, not even what is there", async () => {
+    test("refuses writes of a fenced worker, also of existing keys", async () => {
       const { ref } = await newSession(store());
       const { epoch } = await next(store(), ref);
       await store().journal.write(ref, { turn: "t", key: "a", value: 1, epoch });
@@ -64,7 +64,7 @@ export function journalContract(name: string, makeStore: MakeStore): void {
       );
     });
 
-    test("an epoch on condition is given to one, and only if nobody has another since", async () => {
+    test("gives a conditional epoch to one caller, and only if there is no newer one", async () => {
       const { ref } = await newSession(store());
       const { epoch } = await next(store(), ref);
       const ask = (ifEpoch: number) =>
@@ -108,13 +108,13 @@ export function journalContract(name: string, makeStore: MakeStore): void {
       expect(await store().journal.read(ref, "t")).toHaveLength(1);
     });
 
-    test("a claim at the same moment comes before or after a write, never in between", async () => {
+    test("orders a concurrent claim before or after a write, never in between", async () => {
       const { ref } = await newSession(store());
       const seen = { written: 0, fenced: 0 };
       for (let round = 0; round < 200; round++) {
         const { epoch } = await next(store(), ref);
         const key = `k${round}`;
-        // What the new owner reads right after it got its number is all there will be of the one before.
+        // What the new owner reads after it got its epoch is everything that the previous owner has written.
         const write = () =>
           store()
             .journal.write(ref, { turn: "t", key, value: round, epoch })
@@ -134,7 +134,7 @@ export function journalContract(name: string, makeStore: MakeStore): void {
       expect(seen.fenced).toBeGreaterThan(0);
     });
 
-    test("what is kept outlives its turn, the rest doesn't", async () => {
+    test("retained entries outlive their turn, the others don't", async () => {
       const { ref } = await newSession(store());
       const { epoch } = await next(store(), ref);
       for (const turn of ["t1", "t2", "t3"])
@@ -160,7 +160,7 @@ export function journalContract(name: string, makeStore: MakeStore): void {
       expect(await store().journal.retained(ref, [])).toEqual([]);
     });
 
-    test("another tenant sees and changes nothing of it, and it goes with its session", async () => {
+    test("is not visible to another tenant, and is erased with its session", async () => {
       const { ref } = await newSession(store());
       const foreign = { ...ref, tenant: await newTenant(store()) };
       const { epoch } = await next(store(), ref);
@@ -177,7 +177,7 @@ export function journalContract(name: string, makeStore: MakeStore): void {
       await expect(store().journal.write(ref, entry)).rejects.toMatchObject({ code: "NOT_FOUND" });
     });
 
-    test("what can't be stored is refused", async () => {
+    test("refuses values that can't be stored", async () => {
       const { ref } = await newSession(store());
       const { epoch } = await next(store(), ref);
       const entry = { turn: "t", key: "a", value: 1 as Json, epoch };

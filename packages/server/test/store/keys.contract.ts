@@ -1,4 +1,4 @@
-/** What every store promises of API keys. */
+/** The store contract of API keys. */
 import { expect, test } from "vitest";
 
 import { type MakeStore, newTenant } from "./harness.ts";
@@ -11,14 +11,14 @@ export function keysContract(name: string, makeStore: MakeStore): void {
       return { tenant, ...(await store().keys.create(tenant, { name: "CI", scopes: ["read", "write"] })) };
     };
 
-    test("a key names its tenant and scopes", async () => {
+    test("a key identifies its tenant and scopes", async () => {
       const { tenant, key, secret } = await newKey();
       expect(secret).toMatch(new RegExp(`^ts_${key.id}_[A-Za-z0-9_-]{43}$`));
       expect(key).toMatchObject({ name: "CI", expiresAt: null, revokedAt: null, lastUsedAt: null });
       expect(await store().keys.verify(secret)).toEqual({ id: key.id, tenant, scopes: ["read", "write"] });
     });
 
-    test("what isn't exactly the key is nobody's", async () => {
+    test("refuses anything but the exact key", async () => {
       const { secret } = await newKey();
       const other = await newKey();
       const changed = (at: number) =>
@@ -39,11 +39,11 @@ export function keysContract(name: string, makeStore: MakeStore): void {
       }
     });
 
-    test("a revoked key is good no more, for good", async () => {
+    test("a revoked key stays invalid", async () => {
       const { tenant, key, secret } = await newKey();
       const { key: other } = await store().keys.create(tenant, { name: "B", scopes: [] });
       expect(await store().keys.revoke(await newTenant(store()), key.id)).toBe(false);
-      expect(await store().keys.live([key.id, other.id, "nobody"])).toEqual(new Set([key.id, other.id]));
+      expect(await store().keys.live([key.id, other.id, "missing"])).toEqual(new Set([key.id, other.id]));
       expect(await store().keys.revoke(tenant, key.id)).toBe(true);
       expect(await store().keys.revoke(tenant, key.id)).toBe(false);
       expect(await store().keys.verify(secret)).toBeNull();
@@ -64,7 +64,7 @@ export function keysContract(name: string, makeStore: MakeStore): void {
       expect(await store().keys.live([expiring.id])).toEqual(new Set());
     });
 
-    test("its use is noted, at most once a minute", async () => {
+    test("records its use at most once a minute", async () => {
       const { tenant, secret } = await newKey();
       await store().keys.verify(secret);
       const used = async () => (await store().keys.list(tenant))[0]?.lastUsedAt;
@@ -76,7 +76,7 @@ export function keysContract(name: string, makeStore: MakeStore): void {
       expect(await used()).toBe(once);
     });
 
-    test("of very many the newest are listed, oldest first", async () => {
+    test("lists the newest of many keys, oldest first", async () => {
       const { tenant, key: first } = await newKey();
       const made: string[] = [];
       for (let n = 0; n < 10; n += 1) {
@@ -92,7 +92,7 @@ export function keysContract(name: string, makeStore: MakeStore): void {
       );
     });
 
-    test("keys go with their tenant", async () => {
+    test("keys are erased with their tenant", async () => {
       const { tenant, secret } = await newKey();
       await store().tenants.remove(tenant);
       expect(await store().keys.verify(secret)).toBeNull();

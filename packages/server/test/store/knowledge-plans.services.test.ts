@@ -1,6 +1,6 @@
 /**
- * A search among a hundred thousand pieces reads the index of words, and only what lies in its own base: however common
- * its words are, it stays quick, and another tenant's base costs it nothing.
+ * Tests the plans of knowledge searches in 100,000 pieces: they use the full-text index and read only their own base.
+ * Common terms stay fast, and a base of another tenant costs nothing.
  */
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -19,7 +19,7 @@ let small: string;
 const statements: { sql: string; parameters: readonly unknown[] }[] = [];
 
 /**
- * Pieces of forty words: `the` is in all of them, `w1` in a half, `w2` in a third and so on; `rare` in every ten
+ * Pieces of forty terms: `the` is in all of them, `w1` in a half, `w2` in a third and so on, and `rare` in every ten
  * thousandth.
  */
 async function fill(tenant: string, pieces: number): Promise<void> {
@@ -85,24 +85,24 @@ async function scans(tenant: string, text: string): Promise<string[]> {
 }
 
 test.each([
-  ["a rare word", "rare", 10, 250],
-  ["a rare word among common ones", "the w1 w2 w3 rare", 10, 1_500],
-  ["nothing but common words", "the w1 w2 w3", 10, 4_000],
-  ["words that nobody has", "nowhere tobe found", 0, 250],
+  ["a rare term", "rare", 10, 250],
+  ["a rare term among common ones", "the w1 w2 w3 rare", 10, 1_500],
+  ["only common terms", "the w1 w2 w3", 10, 4_000],
+  ["unknown terms", "nowhere tobe found", 0, 250],
 ])("S11: %s, among 100,000 pieces", TIMED, async (name, text, count, mostMs) => {
   const { hits, ms } = await timed(big, text);
   console.log(`knowledge.search, ${name}: ${ms.toFixed(1)} ms`);
   expect(hits).toHaveLength(count);
   if (text.includes("rare")) expect(hits.every((hit) => hit.text.includes("rare"))).toBe(true);
-  // Far above what it takes: the plan below is the proof, this finds a search that got out of hand.
+  // Far above the usual time: the plan below is the proof, and this detects a search that is out of bounds.
   expect(ms).toBeLessThan(mostMs);
   const plan = await scans(big, text);
   expect(plan.join("\n")).toContain("knowledge_chunks_words");
-  // Of the objects it may read all: there are few beside their pieces.
+  // It may read all objects, because there are few compared to their pieces.
   expect(plan.filter((line) => line.includes("Seq Scan on knowledge_chunks"))).toEqual([]);
 });
 
-test("S11: a small base is searched as quickly beside a large one of another tenant", TIMED, async () => {
+test("S11: searching a small base next to a large one of another tenant is equally fast", TIMED, async () => {
   const { hits, ms } = await timed(small, "the w1 w2");
   console.log(`knowledge.search, a small base beside a large one: ${ms.toFixed(1)} ms`);
   expect(hits.length).toBeGreaterThan(0);

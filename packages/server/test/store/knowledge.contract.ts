@@ -1,4 +1,6 @@
-/** What every store promises of knowledge bases: what is put is found, by its words and lines, and by nobody else. */
+/**
+ * The store contract of knowledge bases: stored objects are found by their terms and lines, and only by their tenant.
+ */
 import { expect, test } from "vitest";
 
 import { type MakeStore, newTenant } from "./harness.ts";
@@ -24,7 +26,7 @@ export function knowledgeContract(name: string, makeStore: MakeStore): void {
     const found = async (tenant: string, text: string): Promise<string[]> =>
       (await store().knowledge.search(tenant, ["help"], { text, limit: 5 })).map(({ object }) => object);
 
-    test("the same object again changes nothing; another text replaces all of it", async () => {
+    test("storing the same object again changes nothing, and another text replaces it", async () => {
       const tenant = await newTenant(store());
       const { knowledge } = store();
       const object = { id: "a.md", title: "A", url: "https://example.com/a", metadata: { by: ["x"] } };
@@ -50,7 +52,7 @@ export function knowledgeContract(name: string, makeStore: MakeStore): void {
       expect(await knowledge.put(tenant, "b", { ...object, title: "B", text: "one\npear" })).toBe("replaced");
     });
 
-    test("many that put the same at once make one", async () => {
+    test("concurrent writes of the same object create one", async () => {
       const tenant = await newTenant(store());
       const put = () => store().knowledge.put(tenant, "b", { id: "a", title: "A", text: "x y z" });
       const outcomes = await Promise.all(Array.from({ length: 10 }, put));
@@ -60,7 +62,7 @@ export function knowledgeContract(name: string, makeStore: MakeStore): void {
       expect(hits).toHaveLength(1);
     });
 
-    test("S11: it finds English by words, their beginnings and plurals", async () => {
+    test("S11: finds English text by terms, prefixes and plurals", async () => {
       const tenant = await filled();
       expect(await found(tenant, "invoices")).toEqual(["invoice"]);
       expect(await found(tenant, "When is an INVOICE sent?")).toContain("invoice");
@@ -69,7 +71,7 @@ export function knowledgeContract(name: string, makeStore: MakeStore): void {
       expect(await found(tenant, "?!")).toEqual([]);
     });
 
-    test("S11: it finds Vietnamese with and without its marks", async () => {
+    test("S11: finds Vietnamese text with and without diacritics", async () => {
       const tenant = await filled();
       expect((await found(tenant, "thủ đô Hà Nội"))[0]).toBe("hanoi");
       expect((await found(tenant, "thu do Ha Noi"))[0]).toBe("hanoi");
@@ -77,7 +79,7 @@ export function knowledgeContract(name: string, makeStore: MakeStore): void {
       expect((await found(tenant, "SÔNG HỒNG".normalize("NFD")))[0]).toBe("hanoi");
     });
 
-    test("S11: it finds Chinese, which has no spaces", async () => {
+    test("S11: finds Chinese text, which has no spaces", async () => {
       const tenant = await filled();
       expect(await found(tenant, "營業時間")).toEqual(["hours"]);
       expect((await found(tenant, "請問你們週末營業嗎"))[0]).toBe("hours");
@@ -86,7 +88,7 @@ export function knowledgeContract(name: string, makeStore: MakeStore): void {
       expect(await found(tenant, "訂單編號是什麼")).toEqual(["refunds"]);
     });
 
-    test("what fits best comes first, at most three pieces of one object", async () => {
+    test("returns the best match first, at most three pieces of one object", async () => {
       const tenant = await newTenant(store());
       const { knowledge } = store();
       const long = Array.from({ length: 400 }, (_, n) => `Line ${n}: the heron stands in the water.`);
@@ -105,7 +107,7 @@ export function knowledgeContract(name: string, makeStore: MakeStore): void {
       expect(hits.every(({ snippet }) => snippet.length <= 240 && !snippet.includes("\n"))).toBe(true);
     });
 
-    test("lines are read as they are, and long ones go on in the next", async () => {
+    test("returns lines unchanged, and splits long ones", async () => {
       const tenant = await newTenant(store());
       const { knowledge } = store();
       const text = Array.from({ length: 300 }, (_, n) => `line ${n + 1}`).join("\r\n");
@@ -156,7 +158,7 @@ export function knowledgeContract(name: string, makeStore: MakeStore): void {
       );
     });
 
-    test("bases and objects are listed in order, and go one by one or together", async () => {
+    test("lists bases and objects in order, and removes them one by one or together", async () => {
       const tenant = await filled();
       const { knowledge } = store();
       await knowledge.put(tenant, "another", { id: "x", title: "X", text: "a heron" });
@@ -178,7 +180,7 @@ export function knowledgeContract(name: string, makeStore: MakeStore): void {
       expect(await knowledge.bases(tenant)).toEqual([{ base: "another", objects: 1 }]);
     });
 
-    test("hostile texts are kept and found, and what can't be asked is refused", async () => {
+    test("stores and finds hostile texts, and refuses invalid queries", async () => {
       const tenant = await newTenant(store());
       const { knowledge } = store();
       const text = `nul \0 half \ud800 quote ' back \\ ; drop table ~ ${"x".repeat(3000)} <script> end`;
@@ -198,7 +200,7 @@ export function knowledgeContract(name: string, makeStore: MakeStore): void {
       await expect(put({ text: "x".repeat(5_000_001) })).rejects.toMatchObject({ code: "TOO_LARGE" });
       await expect(put({ title: "x".repeat(501) })).rejects.toMatchObject({ code: "INVALID" });
       await expect(put({ metadata: "x".repeat(16_001) })).rejects.toMatchObject({ code: "TOO_LARGE" });
-      await expect(knowledge.put("nobody", "b", { id: "a", title: "A", text: "" })).rejects.toMatchObject({
+      await expect(knowledge.put("missing", "b", { id: "a", title: "A", text: "" })).rejects.toMatchObject({
         code: "NOT_FOUND",
       });
       expect(await put({ text: "" })).toBe("created");

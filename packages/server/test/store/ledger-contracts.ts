@@ -1,4 +1,4 @@
-/** All contract suites of the ledger, for whoever has a store to try them on. */
+/** All contract suites of the ledger, for any store. */
 import { allowancesContract } from "./allowances.contract.ts";
 import { auditContract } from "./audit.contract.ts";
 import { formDraftsContract } from "./form-drafts.contract.ts";
@@ -9,7 +9,7 @@ import { paymentsContract } from "./payments.contract.ts";
 import { userNumbersContract } from "./user-numbers.contract.ts";
 import { usageContract } from "./usage.contract.ts";
 
-/** @param permutations of what is said about a payment */
+/** @param permutations the number of random orders of payment notices */
 export function ledgerContracts(name: string, makeStore: MakeStore, permutations: number): void {
   keysContract(name, makeStore);
   interactionsContract(name, makeStore);

@@ -1,4 +1,6 @@
-/** Erasing a person on a real PostgreSQL server: no table of the ledger keeps what was said, nor by whom. */
+/**
+ * Tests the erasure of a user on a real PostgreSQL server: no table of the ledger keeps content or names of the user.
+ */
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
@@ -14,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.store.close());
 
-/** The tables in which the text stands, however they hold it. */
+/** The tables that contain the text, in any form. */
 async function tablesWith(text: string): Promise<string[]> {
   const { rows: tables } = await sql<{ name: string }>`
     select table_name as name from information_schema.tables where table_schema = 'public'`.execute(
@@ -32,10 +34,10 @@ async function tablesWith(text: string): Promise<string[]> {
   return found.toSorted();
 }
 
-test("nothing is left of a person, and the audit still holds", async () => {
+test("leaves nothing of an erased user, and the audit is still valid", async () => {
   const { store } = harness;
-  const canary = "canary-of-what-was-said";
-  const user = "canary-of-a-person";
+  const canary = "canary-of-content";
+  const user = "canary-of-a-user";
   const tenant = await newTenant(store);
   const session = unique("session");
   const ref = { tenant, session };
@@ -90,7 +92,7 @@ test("nothing is left of a person, and the audit still holds", async () => {
     await tx.audit.add(tenant, { actor: null, action: "user.erase", subject: { user: `${actor}` } });
   });
   expect(await tablesWith(user)).toEqual([]);
-  // A notice of an order that never came is nobody's yet; it goes by age.
+  // A notice of an order that never came belongs to no user yet. It is pruned by age.
   expect(await tablesWith(canary)).toEqual(["payment_notices"]);
   await harness.wait(5);
   expect(await store.payments.pruneNotices({ olderThanMs: 0, limit: 100 })).toBe(1);

@@ -1,6 +1,6 @@
 /**
- * The plans of the ledger's queries on large tables, for the very SQL that the code runs: no big table is read
- * from end to end, and a page costs about the same in a small database and in one ten times as large.
+ * Tests the plans of the ledger's queries on large tables, with the SQL that the code runs. No large table is scanned
+ * sequentially, and a page costs about the same in a database that is ten times as large.
  */
 import { type LogEvent, sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -26,7 +26,7 @@ const BIG = [
   "audit_log",
 ];
 const ref = { tenant: "t70", session: "s70" };
-/** Of reading a page of 50, and of changing 50 rows together with their indexes. */
+/** The limit for reading a page of 50, and for changing 50 rows with their indexes. */
 const MOST_READ = 250;
 const MOST_CHANGED = 1250;
 
@@ -61,7 +61,7 @@ interface Filled {
   readonly seen: LogEvent[];
 }
 
-/** That many sessions in a hundred tenants, ten interactions and two payments each. */
+/** Creates that many sessions in a hundred tenants, with ten interactions and two payments each. */
 async function filled(sessions: number): Promise<Filled> {
   const seen: LogEvent[] = [];
   const harness = await postgresHarness({
@@ -83,7 +83,7 @@ async function filled(sessions: number): Promise<Filled> {
         't', 'r', 'b', i, '{}', case when i = 3 and n % 5 = 0 then 'pending' else 'approved' end,
         case when n % 10 = 0 then ${half} end
       from generate_series(0, ${sessions - 1}) n, generate_series(1, 10) i`,
-    // Most were decided by somebody.
+    // Most were decided by a user.
     `insert into interaction_changes (session_id, interaction_id, version, status, by_user, body, at)
       select session_id, id, 1, status, case when session_id in ('s70', 's170') then 'decider' else session_id end,
         '{}', now() from interactions where status <> 'pending'`,
@@ -106,7 +106,7 @@ async function filled(sessions: number): Promise<Filled> {
   ]) {
     await sql.raw(statement).execute(harness.db);
   }
-  // A vacuum sets the bits that let an index answer alone; then the first reader doesn't.
+  // A vacuum sets the visibility bits for index-only scans, so that the first reader doesn't.
   await sql`vacuum`.execute(harness.db);
   return { harness, seen };
 }
@@ -124,7 +124,7 @@ async function plansOf(
   const plans: Plan[] = [];
   for (const { query: compiled } of run) {
     const undo = new Error("undo");
-    // What it does is undone, so that the same rows are there for the next.
+    // Rolls back, so that the same rows are there for the next query.
     const explaining = harness.db.transaction().execute(async (tx) => {
       const explain = `explain (analyze, buffers, format json) ${compiled.sql}`;
       const { rows } = await tx.executeQuery<{ "QUERY PLAN": [{ Plan: Plan }] }>({
@@ -145,7 +145,7 @@ const nodes = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodes
 const blocks = (plans: readonly Plan[]) =>
   plans.reduce((sum, plan) => sum + plan["Shared Hit Blocks"] + plan["Shared Read Blocks"], 0);
 
-describe("on large tables", () => {
+describe("large tables", () => {
   let small: Filled;
   let large: Filled;
   beforeAll(async () => {
@@ -155,14 +155,14 @@ describe("on large tables", () => {
   afterAll(() => Promise.all([small, large].map(({ harness }) => harness.store.close())));
 
   for (const [name, query] of Object.entries(queries)) {
-    test(`${name} reads what it gives`, async () => {
+    test(`${name} reads only the rows that it returns`, async () => {
       const before = blocks(await plansOf(small, query));
       const plans = await plansOf(large, query);
       const read = plans.flatMap(nodes).filter((node) => node["Node Type"] === "Seq Scan");
       expect(read.map((node) => node["Relation Name"]).filter((of) => BIG.includes(of ?? ""))).toEqual([]);
       const changes = /prune|stale/.test(name);
       expect(blocks(plans)).toBeLessThan(changes ? MOST_CHANGED : MOST_READ);
-      // Changing rows goes through every index for each of them, so a level more in one counts fifty times.
+      // Changing rows updates every index for each of them, so one more index level counts fifty times.
       expect(blocks(plans)).toBeLessThanOrEqual(changes ? MOST_CHANGED : 1.5 * before + 20);
     });
   }

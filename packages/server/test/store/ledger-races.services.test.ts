@@ -1,4 +1,4 @@
-/** Everybody decides at once, each over a connection of their own: approvals on a real PostgreSQL server. */
+/** Tests concurrent decisions over separate connections: approvals on a real PostgreSQL server. */
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { sql } from "kysely";
@@ -30,7 +30,7 @@ afterAll(async () => {
   await Promise.all([...racers, harness.store].map((store) => store.close()));
 });
 
-test(`one winner in each of ${RACES} races of approve, edit, reject, time-out and stop`, async () => {
+test(`one winner in each of ${RACES} races of approve, edit, reject, timeout and stop`, async () => {
   const { ref } = await newSession(harness.store);
   const wins = new Map<string, number>();
   for (let race = 0; race < RACES; race += 1) {
@@ -40,7 +40,7 @@ test(`one winner in each of ${RACES} races of approve, edit, reject, time-out an
     await harness.store.interactions.request(ref, anInteraction("approval", { id, ...deadline }));
     const results = await Promise.all(
       WISHES.map(async (_, at): Promise<TransitionResult> => {
-        // Others are first every time.
+        // The order rotates, so that each kind is first at times.
         const to = WISHES[(at + race) % WISHES.length] ?? "";
         return await (racers[at] as ClosableStore).transaction(async (tx) => {
           const result = await tx.interactions.change(ref, { id, to, body: { to } });
@@ -56,7 +56,7 @@ test(`one winner in each of ${RACES} races of approve, edit, reject, time-out an
       { version: 1, status, body: { to: status } },
     ]);
     expect(await harness.store.interactions.get(ref, id)).toMatchObject({ status, version: 1 });
-    // What the winner did in the same transaction is there, and the losers' isn't in its way.
+    // The winner's transaction is complete, and the losers' transactions don't affect it.
     expect(await harness.store.usage.add(ref.tenant, { key: id, ...NOTHING })).toBe(false);
     wins.set(status, (wins.get(status) ?? 0) + 1);
   }
@@ -64,7 +64,7 @@ test(`one winner in each of ${RACES} races of approve, edit, reject, time-out an
   expect(wins.get("timed_out")).toBeGreaterThan(0);
 });
 
-/** How many wait for a lock. */
+/** The number of queries that wait for a lock. */
 async function blocked(): Promise<number> {
   const { rows } = await sql<{ n: number }>`
     select count(*)::int as n from pg_stat_activity
@@ -72,7 +72,7 @@ async function blocked(): Promise<number> {
   return rows[0]?.n ?? 0;
 }
 
-test("a decision made in time counts, also when somebody who then gave up held it up past the deadline", async () => {
+test("a decision in time counts, also if a transaction that rolled back delayed it past the deadline", async () => {
   const { ref } = await newSession(harness.store);
   const { id } = anInteraction("approval");
   const asked = anInteraction("approval", { id, deadlineMs: 600_000 });
@@ -93,11 +93,11 @@ test("a decision made in time counts, also when somebody who then gave up held i
   expect(await harness.store.interactions.changes(ref, id)).toHaveLength(1);
 });
 
-test("a notice that comes while its order is being made is never left over", async () => {
+test("a notice that arrives while its order is created is never left over", async () => {
   const { ref } = await newSession(harness.store);
   const [maker, notified] = racers as [ClosableStore, ClosableStore];
   const outcomes = new Set<string>();
-  // If the machine let one of them be first every time, each gets its turn.
+  // If one side is first every time, delay it, so that both outcomes occur.
   for (let race = 0; race < 60 || (race < 80 && outcomes.size < 2); race += 1) {
     const orderNo = unique("order");
     const notice = { gateway: "newebpay", event: unique("event"), body: {} };
@@ -112,7 +112,7 @@ test("a notice that comes while its order is being made is never left over", asy
       sleep(pause).then(() => notified.payments.apply(ref.tenant, move)),
     ]);
     outcomes.add(result.outcome);
-    // Either it was in time, or the order knows of it, and the gateway's next try counts.
+    // Either the notice was in time, or the order exists and the gateway's next try counts.
     const notices = await harness.store.payments.notices(ref, orderNo);
     expect(notices).toMatchObject([{ event: notice.event, outcome: result.outcome }]);
     const again = await harness.store.payments.apply(ref.tenant, move);

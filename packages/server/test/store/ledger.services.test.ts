@@ -1,4 +1,4 @@
-/** The ledger's contracts on a real PostgreSQL server. */
+/** Runs the ledger's contracts on a real PostgreSQL server. */
 import { ledgerContracts } from "./ledger-contracts.ts";
 import { timedHarness } from "./postgres-harness.ts";
 

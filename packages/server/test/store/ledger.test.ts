@@ -1,4 +1,4 @@
-/** The ledger's contracts on the store in memory. */
+/** Runs the ledger's contracts on the memory store. */
 import { memoryHarness } from "./harness.ts";
 import { ledgerContracts } from "./ledger-contracts.ts";
 

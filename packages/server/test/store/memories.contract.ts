@@ -1,4 +1,4 @@
-/** What every store promises of what is remembered of people. */
+/** The store contract of memories. */
 import { expect, test } from "vitest";
 
 import { MAX_MEMORIES, MAX_MEMORY_CHARS } from "../../src/store/ports/knowledge.ts";
@@ -7,7 +7,7 @@ import { suite } from "./suite.ts";
 
 export function memoriesContract(name: string, makeStore: MakeStore): void {
   suite(name, "memories", makeStore, (store, wait) => {
-    test("they are kept, changed and forgotten; pinned ones come first, then the last changed", async () => {
+    test("saves, changes and deletes; lists pinned ones first, then the last changed", async () => {
       const actor = { tenant: await newTenant(store()), user: "an" };
       const { memories } = store();
       for (const id of ["a", "b", "c"]) {
@@ -30,7 +30,7 @@ export function memoriesContract(name: string, makeStore: MakeStore): void {
       expect(await texts()).toEqual([]);
     });
 
-    test("nobody reads, changes or forgets another person's or tenant's", async () => {
+    test("are not visible to another user or tenant", async () => {
       const tenant = await newTenant(store());
       const an = { tenant, user: "an" };
       const { memories } = store();
@@ -48,7 +48,7 @@ export function memoriesContract(name: string, makeStore: MakeStore): void {
       expect(await memories.list(an)).toMatchObject([{ text: "a secret" }]);
     });
 
-    test("there are only so many, also when many are saved at once, and none is too long", async () => {
+    test("are limited in number, also for concurrent saves, and in length", async () => {
       const actor = { tenant: await newTenant(store()), user: "an" };
       const { memories } = store();
       for (let n = 0; n < MAX_MEMORIES - 5; n++) await memories.save(actor, { id: `m${n}`, text: "x" });
@@ -59,13 +59,13 @@ export function memoriesContract(name: string, makeStore: MakeStore): void {
       await expect(memories.save(actor, long)).rejects.toMatchObject({ code: "TOO_LARGE" });
       await expect(memories.save(actor, { id: "a b", text: "x" })).rejects.toMatchObject({ code: "INVALID" });
       await expect(memories.save(actor, { id: "l", text: " " })).rejects.toMatchObject({ code: "INVALID" });
-      const otherTenant = { tenant: "nobody", user: "an" };
+      const otherTenant = { tenant: "missing", user: "an" };
       await expect(memories.save(otherTenant, { id: "l", text: "x" })).rejects.toMatchObject({
         code: "NOT_FOUND",
       });
     });
 
-    test("they outlive a session, and go with the person", async () => {
+    test("outlive a session, and are erased with the user", async () => {
       const { actor, ref } = await newSession(store());
       const other = { ...actor, user: "binh" };
       await store().memories.save(actor, { id: "m", text: "x" });

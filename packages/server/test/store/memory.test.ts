@@ -1,4 +1,4 @@
-/** Every contract suite, on the store in memory. */
+/** Runs every contract suite on the memory store. */
 import { aliasingContract } from "./aliasing.contract.ts";
 import { archiveContract } from "./archive.contract.ts";
 import { argumentsContract } from "./arguments.contract.ts";

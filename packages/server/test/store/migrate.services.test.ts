@@ -1,4 +1,4 @@
-/** Migrating and opening a real PostgreSQL: several at once, repeatedly, and errors that tell no content. */
+/** Tests migrating and opening a real PostgreSQL: concurrently, repeatedly, and with errors that contain no content. */
 import { readdirSync } from "node:fs";
 
 import { freshDatabaseUrl } from "@turnstream/testkit/servers/shared-servers.ts";
@@ -18,7 +18,7 @@ const MIGRATIONS = readdirSync(folder)
   .map((file) => file.replace(/[.]ts$/, ""))
   .toSorted();
 
-test("four processes may migrate an empty database at once, and each migration runs once", async () => {
+test("four processes can migrate an empty database at once, and each migration runs once", async () => {
   const url = await freshDatabaseUrl();
   const pools = Array.from({ length: 4 }, () => openDatabase({ url, max: 2 }));
   const ran = await Promise.all(pools.map((db) => migrate(db)));
@@ -29,13 +29,13 @@ test("four processes may migrate an empty database at once, and each migration r
   await Promise.all(stores.map((store) => store.close()));
 });
 
-test("migrating needs one connection only", async () => {
+test("migrating needs only one connection", async () => {
   const db = openDatabase({ url: await freshDatabaseUrl(), max: 1 });
   expect(await migrate(db)).toEqual(MIGRATIONS);
   await db.destroy();
 });
 
-test("an error of the database is a StoreError that quotes no row", async () => {
+test("an error of the database is a StoreError without row contents", async () => {
   const { store, db } = await postgresHarness();
   const { actor, ref } = await newSession(store);
   await sql`alter table sessions add constraint no_canary check (title <> 'canary-7f')`.execute(db);
@@ -47,14 +47,14 @@ test("an error of the database is a StoreError that quotes no row", async () => 
   await store.close();
 });
 
-test("a database that can't be reached is UNAVAILABLE", async () => {
-  const store = createPostgresStore(openDatabase({ url: "postgres://nobody@127.0.0.1:1/none" }));
+test("an unreachable database is UNAVAILABLE", async () => {
+  const store = createPostgresStore(openDatabase({ url: "postgres://missing@127.0.0.1:1/none" }));
   await expect(store.tenants.get("t")).rejects.toMatchObject({ code: "UNAVAILABLE" });
   await expect(store.transaction((tx) => tx.tenants.get("t"))).rejects.toMatchObject({ code: "UNAVAILABLE" });
   await store.close();
 });
 
-test("a database that is ahead of this version says so", async () => {
+test("reports a database that is newer than this version", async () => {
   const { store, db } = await postgresHarness();
   await sql`insert into kysely_migration (name, timestamp) values ('0099-later', '2030-01-01')`.execute(db);
   const error = await migrate(db).catch((e: unknown) => e);
@@ -64,7 +64,7 @@ test("a database that is ahead of this version says so", async () => {
   await store.close();
 });
 
-test("a database that nobody migrated is told as such, with what to run", async () => {
+test("reports a database that is not migrated, with the command to run", async () => {
   const store = createPostgresStore(openDatabase({ url: await freshDatabaseUrl() }));
   await expect(store.tenants.get("t")).rejects.toMatchObject({
     code: "NOT_MIGRATED",
@@ -73,7 +73,7 @@ test("a database that nobody migrated is told as such, with what to run", async 
   await store.close();
 });
 
-test("what the database says is told apart", () => {
+test("maps errors of the database to codes", () => {
   const codes = {
     "22001": "INVALID",
     "22003": "INVALID",
@@ -101,7 +101,7 @@ test("what the database says is told apart", () => {
   expect(Object.fromEntries(messages)).toEqual(codes);
 });
 
-test("a login, a database or a right to write that isn't there is UNAVAILABLE", async () => {
+test("a missing login, database or write permission is UNAVAILABLE", async () => {
   const { store, url } = await postgresHarness();
   const { actor, ref } = await newSession(store);
   const { secret, key } = await store.keys.create(ref.tenant, { name: "k", scopes: [] });
@@ -111,7 +111,7 @@ test("a login, a database or a right to write that isn't there is UNAVAILABLE", 
     return createPostgresStore(openDatabase({ url: to.href }));
   };
   const nowhere = at((to) => (to.pathname = "/nowhere"));
-  const unknownRole = at((to) => (to.username = "nobody"));
+  const unknownRole = at((to) => (to.username = "missing"));
   const readOnly = at((to) => to.searchParams.set("options", "-c default_transaction_read_only=on"));
   await expect(nowhere.tenants.get("t")).rejects.toMatchObject({ code: "UNAVAILABLE" });
   await expect(unknownRole.tenants.get("t")).rejects.toMatchObject({ code: "UNAVAILABLE" });
@@ -119,14 +119,14 @@ test("a login, a database or a right to write that isn't there is UNAVAILABLE", 
     code: "UNAVAILABLE",
     cause: { sqlstate: "25006" },
   });
-  // Who has a key is still let in.
+  // A valid key is still accepted.
   for (let n = 0; n < 3; n += 1) expect(await readOnly.keys.verify(secret)).toMatchObject({ id: key.id });
   expect(await readOnly.transaction((tx) => tx.keys.verify(secret))).toMatchObject({ id: key.id });
   expect((await store.keys.list(ref.tenant))[0]?.lastUsedAt).toBeNull();
   await Promise.all([store, nowhere, unknownRole, readOnly].map((each) => each.close()));
 });
 
-test("nobody waits for a key's use to be noted, and it is noted once, also by several servers", async () => {
+test("recording the use of a key blocks no request, and happens once across several servers", async () => {
   const { store, db, url } = await postgresHarness();
   const other = createPostgresStore(openDatabase({ url }));
   const { ref } = await newSession(store);
@@ -158,7 +158,7 @@ test("nobody waits for a key's use to be noted, and it is noted once, also by se
   await Promise.all([store, other].map((each) => each.close()));
 });
 
-test("transactions that deadlock are tried again", async () => {
+test("retries transactions that deadlock", async () => {
   const { store } = await postgresHarness();
   const one = await newSession(store);
   const two = await newSession(store);
@@ -175,7 +175,7 @@ test("transactions that deadlock are tried again", async () => {
   await store.close();
 });
 
-test("whatever refers to a session is found by an index when the session is erased", async () => {
+test("every reference to a session has an index for its erasure", async () => {
   const { store, db } = await postgresHarness();
   const references = await sql<{ from: string; same: boolean; indexed: boolean }>`
     select k.conrelid::regclass::text as from, own.attcollation = other.attcollation as same,

@@ -1,4 +1,4 @@
-/** What every store promises of the outbox and of transactions. */
+/** The store contract of the outbox and of transactions. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
 import { backoffMs } from "../../src/store/ports/archive.ts";
@@ -22,7 +22,7 @@ export function outboxContract(name: string, makeStore: MakeStore): void {
       for (const row of await store.outbox.pending(soon)) await store.outbox.delivered(row, row.key, "1-1");
     });
 
-    test("what a transaction does is there as a whole or not at all", async () => {
+    test("a transaction is committed completely or not at all", async () => {
       const { actor, ref } = await newSession(store);
       const failing = store.transaction(async (tx) => {
         await tx.sessions.rename(actor, ref.session, "New");
@@ -47,7 +47,7 @@ export function outboxContract(name: string, makeStore: MakeStore): void {
       expect(await store.outbox.pending(soon)).toHaveLength(1);
     });
 
-    test("transactions at the same time don't mix", async () => {
+    test("concurrent transactions are isolated", async () => {
       const { actor, ref } = await newSession(store);
       await Promise.all(
         Array.from({ length: 8 }, (_, n) =>
@@ -62,11 +62,11 @@ export function outboxContract(name: string, makeStore: MakeStore): void {
       );
       const keys = (await store.outbox.pending(soon)).map((row) => row.key);
       expect(keys.toSorted()).toEqual(["1", "3", "5", "7"]);
-      // Numbers follow the order of the commits, so the last number is the last name.
+      // Numbers follow the order of the commits, so the last number belongs to the last name.
       expect((await store.sessions.get(actor, ref.session))?.title).toBe(keys.at(-1));
     });
 
-    test("a key counts once", async () => {
+    test("a key is added once", async () => {
       const { ref } = await newSession(store);
       expect(await store.outbox.add(ref, { key: "k", draft: title("a"), since: "930-9" })).toBe("added");
       expect(await store.outbox.add(ref, { key: "k", draft: title("b") })).toBe("already");
@@ -79,7 +79,7 @@ export function outboxContract(name: string, makeStore: MakeStore): void {
       expect(await store.outbox.pending(soon)).toEqual([]);
     });
 
-    test("only what a log would take is taken", async () => {
+    test("accepts only events that a log accepts", async () => {
       const { ref } = await newSession(store);
       const add = (key: string, text = "x") => store.outbox.add(ref, { key, draft: title(text) });
       for (const key of ["", "call 1|x", "turn/résultat", "a\nb", "x".repeat(251)])
@@ -89,7 +89,7 @@ export function outboxContract(name: string, makeStore: MakeStore): void {
       expect(await add("turn_1/step/2:a.b@c-d")).toBe("added");
     });
 
-    test("its event can only be after what was archived when it was added", async () => {
+    test("the `since` of a row is at least the archived position when it was added", async () => {
       const { ref } = await newSession(store);
       await store.outbox.add(ref, { key: "before", draft: title("x") });
       const batch = batchOf(chat(1));
@@ -106,7 +106,7 @@ export function outboxContract(name: string, makeStore: MakeStore): void {
       ]);
     });
 
-    test("a session is taken by one relay at a time, when its first row is due", async () => {
+    test("one relay at a time takes a session, when its first row is due", async () => {
       const { ref } = await newSession(store);
       const { ref: other } = await newSession(store);
       for (const key of ["a1", "a2"]) await store.outbox.add(ref, { key, draft: title(key) });
@@ -122,7 +122,7 @@ export function outboxContract(name: string, makeStore: MakeStore): void {
       expect(await store.outbox.take({ ...query, limit: 1 })).toEqual([ref]);
     });
 
-    test("many relays at once share the sessions", async () => {
+    test("concurrent relays share the sessions", async () => {
       const refs = [];
       for (let n = 0; n < 20; n += 1) refs.push((await newSession(store)).ref);
       for (const ref of refs) await store.outbox.add(ref, { key: "k", draft: title("x") });
@@ -133,7 +133,7 @@ export function outboxContract(name: string, makeStore: MakeStore): void {
       expect(ids.toSorted()).toEqual(refs.map(({ session }) => session).toSorted());
     });
 
-    test("what can't be delivered waits, longer each time, with what is behind it", async () => {
+    test("an undeliverable row is postponed with backoff, with the rows behind it", async () => {
       const { ref } = await newSession(store);
       for (const key of ["a1", "a2"]) await store.outbox.add(ref, { key, draft: title(key) });
       const query = { limit: 10, olderThanMs: 0, leaseMs: 0 };
@@ -149,16 +149,16 @@ export function outboxContract(name: string, makeStore: MakeStore): void {
       expect(backoffMs(100)).toBe(60_000);
     });
 
-    test("what was delivered and not archived can be opened again", async () => {
+    test("reopens delivered rows that are not archived", async () => {
       const { ref } = await newSession(store);
       for (const key of ["a", "b", "c"]) await store.outbox.add(ref, { key, draft: title(key) });
       const { to, ...rest } = batchOf(chat(1));
       const [epoch, seq] = to.split("-").map(Number);
       await store.outbox.delivered(ref, "a", to);
-      // The log goes on after what is archived: this one may be there.
+      // The log continues after the archived position, so this event may be there.
       await store.outbox.delivered(ref, "b", `${epoch}-${(seq ?? 0) + 1}`);
       await store.archive.write(ref, { ...rest, to, delivered: ["c"] });
-      // It was said to be in what is archived now, and isn't: it was lost.
+      // It was marked as delivered within the archived range, but is missing there: it was lost.
       expect((await store.outbox.undelivered(ref, 10)).map((row) => row.key)).toEqual(["a"]);
       expect(await store.outbox.isUndelivered(ref, "a")).toBe(true);
       expect(await store.outbox.isUndelivered(ref, "c")).toBe(false);
@@ -167,14 +167,14 @@ export function outboxContract(name: string, makeStore: MakeStore): void {
       expect((await store.outbox.undelivered(ref, 10)).map((row) => row.key)).toEqual(["a", "b"]);
     });
 
-    test("archiving marks what it has seen in the log", async () => {
+    test("archiving marks the rows that it found in the log", async () => {
       const { ref } = await newSession(store);
       for (const key of ["a", "b"]) await store.outbox.add(ref, { key, draft: title(key) });
       await store.archive.write(ref, { ...batchOf(chat(1)), delivered: ["a", "unknown"] });
       expect((await store.outbox.pending(soon)).map((row) => row.key)).toEqual(["b"]);
     });
 
-    test("rows that are long archived are pruned, others stay", async () => {
+    test("prunes rows that were archived long ago, and no others", async () => {
       const { ref } = await newSession(store);
       while ((await store.outbox.prune({ olderThanMs: 0, limit: 1000 })) > 0);
       for (const key of ["a", "b", "c"]) await store.outbox.add(ref, { key, draft: title(key) });

@@ -1,4 +1,4 @@
-/** What every store promises of orders and of what gateways say about them. */
+/** The store contract of payment orders and of notices from payment gateways. */
 import { TRANSITIONS } from "@turnstream/protocol/writer";
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -33,7 +33,7 @@ export async function newOrder(
   return { wanted, order };
 }
 
-/** Each word as a gateway, a poll, a timer or a person may bring it. */
+/** Each status as a gateway, a poll, a timer or a user can report it. */
 function transitionsOf(orderNo: string): OrderTransition[] {
   const notice = (event: string) => ({ gateway: "newebpay", event: `${orderNo}/${event}`, body: { event } });
   return [
@@ -50,7 +50,7 @@ function transitionsOf(orderNo: string): OrderTransition[] {
 
 export function paymentsContract(name: string, makeStore: MakeStore, permutations = 50): void {
   suite(name, "payments", makeStore, (store, wait) => {
-    test("an order is kept as it was made, and once", async () => {
+    test("stores an order unchanged, and once", async () => {
       const { ref } = await newSession(store());
       const { wanted, order } = await newOrder(store(), ref, { expiresMs: 60_000 });
       const { checkMs: _, expiresMs: __, ...stored } = wanted;
@@ -77,7 +77,7 @@ export function paymentsContract(name: string, makeStore: MakeStore, permutation
       }
     });
 
-    test("an order number is unique in its tenant only", async () => {
+    test("an order number is unique within its tenant", async () => {
       const { ref } = await newSession(store());
       const { ref: other } = await newSession(store());
       const { wanted } = await newOrder(store(), ref);
@@ -93,7 +93,7 @@ export function paymentsContract(name: string, makeStore: MakeStore, permutation
       }
     });
 
-    test("an order belongs to a payment that was asked for", async () => {
+    test("an order belongs to a requested payment", async () => {
       const { ref } = await newSession(store());
       await expect(newOrder(store(), ref, { interaction: "nothing" })).rejects.toMatchObject({
         code: "NOT_FOUND",
@@ -105,7 +105,7 @@ export function paymentsContract(name: string, makeStore: MakeStore, permutation
       });
     });
 
-    test("order and interaction move together, step by step", async () => {
+    test("the order and its interaction change together, step by step", async () => {
       const { ref } = await newSession(store());
       const { wanted } = await newOrder(store(), ref);
       const { orderNo, interaction } = wanted;
@@ -136,7 +136,7 @@ export function paymentsContract(name: string, makeStore: MakeStore, permutation
       await expect(change).rejects.toMatchObject({ code: "INVALID" });
     });
 
-    test("a request without an order can be cancelled, and gets none then", async () => {
+    test("a request without an order can be cancelled, and then gets no order", async () => {
       const { ref } = await newSession(store());
       const asked = anInteraction("payment");
       await store().interactions.request(ref, asked);
@@ -166,7 +166,7 @@ export function paymentsContract(name: string, makeStore: MakeStore, permutation
       ]);
     });
 
-    test("another amount, currency or gateway changes nothing", async () => {
+    test("refuses another amount, currency or gateway", async () => {
       const { ref } = await newSession(store());
       const { wanted, order } = await newOrder(store(), ref);
       const { orderNo } = wanted;
@@ -194,7 +194,7 @@ export function paymentsContract(name: string, makeStore: MakeStore, permutation
       expect(await store().payments.byOrderNo(ref.tenant, orderNo)).toEqual(order);
     });
 
-    test("a notice counts once, and is kept as it came", async () => {
+    test("a notice counts once and is stored unchanged", async () => {
       const { ref } = await newSession(store());
       const { wanted } = await newOrder(store(), ref);
       const { orderNo } = wanted;
@@ -212,7 +212,7 @@ export function paymentsContract(name: string, makeStore: MakeStore, permutation
       await expect(refused).rejects.toMatchObject({ code: "TOO_LARGE" });
     });
 
-    test("a notice that was faster than its order isn't lost", async () => {
+    test("a notice that arrives before its order is not lost", async () => {
       const { ref } = await newSession(store());
       const orderNo = unique("order");
       const notice = { gateway: "newebpay", event: unique("event"), body: { early: true } };
@@ -235,7 +235,7 @@ export function paymentsContract(name: string, makeStore: MakeStore, permutation
       expect(await store().payments.apply(ref.tenant, move)).toMatchObject({ outcome: "repeated" });
     });
 
-    test("notices of orders that never come are forgotten", async () => {
+    test("prunes notices of orders that never come", async () => {
       const { ref } = await newSession(store());
       const notice = { gateway: "newebpay", event: unique("event"), body: {} };
       const move: OrderTransition = { orderNo: unique("order"), to: "failed", notice };
@@ -245,7 +245,7 @@ export function paymentsContract(name: string, makeStore: MakeStore, permutation
       expect(await store().payments.pruneNotices({ olderThanMs: 0, limit: 10 })).toBe(1);
     });
 
-    test("whatever comes in whatever order and however often: forward only", async () => {
+    test("notices in any order and number only move the status forward", async () => {
       const { ref } = await newSession(store());
       let settled = 0;
       await fc.assert(
@@ -257,7 +257,7 @@ export function paymentsContract(name: string, makeStore: MakeStore, permutation
             const transitions = transitionsOf(wanted.orderNo);
             const moves = picks.map((at) => transitions[at] as OrderTransition);
             const results: ApplyResult[] = [];
-            // The first few at once, the rest one after the other.
+            // The first few concurrently, the rest in sequence.
             const apply = (move: OrderTransition) => store().payments.apply(ref.tenant, move);
             results.push(...(await Promise.all(moves.slice(0, together + 1).map(apply))));
             for (const move of moves.slice(together + 1)) results.push(await apply(move));
@@ -282,7 +282,7 @@ export function paymentsContract(name: string, makeStore: MakeStore, permutation
       expect(settled).toBeGreaterThan(0);
     });
 
-    test("each order is given out for asking, once in a while, until it is final", async () => {
+    test("returns each order for polling at intervals, until it is final", async () => {
       const { ref } = await newSession(store());
       const made: NewOrder[] = [];
       for (const more of [{ checkMs: 0, expiresMs: 0 }, { checkMs: 0 }, { checkMs: 60_000 }]) {
@@ -324,7 +324,7 @@ export function paymentsContract(name: string, makeStore: MakeStore, permutation
       expect(await store().payments.get(ref, wanted.id)).toEqual(order);
     });
 
-    test("they go with their session, notices too", async () => {
+    test("are erased with their session, including notices", async () => {
       const { ref } = await newSession(store());
       const { wanted } = await newOrder(store(), ref, { checkMs: 0 });
       const notice = { gateway: "newebpay", event: unique("event"), body: {} };

@@ -1,18 +1,20 @@
-/** Fills a database with many rows in seconds, for looking at query plans. The rows are shaped, not meaningful. */
+/**
+ * Fills a database with many rows in seconds, for tests of query plans. The rows have realistic shapes, not contents.
+ */
 import { sql } from "kysely";
 
 import type { Db } from "../../src/store/postgres/database.ts";
 
-/** Whom the queries ask for: one person and one session with a tenth of everything. */
+/** The ids that the queries use: one user and one session with a tenth of all rows. */
 export const BIG = { tenant: "t1", user: "u1", session: "s1" };
 
 /**
- * Adds what is missing up to `events` archived events, a tenth as many sessions, turns and outbox rows, and then
- * updates what the planner knows.
+ * Adds the missing rows up to `events` archived events and a tenth as many sessions, turns and outbox rows, then
+ * updates the planner's statistics.
  */
 export async function fill(db: Db, from: number, events: number): Promise<void> {
   await db.connection().execute(async (connection) => {
-    // Foreign keys and other triggers stay off while filling: checking them would take most of the time.
+    // Foreign keys and other triggers are disabled during the fill, because checking them would take most of the time.
     await sql`set session_replication_role = replica`.execute(connection);
     for (const statement of statements(from, events)) await sql.raw(statement).execute(connection);
     await sql`set session_replication_role = default`.execute(connection);
@@ -20,7 +22,10 @@ export async function fill(db: Db, from: number, events: number): Promise<void> 
   });
 }
 
-/** The session of the n-th row: every tenth is the big one's, of the others there are `each` to a session. */
+/**
+ * The session of the nth row: every tenth row belongs to the large session, and the others have `each` rows per
+ * session.
+ */
 function session(each: number): string {
   return `case when n % 10 = 0 then 's1' else 's' || (n / ${each} + 2) end`;
 }
@@ -45,7 +50,7 @@ function statements(from: number, to: number): string[] {
        case when n % 50 = 0 then null else now() - n * interval '1 minute' end from ${tenth}`,
     `insert into waiting_messages (session_id, id, body)
      select ${session(20)}, 'm' || n, case when n in (100, 500) then '{}'::json end from ${tenth}`,
-    // Every hundredth session runs a turn, and messages wait in many of those and in a few others.
+    // Every hundredth session runs a turn, and messages are queued in many of those and in a few others.
     `insert into running_turns (session_id, turn, message_id, message, message_by, message_at, begun_at, attempts)
      select 's' || n, 't', 'm', '{}', 'u' || (n % 1000 + 2), now(), now() - n * interval '1 second',
        case when n % 200 = 0 then 0 else 1 end from ${tenth} where n % 100 = 0`,
@@ -57,7 +62,7 @@ function statements(from: number, to: number): string[] {
     `insert into shares (id, session_id, up_to_epoch, up_to_seq)
      select 'share' || n, 's' || n, 1, n from ${tenth}`,
     `insert into erasures (session_id, requested_at)
-     select 'gone' || n, now() - n * interval '1 minute' from ${tenth}`,
+     select 'erased' || n, now() - n * interval '1 minute' from ${tenth}`,
     `insert into blobs (session_id, id, media_type, size, body)
      select ${session(20)}, 'b' || n, 't', 3, 'abc' from ${tenth}`,
     `insert into leases (executor, until) select 'e' || n, now() + interval '1 hour' from ${tenth} where n % 100 = 0`,

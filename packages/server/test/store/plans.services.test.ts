@@ -1,7 +1,6 @@
 /**
- * Every paged query looks at what it gives out and little more: no sequential scan of a large table, few pages,
- * and hardly more of them at a million archived events than at a hundred thousand. The statements are the ones
- * that the store sends, caught on their way.
+ * Tests that every paged query reads little more than it returns: no sequential scan of a large table, and few pages. A
+ * million archived events cost hardly more than a hundred thousand. The statements are captured from the store.
  */
 import type { CompiledQuery } from "kysely";
 import pg from "pg";
@@ -15,7 +14,7 @@ import { type PostgresHarness, postgresHarness } from "./postgres-harness.ts";
 const SMALL = 100_000;
 const LARGE = 1_000_000;
 const MOST_BUFFERS = 400;
-/** Changing a row goes through every index of its table; a sweep looks each of its rows up in three others. */
+/** Changing a row updates every index of its table. A sweep looks up each of its rows in three other tables. */
 const MOST: Readonly<Record<string, number>> = { "outbox.take": 1250, "running.startable": 600 };
 
 interface Plan {
@@ -31,7 +30,7 @@ const { tenant, user, session } = BIG;
 const actor = { tenant, user };
 const ref = { tenant, session };
 
-/** The page behind one of the big user's sessions: so far through them, or so many from the end. */
+/** The page token of one of the large user's sessions: at a share of them, or at a distance from the end. */
 async function token(
   harness: PostgresHarness,
   place: { share: number } | { fromEnd: number },
@@ -50,11 +49,11 @@ async function token(
 
 function sequentialScans(plan: Plan): string[] {
   const own = plan["Node Type"] === "Seq Scan" ? [plan["Relation Name"] ?? "?"] : [];
-  // A thousand leases are fewer than any table of sessions has; reading all of them is cheaper than an index.
+  // There are fewer leases than rows in a sessions table, and reading all of them is cheaper than an index.
   return [...own.filter((name) => name !== "leases"), ...(plan.Plans ?? []).flatMap(sequentialScans)];
 }
 
-/** The last of these is what a query is judged by: neither what only prepares it nor what deletes what it found. */
+/** The last matching statement is measured, not the preparation of a query or the deletion of its result. */
 function isMeasured(sql: string): boolean {
   return /^(select|with|update)/.test(sql) && !/ offset |set_config|delete from/.test(sql);
 }
@@ -72,7 +71,7 @@ const queries: Readonly<Record<string, Query>> = {
     store.sessions.list(actor, { limit: 50, before: await token(harness, { fromEnd: 51 }) }),
   "sessions.pendingErasures": (store) => store.sessions.pendingErasures(50),
   "sessions.pendingErasures, later page": (store) =>
-    store.sessions.pendingErasures(50, { session: "gone7", requestedAt: Date.now() - 3_600_000 }),
+    store.sessions.pendingErasures(50, { session: "erased7", requestedAt: Date.now() - 3_600_000 }),
   "epochs.list": (store) => store.epochs.list(ref, 50),
   "turns.list, first page": (store) => store.turns.list(ref, { limit: 50 }),
   "turns.list, middle page": (store, _, events) => store.turns.list(ref, { limit: 50, before: events / 20 }),
@@ -103,7 +102,7 @@ const queries: Readonly<Record<string, Query>> = {
   "leases.expired": (store) => store.leases.expired(50),
   "shares.find": (store) => store.shares.find("share7"),
   "shares.list": (store) => store.shares.list(actor, session),
-  // The last one: what it leaves behind is in the way of others until the next vacuum.
+  // Runs last, because its dead rows slow down other queries until the next vacuum.
   "sessions.removeExpired": (store) => store.sessions.removeExpired({ olderThanMs: 60_000, limit: 50 }),
 };
 
@@ -117,7 +116,7 @@ describe("query plans", () => {
   beforeAll(async () => {
     harness = await postgresHarness({
       onQuery: (event) => caught.push(event.query),
-      // Filling takes as long as it takes.
+      // No timeout while filling.
       timeouts: { statementMs: 0 },
     });
     client = new pg.Client({ connectionString: harness.url });
@@ -134,7 +133,7 @@ describe("query plans", () => {
 
   async function measure(name: string, events: number) {
     const query = queries[name] as Query;
-    // What the query prepares with (a page token) is sent before and left out.
+    // The preparation of the query, such as a page token, is sent before and ignored.
     caught.length = 0;
     await query(harness.store, harness, events);
     const sent = caught.findLast(({ sql }) => isMeasured(sql));
@@ -165,11 +164,11 @@ describe("query plans", () => {
     expect(scans).toEqual([]);
     expect(buffers).toBeGreaterThan(0);
     expect(buffers).toBeLessThan(MOST[name] ?? MOST_BUFFERS);
-    // Ten times the rows may be one level of an index more, for each of the 50 rows of a page that is joined.
+    // Ten times the rows may add one index level for each of the 50 joined rows of a page.
     expect(buffers).toBeLessThanOrEqual((small.get(name) ?? 0) * 1.5 + 60);
   });
 
-  test("the pages that were looked at are full", () => {
+  test("the measured pages are full", () => {
     expect(large.get("archive.events, middle page")?.rows).toBe(50);
     expect(large.get("sessions.list, middle page")?.rows).toBe(51);
     expect(large.get("turns.list, middle page")?.rows).toBe(50);

@@ -1,4 +1,4 @@
-/** A harness on a new, migrated database of the shared PostgreSQL server, whose clock can be put forward. */
+/** A harness on a new, migrated database of the shared PostgreSQL server, whose clock can be advanced. */
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { preparedDatabaseUrl } from "@turnstream/testkit/servers/shared-servers.ts";
@@ -22,7 +22,7 @@ export async function postgresHarness(options: Omit<PostgresOptions, "url"> = {}
   return { store: createPostgresStore(db), db, url, wait: (ms) => sleep(ms) };
 }
 
-/** Found before PostgreSQL's own by whoever doesn't name a schema. */
+/** Found before PostgreSQL's own functions by statements without a schema name. */
 const CLOCK = [
   "create schema test_clock",
   "create table test_clock.ahead as select interval '0' as span",
@@ -35,19 +35,19 @@ async function findClockFirst(url: string): Promise<void> {
   await runSql(url, `alter database ${name} set search_path = public, test_clock, pg_catalog`);
 }
 
-/** Its clock is put forward instead of waited for; so what is asked to last can last long, on a machine that stands still. */
+/** Tests advance the clock instead of waiting, so that long durations work on a machine that stalls. */
 export async function timedHarness(options: Omit<PostgresOptions, "url"> = {}): Promise<PostgresHarness> {
   const url = await preparedDatabaseUrl("turnstream_clock_template", async (template) => {
     await runSql(template, ...CLOCK);
     await findClockFirst(template);
     await migrateStore(template);
   });
-  // The setting of a database is not copied with it.
+  // The settings of a database are not copied with it.
   await findClockFirst(url);
   const db = openDatabase({ url, ...options });
   const wait = async (ms: number) => {
     await runSql(url, `update test_clock.ahead set span = span + ${ms} * interval '1 ms'`);
-    // Others get their turn too.
+    // Lets other tasks run.
     await sleep(Math.min(ms, 50));
   };
   return { store: createPostgresStore(db), db, url, wait };

@@ -1,4 +1,4 @@
-/** Every contract suite, on a real PostgreSQL; a database of its own for each. */
+/** Runs every contract suite on a real PostgreSQL, each with its own database. */
 import { aliasingContract } from "./aliasing.contract.ts";
 import { archiveContract } from "./archive.contract.ts";
 import { argumentsContract } from "./arguments.contract.ts";

@@ -1,4 +1,4 @@
-/** What every store promises of turns that run. */
+/** The store contract of running turns. */
 import { expect, test } from "vitest";
 
 import { isStoreError } from "../../src/store/errors.ts";
@@ -6,7 +6,7 @@ import type { SessionRef } from "../../src/store/refs.ts";
 import { type MakeStore, newSession, newTenant, unique } from "./harness.ts";
 import { suite } from "./suite.ts";
 
-/** The code with which something is refused; null when it isn't. */
+/** Returns the error code of a refused call, or null. */
 function code(work: Promise<unknown>): Promise<unknown> {
   return work.then(
     () => null,
@@ -22,7 +22,7 @@ export function runningContract(name: string, makeStore: MakeStore): void {
       return made;
     };
 
-    test("a turn takes the oldest message with all that it brings, and no other begins beside it", async () => {
+    test("a turn takes the oldest message with all its data, and no other turn starts next to it", async () => {
       const { actor, ref } = await newSession(store());
       expect(await store().running.begin(ref, { turn: "t0" })).toBeNull();
       const files = [{ url: "https://example.com/a" }];
@@ -50,7 +50,7 @@ export function runningContract(name: string, makeStore: MakeStore): void {
       expect(await store().running.begin(ref, { turn: "t2" })).toBeNull();
       expect(await store().running.begin(ref, { turn: "t2", retries: "t0" })).toBeNull();
       expect((await store().queuedMessages.list(ref)).map(({ id }) => id)).toEqual(["a"]);
-      // Told again, it doesn't wait again.
+      // Added again, the message is not queued again.
       expect(await store().queuedMessages.add(ref, first)).toBe("already");
       expect(await store().running.end(ref, "t1")).toBe(true);
       expect(await store().running.end(ref, "t1")).toBe(false);
@@ -60,7 +60,7 @@ export function runningContract(name: string, makeStore: MakeStore): void {
       await store().running.end(ref, "t2");
     });
 
-    test("a turn can be tried again, without a message and with its own options", async () => {
+    test("a turn can be retried without a message and with its own options", async () => {
       const { ref } = await waiting("m");
       const turn = await store().running.begin(ref, { turn: "t2", retries: "t1", options: ["x"] });
       expect(turn).toMatchObject({ turn: "t2", retries: "t1", message: null, options: ["x"] });
@@ -71,7 +71,7 @@ export function runningContract(name: string, makeStore: MakeStore): void {
       expect(bare).toMatchObject({ options: null, message: null });
     });
 
-    test("a begin that is not committed gives the message and its options back", async () => {
+    test("a begin that is rolled back returns the message and its options", async () => {
       const { ref } = await newSession(store());
       await store().queuedMessages.add(ref, { id: "m", text: "t", options: { a: 1 } });
       await expect(
@@ -84,7 +84,7 @@ export function runningContract(name: string, makeStore: MakeStore): void {
       expect(await store().running.begin(ref, { turn: "t2" })).toMatchObject({ options: { a: 1 } });
     });
 
-    test("of many that begin at once, one gets the message", async () => {
+    test("one of many concurrent begins gets the message", async () => {
       const { ref } = await waiting("m1", "m2");
       const started = await Promise.all(
         Array.from({ length: 20 }, (_, n) => store().running.begin(ref, { turn: `t${n}` })),
@@ -93,7 +93,7 @@ export function runningContract(name: string, makeStore: MakeStore): void {
       expect((await store().queuedMessages.list(ref)).map(({ id }) => id)).toEqual(["m2"]);
     });
 
-    test("attempts are counted, of the turn that runs", async () => {
+    test("counts the attempts of the running turn", async () => {
       const { ref } = await waiting("m");
       expect(await store().running.attempt(ref, "t")).toBeNull();
       const started = await store().running.begin(ref, { turn: "t" });
@@ -107,7 +107,7 @@ export function runningContract(name: string, makeStore: MakeStore): void {
       expect(await store().running.get(ref)).toMatchObject({ attempts: 10 });
     });
 
-    test("attempts are fruitless until one has journaled something", async () => {
+    test("counts attempts without progress until one journals something", async () => {
       const { ref } = await waiting("m");
       await store().running.begin(ref, { turn: "t" });
       const { epoch } = await store().epochs.next(ref, { seen: 0, by: "w", reason: "test" });
@@ -119,7 +119,7 @@ export function runningContract(name: string, makeStore: MakeStore): void {
       expect(await attempt()).toBe(4);
       await journal("t", "a");
       expect([await attempt(), await attempt()]).toEqual([1, 2]);
-      // Once more is nothing new.
+      // Writing the same entry again is no progress.
       await journal("t", "a");
       expect(await attempt()).toBe(3);
       await journal("t", "b");
@@ -127,7 +127,7 @@ export function runningContract(name: string, makeStore: MakeStore): void {
       expect(await store().running.get(ref)).toMatchObject({ attempts: 8, attemptsWithoutProgress: 1 });
     });
 
-    test("an attempt that was handed over is forgiven, unless there was another since", async () => {
+    test("forgives an attempt that was handed over, unless there was another since", async () => {
       const { ref } = await waiting("m");
       await store().running.begin(ref, { turn: "t" });
       const fruitless = async () => (await store().running.get(ref))?.attemptsWithoutProgress;
@@ -144,7 +144,7 @@ export function runningContract(name: string, makeStore: MakeStore): void {
       });
     });
 
-    test("a stop is noted once, by the first who asks, and only for the turn that is meant", async () => {
+    test("stores a stop once, from the first caller, and only for the requested turn", async () => {
       const { ref } = await waiting("m");
       const over = { receipt: "over", turn: null };
       expect(await store().running.requestStop(ref, {})).toEqual(over);
@@ -168,13 +168,13 @@ export function runningContract(name: string, makeStore: MakeStore): void {
       await store().running.end(ref, "t");
       expect(await store().running.requestStop(ref, { turn: "t" })).toEqual(over);
       await store().queuedMessages.add(ref, { id: "m2", text: "t" });
-      // What was said to the one before is not said to the next.
+      // A stop of the previous turn does not apply to the next.
       expect(await store().running.begin(ref, { turn: "t2" })).toMatchObject({ stop: null });
       expect(await store().running.requestStop(ref, {})).toEqual({ receipt: "stopping", turn: "t2" });
       expect(await store().running.get(ref)).toMatchObject({ stop: { by: null } });
     });
 
-    test("turns that nobody has set about are found, the oldest first", async () => {
+    test("finds turns without a first attempt, the oldest first", async () => {
       const refs: SessionRef[] = [];
       for (const n of [1, 2, 3]) {
         const { ref } = await waiting("m");
@@ -194,7 +194,7 @@ export function runningContract(name: string, makeStore: MakeStore): void {
       expect(await store().running.unattempted({ olderThanMs: 0, limit: 1 })).toHaveLength(1);
     });
 
-    test("sessions in which a message waits and nothing runs are found, the longest waiting first", async () => {
+    test("finds sessions with a queued message and no running turn, the longest waiting first", async () => {
       const refs: SessionRef[] = [];
       for (let n = 0; n < 4; n++) {
         const { ref } = await waiting("m1", "m2");
@@ -218,7 +218,7 @@ export function runningContract(name: string, makeStore: MakeStore): void {
       expect(await store().running.startable({ olderThanMs: 0, limit: 1 })).toHaveLength(1);
     });
 
-    test("another tenant sees and changes nothing of it", async () => {
+    test("another tenant sees and changes nothing", async () => {
       const { ref } = await waiting("m", "m2");
       const foreign = { ...ref, tenant: await newTenant(store()) };
       await expect(store().running.begin(foreign, { turn: "t" })).rejects.toMatchObject({
@@ -237,7 +237,7 @@ export function runningContract(name: string, makeStore: MakeStore): void {
       expect(await store().running.requestStop(foreign, {})).toEqual({ receipt: "over", turn: null });
     });
 
-    test("it goes with its session, and who is erased is no longer named in it", async () => {
+    test("is erased with its session, and loses the name of an erased user", async () => {
       const { actor, ref } = await newSession(store());
       await store().queuedMessages.add(ref, { id: "m", text: "t", by: "guest" });
       await store().running.begin(ref, { turn: "t" });
@@ -259,7 +259,7 @@ export function runningContract(name: string, makeStore: MakeStore): void {
         .toContain(ref.session);
     });
 
-    test("what can't be stored is refused", async () => {
+    test("refuses values that can't be stored", async () => {
       const { ref } = await waiting("m");
       const huge = "x".repeat(70_000);
       expect(await code(store().running.begin(ref, { turn: "a\0" }))).toBe("INVALID");
@@ -282,7 +282,7 @@ export function runningContract(name: string, makeStore: MakeStore): void {
       expect(await store().running.get(ref)).toBeNull();
     });
 
-    test("a worker that leaves has its work taken at once", async () => {
+    test("the work of a worker that leaves can be taken immediately", async () => {
       const [leaver, heir] = [unique("exec"), unique("exec")];
       expect(await store().leases.leave(leaver)).toBe(false);
       await store().leases.take(leaver, 60_000);

@@ -1,4 +1,4 @@
-/** What every store promises of waiting messages, blobs, leases and shares. */
+/** The store contract of queued messages, blobs, leases and shares. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { MAX_BLOB_BYTES } from "../../src/store/ports/files.ts";
@@ -7,7 +7,7 @@ import { batchOf, chat } from "./archive-batch.ts";
 import { type Harness, type MakeStore, newSession, unique } from "./harness.ts";
 
 export function sessionPartsContract(name: string, makeStore: MakeStore): void {
-  describe(`${name}: waiting, blobs, leases, shares`, () => {
+  describe(`${name}: queued messages, blobs, leases, shares`, () => {
     let harness: Harness;
     let store: ClosableStore;
     beforeAll(async () => {
@@ -16,7 +16,7 @@ export function sessionPartsContract(name: string, makeStore: MakeStore): void {
     });
     afterAll(() => store.close());
 
-    test("messages wait in the order they came, each id once for ever", async () => {
+    test("messages are queued in the order of arrival, and each id is accepted once", async () => {
       const { ref } = await newSession(store);
       const files = [{ url: "https://example.com/a" }];
       expect(await store.queuedMessages.add(ref, { id: "z", text: "first \0 \ud800", files, by: "an" })).toBe(
@@ -37,7 +37,7 @@ export function sessionPartsContract(name: string, makeStore: MakeStore): void {
       expect(await store.queuedMessages.list(ref)).toEqual([]);
     });
 
-    test("each message goes to one taker, in order", async () => {
+    test("each message is taken by one caller, in order", async () => {
       const { ref } = await newSession(store);
       for (let n = 0; n < 20; n += 1) await store.queuedMessages.add(ref, { id: `${n}`, text: "t" });
       const order: string[] = [];
@@ -52,7 +52,7 @@ export function sessionPartsContract(name: string, makeStore: MakeStore): void {
       expect(new Set(order).size).toBe(20);
     });
 
-    test("of very many messages, those that are next are listed", async () => {
+    test("lists the next ones of many messages", async () => {
       const { ref } = await newSession(store);
       await store.transaction(async (tx) => {
         for (let n = 0; n < 1001; n += 1) await tx.queuedMessages.add(ref, { id: `${n}`, text: "t" });
@@ -61,7 +61,7 @@ export function sessionPartsContract(name: string, makeStore: MakeStore): void {
       expect(listed.map(({ id }) => id)).toEqual(Array.from({ length: 1000 }, (_, n) => `${n}`));
     });
 
-    test("of very many open turns, the oldest are given", async () => {
+    test("returns the oldest of many open turns", async () => {
       const { ref } = await newSession(store);
       const batch = batchOf(chat(1));
       const [turn] = batch.turns;
@@ -75,7 +75,7 @@ export function sessionPartsContract(name: string, makeStore: MakeStore): void {
       expect(open.map(({ id }) => id)).toEqual(turns.slice(0, 1000).map(({ snapshot }) => snapshot.id));
     });
 
-    test("a take that is not committed gives the message back", async () => {
+    test("a take that is rolled back returns the message", async () => {
       const { ref } = await newSession(store);
       for (const id of ["a", "b"]) await store.queuedMessages.add(ref, { id, text: "t" });
       await expect(
@@ -87,7 +87,7 @@ export function sessionPartsContract(name: string, makeStore: MakeStore): void {
       expect(await store.queuedMessages.take(ref)).toMatchObject({ id: "a" });
     });
 
-    test("a blob is stored once and read back byte by byte", async () => {
+    test("a blob is stored once and returned unchanged", async () => {
       const { ref } = await newSession(store);
       const body = new Uint8Array(70_000).map((_, n) => n % 251);
       const blob = { id: "b", mediaType: "application/octet-stream", body };
@@ -98,7 +98,7 @@ export function sessionPartsContract(name: string, makeStore: MakeStore): void {
       await store.blobs.put(ref, small);
       const read = await store.blobs.get(ref, "s");
       expect(read).toEqual(small);
-      // Nobody else's bytes are behind it.
+      // The buffer has exactly these bytes. A shared pool would expose bytes of other blobs.
       expect(read?.body.buffer.byteLength).toBe(3);
       expect(await store.blobs.get(ref, "c")).toBeNull();
       expect(await store.blobs.get({ ...ref, tenant: "else" }, "b")).toBeNull();
@@ -120,7 +120,7 @@ export function sessionPartsContract(name: string, makeStore: MakeStore): void {
       await expect(store.blobs.copy(ref, foreign, ["a"])).rejects.toMatchObject({ code: "NOT_FOUND" });
     });
 
-    test("a lease that ran out is taken over by one, and its owner is told", async () => {
+    test("an expired lease is taken over by one executor, and its owner can't renew it", async () => {
       const [dead, one, two] = [unique("exec"), unique("exec"), unique("exec")];
       expect(await store.leases.renew(dead, 100_000)).toBe(false);
       expect(await store.leases.take(dead, 150_000)).toBe(true);
@@ -131,11 +131,11 @@ export function sessionPartsContract(name: string, makeStore: MakeStore): void {
       await harness.wait(170_000);
       expect(await store.leases.expired(100)).toEqual([dead]);
       const takes = await Promise.all([one, two, one, two].map((by) => store.leases.takeDead(dead, by)));
-      // Who has it is told so again: the first answer may have been lost.
+      // The same executor can take it again, because the first response may have been lost.
       expect(takes.filter(Boolean)).toHaveLength(2);
       expect([takes[0], takes[1]]).toEqual([takes[2], takes[3]]);
       const [taker, other] = takes[0] ? [one, two] : [two, one];
-      expect(await store.leases.unknown([dead, "exec-nobody", one])).toEqual(["exec-nobody"]);
+      expect(await store.leases.unknown([dead, "exec-missing", one])).toEqual(["exec-missing"]);
       expect(await store.leases.expired(100)).toEqual([]);
       expect(await store.leases.renew(dead, 150_000)).toBe(false);
       expect(await store.leases.take(dead, 150_000)).toBe(false);
@@ -145,18 +145,18 @@ export function sessionPartsContract(name: string, makeStore: MakeStore): void {
       for (const id of [taker, other]) expect(await store.leases.release(id, id)).toBe(true);
     });
 
-    test("a lease is ended by whoever holds it, and nobody else", async () => {
+    test("only the holder of a lease can release it", async () => {
       const [dead, taker, other] = [unique("exec"), unique("exec"), unique("exec")];
       await store.leases.take(dead, 10_000);
       for (const id of [taker, other]) await store.leases.take(id, 100_000);
       expect(await store.leases.release(taker, other)).toBe(false);
       await harness.wait(20_000);
       expect(await store.leases.takeDead(dead, taker)).toBe(true);
-      // It wakes up, and ends its work as if nothing had happened.
+      // The dead executor wakes up and ends its work as if nothing had happened.
       expect(await store.leases.release(dead, dead)).toBe(false);
       expect(await store.leases.release(dead, other)).toBe(false);
       await harness.wait(120_000);
-      // The one who took over has died as well: what it had taken is there to be taken.
+      // The executor that took over has died as well, so the lease can be taken again.
       expect(await store.leases.expired(100)).toContain(dead);
       expect(await store.leases.takeDead(dead, other)).toBe(true);
       expect(await store.leases.release(dead, taker)).toBe(false);
@@ -164,7 +164,7 @@ export function sessionPartsContract(name: string, makeStore: MakeStore): void {
       for (const id of [taker, other]) expect(await store.leases.release(id, id)).toBe(true);
     });
 
-    test("when the one who took over dies as well, both are there to be taken", async () => {
+    test("if the executor that took over dies as well, both leases can be taken", async () => {
       const [first, second, third] = [unique("exec"), unique("exec"), unique("exec")];
       await store.leases.take(first, 20_000);
       await store.leases.take(second, 150_000);
@@ -180,7 +180,7 @@ export function sessionPartsContract(name: string, makeStore: MakeStore): void {
       for (const id of [second, third]) expect(await store.leases.release(id, id)).toBe(true);
     });
 
-    test("a lease that ran out and that nobody took can be renewed", async () => {
+    test("an expired lease that was not taken can be renewed", async () => {
       const id = unique("exec");
       await store.leases.take(id, 10_000);
       await harness.wait(20_000);
@@ -189,7 +189,7 @@ export function sessionPartsContract(name: string, makeStore: MakeStore): void {
       expect(await store.leases.release(id, id)).toBe(true);
     });
 
-    test("a share shows what was archived when it was made, until it is revoked", async () => {
+    test("a share shows what was archived when it was created, until it is revoked", async () => {
       const { actor, ref } = await newSession(store);
       const log = chat(2);
       await store.archive.write(ref, batchOf(log, "0-0", "1-5"));
@@ -209,7 +209,7 @@ export function sessionPartsContract(name: string, makeStore: MakeStore): void {
       expect(await store.shares.find(later.id)).toBeNull();
     });
 
-    test("a share of an id of the caller's own is made once", async () => {
+    test("a share with a client-chosen id is created once", async () => {
       const { actor, ref } = await newSession(store);
       const id = unique("share");
       const share = await store.shares.create(actor, ref.session, id);
@@ -220,7 +220,7 @@ export function sessionPartsContract(name: string, makeStore: MakeStore): void {
       expect(await store.shares.list(actor, ref.session)).toEqual([]);
     });
 
-    test("of very many shares the newest are listed, oldest first", async () => {
+    test("lists the newest of many shares, oldest first", async () => {
       const { actor, ref } = await newSession(store);
       const first = await store.shares.create(actor, ref.session);
       await harness.wait(5);

@@ -1,4 +1,4 @@
-/** What every store promises of tenants and sessions. */
+/** The store contract of tenants and sessions. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import type { Erasure, Session } from "../../src/store/ports/sessions.ts";
@@ -20,10 +20,10 @@ export function sessionsContract(name: string, makeStore: MakeStore): void {
       const id = await newTenant(store);
       expect(await store.tenants.get(id)).toMatchObject({ id, name: "A tenant" });
       await expect(store.tenants.create({ id, name: "B" })).rejects.toMatchObject({ code: "EXISTS" });
-      expect(await store.tenants.get("nobody")).toBeNull();
+      expect(await store.tenants.get("missing")).toBeNull();
     });
 
-    test("a session begins empty, with a number and an epoch before its first", async () => {
+    test("a session starts empty, with a number and an epoch before its first", async () => {
       const actor = { tenant: await newTenant(store), user: "an" };
       const id = unique("session");
       const session = await store.sessions.create(actor, { id, title: "Markets", firstEpoch: 500 });
@@ -38,7 +38,7 @@ export function sessionsContract(name: string, makeStore: MakeStore): void {
       expect(other.epoch).toBeLessThan(2 ** 32 - 1);
     });
 
-    test("ids are taken once, in all tenants", async () => {
+    test("an id is used once, across all tenants", async () => {
       const { ref } = await newSession(store);
       const actor = { tenant: await newTenant(store), user: "an" };
       await expect(store.sessions.create(actor, { id: ref.session })).rejects.toMatchObject({
@@ -49,7 +49,7 @@ export function sessionsContract(name: string, makeStore: MakeStore): void {
       ).rejects.toMatchObject({ code: "NOT_FOUND" });
     });
 
-    test("bad arguments are refused", async () => {
+    test("refuses invalid arguments", async () => {
       const { actor, ref } = await newSession(store);
       for (const id of ["", "a\0b", "a b", "a/b", "é", "a\n", "x".repeat(201)])
         await expect(store.sessions.create(actor, { id })).rejects.toMatchObject({ code: "INVALID" });
@@ -67,7 +67,7 @@ export function sessionsContract(name: string, makeStore: MakeStore): void {
       });
     });
 
-    test("neither tenants nor people see each other", async () => {
+    test("tenants and users don't see each other's sessions", async () => {
       const { actor, ref } = await newSession(store);
       const foreign = { tenant: await newTenant(store), session: ref.session };
       expect(await store.sessions.find(ref)).toMatchObject({ id: ref.session });
@@ -106,7 +106,7 @@ export function sessionsContract(name: string, makeStore: MakeStore): void {
       expect(await order()).toEqual([second.id, ref.session]);
     });
 
-    test("pages give every session once, though others come and go meanwhile", async () => {
+    test("pages return every session once, although others are added and removed meanwhile", async () => {
       const { actor, ref } = await newSession(store);
       const made = [ref.session];
       for (let n = 0; n < 24; n += 1)
@@ -124,14 +124,14 @@ export function sessionsContract(name: string, makeStore: MakeStore): void {
         before = page.next;
         await harness.wait(2);
         await store.sessions.create(actor, { id: unique("session") });
-        // The first one of the list goes: seen already, so nothing may shift.
+        // Removes the first session of the list. It was already returned, so no other may shift.
         await store.sessions.touch({ tenant: actor.tenant, session: seen[0]?.id ?? "" });
       }
       expect(new Set(seen.map((s) => s.id)).size).toBe(25);
       expect(seen.map((s) => s.id).toSorted()).toEqual(made.toSorted());
     });
 
-    test("sessions of one moment are paged by id", async () => {
+    test("pages sessions of the same moment by id", async () => {
       const { actor } = await newSession(store);
       await store.transaction(async (tx) => {
         for (let n = 0; n < 9; n += 1) await tx.sessions.create(actor, { id: unique("session") });
@@ -150,7 +150,7 @@ export function sessionsContract(name: string, makeStore: MakeStore): void {
       expect(paged).toEqual(all);
     });
 
-    test("an erased session is gone, and noted until its log is", async () => {
+    test("an erased session is removed, and recorded until its log is deleted", async () => {
       const { actor, ref } = await newSession(store);
       await store.queuedMessages.add(ref, { id: "m", text: "hello" });
       expect(await store.sessions.remove(ref)).toBe(true);
@@ -169,7 +169,7 @@ export function sessionsContract(name: string, makeStore: MakeStore): void {
       expect(await store.queuedMessages.list(ref)).toEqual([]);
     });
 
-    test("a person's or a tenant's sessions are erased together", async () => {
+    test("erases all sessions of a user or a tenant", async () => {
       const { actor, ref } = await newSession(store);
       const other = await store.sessions.create({ ...actor, user: "else" }, { id: unique("session") });
       expect(await store.sessions.removeUser(actor.tenant, actor.user)).toEqual([ref.session]);
@@ -181,7 +181,7 @@ export function sessionsContract(name: string, makeStore: MakeStore): void {
       expect(pending).toEqual(expect.arrayContaining([ref.session, other.id]));
     });
 
-    test("erasures are paged, and forgotten by the store's clock", async () => {
+    test("pages erasures, and deletes them by the store's clock", async () => {
       const made: string[] = [];
       for (let n = 0; n < 7; n += 1) {
         const { ref } = await newSession(store);
@@ -207,7 +207,7 @@ export function sessionsContract(name: string, makeStore: MakeStore): void {
       expect((await store.sessions.pendingErasures(1000)).map((one) => one.session)).not.toContain(session);
     });
 
-    test("old sessions are erased, the oldest first", async () => {
+    test("erases old sessions, the oldest first", async () => {
       while ((await store.sessions.removeExpired({ olderThanMs: 0, limit: 1000 })).length > 0);
       const { actor, ref } = await newSession(store);
       await harness.wait(5);
@@ -227,22 +227,22 @@ export function sessionsContract(name: string, makeStore: MakeStore): void {
       expect(pending).toEqual(expect.arrayContaining([ref.session, ...old]));
     });
 
-    test("a person who is erased is named nowhere in other people's sessions", async () => {
+    test("an erased user is named nowhere in the sessions of other users", async () => {
       const { actor, ref } = await newSession(store);
       const { ref: foreign } = await newSession(store);
       for (const at of [ref, foreign]) {
         await store.interactions.request(at, anInteraction("approval", { id: "i" }));
-        await store.interactions.change(at, { id: "i", to: "approved", by: "gone" });
-        await store.queuedMessages.add(at, { id: "m", text: "hello", by: "gone" });
+        await store.interactions.change(at, { id: "i", to: "approved", by: "former" });
+        await store.queuedMessages.add(at, { id: "m", text: "hello", by: "former" });
         await store.queuedMessages.add(at, { id: "n", text: "hello", by: "here" });
       }
       const named = async (at: typeof ref) => [
         ...(await store.interactions.changes(at, "i")).map(({ by }) => by),
         ...(await store.queuedMessages.list(at)).map(({ by }) => by),
       ];
-      expect(await store.sessions.removeUser(actor.tenant, "gone")).toEqual([]);
+      expect(await store.sessions.removeUser(actor.tenant, "former")).toEqual([]);
       expect(await named(ref)).toEqual([null, null, "here"]);
-      expect(await named(foreign)).toEqual(["gone", "gone", "here"]);
+      expect(await named(foreign)).toEqual(["former", "former", "here"]);
     });
   });
 }

@@ -1,12 +1,12 @@
-/** A contract suite as most of them are: one store for all of its tests, closed at the end. */
+/** `suite` defines a contract suite with one store for all of its tests, which is closed at the end. */
 import { afterAll, beforeAll, describe } from "vitest";
 
 import type { ClosableStore } from "../../src/store/store.ts";
 import type { Harness, MakeStore } from "./harness.ts";
 
 /**
- * @param of what the suite is about
- * @param tests is called at once; what it is given may only be called inside a test
+ * @param of the subject of the suite
+ * @param tests defines the tests synchronously; its arguments may only be called inside a test
  */
 export function suite(
   name: string,

@@ -1,4 +1,4 @@
-/** Nobody waits without limit on a real PostgreSQL server: not for a row, not for a connection, not for a migration. */
+/** Tests that every wait on a real PostgreSQL server has a limit: for a row, for a connection and for a migration. */
 import { freshDatabaseUrl } from "@turnstream/testkit/servers/shared-servers.ts";
 import { sql } from "kysely";
 import pg from "pg";
@@ -13,17 +13,17 @@ import { TIMED } from "../timed-test.ts";
 
 const CLAIM = { seen: 0, by: "taker", reason: "takeover" };
 
-test("who is frozen in a transaction loses it, and what it held is free", TIMED, async () => {
+test("a transaction whose process is frozen is aborted, and its locks are released", TIMED, async () => {
   const { store, url } = await postgresHarness();
   const { actor, ref } = await newSession(store);
   const frozen = createPostgresStore(openDatabase({ url, timeouts: { idleInTransactionMs: 300 } }));
   let takeover: Promise<unknown> | undefined;
   const began = performance.now();
   const locking = frozen.transaction(async (tx) => {
-    await tx.sessions.rename(actor, ref.session, "held");
+    await tx.sessions.rename(actor, ref.session, "locked");
     takeover = store.epochs.next(ref, CLAIM);
     await takeover;
-    // It wakes up, and knows nothing.
+    // The frozen process wakes up and doesn't know about the abort.
     await tx.sessions.rename(actor, ref.session, "late");
   });
   await expect(locking).rejects.toMatchObject({ code: "UNAVAILABLE" });
@@ -35,38 +35,34 @@ test("who is frozen in a transaction loses it, and what it held is free", TIMED,
   await Promise.all([store, frozen].map((each) => each.close()));
 });
 
-test(
-  "who waits too long for a row is told that it is busy, at once and not after several tries",
-  TIMED,
-  async () => {
-    const { store, url } = await postgresHarness();
-    const { actor, ref } = await newSession(store);
-    const hasty = createPostgresStore(openDatabase({ url, timeouts: { lockMs: 200 } }));
-    const holder = new pg.Client({ connectionString: url });
-    await holder.connect();
-    await holder.query("begin");
-    await holder.query("select from sessions where id = $1 for update", [ref.session]);
-    const began = performance.now();
-    let calls = 0;
-    for (const work of [
-      () => hasty.epochs.next(ref, CLAIM),
-      () => hasty.sessions.remove(ref),
-      () =>
-        hasty.transaction(async (tx) => {
-          calls += 1;
-          await tx.sessions.rename(actor, ref.session, "x");
-        }),
-    ])
-      await expect(work()).rejects.toMatchObject({ code: "BUSY", cause: { sqlstate: "55P03" } });
-    expect(calls).toBe(1);
-    expect(performance.now() - began).toBeLessThan(2_000);
-    await holder.end();
-    expect(await hasty.epochs.next(ref, CLAIM)).toMatchObject({ epoch: 1 });
-    await Promise.all([store, hasty].map((each) => each.close()));
-  },
-);
+test("a wait for a locked row fails as busy after one timeout, without retries", TIMED, async () => {
+  const { store, url } = await postgresHarness();
+  const { actor, ref } = await newSession(store);
+  const hasty = createPostgresStore(openDatabase({ url, timeouts: { lockMs: 200 } }));
+  const holder = new pg.Client({ connectionString: url });
+  await holder.connect();
+  await holder.query("begin");
+  await holder.query("select from sessions where id = $1 for update", [ref.session]);
+  const began = performance.now();
+  let calls = 0;
+  for (const work of [
+    () => hasty.epochs.next(ref, CLAIM),
+    () => hasty.sessions.remove(ref),
+    () =>
+      hasty.transaction(async (tx) => {
+        calls += 1;
+        await tx.sessions.rename(actor, ref.session, "x");
+      }),
+  ])
+    await expect(work()).rejects.toMatchObject({ code: "BUSY", cause: { sqlstate: "55P03" } });
+  expect(calls).toBe(1);
+  expect(performance.now() - began).toBeLessThan(2_000);
+  await holder.end();
+  expect(await hasty.epochs.next(ref, CLAIM)).toMatchObject({ epoch: 1 });
+  await Promise.all([store, hasty].map((each) => each.close()));
+});
 
-test("every connection has its limits, whatever the URL or the server says", async () => {
+test("every connection has its limits, whatever the URL or the server sets", async () => {
   const url = await freshDatabaseUrl();
   const admin = new pg.Client({ connectionString: url });
   await admin.connect();
@@ -88,13 +84,13 @@ test("every connection has its limits, whatever the URL or the server says", asy
   expect(await settingsOf({ url: withOptions })).toEqual(["30s", "7s", "5s", "read committed"]);
 });
 
-test("a statement that takes too long ends", async () => {
+test("a statement that takes too long is aborted", async () => {
   const db = openDatabase({ url: await freshDatabaseUrl(), timeouts: { statementMs: 100 } });
   await expect(sql`select pg_sleep(5)`.execute(db)).rejects.toMatchObject({ code: "57014" });
   await db.destroy();
 });
 
-test("who gets no connection in time is told so", async () => {
+test("a wait for a connection fails after its timeout", async () => {
   const { store, url } = await postgresHarness();
   const { ref } = await newSession(store);
   const small = createPostgresStore(openDatabase({ url, max: 1, timeouts: { connectMs: 200 } }));
@@ -108,7 +104,7 @@ test("who gets no connection in time is told so", async () => {
   await Promise.all([store, small].map((each) => each.close()));
 });
 
-test("migrations wait for each other as long as it takes, and their connection is as before then", async () => {
+test("migrations wait for each other without a limit, and restore the limits of their connection", async () => {
   const url = await freshDatabaseUrl();
   const holder = new pg.Client({ connectionString: url });
   await holder.connect();

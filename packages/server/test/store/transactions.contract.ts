@@ -1,4 +1,4 @@
-/** What every store promises of transactions, whatever is done in them at once, too late or in spite of an error. */
+/** The store contract of transactions: concurrent calls, late calls and caught errors. */
 import { expect, test } from "vitest";
 
 import type { Store } from "../../src/store/store.ts";
@@ -7,7 +7,7 @@ import { suite } from "./suite.ts";
 
 export function transactionsContract(name: string, makeStore: MakeStore): void {
   suite(name, "transactions", makeStore, (store, wait) => {
-    test("what runs beside a call that fails is undone with it, down to its last step", async () => {
+    test("a failed call rolls back everything that runs concurrently with it", async () => {
       const { actor, ref } = await newSession(store());
       const ids = Array.from({ length: 5 }, () => unique("session"));
       let refused: unknown;
@@ -29,12 +29,12 @@ export function transactionsContract(name: string, makeStore: MakeStore): void {
       for (const id of ids) await store().sessions.create(actor, { id });
     });
 
-    test("calls that wait for their turn when another fails leave nothing", async () => {
+    test("calls that are queued when another fails leave nothing", async () => {
       const { ref } = await newSession(store());
       const ids = Array.from({ length: 5 }, () => unique("tenant"));
       const failed = store().transaction((tx) =>
         Promise.all([
-          // The database itself sees nothing wrong in it.
+          // The database reports no error here, because the update just matches no row.
           tx.sessions.touch({ ...ref, session: "nothing" }),
           ...ids.map((id) => tx.tenants.create({ id, name: "T" })),
         ]),
@@ -44,7 +44,7 @@ export function transactionsContract(name: string, makeStore: MakeStore): void {
       for (const id of ids) expect(await store().tenants.get(id)).toBeNull();
     });
 
-    test("a call of several steps that is under way when another fails leaves nothing", async () => {
+    test("a call of several steps that is running when another fails leaves nothing", async () => {
       const { ref } = await newSession(store());
       const tenant = await newTenant(store());
       for (let n = 0; n < 10; n += 1) {
@@ -64,7 +64,7 @@ export function transactionsContract(name: string, makeStore: MakeStore): void {
       expect(await store().blobs.get(ref, "0")).toBeNull();
     });
 
-    test("an error that is caught still undoes all of it, and is what the caller gets", async () => {
+    test("a caught error still rolls back everything, and is thrown to the caller", async () => {
       const { actor, ref } = await newSession(store());
       const failed = store().transaction(async (tx) => {
         await tx.sessions.rename(actor, ref.session, "changed");
@@ -76,7 +76,7 @@ export function transactionsContract(name: string, makeStore: MakeStore): void {
       expect(await store().sessions.find(ref)).toMatchObject({ title: null });
     });
 
-    test("what nobody waited for is part of it", async () => {
+    test("a call that was not awaited is part of the transaction", async () => {
       const { actor, ref } = await newSession(store());
       await store().transaction(async (tx) => {
         void tx.queuedMessages.add(ref, { id: "m", text: "t" });
@@ -92,7 +92,7 @@ export function transactionsContract(name: string, makeStore: MakeStore): void {
       expect(await store().sessions.find(ref)).toMatchObject({ title: null });
     });
 
-    test("nothing can be done in one that is over", async () => {
+    test("refuses calls after the transaction has ended", async () => {
       const { actor, ref } = await newSession(store());
       let leaked: Store | undefined;
       await store().transaction(async (tx) => {

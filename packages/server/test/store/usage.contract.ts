@@ -1,4 +1,4 @@
-/** What every store promises of usage. */
+/** The store contract of usage. */
 import { expect, test } from "vitest";
 
 import { MAX_USAGE } from "../../src/store/ports/audit.ts";
@@ -29,14 +29,14 @@ export function usageContract(name: string, makeStore: MakeStore): void {
       expect(await store().usage.list(await newTenant(store()), "2026-01-01", "2026-12-31")).toEqual([]);
     });
 
-    test("without a day it is today's, without a model nobody's", async () => {
+    test("uses today without a day, and no model without a model", async () => {
       const tenant = await newTenant(store());
       await store().usage.add(tenant, { key: "t1", ...ONE });
       const [row] = await store().usage.list(tenant, "2020-01-01", "2090-01-01");
       expect(row).toEqual({ day: expect.stringMatching(/^20\d\d-\d\d-\d\d$/), model: "", ...ONE });
     });
 
-    test("the same key at once from many counts once", async () => {
+    test("the same key from many concurrent callers counts once", async () => {
       const tenant = await newTenant(store());
       const keys = Array.from({ length: 10 }, () => unique("turn"));
       const adds = [...keys, ...keys, ...keys].map((key) =>
@@ -47,7 +47,7 @@ export function usageContract(name: string, makeStore: MakeStore): void {
       expect(row).toMatchObject({ turns: 10, total_tokens: 340 });
     });
 
-    test("a transaction that fails has counted nothing", async () => {
+    test("a failed transaction counts nothing", async () => {
       const tenant = await newTenant(store());
       const failed = store().transaction(async (tx) => {
         await tx.usage.add(tenant, { key: "t1", day: "2026-02-01", ...ONE });
@@ -58,7 +58,7 @@ export function usageContract(name: string, makeStore: MakeStore): void {
       expect(await store().usage.list(tenant, "2026-02-01", "2026-02-01")).toMatchObject([ONE]);
     });
 
-    test("keys can be forgotten, counts stay", async () => {
+    test("keys can be deleted, and counts stay", async () => {
       const tenant = await newTenant(store());
       await store().usage.add(tenant, { key: "t1", day: "2026-02-01", ...ONE });
       await wait(5);
@@ -67,7 +67,7 @@ export function usageContract(name: string, makeStore: MakeStore): void {
       expect(await store().usage.list(tenant, "2026-02-01", "2026-02-01")).toMatchObject([ONE]);
     });
 
-    test("a sum stops where numbers end", async () => {
+    test("a sum stops at the largest safe number", async () => {
       const tenant = await newTenant(store());
       const most = 1e15 - 1;
       for (let n = 0; n < 11; n += 1)
@@ -76,7 +76,7 @@ export function usageContract(name: string, makeStore: MakeStore): void {
       expect(row).toMatchObject({ turns: 11, total_tokens: MAX_USAGE });
     });
 
-    test("bad arguments are refused", async () => {
+    test("refuses invalid arguments", async () => {
       const tenant = await newTenant(store());
       for (const bad of [
         { day: "2026-02-30" },
@@ -88,7 +88,7 @@ export function usageContract(name: string, makeStore: MakeStore): void {
         const add = store().usage.add(tenant, { key: "t1", ...ONE, ...bad });
         await expect(add).rejects.toMatchObject({ code: "INVALID" });
       }
-      await expect(store().usage.add("nobody", { key: "t1", ...ONE })).rejects.toMatchObject({
+      await expect(store().usage.add("missing", { key: "t1", ...ONE })).rejects.toMatchObject({
         code: "NOT_FOUND",
       });
     });

@@ -1,12 +1,12 @@
-/** What every store promises of people's numbers. */
+/** The store contract of user numbers. */
 import { expect, test } from "vitest";
 
 import { type MakeStore, newTenant } from "./harness.ts";
 import { suite } from "./suite.ts";
 
 export function userNumbersContract(name: string, makeStore: MakeStore): void {
-  suite(name, "people", makeStore, (store) => {
-    test("a person has one number, in one tenant", async () => {
+  suite(name, "user numbers", makeStore, (store) => {
+    test("a user has one number within a tenant", async () => {
       const tenant = await newTenant(store());
       const other = await newTenant(store());
       const number = await store().userNumbers.numberOf(tenant, "an");
@@ -17,7 +17,7 @@ export function userNumbersContract(name: string, makeStore: MakeStore): void {
       expect(await store().userNumbers.nameOf(other, number)).toBeNull();
     });
 
-    test("asked for at once by many, it is still one", async () => {
+    test("concurrent requests return the same number", async () => {
       const tenant = await newTenant(store());
       const numbers = await Promise.all(
         Array.from({ length: 20 }, () => store().userNumbers.numberOf(tenant, "an")),
@@ -25,7 +25,7 @@ export function userNumbersContract(name: string, makeStore: MakeStore): void {
       expect(new Set(numbers).size).toBe(1);
     });
 
-    test("who was forgotten is nobody, and somebody new when they return", async () => {
+    test("a forgotten user has no number, and gets a new one later", async () => {
       const tenant = await newTenant(store());
       const number = await store().userNumbers.numberOf(tenant, "an");
       expect(await store().userNumbers.forget(tenant, "an")).toBe(true);
@@ -34,10 +34,12 @@ export function userNumbersContract(name: string, makeStore: MakeStore): void {
       expect(await store().userNumbers.numberOf(tenant, "an")).toBeGreaterThan(number);
     });
 
-    test("bad names and unknown tenants are refused", async () => {
+    test("refuses invalid names and unknown tenants", async () => {
       const tenant = await newTenant(store());
       await expect(store().userNumbers.numberOf(tenant, "a\0")).rejects.toMatchObject({ code: "INVALID" });
-      await expect(store().userNumbers.numberOf("nobody", "an")).rejects.toMatchObject({ code: "NOT_FOUND" });
+      await expect(store().userNumbers.numberOf("missing", "an")).rejects.toMatchObject({
+        code: "NOT_FOUND",
+      });
     });
   });
 }

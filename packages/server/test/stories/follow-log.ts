@@ -1,11 +1,11 @@
-/** The log of a story as it is written. Never waits without an end. */
+/** Follows the log of a story as it is written. Every wait has a timeout. */
 import type { SessionEvent } from "@turnstream/protocol";
 import type { SessionRef } from "../../src/store/refs.ts";
 import type { TurnHarness } from "../runtime/turn-harness.ts";
 
 export const TIMEOUT_MS = 40_000;
 
-/** What is in the log after a cursor, and what comes, until nobody wants more. */
+/** Returns the entries after a cursor and the following ones, until the caller stops. */
 export async function* eventsAfter(
   { backend }: TurnHarness,
   { session }: SessionRef,

@@ -1,4 +1,4 @@
-/** Requests to a gateway as an app makes them: JSON in, JSON out, and an error for what is refused. */
+/** Sends requests to a gateway like an app: JSON in, JSON out, and an error for a refused request. */
 import type { Endpoint } from "@turnstream/conformance/clients/connections.ts";
 
 export class RestRefused extends Error {
@@ -13,7 +13,7 @@ export class RestRefused extends Error {
   }
 }
 
-/** @param path after `/api/v1` */
+/** @param path the path after `/api/v1` */
 export async function rest<T>(
   { url, headers }: Endpoint,
   method: "GET" | "POST" | "PUT",

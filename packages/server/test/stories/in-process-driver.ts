@@ -1,4 +1,4 @@
-/** The person of a story by calls of our functions, without any connection. Encodes what clients would get itself. */
+/** `StoryDriver` by function calls, without connections. It encodes the frames of clients itself. */
 import { BlocksClient } from "@turnstream/conformance/clients/blocks-client.ts";
 import { randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
@@ -21,7 +21,7 @@ export class InProcessDriver implements StoryDriver {
   readonly #stage: TurnHarness;
   readonly #served: (url: string) => string;
 
-  /** @param served where a file of the story is found */
+  /** @param served returns the address of a file of the story */
   constructor(harness: TurnHarness, served: (url: string) => string) {
     this.#stage = harness;
     this.#served = served;
@@ -42,7 +42,10 @@ export class InProcessDriver implements StoryDriver {
     await this.#stage.stop(ref);
   }
 
-  /** As whoever has just loaded the page does it: by what history says is pending. A request is told before it is committed. */
+  /**
+   * Decides like a client that has just loaded the page: by the pending interaction in history. The request event is
+   * written before the commit, so wait for the row.
+   */
   async choose(ref: SessionRef, state: SessionState, choice: Choice): Promise<void> {
     const harness = this.#stage;
     const key = toHistory(state).pending_approval?.["approval_key"] as string;
@@ -53,10 +56,10 @@ export class InProcessDriver implements StoryDriver {
       "answers" in choice
         ? await answerQuestion(harness.backend, ref, { ...input, ...choice })
         : await decideApproval(harness.backend, ref, { ...input, ...choice });
-    if (!applied) throw new Error(`${key} was decided by somebody else`);
+    if (!applied) throw new Error(`${key} is already decided`);
   }
 
-  /** A reload shows the form and what was filled in so far; then the person makes up their mind. */
+  /** A reload shows the form and its draft. Then the user submits or declines it. */
   async fillIn(ref: SessionRef, { draft, bad, finally: then }: StoryForm): Promise<void> {
     const { backend, actor } = this.#stage;
     const { state } = await readHistory(backend, ref);
@@ -72,7 +75,7 @@ export class InProcessDriver implements StoryDriver {
     const refused = await submitForm(backend, ref, { form, values: bad, userId: by }).catch(
       (error: unknown) => error,
     );
-    if (!(refused instanceof FormError)) throw new Error("the bad values were taken");
+    if (!(refused instanceof FormError)) throw new Error("the invalid values were accepted");
     if ("decline" in then) await declineForm(backend, ref, { form, userId: by, reason: then.decline });
     else {
       await submitForm(backend, ref, { form, values: then.submit, userId: by, startNextTurn: false });
@@ -88,7 +91,10 @@ export class InProcessDriver implements StoryDriver {
     if ((await readFormDraft(backend, ref, form)) !== null) throw new Error("the draft is still there");
   }
 
-  /** What a client finds that comes now: everything up to where all that is shown is whole. Then as 004 says. */
+  /**
+   * Loads the history of a client that connects now: everything up to the handoff point. Then it continues as the
+   * history rules of `blocks` require.
+   */
   async reload(ref: SessionRef, at: Moment, turns: number): Promise<() => Promise<Reload>> {
     let track = trackHandoffPoint(emptyState);
     for (const event of await this.#stage.events(ref)) track = foldWithHandoffPoint(track, event);
@@ -96,7 +102,7 @@ export class InProcessDriver implements StoryDriver {
     return () => this.#goOn(ref, at, handoff, turns);
   }
 
-  /** As 004 says: history, then the stream after its `last_event_id`, into the same client. */
+  /** Loads history and then the stream after its `last_event_id` into the same client, as `blocks` clients do. */
   async #goOn(ref: SessionRef, at: Moment, handoff: SessionState, turns: number): Promise<Reload> {
     const history = JSON.parse(JSON.stringify(toHistory(handoff))) as BlocksHistory;
     const client = new BlocksClient();

@@ -1,6 +1,6 @@
 /**
- * The person of a story over real connections to a gateway: the question is a POST of 002, and everybody else looks over
- * sockets and event streams, in every dialect at once. What the person decides goes over the socket and over HTTP in turns.
+ * `StoryDriver` over real connections to a gateway. The message is a POST of the `responses` dialect. Other clients
+ * watch over sockets and event streams, in every dialect at once. Decisions alternate between the socket and HTTP.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -35,20 +35,20 @@ const KINDS: readonly Pick<SessionClientOptions, "dialect" | "wire">[] = [
   { dialect: "responses", wire: "sse" },
 ];
 
-/** What came in answer to a POST of 002. */
+/** The stream that was the response to a POST of `responses`. */
 export interface StreamedReply {
   readonly by: "fetch" | "python";
   readonly messages: readonly Frame[];
-  /** What the reader of 002 made of it. */
+  /** The `responses` reader with its result. */
   readonly reader: SseReader;
 }
 
 const PYTHON = new URL("../../../../conformance/clients/python/read_sse.py", import.meta.url).pathname;
 
 export class NetworkDriver implements StoryDriver {
-  /** One for every dialect and wire. */
+  /** One client for every dialect and wire. */
   readonly clients: SessionClient[] = [];
-  /** One for every message that was posted. */
+  /** One response for every posted message. */
   readonly asked: Promise<StreamedReply>[] = [];
   readonly #harness: TurnHarness;
   readonly #endpoint: Endpoint;
@@ -57,7 +57,7 @@ export class NetworkDriver implements StoryDriver {
   #chat = 0;
   #decisions = 0;
 
-  /** @param asks who posts the question */
+  /** @param asks which client posts the message */
   constructor(
     harness: TurnHarness,
     endpoint: Endpoint,
@@ -72,7 +72,7 @@ export class NetworkDriver implements StoryDriver {
 
   client(dialect: ClientDialect, wire: SessionClientOptions["wire"]): SessionClient {
     const found = this.clients.find(({ options }) => options.dialect === dialect && options.wire === wire);
-    if (found === undefined) throw new Error(`nobody looks at ${dialect} over ${wire}`);
+    if (found === undefined) throw new Error(`there is no client of ${dialect} over ${wire}`);
     return found;
   }
 
@@ -98,7 +98,9 @@ export class NetworkDriver implements StoryDriver {
     else await rest(this.#endpoint, "POST", `/sessions/${session}/stop`, {});
   }
 
-  /** By what history says is pending. A request is told before it is committed. */
+  /**
+   * Decides by the pending interaction in history. The request event is written before the commit, so wait for the row.
+   */
   async choose(ref: SessionRef, _state: SessionState, choice: Choice): Promise<void> {
     const { pending_approval } = await this.#history(ref);
     const approval_key = pending_approval?.["approval_key"] as string;
@@ -117,7 +119,7 @@ export class NetworkDriver implements StoryDriver {
       );
   }
 
-  /** As 002 says: the form is submitted, then a message goes on from it. A reload shows what was filled in so far. */
+  /** Submits the form and continues with a message, as in `responses`. A reload shows the draft. */
   async fillIn(ref: SessionRef, { draft, bad, finally: then }: StoryForm): Promise<void> {
     const history = await this.#history(ref);
     const [asked] = history.pending;
@@ -131,7 +133,7 @@ export class NetworkDriver implements StoryDriver {
     const refused = await rest(this.#endpoint, "POST", `${at}/submit`, { values: bad }).catch(
       (error: unknown) => error,
     );
-    if (!(refused instanceof RestRefused)) throw new Error("the bad values were taken");
+    if (!(refused instanceof RestRefused)) throw new Error("the invalid values were accepted");
     if ("decline" in then)
       await this.#command({ type: "decline", form_request_id: form, reason: then.decline });
     else {
@@ -143,7 +145,7 @@ export class NetworkDriver implements StoryDriver {
 
   async reload(ref: SessionRef, at: Moment, turns: number): Promise<() => Promise<Reload>> {
     const history = await this.#history(ref);
-    // 002 follows an answer that is under way; when none is, there is nothing to follow.
+    // A `responses` stream follows an answer that is under way. If there is none, it has nothing to follow.
     const follower = this.client("responses", "sse");
     if (follower.connects === 0) follower.connect(this.#endpoint, START_CURSOR);
     return async () => {
@@ -151,7 +153,7 @@ export class NetworkDriver implements StoryDriver {
       const client = new BlocksClient();
       client.load(history);
       sessionClient.connect(this.#endpoint, history.last_event_id);
-      // A form ends the turn, and the one after it begins later.
+      // A form ends the turn, and the next turn starts later.
       const over = () => sessionClient.rendered.frames.filter(({ type }) => type === "message_stop").length;
       const before = history.messages.length === 0 ? 0 : endedBefore(history);
       await sessionClient.until("over", () => before + over() >= turns, 2 * TIMEOUT_MS);
@@ -162,7 +164,7 @@ export class NetworkDriver implements StoryDriver {
     };
   }
 
-  /** Until everybody has seen the end of so many turns; then they leave. */
+  /** Waits until every client has received the end of that many turns, then disconnects them. */
   async leave(turns: number): Promise<void> {
     for (const client of this.clients) {
       const { dialect } = client.options;

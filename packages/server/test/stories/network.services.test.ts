@@ -1,6 +1,6 @@
 /**
- * The stories once more, through a gateway: asked, decided and watched over real connections only, in every dialect at
- * once on the same turn, by clients that know nothing but the documents. Held against the same written frames.
+ * Runs the stories through a gateway over real connections, in every dialect at once on the same turn. The clients know
+ * only the documents. Their frames must equal the recorded frames.
  */
 import type { Endpoint } from "@turnstream/conformance/clients/connections.ts";
 import type { Frame } from "@turnstream/conformance/clients/rendered-state.ts";
@@ -14,7 +14,7 @@ import { StoryEnvironment } from "./story-environment.ts";
 import { play, type PlayedStory } from "./run-story.ts";
 import { type StreamedReply, NetworkDriver } from "./network-driver.ts";
 
-/** Of these the question is posted by Python. */
+/** Python posts the message of these stories. */
 const BY_PYTHON = new Set(["vnm-stock", "market-overview", "paris-citations", "contact-form"]);
 
 interface Watched {
@@ -37,7 +37,7 @@ beforeAll(async () => {
     store,
     log,
     signals,
-    secrets: ["a secret that only this test knows, and nobody else"],
+    secrets: ["a secret of this test with enough characters"],
     onError: (error, { during }) => failures.push(`${during}: ${String(error)}`),
   });
   const { secret } = await store.keys.create(harness.actor.tenant, { name: "stories", scopes: [] });
@@ -69,7 +69,7 @@ function watchedOf({ name }: Story): Watched {
   return found;
 }
 
-/** These have it of their own; on all others it is only there to tell sessions apart. */
+/** These frames have a session id of their own. On all others it only identifies the session. */
 const NAMES_SESSION = new Set(["message_start", "session_title", "task.created"]);
 
 function bare({ session_id, ...frame }: Frame): Frame {
@@ -87,7 +87,7 @@ describe.each(STORIES)("$name", (story) => {
     ["tasks", "socket"],
     ["tasks", "sse"],
     ["responses", "sse"],
-  ] as const)("W01 W16 T01 S02 is told as it is written down, in %s over %s", (dialect, wire) => {
+  ] as const)("W01 W16 T01 S02 equals the recorded frames in %s over %s", (dialect, wire) => {
     const { rendered } = watchedOf(story).driver.client(dialect, wire);
     expect(rendered.problems).toEqual([]);
     const normal = normalOf(story, rendered.frames);
@@ -96,7 +96,7 @@ describe.each(STORIES)("$name", (story) => {
     expect(end).toMatchObject(writtenEnd(story)[dialect] as object);
   });
 
-  test("S01 S02 S05 S07 is the answer to the POST of 002, and ends with [DONE]", () => {
+  test("S01 S02 S05 S07 is the response to the POST of `responses`, and ends with [DONE]", () => {
     const { asked } = watchedOf(story);
     const frames = asked.flatMap(({ messages }) => messages);
     const written = responsesOf(writtenFrames(story, "responses")).slice(0, asked.length);
@@ -109,7 +109,7 @@ describe.each(STORIES)("$name", (story) => {
     }
   });
 
-  test.each(["socket", "sse"] as const)("H03 native events over %s fold to the log", (wire) => {
+  test.each(["socket", "sse"] as const)("H03 native events over %s fold to the state of the log", (wire) => {
     const { driver, played } = watchedOf(story);
     const { rendered } = driver.client("native", wire);
     expect(rendered.problems).toEqual([]);
@@ -117,7 +117,7 @@ describe.each(STORIES)("$name", (story) => {
     expect(rendered.display()).toEqual(whole);
   });
 
-  test("H01 H02 H03 H04 a page that is reloaded in the middle ends as one that never was", () => {
+  test("H01 H02 H03 H04 a page that reloads in the middle ends like one that never reloads", () => {
     const { driver, played } = watchedOf(story);
     expect(played.reloads.map(({ at }) => at).toSorted()).toEqual(story.reloadAt.toSorted());
     const uncut = driver.client("blocks", "socket").rendered.display();
@@ -128,7 +128,7 @@ describe.each(STORIES)("$name", (story) => {
     }
   });
 
-  test("W16 every frame of a socket names its session, and everybody was told how they began", () => {
+  test("W16 every frame of a socket names its session, and every client receives how it started", () => {
     const { driver, played } = watchedOf(story);
     for (const { options, rendered } of driver.clients) {
       const isLate = options.dialect === "responses";
@@ -143,17 +143,17 @@ describe.each(STORIES)("$name", (story) => {
   });
 });
 
-test("U09 Python's standard library has read some of them", () => {
+test("U09 Python's standard library has read some of the responses", () => {
   const by = [...watched.values()].flatMap(({ asked }) => asked.map((each) => each.by));
   expect(by.filter((who) => who === "python").length).toBeGreaterThanOrEqual(BY_PYTHON.size);
   expect(by).toContain("fetch");
 });
 
-test("the gateway met no error", () => {
+test("the gateway reports no error", () => {
   expect(failures).toEqual([]);
 });
 
-/** What is told after a response and before the next belongs to none, but for a title, which normalise puts last. */
+/** Frames between two responses belong to neither, except for a title, which `normalise` moves to the end. */
 function responsesOf(frames: readonly Frame[]): Frame[][] {
   const found: Frame[][] = [];
   let isOpen = false;
@@ -166,7 +166,7 @@ function responsesOf(frames: readonly Frame[]): Frame[][] {
   return found;
 }
 
-/** The person's own words stand in history and not in the stream. */
+/** The user's own message is in history and not in the stream. */
 function withoutUser(display: unknown): unknown {
   const shown = display as Record<string, { items: readonly { type: string }[] }>;
   return Object.entries(shown).map(([id, { items, ...rest }]) => ({

@@ -1,7 +1,7 @@
 /**
- * Plays a story on a stage that has its agents: asks, follows the log to the end of the turn, opens the gates of the story,
- * stops the turn and reloads clients when it says so. Every event is held to the rules as it comes. How the person acts is
- * given by `hands`.
+ * Runs a story on a harness that has its agents: sends the message, follows the log to the end of the turn, opens the
+ * gates, and stops or reloads when the story does. It checks every event against the rules. A driver performs the
+ * user's actions.
  */
 import type { Moment, Story } from "@turnstream/conformance/stories/story.ts";
 import {
@@ -22,7 +22,7 @@ import type { StoryDriver, Reload } from "./driver.ts";
 
 export interface PlayedStory<Seen = Reload> {
   readonly ref: SessionRef;
-  /** As they came from the log, live. */
+  /** The events in the order in which the log delivered them live. */
   readonly events: readonly SessionEvent[];
   readonly state: SessionState;
   readonly reloads: readonly Seen[];

@@ -1,6 +1,6 @@
 /**
- * The stories of conformance/stories, end to end: DBOS, PostgreSQL and Redis, from the question to the frames of every
- * dialect, held against the frames that are written down there.
+ * Runs the stories of conformance/stories end to end on DBOS, PostgreSQL and Redis, and compares the frames of every
+ * dialect with the recorded ones.
  */
 import { BlocksClient } from "@turnstream/conformance/clients/blocks-client.ts";
 import { SseReader } from "@turnstream/conformance/clients/sse-reader.ts";
@@ -43,7 +43,7 @@ function playedOf({ name }: Pick<Story, "name">): PlayedStory {
   return found;
 }
 
-/** The frames of a story as it was played, before anything is made the same. */
+/** The frames of a story as they were produced, before they are normalised. */
 const FRAMES = {
   blocks: (story: Story) => framesFrom(blocks, emptyState, playedOf(story).events),
   tasks: (story: Story) => framesFrom(tasks, emptyState, playedOf(story).events),
@@ -67,13 +67,13 @@ function actualAndWritten(name: string, dialect: DialectName) {
   return [normalOf(story, dialect).frames, writtenFrames(story, dialect)] as const;
 }
 
-describe("the frames that are written down", () => {
-  test("W01 W02 W03 W04 W05 W06 W07 a thought, a call, its result, the answer: vnm-stock in blocks", () => {
+describe("recorded frames", () => {
+  test("W01 W02 W03 W04 W05 W06 W07 thinking, a call, its result and the answer: vnm-stock in blocks", () => {
     const [actual, written] = actualAndWritten("vnm-stock", "blocks");
     expect(actual).toEqual(written);
   });
 
-  test("W05 W06 W07 W08 calls side by side, each matched with its result, one with a chart: two-tools in blocks", () => {
+  test("W05 W06 W07 W08 parallel calls, each matched with its result, one with a chart: two-tools in blocks", () => {
     const [actual, written] = actualAndWritten("two-tools", "blocks");
     expect(actual).toEqual(written);
   });
@@ -83,7 +83,7 @@ describe("the frames that are written down", () => {
     expect(actual).toEqual(written);
   });
 
-  test("W02 W11 what was under way is closed before the error: vnm-error in blocks", () => {
+  test("W02 W11 open blocks are closed before the error: vnm-error in blocks", () => {
     const [actual, written] = actualAndWritten("vnm-error", "blocks");
     expect(actual).toEqual(written);
   });
@@ -93,7 +93,7 @@ describe("the frames that are written down", () => {
     expect(actual).toEqual(written);
   });
 
-  test("W05 W06 W08 W14 W15 groups with summaries, thoughts shared between them: market-overview in blocks", () => {
+  test("W05 W06 W08 W14 W15 groups with summaries and shared thoughts between them: market-overview in blocks", () => {
     const [actual, written] = actualAndWritten("market-overview", "blocks");
     expect(actual).toEqual(written);
   });
@@ -107,7 +107,7 @@ describe("the frames that are written down", () => {
   );
 
   test.each(["contact-form", "contact-form-declined"])(
-    "W14 W15 S07 a form outside groups ends the turn, and the next one goes on: %s in blocks",
+    "W14 W15 S07 a form outside of groups ends the turn, and the next turn continues: %s in blocks",
     (name) => {
       const [actual, written] = actualAndWritten(name, "blocks");
       expect(actual).toEqual(written);
@@ -115,7 +115,7 @@ describe("the frames that are written down", () => {
   );
 
   test.each(DIALECTS)(
-    "W04 W12 files first, at index 0, then the answer; only blocks tells of them: files-report in %s",
+    "W04 W12 files first, at index 0, then the answer; only blocks has frames for files: files-report in %s",
     (dialect) => {
       const [actual, written] = actualAndWritten("files-report", dialect);
       expect(actual).toEqual(written);
@@ -123,7 +123,7 @@ describe("the frames that are written down", () => {
   );
 
   test.each(["approved", "edited", "rejected", "timed-out", "stopped"])(
-    "T01 T02 approvals and questions are not told: market-order-%s in tasks",
+    "T01 T02 approvals and questions have no frames: market-order-%s in tasks",
     (how) => {
       const [actual, written] = actualAndWritten(`market-order-${how}`, "tasks");
       expect(actual).toEqual(written);
@@ -143,22 +143,22 @@ describe("the frames that are written down", () => {
     expect(actual).toEqual(written);
   });
 
-  test("T05 T06 T08 T09 a sub-agent is a task of its own, inside the result of its call: paris-weather in tasks", () => {
+  test("T05 T06 T08 T09 a sub-agent is a task of its own inside the result of its call: paris-weather in tasks", () => {
     const [actual, written] = actualAndWritten("paris-weather", "tasks");
     expect(actual).toEqual(written);
   });
 
-  test("W05 W09 the marker is cited where it stands: paris-citations in blocks", () => {
+  test("W05 W09 a citation is at its marker: paris-citations in blocks", () => {
     const [actual, written] = actualAndWritten("paris-citations", "blocks");
     expect(actual).toEqual(written);
   });
 
-  test("T05 T06 T07 T08 T09 what a sub-agent found is cited by both agents: paris-citations in tasks", () => {
+  test("T05 T06 T07 T08 T09 both agents cite the references of a sub-agent: paris-citations in tasks", () => {
     const [actual, written] = actualAndWritten("paris-citations", "tasks");
     expect(actual).toEqual(written);
   });
 
-  test("T02 T08 a sub-agent's task is cancelled before the result that it stands in: paris-weather-stopped in tasks", () => {
+  test("T02 T08 a sub-agent's task is cancelled before the result that contains it: paris-weather-stopped in tasks", () => {
     const [actual, written] = actualAndWritten("paris-weather-stopped", "tasks");
     expect(actual).toEqual(written);
   });
@@ -183,7 +183,7 @@ describe("the frames that are written down", () => {
 const SCHEMAS = { blocks: blocksFrameSchema, tasks: tasksFrameSchema, responses: responsesFrameSchema };
 
 describe.each(STORIES)("$name", (story) => {
-  test("has frames that keep to their schemas, and cursors that rise", () => {
+  test("has frames that match their schemas, and cursors that increase", () => {
     for (const dialect of DIALECTS) {
       const frames = FRAMES[dialect](story);
       for (const frame of frames) expect(SCHEMAS[dialect].safeParse(frame).error).toBeUndefined();
@@ -193,28 +193,28 @@ describe.each(STORIES)("$name", (story) => {
     }
   });
 
-  test("U01 a plain client of blocks ends as it is written down", () => {
+  test("U01 a plain client of blocks ends in the recorded state", () => {
     const client = new BlocksClient();
     for (const frame of FRAMES.blocks(story)) client.handle({ ...frame });
     expect(client.problems).toEqual([]);
     expect(normalOf(story, "blocks").rename(client.display())).toEqual(writtenEnd(story).blocks);
   });
 
-  test("T01 a plain client of tasks ends as it is written down", () => {
+  test("T01 a plain client of tasks ends in the recorded state", () => {
     const client = new TasksClient();
     for (const frame of FRAMES.tasks(story)) client.handle({ ...frame });
     expect(client.problems).toEqual([]);
     expect(normalOf(story, "tasks").rename(client.display())).toEqual(writtenEnd(story).tasks);
   });
 
-  test("S02 S05 a plain client of responses ends as it is written down", () => {
+  test("S02 S05 a plain client of responses ends in the recorded state", () => {
     const reader = new SseReader();
     for (const frame of FRAMES.responses(story)) reader.push(responsesToSse(frame));
     expect(reader.problems).toEqual([]);
     expect(normalOf(story, "responses").rename(reader.display())).toEqual(writtenEnd(story).responses);
   });
 
-  test("H02 H03 H04 a client that reloads in the middle ends as one that never did", () => {
+  test("H02 H03 H04 a client that reloads in the middle ends like one that never reloads", () => {
     const uncut = new BlocksClient();
     for (const frame of FRAMES.blocks(story)) uncut.handle({ ...frame });
     const { reloads } = playedOf(story);
@@ -226,7 +226,7 @@ describe.each(STORIES)("$name", (story) => {
     }
   });
 
-  test("H01 H04 H05 afterwards everything is in history, closed, and nothing runs", async () => {
+  test("H01 H04 H05 afterwards everything is in history and closed, and nothing runs", async () => {
     const { ref, state } = playedOf(story);
     const later = await harness.state(ref);
     expect(snapshot(later)).toEqual(snapshot(state));
@@ -240,7 +240,7 @@ describe.each(STORIES)("$name", (story) => {
   });
 });
 
-/** The person's own words stand in history and not in the stream. */
+/** The user's own message is in history and not in the stream. */
 function withoutUser(client: BlocksClient): unknown {
   return Object.entries(client.display()).map(([id, { items, ...rest }]) => ({
     id,
@@ -275,9 +275,9 @@ describe("market-overview in history", () => {
   });
 });
 
-describe("a reload while somebody is asked", () => {
+describe("reload while an interaction is pending", () => {
   test.each(["approved", "edited", "rejected", "timed-out", "stopped"])(
-    "H02 H04 finds the group open and the card in it, and it can be answered: market-order-%s",
+    "H02 H04 shows the open group with the card in it, which can be answered: market-order-%s",
     (how) => {
       const { reloads } = playedOf({ name: `market-order-${how}` });
       const history = reloads.find(({ at }) => at === "approval.request tc-2")?.history;
@@ -293,7 +293,7 @@ describe("a reload while somebody is asked", () => {
     },
   );
 
-  test.each(["approved", "edited"])("H02 finds the question outside of groups: market-order-%s", (how) => {
+  test.each(["approved", "edited"])("H02 shows the question outside of groups: market-order-%s", (how) => {
     const { reloads } = playedOf({ name: `market-order-${how}` });
     const history = reloads.find(({ at }) => at === "question.request q-1")?.history;
     expect(history?.pending_approval).toMatchObject({ action_requests: [{ name: "ask_user_question" }] });
@@ -301,8 +301,8 @@ describe("a reload while somebody is asked", () => {
   });
 });
 
-describe("what models read", () => {
-  test("T06 T09 of a sub-agent only what it said last, and of a tool its content", () => {
+describe("input of the models", () => {
+  test("T06 T09 contains only the last text of a sub-agent, and the content of a tool", () => {
     const results = (environment.prompts.get("paris-weather") ?? []).flatMap((prompt) =>
       prompt.flatMap((message) => (message.role === "tool" ? message.content : [])),
     );
@@ -316,7 +316,7 @@ describe("what models read", () => {
     });
   });
 
-  test("T07 T09 of a sub-agent what it was given to cite, wrapped, and what it said last", () => {
+  test("T07 T09 contains the wrapped references of a sub-agent and its last text", () => {
     const texts = (environment.prompts.get("paris-citations") ?? []).flatMap((prompt) =>
       prompt.flatMap((message) =>
         message.role === "tool"
@@ -337,7 +337,7 @@ describe("what models read", () => {
     });
   });
 
-  test("T01 T06 T07 the owner can read the end state as 001 prints it, with what the model read", async () => {
+  test("T01 T06 T07 the owner can read the end state in the printed form of tasks, with the content that the model read", async () => {
     const { ref, state } = playedOf({ name: "paris-citations" });
     const turn = state.turns.last()?.id ?? "";
     const end = await readTurnResult(harness.backend, ref, { turn });
@@ -379,20 +379,20 @@ describe("what models read", () => {
     expect(await readTurnResult(harness.backend, await harness.session(), { turn })).toBeNull();
   });
 
-  test("W12 the text of the files, before it says anything", () => {
+  test("W12 contains the text of the files before the first answer", () => {
     const [first, ...more] = environment.prompts.get("files-report") ?? [];
     expect(more).toEqual([]);
     for (const line of storyOf("files-report").files?.flatMap(({ pages }) => pages.flat()) ?? [])
       expect(JSON.stringify(first)).toContain(line);
   });
 
-  test("nothing after a stop", () => {
+  test("ends after a stop", () => {
     expect(environment.prompts.get("two-tools-stopped")).toHaveLength(1);
     expect(environment.prompts.get("two-tools")).toHaveLength(3);
   });
 });
 
-test("the worker met no error but those of the stories: a tool that throws, and a model that fails", () => {
+test("the worker reports only the errors of the stories: a tool that throws and a model that fails", () => {
   expect(new Set(harness.errors.map(({ during }) => during.split(" ")[0]))).toEqual(new Set(["the", "turn"]));
   expect(harness.errors).toHaveLength(2);
 });

@@ -1,6 +1,6 @@
 /**
- * Makes agents of a story: its answers become a scripted model, its outcomes become tools, and whatever waits for a moment
- * of the story waits at a gate. Knows nothing of logs and workers.
+ * Creates the agents of a story: its answers become a scripted model and its outcomes become tools. Whatever waits for
+ * a moment of the story waits at a gate. It uses no log and no worker.
  */
 import { setTimeout as sleepFor } from "node:timers/promises";
 import type { Found, Moment, Outcome, Part, Story } from "@turnstream/conformance/stories/story.ts";
@@ -21,12 +21,12 @@ import {
 } from "../../src/runtime/define/tool.ts";
 
 const PACE_MS = 1;
-/** A model that waits so long, and n more, waits for the n-th moment at which the story reloads. */
+/** A model with a delay of this plus n waits for the nth reload of the story. */
 const HOLD_MS = 1_000_000;
 
-/** The moments of one story: who waits for one goes on once it has been told. */
+/** The moments of one story. A caller that waits for a moment continues once the moment is reached. */
 export class Gates {
-  /** In pieces of how many characters models speak, and in how many their arguments come. */
+  /** The size of the text chunks of models, and the number of chunks of their arguments. */
   readonly pieces = { chunk: 4, chunks: 3 };
   readonly #seen = new Set<Moment>();
   readonly #waiting = new Map<Moment, (() => void)[]>();
@@ -44,13 +44,13 @@ export class Gates {
     });
   }
 
-  /** Before each piece that a model gives, and before each result of a tool. */
+  /** Runs before each chunk of a model and before each result of a tool. */
   async beat(ms: number): Promise<void> {
     await sleepFor(ms);
   }
 }
 
-/** @param heard gets every prompt that a model of the story is given */
+/** @param prompts receives every prompt of the story's models */
 export function createStoryAgent(
   story: Story,
   gates: Gates,
@@ -65,9 +65,9 @@ export function createStoryAgent(
     ([as, text]) => [as, toolOf(story, gates, text, definition.approvals?.[as])] as const,
   );
   const reply = ({ step, prompt }: ScriptCall): ScriptedReply => {
-    // The prompt goes on growing after the model has read it.
+    // The prompt keeps growing after the model has read it.
     prompts.push(structuredClone(prompt));
-    // A turn that goes on from a form begins afresh for the model, and not for the story.
+    // A turn that continues from a form starts again for the model, but not for the story.
     const answer = answers[story.form === undefined ? step : prompts.length - 1];
     if (answer === undefined) throw new Error(`${name} has no answer ${step + 1}`);
     return [
@@ -102,8 +102,8 @@ function partOf(part: Part, { pieces: { chunk, chunks } }: Gates): ScriptPart {
 }
 
 /**
- * Before an answer is complete it waits for the reloads in its middle. Its last text is open as long, for nobody knows yet
- * whether it is final.
+ * Before an answer is complete, it waits for the reloads in its middle. Its last text stays open as long, because it
+ * may not be final.
  */
 function holds({ reloadAt }: Story, answer: readonly Part[], isMain: boolean): ScriptPart[] {
   const kinds = answer.flatMap((part) => ("think" in part ? ["thinking"] : "text" in part ? ["text"] : []));
@@ -124,7 +124,7 @@ function toolOf(
   return tool({
     label,
     input: z.looseObject({}),
-    // Side by side, each begins as soon as it is asked for, without a journal entry before: so in the order of the calls.
+    // Parallel idempotent calls start without a journal entry, so they start in the order of the calls.
     idempotent: true,
     approval,
     run: async (input, context) => {

@@ -1,4 +1,7 @@
-/** Everything that the stories need, on PostgreSQL, Redis and DBOS: a stage, one worker with all their agents, their files. */
+/**
+ * Opens everything that the stories need on PostgreSQL, Redis and DBOS: a harness, one worker with all agents, and the
+ * files.
+ */
 import { STORIES } from "@turnstream/conformance/stories/index.ts";
 import type { Story } from "@turnstream/conformance/stories/story.ts";
 import type { Prompt } from "../../src/models/model.ts";
@@ -9,7 +12,7 @@ import { openRealBackend } from "../runtime/real-backend.ts";
 import { TurnHarness, type HarnessBackend } from "../runtime/turn-harness.ts";
 import { createStoryAgent, Gates } from "./story-agents.ts";
 
-/** As 000 and 004 say it. */
+/** The strings of the documents of the `blocks` dialect. */
 const STRINGS = {
   stopped: "Người dùng đã dừng cuộc trò chuyện. Gửi tin nhắn mới để tiếp tục",
   thinkingLabel: "Suy nghĩ",
@@ -28,7 +31,7 @@ const files = new Map(
 export class StoryEnvironment {
   readonly harness: TurnHarness;
   readonly gates: ReadonlyMap<Story, Gates>;
-  /** Every prompt that a model of the story was given, by the story's name. */
+  /** Every prompt of the story's models, by the story's name. */
   readonly prompts = new Map<string, Prompt[]>();
   readonly #site: Listener;
 
@@ -38,7 +41,7 @@ export class StoryEnvironment {
     this.#site = site;
   }
 
-  /** @param given parts of the caller's own; fresh ones when absent */
+  /** @param given the caller's own backend; a new one by default */
   static async open(
     newGates: (story: Story) => Gates = () => new Gates(),
     given?: HarnessBackend,
@@ -61,10 +64,10 @@ export class StoryEnvironment {
     return environment;
   }
 
-  /** Where a file of a story is found. */
+  /** Returns the address of a file of a story. */
   served = (url: string): string => `${this.#site.url}${new URL(url).pathname}`;
 
-  /** Those addresses back to what they are in the story. */
+  /** Maps those addresses back to the ones in the story. */
   addressesOf({ files: own = [] }: Story): Map<string, string> {
     return new Map(own.map(({ url }) => [this.served(url), url]));
   }

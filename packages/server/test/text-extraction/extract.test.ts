@@ -1,4 +1,4 @@
-/** Reading the text of files, good ones and such as were made to harm whoever reads them. */
+/** Tests text extraction from valid files and from hostile files. */
 import { gzipSync } from "node:zlib";
 
 import fc from "fast-check";
@@ -38,9 +38,9 @@ const PNG = Buffer.from(
   "base64",
 );
 
-test("W12: of a text of 100 MB only as much is decoded as is kept, to the last whole character", async () => {
+test("W12: decodes only `maxChars` of a text of 100 MB, up to the last whole character", async () => {
   const bytes = Buffer.alloc(100_000_000, "ữ");
-  // Not enough memory for all of it as text.
+  // There is not enough memory for the whole text.
   const { pieces, isCut, mediaType } = await read(bytes, {}, { maxChars: 1_000_000, memoryMb: 128 });
   expect([mediaType, isCut]).toEqual(["text/plain", true]);
   const text = pieces.join("");
@@ -50,7 +50,7 @@ test("W12: of a text of 100 MB only as much is decoded as is kept, to the last w
   expect(isJustFull).toBe(false);
 });
 
-test("W12: the text of each kind is read, and its type told by its bytes", async () => {
+test("W12: extracts the text of each file type and detects the type from the bytes", async () => {
   const cases: [bytes: Uint8Array | string, file: Partial<FileBytes>, type: string, text: string][] = [
     ["plain", { mediaType: "image/png" }, "text/plain", "plain"],
     ["# Title", { name: "notes.md" }, "text/markdown", "# Title"],
@@ -77,7 +77,7 @@ test("W12: the text of each kind is read, and its type told by its bytes", async
   }
 });
 
-test("W12: of a page people read the words, not the program", async () => {
+test("W12: extracts the visible text of a page without scripts and styles", async () => {
   const html = `<!doctype html><html><head><title>T</title><style>p{}</style></head><body><script>alert(1)</script>
     <h1>Giá vàng</h1><p>Hôm nay <a href="https://x.example/a">tăng</a> 2&nbsp;%.</p><img src="x" alt="y">
     <table><tr><th>Ngày</th><th>Giá</th></tr><tr><td>1</td><td>90</td></tr></table></body></html>`;
@@ -90,7 +90,7 @@ test("W12: of a page people read the words, not the program", async () => {
   expect(text).not.toMatch(/alert|p\{\}|<|alt/);
 });
 
-test("what is no text is told as what it is", async () => {
+test("reports the kind and type of files that are not text", async () => {
   const zip = Buffer.from("UEsDBBQAAAAAAAAAIQAAAAAAAAAAAAAAAAABAAAAYQ==", "base64");
   const cases: [Uint8Array, string, string][] = [
     [PNG, "image", "image/png"],
@@ -106,21 +106,21 @@ test("what is no text is told as what it is", async () => {
     });
 });
 
-test("a long text is cut, and says so", async () => {
+test("cuts a long text and reports that it is cut", async () => {
   expect(await read("x".repeat(101), {}, { maxChars: 100 })).toMatchObject({
     isCut: true,
     pieces: ["x".repeat(100)],
   });
   expect(await read("x".repeat(100), {}, { maxChars: 100 })).toMatchObject({ isCut: false });
   const { pieces, isCut } = await read(
-    makePdf(Array.from({ length: 50 }, () => ["some words"])),
+    makePdf(Array.from({ length: 50 }, () => ["some text"])),
     {},
     { maxChars: 100 },
   );
   expect([pieces.join("").length, isCut]).toEqual([100, true]);
 });
 
-test("pieces joined are the text, none is too long, none cuts a character", () => {
+test("joined chunks equal the text, none is too long, and none splits a character", () => {
   const unit = fc.constantFrom("a", "\n", "🙂", "đ", "b".repeat(5_000));
   fc.assert(
     fc.property(fc.array(unit, { maxLength: 60 }), (units) => {
@@ -136,7 +136,7 @@ test("pieces joined are the text, none is too long, none cuts a character", () =
   );
 });
 
-/** The longest that this thread kept itself from doing anything else, in milliseconds of the processor. */
+/** Returns the longest time that the work blocked this thread, in milliseconds of CPU time. */
 async function stallOf(work: () => Promise<unknown>): Promise<number> {
   let longest = 0;
   let last = process.threadCpuUsage();
@@ -160,12 +160,12 @@ const hostile: [name: string, make: () => Uint8Array][] = [
   ["a page of open comments", () => Buffer.from(`<html>${"<!--".repeat(2_000_000)}`)],
   ["a table of one line", () => Buffer.from('"a,'.repeat(5_000_000))],
   ["a PDF that unpacks to 300 MB", () => makePdfBomb(300)],
-  ["a PDF that is cut off", () => makePdf([["words"]]).slice(0, 300)],
+  ["a PDF that is cut off", () => makePdf([["text"]]).slice(0, 300)],
   ["a PDF of garbage", () => Buffer.from(`%PDF-1.7\n${"\u0001obj << /Kids [1 0 R".repeat(50_000)}`)],
   ["a JSON of brackets", () => Buffer.from("[".repeat(10_000_000))],
 ];
 
-test.each(hostile)("%s is read or refused, and nobody else waits for it", async (_, make) => {
+test.each(hostile)("%s is extracted or refused without blocking the thread", async (_, make) => {
   const bytes = make();
   const before = process.memoryUsage().rss;
   let code = "";
@@ -174,23 +174,23 @@ test.each(hostile)("%s is read or refused, and nobody else waits for it", async 
     code = await codeOf(read(bytes, {}, { timeoutMs: 8_000, memoryMb: 96 }));
   });
   expect(["read", "TIMEOUT", "MEMORY", "UNREADABLE"]).toContain(code);
-  // Eight seconds and the thread's end, on a machine that may stop for as long.
+  // The timeout is eight seconds. The rest covers the end of the thread on a machine that stalls.
   expect(performance.now() - started).toBeLessThan(30_000);
   expect(stall).toBeLessThan(1_000);
   expect(process.memoryUsage().rss - before).toBeLessThan(700_000_000);
 });
 
-test("what takes too long or too much is ended, and told apart", async () => {
+test("ends work that exceeds the time or memory limit, and reports which limit", async () => {
   expect(await codeOf(read(makePdfBomb(300), {}, { timeoutMs: 300 }))).toBe("TIMEOUT");
   expect(await codeOf(read(makePdfBomb(300), {}, { memoryMb: 32 }))).toBe("MEMORY");
   expect(await codeOf(read("%PDF-1.7\nnothing"))).toBe("UNREADABLE");
 });
 
-test("whoever stops it gets their reason at once", async () => {
+test("rejects with the reason of an abort immediately", async () => {
   const stop = new AbortController();
   const bytes = makePdfBomb(500);
   const file = { name: "f", mediaType: "", charset: "", bytes };
-  // Its own end would come much later.
+  // The timeout would end the work much later.
   const work = extract(file, { ...LIMITS, timeoutMs: 600_000 }, stop.signal);
   setTimeout(() => stop.abort(new Error("stopped")), 200);
   const started = performance.now();

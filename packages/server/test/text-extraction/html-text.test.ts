@@ -1,10 +1,10 @@
-/** The readable text of web pages, friendly and hostile ones. */
+/** Tests the readable text of web pages, valid and hostile. */
 import { describe, expect, test } from "vitest";
 
 import { htmlText } from "../../src/text-extraction/html-text.ts";
 
-describe("S11: the text of a web page", () => {
-  test("has its headings, paragraphs, lists and tables in lines, and its title", async () => {
+describe("S11: htmlText", () => {
+  test("returns headings, paragraphs, lists and tables as lines, and the title", async () => {
     const html = `<!doctype html><html><head><title> A  page </title><style>p{}</style></head><body>
       <nav><a href="/">Home</a></nav>
       <h1>Giá &amp; phí</h1><p>One <b>bold</b>\n word.</p><ul><li>a</li><li>b<br>c</li></ul>
@@ -16,19 +16,19 @@ describe("S11: the text of a web page", () => {
     });
   });
 
-  test("reads a page that is one large form, as some servers make all of theirs", async () => {
+  test("reads a page whose whole content is inside one form", async () => {
     const page = "<body><form><h1>Report</h1><p>Revenue 42</p><input value=no></form></body>";
     expect((await htmlText(page)).text).toBe("# Report\n\nRevenue 42");
   });
 
-  test("has nothing of scripts, forms and what is hidden", async () => {
+  test("omits scripts, form controls and hidden elements", async () => {
     const html = `<p>seen</p><script>alert("x")</script><div style="display: none">no<p>no</p></div>
       <p hidden>no</p><span aria-hidden=true>no</span><template><p>no</p></template><form><button>no</button><textarea>no</textarea></form><svg><text>no</text></svg>
       <p>seen too</p><noscript>no</noscript>`;
     expect((await htmlText(html)).text).toBe("seen\n\nseen too");
   });
 
-  test("has the addresses of links after their words where that is wanted", async () => {
+  test("adds the addresses of links after their text if `links` is set", async () => {
     const html = `<p>See <a href="https://x.example/a?b=1&amp;c">the  list</a>, <a href="/b">there</a>,
       <a href="javascript:x()">run</a>, <a href="https://y.example/">https://y.example/</a>, <a href="https://z.example/"><img src="z"></a>
       <a href="https://${"l".repeat(3_000)}.example/">long</a>.</p>`;
@@ -37,7 +37,7 @@ describe("S11: the text of a web page", () => {
     expect((await htmlText(html)).text).toBe("See the list, there, run, https://y.example/, long.");
   });
 
-  test("comes out of broken and hostile pages in bounded time", async () => {
+  test("reads malformed and hostile pages in bounded time", async () => {
     const started = process.cpuUsage();
     for (const html of [
       "<div>".repeat(200_000),
@@ -52,7 +52,7 @@ describe("S11: the text of a web page", () => {
       `${"\n".repeat(1_000_000)}x`,
     ])
       await htmlText(html);
-    // Of the processor: others on the machine don't count.
+    // CPU time, so that other processes on the machine don't count.
     expect(process.cpuUsage(started).user / 1_000).toBeLessThan(10_000);
     expect((await htmlText("</p></div>x</body></body></nav>y")).text).toBe("xy");
     expect((await htmlText("")).text).toBe("");

@@ -1,7 +1,7 @@
-/** Small PDFs, made by hand. Never used outside tests. */
+/** Builds small PDFs for tests. */
 import { deflateSync } from "node:zlib";
 
-/** @param pages the text of each, one line per entry */
+/** @param pages the text of each page, one line per entry */
 export function makePdf(pages: readonly (readonly string[])[]): Uint8Array<ArrayBuffer> {
   const contents = pages.map((lines) => {
     const shown = lines.map((line) => `(${line.replaceAll(/[\\()]/g, "\\$&")}) Tj T*`).join(" ");
@@ -10,7 +10,7 @@ export function makePdf(pages: readonly (readonly string[])[]): Uint8Array<Array
   return pdfWith(contents.map((body) => ({ head: "", body })));
 }
 
-/** A page whose content unpacks to that many bytes. */
+/** A PDF page whose content decompresses to that many bytes. */
 export function makePdfBomb(megabytes: number): Uint8Array<ArrayBuffer> {
   const once = deflateSync(Buffer.alloc(megabytes * 1_000_000, " "), { level: 9 });
   const twice = deflateSync(once, { level: 9 });

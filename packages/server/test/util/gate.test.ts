@@ -1,4 +1,4 @@
-/** A gate lets those pass who wait while it is closed, and those who come while it is open. */
+/** Tests `Gate`: callers pass while it is open and wait while it is closed. */
 import { expect, test } from "vitest";
 import { Gate } from "../../src/util/gate.ts";
 
@@ -7,7 +7,7 @@ async function isOpen(gate: Gate): Promise<boolean> {
   return Promise.race([gate.wait().then(() => true), closed]);
 }
 
-test("is closed at first, open after open, and can be closed again", async () => {
+test("is closed at first, opens, and can be closed again", async () => {
   const gate = new Gate();
   expect(await isOpen(gate)).toBe(false);
   gate.open();
@@ -17,7 +17,7 @@ test("is closed at first, open after open, and can be closed again", async () =>
   expect(await isOpen(gate)).toBe(false);
 });
 
-test("everybody who waited passes at once", async () => {
+test("opening releases every waiting caller", async () => {
   const gate = new Gate();
   const passed = Promise.all([gate.wait(), gate.wait()]);
   gate.close();

@@ -1,8 +1,8 @@
-/** Retrying and polling: how often, how long, with which delays, and how it ends. */
+/** Tests `retry`, `poll` and the backoff: number of attempts, delays, time limits and aborts. */
 import { describe, expect, test } from "vitest";
 import { backoffDelay, poll, retry, type AttemptOptions } from "../../src/util/retry.ts";
 
-/** A clock that only sleeping moves. */
+/** A fake clock that advances only when `sleep` is called. */
 function fakeClock(): Required<Pick<AttemptOptions, "now" | "sleep" | "random">> & {
   readonly slept: number[];
 } {
@@ -19,7 +19,7 @@ function fakeClock(): Required<Pick<AttemptOptions, "now" | "sleep" | "random">>
   };
 }
 
-/** Fails with `failures` errors before it returns how often it ran. */
+/** Returns work that throws `failures` errors and then returns how often it ran. */
 function failing(failures: number): (attempt: number) => Promise<number> {
   return async (attempt) => {
     if (attempt <= failures) throw new Error(`failure ${attempt}`);
@@ -29,8 +29,8 @@ function failing(failures: number): (attempt: number) => Promise<number> {
 
 const isRetryable = (): boolean => true;
 
-describe("the backoff", () => {
-  test("doubles up to its maximum, and lasts between half and all of that", () => {
+describe("backoff", () => {
+  test("doubles up to its maximum, with jitter between half and all of the delay", () => {
     const options = { initialDelayMs: 100, maxDelayMs: 1_000 };
     const longest = [1, 2, 3, 4, 5, 5_000].map((attempt) => backoffDelay(attempt, options, 1));
     expect(longest).toEqual([100, 200, 400, 800, 1_000, 1_000]);
@@ -47,34 +47,34 @@ describe("the backoff", () => {
 });
 
 describe("retry", () => {
-  test("returns the first result, and tells the work which attempt it is", async () => {
+  test("returns the first result and passes the number of the attempt", async () => {
     const clock = fakeClock();
     expect(await retry(failing(2), { isRetryable, initialDelayMs: 100, ...clock })).toBe(3);
     expect(clock.slept).toEqual([100, 100]);
   });
 
-  test("throws at once what is not retryable", async () => {
+  test("throws an error that is not retryable immediately", async () => {
     const clock = fakeClock();
     const never = retry(failing(1), { isRetryable: () => false, initialDelayMs: 100, ...clock });
     await expect(never).rejects.toThrow("failure 1");
     expect(clock.slept).toEqual([]);
   });
 
-  test("throws the last error when its attempts are used up", async () => {
+  test("throws the last error after the last attempt", async () => {
     const clock = fakeClock();
     const work = retry(failing(9), { isRetryable, initialDelayMs: 10, maxAttempts: 3, ...clock });
     await expect(work).rejects.toThrow("failure 3");
     expect(clock.slept).toEqual([10, 10]);
   });
 
-  test("starts no attempt after its time, and cuts the last delay short", async () => {
+  test("starts no attempt after its time limit, and shortens the last delay", async () => {
     const clock = fakeClock();
     const options = { isRetryable, initialDelayMs: 40, maxDelayMs: 400, timeoutMs: 250 };
     await expect(retry(failing(99), { ...options, ...clock })).rejects.toThrow("failure 4");
     expect(clock.slept).toEqual([40, 80, 130]);
   });
 
-  test("ends with the last error when it is aborted, also while it waits", async () => {
+  test("throws the last error when it is aborted, also during a delay", async () => {
     const controller = new AbortController();
     const work = retry(failing(99), {
       isRetryable,

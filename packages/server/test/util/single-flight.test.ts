@@ -1,8 +1,8 @@
-/** Who asks the same at the same moment shares one question; nobody gets an answer from before they asked anew. */
+/** Tests `SingleFlight`: concurrent calls with the same key share one execution, and later calls start a new one. */
 import { expect, test } from "vitest";
 import { SingleFlight } from "../../src/util/single-flight.ts";
 
-test("those who ask together share one answer, or one failure; later ones ask anew", async () => {
+test("concurrent calls share one result or one error, and later calls run again", async () => {
   const once = new SingleFlight<number>();
   let asked = 0;
   const question = async (): Promise<number> => {

@@ -1,14 +1,14 @@
-/** Sleeping: it ends by itself, by a signal, or when it is woken, and cleans up each time. */
+/** Tests sleeping: it ends after its time, on abort, or when it is woken, and cleans up each time. */
 import { expect, test } from "vitest";
 import { sleep } from "../../src/util/sleep.ts";
 
-test("a sleep ends after its time", async () => {
+test("ends after its time", async () => {
   const started = performance.now();
   await sleep(20);
   expect(performance.now() - started).toBeGreaterThanOrEqual(18);
 });
 
-test("an aborted sleep rejects with the signal's reason, before and while it sleeps", async () => {
+test("rejects with the signal's reason when it is aborted before or during the sleep", async () => {
   const controller = new AbortController();
   const sleeping = sleep(60_000, { signal: controller.signal });
   controller.abort(new Error("stopped"));
@@ -16,7 +16,7 @@ test("an aborted sleep rejects with the signal's reason, before and while it sle
   await expect(sleep(60_000, { signal: controller.signal })).rejects.toThrow("stopped");
 });
 
-test("a sleep that is woken ends early, and runs the cleanup once", async () => {
+test("ends early when it is woken, and runs the cleanup once", async () => {
   let cleanups = 0;
   const wakes: (() => void)[] = [];
   const sleeping = sleep(60_000, {

@@ -1,6 +1,6 @@
 /**
- * How one block looks in the `blocks` dialect: its start, its deltas, its stop. Live frames, resyncs and
- * history are all made from these, so that they can't differ.
+ * Builds the content of one block in the `blocks` dialect: `contentStart` and `contentDeltas`.
+ * Invariant: live frames, resyncs and history all use these functions, so they can't differ.
  */
 import { truncateText } from "../../truncate-text.ts";
 import { findRun } from "../../fold/edit.ts";
@@ -9,7 +9,7 @@ import { toolLabel } from "../../tool-label.ts";
 import { approvalRequest, formRequest, paymentFrame } from "../interactions.ts";
 import type { ContentBlock, ContentDelta } from "./frames.ts";
 
-/** How much of a result goes over this wire, in UTF-16 units. */
+/** Maximum length of a result in this dialect, in UTF-16 code units. */
 const MAX_CONTENT = 500;
 
 export function authorOf(
@@ -22,7 +22,7 @@ export function authorOf(
     : { subagent: found.agent, parent_tool_use_id: found.call };
 }
 
-/** The `content_block` of a block's start. Notices travel as text. */
+/** Returns the `content_block` of a block's start. Notices are sent as text blocks. */
 export function contentStart(turn: Turn, block: Block): ContentBlock {
   const author = authorOf(turn, block.run);
   switch (block.kind) {
@@ -68,12 +68,12 @@ export function contentStart(turn: Turn, block: Block): ContentBlock {
     case "form":
       return { type: "form_request", ...formRequest(block), ...author };
     case "payment":
-      // As requested: what became of it follows as an update, live and in a resync alike.
+      // Sends the payment as requested. Its later status follows as an update, live and in a resync.
       return { type: "payment_request", payment: paymentFrame({ ...block, status: "pending" }), ...author };
   }
 }
 
-/** The deltas that bring a client from a block's start to the block as it stands. */
+/** Returns the deltas that bring a client from a block's start to its current content. */
 export function contentDeltas(block: Block): ContentDelta[] {
   switch (block.kind) {
     case "thinking":

@@ -1,6 +1,4 @@
-/**
- * The part of the `blocks` decoder that reads one content block's start.
- */
+/** `decodeStart` decodes the start of one content block, as part of the `blocks` decoder. */
 import { requestForm, requestPayment } from "../decode-interaction.ts";
 import { named, type EventWriter } from "../event-writer.ts";
 import type { ContentBlock, ContentBlockOf } from "./frames.ts";
@@ -10,13 +8,16 @@ interface Author {
   readonly parent_tool_use_id?: string | null;
 }
 
-/** The run that a block belongs to: the main one, or a sub-agent's, begun when it is first seen. */
+/** Returns the run of a block: the main run, or a sub-agent run, which starts at its first block. */
 export function runFor(writer: EventWriter, turn: string, author: Author): string {
   const { subagent = null, parent_tool_use_id: call = null } = author;
   return call === null ? turn : writer.subRun(turn, call, subagent ?? call);
 }
 
-/** Writes what a start tells; the canonical index of the block when more of it will follow. */
+/**
+ * Writes the events of a block start. Returns the canonical index of the block if more frames of it will follow,
+ * otherwise null.
+ */
 export function decodeStart(writer: EventWriter, turn: string, block: ContentBlock): number | null {
   switch (block.type) {
     case "thinking":
@@ -49,7 +50,7 @@ export function decodeStart(writer: EventWriter, turn: string, block: ContentBlo
   }
 }
 
-/** A repeat of the call or result after a cut between its frames says nothing new. */
+/** After a disconnect between two frames of one event, the call or result arrives again. The repeat is ignored. */
 function toolUse(writer: EventWriter, turn: string, block: ContentBlockOf<"tool_use">): void {
   const call = block.tool_use_id ?? block.id;
   if (writer.findRecent(turn, (b) => b.kind === "tool_call" && b.call === call) !== undefined) return;

@@ -1,7 +1,8 @@
 /**
- * Frames of the `blocks` dialect to canonical events, so that our components can sit on any server that
- * speaks it. Liberal: takes the frames of the source documents as they are printed there, with fields left
- * out, and ignores what it doesn't know. Block ids and indexes are the decoder's own.
+ * `decodeBlocks` decodes frames of the `blocks` dialect into canonical events, so that Turnstream clients work with any
+ * server of this dialect.
+ * Invariant: the decoder accepts frames with missing optional fields and ignores unknown frames. It assigns its own
+ * block ids and indexes.
  */
 import { toTurnErrorCode } from "../../errors.ts";
 import { placedAt, Sequence } from "../../sequence.ts";
@@ -13,13 +14,13 @@ import { decodeStart, runFor } from "./decode-block.ts";
 import type { BlocksFrame, BlocksFrameOf, ContentBlock } from "./frames.ts";
 
 export interface BlocksDecoder extends Decoding {
-  /** The turn that frames without `message_id` belong to. */
+  /** The turn of frames without `message_id`. */
   readonly message: string;
-  /** The session named by the last frame that named one. */
+  /** The session of the last frame that named one. */
   readonly session: string;
-  /** Canonical index of each block of that turn, by the index on the wire; null where there is none. */
+  /** Canonical index of each block of that turn, by its index on the wire; null if there is none. */
   readonly indexes: Sequence<number | null>;
-  /** Starts whose kind or content only the first delta tells: texts (or notices) and approvals. */
+  /** Block starts whose kind or content is only known with the first delta: texts (or notices) and approvals. */
   readonly deferred: Readonly<Record<number, ContentBlock>>;
   readonly reason: BlocksFrameOf<"message_delta">["delta"]["stop_reason"];
 }
@@ -90,7 +91,7 @@ function read(writer: EventWriter, decoder: BlocksDecoder, frame: BlocksFrame): 
   }
 }
 
-/** 000's servers say `end_turn` whatever happened; a terminal block tells better. */
+/** Some servers of this dialect send `end_turn` for every outcome. A notice block is more reliable. */
 function reasonOf(
   writer: EventWriter,
   turn: string,
@@ -135,10 +136,10 @@ function readInMessage(
   frame: InMessage,
 ): Partial<BlocksDecoder> {
   const turn = frame.message_id ?? decoder.message;
-  // A form or payment of a turn that this client has not seen: it begins nothing.
+  // An update for a turn that this client has not seen must not create that turn.
   const isAside = frame.type === "approval_result" || frame.type === "interaction_update";
   if (isAside && writer.turn(turn) === undefined) return {};
-  // A client that attaches in mid-turn never sees the start.
+  // A client that subscribes in the middle of a turn never receives its start.
   writer.session(decoder.session || "session", 0);
   writer.begin(turn, "agent");
   switch (frame.type) {
@@ -178,7 +179,7 @@ function readInMessage(
   }
 }
 
-/** A text may turn out to be a notice, and an approval a question: their start waits for the delta. */
+/** A text can turn out to be a notice, and an approval a question. Their start is deferred until the first delta. */
 function isDeferred(block: ContentBlock): boolean {
   return block.type === "text" || block.type === "approval_request";
 }
@@ -218,7 +219,7 @@ function readDelta(
   else if ("type" in delta && delta.type === "thinking_delta") {
     writer.write({ type: "thinking.delta", ...on, text: delta.thinking ?? "" });
   } else if ("type" in delta && delta.extras !== undefined) {
-    // A text that turns out to be a notice after it began: what it said so far stays text.
+    // A text that turns out to be a notice after its start: the content so far stays a text block.
     writer.write({ type: "text.end", ...on, final: false });
     notice(writer, turn, delta.text, delta.extras);
   } else if ("type" in delta) {
@@ -231,7 +232,7 @@ function readDelta(
 type TextExtras = NonNullable<Extract<DeltaFrame["delta"], { type: "text_delta" }>["extras"]>;
 
 function notice(writer: EventWriter, turn: string, text: string, extras: TextExtras): void {
-  // Told again after a cut between its frames.
+  // The same notice arrives again after a disconnect between its frames.
   if (writer.find(turn, (block) => block.kind === "notice") !== undefined) return;
   const on = { ...writer.next(turn), run: turn };
   if (extras.block_subtype === "user_stopped") {

@@ -1,5 +1,7 @@
 /**
- * Canonical events to frames of the `blocks` dialect. The encoder's only state is the folded session.
+ * `encodeBlocks` encodes canonical events as frames of the `blocks` dialect, and `eachResyncFrame` replays missed
+ * turns.
+ * Invariant: the encoder has no state besides the folded session.
  */
 import { formatCursor } from "../../cursor.ts";
 import type { SessionEvent } from "../../events/index.ts";
@@ -35,14 +37,15 @@ export function encodeBlocks(
 }
 
 /**
- * What brings a client that can only append up to date, after it missed everything behind `since`: the turns
- * that went on, told again (it clears on `message_start`), and what changed outside them.
+ * Returns the frames that bring a client up to date that missed everything after `since`. Such a client can only
+ * append, but it clears a turn at `message_start`.
+ * The frames replay every turn that changed, and then update interactions of other turns.
  */
 export function resyncBlocks(state: SessionState, since: number): BlocksFrame[] {
   return [...eachResyncFrame(state, since)];
 }
 
-/** The same frame by frame, for a server that has others to serve in between. */
+/** Same as `resyncBlocks`, one frame at a time, so that the server can serve other connections in between. */
 export function* eachResyncFrame(state: SessionState, since: number): Generator<BlocksFrame> {
   let previous: BlocksFrame | null = null;
   for (const frame of missedFrames(state, since)) {
@@ -88,7 +91,7 @@ function framesOf(before: SessionState, event: SessionEvent, after: SessionState
     default: {
       const turn = event.turn === null ? undefined : findTurn(after, event.turn);
       const was = event.turn === null ? undefined : findTurn(before, event.turn);
-      // What the fold took as nothing to do is nothing to tell.
+      // Events that don't change the state produce no frames.
       if (turn === undefined || turn === was) return [];
       const left = event.type === "turn.start" ? leftRunning(before, after) : null;
       const last = left === null ? [] : [...cutShort(left.was, left.turn), ...endFrames(left.turn)];
@@ -117,7 +120,7 @@ function turnEventFrames(state: SessionState, turn: Turn, event: SessionEvent): 
   }
 }
 
-/** What a notice or the end of the turn ended, because its writer did not: open blocks, and what waited. */
+/** Frames for blocks and interactions that a notice or the end of the turn closed, because their writer did not. */
 function cutShort(was: Turn, turn: Turn): BlocksFrame[] {
   return listBlocks(turn).flatMap((block) => {
     const old = blockAt(was, block.index, block.id);
@@ -147,7 +150,10 @@ function endFrames(turn: Turn): BlocksFrame[] {
   ];
 }
 
-/** Where an item stands on this wire: numbered as shown, so that indexes rise however results overtake each other. */
+/**
+ * The position of an item on the wire. Indexes follow `shown`, so they increase even if results end in another order
+ * than they started.
+ */
 function onWire(turn: Turn, item: Item): { message_id: string; index: number } {
   return { message_id: turn.id, index: item.shown ?? item.index };
 }
@@ -176,7 +182,7 @@ function stopFrame(turn: Turn, block: Block): BlocksFrame {
   return { type: "content_block_stop", ...onWire(turn, block), ...is_final };
 }
 
-/** The start of a block and what there is of it. */
+/** Returns the start of a block and its content so far. */
 function soFar(turn: Turn, block: Block): BlocksFrame[] {
   return [startFrame(turn, block), ...contentDeltas(block).map((delta) => deltaFrame(turn, block, delta))];
 }
@@ -219,7 +225,7 @@ function blockEventFrames(turn: Turn, block: Block, event: SessionEvent): Blocks
   }
 }
 
-/** What became of an interaction; nothing while it is as requested. */
+/** Returns the update of an interaction, or nothing while it is unchanged since its request. */
 function updateFrames(turn: Turn, block: InteractionBlock): BlocksFrame[] {
   if (block.version === 0 && block.status === "pending") return [];
   const { version } = block;
@@ -246,8 +252,8 @@ function updateFrames(turn: Turn, block: InteractionBlock): BlocksFrame[] {
 }
 
 /**
- * What these clients have been shown of a turn, in the order in which they were shown it whole: blocks by
- * the position of their end, markers by their own; blocks still open come last.
+ * Returns the items of a turn that these clients have received, in the order of their completion. Blocks sort by the
+ * position of their end, markers by their own position. Open blocks come last.
  */
 export function shownItems(turn: Turn): (Block | GroupStart | GroupEnd)[] {
   const items = turn.items.toArray().filter(isShownItem);
@@ -264,7 +270,7 @@ function isShownItem(item: Item | null): item is Block | GroupStart | GroupEnd {
   return item !== null && item.kind !== "superseded" && item.shown !== null;
 }
 
-/** The turn told again: starts and stops in the order in which they first came, deltas in one piece. */
+/** Replays the turn: starts and stops in their original order, all deltas of a block merged into one. */
 function* turnFrames(state: SessionState, turn: Turn): Generator<BlocksFrame> {
   const scheduled: { at: number; frames: () => BlocksFrame[] }[] = [];
   for (const item of turn.items.toArray().filter(isShownItem)) {

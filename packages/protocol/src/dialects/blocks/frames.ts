@@ -1,6 +1,7 @@
 /**
- * Frames of the `blocks` dialect (JSON text frames over WebSocket), each declared once.
- * Field names are those of the source documents 000, 003 and 004; what we add is said beside it.
+ * Schemas for the frames of the `blocks` dialect (JSON text frames over WebSocket).
+ * Invariant: each frame is declared once. Field names follow the original format; comments mark Turnstream's additions
+ * with "Added".
  */
 import { z } from "zod";
 import { CURSOR_PATTERN } from "../../cursor.ts";
@@ -10,7 +11,7 @@ import { answer, formSchema } from "../../events/interactions.ts";
 import type { Immutable } from "../../json.ts";
 import { actionRequest, formWaits, paymentFields, reviewConfig } from "../shapes.ts";
 
-/** Ours: the cursor to resume from, on the last frame of each event. */
+/** Added: the cursor to resume from, on the last frame of each event. */
 const cursor = { event_id: z.string().regex(CURSOR_PATTERN).exactOptional() };
 const ofMessage = { message_id: z.string() };
 const atIndex = { ...ofMessage, index: z.int().nonnegative() };
@@ -37,7 +38,7 @@ const startOf = {
     content: z.string().max(500),
     artifact: artifact.nullable(),
     tool_content_message: z.string(),
-    /** Ours: how many things were found, and where the whole result is. */
+    /** Added: the number of results, and where the whole result is stored. */
     results: z.int().exactOptional(),
     whole: whole.exactOptional(),
     ...author,
@@ -52,7 +53,7 @@ const startOf = {
     approval_key: z.string(),
     ...author,
   }),
-  /** Ours: forms and payments, with the field names of 002. */
+  /** Added: forms and payments, with the field names of the `responses` dialect. */
   form_request: z.strictObject({
     type: z.literal("form_request"),
     form_request_id: z.string(),
@@ -68,7 +69,7 @@ const delta = z.union([
   z.strictObject({
     type: z.literal("text_delta"),
     text: z.string(),
-    /** Ours: citations that this delta completes. */
+    /** Added: citations that this delta completes. */
     annotations: z.array(annotation).exactOptional(),
     extras: z
       .union([
@@ -88,10 +89,10 @@ const delta = z.union([
     action_requests: z.array(actionRequest),
     review_configs: z.array(reviewConfig),
     timeout_seconds: z.int().nullable(),
-    /** Ours: the server's deadline, milliseconds since 1970, and the call that waits. */
+    /** Added: the server's deadline in milliseconds since 1970, and the pending call. */
     deadline: z.int().nullable(),
     tool_use_id: z.string(),
-    /** Ours: of an approval; comes back with the decision. */
+    /** Added, approvals only: the client returns it with the decision. */
     digest: z.string().exactOptional(),
   }),
 ]);
@@ -103,7 +104,7 @@ export const blocksFrames = {
     timestamp: z.number(),
     display_mode: z.enum(["agent", "chat"]),
     is_new_session_from_share: z.boolean(),
-    /** Ours: the user message that this turn answers. */
+    /** Added: the user message that this turn answers. */
     user_message_id: z.string().exactOptional(),
     ...ofMessage,
     ...cursor,
@@ -132,7 +133,7 @@ export const blocksFrames = {
   content_block_stop: z.strictObject({
     type: z.literal("content_block_stop"),
     ...atIndex,
-    /** On the stop of a text only. */
+    /** Only on the stop of a text. */
     is_final: z.boolean().exactOptional(),
     ...cursor,
   }),
@@ -152,7 +153,10 @@ export const blocksFrames = {
     duration_ms: z.int().nonnegative(),
     ...cursor,
   }),
-  /** Named by 004 without a shape; this one is ours. Also the answer to a question. */
+  /**
+   * The original format names this frame without defining it; the shape is an addition. Also carries the answer to a
+   * question.
+   */
   approval_result: z.strictObject({
     type: z.literal("approval_result"),
     ...atIndex,
@@ -165,7 +169,7 @@ export const blocksFrames = {
     reason: z.string().exactOptional(),
     ...cursor,
   }),
-  /** Ours: a form or payment changed, maybe after its turn. */
+  /** Added: a form or payment changed, possibly after its turn has ended. */
   interaction_update: z.strictObject({
     type: z.literal("interaction_update"),
     ...atIndex,
@@ -177,7 +181,7 @@ export const blocksFrames = {
     reason: z.string().exactOptional(),
     ...cursor,
   }),
-  /** Ours: what the person wrote, for their other tabs. */
+  /** Added: the message of the user, for other tabs of the same user. */
   user_message: z.strictObject({
     type: z.literal("user_message"),
     user_message_id: z.string(),
@@ -185,7 +189,7 @@ export const blocksFrames = {
     content_urls: z.array(z.string()),
     ...cursor,
   }),
-  /** Ours: the session's new title. */
+  /** Added: the new title of the session. */
   session_title: z.strictObject({
     type: z.literal("session_title"),
     session_id: z.string(),

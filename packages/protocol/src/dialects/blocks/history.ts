@@ -1,6 +1,8 @@
 /**
- * History as 004 has it: flat messages, one kind of content each, grouped by markers (H01, H02).
- * Made from a state at a quiet point; with the frames after it, it is exactly the whole stream.
+ * `toHistory` returns the history of the `blocks` dialect: flat messages with one kind of content each, grouped by
+ * markers (requirements H01, H02). Comments mark Turnstream's additions to the original format with "Added".
+ * Invariant: history is built from the state at a handoff point. History and the frames after that point together are
+ * exactly the whole stream.
  */
 import { formatCursor } from "../../cursor.ts";
 import type { Json } from "../../json.ts";
@@ -11,12 +13,12 @@ import { authorOf, contentDeltas, contentStart } from "./content.ts";
 import { shownItems } from "./encode.ts";
 import type { ContentBlockOf } from "./frames.ts";
 
-/** One part of a message: `text`, `thinking`, or (ours) any other content block with its delta merged in. */
+/** One part of a message: `text`, `thinking`, or (added) any other content block with its delta merged in. */
 export type HistoryPart = { readonly type: string; readonly [field: string]: unknown };
 
 export interface HistoryMessage {
   readonly role: "user" | "assistant" | "tool";
-  /** Ours: the turn, the `message_id` of its frames; null for a message that still waits. */
+  /** Added: the turn, equal to the `message_id` of its frames; null for a queued message. */
   readonly message_id: string | null;
   readonly message_type?: "chat" | "step";
   readonly content: readonly HistoryPart[];
@@ -26,7 +28,7 @@ export interface HistoryMessage {
   readonly status?: string;
   readonly tool_content_message?: string;
   readonly artifact?: Json;
-  /** Ours: how many things were found, and where the whole result is. */
+  /** Added: the number of results, and where the whole result is stored. */
   readonly results?: number;
   readonly whole?: Json;
   readonly subagent?: string | null;
@@ -37,14 +39,14 @@ export interface HistoryMessage {
 }
 
 export interface BlocksHistory {
-  /** Ours. */
+  /** Added. */
   readonly title: string | null;
   readonly messages: readonly HistoryMessage[];
   readonly agent_status: "running" | "idle";
   readonly pending_approval: HistoryPart | null;
-  /** Ours: everything that waits for a person, the pending approval included. */
+  /** Added: all pending interactions, including the pending approval. */
   readonly pending: readonly HistoryPart[];
-  /** Ours: messages that no turn has taken up yet. */
+  /** Added: queued messages, which no turn has started to answer. */
   readonly waiting: readonly HistoryMessage[];
   readonly last_event_id: string;
 }
@@ -63,7 +65,7 @@ export function toHistory(state: SessionState): BlocksHistory {
   };
 }
 
-/** The messages of one turn, the user's first. */
+/** Returns the messages of one turn, starting with the user message. */
 export function turnMessages(turn: Turn): HistoryMessage[] {
   const messages = turn.message === null ? [] : [userMessage(turn.message, turn.id)];
   let group: HistoryMessage[] | null = null;
@@ -81,11 +83,11 @@ export function turnMessages(turn: Turn): HistoryMessage[] {
       (group ?? messages).push(message);
     }
   }
-  // A group that the turn left open counts as closed once the turn is over.
+  // A group that was left open counts as closed once the turn has ended.
   return group === null ? messages : [...messages, ...marked(group, turn.status === "running" ? null : "")];
 }
 
-/** Puts the group's markers on its messages; `summary` is null while the group is open. */
+/** Sets the group markers on the messages of a group. `summary` is null while the group is open. */
 function marked(group: readonly HistoryMessage[], summary: string | null): HistoryMessage[] {
   return group.map((message, n) => {
     const isLast = n === group.length - 1 && summary !== null;
@@ -134,17 +136,17 @@ function blockMessage(turn: Turn, block: Block, message_type: "chat" | "step"): 
   return { role: "assistant", message_type, ...common, content: [partOf(turn, block)] };
 }
 
-/** A block as one content part: what a client has once start, deltas, stop and updates are merged. */
+/** Returns a block as one content part: its start, deltas, stop and updates merged. */
 function partOf(turn: Turn, block: Block): HistoryPart {
   const start: Record<string, unknown> = contentStart(turn, block);
   const deltas: Record<string, unknown>[] = contentDeltas(block);
   const merged = Object.assign({}, start, ...deltas, became(block), { type: start["type"] }) as HistoryPart;
-  // Who wrote it stands on the message.
+  // The message already names the author.
   const { subagent: _, parent_tool_use_id: __, ...part } = merged;
   return part;
 }
 
-/** How a text ended, and what became of an interaction. */
+/** Returns how a text ended, or the outcome of an interaction. */
 function became(block: Block): Record<string, unknown> {
   if (block.kind === "text") return { is_final: block.final };
   if (!("version" in block)) return {};

@@ -1,6 +1,4 @@
-/**
- * The `blocks` dialect: JSON over WebSocket as in the source documents 000, 003 and 004.
- */
+/** `blocks` is the dialect for clients that append content blocks: JSON over WebSocket. */
 import type { SessionState } from "../../state.ts";
 import type { Dialect } from "../dialect.ts";
 import { ignoreUnknown } from "../ignore-unknown.ts";
@@ -11,16 +9,16 @@ import type { BlocksFrame } from "./frames.ts";
 export const blocks: Dialect<SessionState, BlocksDecoder, BlocksFrame> = {
   name: "blocks",
   cannotCarry: [
-    "ids and indexes of blocks and groups, and the times of blocks (a decoder gives its own)",
+    "ids and indexes of blocks and groups, and the times of blocks (a decoder assigns its own)",
     "the name of the turn's agent and its model, its number, and what it resumes or retries",
-    "a tool call before its arguments are complete, and a result before it is whole",
+    "a tool call before its arguments are complete, and a result before it is complete",
     "the parts of a result beyond the first 500 characters of its preview, and references",
     "hidden blocks, and thinking in a turn whose mode is chat",
     "labels and usage of runs; usage of results and turns; a sub-agent before its first block",
     "who wrote a message or made a decision; names, types and sizes of message files",
     "which of several files a progress message is about; the tool call behind a text, form or payment",
-    "that a waiting message was withdrawn or was the answer to a question, before the next reload",
-    "to a decoder, a turn told again after it was over (it keeps what it has)",
+    "that a queued message was withdrawn or was the answer to a question, before the next reload",
+    "a replay of a turn that has ended: a decoder ignores it",
   ],
   attach: (state) => state,
   encode: encodeBlocks,

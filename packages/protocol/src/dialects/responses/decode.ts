@@ -1,6 +1,7 @@
 /**
- * Frames of the `responses` dialect to canonical events. Liberal: takes the frames of 002 as they are
- * printed there. Every step and text becomes the main run's, for the wire doesn't tell runs apart.
+ * `decodeResponses` decodes frames of the `responses` dialect into canonical events. It accepts frames of the original
+ * format, without Turnstream's additions.
+ * Invariant: all steps and texts belong to the main run, because this dialect does not distinguish runs.
  */
 import { truncateText } from "../../truncate-text.ts";
 import { ERRORS, errorCodeFromNumber, toTurnErrorCode } from "../../errors.ts";
@@ -14,9 +15,9 @@ import type { ResponsesFrame, ResponsesFrameOf } from "./frames.ts";
 
 export interface ResponsesDecoder extends Decoding {
   readonly turn: string;
-  /** The connection failed, not the turn: the `[DONE]` that follows ends only the stream. */
+  /** True if the connection failed, not the turn. The following `[DONE]` then ends only the stream. */
   readonly interrupted: boolean;
-  /** What `.completed` said, for the turn's end. */
+  /** The `.completed` frame, used when the turn ends. */
   readonly completed: ResponsesFrameOf<"response.output_text.completed"> | null;
 }
 
@@ -45,7 +46,7 @@ export const responsesStart: ResponsesDecoder = {
 export function decodeResponses(decoder: ResponsesDecoder, frame: ResponsesFrame): Decoded<ResponsesDecoder> {
   const writer = new EventWriter(decoder);
   const turn = frame.type === "[DONE]" ? decoder.turn : frame.response_id;
-  // A title, or a payment of an older turn, may change while another turn is told: it begins and ends nothing.
+  // A title, or a payment of an older turn, can change during another turn. Such a frame must not start or end a turn.
   const isUpdate =
     frame.type === "response.interaction_update" || frame.type === "response.chat.title.updated";
   const isAside = isUpdate && writer.turn(turn)?.status !== "running";
@@ -139,7 +140,7 @@ function endText(writer: EventWriter, turn: string, final: boolean): void {
   if (block !== undefined) writer.write({ type: "text.end", ...named(turn, block), final });
 }
 
-/** `final_text` is authoritative: where the deltas amount to something else, it replaces them. */
+/** `final_text` is authoritative: it replaces the deltas if they add up to another text. */
 function settleText(writer: EventWriter, turnId: string, final: string): void {
   const turn = writer.turn(turnId);
   if (turn === undefined || turn.status !== "running") return;
@@ -188,7 +189,7 @@ function request(
   frame: ResponsesFrameOf<"response.interaction_request">,
 ): void {
   const where = { turn, run: turn };
-  // 002 once shows a form without its interaction_type.
+  // Checks the fields, because a form of the original format can lack its `interaction_type`.
   if ("form_request_id" in frame) requestForm(writer, where, frame);
   else if ("payment" in frame) requestPayment(writer, where, frame.payment);
   else requestApproval(writer, where, frame.approval_key, frame);
@@ -208,7 +209,7 @@ function end(writer: EventWriter, turnId: string, completed: ResponsesDecoder["c
   writer.endTurn(turnId, reason, 0, usageFrom(completed?.usage).usage);
 }
 
-/** A frame from an SSE message; null when its data is neither `[DONE]` nor JSON with a `type`. */
+/** Parses an SSE message into a frame. Returns null if its data is neither `[DONE]` nor JSON with a `type`. */
 export function responsesFromSse(message: {
   readonly data: string;
   readonly id?: string | undefined;

@@ -1,6 +1,7 @@
 /**
- * Canonical events to frames of the `responses` dialect. Its encoder knows the folded session and how far
- * the output text has got, which follows from the session.
+ * `encodeResponses` encodes canonical events as frames of the `responses` dialect.
+ * Invariant: the encoder state is the folded session and the progress of the output text, and the latter follows from
+ * the session.
  */
 import { ERRORS } from "../../errors.ts";
 import type { SessionEvent } from "../../events/index.ts";
@@ -28,7 +29,7 @@ import { endOutput, extendOutput, type OutputText, outputTextAt, outputText } fr
 import { formatSse, toWireJson } from "../../sse.ts";
 
 export interface ResponsesOptions {
-  /** Whether `<tool ...>...</tool>` spans stay in the text; they don't by default. */
+  /** Keeps `<tool ...>...</tool>` spans in the text. @default false */
   readonly include_tool_tags?: boolean;
 }
 
@@ -73,7 +74,7 @@ function step(encoder: ResponsesEncoder, event: SessionEvent, state: SessionStat
     frames: delta === "" ? [] : [{ type: "response.output_text.delta", ...common, delta }],
   });
   switch (event.type) {
-    // A new turn, and a takeover that made text void: where the text stands is read from the state again.
+    // After a new turn or a takeover, the progress of the text is computed from the state again.
     case "turn.start":
       return {
         text: outputTextAt(state, withTags),
@@ -104,14 +105,16 @@ function step(encoder: ResponsesEncoder, event: SessionEvent, state: SessionStat
   }
 }
 
-/** A turn that was left running ends when another begins. */
+/** Ends a turn that was left running when another turn starts. */
 function endOfLast({ state: before, withTags }: ResponsesEncoder, after: SessionState): ResponsesFrame[] {
   const left = leftRunning(before, after);
   const common = { response_id: left?.turn.id ?? "", chat_id: after.number };
   return left === null ? [] : endFrames(left.turn, common, withTags);
 }
 
-/** Steps that a takeover made void: this wire can't take them back, but they must not stay open. */
+/**
+ * Ends the steps that a takeover superseded as cancelled. This dialect can't remove a step, but no step may stay open.
+ */
 function withdrawn(before: Turn | undefined, turn: Turn, common: Common): ResponsesFrame[] {
   if (before === undefined) return [];
   const blocks = listBlocks(before);
@@ -154,7 +157,7 @@ function tokensOf(usage: Usage | null) {
   };
 }
 
-/** After an error or a request for a form or payment, which were told already, only the end is left to tell. */
+/** After an error or a request for a form or payment, only `[DONE]` is left: the reason was already sent. */
 function endFrames(turn: Turn, common: Common, withTags: boolean): ResponsesFrame[] {
   const end: ResponsesFrame = { type: "[DONE]" };
   if (turn.status !== "end_turn" && turn.status !== "user_stopped") return [end];
@@ -262,7 +265,7 @@ function interactionUpdate(block: InteractionBlock, common: Common): ResponsesFr
   };
 }
 
-/** A frame as an SSE message. The cursor travels as the `id:` line. */
+/** Formats a frame as an SSE message. The cursor becomes the `id:` line. */
 export function responsesToSse(frame: ResponsesFrame): string {
   const { event_id, ...data } = frame;
   const id = event_id === undefined ? {} : { id: event_id };

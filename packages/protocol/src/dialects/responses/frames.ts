@@ -1,6 +1,7 @@
 /**
- * Frames of the `responses` dialect (SSE), each declared once: the JSON after `data:`, and the closing
- * `[DONE]`. Field names are those of the source document 002; what we add is said beside it.
+ * Schemas for the frames of the `responses` dialect (SSE): the JSON after `data:`, and the closing `[DONE]`.
+ * Invariant: each frame is declared once. Field names follow the original format; comments mark Turnstream's additions
+ * with "Added".
  */
 import { z } from "zod";
 import { CURSOR_PATTERN } from "../../cursor.ts";
@@ -9,7 +10,7 @@ import { answer, formSchema } from "../../events/interactions.ts";
 import type { Immutable } from "../../json.ts";
 import { actionRequest, formWaits, paymentFields, reviewConfig } from "../shapes.ts";
 
-/** Ours: the cursor to resume from, on the last frame of each event; on the wire it is the SSE `id:` line. */
+/** Added: the cursor to resume from, on the last frame of each event. On the wire it is the SSE `id:` line. */
 const cursor = { event_id: z.string().regex(CURSOR_PATTERN).exactOptional() };
 const common = { response_id: z.string(), chat_id: z.int() };
 const tokens = z.strictObject({
@@ -51,7 +52,7 @@ export const responsesFrames = {
       tool_name: z.string(),
       args: json,
       timestamp: z.string(),
-      /** Ours: the step of the sub-agent's caller. */
+      /** Added: the step of the call that started the sub-agent. */
       parent_id: z.string().exactOptional(),
     }),
     ...cursor,
@@ -65,7 +66,7 @@ export const responsesFrames = {
       result: z.strictObject({
         success: z.boolean(),
         data: z.string(),
-        /** Ours: tells a cancelled step from a failed one. */
+        /** Added: distinguishes a cancelled step from a failed one. */
         status: z.enum(["success", "error", "cancelled"]),
       }),
       timestamp: z.string(),
@@ -88,7 +89,7 @@ export const responsesFrames = {
       payment: paymentFields,
       ...cursor,
     }),
-    /** Ours: approvals and questions. The stream goes on after them. */
+    /** Added: approvals and questions. The stream continues after them. */
     z.strictObject({
       ...interaction,
       interaction_type: z.enum(["approval", "question"]),
@@ -102,7 +103,7 @@ export const responsesFrames = {
       ...cursor,
     }),
   ]),
-  /** Ours: an interaction changed. */
+  /** Added: an interaction changed. */
   "response.interaction_update": z.strictObject({
     type: z.literal("response.interaction_update"),
     ...common,
@@ -128,7 +129,7 @@ export const responsesFrames = {
     ...common,
     final_text: z.string(),
     usage: tokens,
-    /** Ours: whether the turn ended by itself or a person stopped it. */
+    /** Added: whether the turn ended by itself or the user stopped it. */
     stop_reason: z.enum(["end_turn", "user_stopped"]),
     ...cursor,
   }),
@@ -137,12 +138,12 @@ export const responsesFrames = {
     ...common,
     message: z.string(),
     code: z.int(),
-    /** Ours: the code as a word, and whether trying again makes sense. */
+    /** Added: the error code as a word, and whether a retry can succeed. */
     error: z.string(),
     can_retry: z.boolean(),
     ...cursor,
   }),
-  /** The end of the stream, `data: [DONE]`; the only frame whose data is not JSON. */
+  /** The end of the stream, `data: [DONE]`. It is the only frame whose data is not JSON. */
   "[DONE]": z.strictObject({ type: z.literal("[DONE]"), ...cursor }),
 };
 

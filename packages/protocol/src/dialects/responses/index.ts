@@ -1,6 +1,4 @@
-/**
- * The `responses` dialect: SSE with reasoning steps and output text, as in the source document 002.
- */
+/** `responses` is the dialect for clients that read one answer over SSE: reasoning steps and output text. */
 import type { Dialect } from "../dialect.ts";
 import { ignoreUnknown } from "../ignore-unknown.ts";
 import { decodeResponses, RESPONSES_FRAME_TYPES, type ResponsesDecoder, responsesStart } from "./decode.ts";
@@ -10,12 +8,12 @@ import type { ResponsesFrame } from "./frames.ts";
 export const responses: Dialect<ResponsesEncoder, ResponsesDecoder, ResponsesFrame, ResponsesOptions> = {
   name: "responses",
   cannotCarry: [
-    "ids, indexes and times of blocks (a decoder gives its own), and the order of steps among each other's starts and ends",
+    "ids, indexes and times of blocks (a decoder assigns its own), and the relative order of step starts and ends",
     "thinking, groups, file processing, hidden blocks, artifacts, references, annotations, parts of results",
     "which run a step belongs to, and the text of sub-agents",
-    "where one text block of the main agent ends and the next begins, parts and the final text alike",
-    "tool tags in the text, unless asked for",
-    "what a takeover made void: its text stays until `final_text` replaces it, its steps end as cancelled, its errors stay",
+    "where one text block of the main agent ends and the next starts, for parts and the final text",
+    "tool tags in the text, unless requested",
+    "that a takeover superseded content: its text stays until `final_text` replaces it, its steps end as cancelled, its errors stay",
     "the text of a stopped notice; type and details of an error; the duration of a turn and its mode",
     "user messages, and which message a turn answers, resumes or retries; who decided",
   ],

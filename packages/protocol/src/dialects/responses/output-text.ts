@@ -1,6 +1,7 @@
 /**
- * The output text of a turn in the `responses` dialect: what the main agent wrote, tool tags taken out, one
- * blank line between blocks. Streams it piece by piece and gives it whole; both agree, block by block.
+ * Computes the output text of a turn in the `responses` dialect: the text of the main agent, without tool tags. A blank
+ * line separates blocks.
+ * Invariant: the streamed deltas of `extendOutput` and `endOutput` add up to exactly the text of `outputText`.
  */
 import { isMain } from "../../turn-queries.ts";
 import { listBlocks, type SessionState, type TextBlock, type Turn } from "../../state.ts";
@@ -8,10 +9,10 @@ import { emptyTagScanner, stripChunk, stripEnd, stripToolTags, type TagScanner }
 
 const BETWEEN_BLOCKS = "\n\n";
 
-/** Where the text stands: it follows from the state, so that a client can resume at any position. */
+/** Progress of the output text. It follows from the state, so a client can resume at any position. */
 export interface OutputText {
   readonly scanner: TagScanner;
-  /** Whether anything of the open block, and of the turn before it, has been shown. */
+  /** Whether any text of the open block, and of earlier blocks of the turn, was sent. */
   readonly inBlock: boolean;
   readonly inTurn: boolean;
 }
@@ -28,13 +29,13 @@ function shown(text: string, withTags: boolean): string {
   return withTags ? text : stripToolTags(text);
 }
 
-/** The whole text of a turn: what `final_text` says. */
+/** Returns the whole text of a turn, the value of `final_text`. */
 export function outputText(turn: Turn, withTags: boolean): string {
   const texts = textsOf(turn).map((block) => shown(block.text, withTags));
   return texts.filter((text) => text !== "").join(BETWEEN_BLOCKS);
 }
 
-/** Where the text of a session's newest turn stands. */
+/** Computes the progress of the text in the newest turn of a session. */
 export function outputTextAt(state: SessionState, withTags: boolean): OutputText {
   const turn = state.turns.last();
   if (turn === undefined) return nothing;
@@ -48,7 +49,7 @@ export function outputTextAt(state: SessionState, withTags: boolean): OutputText
 
 export interface OutputStep {
   readonly at: OutputText;
-  /** What to send; may be empty. */
+  /** The text to send; can be empty. */
   readonly delta: string;
 }
 
@@ -58,7 +59,7 @@ export function extendOutput(at: OutputText, text: string, withTags: boolean): O
   return emit(at, scanner, visible);
 }
 
-/** The block has ended: a `<` that was held back is only a `<`. */
+/** Ends a block. A buffered `<` that did not become a tag is sent as text. */
 export function endOutput(at: OutputText): OutputStep {
   const step = emit(at, emptyTagScanner, stripEnd(at.scanner));
   return { ...step, at: { ...nothing, inTurn: step.at.inTurn || step.at.inBlock } };

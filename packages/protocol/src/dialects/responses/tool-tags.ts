@@ -1,36 +1,36 @@
 /**
- * Removes `<tool ...>...</tool>` spans from text that arrives in pieces. The output and the scanner depend on
- * the text alone, not on how it was cut; text is released as soon as it is known to be text. Never looks at
- * what a span says, and holds back at most one possible opening tag.
+ * Removes `<tool ...>...</tool>` spans from text that arrives in chunks (`stripChunk`, `stripEnd`).
+ * Invariant: the output depends only on the text, not on the chunk boundaries. Text is released as soon as it can't be
+ * a tag. At most one possible opening tag is buffered, and the content of spans is never inspected.
  *
  *   text ──`<`──▶ tag ──`>`──▶ span ──`</tool>`──▶ text
  *     ▲            │ `/>`: an empty span
- *     └────────────┴ not a tag after all: its `<` is text, and what follows is scanned afresh
+ *     └────────────┴ not a tag: its `<` is text, and the rest is scanned again
  *
- * Scanning afresh stays linear: two tags that are possible at the same place differ in their open quote
- * (none, " or '), so no character is looked at for more than three of them.
+ * The rescan stays linear: two possible tags at the same place differ in their open quote (none, " or '). So each
+ * character is read for at most three of them.
  */
 
 export interface TagScanner {
   readonly mode: "text" | "tag" | "span";
-  /** The text of what may become an opening tag, from its `<` on. */
+  /** The text of a possible opening tag, from its `<` on. */
   readonly buffered: string;
-  /** The quote that is open in `held`, or "". */
+  /** The quote that is open in `buffered`, or "". */
   readonly quote: string;
-  /** In a span: how much of `</tool` was just seen. White space after the whole of it changes nothing. */
+  /** In a span: how many characters of `</tool` were just matched. White space after the full match changes nothing. */
   readonly matched: number;
 }
 
-/** The working copy of one chunk. */
+/** The mutable working copy for one chunk. */
 interface Cursor {
   chunk: string;
   at: number;
   mode: TagScanner["mode"];
-  /** What came before the chunk of the tag being read; "" once the tag begins in the chunk. */
+  /** The part of the current tag that came before this chunk; "" if the tag starts in this chunk. */
   buffered: string;
   quote: string;
   matched: number;
-  /** Where in the chunk the tag being read begins; 0 while there is something held. */
+  /** Where the current tag starts in the chunk; 0 while `buffered` is not empty. */
   from: number;
   text: string;
 }
@@ -48,7 +48,7 @@ export function stripChunk(scanner: TagScanner, chunk: string): { scanner: TagSc
   return { scanner: { mode: c.mode, buffered, quote: c.quote, matched: c.matched }, text: c.text };
 }
 
-/** What was held back and is text now that the block has ended; a span left open stays hidden. */
+/** Returns the buffered text once the block has ended. An unclosed span stays hidden. */
 export function stripEnd(scanner: TagScanner): string {
   const c: Cursor = { ...scanner, chunk: "", at: 0, from: 0, text: "" };
   while (c.mode === "tag") {
@@ -84,7 +84,7 @@ function readText(c: Cursor): void {
 
 function readTag(c: Cursor): void {
   const { chunk } = c;
-  // Added to a place in the chunk, gives the place in the tag.
+  // Converts an offset in the chunk to an offset in the tag.
   const offset = c.buffered.length - c.from;
   for (; c.at < chunk.length; c.at += 1) {
     const char = chunk.charAt(c.at);
@@ -111,7 +111,7 @@ function endTag(c: Cursor): void {
   c.at += 1;
 }
 
-/** Its `<` is text; all that came after it is looked at again. */
+/** Treats the `<` as text and rescans everything after it. */
 function giveUpTag(c: Cursor): void {
   if (c.buffered !== "") {
     c.chunk = c.buffered + c.chunk;
@@ -142,7 +142,7 @@ function readSpan(c: Cursor): void {
   }
 }
 
-/** White space as in HTML. */
+/** White space as defined by HTML. */
 function isSpace(char: string): boolean {
   return char === " " || char === "\n" || char === "\t" || char === "\r" || char === "\f";
 }

@@ -1,6 +1,4 @@
-/**
- * The part of the `tasks` decoder that reads one output item: its start, its pieces and its end.
- */
+/** Decodes the start, the deltas and the end of one output item, as part of the `tasks` decoder. */
 import { truncateText } from "../../truncate-text.ts";
 import { toTurnErrorCode } from "../../errors.ts";
 import { MAX_PREVIEW } from "../../limits.ts";
@@ -9,7 +7,7 @@ import type { Annotation, Block, Reference } from "../../state.ts";
 import { named, type EventWriter } from "../event-writer.ts";
 import type { TaskAnnotation, TaskItem, TaskItemOf, TasksFrameOf } from "./frames.ts";
 
-/** Writes the start of an item, of the given call if it is a call or a result; its canonical index. */
+/** Writes the start of an item and returns its canonical index. `call` is the call id of a tool call or result. */
 export function addItem(
   writer: EventWriter,
   turn: string,
@@ -137,7 +135,7 @@ export function extendText(
   }
 }
 
-/** `.done` carries the whole: what the deltas did not bring is added, the rest is known. */
+/** `.done` contains the whole text. Only the part that the deltas did not deliver is added. */
 export function finishText(
   writer: EventWriter,
   turn: string,

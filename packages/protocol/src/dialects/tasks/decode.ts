@@ -1,6 +1,7 @@
 /**
- * Frames of the `tasks` dialect to canonical events. Liberal: takes the frames of 001 as they are printed
- * there, without our additions, and ignores what it doesn't know.
+ * `decodeTasks` decodes frames of the `tasks` dialect into canonical events.
+ * Invariant: the decoder accepts frames of the original format, without Turnstream's additions, and ignores unknown
+ * frames.
  */
 import { placedAt, Sequence } from "../../sequence.ts";
 import { findToolCall } from "../../turn-queries.ts";
@@ -11,20 +12,26 @@ import { addItem, endItem, extendText, finishText, readImage } from "./decode-it
 import type { TasksFrame, TasksFrameOf } from "./frames.ts";
 
 export interface TasksDecoder extends Decoding {
-  /** The turn that the root task of the stream stands for. */
+  /** The turn of the root task. */
   readonly turn: string;
   readonly session: string;
   /** The run of each task of that turn. */
   readonly runs: Readonly<Record<string, string>>;
   /** The items of each task, by `output_index`. */
   readonly items: Readonly<Record<string, Sequence<TaskEntry>>>;
-  /** Calls that go by another id here: 001 gives a sub-agent's call the id of the call it works for. */
+  /**
+   * Calls with another id here than on the wire: the original format gives a sub-agent's call the id of the call that
+   * started it.
+   */
   readonly calls: Readonly<Record<string, string>>;
-  /** Items and tasks declared void, until the last frame of the takeover says that these are all. */
+  /** Superseded items and tasks, collected until the last frame of the takeover arrives. */
   readonly voided: { readonly blocks: readonly string[]; readonly runs: readonly string[] };
 }
 
-/** An item of a task: its wire id and its canonical index; null for a notice, which is written when it is whole. */
+/**
+ * An item of a task: its wire id and its canonical index. The index is null for a notice, which is written once it is
+ * complete.
+ */
 interface TaskEntry {
   readonly id: string;
   readonly index: number | null;
@@ -116,7 +123,7 @@ function readCreated(
   writer.at = Math.round(frame.timestamp * 1000);
   writer.session(frame.session_id, 0);
   if (frame.parent_task_id !== undefined) return beginRun(writer, decoder, task, agent, frame.parent_task_id);
-  // Told again after a reload: the turn is there.
+  // Sent again after a reload: the turn already exists.
   if (task === decoder.turn) return {};
   return { ...beginTurn(writer, decoder, task, agent, frame.display_mode), session: frame.session_id };
 }
@@ -124,18 +131,19 @@ function readCreated(
 interface Task {
   readonly turn: string;
   readonly run: string;
-  /** What changes in the decoder when the task is new to it. */
+  /** Changes of the decoder if the task is new. */
   readonly started: Partial<TasksDecoder>;
 }
 
-/** Which turn and run a task is; 001's own streams name a task first by its items. */
+/** Returns the turn and run of a task. Streams of the original format don't announce a task before its items. */
 function taskOf(writer: EventWriter, decoder: TasksDecoder, task: string): Task {
   const { turn } = decoder;
   const run = decoder.runs[task];
   if (run !== undefined) return { turn, run, started: {} };
   const known = writer.turn(turn);
   const isCall = known !== undefined && findToolCall(known, task) !== undefined;
-  // Our servers announce a turn: an unknown task inside one is a sub-agent whose start was before this client's.
+  // Turnstream servers announce turns. An unknown task inside a turn is therefore a sub-agent that started before this
+  // client subscribed.
   if (isCall || (decoder.cursor !== null && known?.status === "running")) {
     const started = beginRun(writer, decoder, task, task, undefined);
     return { turn, run: started.runs?.[task] ?? task, started };
@@ -143,7 +151,7 @@ function taskOf(writer: EventWriter, decoder: TasksDecoder, task: string): Task 
   return { turn: task, run: task, started: beginTurn(writer, decoder, task, "agent", "agent") };
 }
 
-/** A new root task ends the one before it, for 001 has no event that does. */
+/** Starts a turn for a new root task and ends the previous one. The original format has no event that ends a task. */
 function beginTurn(
   writer: EventWriter,
   decoder: TasksDecoder,
@@ -251,7 +259,7 @@ function readInner(writer: EventWriter, turn: string, block: Block, frame: Inner
       writer.write({ type: "thinking.delta", ...on, text: frame.delta });
       return;
     case "task.reasoning_summary_item.done":
-      // A thought that came in one piece; one that streamed is there already.
+      // Writes a thought that arrived in one piece; a streamed thought is already complete.
       if (block.kind === "thinking" && frame.item.text !== "" && !block.text.endsWith(frame.item.text)) {
         writer.write({ type: "thinking.delta", ...on, text: frame.item.text });
       }

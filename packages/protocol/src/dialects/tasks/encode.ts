@@ -1,5 +1,6 @@
 /**
- * Canonical events to frames of the `tasks` dialect. The encoder's only state is the folded session.
+ * `encodeTasks` encodes canonical events as frames of the `tasks` dialect.
+ * Invariant: the encoder has no state besides the folded session.
  */
 import type { SessionEvent, EventOf } from "../../events/index.ts";
 import { endsAll } from "../../fold/block.ts";
@@ -53,7 +54,7 @@ function framesOf(before: SessionState, event: SessionEvent, after: SessionState
   return [...last, ...cut, ...eventFrames(was, event, after, turn)];
 }
 
-/** Items that a notice or the end of the turn ended, because their writer did not. */
+/** Frames for items that a notice or the end of the turn closed, because their writer did not. */
 function cutShort(was: Turn, turn: Turn): TasksFrame[] {
   return listBlocks(turn).flatMap((block): TasksFrame[] => {
     const old = blockAt(was, block.index, block.id);
@@ -73,7 +74,7 @@ function eventFrames(was: Turn | undefined, event: TurnEvent, after: SessionStat
       return [created(after, turn, event)];
     case "run.end": {
       const run = findRun(turn, event.run);
-      // The root task ends with its turn, which knows the reason.
+      // The root task ends with its turn, because `turn.end` has the reason.
       return run === undefined || run.parent === null ? [] : [done(turn, run, event.status)];
     }
     case "turn.end":
@@ -126,7 +127,7 @@ function rootDone(turn: Turn): TasksFrame {
   };
 }
 
-/** Empties every item that the takeover made void, and ends the tasks that it made void. */
+/** Empties every item and ends every task that the takeover superseded. */
 function superseding(was: Turn, turn: Turn): TasksFrame[] {
   const frames: TasksFrame[] = [];
   for (const item of turn.items) {
@@ -241,7 +242,7 @@ function resultDelta(
   if (part === undefined) return [];
   const at = { ...inItem, block_index: event.part };
   const isNew = old.parts[event.part] === undefined;
-  // Small text goes in one piece, a picture is announced first, and what comes in pieces has deltas between.
+  // A complete text part is one frame, an image is announced first, and a streamed part has deltas in between.
   if (part.done) {
     const announced = isNew && part.media === "image" ? [partAdded(at, part)] : [];
     return [...announced, partDone(at, part)];
@@ -271,7 +272,7 @@ function partDone(at: AtPart, part: ResultPart): TasksFrame {
     : { type: "task.image.done", ...at, item };
 }
 
-/** A part that the end of the result completes, or the preview of a result that had no parts. */
+/** Returns the frame for a part that the end of the result completes, or for the preview of a result without parts. */
 function lastPart(inItem: InItem, turn: Turn, block: ToolResultBlock, old: ToolResultBlock): TasksFrame[] {
   const at = block.parts.length - 1;
   const part = block.parts[at];

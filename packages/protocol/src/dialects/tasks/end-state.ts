@@ -1,6 +1,7 @@
 /**
- * The whole end state of a task as 001 prints it (T01): what people see, and beside it `content`, which the model read. For
- * the owner of the session only; it is never part of a stream. Pure.
+ * `taskEndState` returns the whole end state of a task (requirement T01): the visible items, and in `content` the text
+ * that the model read.
+ * Invariant: only the owner of the session may receive it; it is never part of a stream. Pure.
  */
 import { findRun } from "../../fold/edit.ts";
 import { type Block, listBlocks, isVisible, type Run, type Turn } from "../../state.ts";
@@ -8,11 +9,11 @@ import { findSubAgentRun } from "../../turn-queries.ts";
 import type { TaskBlock, TaskItem, TaskItemOf } from "./frames.ts";
 import { isOutputBlock, type OutputBlock, taskIdOf, wholeItem } from "./items.ts";
 
-/** A piece of what the model read. */
+/** A piece of the text that the model read. */
 export interface TaskContent {
   readonly type: "text";
   readonly text: string;
-  /** The reference that it belongs to. */
+  /** The reference that the piece belongs to. */
   readonly id?: number;
   readonly tags?: readonly string[];
 }
@@ -21,7 +22,7 @@ interface WithContent {
   readonly content?: readonly TaskContent[];
 }
 
-/** In the result of a call that started a sub-agent stand the items of that one. */
+/** The result of a call that started a sub-agent contains the items of that sub-agent. */
 interface EndResult extends Omit<TaskItemOf<"tool_result">, "block_list">, WithContent {
   readonly block_list?: readonly (TaskBlock | EndItem)[];
 }
@@ -33,7 +34,7 @@ export interface TaskEndState {
   readonly output: readonly EndItem[];
 }
 
-/** @param contentOf what the model read of a call's result; null when that was not kept */
+/** @param contentOf returns the text that the model read from the result of a call, or null if it is not stored */
 export function taskEndState(
   turn: Turn,
   run: Run,

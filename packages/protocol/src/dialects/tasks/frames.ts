@@ -1,6 +1,7 @@
 /**
- * Frames of the `tasks` dialect, each declared once. Field names are those of the source document 001;
- * what we add is said beside it.
+ * Schemas for the frames of the `tasks` dialect.
+ * Invariant: each frame is declared once. Field names follow the original format; comments mark Turnstream's additions
+ * with "Added".
  */
 import { z } from "zod";
 import { CURSOR_PATTERN } from "../../cursor.ts";
@@ -8,7 +9,7 @@ import { artifact } from "../../events/blocks.ts";
 import { json, usage, whole } from "../../events/fields.ts";
 import type { Immutable } from "../../json.ts";
 
-/** Ours: the cursor to resume from, on the last frame of each event. Over SSE it is the `id:` line. */
+/** Added: the cursor to resume from, on the last frame of each event. Over SSE it is the `id:` line. */
 const cursor = { event_id: z.string().regex(CURSOR_PATTERN).exactOptional() };
 const ofTask = { task_id: z.string() };
 const ofOutput = { ...ofTask, output_index: z.int().nonnegative() };
@@ -41,7 +42,7 @@ const imageBlock = z.strictObject({
 });
 const block = z.discriminatedUnion("type", [textBlock, imageBlock]);
 
-/** Ours: absent while the item is under way; `superseded` empties an item that no longer counts. */
+/** Added: absent while the item is incomplete. `superseded` empties an item that a takeover replaced. */
 const status = z.enum(["completed", "failed", "cancelled", "superseded"]).exactOptional();
 
 const taskItems = {
@@ -57,7 +58,7 @@ const taskItems = {
     call_id: z.string(),
     name: z.string(),
     arguments: z.string(),
-    /** Ours: what people are told that the call does. */
+    /** Added: the description of the call that users see. */
     label: z.string().exactOptional(),
     status,
   }),
@@ -65,10 +66,10 @@ const taskItems = {
     type: z.literal("tool_result"),
     id: z.string(),
     call_id: z.string(),
-    /** Absent on the `.done` of a result that a sub-agent filled: only its status is news. */
+    /** Absent on the `.done` of a result that a sub-agent filled, because only its status is new. */
     block_list: z.array(block).exactOptional(),
     status,
-    /** Ours. */
+    /** Added. */
     preview: z.string().exactOptional(),
     artifact: artifact.exactOptional(),
     whole: whole.exactOptional(),
@@ -81,7 +82,7 @@ const taskItems = {
     role: z.literal("assistant"),
     block_list: z.array(block),
     status,
-    /** Ours. */
+    /** Added. */
     is_part: z.boolean().exactOptional(),
     is_final: z.boolean().exactOptional(),
     notice: z
@@ -104,7 +105,7 @@ const item = z.discriminatedUnion("type", [
 ]);
 
 export const tasksFrames = {
-  /** Ours: a task begins, and ends. 001 has neither. */
+  /** Added: start and end of a task, which the original format lacks. */
   "task.created": z.strictObject({
     type: z.literal("task.created"),
     ...ofTask,
@@ -176,7 +177,7 @@ export const tasksFrames = {
     type: z.literal("task.text.delta"),
     ...inBlock,
     delta: z.string(),
-    /** Ours: citations that this delta completes. */
+    /** Added: citations that this delta completes. */
     annotations: z.array(annotation).exactOptional(),
     ...cursor,
   }),

@@ -1,6 +1,4 @@
-/**
- * The `tasks` dialect: nested tasks with output items, as in the source document 001.
- */
+/** `tasks` is the dialect for clients that show nested tasks with output items. */
 import type { SessionState } from "../../state.ts";
 import type { Dialect } from "../dialect.ts";
 import { ignoreUnknown } from "../ignore-unknown.ts";
@@ -11,14 +9,14 @@ import type { TasksFrame } from "./frames.ts";
 export const tasks: Dialect<SessionState, TasksDecoder, TasksFrame> = {
   name: "tasks",
   cannotCarry: [
-    "ids and indexes of blocks (a decoder gives its own), and the times of blocks",
+    "ids and indexes of blocks (a decoder assigns its own), and the times of blocks",
     "the order of items of different tasks",
     "groups and their summaries",
-    "approvals, questions, forms and payments, and what became of them; file processing",
+    "approvals, questions, forms and payments, and their outcomes; file processing",
     "user messages and the session's title and number",
     "the turn's model, number, share mark, and which message it answers, resumes or retries",
     "hidden blocks, and thinking in a turn whose mode is chat",
-    "whether a result with one text part had it as a part or only as its preview; how many pictures came before the last",
+    "whether a result with one text part had it as a part or only as its preview; how many images came before the last",
     "labels and names on results, labels of runs, usage of the main run, who stopped a turn, the tool call behind a text",
   ],
   attach: (state) => state,

@@ -1,5 +1,6 @@
 /**
- * How one block looks as an output item of the `tasks` dialect, and what a whole task looks like (T01).
+ * Converts blocks to output items of the `tasks` dialect (`emptyItem`, `wholeItem`), and a run to a task (`taskState`,
+ * requirement T01).
  */
 import { findSubAgentRun } from "../../turn-queries.ts";
 import {
@@ -22,7 +23,7 @@ export function isOutputBlock(block: Block): block is OutputBlock {
   return "output" in block && !("hidden" in block && block.hidden);
 }
 
-/** The root task is the turn; a sub-agent's is the call that started it. */
+/** The root task has the id of the turn. The task of a sub-agent has the id of the call that started it. */
 export function taskIdOf(turn: Turn, run: Run): string {
   return run.call ?? turn.id;
 }
@@ -52,18 +53,18 @@ export function partOf(part: ResultPart): TaskBlock {
   return { type: "image", image_url: { url: part.data }, ...source };
 }
 
-/** The arguments as text: as they streamed, unless others were given in the end. */
+/** Returns the arguments as text: as streamed, or the final input if it replaced them. */
 export function argumentsOf(block: ToolCallBlock): string {
   return block.given ? JSON.stringify(block.input) : block.args;
 }
 
-/** What people see of a result: its parts, or its preview when it has none. */
+/** Returns the visible content of a result: its parts, or its preview if it has no parts. */
 function blockListOf(block: Extract<Block, { kind: "tool_result" }>): TaskBlock[] {
   if (block.parts.length > 0) return block.parts.map(partOf);
   return block.preview === "" ? [] : [{ type: "text", text: block.preview }];
 }
 
-/** The item when it is added: empty, to be filled. */
+/** Returns the item as it is added, without content. */
 export function emptyItem(block: OutputBlock): TaskItem {
   const { id } = block;
   switch (block.kind) {
@@ -91,7 +92,7 @@ function noticeOf(block: Extract<Block, { kind: "notice" }>): NonNullable<TaskIt
   return { type: block.notice, ...block.error };
 }
 
-/** The whole item, once its block has ended. */
+/** Returns the complete item of a block that has ended. */
 export function wholeItem(turn: Turn, block: OutputBlock): TaskItem {
   switch (block.kind) {
     case "thinking":
@@ -125,7 +126,7 @@ const RESULT_STATUS = {
 
 function resultItem(turn: Turn, block: Extract<Block, { kind: "tool_result" }>): TaskItemOf<"tool_result"> {
   const { id, call: call_id, preview, artifact, whole, results, usage } = block;
-  // What a sub-agent did has already passed under its own task id: only the status is news.
+  // The work of a sub-agent was already sent under its own task id, so only the status is new.
   const isFilled = findSubAgentRun(turn, block.call) !== undefined;
   return {
     type: "tool_result",
@@ -141,7 +142,7 @@ function resultItem(turn: Turn, block: Extract<Block, { kind: "tool_result" }>):
   };
 }
 
-/** What is left of an item that a takeover made void: nothing to see, so that clients that only replace agree. */
+/** Returns an empty item in place of a superseded one, so that clients that only replace items show the same. */
 export function supersededItem(item: Superseded): TaskItem | null {
   const { id } = item;
   const call_id = item.call ?? "";
@@ -161,7 +162,7 @@ export function supersededItem(item: Superseded): TaskItem | null {
   }
 }
 
-/** The end state of a task as 001 has it, without what a takeover made void. Sub-agents have their own. */
+/** Returns the end state of a task without superseded items. Sub-agents have their own end state. */
 export function taskState(turn: Turn, run: Run): { task_id: string; output: TaskItem[] } {
   const own = listBlocks(turn).filter(
     (block): block is OutputBlock => block.run === run.id && isOutputBlock(block) && isVisible(turn, block),

@@ -1,16 +1,20 @@
 /**
- * Puts marks in place of citations before Markdown is read, and finds them again in what was read: `[^3]` would otherwise
- * be taken for a footnote, or for a link. Pure.
+ * Replaces citations with marks before Markdown is parsed (`withMarks`), and finds the marks in the result
+ * (`findMarks`). Without marks, `[^3]` would be parsed as a footnote or a link. Pure.
  */
 import type { Annotation } from "@turnstream/protocol";
 
-// Punctuation, as the brackets are: whether `**` before it ends something bold depends on it.
+// Marks are punctuation like the brackets that they replace, because this decides whether a `**` before them closes
+// bold text.
 const OPEN = "⁅";
 const CLOSE = "⁆";
-/** Which annotation, and what it refers to; as it is in text, and as it is in an address. */
+/** Matches a mark (annotation index and reference id), as text and percent-encoded in an address. */
 const MARK = /(?:⁅|%E2%81%85)(\d+)x(\d+)(?:⁆|%E2%81%86)/gi;
 
-/** A piece's text with marks that say which annotation it is. Who writes a mark cites, as with `[^3]`: no harm is done. */
+/**
+ * Returns a piece of text with its citations replaced by marks. Text that contains a mark itself only creates a
+ * citation, like `[^3]`, which is harmless.
+ */
 export function withMarks(raw: string, at: number, annotations: readonly Annotation[]): string {
   if (annotations.length === 0) return raw;
   let marked = "";
@@ -25,7 +29,7 @@ export function withMarks(raw: string, at: number, annotations: readonly Annotat
   return marked + raw.slice(done);
 }
 
-/** They come in the order of the text. */
+/** Binary search: annotations are in the order of the text. */
 function findFirstFrom(annotations: readonly Annotation[], at: number): number {
   let low = 0;
   let high = annotations.length;
@@ -37,7 +41,7 @@ function findFirstFrom(annotations: readonly Annotation[], at: number): number {
   return low;
 }
 
-/** Text and marks by turns. */
+/** Returns the text and the annotation indexes of the marks, in order. */
 export function findMarks(text: string): (string | number)[] {
   const found: (string | number)[] = [];
   let done = 0;
@@ -50,12 +54,12 @@ export function findMarks(text: string): (string | number)[] {
   return found;
 }
 
-/** As it was written, for places where there can be no citation: code, addresses. */
+/** Restores the original text, for places without citations: code and addresses. */
 export function withoutMarks(text: string): string {
   return text.replaceAll(MARK, (_mark, _n, reference: string) => `[^${reference}]`);
 }
 
-/** The number that is shown for each cited item: from 1, in the order in which the text first cites them. */
+/** Returns the shown number of each reference: from 1, in the order of first citation. */
 export function numberReferences(annotations: readonly Annotation[]): ReadonlyMap<number, number> {
   const numbers = new Map<number, number>();
   for (const { reference } of annotations)

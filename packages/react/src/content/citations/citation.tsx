@@ -1,4 +1,7 @@
-/** A citation: a small number that opens to what it refers to, and leads there by the rules for links. */
+/**
+ * `Citation` shows a small number that opens a card with the cited source. The link of the card follows the link
+ * policy. `Sources` lists all sources of a text.
+ */
 import { type ToggleEvent, useId, useRef, useState } from "react";
 import type { Annotation } from "@turnstream/protocol";
 import type { CitationProps } from "../../components.ts";
@@ -67,7 +70,7 @@ export function Citation({ number, annotation, turnId }: CitationProps) {
   );
 }
 
-/** Below the chip, or above it where there is no room; never out of the window. */
+/** Places the card below the chip, or above it if there is no space, and always inside the window. */
 function positionCard(card: HTMLElement, chip: HTMLElement): void {
   const at = chip.getBoundingClientRect();
   const { width, height } = card.getBoundingClientRect();
@@ -78,7 +81,7 @@ function positionCard(card: HTMLElement, chip: HTMLElement): void {
   card.style.top = `${Math.max(MARGIN_PX, top)}px`;
 }
 
-/** What a text has cited, once it is complete: number, title and host, each a way to the source. */
+/** The sources of a complete text: number, title and host, each with a link. */
 interface SourcesProps {
   readonly annotations: readonly Annotation[];
   readonly turn: string;

@@ -1,9 +1,9 @@
-/** What a citation refers to: the part of a tool's result that it names. Looked through once for each state of a turn. */
+/** `useReference` finds the part of a tool result that a citation refers to. It scans each state of a turn once. */
 import { createContext } from "react";
 import type { Annotation, ResultPart, Turn } from "@turnstream/protocol";
 import { useStoreSelector } from "../../hooks/use-session-selector.ts";
 
-/** Bounds the chain of retries: a loop would have no end. */
+/** Bounds the chain of retries, in case it contains a loop. */
 const MAX_TRIES = 20;
 
 const cache = new WeakMap<Turn, ReadonlyMap<number, ResultPart>>();
@@ -22,8 +22,8 @@ function listReferences(turn: Turn): ReadonlyMap<number, ResultPart> {
 }
 
 /**
- * The part, the same object for as long as it is the same; of the turn, or of the one that it tries again.
- * @param getTurn the turn of that id, as it is now
+ * Returns the part from the turn or from the turn that it retries. Returns the same object while the part is unchanged.
+ * @param getTurn returns the current turn of an id
  */
 function findReference(
   getTurn: (id: string) => Turn | null,
@@ -39,18 +39,18 @@ function findReference(
   return null;
 }
 
-/** What a citation of a turn refers to; null while, or when, it isn't there. */
+/** Returns the part that a citation of a turn refers to, or null if it is not available. */
 export function useReference(turnId: string, reference: number): ResultPart | null {
   return useStoreSelector(`turn:${turnId}`, (store) =>
     findReference((id) => store.getTurn(id), turnId, reference),
   );
 }
 
-/** What the citations of a text refer to. Of one text, so that a new citation draws the chips and nothing else. */
+/** The citations of one text. The context is per text, so that a new citation re-renders only the chips. */
 export interface Citations {
   readonly turnId: string;
   readonly annotations: readonly Annotation[];
-  /** What is shown for each reference. */
+  /** The shown number of each reference. */
   readonly numbers: ReadonlyMap<number, number>;
 }
 

@@ -1,8 +1,11 @@
-/** English, of cards and content: approvals, questions, forms, payments, files, artifacts. The others have its shape. */
+/**
+ * English strings of cards and content: approvals, questions, forms, payments, files, artifacts. They define the shape
+ * of the other languages.
+ */
 import type { FormProblem } from "@turnstream/protocol";
 
 export const cards = {
-  // What many of them say.
+  // Common strings.
   send: "Send",
   sending: "Sending…",
   cancel: "Cancel",
@@ -23,23 +26,23 @@ export const cards = {
   reject: "Reject",
   approveEdited: "Approve with changes",
   confirmReject: "Reject",
-  noArguments: "Without arguments",
+  noArguments: "No arguments",
   asJson: "Arguments as JSON",
-  notJson: "This is no valid JSON object.",
-  notNumber: "This is no number.",
+  notJson: "This is not a valid JSON object.",
+  notNumber: "This is not a number.",
   approvalKeys: "Press Y to approve, E to edit, N to reject.",
   approved: (who: string): string => (who === "" ? "Approved" : `Approved by ${who}`),
   approvedForGood: "for the rest of this conversation",
   edited: (who: string): string => (who === "" ? "Approved with changes" : `Approved with changes by ${who}`),
   rejected: (who: string): string => (who === "" ? "Rejected" : `Rejected by ${who}`),
-  timedOut: "Nobody answered in time",
+  timedOut: "Not answered in time",
   withdrawn: "No longer needed",
 
   // Questions.
   question: "Question",
   answer: "Answer",
   skip: "Skip",
-  freeText: "In your own words",
+  freeText: "Your own answer",
   chooseAny: "Choose any number",
   answered: (who: string): string => (who === "" ? "Answered" : `Answered by ${who}`),
   answeredByMessage: "Answered with a message",
@@ -57,11 +60,11 @@ export const cards = {
   submitted: (who: string): string => (who === "" ? "Submitted" : `Submitted by ${who}`),
   declined: (who: string): string => (who === "" ? "Declined" : `Declined by ${who}`),
   expired: "Expired",
-  fixFields: (n: number): string => (n === 1 ? "One field needs a look." : `${n} fields need a look.`),
+  fixFields: (n: number): string => (n === 1 ? "Check one field." : `Check ${n} fields.`),
   fieldProblem: ({ problem }: Pick<FormProblem, "problem">, { min, max }: Bounds): string =>
     ({
-      required: "Fill this in.",
-      wrong_type: "This doesn't fit the field.",
+      required: "This field is required.",
+      wrong_type: "This value is not valid here.",
       too_short: `At least ${min} characters.`,
       too_long: `At most ${max} characters.`,
       too_small: `At least ${min}.`,
@@ -69,12 +72,12 @@ export const cards = {
       too_few: `Choose at least ${min}.`,
       too_many: `Choose at most ${max}.`,
       not_an_option: "Choose one of the options.",
-      chosen_twice: "Each option only once.",
-      not_an_email: "Write an e-mail address, such as an@example.org.",
-      not_a_phone: "Write a phone number, such as +84 90 123 4567.",
-      not_a_date: "Write a date that exists.",
+      chosen_twice: "Choose each option only once.",
+      not_an_email: "Enter an e-mail address, such as an@example.org.",
+      not_a_phone: "Enter a phone number, such as +84 90 123 4567.",
+      not_a_date: "Enter an existing date.",
       not_uploaded: "Upload the file again.",
-      unknown_field: "The form doesn't have this field.",
+      unknown_field: "The form has no such field.",
       not_an_object: "This can't be sent.",
     })[problem],
 
@@ -91,7 +94,7 @@ export const cards = {
     expired: "expired",
   },
 
-  // Files that are being read.
+  // Files of a message.
   readingFiles: (n: number): string => (n === 1 ? "Reading a file" : `Reading ${n} files`),
   filesRead: (n: number): string => (n === 1 ? "Read a file" : `Read ${n} files`),
   filesFailed: "Some files could not be read",
@@ -105,32 +108,32 @@ export const cards = {
   table: "Table",
   showChart: "chart",
   showTable: "table",
-  image: "Picture",
+  image: "Image",
   label: "Label",
   value: "Value",
   rowsOf: (shown: string, total: string): string => `${shown} of ${total} rows`,
   download: "Download",
-  downloadAll: "Download all of it",
+  downloadAll: "Download all",
   cannotShow: "This can't be shown.",
 
   // Text.
   code: (language: string): string => (language === "" ? "Code" : `Code, ${language}`),
   copy: "Copy",
   copied: "Copied",
-  leavesFor: (host: string): string => `This leads to ${host}`,
+  leavesFor: (host: string): string => `This link leads to ${host}`,
   openLink: "Open",
   openAt: (host: string): string => `Open ${host}`,
-  imageFrom: (host: string): string => `Picture from ${host}`,
+  imageFrom: (host: string): string => `Image from ${host}`,
   loadImage: "Load",
-  noImage: "Picture that can't be shown",
+  noImage: "This image can't be shown",
   source: (number: number, title: string): string =>
     title === "" ? `Source ${number}` : `Source ${number}: ${title}`,
   sources: "Sources",
-  sourceMissing: "The source isn't here any more.",
+  sourceMissing: "This source is no longer available.",
 };
 
 interface Bounds {
-  /** As the language writes them. */
+  /** Formatted for the locale. */
   readonly min: string;
   readonly max: string;
 }

@@ -1,4 +1,4 @@
-/** English. What the others are translated from. */
+/** English. The other languages are translated from it. */
 import type { Strings } from "../strings.ts";
 import { cards } from "./cards.ts";
 import { errors, thread } from "./thread.ts";

@@ -1,11 +1,14 @@
-/** English, of the thread: turns, steps, composer, connection, what is announced. The other languages have its shape. */
+/**
+ * English strings of the thread: turns, steps, composer, connection, announcements. They define the shape of the other
+ * languages.
+ */
 
 export const thread = {
   conversation: "Conversation",
   loadEarlier: "Show earlier messages",
   loadingEarlier: "Loading earlier messages…",
   loadEarlierFailed: "Earlier messages could not be loaded.",
-  toNewest: "To the newest message",
+  toNewest: "Go to the newest message",
   tryAgain: "Try again",
   you: "You",
 
@@ -23,21 +26,21 @@ export const thread = {
   request: "Request",
   response: "Response",
   edited: "changed by you",
-  showAll: "Show all of it",
+  showAll: "Show all",
   toolStatus: { pending: "running", done: "done", error: "failed", stopped: "stopped" },
-  subAgent: (name: string): string => `What ${name} does`,
+  subAgent: (name: string): string => `Work of ${name}`,
 
-  stopped: "You stopped this. Send a new message to go on.",
-  failed: "Something went wrong. What was done so far is kept.",
+  stopped: "You stopped this. Send a new message to continue.",
+  failed: "Something went wrong. The steps so far are saved.",
   retry: "Try again",
 
   messageStatus: {
-    queued: "Will be read after this answer",
-    waiting: "Will be sent when you are connected again",
+    queued: "Queued until this answer is done",
+    waiting: "Will be sent when you are online again",
     sending: "Sending…",
     failed: "Not sent",
   },
-  cancel: "Take back",
+  cancel: "Withdraw",
   discard: "Discard",
   resend: "Send again",
 
@@ -57,10 +60,10 @@ export const thread = {
     replaying: "Catching up…",
     resyncing: "Catching up…",
     waiting: "Connection lost. Reconnecting…",
-    waitingFor: (seconds: string): string => `Connection lost. Trying again in ${seconds} s.`,
-    offline: "You are offline. It goes on by itself when you are back.",
+    waitingFor: (seconds: string): string => `Connection lost. Retrying in ${seconds} s.`,
+    offline: "You are offline. The conversation continues when you are online again.",
     closed: "Disconnected.",
-    retryNow: "Try now",
+    retryNow: "Retry now",
   },
 
   announce: {
@@ -75,34 +78,34 @@ export const thread = {
   },
 };
 
-/** English, of what can go wrong with what a person asked for: what happened and what they can do, by the error's word. */
+/** English texts of errors, by code: what happened, and what the user can do. */
 export const errors = {
   byCode: {
-    OFFLINE: "There was no connection. Nothing was sent.",
-    UNSURE: "The connection was lost before the answer came. It may have arrived.",
-    ABORTED: "It was given up before it was done.",
-    SERVER_ERROR: "The server has failed. Try again in a moment.",
-    BAD_REQUEST: "The server can't take this as it is. Correct it, or reload the page.",
-    UNAUTHENTICATED: "Sign in again to go on.",
-    FORBIDDEN: "You may not do that here.",
-    NOT_FOUND: "It isn't there any more, or not for you.",
-    CONFLICT: "Somebody else was faster. Look at what it is now.",
-    RATE_LIMITED: "That was too often. Wait a moment and try again.",
-    TOO_LARGE: "That is too large. Send less.",
-    STREAM_TIMEOUT: "Nothing was heard for too long. Try again.",
-    CURSOR_INVALID: "This page has lost its place. Reload it.",
-    CURSOR_EXPIRED: "This page was away for too long. Reload it.",
-    STREAM_CLOSED: "The server restarts. It goes on in a moment.",
+    OFFLINE: "There is no connection. Nothing was sent.",
+    UNSURE: "The connection was lost before a response arrived. The request may have succeeded.",
+    ABORTED: "This was cancelled before it finished.",
+    SERVER_ERROR: "The server had an error. Try again in a moment.",
+    BAD_REQUEST: "The server rejected this. Correct it or reload the page.",
+    UNAUTHENTICATED: "Sign in again to continue.",
+    FORBIDDEN: "You are not allowed to do this.",
+    NOT_FOUND: "This no longer exists, or you have no access to it.",
+    CONFLICT: "Another user was faster. Check the current state.",
+    RATE_LIMITED: "Too many requests. Wait a moment and try again.",
+    TOO_LARGE: "This is too large. Send less.",
+    STREAM_TIMEOUT: "The server did not respond for too long. Try again.",
+    CURSOR_INVALID: "This page is out of sync. Reload it.",
+    CURSOR_EXPIRED: "This page was disconnected for too long. Reload it.",
+    STREAM_CLOSED: "The server is restarting. The answer continues in a moment.",
     LLM_ERROR: "The model could not answer. Try again.",
     LLM_RATE_LIMITED: "The model is busy. Try again later.",
-    LLM_REFUSED: "The model refused this. Say it in other words.",
-    CONTEXT_TOO_LONG: "The conversation is too long for the model. Begin a new one.",
-    TOOL_ERROR: "A tool has failed. Try again.",
+    LLM_REFUSED: "The model refused this. Rephrase it.",
+    CONTEXT_TOO_LONG: "The conversation is too long for the model. Start a new one.",
+    TOOL_ERROR: "A tool failed. Try again.",
     LIMIT_REACHED: "A limit was reached.",
-    OUTCOME_UNKNOWN: "It was cut off. Check whether it took effect.",
-    INTERACTION_CLOSED: "This is already decided, or its time is over.",
-    INTERACTION_MISMATCH: "This has changed meanwhile. Look again, then decide.",
+    OUTCOME_UNKNOWN: "This was interrupted. Check whether it took effect.",
+    INTERACTION_CLOSED: "This was already decided, or its deadline has passed.",
+    INTERACTION_MISMATCH: "This has changed. Check it again before you decide.",
   },
-  /** Of a newer server, or of the page's own code. */
-  other: (message: string): string => `That didn't work: ${message}`,
+  /** For codes of a newer server, and for errors of the page's own code. */
+  other: (message: string): string => `This didn't work: ${message}`,
 };

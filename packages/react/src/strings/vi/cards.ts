@@ -1,4 +1,4 @@
-/** Vietnamese, of cards and content. */
+/** Vietnamese strings of cards and content. */
 import type { CardStrings } from "../strings.ts";
 
 export const cards: CardStrings = {
@@ -30,14 +30,14 @@ export const cards: CardStrings = {
   approvedForGood: "cho cả cuộc trò chuyện này",
   edited: (who) => (who === "" ? "Đã xác nhận với thay đổi" : `${who} đã xác nhận với thay đổi`),
   rejected: (who) => (who === "" ? "Đã từ chối" : `${who} đã từ chối`),
-  timedOut: "Không ai trả lời kịp",
+  timedOut: "Không được trả lời kịp thời",
   withdrawn: "Không còn cần nữa",
 
   question: "Câu hỏi",
   answer: "Trả lời",
   skip: "Bỏ qua",
-  freeText: "Ý kiến khác của bạn",
-  chooseAny: "Chọn bao nhiêu tuỳ bạn",
+  freeText: "Câu trả lời của bạn",
+  chooseAny: "Có thể chọn nhiều mục",
   answered: (who) => (who === "" ? "Đã trả lời" : `${who} đã trả lời`),
   answeredByMessage: "Đã trả lời bằng tin nhắn",
   dismissed: (who) => (who === "" ? "Đã bỏ qua" : `${who} đã bỏ qua`),
@@ -53,11 +53,11 @@ export const cards: CardStrings = {
   submitted: (who) => (who === "" ? "Đã gửi" : `${who} đã gửi`),
   declined: (who) => (who === "" ? "Đã từ chối điền" : `${who} đã từ chối điền`),
   expired: "Đã hết hạn",
-  fixFields: (n) => `Có ${n} mục cần xem lại.`,
+  fixFields: (n) => `Hãy kiểm tra ${n} mục.`,
   fieldProblem: ({ problem }, { min, max }) =>
     ({
-      required: "Hãy điền mục này.",
-      wrong_type: "Giá trị này không hợp lệ.",
+      required: "Mục này là bắt buộc.",
+      wrong_type: "Giá trị này không hợp lệ ở đây.",
       too_short: `Ít nhất ${min} ký tự.`,
       too_long: `Nhiều nhất ${max} ký tự.`,
       too_small: `Không nhỏ hơn ${min}.`,
@@ -65,10 +65,10 @@ export const cards: CardStrings = {
       too_few: `Chọn ít nhất ${min} mục.`,
       too_many: `Chọn nhiều nhất ${max} mục.`,
       not_an_option: "Hãy chọn một trong các lựa chọn.",
-      chosen_twice: "Mỗi lựa chọn chỉ một lần.",
+      chosen_twice: "Chỉ chọn mỗi lựa chọn một lần.",
       not_an_email: "Hãy nhập địa chỉ email, ví dụ an@example.org.",
       not_a_phone: "Hãy nhập số điện thoại, ví dụ 090 123 4567.",
-      not_a_date: "Hãy nhập một ngày có thật.",
+      not_a_date: "Hãy nhập một ngày có tồn tại.",
       not_uploaded: "Hãy tải tệp lên lại.",
       unknown_field: "Biểu mẫu không có mục này.",
       not_an_object: "Không gửi được nội dung này.",
@@ -112,8 +112,8 @@ export const cards: CardStrings = {
   openAt: (host) => `Mở ${host}`,
   imageFrom: (host) => `Hình ảnh từ ${host}`,
   loadImage: "Tải",
-  noImage: "Hình ảnh không hiển thị được",
+  noImage: "Không hiển thị được hình ảnh này",
   source: (number, title) => (title === "" ? `Nguồn ${number}` : `Nguồn ${number}: ${title}`),
   sources: "Nguồn",
-  sourceMissing: "Nguồn này không còn ở đây.",
+  sourceMissing: "Nguồn này không còn nữa.",
 };

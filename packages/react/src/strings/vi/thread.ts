@@ -1,4 +1,4 @@
-/** Vietnamese, of the thread. */
+/** Vietnamese strings of the thread. */
 import type { ErrorStrings, ThreadStrings } from "../strings.ts";
 
 export const thread: ThreadStrings = {
@@ -6,7 +6,7 @@ export const thread: ThreadStrings = {
   loadEarlier: "Xem tin nhắn cũ hơn",
   loadingEarlier: "Đang tải tin nhắn cũ hơn…",
   loadEarlierFailed: "Chưa tải được tin nhắn cũ hơn.",
-  toNewest: "Đến tin nhắn mới nhất",
+  toNewest: "Đi tới tin nhắn mới nhất",
   tryAgain: "Thử lại",
   you: "Bạn",
 
@@ -29,12 +29,12 @@ export const thread: ThreadStrings = {
   subAgent: (name) => `Công việc của ${name}`,
 
   stopped: "Bạn đã dừng. Gửi tin nhắn mới để tiếp tục.",
-  failed: "Đã xảy ra lỗi. Những gì đã làm vẫn được giữ.",
+  failed: "Đã xảy ra lỗi. Các bước đã làm vẫn được lưu.",
   retry: "Thử lại",
 
   messageStatus: {
-    queued: "Sẽ được đọc sau câu trả lời này",
-    waiting: "Sẽ gửi khi có kết nối trở lại",
+    queued: "Đang chờ câu trả lời này hoàn thành",
+    waiting: "Sẽ gửi khi bạn trực tuyến trở lại",
     sending: "Đang gửi…",
     failed: "Chưa gửi được",
   },
@@ -59,7 +59,7 @@ export const thread: ThreadStrings = {
     resyncing: "Đang cập nhật…",
     waiting: "Mất kết nối. Đang kết nối lại…",
     waitingFor: (seconds) => `Mất kết nối. Thử lại sau ${seconds} s.`,
-    offline: "Bạn đang ngoại tuyến. Cuộc trò chuyện sẽ tự tiếp tục khi có mạng.",
+    offline: "Bạn đang ngoại tuyến. Cuộc trò chuyện sẽ tiếp tục khi bạn trực tuyến trở lại.",
     closed: "Đã ngắt kết nối.",
     retryNow: "Thử ngay",
   },
@@ -76,24 +76,24 @@ export const thread: ThreadStrings = {
   },
 };
 
-/** Vietnamese, of what can go wrong. */
+/** Vietnamese texts of errors. */
 export const errors: ErrorStrings = {
   byCode: {
     OFFLINE: "Không có kết nối. Chưa có gì được gửi đi.",
-    UNSURE: "Mất kết nối trước khi có phản hồi. Yêu cầu có thể đã đến nơi.",
-    ABORTED: "Thao tác đã bị huỷ giữa chừng.",
+    UNSURE: "Mất kết nối trước khi có phản hồi. Yêu cầu có thể đã thành công.",
+    ABORTED: "Thao tác đã bị huỷ trước khi hoàn thành.",
     SERVER_ERROR: "Máy chủ gặp lỗi. Hãy thử lại sau giây lát.",
-    BAD_REQUEST: "Máy chủ không nhận nội dung này. Hãy sửa lại hoặc tải lại trang.",
+    BAD_REQUEST: "Máy chủ đã từ chối nội dung này. Hãy sửa lại hoặc tải lại trang.",
     UNAUTHENTICATED: "Hãy đăng nhập lại để tiếp tục.",
     FORBIDDEN: "Bạn không có quyền làm việc này.",
-    NOT_FOUND: "Nội dung này không còn, hoặc bạn không xem được.",
-    CONFLICT: "Có người đã trả lời trước. Hãy xem trạng thái hiện tại.",
-    RATE_LIMITED: "Bạn thao tác quá nhanh. Đợi một lát rồi thử lại.",
+    NOT_FOUND: "Nội dung này không còn tồn tại, hoặc bạn không có quyền truy cập.",
+    CONFLICT: "Người dùng khác đã nhanh hơn. Hãy kiểm tra trạng thái hiện tại.",
+    RATE_LIMITED: "Quá nhiều yêu cầu. Hãy đợi một lát rồi thử lại.",
     TOO_LARGE: "Nội dung quá lớn. Hãy gửi ít hơn.",
-    STREAM_TIMEOUT: "Quá lâu không có phản hồi. Hãy thử lại.",
-    CURSOR_INVALID: "Trang này đã mất vị trí đang đọc. Hãy tải lại trang.",
-    CURSOR_EXPIRED: "Trang này đã ngắt quá lâu. Hãy tải lại trang.",
-    STREAM_CLOSED: "Máy chủ đang khởi động lại. Sẽ tiếp tục trong giây lát.",
+    STREAM_TIMEOUT: "Máy chủ quá lâu không phản hồi. Hãy thử lại.",
+    CURSOR_INVALID: "Trang này không còn đồng bộ. Hãy tải lại trang.",
+    CURSOR_EXPIRED: "Trang này đã mất kết nối quá lâu. Hãy tải lại trang.",
+    STREAM_CLOSED: "Máy chủ đang khởi động lại. Câu trả lời sẽ tiếp tục trong giây lát.",
     LLM_ERROR: "Mô hình không trả lời được. Hãy thử lại.",
     LLM_RATE_LIMITED: "Mô hình đang quá tải. Hãy thử lại sau.",
     LLM_REFUSED: "Mô hình từ chối nội dung này. Hãy diễn đạt lại.",
@@ -101,8 +101,8 @@ export const errors: ErrorStrings = {
     TOOL_ERROR: "Một công cụ gặp lỗi. Hãy thử lại.",
     LIMIT_REACHED: "Đã đạt giới hạn.",
     OUTCOME_UNKNOWN: "Thao tác bị gián đoạn. Hãy kiểm tra xem đã có hiệu lực chưa.",
-    INTERACTION_CLOSED: "Việc này đã được quyết định hoặc đã hết hạn.",
-    INTERACTION_MISMATCH: "Nội dung đã thay đổi. Hãy xem lại rồi quyết định.",
+    INTERACTION_CLOSED: "Yêu cầu này đã được quyết định hoặc đã hết hạn.",
+    INTERACTION_MISMATCH: "Nội dung đã thay đổi. Hãy kiểm tra lại trước khi quyết định.",
   },
   other: (message) => `Chưa thực hiện được: ${message}`,
 };

@@ -1,4 +1,4 @@
-/** Simplified Chinese, of cards and content. */
+/** Simplified Chinese strings of cards and content. */
 import type { CardStrings } from "../strings.ts";
 
 export const cards: CardStrings = {
@@ -36,7 +36,7 @@ export const cards: CardStrings = {
   question: "问题",
   answer: "回答",
   skip: "跳过",
-  freeText: "用自己的话回答",
+  freeText: "自行填写回答",
   chooseAny: "可多选",
   answered: (who) => (who === "" ? "已回答" : `${who} 已回答`),
   answeredByMessage: "已通过消息回答",
@@ -53,11 +53,11 @@ export const cards: CardStrings = {
   submitted: (who) => (who === "" ? "已提交" : `${who} 已提交`),
   declined: (who) => (who === "" ? "已拒绝填写" : `${who} 已拒绝填写`),
   expired: "已过期",
-  fixFields: (n) => `有 ${n} 项需要检查。`,
+  fixFields: (n) => `请检查 ${n} 项。`,
   fieldProblem: ({ problem }, { min, max }) =>
     ({
-      required: "请填写此项。",
-      wrong_type: "内容与此项不符。",
+      required: "此项为必填项。",
+      wrong_type: "此处不能使用该值。",
       too_short: `至少 ${min} 个字符。`,
       too_long: `最多 ${max} 个字符。`,
       too_small: `不得小于 ${min}。`,
@@ -68,7 +68,7 @@ export const cards: CardStrings = {
       chosen_twice: "每个选项只能选择一次。",
       not_an_email: "请填写电子邮箱，例如 an@example.org。",
       not_a_phone: "请填写电话号码，例如 +86 138 0013 8000。",
-      not_a_date: "请填写真实存在的日期。",
+      not_a_date: "请填写存在的日期。",
       not_uploaded: "请重新上传文件。",
       unknown_field: "表单中没有此项。",
       not_an_object: "无法发送此内容。",
@@ -112,8 +112,8 @@ export const cards: CardStrings = {
   openAt: (host) => `打开 ${host}`,
   imageFrom: (host) => `来自 ${host} 的图片`,
   loadImage: "加载",
-  noImage: "无法显示的图片",
+  noImage: "无法显示此图片",
   source: (number, title) => (title === "" ? `来源 ${number}` : `来源 ${number}：${title}`),
   sources: "来源",
-  sourceMissing: "此来源已不在这里。",
+  sourceMissing: "此来源已不可用。",
 };

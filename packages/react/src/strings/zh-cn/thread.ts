@@ -1,4 +1,4 @@
-/** Simplified Chinese, of the thread. */
+/** Simplified Chinese strings of the thread. */
 import type { ErrorStrings, ThreadStrings } from "../strings.ts";
 
 export const thread: ThreadStrings = {
@@ -29,12 +29,12 @@ export const thread: ThreadStrings = {
   subAgent: (name) => `${name} 的工作`,
 
   stopped: "你已停止。发送新消息即可继续。",
-  failed: "出了点问题，已完成的部分会保留。",
+  failed: "出现错误，已完成的步骤已保存。",
   retry: "重试",
 
   messageStatus: {
-    queued: "将在本次回答之后处理",
-    waiting: "恢复连接后发送",
+    queued: "排队中，等待本次回答完成",
+    waiting: "恢复联网后发送",
     sending: "正在发送…",
     failed: "未能发送",
   },
@@ -59,7 +59,7 @@ export const thread: ThreadStrings = {
     resyncing: "正在同步…",
     waiting: "连接已断开，正在重连…",
     waitingFor: (seconds) => `连接已断开，${seconds} 秒后重试。`,
-    offline: "你已离线，联网后会自动继续。",
+    offline: "你已离线，恢复联网后对话会继续。",
     closed: "连接已关闭。",
     retryNow: "立即重试",
   },
@@ -76,24 +76,24 @@ export const thread: ThreadStrings = {
   },
 };
 
-/** Simplified Chinese, of what can go wrong. */
+/** Simplified Chinese texts of errors. */
 export const errors: ErrorStrings = {
   byCode: {
     OFFLINE: "没有连接，内容尚未发送。",
-    UNSURE: "收到答复前连接已断开，请求可能已送达。",
-    ABORTED: "操作在完成前已中止。",
+    UNSURE: "收到响应前连接已断开，请求可能已成功。",
+    ABORTED: "操作在完成前已取消。",
     SERVER_ERROR: "服务器出错，请稍后再试。",
-    BAD_REQUEST: "服务器无法接受此内容，请修改后重试，或刷新页面。",
+    BAD_REQUEST: "服务器拒绝了此内容，请修改或刷新页面。",
     UNAUTHENTICATED: "请重新登录后继续。",
-    FORBIDDEN: "您没有执行此操作的权限。",
-    NOT_FOUND: "内容已不存在，或您无权查看。",
-    CONFLICT: "已有人先作出答复，请查看当前状态。",
-    RATE_LIMITED: "操作过于频繁，请稍后再试。",
+    FORBIDDEN: "你没有执行此操作的权限。",
+    NOT_FOUND: "内容已不存在，或你无权访问。",
+    CONFLICT: "其他用户已先行操作，请查看当前状态。",
+    RATE_LIMITED: "请求过于频繁，请稍后再试。",
     TOO_LARGE: "内容过大，请减少后再发送。",
-    STREAM_TIMEOUT: "长时间没有响应，请重试。",
-    CURSOR_INVALID: "此页面已失去读取位置，请刷新页面。",
+    STREAM_TIMEOUT: "服务器长时间没有响应，请重试。",
+    CURSOR_INVALID: "此页面已不同步，请刷新页面。",
     CURSOR_EXPIRED: "此页面断开时间过长，请刷新页面。",
-    STREAM_CLOSED: "服务器正在重启，稍后将继续。",
+    STREAM_CLOSED: "服务器正在重启，回答稍后将继续。",
     LLM_ERROR: "模型未能作答，请重试。",
     LLM_RATE_LIMITED: "模型繁忙，请稍后再试。",
     LLM_REFUSED: "模型拒绝了此内容，请换一种说法。",
@@ -101,8 +101,8 @@ export const errors: ErrorStrings = {
     TOOL_ERROR: "工具出错，请重试。",
     LIMIT_REACHED: "已达到上限。",
     OUTCOME_UNKNOWN: "操作被中断，请确认是否已生效。",
-    INTERACTION_CLOSED: "此事项已有决定，或已超过时限。",
-    INTERACTION_MISMATCH: "内容已有变化，请重新查看后再决定。",
+    INTERACTION_CLOSED: "此请求已有决定，或已超过时限。",
+    INTERACTION_MISMATCH: "内容已有变化，请检查后再决定。",
   },
   other: (message) => `操作未成功：${message}`,
 };

@@ -1,4 +1,7 @@
-/** Decides what a caller may do, for HTTP, streams and sockets alike. Roles, quotas and rate limits will be added here. */
+/**
+ * `requireScope` and `resolveSession` decide what a caller may do, for HTTP, event streams and sockets. All
+ * authorization checks belong here.
+ */
 import { SESSION_ID_PATTERN } from "../../util/names.ts";
 import type { SessionRef } from "../../store/refs.ts";
 import type { Store } from "../../store/store.ts";
@@ -7,32 +10,36 @@ import { SingleFlight } from "../../util/single-flight.ts";
 import type { Caller } from "../caller.ts";
 import { RequestError } from "../errors.ts";
 
-/** What a caller may do. A session's own things are also restricted to its owner, by every query. */
+/** The permissions of a caller. In addition, every query restricts session data to the session's owner. */
 export const SCOPES = ["read", "write", "decide", "share", "knowledge", "tokens"] as const;
 
 export type Scope = (typeof SCOPES)[number];
 
-/** A key without scopes may do everything of its tenant. */
+/** A key without scopes has full access to its tenant. */
 export function hasScope({ scopes }: Pick<Caller, "scopes">, scope: Scope): boolean {
   return scopes.length === 0 || scopes.includes(scope);
 }
 
-/** Throws FORBIDDEN. */
+/** @throws RequestError with code `FORBIDDEN` */
 export function requireScope(caller: Pick<Caller, "scopes">, scope: Scope): void {
   if (!hasScope(caller, scope))
-    throw new RequestError("FORBIDDEN", `This key or token may not do this: it lacks the scope "${scope}".`);
+    throw new RequestError(
+      "FORBIDDEN",
+      `This request needs the scope "${scope}", which the key or token does not have.`,
+    );
 }
 
 const DIGITS = /^[0-9]+$/;
 
-/** Whether a session could be meant by its number: such ids are not given to new sessions here. */
+/** True if the segment is a session number. New sessions never get such ids here. */
 export function isSessionNumber(segment: string): boolean {
   return DIGITS.test(segment);
 }
 
 /**
- * The session that a caller names, by number or by id. Throws NOT_FOUND, in the same words whether it isn't there or isn't
- * theirs.
+ * Finds a session of the caller by number or id.
+ * @throws RequestError with code `NOT_FOUND`. The message is the same for missing and foreign sessions, so that callers
+ * can't probe for them.
  */
 export async function resolveSession(
   { store }: { readonly store: Store },
@@ -42,11 +49,14 @@ export async function resolveSession(
   const session = isSessionNumber(segment)
     ? await findByNumber(store, caller, Number(segment))
     : SESSION_ID_PATTERN.test(segment) && (await findById(store, caller, segment));
-  if (!session) throw new RequestError("NOT_FOUND", "There is no such session, or it is not yours.");
+  if (!session)
+    throw new RequestError("NOT_FOUND", "The session does not exist, or belongs to another user.");
   return { tenant: session.tenant, session: session.id };
 }
 
-/** By store: clients of one session reconnect together, and must not fill the connection pool with one query. */
+/**
+ * Per store. Clients of one session reconnect together, and must not occupy the connection pool with identical queries.
+ */
 const lookups = new WeakMap<Store, SingleFlight<Session | null>>();
 
 function findById(store: Store, { tenant, user }: Caller, id: string): Promise<Session | null> {

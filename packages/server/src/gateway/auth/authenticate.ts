@@ -1,6 +1,6 @@
 /**
- * `authenticate` finds the caller: by an API key in `x-api-key`, or a token in `authorization`. Nothing else authenticates,
- * and nothing of it is ever taken from an address. Tickets of sockets are in tickets.ts.
+ * `authenticate` identifies the caller by an API key in `x-api-key` or a token in `authorization`. Credentials are
+ * never read from the URL. Sockets use tickets; see tickets.ts.
  */
 import proxyAddr from "@fastify/proxy-addr";
 import type { IncomingMessage } from "node:http";
@@ -20,8 +20,9 @@ export interface AuthContext {
 const BEARER = /^bearer ([\w.~+/-]+=*)$/i;
 
 /**
- * @param headers names in lower case
- * @param from the address they come from. Throws UNAUTHENTICATED.
+ * @param headers with names in lower case
+ * @param from the client's network address
+ * @throws RequestError with code `UNAUTHENTICATED`
  */
 export async function authenticate(
   context: AuthContext,
@@ -49,8 +50,7 @@ async function authenticateByKey(
   from: string,
 ): Promise<Caller> {
   const key = await store.keys.verify(secret);
-  if (key === null)
-    throw new RequestError("UNAUTHENTICATED", "The API key is not one of ours, was revoked or has expired.");
+  if (key === null) throw new RequestError("UNAUTHENTICATED", "The API key is unknown, revoked or expired.");
   const user = userId ?? `key:${key.id}`;
   if (!isId(user)) throw new RequestError("BAD_REQUEST", "x-user-id must have 1 to 256 characters.");
   return { tenant: key.tenant, user, scopes: key.scopes, key: key.id, expiresAt: null, from };
@@ -66,13 +66,19 @@ async function authenticateByToken(
   return { ...claims, from };
 }
 
-/** Tokens and tickets of a key end with it. */
+/** Tokens and tickets become invalid with the key that issued them. */
 export async function requireActiveKey(store: Store, key: string | null): Promise<void> {
   if (key !== null && !(await store.keys.live([key])).has(key))
-    throw new RequestError("UNAUTHENTICATED", "The API key behind this was revoked or has expired.");
+    throw new RequestError(
+      "UNAUTHENTICATED",
+      "The API key that issued this token or ticket was revoked or has expired.",
+    );
 }
 
-/** Where a client is, for the audit: what the trusted proxies report, or else the address that is connected. */
+/**
+ * Creates the function that finds a client's address for the audit log: as reported by trusted proxies, otherwise the
+ * socket's address.
+ */
 export function createAddressResolver(trust: TrustProxy): (incoming: IncomingMessage) => string {
   if (trust === false) return ({ socket }) => socket.remoteAddress ?? "";
   const isTrusted =

@@ -1,13 +1,13 @@
 /**
- * `closeRevokedConnections` closes connections whose key was revoked or whose token has expired. Checks all of them, with
- * one query to the store. Never closes a connection because the store can't be reached.
+ * `closeRevokedConnections` closes connections whose key was revoked or whose token has expired. It checks the keys of
+ * all connections together. A store error never closes a connection.
  */
 import type { Keys } from "../../store/ports/access.ts";
 import type { Caller } from "../caller.ts";
 
 const BATCH = 1_000;
 
-/** What this needs of a socket or an event stream. */
+/** The part of a socket or event stream that this module uses. */
 interface RevocableConnection {
   readonly caller: Pick<Caller, "expiresAt" | "key">;
   close(reason: "unauthenticated"): void;

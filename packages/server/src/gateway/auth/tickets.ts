@@ -1,6 +1,7 @@
 /**
- * Tickets: a page can't send headers with a socket, so it requests a ticket first and puts that into the address. Each is
- * signed, valid for half a minute, and opens one socket: a ticket in an access log is worthless.
+ * `issueTicket` and `redeemTicket` authenticate sockets of browsers, which can't send headers when they open a socket.
+ * The page requests a ticket and puts it into the URL. A ticket is signed, short-lived and opens one socket only, so a
+ * ticket in an access log is worthless.
  */
 import { isStoreError } from "../../store/errors.ts";
 import { readSigned, signText } from "../../store/rules/signed-text.ts";
@@ -24,18 +25,24 @@ export function issueTicket(
   return signText(JSON.stringify(ticket), PURPOSE, secret);
 }
 
-/** The caller that it authenticates, this once. Throws UNAUTHENTICATED. */
+/**
+ * Returns the caller and invalidates the ticket.
+ * @throws RequestError with code `UNAUTHENTICATED`
+ */
 export async function redeemTicket(context: AuthContext, text: string, from: string): Promise<Caller> {
   const { store, secrets, env } = context;
   const signed = readSigned(text, PURPOSE, secrets);
   if (signed === null)
-    throw new RequestError("UNAUTHENTICATED", "The ticket was not given by us, or was changed.");
+    throw new RequestError(
+      "UNAUTHENTICATED",
+      "The signature of the ticket is invalid. Request a new ticket.",
+    );
   const { id, goodUntil, ...caller } = JSON.parse(signed) as Ticket;
   if (goodUntil <= env.now())
-    throw new RequestError("UNAUTHENTICATED", "The ticket has expired. Ask for a new one.");
+    throw new RequestError("UNAUTHENTICATED", "The ticket has expired. Request a new ticket.");
   await requireActiveKey(store, caller.key);
   if (!(await redeemOnce(context, caller.tenant, id, goodUntil)))
-    throw new RequestError("UNAUTHENTICATED", "The ticket was used before. Ask for a new one.");
+    throw new RequestError("UNAUTHENTICATED", "The ticket was already used. Request a new ticket.");
   return { ...caller, from };
 }
 

@@ -1,7 +1,7 @@
 /**
- * Short-lived tokens of users, for browsers and apps that must not have a key: JWTs, HS256, signed with one of the
- * gateway's secrets. A team can sign its own with the same secret. Never reads a database; whether the key behind a token
- * is still good is asked in authenticate.ts.
+ * `signToken` and `verifyToken` handle short-lived user tokens for browsers and apps, which must not have an API key.
+ * Tokens are JWTs (HS256), signed with a secret of the gateway, so developers can also sign them themselves. Does not
+ * check the key behind a token: authenticate.ts does.
  */
 import { createSecretKey, type KeyObject } from "node:crypto";
 import { errors, jwtVerify, SignJWT } from "jose";
@@ -11,9 +11,9 @@ import { type Scope, SCOPES } from "./access.ts";
 import type { Caller } from "../caller.ts";
 import { RequestError } from "../errors.ts";
 
-/** What a token may be used for when it doesn't say. */
+/** Scopes of a token that lists none. */
 const DEFAULT_TOKEN_SCOPES: readonly Scope[] = ["read", "write", "decide", "share"];
-/** The bearer of a token must not create tokens for other users. */
+/** Tokens can't have the scope `tokens`: a user must not create tokens for other users. */
 export const TOKEN_SCOPES: readonly Scope[] = SCOPES.filter((scope) => scope !== "tokens");
 const ALGORITHM = "HS256";
 
@@ -28,7 +28,7 @@ const claimsSchema = z.object({
 
 export interface TokenClaims extends Pick<Caller, "tenant" | "user" | "key"> {
   readonly scopes: readonly string[];
-  /** Milliseconds since 1970; whole seconds count. */
+  /** Milliseconds since 1970, rounded down to seconds. */
   readonly expiresAt: number;
 }
 
@@ -42,7 +42,7 @@ export function signToken(claims: TokenClaims, secret: string, now: number): Pro
     .sign(toKeyObject(secret));
 }
 
-/** Throws UNAUTHENTICATED, and says whether it is worth asking for a new one. */
+/** @throws RequestError with code `UNAUTHENTICATED`. The message states whether to request a new token. */
 export async function verifyToken(
   token: string,
   secrets: readonly string[],
@@ -55,19 +55,15 @@ export async function verifyToken(
     if (!parsed.success)
       throw new RequestError(
         "UNAUTHENTICATED",
-        "The token must have sub, tenant and exp, and scopes as a list.",
+        "The token must contain sub, tenant and exp, and its scopes must be a list.",
       );
     const { sub, tenant, exp, scopes = DEFAULT_TOKEN_SCOPES, key = null } = parsed.data;
     const allowed = scopes.filter((scope) => TOKEN_SCOPES.some((known) => known === scope));
-    // Without any it would be allowed everything: see access.ts.
-    if (allowed.length === 0)
-      throw new RequestError("UNAUTHENTICATED", "The token has no scope that we know.");
+    // An empty list would allow everything: see `hasScope`.
+    if (allowed.length === 0) throw new RequestError("UNAUTHENTICATED", "The token has no known scope.");
     return { tenant, user: sub, scopes: allowed, key, expiresAt: exp * 1_000 };
   }
-  throw new RequestError(
-    "UNAUTHENTICATED",
-    "The token was not signed by us, or was changed. Ask for a new one.",
-  );
+  throw new RequestError("UNAUTHENTICATED", "The signature of the token is invalid. Request a new token.");
 }
 
 async function verifySignature(token: string, secret: string, now: number): Promise<unknown> {
@@ -77,13 +73,13 @@ async function verifySignature(token: string, secret: string, now: number): Prom
     return payload;
   } catch (error) {
     if (error instanceof errors.JWTExpired)
-      throw new RequestError("UNAUTHENTICATED", "The token has expired. Ask for a new one.");
+      throw new RequestError("UNAUTHENTICATED", "The token has expired. Request a new token.");
     if (error instanceof errors.JOSEError) return null;
     throw error;
   }
 }
 
-/** Created once: when thousands reconnect at once, each of them would import the same secret again. */
+/** Cached, because otherwise thousands of reconnecting clients would import the same secret again. */
 const keys = new Map<string, KeyObject>();
 
 function toKeyObject(secret: string): KeyObject {

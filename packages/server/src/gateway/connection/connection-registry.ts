@@ -1,7 +1,7 @@
 /**
- * Every socket and event stream that is open in this process, and the one timer for all of them. Each is visited about once
- * a second, a few at a time, so that many thousands that came at the same moment are not pinged at the same moment.
- * Never knows what a connection does when it is visited.
+ * `ConnectionRegistry` holds all open sockets and event streams of this process and calls their heartbeat with one
+ * timer. It visits the connections in slices, so that thousands of connections that opened together are not pinged
+ * together.
  */
 import { sleep } from "../../util/sleep.ts";
 import type { ErrorHandler } from "../../util/error-handler.ts";
@@ -13,13 +13,13 @@ export type DisconnectReason = "serverRestart" | "unauthenticated";
 
 export interface Connection {
   readonly caller: Caller;
-  /** What this process buffers for it, in bytes: queued, and in its transport. */
+  /** Bytes that this process buffers for the connection, in its queue and its transport. */
   readonly bufferedBytes: number;
-  /** About once a second, with the time by `performance.now`. */
+  /** Called once per `heartbeatMs`, with the time of `performance.now`. */
   onHeartbeat(now: number): void;
-  /** Sends the other side the reason, and closes. */
+  /** Sends the reason to the client and closes. */
   close(reason: DisconnectReason): void;
-  /** Closes it at once, without a reason. */
+  /** Closes immediately, without a reason. */
   destroy(): void;
 }
 
@@ -29,7 +29,7 @@ const CLOSE_TIMEOUT_MS = 2_000;
 export class ConnectionRegistry {
   readonly #open = new Set<Connection>();
   readonly #onError: ErrorHandler;
-  /** How long a round of visits takes. */
+  /** Duration of one round of visits. */
   readonly heartbeatMs: number;
   #iterator = this.#open.values();
   #visited = 0;
@@ -46,7 +46,7 @@ export class ConnectionRegistry {
     return this.#open.size;
   }
 
-  /** What this process buffers for all of them, and for the one with the most, in bytes. */
+  /** Returns the buffered bytes of all connections, and of the one with the most. */
   bufferedBytes(): { readonly total: number; readonly max: number } {
     let [total, max] = [0, 0];
     for (const { bufferedBytes } of this.#open) {
@@ -60,7 +60,7 @@ export class ConnectionRegistry {
     return this.#open.values();
   }
 
-  /** A connection that comes during shutdown is closed at once. */
+  /** A connection that is added during shutdown is closed immediately. */
   add(connection: Connection): void {
     this.#open.add(connection);
     this.#timer ??= setInterval(() => this.#visitSlice(), this.heartbeatMs / HEARTBEAT_SLICES).unref();
@@ -71,7 +71,7 @@ export class ConnectionRegistry {
     this.#open.delete(connection);
   }
 
-  /** Closes all of them, and resolves once they are closed; those that take too long are destroyed. */
+  /** Closes all connections and resolves when they are closed. Connections that exceed the timeout are destroyed. */
   async close(): Promise<void> {
     this.#isClosing = true;
     for (const connection of this.#open) connection.close("serverRestart");

@@ -1,54 +1,60 @@
 /**
- * `FrameSink` is the sending side of one connection, as subscriptions see it: a bounded queue before a transport. Types
- * only; the queue is in send-queue.ts, the transports are in ws/ and sse/.
+ * `FrameSink` is the sending side of one connection for its subscriptions: a bounded queue in front of a transport.
+ * Types only; send-queue.ts implements the queue, ws/ and sse/ the transports.
  */
 import type { ErrorCode, Position } from "@turnstream/protocol";
 
 /**
- * - `written`: the transport has it, and nothing waits before it;
- * - `queued`: it waits until the other side has read more;
- * - `dropped`: the queue was over its bound: whatever this one had queued is lost. Nothing of it is taken until
- *   `onDrain`.
+ * - `written`: the frame is in the transport, and nothing is queued in front of it.
+ * - `queued`: the frame waits until the client has read more.
+ * - `dropped`: the queue was full, and all queued frames of this subscription are lost. No further frames are accepted
+ *   until `onDrain`.
  */
 export type SendResult = "written" | "queued" | "dropped";
 
 export interface FrameSink {
   /**
-   * Takes whole frames only. The bytes are shared with other connections: nobody changes them.
-   * @param from the client's position before them, if it can continue from there
+   * Accepts whole frames only. The bytes are shared with other connections and must not be changed.
+   * @param from the client's position before these frames, if it can continue from there
    */
   send(bytes: Uint8Array, from?: Position | null): SendResult;
-  /** After `onDrain`: it is up to date, or closed, and it is the next member's turn. A send has the same effect. */
+  /**
+   * Ends this member's turn after `onDrain`, because it is up to date or closed, so that the next member can resume. A
+   * send also ends the turn.
+   */
   yieldTurn?(): void;
-  /** Ends the connection from our side, after what is queued. */
+  /** Ends the connection after the queued frames. */
   end(): void;
 }
 
-/** What the owner of a connection reports to its subscriptions. */
+/** Events that the owner of a connection reports to its subscriptions. */
 export interface SinkEvents {
-  /** Everything that was queued has been handed to the transport. */
+  /** All queued frames have been written to the transport. */
   onFlush(): void;
-  /** After it was dropped: the other side has read what the transport held, and it is this one's turn. */
+  /** After a drop: the transport's buffer is empty, and this subscription may send again. */
   onDrain(): void;
-  /** The connection is over. */
+  /** The connection is closed. */
   onClose(): void;
 }
 
-/** One of several subscriptions that share a connection, and its bound. */
+/** One of several subscriptions that share a connection and its limit. */
 export interface QueueMember extends Pick<SinkEvents, "onDrain"> {
   /**
-   * What it had queued was dropped, maybe for the sake of others.
-   * @param position what the client has after what was handed over before; null when it counts as slow
+   * The queued frames of this member were dropped, possibly in favor of others.
+   * @param position the client's position after the frames that were written; null if this member is slow itself
    */
   onEvicted?(position: Position | null): void;
 }
 
-/** The same for a stream that has the connection to itself. */
+/** Events for a stream that uses the connection alone. */
 export interface StreamEvents extends SinkEvents {
-  /** About once a second, with the time by `performance.now`. */
+  /** Called once per `heartbeatMs`, with the time of `performance.now`. */
   onHeartbeat(now: number): void;
-  /** Sends the other side an error of its dialect, and ends the sink. */
+  /** Sends an error in the client's dialect and ends the sink. */
   fail(code: ErrorCode): void;
-  /** This process is shutting down, and the client knows when to reconnect. Sends what the dialect needs, and ends. */
+  /**
+   * This process is shutting down, and the client already knows when to reconnect. Sends the dialect's final frames and
+   * ends.
+   */
   onShutdown(): void;
 }

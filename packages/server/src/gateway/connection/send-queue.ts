@@ -1,37 +1,42 @@
 /**
- * `SendQueue` is the bounded queue before the transport of one connection, which several subscriptions may share. Keeps
- * references to shared bytes and never copies any. Knows no kind of transport, and has no timer: the owner of the
- * connection reports that the transport has drained, and asks whether it is stalled.
+ * `SendQueue` buffers frames in front of the transport of one connection, which several subscriptions can share, and
+ * applies backpressure. At its limit it drops the frames of the subscription with the largest backlog.
+ *
+ * It stores references to shared bytes and never copies them. It has no timer: the owner of the connection reports when
+ * the transport has drained, and checks whether it is stalled.
  */
 import type { Position } from "@turnstream/protocol";
 import type { QueueMember, FrameSink, SinkEvents, SendResult } from "./frame-sink.ts";
 
 export interface Transport {
-  /** Takes all of it. False when its buffer is full; it reports when it has drained. */
+  /** Accepts all bytes. Returns false if its buffer is full; then it reports when it has drained. */
   write(bytes: Uint8Array): boolean;
-  /** How much it buffers that the other side has not taken, in bytes. */
+  /** Bytes that it buffers and the client has not received. */
   readonly bufferedBytes: number;
-  /** Ends it, after what it buffers. */
+  /** Ends the connection after the buffered bytes. */
   end(): void;
-  /** Ends it now. */
+  /** Ends the connection immediately. */
   destroy(): void;
 }
 
 interface QueuedFrame {
   readonly bytes: Uint8Array;
-  /** Which subscription it is for; null for replies, which are never dropped. */
+  /** The subscription that the frame belongs to; null for replies, which are never dropped. */
   readonly member: QueueMember | null;
-  /** The client's position before it. */
+  /** The client's position before the frame. */
   readonly from: Position | null;
-  /** How much of it counts for the bound. */
+  /** Bytes that count toward the limit. */
   readonly countedBytes: number;
 }
 
-/** Bound of the replies that wait. A client with more isn't reading them. */
+/** Limit for queued replies. A client that exceeds it does not read its replies. */
 const MAX_RELIABLE_BYTES = 64 * 1024;
-/** A member with more than this share of the bound is slow; one with less is evicted for the sake of others. */
+/**
+ * A member whose backlog exceeds this share of the limit counts as slow. A smaller one is evicted only in favor of
+ * others.
+ */
 const SLOW_SHARE = 0.5;
-/** Shared by all empty queues, so that an idle connection needs no list. */
+/** Shared by all empty queues, so that an idle connection allocates no array. */
 const EMPTY: readonly QueuedFrame[] = [];
 
 export class SendQueue implements FrameSink {
@@ -41,11 +46,11 @@ export class SendQueue implements FrameSink {
   #queue: readonly QueuedFrame[] = EMPTY;
   #queuedBytes = 0;
   #reliableBytes = 0;
-  /** How much is queued for each member; null while nothing is. */
+  /** Queued bytes per member; null while nothing is queued. */
   #backlogs: BacklogTracker<QueueMember> | null = null;
-  /** Members that were dropped, until they resume; null while there are none. */
+  /** Dropped members until they resume; null if there are none. */
   #resumeQueue: ResumeQueue<QueueMember> | null = null;
-  /** Since when the transport takes nothing; null while it does. */
+  /** When the transport's buffer became full; null while it accepts data. */
   #blockedSince: number | null = null;
   #isEnding = false;
   #isClosed = false;
@@ -56,29 +61,29 @@ export class SendQueue implements FrameSink {
     this.#maxBytes = maxBytes;
   }
 
-  /** What this process buffers for the connection, in bytes: queued here, and in its transport. */
+  /** Bytes that this process buffers for the connection, in this queue and in the transport. */
   get bufferedBytes(): number {
     return this.#queuedBytes + this.#transport.bufferedBytes;
   }
 
-  /** For a stream that has the connection to itself. */
+  /** Sends a frame of a stream that uses the connection alone. */
   send(bytes: Uint8Array): SendResult {
     return this.#send(bytes, this.#events, null);
   }
 
-  /** For one of several. Over the bound, the member with the largest backlog is dropped. */
+  /** Sends a frame of one of several members. At the limit, the member with the largest backlog is dropped. */
   sendFor(member: QueueMember, bytes: Uint8Array, from: Position | null): SendResult {
     return this.#send(bytes, member, from);
   }
 
-  /** It was its turn, or it waits for it, and it needs nothing any more. */
+  /** Ends the member's turn to resume, or removes it from the waiting ones, because it needs no more frames. */
   yieldFor(member: QueueMember): void {
     if (this.#resumeQueue?.remove(member) === true) this.#resumeNext();
   }
 
   /**
-   * For replies to commands, which are sent only once: they are never dropped. A connection with too many of them waiting
-   * is destroyed.
+   * Sends a reply to a command. Replies are sent only once, so they are never dropped. If too many are queued, the
+   * connection is destroyed.
    */
   sendReliable(bytes: Uint8Array): void {
     if (this.#isClosed || this.#isEnding) return;
@@ -91,7 +96,7 @@ export class SendQueue implements FrameSink {
     else this.#enqueue({ bytes, member: null, from: null, countedBytes: bytes.byteLength });
   }
 
-  /** For what is only worth sending when nothing else is sent. */
+  /** Sends bytes only if nothing else is queued, such as keep-alives. */
   sendIfIdle(bytes: Uint8Array): void {
     if (!this.#isClosed && !this.#isEnding && this.#isIdle()) this.#write(bytes);
   }
@@ -107,7 +112,7 @@ export class SendQueue implements FrameSink {
     this.#transport.destroy();
   }
 
-  /** The owner reports that the transport takes something again. */
+  /** Called by the owner when the transport accepts data again. */
   transportDrained(): void {
     if (this.#isClosed || this.#blockedSince === null) return;
     this.#blockedSince = null;
@@ -122,7 +127,7 @@ export class SendQueue implements FrameSink {
     }
   }
 
-  /** The owner reports that the connection is closed; nothing is taken or queued from now on. */
+  /** Called by the owner when the connection is closed. The queue accepts nothing afterwards. */
   markClosed(): void {
     this.#isClosed = true;
     this.#queue = EMPTY;
@@ -146,14 +151,14 @@ export class SendQueue implements FrameSink {
       if (this.#resumeQueue?.remove(member) === true) this.#resumeNext();
       return "written";
     }
-    // The member whose turn it is gets through, once: something larger than the queue never would.
+    // A member whose turn it is may exceed the limit once. Otherwise a frame larger than the limit could never be sent.
     const isItsTurn = this.#resumeQueue?.remove(member) === true;
     if (!isItsTurn && !this.#evictUntilFits(bytes.byteLength, member, from)) return "dropped";
     this.#enqueue({ bytes, member, from, countedBytes: isItsTurn ? 0 : bytes.byteLength });
     return "queued";
   }
 
-  /** @returns false when the sender itself was dropped */
+  /** @returns false if the sender itself was dropped */
   #evictUntilFits(size: number, sender: QueueMember, from: Position | null): boolean {
     while ((this.#backlogs?.totalBytes ?? 0) + size > this.#maxBytes) {
       const { member, bytes } = this.#backlogs?.largest(sender, size) ?? { member: sender, bytes: size };
@@ -190,7 +195,10 @@ export class SendQueue implements FrameSink {
     this.#queue = next === queue.length ? EMPTY : queue.slice(next);
   }
 
-  /** Drops all that is queued for a member. @returns the first of it */
+  /**
+   * Drops all queued frames of a member.
+   * @returns the first dropped frame
+   */
   #drop(member: QueueMember): QueuedFrame | undefined {
     const first = this.#queue.find((frame) => frame.member === member);
     if (first !== undefined) {
@@ -205,7 +213,7 @@ export class SendQueue implements FrameSink {
     return first;
   }
 
-  /** Resumes the next member that was dropped, once the queue is empty. */
+  /** Lets the next dropped member resume, if the queue is empty. */
   #resumeNext(): void {
     if (this.#resumeQueue === null || this.#isClosed || this.#isEnding || !this.#isIdle()) return;
     const next = this.#resumeQueue.next();
@@ -219,12 +227,12 @@ export class SendQueue implements FrameSink {
   }
 }
 
-/** Counts what is queued for each member, in bytes, and finds the largest backlog. Pure but for its own counts. */
+/** `BacklogTracker` counts queued bytes per member and finds the largest backlog. */
 export class BacklogTracker<T> {
   readonly #byMember = new Map<T, number>();
   #totalBytes = 0;
 
-  /** Of all members, and of replies. */
+  /** Bytes of all members and of replies. */
   get totalBytes(): number {
     return this.#totalBytes;
   }
@@ -233,19 +241,22 @@ export class BacklogTracker<T> {
     return this.#byMember.size === 0;
   }
 
-  /** @param member null for replies, which belong to none and are never dropped */
+  /** @param member null for replies, which belong to no member */
   add(member: T | null, bytes: number): void {
     this.#totalBytes += bytes;
     if (member !== null) this.#byMember.set(member, (this.#byMember.get(member) ?? 0) + bytes);
   }
 
-  /** All of a member's. */
+  /** Removes all bytes of a member. */
   delete(member: T): void {
     this.#totalBytes -= this.#byMember.get(member) ?? 0;
     this.#byMember.delete(member);
   }
 
-  /** The member with the most, if `sender` gets so much more; the sender, where others have as much. */
+  /**
+   * Returns the member with the largest backlog if `addedBytes` are added to `sender`. If others have the same size,
+   * returns the sender.
+   */
   largest(sender: T, addedBytes: number): { readonly member: T; readonly bytes: number } {
     let [member, bytes] = [sender, (this.#byMember.get(sender) ?? 0) + addedBytes];
     for (const [other, otherBytes] of this.#byMember)
@@ -255,8 +266,8 @@ export class BacklogTracker<T> {
 }
 
 /**
- * Members that were dropped from a connection's queue, in the order in which they resume: one at a time, because all of
- * them at once would fill it again. Never calls a member itself.
+ * `ResumeQueue` orders the dropped members of a connection. They resume one at a time, because all at once would fill
+ * the queue again. Does not call the members.
  */
 export class ResumeQueue<T> {
   readonly #queue = new Set<T>();
@@ -275,7 +286,7 @@ export class ResumeQueue<T> {
     if (this.#current === member) this.#current = null;
   }
 
-  /** The member whose turn it is now; null while it is another's, and when none waits. */
+  /** Returns the member that resumes now, or null if another one is resuming or none waits. */
   next(): T | null {
     if (this.#current !== null) return null;
     const [first] = this.#queue;
@@ -285,7 +296,7 @@ export class ResumeQueue<T> {
     return first;
   }
 
-  /** @returns whether it was its turn */
+  /** @returns true if it was the member's turn */
   remove(member: T): boolean {
     this.#queue.delete(member);
     if (this.#current !== member) return false;

@@ -1,6 +1,6 @@
 /**
- * JSON that ends with a snapshot of a session, written turn by turn and item by item, so that a long one never holds the
- * event loop. The same JSON as in one go.
+ * `encodeSnapshotFrame` encodes a snapshot of a session in slices, item by item, so that a long snapshot does not block
+ * the event loop. The output is the same JSON as from one `JSON.stringify`.
  */
 import { formatCursor, type SessionState, snapshot, type TurnSnapshot } from "@turnstream/protocol";
 import { formatSse } from "@turnstream/protocol/writer";
@@ -11,7 +11,10 @@ type BlobUrls = Pick<EncodingTarget, "resolveBlobUrl">;
 
 const ITEMS_PER_SLICE = 50;
 
-/** `{...head, "snapshot": {...}}`. @param turns how many of the newest turns */
+/**
+ * Returns `{...head, "snapshot": {...}}`.
+ * @param turns the number of newest turns to include
+ */
 export async function stringifyWithSnapshot(
   { run }: TimeSlicer,
   blobUrls: BlobUrls,
@@ -41,12 +44,12 @@ async function stringifyTurn(
   return fillEmptyList(toJsonWithBlobUrls(blobUrls, { ...rest, items: [] }), "]}", texts);
 }
 
-/** Puts the elements into the empty list with which a JSON text ends. */
+/** Inserts the elements into the empty list at the end of a JSON text. */
 function fillEmptyList(text: string, ending: string, elements: readonly string[]): string {
   return text.slice(0, -ending.length) + elements.join(",") + ending;
 }
 
-/** The frame that a native subscription starts with: a snapshot of the session, written piece by piece. */
+/** Encodes the first frame of a native subscription: the snapshot of the session. */
 export async function encodeSnapshotFrame(
   slices: TimeSlicer,
   target: EncodingTarget,

@@ -1,6 +1,7 @@
 /**
- * Encodes events as the bytes of a format: dialect, then text, then wire. Each is encoded once for all subscribers with
- * the same format. Knows no connection and reads nothing.
+ * `encodeEvent` converts events to frames of a dialect, and `encodeFrames` converts frames to the bytes of a wire.
+ * Bytes are encoded once and shared by all subscribers with the same format. Does not read the log and knows no
+ * connections.
  */
 import type { Cursor, SessionEvent, SessionState } from "@turnstream/protocol";
 import { formatSse, resolveBlobUrls } from "@turnstream/protocol/writer";
@@ -11,19 +12,19 @@ import type { LogEntry } from "../../log/entry.ts";
 import type { StreamFormat } from "./stream-format.ts";
 import { encodeTextFrame, encodeTextFrames } from "./ws-frame.ts";
 
-/** What bytes are made for: a format, and a session. */
+/** The format and session that bytes are encoded for. */
 export interface EncodingTarget {
   readonly format: StreamFormat;
   readonly session: string;
-  /** Takes the place of the closing brace of a frame's JSON: adds the session id. */
+  /** Replaces the closing brace of a frame's JSON and adds the session id. */
   readonly suffix: string;
-  /** The URL from which a blob can be loaded. */
+  /** Returns the URL from which a client can load a blob. */
   readonly resolveBlobUrl: (blob: string) => string;
 }
 
 type Frame = Readonly<Record<string, unknown>>;
 
-/** How far the output text has got; only `responses` needs it. */
+/** The encoder's progress in the output text. Only `responses` needs it. */
 export type EncoderState = ResponsesEncoder | null;
 
 export function createEncodingTarget(
@@ -34,12 +35,12 @@ export function createEncodingTarget(
   return { format, session, suffix: `,"session_id":${JSON.stringify(session)}}`, resolveBlobUrl };
 }
 
-/** Events of `native` go out as they are. */
+/** Returns false for `native`, whose frames are the events themselves. */
 export function needsFoldedState({ dialect }: StreamFormat): boolean {
   return dialect !== "native";
 }
 
-/** Whether a delta can be encoded from its text in the log, without the event. */
+/** Returns true if a delta can be encoded from its JSON text in the log, without parsing the event. */
 export function supportsRawDeltas({ dialect }: StreamFormat): boolean {
   return dialect === "native" || dialect === "blocks";
 }
@@ -71,7 +72,8 @@ export function encodeEvent(
     case "tasks":
       return { frames: tasks.encode(before, event, after).frames, encoderState };
     case "responses": {
-      // The state before may be without turns that the encoder has seen; the two belong together.
+      // The state before can lack turns that the encoder has seen. The encoder needs exactly this state, so it is
+      // replaced.
       const from = encoderState === null ? responses.attach(before) : { ...encoderState, state: before };
       const { frames, encoder } = responses.encode(from, event, after);
       return { frames, encoderState: encoder };
@@ -79,12 +81,12 @@ export function encodeEvent(
   }
 }
 
-/** What brings a client of `blocks` up to date that has missed everything behind a seq. */
+/** Returns the frames that bring a `blocks` client up to date that missed everything after `since`. */
 export function resyncFrames(state: SessionState, since: number): Iterator<object> {
   return eachResyncFrame(state, since);
 }
 
-/** Frames as the bytes of a wire; null when there are none. */
+/** Encodes frames as bytes of a wire. Returns null if there are none. */
 export function encodeFrames(target: EncodingTarget, frames: readonly object[]): Buffer | null {
   return joinWireBytes(
     target,
@@ -92,7 +94,7 @@ export function encodeFrames(target: EncodingTarget, frames: readonly object[]):
   );
 }
 
-/** Entries as they are, for `native`; null when there are none. */
+/** Encodes log entries unchanged, for `native`. Returns null if there are none. */
 export function encodeEntries(target: EncodingTarget, entries: readonly LogEntry[]): Buffer | null {
   if (entries.length === 1) return toWireBytes(target, entryText(target, entries[0] as LogEntry));
   return joinWireBytes(
@@ -101,21 +103,21 @@ export function encodeEntries(target: EncodingTarget, entries: readonly LogEntry
   );
 }
 
-/** Bytes of a text that is one whole frame on its wire. */
+/** Encodes a text that is one whole frame. */
 export function toWireBytes({ format }: EncodingTarget, text: string): Buffer {
   return format.wire === "sse" ? Buffer.from(text) : encodeTextFrame(text);
 }
 
-/** Texts of a wire, each a whole frame, as its bytes; null when there are none. */
+/** Encodes texts that are one whole frame each. Returns null if there are none. */
 export function joinWireBytes(target: EncodingTarget, texts: readonly string[]): Buffer | null {
   if (texts.length < 2) return texts[0] === undefined ? null : toWireBytes(target, texts[0]);
   return target.format.wire === "sse" ? Buffer.from(texts.join("")) : encodeTextFrames(texts);
 }
 
-/** How the frames of all deltas of a block begin in `blocks`, up to their text. */
+/** The start of the JSON that all delta frames of a block share in `blocks`, up to their text. */
 export type DeltaPrefix = string;
 
-/** Null when the dialect encodes the delta in another way, or not at all. */
+/** Returns null if the dialect encodes the delta differently, or not at all. */
 export function deltaPrefix(
   before: SessionState,
   event: SessionEvent,
@@ -130,7 +132,7 @@ export function deltaPrefix(
   return `${JSON.stringify(rest).slice(0, -1)},"delta":{"type":"${delta.type}","${field}":`;
 }
 
-/** The frame of a delta whose text is JSON already: the same text that `blocks` makes of the event. */
+/** Builds the frame of a delta from its raw JSON text. The output is identical to that of `blocks.encode`. */
 export function rawDeltaFrame(
   { format, suffix }: EncodingTarget,
   prefix: DeltaPrefix,
@@ -167,12 +169,12 @@ function sseText(target: EncodingTarget, frame: Frame): string {
   const type = frame["type"] as string;
   const cursor = event_id ?? (target.format.dialect === "native" ? frame["id"] : undefined);
   const id = typeof cursor === "string" ? { id: cursor } : {};
-  // The end of a stream of `responses` is the one frame that is not JSON.
+  // The final frame of `responses` is the only one that is not JSON.
   if (type === "[DONE]") return formatSse({ data: type, ...id });
   return formatSse({ event: type, data: toJsonWithBlobUrls(target, data), ...id });
 }
 
-/** JSON in which blobs have URLs that can be loaded. */
+/** Stringifies a value and replaces blob references with URLs that clients can load. */
 export function toJsonWithBlobUrls(
   { resolveBlobUrl }: Pick<EncodingTarget, "resolveBlobUrl">,
   value: unknown,
@@ -182,6 +184,6 @@ export function toJsonWithBlobUrls(
 }
 
 function mayContainBlobs(text: string): boolean {
-  // One look for nearly all of them.
+  // Fast path: one search is enough for nearly all frames.
   return text.includes("blob") && (text.includes("turnstream:blob/") || text.includes('"blob":'));
 }

@@ -1,4 +1,7 @@
-/** What a client can choose: the dialect, and the wire. Bytes are made once for each format. */
+/**
+ * `StreamFormat` is what a client chooses: the dialect and the wire. Subscribers with the same format share encoded
+ * bytes.
+ */
 
 export const DIALECTS = ["native", "blocks", "tasks", "responses"] as const;
 
@@ -6,13 +9,13 @@ export type DialectName = (typeof DIALECTS)[number];
 
 export interface StreamFormat {
   readonly dialect: DialectName;
-  /** `socket`: WebSocket text frames, headers included. `sse`: the text of an event stream. */
+  /** `socket`: WebSocket text frames, including their headers. `sse`: text of an event stream. */
   readonly wire: "socket" | "sse";
-  /** Only `responses` knows it. */
+  /** Used by `responses` only. */
   readonly includeToolTags: boolean;
 }
 
-/** The same text for the same bytes. */
+/** Returns a key that is equal for formats with the same bytes. */
 export function formatKey({ dialect, wire, includeToolTags }: StreamFormat): string {
   return `${dialect} ${wire}${includeToolTags ? " tags" : ""}`;
 }

@@ -1,4 +1,7 @@
-/** WebSocket text frames from a server, as bytes: built once, written to any number of sockets. Pure. */
+/**
+ * `encodeTextFrames` builds unmasked WebSocket text frames, so that the same bytes can be written to any number of
+ * sockets. Pure.
+ */
 
 const FINAL_TEXT_FRAME = 0x81;
 
@@ -6,7 +9,7 @@ export function encodeTextFrame(text: string): Buffer {
   return encodeTextFrames([text]);
 }
 
-/** Frames one after the other, in one piece. */
+/** Encodes several frames into one buffer. */
 export function encodeTextFrames(texts: readonly string[]): Buffer {
   const lengths = texts.map((text) => Buffer.byteLength(text));
   const bytes = Buffer.allocUnsafe(lengths.reduce((sum, length) => sum + headerLength(length) + length, 0));

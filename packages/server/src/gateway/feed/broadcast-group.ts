@@ -1,4 +1,7 @@
-/** All live subscriptions of a session with the same format: `BroadcastGroup` encodes once and sends to each. */
+/**
+ * `BroadcastGroup` encodes new entries once for all live subscriptions of a session with the same format, and sends the
+ * same bytes to each.
+ */
 import type { Position } from "@turnstream/protocol";
 import type { LogEntry } from "../../log/entry.ts";
 import {
@@ -18,7 +21,7 @@ import type { SubscriptionController } from "../subscription/subscription-contro
 export class BroadcastGroup {
   readonly subscribers = new Set<SubscriptionController>();
   readonly isFolded: boolean;
-  /** Deltas can be encoded from their text in the log. */
+  /** True if deltas can be encoded from their JSON text in the log. */
   readonly takesRawDeltas: boolean;
   readonly #target: EncodingTarget;
   #encoderState: EncoderState;
@@ -30,7 +33,7 @@ export class BroadcastGroup {
     this.takesRawDeltas = supportsRawDeltas(target.format);
   }
 
-  /** @param changes what the entries come to, for dialects that are folded */
+  /** @param changes the effects of the entries, for dialects that need the folded state */
   broadcast(
     entries: readonly LogEntry[],
     changes: readonly LiveChange[],

@@ -1,6 +1,7 @@
 /**
- * `CatchUpReader` reads what a feed has seen after a position. A client that reconnects asks for entries before those that
- * the feed buffers: the gap is read once and buffered for others with a cursor near by. Never follows: see follow-log.ts.
+ * `CatchUpReader` reads the entries after a position, up to the position of the feed. If a reconnecting client needs
+ * entries before the feed's buffer, the gap is read once and buffered for other clients with a similar cursor. Does not
+ * follow the log: see follow-log.ts.
  */
 import { comparePositions, formatCursor, parseCursor, type Position } from "@turnstream/protocol";
 import { LogEntry } from "../../log/entry.ts";
@@ -11,19 +12,19 @@ import type { Store } from "../../store/store.ts";
 import { PAGE_ENTRIES } from "../subscription/replay-page.ts";
 import type { EntryBuffer } from "./entry-buffer.ts";
 
-/** What this needs of a feed. */
+/** The part of a feed that this module uses. */
 export interface CatchUpSource {
   readonly ref: SessionRef;
   readonly context: Backend;
   readonly head: Position;
-  /** Null while it doesn't follow the log. */
+  /** Null while the feed does not follow the log. */
   readonly buffer: EntryBuffer | null;
 }
 
-/** A longer gap is read page by page, by each subscription for itself. */
+/** A longer gap is not buffered: each subscription reads it page by page. */
 const MAX_GAP = 4_096;
 const GAP_PAGE = 1_000;
-/** Which writer wrote an event is not in the archive. */
+/** Placeholder, because the archive does not store the writer of an event. */
 const ARCHIVE_WRITER = "archive:0";
 
 export class CatchUpReader {
@@ -34,7 +35,7 @@ export class CatchUpReader {
     this.#feed = feed;
   }
 
-  /** A page at most; or what is wrong with the position. */
+  /** Returns at most one page of entries, or the reason why the position is invalid. */
   async readAfter(
     position: Position,
     limit = PAGE_ENTRIES,
@@ -46,12 +47,12 @@ export class CatchUpReader {
     const page = await context.log.read(ref.session, { after: formatCursor(position), limit });
     if (page.ok) return page.entries.filter(({ seq }) => seq <= this.#feed.head.seq);
     if (page.reason !== "missing" && page.reason !== "ahead") return page.reason;
-    // While there is no log, what is archived is a good place.
+    // While the log does not exist, the archived position is valid.
     const { archived } = await context.store.archive.header(ref);
     return archived === formatCursor(position) ? [] : page.reason;
   }
 
-  /** The same out of the archive where the log no longer reaches: a turn may be trimmed while it is read. */
+  /** Like `readAfter`, but falls back to the archive. The log can be trimmed while a turn is being read. */
   async readAfterWithArchive(position: Position): Promise<readonly LogEntry[] | null> {
     const entries = await this.readAfter(position);
     if (typeof entries !== "string") return entries;
@@ -65,7 +66,7 @@ export class CatchUpReader {
       const buffered = buffer?.entriesAfter(position, limit) ?? null;
       if (buffer === null || buffered !== null || !isNear(buffer, position)) return buffered;
       if (this.#filling !== null) {
-        // What another one reads may be enough.
+        // Another read in progress may fill this gap too.
         await this.#filling.catch(() => false);
         continue;
       }
@@ -74,7 +75,7 @@ export class CatchUpReader {
     }
   }
 
-  /** @returns whether what lies between the position and the buffer is buffered now too */
+  /** @returns true if all entries between the position and the buffer are buffered now */
   async #fill(buffer: EntryBuffer, position: Position): Promise<boolean> {
     const { context, ref } = this.#feed;
     const gap: LogEntry[] = [];
@@ -98,9 +99,9 @@ function isNear({ base }: EntryBuffer, { seq }: Position): boolean {
 }
 
 /**
- * Entries that the log no longer has, from the archive: for subscriptions that start with a turn that was trimmed. Only
- * from a position that the archive has itself: one of a lost timeline is none. Reads only.
- * @returns at least one entry, or null when there is none
+ * Reads entries from the archive that the log no longer has, for subscriptions that start with a trimmed turn. The
+ * archive must contain the position itself: a position of a lost timeline returns null. Reads only.
+ * @returns at least one entry, or null if there is none
  */
 async function readArchivedEntries(
   store: Store,

@@ -1,13 +1,16 @@
 /**
- * The newest entries of a log, without holes, bounded in bytes: for subscribers that reconnect soon. Never reads by itself,
- * and drops the oldest first.
+ * `EntryBuffer` holds the newest entries of a log without gaps, for subscribers that reconnect soon. Its size is
+ * bounded; the oldest entries are dropped first. Does not read the log.
  */
 import { comparePositions, type Position } from "@turnstream/protocol";
 import type { LogEntry } from "../../log/entry.ts";
 
-/** The bound once a client has reconnected: the next ones will ask for the same. Elsewhere it would only cost memory. */
+/**
+ * Limit after a client has reconnected, because others will need the same entries. Without reconnects, this much would
+ * only waste memory.
+ */
 const EXTENDED_BYTES = 1024 * 1024;
-/** The share of it that earlier entries may take: new entries need the rest. */
+/** The share of the limit that prepended entries may use. The rest is for new entries. */
 const PREPEND_SHARE = 0.75;
 
 export class EntryBuffer {
@@ -31,12 +34,12 @@ export class EntryBuffer {
     return this.#bytes;
   }
 
-  /** Right before the first entry. */
+  /** The position directly before the first entry. */
   get base(): Position {
     return this.#base;
   }
 
-  /** How much more may be prepended, in bytes. */
+  /** How many more bytes may be prepended. */
   get prependableBytes(): number {
     return EXTENDED_BYTES * PREPEND_SHARE - this.#bytes;
   }
@@ -47,14 +50,14 @@ export class EntryBuffer {
       this.#entries.push(entry);
       this.#bytes += entry.size;
     }
-    // By halves, so that moving the rest costs little.
+    // Trim to half of the limit, so that moving the remaining entries is rare.
     if (this.#bytes > this.#capacity) this.#trim(this.#capacity / 2);
   }
 
   /**
    * Adds earlier entries.
-   * @param entries from right after the position to the first one that is buffered, or further
-   * @returns false when they don't join
+   * @param entries from directly after the position up to the first buffered one, or further
+   * @returns false if they don't connect to the buffered entries
    */
   prepend(position: Position, entries: readonly LogEntry[]): boolean {
     const gap = this.#base.seq - position.seq;
@@ -68,13 +71,13 @@ export class EntryBuffer {
     return true;
   }
 
-  /** Drops all entries; the position stays. */
+  /** Drops all entries. The position stays. */
   clear(): void {
     this.#capacity = this.#minCapacity;
     this.#trim(0);
   }
 
-  /** The entries right after a position; null when it isn't here. */
+  /** Returns the entries directly after a position, or null if the buffer does not contain the position. */
   entriesAfter(position: Position, limit: number): readonly LogEntry[] | null {
     const index = position.seq - this.#base.seq;
     const entry = index === 0 ? this.#base : this.#entries[index - 1];

@@ -1,6 +1,6 @@
 /**
- * `followLog` follows the log of a session until it is aborted: attaches at its end, and again at the new end when the log
- * was lost, wiped or restarted. Reports entries and resets; never looks into them.
+ * `followLog` follows the log of a session until it is aborted. It attaches at the end of the log, and attaches again
+ * at the new end if the log was lost, wiped or restarted. Does not interpret the entries.
  */
 import { type Cursor, parseCursor, type Position } from "@turnstream/protocol";
 import type { LogEntry } from "../../log/entry.ts";
@@ -12,10 +12,13 @@ import type { FeedContext } from "../subscription/feed-context.ts";
 import { retryWhileUnavailable } from "./retry-while-unavailable.ts";
 
 export interface LogFollower {
-  /** It follows from here now. @param isReopened entries in between may have been missed */
+  /**
+   * Called when following starts at a position.
+   * @param isReopened true if entries may have been missed
+   */
   onOpen(position: Position, isReopened: boolean): void;
   onEntries(entries: readonly LogEntry[]): void;
-  /** The log no longer continues from its position. */
+  /** The log no longer continues from the last position. */
   onReset(): void;
 }
 
@@ -23,7 +26,10 @@ type FollowContext = Backend & Pick<FeedContext, "sleep">;
 
 const MAX_DELAY_MS = 1_000;
 
-/** Throws what can't be helped. @returns why it is over; null when the signal said so */
+/**
+ * @returns why following ended, or null if the signal was aborted
+ * @throws any error other than a deleted session
+ */
 export async function followLog(
   context: FollowContext,
   ref: SessionRef,
@@ -32,7 +38,7 @@ export async function followLog(
 ): Promise<"gone" | "unavailable" | null> {
   try {
     for (let delayMs = 0; !signal.aborted; delayMs = Math.min(MAX_DELAY_MS, delayMs * 2 + 10)) {
-      // At once the first time: subscribers wait.
+      // The first attempt starts immediately, because subscribers are waiting.
       if (delayMs > 10) await context.sleep(delayMs);
       const startedAt = performance.now();
       const isReopened = delayMs > 0;
@@ -44,7 +50,7 @@ export async function followLog(
       follower.onOpen(parseCursor(after) ?? { epoch: 0, seq: 0 }, isReopened);
       const options: AttachOptions = floor === null ? { after, signal } : { after, signal, floor };
       const end: { reason: FollowEndReason | null } = { reason: null };
-      // Waited for right here: every frame in between would be held for every session that is followed.
+      // Awaited directly: every stack frame in between would stay in memory for every followed session.
       await context.log.listen(ref.session, options, (delivery) => {
         if (delivery.type === "entries") follower.onEntries(delivery.entries);
         else end.reason = delivery.reason;
@@ -61,14 +67,14 @@ export async function followLog(
   }
 }
 
-/** Where the log ends; or what is archived, where there is no log or it ends before that. */
+/** Returns the end of the log. If the log is missing or ends before the archive, returns the archived position. */
 async function findEnd(
   { store, log }: Backend,
   ref: SessionRef,
   isReopened: boolean,
 ): Promise<{ readonly after: Cursor; readonly floor: Cursor | null }> {
   const head = await log.head(ref.session);
-  // As a rule there is no need to ask the store.
+  // Usually no query to the store is needed.
   if (head !== null && !isReopened) return { after: head.last, floor: null };
   const { archived } = await store.archive.header(ref);
   const isComplete = head !== null && parseSeq(head.last) >= parseSeq(archived);

@@ -1,13 +1,13 @@
 /**
- * `LiveState` is the folded session at the position of a feed, brought up to date when it is read. Deltas of an open block
- * are only collected: they are sent as the log has them, and a hundred of them fold as one. Knows no subscriber.
+ * `LiveState` is the folded session at the position of a feed. It collects the deltas of an open block and folds them
+ * together when the state is read. Folding many deltas together is as cheap as folding one. Knows no subscribers.
  */
 import type { Cursor, SessionEvent, SessionState } from "@turnstream/protocol";
 import type { LogEntry } from "../../log/entry.ts";
 import { type DeltaPrefix, deltaPrefix } from "../encoding/encode.ts";
 import { extractRawText, mergedDelta, type DeltaRun, matchDeltaRun } from "../encoding/raw-deltas.ts";
 
-/** What one entry changed: more text of the open block, or an event with the state before and after it. */
+/** The effect of one entry: more text of the open block, or an event with the states before and after it. */
 export type LiveChange =
   | { readonly rawText: string; readonly prefix: DeltaPrefix; readonly cursor: Cursor }
   | { readonly event: SessionEvent; readonly before: SessionState; readonly after: SessionState };
@@ -17,13 +17,13 @@ interface ActiveRun {
   readonly prefix: DeltaPrefix;
 }
 
-/** Folds an event; may trim the state before it first. */
+/** Folds an event. May trim the state first. */
 export type FoldFunction = (
   before: SessionState,
   event: SessionEvent,
 ) => { readonly before: SessionState; readonly after: SessionState };
 
-/** So that reading the state is always fast, and checkpoints lie near to each other. */
+/** Bounds the cost of reading the state, and the distance between checkpoints. */
 const MAX_UNFOLDED = 48;
 
 export class LiveState {
@@ -47,7 +47,7 @@ export class LiveState {
     return this.#folded;
   }
 
-  /** @param useRawDeltas whether all formats of live subscribers support raw deltas */
+  /** @param useRawDeltas true if the formats of all live subscribers support raw deltas */
   apply(entries: readonly LogEntry[], useRawDeltas: boolean): readonly LiveChange[] {
     return entries.map(
       (entry) => (useRawDeltas ? this.#appendDelta(entry) : null) ?? this.#fold(entry, useRawDeltas),

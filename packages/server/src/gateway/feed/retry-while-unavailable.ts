@@ -1,4 +1,7 @@
-/** Retries work of a gateway while Redis or PostgreSQL can't be reached, for as long as clients may wait. */
+/**
+ * `retryWhileUnavailable` retries an operation of the gateway while Redis or PostgreSQL is unavailable, for at most 30
+ * seconds, because clients are waiting.
+ */
 import { isLogError } from "../../log/errors.ts";
 import { isStoreError } from "../../store/errors.ts";
 import { retry } from "../../util/retry.ts";

@@ -1,7 +1,9 @@
 /**
- * `SessionFeed` follows the log of one session once, for all its subscribers in this process. New entries are folded once,
- * encoded once per format, and sent to all live subscriptions. A subscription that catches up reads for itself and joins
- * when it has reached the feed's position, so neither a late nor a slow subscriber delays the others.
+ * `SessionFeed` follows the log of one session once, for all its subscribers in this process. New entries are folded
+ * once, encoded once per format, and sent to all live subscriptions.
+ *
+ * A subscription that catches up reads separately and joins when it has reached the feed's position. So a late or slow
+ * subscriber does not delay the others.
  */
 import { comparePositions, formatCursor, type Position, type SessionState } from "@turnstream/protocol";
 import type { LogEntry } from "../../log/entry.ts";
@@ -37,10 +39,10 @@ import { StateIndex } from "./state-index.ts";
 import type { StartMode } from "../subscription/subscription-state.ts";
 
 const BUFFER_BYTES = 128 * 1024;
-/** For how long the same start, and the same page, is shared with other subscriptions. */
+/** How long initial frames and replay pages are shared with other subscriptions. */
 const SHARE_MS = 250;
 const ZERO: Position = { epoch: 0, seq: 0 };
-/** Roughly, of what is shared between a state and the next. */
+/** Estimated size of one state. States share most of their data. */
 const STATE_BYTES = 1_000;
 
 export class SessionFeed implements SubscriptionHost, LogFollower {
@@ -59,7 +61,7 @@ export class SessionFeed implements SubscriptionHost, LogFollower {
   readonly #pageCache = new PromiseCache<ReplayPage>(SHARE_MS);
   readonly #startCache = new PromiseCache<InitialFrames>(SHARE_MS);
   #buffer: EntryBuffer | null = null;
-  /** At the head, while a live subscription needs it. */
+  /** The state at the feed's position, while a live subscription needs it. */
   #liveState: LiveState | null = null;
   #lastEntryAt: number | null = null;
   #isMemoryReleased = true;
@@ -76,7 +78,7 @@ export class SessionFeed implements SubscriptionHost, LogFollower {
     return this.#buffer?.head ?? ZERO;
   }
 
-  /** Null while it doesn't follow the log. */
+  /** Null while the feed does not follow the log. */
   get buffer(): EntryBuffer | null {
     return this.#buffer;
   }
@@ -85,27 +87,27 @@ export class SessionFeed implements SubscriptionHost, LogFollower {
     return this.#controllers.size === 0 && this.#listeners.size === 0;
   }
 
-  /** It has ended, and follows nothing any more. */
+  /** True if the feed has ended and no longer follows the log. */
   get isClosed(): boolean {
     return this.#closing.signal.aborted;
   }
 
-  /** Roughly what it buffers and caches. */
+  /** Approximate size of buffers and caches. */
   get memoryBytes(): number {
     return (this.#buffer?.bytes ?? 0) + this.#stateIndex.size * STATE_BYTES;
   }
 
-  /** The state at the feed's position, while a live subscription needs it. */
+  /** The state at the feed's position, or null while no live subscription needs it. */
   get headState(): SessionState | null {
     return this.#liveState?.state ?? null;
   }
 
-  /** When the last entries came, or it was opened, by `performance.now`. */
+  /** When the last entries arrived or the feed was opened, by `performance.now`. */
   get lastEntryAt(): number | null {
     return this.#lastEntryAt;
   }
 
-  /** Once it follows the log. */
+  /** Resolves when the feed follows the log. */
   ready(): Promise<void> {
     return this.#following.wait();
   }
@@ -131,14 +133,14 @@ export class SessionFeed implements SubscriptionHost, LogFollower {
     this.#closing.abort();
   }
 
-  /** Drops what only a running turn needs, some time after the last entry. */
+  /** Frees the memory that only a running turn needs, `afterMs` after the last entry. */
   releaseMemory(now: number, afterMs: number): void {
     if (this.#isMemoryReleased) return;
-    // While a turn runs too: they are of no use any more, and may be large.
+    // These expire even during a turn: expired entries are useless and can be large.
     this.#pageCache.expire(now);
     this.#startCache.expire(now);
     if (this.#lastEntryAt === null || now - this.#lastEntryAt < afterMs) return;
-    // A turn that is silent goes on: who comes back then must not fold it from its beginning.
+    // A running turn without events still continues. A client that reconnects then must not need a fold from its start.
     const { headState } = this;
     if (headState?.turns.last()?.status === "running") return;
     this.clearCaches();
@@ -146,7 +148,7 @@ export class SessionFeed implements SubscriptionHost, LogFollower {
     this.#isMemoryReleased = true;
   }
 
-  /** Drops what can be read again. */
+  /** Drops everything that can be read again. */
   clearCaches(): void {
     this.#buffer?.clear();
     this.#stateIndex.clear();
@@ -154,15 +156,15 @@ export class SessionFeed implements SubscriptionHost, LogFollower {
     this.#startCache.clear();
   }
 
-  // ---- what controllers ask for
+  // ---- requests of controllers
 
   start(controller: SubscriptionController, requestId: number, mode: StartMode): void {
     void this.#respond(controller, async () => {
-      // The caches led to an invalid position. A client that restarts again and again must not slow down the others.
+      // Drop the caches, which led to an invalid position. Also back off: a restart loop must not slow down the others.
       if (mode.type === "restart" && ++controller.restarts > 1) this.clearCaches();
       if (controller.restarts > 2) await this.context.sleep(Math.min(1_000, 20 * 2 ** controller.restarts));
       await this.#following.wait();
-      // No more work for a subscription that has closed or asked again since.
+      // Skip a subscription that was closed or has sent a newer request.
       if (!controller.isWaitingFor(requestId)) return;
       const { target, options } = controller;
       const key = `${mode.type} ${formatKey(target.format)}`;
@@ -217,7 +219,7 @@ export class SessionFeed implements SubscriptionHost, LogFollower {
     this.context.onError(error, { during: `subscriber of ${this.ref.session}` });
   }
 
-  /** Why the log can't continue from a position; null when it can. */
+  /** Returns why the log can't continue from a position, or null if it can. */
   async checkPosition(position: Position): Promise<InvalidCursorReason | null> {
     const entries = await this.#catchUpReader.readAfter(position, 1);
     return typeof entries === "string" ? entries : null;
@@ -256,7 +258,7 @@ export class SessionFeed implements SubscriptionHost, LogFollower {
     }
   }
 
-  /** Shared by all subscriptions at the same position and with the same format. */
+  /** The page is shared by all subscriptions with the same position and format. */
   #buildPage(
     { target, options, replayState }: SubscriptionController,
     after: Position,
@@ -278,7 +280,7 @@ export class SessionFeed implements SubscriptionHost, LogFollower {
     );
   }
 
-  /** There was nothing to read: it joins, unless entries came since, or the feed isn't there yet. */
+  /** Called when there was nothing to read. Joins, unless new entries arrived or the feed is behind. */
   #joinIfCaughtUp(
     controller: SubscriptionController,
     requestId: number,
@@ -287,7 +289,7 @@ export class SessionFeed implements SubscriptionHost, LogFollower {
   ): void {
     if ((this.#buffer?.entriesAfter(after, 1)?.length ?? 0) > 0)
       return this.read(controller, requestId, after);
-    // Ahead of the feed; or the log ends before it, and the feed will notice that too.
+    // The subscription is ahead of the feed, or the log ends before this position and the feed will detect that too.
     if (comparePositions(after, this.head) !== 0) {
       this.#ahead.add(controller);
       return controller.dispatch({ type: "noData", requestId });
@@ -299,7 +301,7 @@ export class SessionFeed implements SubscriptionHost, LogFollower {
     controller.dispatch({ type: "caughtUp", requestId });
   }
 
-  /** The store knows of a turn whose start the log has lost: its next attempt will write it. */
+  /** The store also knows a running turn whose start the log has lost. Its next attempt will write the start again. */
   async #isCompleteFor({ options, replayState }: SubscriptionController): Promise<boolean> {
     if (options.untilIdle !== true || replayState?.state.turns.last()?.status === "running") return false;
     return (await this.context.store.running.get(this.ref)) === null;
@@ -351,7 +353,7 @@ export class SessionFeed implements SubscriptionHost, LogFollower {
     for (const listener of this.#listeners) listener.onEnd(reason);
   }
 
-  /** A broadcast never reaches beyond the end of a turn: some subscriptions end right there. */
+  /** Splits broadcasts at the end of a turn, because some subscriptions end exactly there. */
   onEntries(entries: readonly LogEntry[]): void {
     this.#lastEntryAt = performance.now();
     this.#isMemoryReleased = false;
@@ -379,7 +381,7 @@ export class SessionFeed implements SubscriptionHost, LogFollower {
     for (const controller of ahead) controller.dispatch({ type: "dataAvailable" });
   }
 
-  /** What the entries change; empty while no format needs it. */
+  /** Returns the effects of the entries; empty while no format needs them. */
   #applyToLiveState(entries: readonly LogEntry[]): readonly LiveChange[] {
     if (this.#liveState === null) return [];
     let useRawDeltas = true;

@@ -1,6 +1,6 @@
 /**
- * `createSessionFeeds` manages the feeds of this process: one for each session with a subscriber. The first one opens it,
- * and it is closed some time after the last has left, so that a client that reconnects finds it.
+ * `createSessionFeeds` manages the feeds of this process, one per session with a subscriber. The first subscriber opens
+ * a feed. It closes some time after the last one has left, so that a reconnecting client can reuse it.
  */
 import type { SessionRef } from "../../store/refs.ts";
 import { SessionFeed } from "./session-feed.ts";
@@ -17,35 +17,38 @@ import {
 } from "./turn-watch.ts";
 
 export interface SessionFeeds {
-  /** The caller has checked access: this looks at nothing but the session's id. */
+  /** The caller must have checked access: this uses only the session's id. */
   subscribe(ref: SessionRef, options: SubscribeOptions, subscriber: Subscriber): Subscription;
-  /** The turn that answers a message, once it has started. Throws what the signal says, and NOT_FOUND. */
+  /**
+   * Resolves with the turn that answers a message when it has started.
+   * @throws the signal's reason, or StoreError with code `NOT_FOUND`
+   */
   waitForTurnStart(ref: SessionRef, message: string, signal: AbortSignal): Promise<TurnStarted>;
-  /** A turn once it is over. */
+  /** Resolves when a turn has ended. */
   waitForTurnEnd(ref: SessionRef, turn: string, signal: AbortSignal): Promise<TurnEnded>;
   /**
-   * Since when a turn has run without an event, in milliseconds by `performance.now`; null while that is shorter than
-   * `leastMs`, while none runs, or one waits for a user. For the rule of 180 seconds: asked again and again, it may find
-   * out a little later.
+   * Returns since when the running turn has written no event, by `performance.now`. Returns null if that is less than
+   * `leastMs`, if no turn runs, or if the turn waits for a user. Callers poll it; the result may be delayed by one
+   * call.
    */
   idleSince(ref: SessionRef, leastMs: number): number | null;
-  /** How many sessions have a feed, and roughly what the feeds buffer and cache, in bytes. */
+  /** Returns the number of sessions with a feed, and the approximate size of their buffers and caches. */
   stats(): { readonly sessions: number; readonly bytes: number };
   close(): Promise<void>;
 }
 
 export interface SessionFeedsOptions extends Omit<FeedContext, "slices" | "sleep"> {
-  /** Of the process, where others have long work too. */
+  /** The slicer of the process, if other work also uses one. @default a new one */
   readonly slices?: TimeSlicer;
-  /** How long a feed stays open without a subscriber. */
+  /** How long a feed stays open without a subscriber. @default 5_000 */
   readonly lingerMs?: number;
-  /** After so long without an entry, what only a running turn needs is dropped. */
+  /** Frees memory that only a running turn needs after this time without an entry. @default 5_000 */
   readonly idleCleanupMs?: number;
 }
 
 const DEFAULT_LINGER_MS = 5_000;
 const DEFAULT_IDLE_CLEANUP_MS = 5_000;
-/** What all feeds may buffer and cache, in bytes. */
+/** Limit for the buffers and caches of all feeds. Beyond it, caches are cleared. */
 const MAX_BYTES = 256 * 1024 * 1024;
 
 export function createSessionFeeds({
@@ -55,7 +58,7 @@ export function createSessionFeeds({
 }: SessionFeedsOptions): SessionFeeds {
   const context: FeedContext = { slices: createTimeSlicer(), ...rest, sleep: (ms) => sleep(ms) };
   const feeds = new Map<string, SessionFeed>();
-  /** Feeds without a subscriber, and when that was seen first. */
+  /** Feeds without a subscriber, and when that was first detected. */
   const idleFrom = new Map<string, number>();
 
   const sweep = setInterval(
@@ -65,7 +68,7 @@ export function createSessionFeeds({
       for (const [key, feed] of feeds) {
         feed.releaseMemory(now, idleCleanupMs);
         bytes += feed.memoryBytes;
-        // It can all be read again.
+        // All cached data can be read again.
         if (bytes > MAX_BYTES) feed.clearCaches();
         if (!feed.isIdle) idleFrom.delete(key);
         else if (!feed.isClosed && now - (idleFrom.get(key) ?? now) < lingerMs)

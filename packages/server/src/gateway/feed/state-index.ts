@@ -1,6 +1,6 @@
 /**
- * `StateIndex` finds the folded state of a session at any position of its log: from a checkpoint near by, or from the
- * archive. Reads what it must, in small pieces, and once for all that ask for the same position.
+ * `StateIndex` returns the folded state of a session at any position of its log, from a nearby checkpoint or from the
+ * archive. It folds in small slices, and once for all callers with the same position.
  */
 import {
   comparePositions,
@@ -22,10 +22,10 @@ import { PromiseCache } from "../../util/promise-cache.ts";
 import type { FeedContext } from "../subscription/feed-context.ts";
 import type { EntryBuffer } from "./entry-buffer.ts";
 
-/** More are folded in pieces. */
+/** Larger numbers of entries are folded in slices. */
 const MAX_ENTRIES_AT_ONCE = 500;
 const SHARE_MS = 1_000;
-/** Events between two checkpoints, at least. */
+/** Minimum number of events between two checkpoints. */
 const MIN_DISTANCE = 48;
 
 interface LoadedTurn {
@@ -37,9 +37,9 @@ export class StateIndex {
   readonly #context: FeedContext;
   readonly #ref: SessionRef;
   #checkpoints = new StateCheckpoints();
-  /** The last seq at which something that is over was dropped from a state: only the archive has it then. */
+  /** The last seq at which ended turns were dropped from a state. Only the archive has them afterwards. */
   #trimmedAt = 0;
-  /** As far as is known. */
+  /** The archived seq as of the last query. */
   #archivedUpTo = 0;
   #loading: Promise<LoadedTurn> | null = null;
   readonly #cache = new PromiseCache<SessionState | InvalidCursorReason>(SHARE_MS);
@@ -49,12 +49,12 @@ export class StateIndex {
     this.#ref = ref;
   }
 
-  /** How many states it has in memory. */
+  /** Number of states in memory. */
   get size(): number {
     return this.#checkpoints.size + this.#cache.size;
   }
 
-  /** Whether what states have dropped is archived as it was then. */
+  /** Returns true if the turns that states have dropped are archived unchanged. */
   async isTrimmedStateArchived(): Promise<boolean> {
     const to = this.#trimmedAt;
     if (to <= this.#archivedUpTo) return true;
@@ -63,7 +63,7 @@ export class StateIndex {
     return to <= this.#archivedUpTo;
   }
 
-  /** Folds an event of the live state, and adds checkpoints on the way. */
+  /** Folds an event of the live state and adds checkpoints. */
   fold(
     before: SessionState,
     event: SessionEvent,
@@ -79,11 +79,11 @@ export class StateIndex {
     return this.#cache.get(formatCursor(position), performance.now(), () => this.#find(position, buffer));
   }
 
-  /** The state right before the newest turn started, as of a position. */
+  /** Returns the state directly before the newest turn started, as of a position. */
   async stateBeforeLastTurn(head: Position, buffer: EntryBuffer | null): Promise<SessionState> {
     const state = await this.at(head, buffer);
     const start = typeof state === "string" ? 0 : (state.turns.last()?.start ?? 0);
-    // Turns without checkpoints have come since then.
+    // Turns without checkpoints have started since.
     if ((this.#checkpoints.base?.seq ?? start) < start - 1) {
       this.clear();
       await this.at(head, buffer);
@@ -91,7 +91,7 @@ export class StateIndex {
     return this.#checkpoints.base ?? emptyState;
   }
 
-  /** For a session in which no turn runs. */
+  /** Trims the state of a session without a running turn. */
   trim(state: SessionState): SessionState {
     const trimmed = trimState(state);
     if (trimmed !== state) this.#noteTrimmed(state);
@@ -99,7 +99,7 @@ export class StateIndex {
   }
 
   clear(): void {
-    // A new one: a fold that still runs for the old one must not bring back states of another timeline.
+    // Use a new object: a fold that still runs for the old one must not add states of another timeline.
     this.#checkpoints = new StateCheckpoints();
     this.#loading = null;
     this.#cache.clear();
@@ -124,7 +124,7 @@ export class StateIndex {
       const found = await this.#context.slices.run(() => foldUpTo(nearest, between, position));
       if (found !== null) return found;
     }
-    // Of a turn before the checkpoints: folded from the start, for no nearer state is known.
+    // The position is in a turn before the checkpoints. No nearer state is known, so fold from the start.
     const fallback =
       loaded !== null && comparePositions(loaded.base, position) <= 0 ? loaded.base : emptyState;
     return foldTo(this.#context, this.#ref, nearest ?? fallback, {
@@ -134,8 +134,8 @@ export class StateIndex {
   }
 
   /**
-   * Folds the newest turn once, with checkpoints on the way: clients that reconnect are near to one of them.
-   * @returns the states before it and at its end
+   * Folds the newest turn once and adds checkpoints. Clients that reconnect usually need a position near one of them.
+   * @returns the states before the turn and at its end
    */
   async #loadLastTurn(target: StateCheckpoints, head: Position): Promise<LoadedTurn> {
     try {
@@ -170,16 +170,16 @@ function foldUpTo(from: SessionState, entries: readonly LogEntry[], position: Po
 }
 
 /**
- * States of a session at some positions of its newest turns, so that the state at any position of them is a few folds away.
- * They share nearly everything with each other. Pure bookkeeping: never reads.
+ * `StateCheckpoints` holds states of a session at some positions of its newest turns. The state at any position there
+ * then takes only a few folds. The states share most of their data. Does not read.
  */
 export class StateCheckpoints {
-  /** Ascending. The first of a turn is right before it started. */
+  /** In ascending order. The first state of a turn is directly before its start. */
   #states: SessionState[] = [];
-  /** Index of the newest turn's first state; those before it are of the turn before. */
+  /** Index of the newest turn's first state. The states before it belong to the previous turn. */
   #turnStart = 0;
 
-  /** Right before the newest turn started; null when that is not known. */
+  /** The state directly before the newest turn started, or null if it is unknown. */
   get base(): SessionState | null {
     return this.#states[this.#turnStart] ?? null;
   }
@@ -188,11 +188,12 @@ export class StateCheckpoints {
     return this.#states.length;
   }
 
-  /** @returns the state to fold the event into: trimmed when a turn starts */
+  /** @returns the state to fold the event into; trimmed if a turn starts */
   beforeEvent(state: SessionState, event: SessionEvent): SessionState {
     if (event.type !== "turn.start") return state;
     const trimmed = trimState(state);
-    // One turn back stays too: a client that was cut off just before its end reconnects a little later.
+    // Keep the previous turn too, for clients that lost their connection just before its end and reconnect a little
+    // later.
     this.#states = this.#states.slice(this.#turnStart);
     this.#turnStart = this.#states.length;
     this.#states.push(trimmed);
@@ -204,19 +205,19 @@ export class StateCheckpoints {
     if (last !== undefined && state.seq - last.seq >= MIN_DISTANCE) this.#states.push(state);
   }
 
-  /** Takes the states of another one. */
+  /** Takes over the states of another instance. */
   replaceWith(other: StateCheckpoints): void {
     this.#states = other.#states;
     this.#turnStart = other.#turnStart;
   }
 
-  /** Starts with a state that is right before a turn. */
+  /** Starts with a state directly before a turn. */
   reset(base: SessionState): void {
     this.#states = [base];
     this.#turnStart = 0;
   }
 
-  /** The newest state at or before a position; null when there is none. */
+  /** Returns the newest state at or before a position, or null if there is none. */
   findNearest(position: Position): SessionState | null {
     return this.#states.findLast((state) => comparePositions(state, position) <= 0) ?? null;
   }

@@ -1,4 +1,7 @@
-/** `waitForTurnStart` and `waitForTurnEnd` wait on a feed for a turn; one that is there already counts too. */
+/**
+ * `waitForTurnStart` and `waitForTurnEnd` wait for a turn on a feed. They also find turns that already started or
+ * ended.
+ */
 import {
   listBlocks,
   type Cursor,
@@ -20,26 +23,26 @@ import { retryWhileUnavailable } from "./retry-while-unavailable.ts";
 
 export interface TurnStarted {
   readonly turn: string;
-  /** The position right before its first event: subscribe after it. */
+  /** The position directly before the turn's first event: subscribe after it. */
   readonly before: Cursor;
 }
 
 export interface TurnEnded {
   readonly turn: Turn;
-  /** The session as it was then. */
+  /** The state of the session when the turn ended. */
   readonly state: SessionState;
 }
 
-/** How many turns are read at once to find one that started earlier. */
+/** Number of turns per page when searching for one that started earlier. */
 const TURNS_PER_PAGE = 20;
 
-/** The events that decide what happens to a message. */
+/** The event types that determine what happens to a message. */
 const START_EVENTS = ['"turn.start"', '"question.update"', '"message.remove"'];
 
-/** How many pages of turns are searched; an older message counts as missing. */
+/** Number of pages that are searched. An older message counts as missing. */
 const MAX_PAGES = 50;
 
-/** Throws NOT_FOUND when the message is withdrawn, or there is none. */
+/** @throws StoreError with code `NOT_FOUND` if the message was withdrawn or does not exist */
 export function waitForTurnStart(
   feed: SessionFeed,
   message: string,
@@ -57,14 +60,14 @@ export function waitForTurnStart(
   });
 }
 
-/** Null while it waits. */
+/** Returns null while the message is queued. */
 async function findTurnStart(feed: SessionFeed, message: string): Promise<TurnStarted | null> {
   const { context, ref } = feed;
   const { state } = await readHistory(context, ref, { turns: TURNS_PER_PAGE });
   const found = await findTurnStartIn(feed, state.turns.toArray().toReversed(), message);
   if (found !== null) return found;
   if (state.waiting.some(({ id }) => id === message)) return null;
-  // Checked first: a turn that is not expected then is archived when the turns are read.
+  // Check this first. A turn that is no longer expected is then certainly archived when the turns are read.
   const isStillExpected = !state.settled.includes(message) && (await isExpected(feed, message));
   let before: number | undefined;
   for (let page = 0; page < MAX_PAGES; page++) {
@@ -85,14 +88,17 @@ async function findTurnStart(feed: SessionFeed, message: string): Promise<TurnSt
   throw new StoreError("NOT_FOUND", `message ${message}`);
 }
 
-/** Whether the log will still show a message: it is queued, or the running turn has taken it, or asked for it. */
+/**
+ * Returns true if the message can still appear in the log: it is queued, or the running turn has taken it or waits for
+ * it.
+ */
 async function isExpected({ context: { store }, ref }: SessionFeed, message: string): Promise<boolean> {
   if ((await store.queuedMessages.list(ref)).some(({ id }) => id === message)) return true;
   return (await store.running.get(ref)) !== null;
 }
 
 /**
- * A message that was the answer to a question starts no turn: the one that asked continues, from where the answer came.
+ * Finds the turn that answers a message. An answer to a question starts no turn: the asking turn continues from there.
  * @param turns the newest first
  */
 async function findTurnStartIn(
@@ -134,10 +140,10 @@ async function readArchivedTurn({ context, ref }: SessionFeed, id: string): Prom
   return record === null ? null : restoreTurn(record.snapshot);
 }
 
-/** Whether a turn without events is idle, until the next event. */
+/** Whether a turn without events is idle, cached until the next event. */
 const idleChecks = new WeakMap<SessionFeed, { readonly since: number; isIdle: boolean }>();
 
-/** Reads the session only once nothing has come for so long, and once for each such time. */
+/** Reads the session only after `minMs` without an event, and only once per such period. */
 export function idleSince(feed: SessionFeed, minMs: number): number | null {
   const { lastEntryAt: since } = feed;
   if (since === null || performance.now() - since < minMs) return null;
@@ -154,14 +160,14 @@ export function idleSince(feed: SessionFeed, minMs: number): number | null {
   return null;
 }
 
-/** Whether a turn runs that waits for no user. */
+/** Returns true if a turn runs and does not wait for a user. */
 function isIdle(state: SessionState): boolean {
   const turn = state.turns.last();
   if (turn === undefined || turn.status !== "running") return false;
   return !listBlocks(turn).some((block) => "version" in block && isPending(block) && !outlivesTurn(block));
 }
 
-/** The position right before a seq: its epoch is that of the event there. */
+/** Returns the cursor directly before a seq, with the epoch of the event at that position. */
 async function findCursorBefore({ context, ref }: SessionFeed, seq: number): Promise<Cursor> {
   if (seq <= 1) return START_CURSOR;
   const [archived] = await context.store.archive.events(ref, { after: seq - 2, limit: 1 });
@@ -179,13 +185,13 @@ async function findCursorBefore({ context, ref }: SessionFeed, seq: number): Pro
 }
 
 interface Search<T> {
-  /** Searches what is there. */
+  /** Searches the existing turns. */
   readonly find: () => Promise<T | null>;
-  /** Checks what comes. */
+  /** Checks each new entry. */
   readonly match: (entry: LogEntry, before: Position) => T | null;
 }
 
-/** Watches what comes, then searches what is there: nothing is missed between the two. */
+/** Listens for new entries before it searches the existing ones, so that nothing is missed in between. */
 function findOrWait<T>(feed: SessionFeed, signal: AbortSignal, { find, match }: Search<T>): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     const settle = (done: () => void): void => {

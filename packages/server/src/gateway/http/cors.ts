@@ -1,6 +1,6 @@
 /**
- * Which pages may read responses: those of the same origin, and those that the options name. Pure. It authorizes no caller:
- * a page has to send a token as well.
+ * `corsHeaders` and `isAllowedOrigin` decide which pages may read responses and open sockets: those of the same origin,
+ * and those in the options. Pure. They do not authorize callers: a page must also send a token.
  */
 
 const METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE";
@@ -8,7 +8,7 @@ const HEADERS =
   "authorization, content-type, idempotency-key, if-none-match, last-event-id, x-api-key, x-user-id";
 const EXPOSED = "etag, idempotency-replayed, retry-after";
 
-/** For every response. */
+/** Returns the headers for every response. */
 export function corsHeaders(origins: readonly string[], origin: string | undefined): Record<string, string> {
   if (origins.length === 0) return {};
   if (origin === undefined || !origins.includes(origin)) return { vary: "origin" };
@@ -19,7 +19,7 @@ export function corsHeaders(origins: readonly string[], origin: string | undefin
   };
 }
 
-/** Also for the response to a preflight request. */
+/** Additional headers for the response to a preflight request. */
 export const PREFLIGHT_HEADERS: Readonly<Record<string, string>> = {
   "access-control-allow-methods": METHODS,
   "access-control-allow-headers": HEADERS,
@@ -27,10 +27,10 @@ export const PREFLIGHT_HEADERS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Whether a page of this origin may open a socket. Not sent by programs, which let themselves in by headers that no page
- * can set.
- * @param host what the client calls this server
- * @param publicUrl what browsers call it, where a proxy stands before it
+ * Returns true if a page of this origin may open a socket. Programs send no origin; they authenticate with headers that
+ * pages can't set.
+ * @param host the server's host name in the request
+ * @param publicUrl the server's public URL, if it is behind a proxy
  */
 export function isAllowedOrigin(
   origin: string,
@@ -46,7 +46,7 @@ export function isAllowedOrigin(
 ): boolean {
   if (origins.includes(origin)) return true;
   const url = URL.parse(origin);
-  // A page's origin is nothing but scheme and host: what is more was made up.
+  // A page's origin consists of scheme and host only. Anything else is forged.
   if (url === null || url.origin !== origin || !/^https?:$/.test(url.protocol)) return false;
   if (publicUrl !== undefined) return URL.parse(publicUrl)?.origin === origin;
   return host !== undefined && url.host === host.toLowerCase();

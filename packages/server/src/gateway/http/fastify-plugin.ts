@@ -1,6 +1,6 @@
 /**
- * The gateway as a Fastify plugin: every path under `/api/v1`, in a context of its own, so that nothing of the host's own
- * routes changes. Fastify neither parses nor checks bodies here: `handleHttp` does, for both entries.
+ * `gatewayPlugin` is the gateway as a Fastify plugin for all paths under `/api/v1`. It uses its own Fastify context, so
+ * that the host's other routes are not affected. Fastify does not parse or validate bodies here: `handleHttp` does.
  */
 import fp from "fastify-plugin";
 import type { IncomingMessage } from "node:http";
@@ -14,11 +14,11 @@ import { fromNodeRequest } from "./node-request.ts";
 
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
-/** What takes sockets: handed in, because ws/ imports from here. */
+/** Handles socket upgrades. Passed in, because ws/ imports this module. */
 export interface UpgradeHandler {
-  /** @returns whether the address is the gateway's; others are left alone */
+  /** @returns false if the URL does not belong to the gateway; the socket is then left untouched */
   readonly upgrade: (incoming: IncomingMessage, socket: Duplex, head: Buffer, prefix: string) => boolean;
-  /** Answers by HTTP, and closes the connection. */
+  /** Answers with an HTTP error and closes the connection. */
   readonly rejectUpgrade: (socket: Duplex, error: unknown) => void;
 }
 
@@ -36,8 +36,8 @@ export function gatewayPlugin(
     app.route({ method: METHODS, url: `${API_PREFIX}/*`, exposeHeadRoute: false, handler });
     app.server.on("upgrade", (incoming: IncomingMessage, socket: Duplex, head: Buffer) => {
       if (upgrade(incoming, socket, head, app.prefix) || app.server.listenerCount("upgrade") > 1) return;
-      // No other listener takes it.
-      rejectUpgrade(socket, new RequestError("NOT_FOUND", "There is no socket at this address."));
+      // No other listener handles this upgrade.
+      rejectUpgrade(socket, new RequestError("NOT_FOUND", "This path does not accept sockets."));
     });
   };
   return fp(plugin, { name: "@turnstream/server", fastify: "5.x", encapsulate: true });
@@ -60,24 +60,21 @@ async function handle(
   return reply;
 }
 
-/** Sends a whole or chunked body; event streams need `startEventStream`. */
+/** Sends a whole or chunked body. Event streams need `startEventStream`. */
 export function sendResponse(reply: FastifyReply, { status, headers, body }: HttpResponse): FastifyReply {
   void reply.code(status).headers(headers);
   if (body === null) return reply.send();
   if ("whole" in body) return reply.send(body.whole);
   if ("chunks" in body) return reply.send(Readable.from(body.chunks));
-  throw new TypeError("an event stream is not sent by this");
+  throw new TypeError("sendResponse can't send an event stream, use startEventStream");
 }
 
-/** Converts what Fastify itself rejects into a RequestError. Pure. Any other error stays what it is. */
+/** Converts errors of Fastify itself to a RequestError and returns other errors unchanged. Pure. */
 export function fromFastifyError(error: unknown): unknown {
   if (!(error instanceof Error) || !("statusCode" in error) || !("code" in error)) return error;
   const { statusCode: status, code } = error;
   const isClientError = typeof status === "number" && status >= 400 && status < 500;
   return isClientError && String(code).startsWith("FST_")
-    ? new RequestError(
-        "BAD_REQUEST",
-        "The request is not well-formed. Look at its headers, content-type above all.",
-      )
+    ? new RequestError("BAD_REQUEST", "The request is malformed. Check its headers, especially content-type.")
     : error;
 }

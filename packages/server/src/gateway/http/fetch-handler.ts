@@ -1,6 +1,6 @@
 /**
- * The gateway's HTTP part as a plain function from Request to Response, for Next.js, Hono, Bun and the like. Sockets need a
- * server of Node: see `upgrade`. Decides nothing.
+ * `handleRequest` serves the gateway's HTTP routes as a function from Request to Response, for Next.js, Hono, Bun and
+ * others. Sockets need a Node server: see `Gateway.upgrade`.
  */
 import { API_PREFIX, type HttpResponse, type HttpRequest } from "./http-messages.ts";
 import { RequestError } from "../errors.ts";
@@ -9,7 +9,7 @@ import { toWebStream } from "../sse/transports.ts";
 import { type HttpContext, errorResponse, handleHttp, eventStreamOptions } from "./handle-request.ts";
 
 export interface HandleContext {
-  /** The address of the client, for the audit. */
+  /** The client's network address, for the audit log. */
   readonly clientAddress?: string;
 }
 
@@ -23,7 +23,10 @@ export async function handleRequest(
     return respond(
       http,
       request.signal,
-      errorResponse(http.context, new RequestError("NOT_FOUND", `Everything here is under ${API_PREFIX}.`)),
+      errorResponse(
+        http.context,
+        new RequestError("NOT_FOUND", `No route matches this path: all routes are under ${API_PREFIX}.`),
+      ),
     );
   const httpRequest: HttpRequest = {
     method: request.method.toUpperCase(),

@@ -1,6 +1,7 @@
 /**
- * `handleHttp` handles every request of Fastify and of the plain handler: finds the route, authenticates and authorizes the
- * caller, resolves the session, validates query and body, and runs the route. Never throws, and never leaks an inner error.
+ * `handleHttp` handles every request of the Fastify plugin and of the fetch handler. It finds the route, authenticates
+ * and authorizes the caller, resolves the session, validates query and body, and runs the route. It never throws and
+ * never exposes an internal error.
  */
 import type { IncomingMessage } from "node:http";
 import type { ErrorReply } from "@turnstream/protocol/schema";
@@ -27,11 +28,11 @@ export interface HttpContext {
   readonly resolveClientAddress: (incoming: IncomingMessage) => string;
 }
 
-/** On every response: no content type is guessed, and no address is passed on. */
+/** Security headers for every response: no MIME sniffing, no referrer. */
 const SECURITY_HEADERS = { "x-content-type-options": "nosniff", "referrer-policy": "no-referrer" };
 const JSON_HEADERS = { "content-type": "application/json; charset=utf-8", "cache-control": "no-store" };
 
-/** The caller of a route without a scope. Without a tenant, no query finds anything. */
+/** The caller of a route without a scope. Without a tenant, no query returns data. */
 const ANONYMOUS = { tenant: "", user: "", scopes: ["nothing"], key: null, expiresAt: null };
 
 export async function handleHttp(http: HttpContext, request: HttpRequest): Promise<HttpResponse> {
@@ -46,9 +47,9 @@ async function respond(http: HttpContext, request: HttpRequest): Promise<HttpRes
   try {
     const [path, search] = splitAt(request.url, "?");
     const found = http.router.find(request.method, path);
-    if (found.kind === "bad") throw new RequestError("BAD_REQUEST", "The path is not well-formed.");
+    if (found.kind === "bad") throw new RequestError("BAD_REQUEST", "The path is malformed.");
     if (found.kind === "none" && path === SOCKET_PATH) return upgradeRequired();
-    if (found.kind === "none") throw new RequestError("NOT_FOUND", "There is nothing at this address.");
+    if (found.kind === "none") throw new RequestError("NOT_FOUND", "No route matches this path.");
     if (found.kind === "method") return methodNotAllowed(request.method, found.allowed);
     return await handleRoute(http, request, { ...found, search });
   } catch (error) {
@@ -56,10 +57,13 @@ async function respond(http: HttpContext, request: HttpRequest): Promise<HttpRes
   }
 }
 
-/** A plain request at the path of sockets: a proxy, or the server around the plain handler, doesn't pass upgrades on. */
+/**
+ * The response to a plain request at the socket path. It means that a proxy, or the server around the fetch handler,
+ * does not forward upgrades.
+ */
 function upgradeRequired(): HttpResponse {
   const message =
-    "This address is for WebSockets. Whatever stands before the server must pass the upgrade on.";
+    "This path accepts WebSockets only. Proxies in front of the server must forward the upgrade.";
   const { reply } = toErrorResponse(new RequestError("BAD_REQUEST", message));
   return jsonResponse(426, reply, { upgrade: "websocket", connection: "upgrade" });
 }
@@ -67,11 +71,11 @@ function upgradeRequired(): HttpResponse {
 function methodNotAllowed(method: string, allowed: readonly string[]): HttpResponse {
   const allow = allowed.join(", ");
   if (method === "OPTIONS") return { status: 204, headers: { allow, ...PREFLIGHT_HEADERS }, body: null };
-  const { reply } = toErrorResponse(new RequestError("BAD_REQUEST", `This address takes ${allow}.`));
+  const { reply } = toErrorResponse(new RequestError("BAD_REQUEST", `This path accepts only ${allow}.`));
   return jsonResponse(405, reply, { allow });
 }
 
-/** Also for errors before `handleHttp` is reached. */
+/** Also used for errors before `handleHttp` is reached. */
 export function errorResponse({ onError }: Pick<GatewayContext, "onError">, error: unknown): HttpResponse {
   const { status, reply, isInternal } = toErrorResponse(error);
   if (isInternal) onError(error, { during: "a request" });
@@ -114,7 +118,7 @@ async function handleRoute(
     query,
     body,
     get ref() {
-      if (ref === null) throw new TypeError(`${route.path} has no session`);
+      if (ref === null) throw new TypeError(`${route.path} has no {session} parameter`);
       return ref;
     },
     headers: request.headers,
@@ -141,7 +145,7 @@ async function handleRoute(
   return toHttpResponse(caller, await runIdempotent(context, caller, idempotentRequest, work));
 }
 
-/** Bytes are not read twice: their size and type stand for them. */
+/** Describes a raw body by its size and type, because its bytes can be read only once. */
 function describeBytes({ headers }: HttpRequest): unknown {
   return [headers.get("content-length"), headers.get("content-type")];
 }
@@ -157,11 +161,11 @@ async function authenticateCaller(
   return caller;
 }
 
-/** Each name once: twice would be ambiguous. */
+/** A repeated parameter is rejected, because it would be ambiguous. */
 function parseQuery(search: string): Record<string, string> {
   const query = new Map<string, string>();
   for (const [name, value] of new URLSearchParams(search)) {
-    if (query.has(name)) throw new RequestError("BAD_REQUEST", "The address has the same parameter twice.");
+    if (query.has(name)) throw new RequestError("BAD_REQUEST", "The query has the same parameter twice.");
     query.set(name, value);
   }
   return Object.fromEntries(query);
@@ -194,7 +198,7 @@ function jsonResponse(
   return { status, headers: { ...JSON_HEADERS, ...headers }, body: { whole: JSON.stringify(json) } };
 }
 
-/** @returns the headers that describe a body that isn't sent */
+/** @returns the headers that describe the omitted body */
 async function headHeaders({ body }: HttpResponse): Promise<Record<string, string>> {
   if (body !== null && "chunks" in body) await body.chunks[Symbol.asyncIterator]().return?.();
   if (body === null || !("whole" in body)) return {};

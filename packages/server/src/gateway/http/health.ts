@@ -1,12 +1,15 @@
-/** `registerHealthRoutes` answers whether this process lives, and whether it can serve. Reveals nothing else. */
+/**
+ * `registerHealthRoutes` adds `/healthz` (the process is alive) and `/readyz` (store and log are reachable). They
+ * reveal nothing else.
+ */
 import type { FastifyInstance, FastifyReply } from "fastify";
 import type { Backend } from "../../session/backend.ts";
 import { sleep } from "../../util/sleep.ts";
 
 const CHECK_TIMEOUT_MS = 2_000;
-/** The routes are public: one check serves all requests meanwhile. */
+/** How long a result is reused. The routes are public, so requests must not each trigger a check. */
 const FRESH_MS = 500;
-/** No session and no tenant: only whether there is an answer. */
+/** An id without a session or tenant: the check needs only a response. */
 const PROBE_ID = "readyz";
 
 export function registerHealthRoutes(app: FastifyInstance, backend: Backend, isClosing: () => boolean): void {

@@ -1,18 +1,18 @@
-/** `HttpRequest` and `HttpResponse`: the same for Fastify and for the plain handler. */
+/** `HttpRequest` and `HttpResponse` are the common form of requests and responses for Fastify and the fetch handler. */
 import type { Caller } from "../caller.ts";
 import type { StreamHandler } from "../context.ts";
 
 export interface HttpRequest {
   /** In upper case. */
   readonly method: string;
-  /** Behind `/api/v1`, as it was sent, with its query. */
+  /** The undecoded path after `/api/v1`, with its query. */
   readonly url: string;
   /** Names in lower case. */
   readonly headers: ReadonlyMap<string, string>;
   readonly body: AsyncIterable<Uint8Array>;
   /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
-  /** The address of the client. */
+  /** The client's network address. */
   readonly from: string;
 }
 
@@ -26,7 +26,7 @@ export interface HttpResponse {
     | { readonly stream: StreamHandler; readonly caller: Caller };
 }
 
-/** Every path of the API starts with it. */
+/** The prefix of every API path. */
 export const API_PREFIX = "/api/v1";
-/** Behind it: the path of sockets. */
+/** The path of sockets after the prefix. */
 export const SOCKET_PATH = "/socket";

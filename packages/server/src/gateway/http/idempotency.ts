@@ -1,6 +1,6 @@
 /**
- * `runIdempotent` executes a request once under its `idempotency-key`: a repeat gets the first response, and one that comes
- * while the first still runs waits for it. A failed request stores nothing, so it can be repeated. Never looks into requests.
+ * `runIdempotent` executes a request once per `idempotency-key`. A repeated request gets the stored response, or waits
+ * while the first one still runs. A failed request stores nothing, so it can be repeated. Does not interpret requests.
  */
 import { createHash } from "node:crypto";
 import type { Json } from "@turnstream/protocol";
@@ -16,18 +16,18 @@ const WAIT_TIMEOUT_MS = 5_000;
 const POLL_INTERVAL_MS = 100;
 const REPLAYED = { "idempotency-replayed": "true" };
 
-/** Throws BAD_REQUEST. */
+/** @throws RequestError with code `BAD_REQUEST` */
 export function parseIdempotencyKey(key: string): string {
   if (KEY.test(key)) return key;
   throw new RequestError("BAD_REQUEST", "idempotency-key must be 1 to 200 visible ASCII characters.");
 }
 
-/** The digest of all that makes two requests the same. */
+/** Returns a digest of everything that identifies a request. */
 export function requestDigest(...values: readonly unknown[]): string {
   return createHash("sha256").update(JSON.stringify(values)).digest("hex");
 }
 
-/** @param work creates things under the id that it is given: a repeat after a crash gets the same id */
+/** @param work creates objects with the given id. A repeat after a crash gets the same id. */
 export async function runIdempotent(
   context: Pick<GatewayContext, "store" | "onError">,
   actor: Actor,
@@ -37,9 +37,9 @@ export async function runIdempotent(
   const outcome = await beginOrWait(context, actor, request);
   if (outcome.state === "done") return toReplayedResult(outcome.answer);
   if (outcome.state === "different")
-    throw new RequestError("CONFLICT", "This idempotency-key was used for another request. Take a new one.");
+    throw new RequestError("CONFLICT", "This idempotency-key was used for another request. Use a new one.");
   if (outcome.state === "busy")
-    throw new RequestError("CONFLICT", "The same request is still being done. Ask again a little later.");
+    throw new RequestError("CONFLICT", "The same request is still running. Try again later.");
   const { claim } = outcome;
   try {
     const result = await work(outcome.id);
@@ -63,7 +63,7 @@ function beginOrWait(
   });
 }
 
-/** The request has succeeded: that its response can't be stored is no reason to fail it. */
+/** The request has succeeded, so an error while storing its response must not fail it. */
 async function storeResponse(
   context: Pick<GatewayContext, "store" | "onError">,
   actor: Actor,
@@ -78,14 +78,14 @@ async function storeResponse(
     try {
       await idempotency.finish(actor, request, claim, stored);
     } catch (error) {
-      // Its session was deleted already, or the response is too large.
+      // The session was already deleted, or the response is too large.
       if (!isStoreError(error, "NOT_FOUND") && !isStoreError(error, "TOO_LARGE")) throw error;
       await idempotency.release(actor, request, claim);
     }
   });
 }
 
-/** Streams and bytes are not stored: their routes recognize a repeat themselves. */
+/** Streams and bytes are not stored: their routes detect a repeated request themselves. */
 function toStoredResponse(result: RouteResult): StoredResponse | null {
   if ("stream" in result || "bytes" in result) return null;
   if (!("json" in result)) return { status: result.status, body: null };

@@ -1,8 +1,8 @@
-/** `fromNodeRequest` converts a request of Node's HTTP server. Used by the Fastify plugin. Decides nothing. */
+/** `fromNodeRequest` converts a request of Node's HTTP server to an `HttpRequest`. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { HttpRequest } from "./http-messages.ts";
 
-/** @param url behind `/api/v1` */
+/** @param url the path after `/api/v1` */
 export function fromNodeRequest(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
@@ -14,9 +14,9 @@ export function fromNodeRequest(
     method: incoming.method ?? "GET",
     url,
     headers: nodeHeaders(incoming),
-    // A route may leave the rest unread: the response still has to go out over the same connection.
+    // A route may leave the rest unread, and the response still needs the connection.
     body: { [Symbol.asyncIterator]: () => incoming.iterator({ destroyOnReturn: false }) },
-    /** Few routes ask, and an event stream would hold it as long as it lasts. */
+    /** Created on demand: few routes use it, and an event stream would retain it for its whole lifetime. */
     get signal() {
       signal ??= createDisconnectSignal(outgoing);
       return signal;
@@ -34,10 +34,12 @@ function createDisconnectSignal(outgoing: ServerResponse): AbortSignal {
   return controller.signal;
 }
 
-/** How long a client may continue to send what is not read: long enough that it has read the response. */
+/**
+ * How long a client may continue to send a body that is not read. It must suffice for the client to read the response.
+ */
 const DISCARD_TIMEOUT_MS = 5_000;
 
-/** The next request on this connection comes after the rest of this one. */
+/** Reads and discards the rest of the body, because the next request on this connection follows it. */
 function discardRest(incoming: IncomingMessage): void {
   if (incoming.complete) return;
   incoming.resume();

@@ -1,11 +1,17 @@
-/** `readJsonBody` reads the body of a request: bounded, as JSON. Never reads more than it needs to reject it. */
+/**
+ * `readJsonBody` reads the JSON body of a request up to a size limit. It stops reading as soon as the body must be
+ * rejected.
+ */
 import { parseUntrustedJson } from "../untrusted-json.ts";
 import { RequestError } from "../errors.ts";
 import type { HttpRequest } from "./http-messages.ts";
 
 const JSON_TYPE = /^application\/(?:[\w.-]+[+])?json(?:\s*;|$)/i;
 
-/** An empty body is an empty object. Throws BAD_REQUEST and TOO_LARGE. */
+/**
+ * An empty body is an empty object.
+ * @throws RequestError with code `BAD_REQUEST` or `TOO_LARGE`
+ */
 export async function readJsonBody(
   { headers, body }: Pick<HttpRequest, "headers" | "body">,
   maxBytes: number,
@@ -19,17 +25,20 @@ export async function readJsonBody(
   return parseUntrustedJson(decodeUtf8(bytes));
 }
 
-/** The connection's end is no fault of ours. Throws BAD_REQUEST. */
+/**
+ * Converts a broken connection to a client error, because it is not a server error.
+ * @throws RequestError with code `BAD_REQUEST`
+ */
 export async function* asClientAbort(body: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
   try {
     yield* body;
   } catch {
-    throw new RequestError("BAD_REQUEST", "The body broke off.");
+    throw new RequestError("BAD_REQUEST", "The connection closed before the body was complete.");
   }
 }
 
 async function readBytes(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Uint8Array> {
-  // Copied into one buffer: a body can come byte by byte, and a list of such chunks is many times its size.
+  // Copy into one buffer: a client can send single bytes, and a list of such chunks needs many times their size.
   let bytes = Buffer.alloc(0);
   let size = 0;
   for await (const chunk of asClientAbort(body)) {
@@ -42,7 +51,7 @@ async function readBytes(body: AsyncIterable<Uint8Array>, maxBytes: number): Pro
   return bytes.subarray(0, size);
 }
 
-/** With as much again for what may follow. */
+/** Doubles the size, so that further chunks fit without another copy. */
 function growBuffer(bytes: Buffer<ArrayBuffer>, size: number, minBytes: number): Buffer<ArrayBuffer> {
   const larger = Buffer.allocUnsafe(Math.max(minBytes, 2 * size));
   larger.set(bytes.subarray(0, size));

@@ -1,16 +1,16 @@
-/** `createRouter` finds the route of a method and a path. Pure. A literal segment is preferred to a parameter. */
+/** `createRouter` finds the route for a method and a path. Literal segments take precedence over parameters. Pure. */
 import type { Route } from "./route.ts";
 
 type RouteMatch =
   | { readonly kind: "route"; readonly route: Route; readonly params: Readonly<Record<string, string>> }
-  /** The path exists, the method doesn't. */
+  /** The path exists, but not with this method. */
   | { readonly kind: "method"; readonly allowed: readonly string[] }
   | { readonly kind: "none" }
   /** The path can't be decoded. */
   | { readonly kind: "bad" };
 
 export interface Router {
-  /** @param path behind `/api/v1`, as it was sent */
+  /** @param path the undecoded path after `/api/v1` */
   find(method: string, path: string): RouteMatch;
 }
 
@@ -23,7 +23,7 @@ interface RouteNode {
 const SESSIONS = /^\/sessions(?=\/|$)/;
 const PARAM = /^\{(\w+)\}$/;
 
-/** Throws for a table that has two routes for the same thing. */
+/** @throws TypeError if two routes have the same method and path */
 export function createRouter(routes: readonly Route[]): Router {
   const root = createNode();
   for (const route of routes) {
@@ -68,7 +68,7 @@ function addRoute(root: RouteNode, path: string, route: Route): void {
   node.methods.set(route.method, route);
 }
 
-/** The params are only valid when something was found. */
+/** `params` is valid only if a node was found. */
 function walk(
   node: RouteNode,
   segments: readonly string[],

@@ -1,6 +1,7 @@
 /**
- * `collectResponse` is the answer of 002 without `stream`: reads the same stream that another client would get, and returns
- * it as one object. So the two never differ. It doesn't wait for a user: the pending interactions are the answer then.
+ * `collectResponse` returns the answer of the `responses` dialect as one JSON object, for requests without `stream`. It
+ * reads the same event stream that other clients get, so the two never differ. It does not wait for users: pending
+ * interactions end the response.
  */
 import { createSseParser, errorCodeFromNumber, type Json } from "@turnstream/protocol";
 import { type ResponsesFrame, responsesFromSse, type ResponsesFrameOf } from "@turnstream/protocol/responses";
@@ -25,7 +26,7 @@ type InteractionFrame = ResponsesFrameOf<"response.interaction_request">;
 const CHECK_INTERVAL_MS = 1_000;
 const NO_USAGE = { total_prompt_tokens: 0, total_completion_tokens: 0, total_tokens: 0, total_calls: 0 };
 
-/** Throws what `toErrorResponse` knows: when it can't be read to its end, and what the signal says. */
+/** @throws an error for `toErrorResponse` if the stream can't be read to its end, or the signal's reason */
 export function collectResponse(
   context: GatewayContext,
   ref: SessionRef,
@@ -58,12 +59,17 @@ export function collectResponse(
       const idle = { idleSince: context.feeds.idleSince(ref, turnIdleTimeoutMs), openedAt };
       if (hasTimedOut(idle, performance.now(), turnIdleTimeoutMs))
         settle(() =>
-          reject(new RequestError("STREAM_TIMEOUT", "The turn runs without a word. Come back to it.")),
+          reject(
+            new RequestError(
+              "STREAM_TIMEOUT",
+              "The running turn has written no event for too long. Reconnect to it later.",
+            ),
+          ),
         );
     };
     const timer = setInterval(checkIdle, CHECK_INTERVAL_MS).unref();
 
-    /** The stream may be behind: the store has the current status of an interaction. */
+    /** The stream may be behind, so read the current status of an interaction from the store. */
     const checkInteractions = async (): Promise<void> => {
       const interactions = await Promise.all(
         response.pendingKeys().map((key) => context.store.interactions.byKey(ref, key)),
@@ -97,13 +103,10 @@ export function collectResponse(
 function toRequestError(reason: Exclude<SubscriptionEndReason, "complete">): RequestError {
   return reason === "gone"
     ? new RequestError("NOT_FOUND", "The session was deleted.")
-    : new RequestError(
-        "SERVER_ERROR",
-        "The log of the session can't be reached. Come back to the turn later.",
-      );
+    : new RequestError("SERVER_ERROR", "The log of the session is unavailable. Reconnect to the turn later.");
 }
 
-/** What a stream has sent so far. */
+/** Accumulates the frames of a stream. */
 class CollectedResponse {
   readonly #turnId: string;
   readonly #requests = new Map<string, InteractionFrame>();
@@ -146,7 +149,7 @@ class CollectedResponse {
     }
   }
 
-  /** Keys of the interactions that the turn itself waits for. */
+  /** Keys of the interactions that block the turn. */
   pendingKeys(): string[] {
     return [...this.#requests].filter(([, request]) => blocksTurn(request)).map(([key]) => key);
   }

@@ -1,6 +1,6 @@
 /**
- * `EventStream` is one event stream, over any transport: keeps it alive with comments, ends it when it stalls, and reports
- * to its owner. Never knows its content.
+ * `EventStream` is one event stream over any transport. It sends keep-alive comments, closes the stream when it stalls,
+ * and reports events to its owner. Does not interpret the content.
  */
 import { formatSseComment } from "@turnstream/protocol/writer";
 import type { Caller } from "../caller.ts";
@@ -15,11 +15,11 @@ export interface EventStreamOptions {
   readonly connections: ConnectionRegistry;
   readonly limits: GatewayLimits;
   readonly open: StreamHandler;
-  /** From 0 to 1: spreads the clients that reconnect after a restart. */
+  /** From 0 to 1: spreads the reconnects after a restart. */
   readonly random: () => number;
 }
 
-/** When clients reconnect after a restart. */
+/** Range of the delay before clients reconnect after a restart. */
 const RETRY_AFTER_MS = { min: 500, max: 3_000 };
 
 export class EventStream implements Connection, SinkEvents {
@@ -91,7 +91,7 @@ export class EventStream implements Connection, SinkEvents {
   }
 }
 
-/** Lets a heartbeat see whether something was written, without asking for the time at every write. */
+/** Counts writes, so that a heartbeat can detect them without reading the clock at every write. */
 class CountedTransport implements Transport {
   readonly #transport: Transport;
   writes = 0;
@@ -118,19 +118,18 @@ class CountedTransport implements Transport {
   }
 }
 
-/** The head of an event stream, and what is said on one whatever its dialect. */
-/** The last two keep proxies from holding back or changing what passes through them. */
+/** The last two prevent proxies from buffering or changing the stream. */
 export const EVENT_STREAM_HEADERS: Readonly<Record<string, string>> = {
   "content-type": "text/event-stream; charset=utf-8",
   "cache-control": "no-cache, no-transform",
   "x-accel-buffering": "no",
 };
 
-/** Comes at once, so that the client has its head and knows that it is connected. */
+/** Sent immediately, so that the client receives the response head and knows that it is connected. */
 const OPEN_COMMENT = Buffer.from(formatSseComment("open"));
 const KEEP_ALIVE = Buffer.from(formatSseComment("keep-alive"));
 
-/** The server goes down: come back after so many milliseconds. */
+/** Announces the shutdown and asks the client to reconnect after `afterMs`. */
 function retryFrame(afterMs: number): Buffer {
   return Buffer.from(`: the server restarts\nretry: ${afterMs}\n\n`);
 }

@@ -1,9 +1,9 @@
-/** The rule of 180 seconds (S10): when the stream of a turn without events ends. Pure. */
+/** `hasTimedOut` decides when the stream of a turn without events ends, by default after 180 seconds. Pure. */
 
 export interface IdleState {
-  /** When the turn last gave an event; null while none runs, or one waits for a user. */
+  /** When the turn wrote its last event; null if no turn runs or the turn waits for a user. */
   readonly idleSince: number | null;
-  /** When this stream was opened: it has waited no longer than that. */
+  /** When this stream was opened. The timeout starts no earlier. */
   readonly openedAt: number;
 }
 

@@ -1,6 +1,7 @@
 /**
- * `sessionStream` serves a session on an event stream: finds where to start, subscribes, reports how it started, and ends
- * with the right frame. Frames of the session are passed on as they are. Never decides about access.
+ * `sessionStream` serves a session as an event stream. It determines the start, subscribes, reports how the
+ * subscription started, and sends the final frame of the dialect. Frames of the session are passed on unchanged. Does
+ * not check access.
  */
 import { ERRORS, type ErrorCode } from "@turnstream/protocol";
 import { formatSse, formatSseComment, toWireJson } from "@turnstream/protocol/writer";
@@ -20,7 +21,7 @@ import type { FrameSink, SendResult, StreamEvents } from "../connection/frame-si
 import { hasTimedOut } from "./idle-timeout.ts";
 import { subscribeToTurn } from "./turn-subscription.ts";
 
-/** What to subscribe to: for a turn that has not started, once it has. */
+/** Returns the subscription options. If the turn has not started, waits for its start. */
 export type ResolveSubscribeOptions = (signal: AbortSignal) => Promise<Omit<SubscribeOptions, "format">>;
 
 const DONE = Buffer.from(responsesToSse({ type: "[DONE]" }));
@@ -40,7 +41,7 @@ class SessionStream implements StreamEvents, Subscriber, FrameSink {
   readonly #format: StreamFormat;
   readonly #sink: FrameSink;
   readonly #openedAt = performance.now();
-  /** Until it has started. */
+  /** Aborts the start; null after it. */
   #starting: AbortController | null = null;
   #subscription: Subscription | null = null;
   #turnId = "";
@@ -61,7 +62,7 @@ class SessionStream implements StreamEvents, Subscriber, FrameSink {
     void this.#start(resolveOptions);
   }
 
-  /** Feeds get the stream itself as the sink, so that it knows what was sent last. */
+  /** The feed sends to this object, so that it knows the last frame. */
   get sink(): FrameSink {
     return this;
   }
@@ -103,7 +104,7 @@ class SessionStream implements StreamEvents, Subscriber, FrameSink {
   }
 
   onShutdown(): void {
-    // To clients of 002 a bare end is a broken connection; the others follow `retry:`.
+    // For `responses` clients an end without a final frame is a broken connection. Other clients use `retry:`.
     if (this.#format.dialect === "responses") return this.fail("STREAM_CLOSED");
     this.onClose();
     this.#sink.end();
@@ -126,7 +127,8 @@ class SessionStream implements StreamEvents, Subscriber, FrameSink {
       return;
     }
     if (this.#format.dialect !== "responses" || this.#hasSentDone) this.#sink.end();
-    // No turn runs, so none has sent the end. A client with a lost cursor would take a bare end for the answer's.
+    // No turn runs, so no turn has sent the final frame. A client with an invalid cursor would mistake a plain end for
+    // the end of the answer.
     else if (this.#reason === "expired") this.fail("CURSOR_EXPIRED");
     else if (this.#reason === "invalid") this.fail("CURSOR_INVALID");
     else {
@@ -191,7 +193,7 @@ class SessionStream implements StreamEvents, Subscriber, FrameSink {
     this.#sink.end();
   }
 
-  /** Only failures need it, so it is read only then. */
+  /** Read on demand, because only failures need it. */
   async #readSessionNumber(): Promise<number> {
     try {
       return (await this.#context.store.sessions.find(this.#ref))?.number ?? 0;

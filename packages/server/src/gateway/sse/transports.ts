@@ -1,4 +1,4 @@
-/** An event stream as the answer of Node's HTTP server, with or without Fastify before it. */
+/** `startEventStream` and `toWebStream` connect an `EventStream` to a Node response or to a web stream. */
 import type { ServerResponse } from "node:http";
 import type { Transport } from "../connection/send-queue.ts";
 import { EVENT_STREAM_HEADERS, EventStream, type EventStreamOptions } from "./event-stream.ts";
@@ -27,7 +27,7 @@ class ResponseTransport implements Transport {
   }
 }
 
-/** @param headers beside those of every event stream */
+/** @param head status and headers, in addition to those of every event stream */
 export function startEventStream(
   response: ServerResponse,
   head: { readonly status: number; readonly headers: Readonly<Record<string, string>> },
@@ -38,16 +38,16 @@ export function startEventStream(
   const stream = new EventStream(new ResponseTransport(response), options);
   response.on("drain", () => stream.queue.transportDrained());
   response.on("close", () => stream.onClose());
-  // It is followed by `close`; without a listener it would end the process.
+  // A `close` event follows. Without a listener, the error would terminate the process.
   response.on("error", () => undefined);
 }
 
-/** What a web stream buffers itself, beyond the send queue before it. */
+/** Buffer size of the web stream, in addition to the send queue. */
 const HIGH_WATER_MARK = 32 * 1024;
 
 class ControllerTransport implements Transport {
   readonly #controller: ReadableStreamDefaultController<Uint8Array>;
-  /** The platform doesn't report when a stream of ours has ended. */
+  /** Called when this side ends the stream, because the platform does not report that. */
   readonly #onEnd: () => void;
 
   constructor(controller: ReadableStreamDefaultController<Uint8Array>, onEnd: () => void) {
@@ -60,7 +60,7 @@ class ControllerTransport implements Transport {
   }
 
   write(bytes: Uint8Array): boolean {
-    // A copy: the reader of a stream may transfer its bytes, and these are shared.
+    // Copy the bytes: a reader can transfer them, and they are shared with other connections.
     this.#controller.enqueue(new Uint8Array(bytes));
     return (this.#controller.desiredSize ?? 0) > 0;
   }
@@ -76,7 +76,7 @@ class ControllerTransport implements Transport {
   }
 }
 
-/** @param signal aborted when the client has disconnected: not every server cancels the body, and some never read it */
+/** @param signal aborted when the client disconnects. Not every server cancels the body, and some never read it. */
 export function toWebStream(options: EventStreamOptions, signal: AbortSignal): ReadableStream<Uint8Array> {
   let stream: EventStream | undefined;
   let isClosed = false;
@@ -88,7 +88,7 @@ export function toWebStream(options: EventStreamOptions, signal: AbortSignal): R
           queueMicrotask(() => stream?.onClose());
         };
         stream = new EventStream(new ControllerTransport(controller, onEnd), options);
-        // Closed and not failed: a client that disconnects is no error of the host.
+        // Close instead of failing: a client that disconnects is not an error of the host.
         const close = () => {
           if (!isClosed) controller.close();
           isClosed = true;

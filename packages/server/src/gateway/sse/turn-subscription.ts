@@ -1,6 +1,6 @@
 /**
- * `subscribeToTurn` subscribes to one whole turn, even if the log no longer has its start: then the turn is sent from the
- * archive once it has ended. A client that sends its message again much later gets the same answer.
+ * `subscribeToTurn` subscribes to one whole turn. If the log no longer has its start, the turn is sent from the archive
+ * after it has ended. So a client that repeats its message much later gets the same answer.
  */
 import { type SessionEvent, fold, parseCursor, Sequence, type SessionState } from "@turnstream/protocol";
 import { createBlobUrls } from "../../session/blobs/blob-url.ts";
@@ -48,13 +48,13 @@ export function subscribeToTurn(
       closed.signal,
     );
   };
-  /** It continues from now: if the turn had ended by then, its end would never come. */
+  /** The subscription continues from the current position. If the turn ended before it, its end would never arrive. */
   const watchTurnEnd = async (from: number): Promise<void> => {
     try {
       const { end } = (await context.feeds.waitForTurnEnd(ref, untilTurnEnd, closed.signal)).turn;
       if (end !== null && end <= from) switchToArchive();
     } catch {
-      // The subscription itself meets it too.
+      // The subscription gets the same error.
     }
   };
   const inner = context.feeds.subscribe(ref, options, {
@@ -114,7 +114,7 @@ async function sendFromArchive(
 
 type SinkEvent = "flushed" | "drained" | "closed";
 
-/** Sends one chunk after the other, each once the last has left: so it never fills the queue. */
+/** Sends chunks one after the other, each after the previous one was flushed, so that it never fills the queue. */
 class PacedSender {
   #resolve: ((event: SinkEvent) => void) | null = null;
 
@@ -123,13 +123,13 @@ class PacedSender {
     this.#resolve = null;
   }
 
-  /** @returns false when the connection is over */
+  /** @returns false if the connection is closed */
   async send(sink: FrameSink, bytes: Uint8Array, signal: AbortSignal): Promise<boolean> {
     while (!signal.aborted) {
       const result = sink.send(bytes);
       if (result === "written") break;
       const event = await new Promise((resolve) => (this.#resolve = resolve));
-      // After a drop, what had been queued is sent once more.
+      // After a drop the queued chunk is lost, so send it again.
       if (result === "queued" && event === "flushed") break;
     }
     return !signal.aborted;
@@ -143,10 +143,9 @@ interface ArchivedTurn {
 }
 
 /**
- * Sends a turn that has ended from the archive: page by page, each chunk only once the last has left. Reads only; never
- * looks at the log.
- * @param send takes the bytes of some frames; false when the connection is closed
- * @returns whether anything was sent
+ * Sends an ended turn from the archive, page by page. Does not read the log.
+ * @param send takes the bytes of some frames; returns false if the connection is closed
+ * @returns true if anything was sent
  */
 async function streamArchivedTurn(
   { store, slices, blobBase, secrets, env }: GatewayContext,
@@ -178,7 +177,7 @@ async function streamArchivedTurn(
   }
 }
 
-/** The state right ahead of these events, as far as they need it. */
+/** Returns the state directly before these events, without earlier turns, which they don't need. */
 function stateBefore(state: SessionState, [first]: readonly SessionEvent[]): SessionState {
   const at = parseCursor(first?.id);
   if (at === null) return state;

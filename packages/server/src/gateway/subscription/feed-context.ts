@@ -1,4 +1,6 @@
-/** What feeds work with. Types only. */
+/**
+ * `FeedContext` holds the dependencies of session feeds, and `FeedListener` receives the entries of one. Types only.
+ */
 import type { ErrorHandler } from "../../util/error-handler.ts";
 import type { Backend } from "../../session/backend.ts";
 import type { SessionRef } from "../../store/refs.ts";
@@ -9,16 +11,16 @@ import type { LogEntry } from "../../log/entry.ts";
 import type { SubscriptionEndReason } from "./subscription.ts";
 
 export interface FeedListener {
-  /** An entry, and the position right before it. */
+  /** Called for each entry, with the position directly before it. */
   onEntry(entry: LogEntry, before: Position): void;
-  /** The feed restarted: entries in between may have been missed. */
+  /** The feed restarted, so entries may have been missed. */
   onReset(): void;
   onEnd(reason: SubscriptionEndReason): void;
 }
 
 export interface FeedContext extends Backend {
   readonly limits: Pick<GatewayLimits, "snapshotTurns">;
-  /** URLs from which the blobs of a session can be loaded for a while. */
+  /** Creates the function that returns temporary URLs for the blobs of a session. */
   readonly createBlobUrlResolver: (ref: SessionRef) => (blob: string) => string;
   readonly slices: TimeSlicer;
   readonly sleep: (ms: number) => Promise<void>;

@@ -1,6 +1,6 @@
 /**
- * `buildReplayPage` makes a page of a replay: stored entries, merged and encoded for one format, after a position.
- * Pure; short enough to be done in one go.
+ * `buildReplayPage` builds one page of a replay: the stored entries after a position, merged and encoded for one
+ * format. Pure. A page is small enough to be built without blocking the event loop.
  */
 import { type SessionEvent, fold, type Position, type SessionState } from "@turnstream/protocol";
 import { coalesce } from "@turnstream/protocol/writer";
@@ -15,7 +15,7 @@ import {
 } from "../encoding/encode.ts";
 import { extractRawText, mergedDelta, type DeltaRun, matchDeltaRun } from "../encoding/raw-deltas.ts";
 
-/** What a dialect has to know about the position that a subscriber has reached. */
+/** The folded state that a dialect needs at the subscriber's position. */
 export interface ReplayState {
   readonly state: SessionState;
   readonly encoderState: EncoderState;
@@ -24,14 +24,14 @@ export interface ReplayState {
 export interface ReplayPage {
   readonly position: Position;
   readonly chunks: readonly Uint8Array[];
-  /** The turn that the subscriber waits for ends with it. */
+  /** True if the page ends with the turn that the subscriber waits for. */
   readonly isComplete: boolean;
   readonly replayState: ReplayState | null;
 }
 
 export const PAGE_ENTRIES = 512;
 const PAGE_BYTES = 128 * 1024;
-/** Of JSON text in one merged delta: far below what `coalesce` allows, which merges further. */
+/** Maximum JSON length of one merged delta. It is far below the limit of `coalesce`, which merges further. */
 const MAX_MERGED_LENGTH = 4_096;
 
 export function replayStateAt(target: EncodingTarget, state: SessionState): ReplayState {
@@ -39,8 +39,8 @@ export function replayStateAt(target: EncodingTarget, state: SessionState): Repl
 }
 
 /**
- * @param entries right after the subscriber's position, at least one
- * @param isLastTurn whether the subscription ends with this turn
+ * @param entries directly after the subscriber's position, at least one
+ * @param isLastTurn returns true if the subscription ends with this turn
  */
 export function buildReplayPage(
   target: EncodingTarget,
@@ -70,7 +70,7 @@ export function buildReplayPage(
   };
 }
 
-/** As many as make a page; not beyond the end of the turn that the subscriber waits for. */
+/** Returns the entries of one page, at most up to the end of the turn that the subscriber waits for. */
 function cutPage(
   entries: readonly LogEntry[],
   isLastTurn: (turn: string) => boolean,
@@ -86,7 +86,7 @@ function cutPage(
   return { entries, isComplete: false };
 }
 
-/** The turn that an entry ends; null for nearly all. */
+/** Returns the turn that an entry ends, or null for nearly all entries. */
 export function endedTurn(entry: LogEntry): string | null {
   if (!entry.mightContain('"turn.end"')) return null;
   const event: SessionEvent = entry.event;
@@ -98,8 +98,8 @@ function toChunks(bytes: Uint8Array | null): readonly Uint8Array[] {
 }
 
 /**
- * The events of entries, neighbouring deltas merged: what `coalesce` makes of them, without parsing each one. A client
- * that was away for long gets thousands of deltas of the same block. Pure.
+ * Returns the events of entries with adjacent deltas merged. The result is the same as from `coalesce`, without parsing
+ * each entry: a client that reconnects late needs thousands of deltas of one block. Pure.
  */
 export function mergeDeltas(entries: readonly LogEntry[]): SessionEvent[] {
   const events: SessionEvent[] = [];

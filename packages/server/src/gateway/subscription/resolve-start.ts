@@ -1,6 +1,6 @@
 /**
- * `resolveStart` decides how a subscription starts, by dialect: at its cursor, if the log can continue from there; fresh,
- * with what is there now; or after it was too slow. Reads only; what comes after the start is a replay like any other.
+ * `resolveStart` decides per dialect how a subscription starts. It continues at the cursor if the log still has it,
+ * starts fresh from the current state, or resyncs a slow subscriber. Reads only; a replay follows the start.
  */
 import {
   comparePositions,
@@ -23,7 +23,7 @@ import type { StartMode } from "./subscription-state.ts";
 
 const FRAMES_PER_SLICE = 100;
 
-/** The frames that a fresh subscription starts with, and the position that they lead to. */
+/** The first frames of a fresh subscription, and the position after them. */
 export interface InitialFrames {
   readonly position: Position;
   readonly chunks: readonly Uint8Array[];
@@ -31,7 +31,7 @@ export interface InitialFrames {
 }
 
 export interface ResolvedStart extends InitialFrames {
-  /** Null when the client needs no notice: it continues as if it had not been interrupted. */
+  /** Null if the client needs no notice, because it continues without a gap. */
   readonly info: SubscribedInfo | null;
 }
 
@@ -41,19 +41,19 @@ export interface ResolvedStart extends InitialFrames {
  */
 type ShareFrames = (build: () => Promise<InitialFrames>) => Promise<InitialFrames>;
 
-/** What this needs of a feed. */
+/** The part of a feed that this module uses. */
 export interface StartSource {
   readonly ref: SessionRef;
   readonly context: FeedContext;
   readonly head: Position;
-  /** Why the log can't continue from a position; null when it can. */
+  /** Returns why the log can't continue from a position, or null if it can. */
   checkPosition(position: Position): Promise<InvalidCursorReason | null>;
-  /** Whether all that came after a position is at hand. */
+  /** Returns true if all entries after a position are buffered. */
   isBuffered(position: Position): Promise<boolean>;
   readonly stateAt: (position: Position) => Promise<SessionState | InvalidCursorReason>;
-  /** Whether what states of this feed have dropped is archived as it was then. */
+  /** Returns true if the turns that the feed dropped from its states are archived unchanged. */
   isTrimmedStateArchived(): Promise<boolean>;
-  /** The state right before the newest turn started. */
+  /** Returns the state directly before the newest turn started. */
   stateBeforeLastTurn(): Promise<SessionState>;
 }
 
@@ -97,7 +97,7 @@ function continueAt(info: SubscribedInfo | null, position: Position): ResolvedSt
   return { info, position, chunks: [], replayState: null };
 }
 
-/** Null when it has to start fresh. */
+/** Returns null if the subscription has to start fresh. */
 async function resumeSlow(
   feed: StartSource,
   target: EncodingTarget,
@@ -110,7 +110,7 @@ async function resumeSlow(
   if (dialect !== "blocks") return continueAt(info, since);
   const state = await readCurrentState(feed);
   const oldest = state.turns.get(0)?.start ?? 0;
-  // What changed since then may be in turns that are not here.
+  // The changes may be in turns that this state does not include.
   if (state.earlier > 0 && oldest > since.seq) return null;
   return {
     info,
@@ -152,7 +152,7 @@ async function buildInitialFrames(
     case "responses": {
       const { head } = feed;
       const state = await feed.stateAt(head);
-      // A stream of it is one answer: while no turn runs there is nothing to start with.
+      // A `responses` stream is one answer, so without a running turn there are no initial frames.
       const isRunning = typeof state !== "string" && state.turns.last()?.status === "running";
       return isRunning ? startAtLastTurn(feed, target) : { position: head, chunks: [], replayState: null };
     }
@@ -191,14 +191,15 @@ function take<T>(iterator: Iterator<T>, limit: number): T[] {
   return batch;
 }
 
-/** A window on the session, at the head of the feed or later. */
+/** Returns the newest turns of the session, at the position of the feed or later. */
 async function readCurrentState(feed: StartSource): Promise<SessionState> {
   const { context, ref } = feed;
   const { snapshotTurns } = context.limits;
   const state = await feed.stateAt(feed.head);
   if (typeof state !== "string" && (await feed.isTrimmedStateArchived()))
     return prependOlderTurns(context, ref, state, { turns: snapshotTurns });
-  // What the archive has of older turns is not all; or the log can't be joined to it, and then it is what there is.
+  // The dropped turns are not archived yet, or the feed has no state at its position. `readHistory` returns what the
+  // archive and the log have.
   return (await readHistory(context, ref, { turns: snapshotTurns })).state;
 }
 

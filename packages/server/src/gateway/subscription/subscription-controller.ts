@@ -1,9 +1,9 @@
 /**
- * `SubscriptionController` runs one subscription: it feeds inputs into `reduceSubscription` and executes the effects that
- * come back, between one subscriber (socket or event stream) and one session feed.
+ * `SubscriptionController` runs one subscription: it feeds inputs into `reduceSubscription` and executes the returned
+ * effects, between one subscriber (socket or event stream) and one session feed.
  *
- * Invariant: live frames reach the subscriber only in phase "live". The position of the last frame that was written
- * directly is applied to the state machine before any other input, so the machine never sees a stale position.
+ * Invariant: live frames reach the subscriber only in phase "live". The position of the last directly written frame is
+ * applied to the state machine before any other input. So the machine never sees a stale position.
  */
 import { type Cursor, formatCursor, type Position, START_CURSOR } from "@turnstream/protocol";
 import type { SendResult } from "../connection/frame-sink.ts";
@@ -21,14 +21,14 @@ import {
   type SubscriptionStep,
 } from "./subscription-state.ts";
 
-/** What a controller asks of its feed. Answers come as inputs. */
+/** Requests of a controller to its feed. The feed answers with inputs. */
 export interface SubscriptionHost {
   start(controller: SubscriptionController, requestId: number, mode: StartMode): void;
   read(controller: SubscriptionController, requestId: number, after: Position): void;
-  /** It takes no live frames any more. */
+  /** Stops live frames for this subscription. */
   leaveGroup(controller: SubscriptionController): void;
   remove(controller: SubscriptionController): void;
-  /** Its subscriber has thrown, and is removed. */
+  /** Called when the subscriber has thrown. The subscription is then removed. */
   reportError(error: unknown): void;
 }
 
@@ -62,7 +62,7 @@ export class SubscriptionController implements Subscription {
     return position === null ? START_CURSOR : formatCursor(position);
   }
 
-  /** Whether `requestId` is the newest request to the feed and its answer is still needed. */
+  /** Returns true if `requestId` is the newest request to the feed and its answer is still needed. */
   isWaitingFor(requestId: number): boolean {
     const { phase, requestId: newest } = this.#state;
     return newest === requestId && (phase === "starting" || phase === "catchingUp");
@@ -83,9 +83,11 @@ export class SubscriptionController implements Subscription {
   }
 
   /**
-   * Sends a live frame. One that is written at once and doesn't end the subscription only moves the position: it skips
+   * Sends a live frame.
+   *
+   * Fast path: a frame that is written immediately and does not end the subscription only moves the position. It skips
    * the state machine, because this runs once per subscriber and delta.
-   * @param bytes null when the dialect has no frame for it
+   * @param bytes the encoded frame, or null if the dialect has no frame for this event
    */
   sendLive(bytes: Uint8Array | null, position: Position, endedTurnId: string | null): void {
     if (this.#state.phase !== "live") return;
@@ -162,12 +164,12 @@ export class SubscriptionController implements Subscription {
   }
 }
 
-/** Whether it has caught up, waits, or has ended. */
+/** Returns true if the subscription has caught up, waits, or has ended. */
 function isSettled({ phase, waitingFor }: SubscriptionState): boolean {
   return phase === "live" || phase === "closed" || waitingFor !== null;
 }
 
-/** Whether the subscription ends with the end of that turn. */
+/** Returns true if the subscription ends with the end of this turn. */
 export function endsWithTurn({ untilTurnEnd, untilIdle = false }: SubscribeOptions, turn: string): boolean {
   return untilIdle || turn === untilTurnEnd;
 }

@@ -1,18 +1,20 @@
 /**
- * `reduceSubscription` is one subscription as a pure state machine. It decides what the sink gets, so that the subscriber
- * receives every event after its start once and in order, or is told that it restarts.
+ * `reduceSubscription` is the pure state machine of one subscription. It ensures that the subscriber receives every
+ * event after its start once and in order, or is notified that the subscription restarts.
  *
  *               started                 caughtUp
  *   starting ──────────▶ catchingUp ───────────────▶ live ─── live: send
  *      ▲  ▲                │  ▲  │                   │  │
- *      │  │ invalidPosition│  │  │ page: send        │  │ feedReset: read on from here
+ *      │  │ invalidPosition│  │  │ page: send        │  │ feedReset: read from the current position
  *      │  └────────────────┘  └──┴───────────────────│──┘
  *      │ drained                                     │
  *      └──────────────── degraded ◀──────────────────┘ dropped, evicted (from any phase)
  *
- * `position` is what the sink was given, `flushedPosition` what its transport has: a slow client may lose what lies between
- * them. While catching up, a subscription takes no live frames, and reads on only when what it was given has left. So it
- * never fills its own queue, and holds up no other. Never reads, sends or waits itself: it returns effects.
+ * `position` is the last position that the sink received, `flushedPosition` the last one that its transport received. A
+ * slow client can lose the frames between them.
+ *
+ * While catching up, a subscription gets no live frames, and reads the next page only after the last one was flushed.
+ * So it never fills its own queue and does not delay others. It does not read, send or wait itself: it returns effects.
  */
 import type { Position } from "@turnstream/protocol";
 import type { SendResult } from "../connection/frame-sink.ts";
@@ -22,19 +24,25 @@ export interface SubscriptionState {
   readonly phase: "starting" | "catchingUp" | "live" | "degraded" | "closed";
   readonly position: Position | null;
   readonly flushedPosition: Position | null;
-  /** The newest request to the feed; answers to earlier ones are too late. */
+  /** The newest request to the feed. Answers to earlier requests are ignored. */
   readonly requestId: number;
-  /** What is still to be given to the sink, the position that it leads to, and whether the subscription ends there. */
+  /** Frames that the sink has not received yet, the position after them, and whether the subscription ends there. */
   readonly chunks: readonly Uint8Array[];
   readonly chunksPosition: Position | null;
   readonly isComplete: boolean;
-  /** While degraded: its frames were dropped for the sake of others on the same connection, and it is not slow itself. */
+  /**
+   * While degraded: the frames were dropped in favor of others on the same connection. The subscription itself is
+   * not slow.
+   */
   readonly wasEvicted: boolean;
-  /** While catching up: until what was given has left, or until there is something to read. */
+  /** While catching up: `flush` waits until the sent frames are flushed, `data` until the log has more entries. */
   readonly waitingFor: "flush" | "data" | null;
 }
 
-/** How a subscription starts: as requested, again from what is there now, or from where it was when it was dropped. */
+/**
+ * How a subscription starts: as requested, again from the current state, or from its last position after its frames
+ * were dropped.
+ */
 export type StartMode =
   | { readonly type: "requested" }
   | { readonly type: "restart" }
@@ -44,7 +52,7 @@ export type SubscriptionInput =
   | {
       readonly type: "started";
       readonly requestId: number;
-      /** Null when it continues as if it had not been interrupted. */
+      /** Null if the subscription continues without a gap. */
       readonly info: SubscribedInfo | null;
       readonly position: Position;
       readonly chunks: readonly Uint8Array[];
@@ -56,17 +64,17 @@ export type SubscriptionInput =
       readonly chunks: readonly Uint8Array[];
       readonly isComplete: boolean;
     }
-  /** It has reached the position of the feed: live frames come next. */
+  /** The subscription has reached the position of the feed: live frames follow. */
   | { readonly type: "caughtUp"; readonly requestId: number }
-  /** There is nothing after its position yet, but the feed isn't there either. */
+  /** The log has no entries after the position yet, but the feed has not reached the position either. */
   | { readonly type: "noData"; readonly requestId: number }
-  /** Its position is not in the log. */
+  /** The position is not in the log. */
   | { readonly type: "invalidPosition"; readonly requestId: number }
   | { readonly type: "sent"; readonly result: SendResult }
   | {
       readonly type: "live";
       readonly position: Position;
-      /** Null when the dialect has no frame for it. */
+      /** Null if the dialect has no frame for the event. */
       readonly result: SendResult | null;
       readonly isLastFrame: boolean;
     }
@@ -74,7 +82,7 @@ export type SubscriptionInput =
   | { readonly type: "feedReset" }
   | { readonly type: "flushed" }
   | { readonly type: "drained" }
-  /** What was queued was dropped. @param position where the client is, if that is known and near */
+  /** The queued frames were dropped. `position` is the client's position, or null if the subscription is slow. */
   | { readonly type: "evicted"; readonly position: Position | null }
   | { readonly type: "end"; readonly reason: SubscriptionEndReason }
   | { readonly type: "closed" };
@@ -82,7 +90,7 @@ export type SubscriptionInput =
 export type SubscriptionEffect =
   | { readonly type: "start"; readonly requestId: number; readonly mode: StartMode }
   | { readonly type: "notify"; readonly info: SubscribedInfo }
-  /** Answered by `sent`, at once. */
+  /** Followed immediately by the input `sent`. */
   | { readonly type: "send"; readonly bytes: Uint8Array }
   | { readonly type: "read"; readonly requestId: number; readonly after: Position }
   | { readonly type: "end"; readonly reason: SubscriptionEndReason };
@@ -107,14 +115,14 @@ export const initialSubscription: SubscriptionState = {
   waitingFor: null,
 };
 
-/** The first step: asks the feed how to start. */
+/** The first step: requests the start from the feed. */
 export function startSubscription(state: SubscriptionState): SubscriptionStep {
   return start(state, { type: "requested" });
 }
 
 export function reduceSubscription(state: SubscriptionState, input: SubscriptionInput): SubscriptionStep {
   if (state.phase === "closed") return { state, effects: NO_EFFECTS };
-  // The answer to a request that is no longer of interest.
+  // Ignore the answer to an outdated request.
   if (
     "requestId" in input &&
     (input.requestId !== state.requestId || state.phase === "live" || state.phase === "degraded")
@@ -130,7 +138,7 @@ export function reduceSubscription(state: SubscriptionState, input: Subscription
         chunksPosition,
         isComplete: false,
       };
-      // What was there before is sent again, or is where it continues from.
+      // Unless the client resumes, its previous position is no longer valid: the chunks replace everything.
       const from: SubscriptionState =
         info?.resumed === false ? { ...started, position: null, flushedPosition: null } : started;
       return sendNext(from, info === null ? NO_EFFECTS : [{ type: "notify", info }]);
@@ -170,7 +178,7 @@ export function reduceSubscription(state: SubscriptionState, input: Subscription
   }
 }
 
-/** Whether nothing that the sink was given can be lost by now. */
+/** Returns true if no frame that the sink received can be lost. */
 function isFlushed({ phase, position, flushedPosition, waitingFor }: SubscriptionState): boolean {
   return (
     phase === "starting" || (phase !== "degraded" && position === flushedPosition && waitingFor !== "flush")
@@ -195,7 +203,7 @@ function start(state: SubscriptionState, mode: StartMode): SubscriptionStep {
 
 function read(state: SubscriptionState, effects: readonly SubscriptionEffect[]): SubscriptionStep {
   const requestId = state.requestId + 1;
-  // Only what was given to a sink has a position; without one it restarts.
+  // Before the first frame there is no position to continue from.
   if (state.position === null) return start(state, { type: "restart" });
   return {
     state: { ...state, requestId, waitingFor: null },
@@ -214,13 +222,13 @@ function end(
   };
 }
 
-/** Gives the sink the next chunk, or reads on once there is none. */
+/** Sends the next chunk, or reads the next page if there is none. */
 function sendNext(state: SubscriptionState, effects: readonly SubscriptionEffect[]): SubscriptionStep {
   const [bytes, ...chunks] = state.chunks;
   if (bytes !== undefined)
     return { state: { ...state, chunks, waitingFor: null }, effects: [...effects, { type: "send", bytes }] };
   const position = state.chunksPosition ?? state.position;
-  // With nothing to send, what was flushed before is as safe at the new position.
+  // Nothing was sent, so if all was flushed before, all is flushed at the new position.
   const flushedPosition = state.flushedPosition === state.position ? position : state.flushedPosition;
   const arrived: SubscriptionState = { ...state, position, flushedPosition, chunksPosition: null };
   return state.isComplete ? end(arrived, effects, "complete") : read(arrived, effects);

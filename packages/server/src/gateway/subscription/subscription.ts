@@ -1,22 +1,28 @@
-/** A subscription as its two sides see it: what a subscriber asks for and gets, and what it reports back. Types only. */
+/**
+ * `Subscription`, `Subscriber` and `SubscribeOptions` are the contract between a connection and a session feed. Types
+ * only.
+ */
 import type { Cursor } from "@turnstream/protocol";
 import type { FrameSink, QueueMember, SinkEvents } from "../connection/frame-sink.ts";
 import type { StreamFormat } from "../encoding/stream-format.ts";
 
-/** How a subscription started, or restarted: the fields of `subscribed` on the wire. */
+/** How a subscription started or restarted: the fields of the `subscribed` frame. */
 export interface SubscribedInfo {
   readonly resumed: boolean;
   readonly reason: "fresh" | "cursor" | "expired" | "invalid" | "slow";
-  /** Of `native`: what is there already reaches to here, so that the client knows when it sees things as they happen. */
+  /** `native` only: the position of the log when the subscription started. A client that has reached it is live. */
   readonly head?: Cursor;
 }
 
-/** `gone`: the session was deleted. `unavailable`: the log could not be reached for too long. `complete`: `until…` has come. */
+/**
+ * In this order: the session was deleted, the log was unavailable for too long, or the end that `until…` defines was
+ * reached.
+ */
 export type SubscriptionEndReason = "gone" | "unavailable" | "complete";
 
 export interface Subscriber {
   readonly sink: FrameSink;
-  /** Comes before the first frame, and before the first one after every resync. May write to the sink. */
+  /** Called before the first frame, and before the first frame after every resync. May write to the sink. */
   onSubscribed(info: SubscribedInfo): void;
   /** The last call. */
   onEnd(reason: SubscriptionEndReason): void;
@@ -24,15 +30,15 @@ export interface Subscriber {
 
 export interface SubscribeOptions {
   readonly format: StreamFormat;
-  /** The last event that the client has received, as it sent it; null for a new client. */
+  /** Cursor of the last event that the client received, unchecked; null for a new client. */
   readonly after: string | null;
-  /** Ends right after the last frame of this turn. */
+  /** Ends directly after the last frame of this turn. */
   readonly untilTurnEnd?: string;
-  /** Ends right after the next end of a turn; at once, when it has caught up, while none runs. */
+  /** Ends directly after the end of the next turn. If no turn runs, ends as soon as the subscription has caught up. */
   readonly untilIdle?: boolean;
 }
 
 export interface Subscription extends SinkEvents, QueueMember {
-  /** The last position that the sink was given. */
+  /** The position of the last frame that the sink received. */
   readonly cursor: Cursor;
 }

@@ -1,6 +1,7 @@
 /**
- * `authorizeUpgrade` decides who may open a socket, and in which dialect: before the upgrade, so that an error is an HTTP
- * response. A page of a foreign origin is always rejected; a ticket is for pages only, so it never comes without an origin.
+ * `authorizeUpgrade` decides whether a client may open a socket, and in which dialect. It runs before the upgrade, so
+ * that an error is an HTTP response. Pages of other origins are always rejected. A ticket is accepted only with an
+ * origin, because only pages use tickets.
  */
 import type { IncomingMessage } from "node:http";
 import { z } from "zod";
@@ -13,7 +14,7 @@ import type { HttpContext } from "../http/handle-request.ts";
 import { RequestError } from "../errors.ts";
 import { redeemTicket } from "../auth/tickets.ts";
 
-/** `responses` is for event streams only. */
+/** `responses` is available as an event stream only. */
 const SOCKET_DIALECTS = ["blocks", "native", "tasks"] as const;
 
 export interface AuthorizedUpgrade {
@@ -21,13 +22,16 @@ export interface AuthorizedUpgrade {
   readonly dialect: (typeof SOCKET_DIALECTS)[number];
 }
 
-/** Nothing else: an address ends up in logs, so a key or token in it is rejected from the start. */
+/** No other parameters: URLs appear in logs, so a key or token in the URL is rejected. */
 const query = z.strictObject({
   dialect: z.enum(SOCKET_DIALECTS).default("blocks"),
   ticket: z.string().max(8_000).exactOptional(),
 });
 
-/** @param search of the address. Throws what `toErrorResponse` knows. */
+/**
+ * @param search the query of the URL
+ * @throws an error for `toErrorResponse`
+ */
 export async function authorizeUpgrade(
   http: HttpContext,
   incoming: IncomingMessage,
@@ -47,7 +51,9 @@ export async function authorizeUpgrade(
   return { caller, dialect };
 }
 
-/** Only a page needs one, and a page has an origin: without, it was taken out of an address. */
+/**
+ * Only pages need tickets, and pages send an origin. A request without one may use a ticket that was copied from a URL.
+ */
 async function authenticateByTicket(
   { context }: HttpContext,
   ticket: string,
@@ -57,7 +63,7 @@ async function authenticateByTicket(
   if (!headers.has("origin"))
     throw new RequestError(
       "FORBIDDEN",
-      "A ticket is for pages, and this comes from none: send a token as a header.",
+      "Tickets are for web pages, but this request has no origin. Send a token in the authorization header.",
     );
   if (headers.has("x-api-key") || headers.has("authorization"))
     throw new RequestError("UNAUTHENTICATED", "Send a ticket, or x-api-key or authorization, not both.");

@@ -1,14 +1,17 @@
-/** The code and reason that a socket is closed with. Each is in docs/gateway.md too; a test compares them. */
+/**
+ * `CLOSE_CODES` lists the codes and reasons with which the gateway closes sockets. docs/gateway.md lists them too; a
+ * test compares both.
+ */
 
 export const CLOSE_CODES = {
-  /** A binary frame: everything here is text. */
-  binary: { code: 1003, reason: "binary frames are not understood" },
-  /** By `ws` itself, beyond `maxBodyBytes`. */
+  /** A binary frame. All frames must be text. */
+  binary: { code: 1003, reason: "binary frames are not supported" },
+  /** Sent by `ws` itself if a frame exceeds `maxBodyBytes`. */
   tooLarge: { code: 1009, reason: "the command is too large" },
-  serverRestart: { code: 1012, reason: "the server restarts: connect again" },
-  malformed: { code: 4400, reason: "too many frames that are no commands" },
-  unauthenticated: { code: 4401, reason: "the key or token is good no longer" },
-  noPong: { code: 4408, reason: "no sign of life" },
+  serverRestart: { code: 1012, reason: "the server restarts: reconnect" },
+  malformed: { code: 4400, reason: "too many invalid commands" },
+  unauthenticated: { code: 4401, reason: "the key or token is no longer valid" },
+  noPong: { code: 4408, reason: "no pong received" },
   flood: { code: 4429, reason: "too many commands" },
 } as const;
 

@@ -1,6 +1,6 @@
 /**
- * The commands of one socket that are under way: in order for each session, side by side otherwise, and never more than a
- * bound of them. Never knows what a command is.
+ * `CommandQueue` runs the commands of one socket: in order per session, concurrently otherwise, and only up to a limit.
+ * Does not interpret the commands.
  */
 
 const MAX_COMMANDS = 32;
@@ -8,24 +8,25 @@ const MAX_COMMANDS = 32;
 export class CommandQueue {
   readonly #last = new Map<string, Promise<void>>();
   readonly #maxBytes: number;
-  /** While ids are being looked up: commands that come meanwhile may be of the same sessions, and queue behind. */
+  /** Set while session ids are looked up. Later commands may belong to the same session, so they wait. */
   #resolving: Promise<void> | null = null;
   #count = 0;
   #bytes = 0;
 
-  /** @param maxBytes of all that are under way; one alone may always be */
+  /** @param maxBytes limit for all running commands together. A single command may exceed it. */
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
   }
 
-  /** Nothing is under way, so that a new one is as good. */
+  /** True if no command is running, so the queue can be discarded. */
   get isIdle(): boolean {
     return this.#count === 0;
   }
 
   /**
-   * @param session its id, or how to find it; null for what is of none. Must not throw, and neither must the work
-   * @returns false when too many are under way: it will not be done
+   * @param session the session's id, or a function that finds it; null for commands without a session. Neither it nor
+   * `work` may throw.
+   * @returns false if too many commands are running; the command is then not executed
    */
   add(session: string | (() => Promise<string>) | null, bytes: number, work: () => Promise<void>): boolean {
     if (this.#count >= MAX_COMMANDS || (this.#count > 0 && this.#bytes + bytes > this.#maxBytes))

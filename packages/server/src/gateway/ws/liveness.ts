@@ -1,26 +1,26 @@
 /**
- * `checkLiveness` decides whether the other end is still there. Pure. What came in is seen only at heartbeats, so each wait
- * is shortened by what a heartbeat can be late.
+ * `checkLiveness` decides whether a socket's client is still connected. Pure. Received data is noticed only at
+ * heartbeats, so the ping interval is shortened by the maximum delay of heartbeats.
  */
 
 export interface LivenessState {
-  /** When a heartbeat last saw that something had come in. */
+  /** Time of the last heartbeat that noticed received data. */
   readonly receivedAt: number;
-  /** When it was pinged; null when something has come in since. */
+  /** When the last ping was sent; null if data has arrived since. */
   readonly pingedAt: number | null;
 }
 
 export interface LivenessLimits {
   readonly pingIntervalMs: number;
   readonly pongTimeoutMs: number;
-  /** Between two checks. */
+  /** Time between two checks. */
   readonly heartbeatMs: number;
 }
 
-/** A heartbeat sees late that something came, and pings late; it may also find late that no answer came. */
+/** Heartbeats notice received data late, send pings late, and notice a missing pong late. */
 const LATE_HEARTBEATS = 4;
 
-/** A lost connection is `dead` within `pingIntervalMs` and `pongTimeoutMs` of the last that came from it. */
+/** A lost connection is `dead` within `pingIntervalMs` plus `pongTimeoutMs` after the last received data. */
 export function checkLiveness(
   { receivedAt, pingedAt }: LivenessState,
   now: number,

@@ -1,4 +1,4 @@
-/** `parseCommand` reads a command from a frame; `requiredScope` and `parseRequestId` are known before it is executed. Pure. */
+/** `parseCommand` parses a command from a frame, and `requiredScope` returns the scope that it needs. Pure. */
 import { parseSocketCommand, type SocketCommand } from "@turnstream/protocol/schema";
 import type { Scope } from "../auth/access.ts";
 import { assertSafeJson } from "../untrusted-json.ts";
@@ -21,7 +21,10 @@ export function requiredScope(type: SocketCommand["type"]): Scope {
   return REQUIRED_SCOPES[type];
 }
 
-/** The command in a frame, held to the same bounds as a body over HTTP. Throws BAD_REQUEST. */
+/**
+ * Applies the same limits as for an HTTP body.
+ * @throws RequestError with code `BAD_REQUEST`
+ */
 export function parseCommand(text: string): SocketCommand {
   const parsed = parseSocketCommand(text);
   if (!parsed.ok) throw new RequestError(parsed.code, parsed.message);
@@ -29,11 +32,11 @@ export function parseCommand(text: string): SocketCommand {
   return parsed.value;
 }
 
-/** Longer frames are not parsed: their error has no request id. */
+/** Longer frames are not parsed again: their error has no request id. */
 const MAX_TEXT = 65_536;
 const MAX_ID = 256;
 
-/** The request id of a frame that is no command; undefined when it has none. */
+/** Returns the request id of an invalid frame, or undefined if it has none. */
 export function parseRequestId(text: string): string | undefined {
   if (text.length > MAX_TEXT) return undefined;
   try {

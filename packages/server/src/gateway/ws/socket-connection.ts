@@ -1,7 +1,9 @@
 /**
- * `SocketConnection` is one WebSocket: many sessions out, commands in. It owns the send queue that its subscriptions share,
- * and reports to them. Small, for there are many: no timer of its own, and no list until there is something to list. Never
- * encodes frames of sessions: they come ready-made from feeds.
+ * `SocketConnection` is one WebSocket: it sends the frames of many sessions and receives commands. Its subscriptions
+ * share its send queue.
+ *
+ * A process has many of these, so each must stay small: it has no timer, and allocates collections only when needed.
+ * Does not encode frames of sessions: feeds do.
  */
 import type { Socket } from "node:net";
 import type { SocketCommand, SocketReply } from "@turnstream/protocol/schema";
@@ -28,7 +30,7 @@ export interface SocketContext {
   readonly connections: ConnectionRegistry;
 }
 
-/** Between two heartbeats. Beyond, the socket is closed: no client means that. */
+/** Limits between two heartbeats. Beyond them the socket is closed, because no correct client exceeds them. */
 const MAX_MALFORMED = 20;
 const MAX_REJECTED = 100;
 const RETRY_AFTER_SECONDS = 1;
@@ -44,7 +46,7 @@ export class SocketConnection implements Connection, SinkEvents, SocketHandle {
   readonly #transport: SocketTransport;
   readonly #subscribers = new Map<string, SocketSubscriber>();
   #commands: CommandQueue | null = null;
-  /** Ids of sessions that were named by number: a number is never another's. */
+  /** Session ids by session number. A number never changes its session. */
   #idsByNumber: Map<string, string> | null = null;
   #isClosed = false;
   #receivedAt = performance.now();
@@ -52,7 +54,7 @@ export class SocketConnection implements Connection, SinkEvents, SocketHandle {
   #bytesRead = 0;
   #malformed = 0;
   #rejected = 0;
-  /** The newest ping, while the other side doesn't read. */
+  /** The newest unanswered ping, while the client does not read. */
   #pendingPing: Buffer | null = null;
 
   constructor(
@@ -72,7 +74,7 @@ export class SocketConnection implements Connection, SinkEvents, SocketHandle {
     this.queue = new SendQueue(this.#transport, this, context.limits.sendQueueBytes);
     socket.on("message", (data, isBinary) => this.#onMessage(data as Buffer, isBinary));
     socket.on("close", () => this.onClose());
-    // It is followed by `close`; without a listener it would end the process.
+    // A `close` event follows. Without a listener, the error would terminate the process.
     socket.on("error", ignore);
     socket.on("ping", (data) => this.#pong(data));
     stream.on("drain", () => {
@@ -89,7 +91,7 @@ export class SocketConnection implements Connection, SinkEvents, SocketHandle {
     for (const { subscription } of this.#subscribers.values()) subscription?.onFlush();
   }
 
-  /** Nothing of its own is ever dropped: each of its subscribers is notified itself. */
+  /** The connection's own frames are never dropped. Its subscribers are notified individually. */
   onDrain(): void {}
 
   onClose(): void {
@@ -121,7 +123,8 @@ export class SocketConnection implements Connection, SinkEvents, SocketHandle {
       heartbeatMs,
     });
     if (liveness === "dead") {
-      // In case it is only slow; a lost connection sends nothing that could be waited for.
+      // Send a close frame in case the connection is only slow. Don't wait for the answer, because a lost connection
+      // sends none.
       this.#transport.close("noPong");
       this.destroy();
     } else if (liveness === "ping") {
@@ -148,14 +151,14 @@ export class SocketConnection implements Connection, SinkEvents, SocketHandle {
       this.#subscribers.delete(subscriber.session);
   }
 
-  /** Nothing more is taken or sent; the other side has a while to answer. */
+  /** Stops receiving and sending. The client has some time to answer the close frame. */
   #close(reason: CloseReason): void {
     if (this.#isClosed) return;
     this.#transport.close(reason);
     this.queue.markClosed();
   }
 
-  /** Only the newest ping needs an answer: whoever sends them without reading makes us hold one, not all. */
+  /** Answers only the newest ping. A client that sends pings without reading then occupies one buffer, not many. */
   #pong(data: Buffer): void {
     const isFull = this.#stream.writableNeedDrain;
     this.#pendingPing = isFull ? Buffer.from(data) : null;
@@ -185,14 +188,14 @@ export class SocketConnection implements Connection, SinkEvents, SocketHandle {
     if (this.#rejected > MAX_REJECTED) this.#close("flood");
     else {
       const { reply } = toErrorResponse(
-        new RequestError("RATE_LIMITED", "Too many commands at once. Wait for answers."),
+        new RequestError("RATE_LIMITED", "Too many concurrent commands. Wait for replies."),
       );
       const retry = { retry_after_seconds: RETRY_AFTER_SECONDS };
       this.reply({ type: "error", ...requestField(command), ...reply, ...retry });
     }
   }
 
-  /** Commands of one session are done in order, whether they name it by its number or by its id; a ping is of none. */
+  /** Commands of one session run in order, whether they use its number or its id. A ping belongs to no session. */
   #resolveSessionId(command: SocketCommand): string | (() => Promise<string>) | null {
     if (command.type === "ping") return null;
     const { session_id: name } = command;
@@ -241,12 +244,12 @@ export class SocketConnection implements Connection, SinkEvents, SocketHandle {
   ): void {
     if (this.#isClosed) return;
     const { limits, feeds } = this.#context;
-    // A second subscribe starts from there: the first one ends without a reply.
+    // A second subscribe replaces the first one, which ends without a reply.
     this.#unsubscribe(ref.session);
     if (this.#subscribers.size >= limits.maxSubscriptionsPerSocket)
       throw new RequestError(
         "RATE_LIMITED",
-        `A socket takes ${limits.maxSubscriptionsPerSocket} sessions. Unsubscribe from one first.`,
+        `A socket can subscribe to at most ${limits.maxSubscriptionsPerSocket} sessions. Unsubscribe from one first.`,
       );
     const subscriber = new SocketSubscriber(this, ref.session, command.request_id);
     const options = { format: this.#format, after: command.last_event_id ?? null };

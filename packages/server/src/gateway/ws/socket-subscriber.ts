@@ -1,6 +1,6 @@
 /**
- * `SocketSubscriber` is one subscription of a socket: a member of its send queue. Sends the client how the subscription
- * started, and that it ended when the client didn't ask for it.
+ * `SocketSubscriber` is one subscription of a socket and a member of its send queue. It notifies the client how the
+ * subscription started, and that it ended if the client did not request that.
  */
 import type { Position } from "@turnstream/protocol";
 import type { SocketReply } from "@turnstream/protocol/schema";
@@ -13,20 +13,20 @@ import type {
 import type { QueueMember, FrameSink, SendResult } from "../connection/frame-sink.ts";
 import type { SendQueue } from "../connection/send-queue.ts";
 
-/** What a subscriber needs of its socket. */
+/** The part of a socket that a subscriber uses. */
 export interface SocketHandle {
   readonly queue: SendQueue;
   reply(reply: SocketReply): void;
-  /** It has ended, and the client didn't ask for it. */
+  /** Called when the subscription ended without a request of the client. */
   remove(subscriber: SocketSubscriber): void;
 }
 
 export class SocketSubscriber implements Subscriber, QueueMember, FrameSink {
   readonly session: string;
-  /** Null while `subscribe` has not come back. */
+  /** Null until `subscribe` has returned. */
   subscription: Subscription | null = null;
   readonly #connection: SocketHandle;
-  /** Sent once: a restart is not the answer to a request. */
+  /** Sent once, because a restart is not the answer to a request. */
   #requestId: string | undefined;
 
   constructor(connection: SocketHandle, session: string, requestId: string | undefined) {

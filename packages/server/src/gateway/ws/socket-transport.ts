@@ -1,4 +1,4 @@
-/** A WebSocket as a transport: ready-made frames go straight to the connection below it. Never makes a frame. */
+/** `SocketTransport` writes encoded WebSocket frames directly to the TCP connection. Does not encode frames. */
 import type { Socket } from "node:net";
 import type { Writable } from "node:stream";
 import type { WebSocket } from "ws";
@@ -18,7 +18,7 @@ export class SocketTransport implements Transport {
     return this.#stream.writableLength;
   }
 
-  /** After a close frame nothing may follow: it is discarded, and the owner is notified of the close. */
+  /** Discards data after a close frame, because none may follow it. The owner is notified of the close. */
   write(bytes: Uint8Array): boolean {
     return this.#socket.readyState === this.#socket.OPEN ? writeCorked(this.#stream, bytes) : true;
   }
@@ -38,12 +38,12 @@ export class SocketTransport implements Transport {
 }
 
 /**
- * Writes that leave together: a socket that is written to several times in one tick makes one call to the system. One
- * callback for all the sockets of a tick, not one each.
+ * Corks sockets until the end of the tick, so that several writes to one socket need one system call. All sockets of a
+ * tick share one callback.
  */
 let corked: Writable[] = [];
 
-/** @returns what `write` returns: false when the socket's buffer is full */
+/** @returns the result of `write`: false if the socket's buffer is full */
 function writeCorked(socket: Writable, bytes: Uint8Array): boolean {
   if (socket.writableCorked === 0) {
     socket.cork();

@@ -1,4 +1,4 @@
-/** `handleUpgrade` upgrades a connection that `authorizeUpgrade` allows, and answers the others with an HTTP error. */
+/** `handleUpgrade` upgrades connections that `authorizeUpgrade` allows, and answers the others with an HTTP error. */
 import { type IncomingMessage, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
@@ -10,13 +10,13 @@ import { API_PREFIX, type HttpResponse, SOCKET_PATH } from "../http/http-message
 import { authorizeUpgrade, type AuthorizedUpgrade } from "./authorize-upgrade.ts";
 import { SocketConnection, type SocketContext } from "./socket-connection.ts";
 
-/** Takes a connection over, from the upgrade on. */
+/** Takes over an authorized connection. */
 export type AcceptSocket = (
   authorized: AuthorizedUpgrade,
   upgrade: { readonly incoming: IncomingMessage; readonly socket: Duplex; readonly head: Buffer },
 ) => void;
 
-/** @returns whether the address is ours; anything else is left alone */
+/** @returns false if the URL does not belong to the gateway; the socket is then left untouched */
 export function handleUpgrade(
   http: HttpContext,
   accept: AcceptSocket,
@@ -50,14 +50,14 @@ async function authorizeAndAccept(
   }
 }
 
-/** The client may disconnect during authorization. */
+/** The client can disconnect during authorization. */
 function ignore(): void {}
 
 export function rejectUpgrade(http: Pick<HttpContext, "context">, socket: Duplex, error: unknown): void {
   writeRawResponse(socket, errorResponse(http.context, error));
 }
 
-/** Written by hand: at an upgrade, and for what is no request, Node gives the bare connection. */
+/** Writes an HTTP response without Node's response object, which does not exist for upgrades and malformed requests. */
 export function writeRawResponse(socket: Duplex, { status, headers, body }: HttpResponse): void {
   const text = body !== null && "whole" in body ? body.whole : "";
   const lines = Object.entries({
@@ -65,9 +65,9 @@ export function writeRawResponse(socket: Duplex, { status, headers, body }: Http
     "content-length": String(Buffer.byteLength(text)),
     connection: "close",
   }).map(([name, value]) => `${name}: ${value}\r\n`);
-  // The client may have disconnected; without a listener that would end the process.
+  // The client may have disconnected. Without a listener, the error would terminate the process.
   socket.on("error", ignore);
-  // Not left open for a client that doesn't close it.
+  // Don't wait for the client to close the connection.
   socket.once("finish", () => socket.destroy());
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${lines.join("")}\r\n${String(text)}`);
 }
@@ -80,26 +80,26 @@ interface Upgrade {
   readonly head: Buffer;
 }
 
-/** One for each dialect, shared by all sockets. */
+/** One format per dialect, shared by all sockets. */
 const FORMATS: Readonly<Record<SocketDialect, StreamFormat>> = {
   blocks: { dialect: "blocks", wire: "socket", includeToolTags: false },
   native: { dialect: "native", wire: "socket", includeToolTags: false },
   tasks: { dialect: "tasks", wire: "socket", includeToolTags: false },
 };
 
-/** A command in more fragments than that is no command. */
+/** A command with more fragments is rejected. */
 const MAX_FRAGMENTS = 256;
 
-/** Makes a WebSocket of a connection that was authorized, and registers it. */
+/** Creates the function that turns an authorized connection into a WebSocket and registers it. */
 export function createSocketAcceptor(
   sockets: SocketContext,
 ): (authorized: { readonly caller: Caller; readonly dialect: SocketDialect }, upgrade: Upgrade) => void {
   const server = new WebSocketServer({
     noServer: true,
     clientTracking: false,
-    // The connection answers pings itself, as many as are read.
+    // `SocketConnection` answers pings itself, only as fast as the client reads.
     autoPong: false,
-    // Each socket would hold a window of its own, and no two could share bytes.
+    // Compression would need a window per socket, and sockets could not share encoded bytes.
     perMessageDeflate: false,
     maxPayload: sockets.context.limits.maxBodyBytes,
     maxFragments: MAX_FRAGMENTS,

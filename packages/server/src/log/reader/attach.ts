@@ -1,6 +1,9 @@
 /**
- * The shell of `follow.ts`: subscribes, reads, and hands what comes to one reader, as an async iterable or by calling back.
- * Holds a bounded number of entries for a reader who is slow, and reads on from the log when it comes back.
+ * `attach` and `listen` follow a log for one reader: they run the state machine of `follow.ts` on an engine. `attach`
+ * returns an async iterable, `listen` calls a listener.
+ *
+ * Invariant: at most about `maxQueued` bytes wait for a slow reader. Beyond that, the follower drops its live position
+ * and re-reads from the log.
  */
 import { formatCursor, parseCursor, type Position } from "@turnstream/protocol";
 import type { LogEngine, LogNotification } from "../engine.ts";
@@ -24,11 +27,16 @@ import type {
 } from "../log.ts";
 
 export interface FollowSettings {
-  /** How much waits for a slow reader, roughly in bytes, before it is let go and read again later. */
+  /**
+   * How many bytes, roughly, may wait for a slow reader. Beyond this the rest is read again from the log. @default
+   * 1_000_000
+   */
   readonly maxQueued: number;
+  /** How many entries one read returns at most. @default 500 */
   readonly pageSize: number;
-  /** How long the engine may stay out of reach before the reader is told. */
+  /** How long the engine may stay unreachable before the reader gets the end reason `unavailable`. @default 30_000 */
   readonly timeoutMs: number;
+  /** Longest delay between two attempts while the engine is unreachable. @default 100 */
   readonly retryEveryMs: number;
 }
 
@@ -56,7 +64,10 @@ export function attach(source: Source, options: Partial<FollowSettings> = {}): A
   return { [Symbol.asyncIterator]: () => new Follower(source, { ...DEFAULTS, ...options }) };
 }
 
-/** Without a promise for every delivery: for who follows thousands of sessions. Fulfilled when it is over. */
+/**
+ * Follows a log by callback. It creates no promise per delivery, so it suits processes that follow thousands of
+ * sessions.
+ */
 export function listen(
   source: Source,
   listener: (delivery: LogDelivery) => void,
@@ -77,7 +88,7 @@ export function listen(
   });
 }
 
-/** Everything that comes in one tick is one delivery, and one callback is enough for all who listen. */
+/** Runs `work` at most once per tick. One microtask serves all followers. */
 function batched(work: () => void): () => void {
   let isDue = false;
   const run = (): void => {
@@ -99,12 +110,14 @@ function runDue(): void {
   for (const run of all) run();
 }
 
-/** There is no log, or it ends before the position: it has to begin, or begin anew, right after what is archived. */
+/**
+ * True if there is no log, or it ends before the position. Its next entry then comes right after the archived position.
+ */
 function isBefore(reason: InvalidCursorReason): boolean {
   return reason === "missing" || reason === "ahead";
 }
 
-/** By hand and not as a generator: every event to every reader comes through here. */
+/** Written by hand instead of as a generator, because every event for every reader passes through it. */
 class Follower implements AsyncIterator<LogDelivery, undefined> {
   readonly #source: Source;
   readonly #settings: FollowSettings;
@@ -115,11 +128,11 @@ class Follower implements AsyncIterator<LogDelivery, undefined> {
   #queued = 0;
   #end: FollowEndReason | null = null;
   #error: unknown = null;
-  /** A read that waits until the reader has taken what is queued. */
+  /** A read that starts once the reader has taken the queued entries. */
   #deferred: Position | null = null;
   #waiting: Waiting[] = [];
   #unsubscribe: (() => void) | null = null;
-  /** Told whenever there may be something to take; null for a reader that asks by itself. */
+  /** Called whenever there may be something to take. Null for a reader that calls `next`. */
   readonly #ready: (() => void) | null;
 
   constructor(source: Source, settings: FollowSettings, ready: (() => void) | null = null) {
@@ -143,7 +156,10 @@ class Follower implements AsyncIterator<LogDelivery, undefined> {
     return OVER;
   }
 
-  /** Hands on what there is. @returns whether that was all; throws what has failed */
+  /**
+   * Passes all available deliveries to the listener. @returns true if the subscription is over. @throws the error that
+   * ended it
+   */
   pass(listener: (delivery: LogDelivery) => void): boolean {
     for (let result = this.#take(); result !== null; result = this.#take()) {
       if (result.done === true) return true;
@@ -182,7 +198,7 @@ class Follower implements AsyncIterator<LogDelivery, undefined> {
     this.#unsubscribe?.();
   }
 
-  /** What there is for the reader now; null when it has to wait. */
+  /** Takes the next delivery, or returns null if the reader has to wait. */
   #take(): IteratorResult<LogDelivery, undefined> | null {
     if (this.#phase === "over") return this.#error === null ? OVER : null;
     if (this.#queue.length > 0) {
@@ -231,7 +247,7 @@ class Follower implements AsyncIterator<LogDelivery, undefined> {
     this.#queue = this.#queue.length === 0 ? entries : this.#queue.concat(entries);
     for (const { size } of entries) this.#queued += size;
     this.#answer();
-    // Too much waits: stop listening, and read on from here once the reader has taken it.
+    // The queue is full: leave the live phase, and continue to read from here once the reader has taken the queue.
     if (this.#queued >= this.#settings.maxQueued && this.#state.phase === "live") {
       this.#step({ type: "possible-gap" });
     }
@@ -271,7 +287,7 @@ class Follower implements AsyncIterator<LogDelivery, undefined> {
     this.#answer();
   }
 
-  /** Tries again while the engine can't be reached, up to a limit. */
+  /** Retries while the engine is unreachable, for up to `timeoutMs`. */
   async #persist(work: () => Promise<void>): Promise<void> {
     const { timeoutMs, retryEveryMs } = this.#settings;
     const attempt = async (): Promise<void> => {

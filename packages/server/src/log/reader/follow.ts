@@ -1,16 +1,17 @@
 /**
- * Following a log, as a pure machine: what a reader does with pages, news and doubts, so that it delivers every
- * entry once and in order, or ends with a reason.
+ * `reduceFollow` is the pure state machine of a reader that follows a log. It handles pages, published batches and
+ * possible gaps.
  *
  *              page, more            page, nothing buffered
- *            ┌───────────┐         ┌───────────────────▶ live ──┐ news that fit: deliver
+ *            ┌───────────┐         ┌───────────────────▶ live ──┐ batch that joins: deliver
  *   start ──▶│  reading  │─────────┘                       │    │
  *            └───────────┘◀────────────────────────────────┘◀───┘
- *              │  batches are buffered  batches that don't fit, or doubt: read again
+ *              │  batches are buffered   batch that doesn't join, or possible gap: read again
  *              └──▶ ended: the position is not in the log
  *
- * It subscribes before it reads; so whatever a page doesn't hold is among the batches buffered meanwhile. Never reads,
- * waits or subscribes itself: it says what to do.
+ * Invariant: it delivers every entry once and in order, or ends with a reason. The caller subscribes before it reads,
+ * so an entry that a page doesn't contain is in a batch that was buffered meanwhile. Does not read, wait or subscribe
+ * itself: it returns effects.
  */
 import type { Position } from "@turnstream/protocol";
 import type { PublishedBatch } from "../engine.ts";
@@ -20,10 +21,12 @@ import type { FollowEndReason } from "../log.ts";
 export interface FollowState {
   readonly phase: "reading" | "live" | "ended";
   readonly last: Position;
-  /** Batches that were published while reading. */
   readonly buffered: readonly PublishedBatch[];
   readonly bufferedSize: number;
-  /** Something may be missing from the page under way and from the buffered batches: read once more after it. */
+  /**
+   * True if entries may be missing from both the current page and the buffered batches. The machine then reads once
+   * more.
+   */
   readonly again: boolean;
 }
 
@@ -43,12 +46,12 @@ export interface FollowStep {
   readonly effects: readonly FollowEffect[];
 }
 
-/** How much is buffered while reading, roughly in bytes; beyond that it is cheaper to read again. */
+/** How many bytes, roughly, are buffered while reading. Beyond this it is cheaper to read again. */
 const MAX_BUFFERED = 500_000;
 
 const NOTHING: readonly FollowEffect[] = [];
 
-/** Subscribed, and about to read. */
+/** The state after the caller has subscribed and before it reads the first page. */
 export function initialFollowState(after: Position): FollowState {
   return { phase: "reading", last: after, buffered: [], bufferedSize: 0, again: false };
 }
@@ -62,7 +65,7 @@ export function reduceFollow(state: FollowState, input: FollowInput): FollowStep
       return takePage(state, input.entries, input.more);
     case "possible-gap":
       if (state.phase === "live") return reading(state, []);
-      // What came before the doubt may be of a timeline that is lost by now.
+      // Batches from before the gap may belong to a timeline that is lost by now.
       return { state: { ...state, buffered: [], bufferedSize: 0, again: true }, effects: NOTHING };
     case "over":
       return {
@@ -103,7 +106,7 @@ function takePage(state: FollowState, entries: readonly LogEntry[], more: boolea
     const [batch, ...buffered] = next.buffered as [PublishedBatch, ...PublishedBatch[]];
     next = { ...next, buffered, bufferedSize: next.bufferedSize - sizeOf(batch) };
     const fresh = unseen(next.last, batch);
-    // The batch itself is dropped: what was published is in the log, so that reading on will find it, or tell.
+    // The batch can be dropped: its entries are in the log, so the next read finds them or ends with a reason.
     if (fresh === null) return reading(next, delivered);
     const last = fresh.at(-1);
     if (last !== undefined) {
@@ -114,18 +117,18 @@ function takePage(state: FollowState, entries: readonly LogEntry[], more: boolea
   return { state: { ...next, phase: "live" }, effects: delivered };
 }
 
-/** The entries of a batch that come right after a position; none when all are known, null when they don't join. */
+/** Returns the entries of a batch that are new and follow `last`: none if all are known, null if there is a gap. */
 function unseen(last: Position, { before, entries }: PublishedBatch): readonly LogEntry[] | null {
   const [first] = entries;
   if (first === undefined) return [];
   if (first.epoch === last.epoch) {
-    // One epoch is one timeline: what stands at or before the last position was delivered.
+    // One epoch is one timeline, so everything up to the last position was delivered.
     const skip = last.seq + 1 - first.seq;
     if (skip < 0) return null;
     return skip === 0 ? entries : entries.slice(skip);
   }
   if (first.epoch < last.epoch) return [];
-  // A claim joins only what it says it followed: with the same seq on a lost timeline it would seem to fit.
+  // Compare the whole position that the claim follows. A position with the same seq on a lost timeline must not match.
   return before !== null && before.epoch === last.epoch && before.seq === last.seq ? entries : null;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The log on Redis (or Valkey), version 7 or later: one server, or the primaries of a Redis Cluster.
- * Reconnects by itself; after any reconnect it reads again instead of trusting.
+ * `createRedisLog` creates the log on Redis (or Valkey) 7 or later: one server, or the primaries of a Redis Cluster. It
+ * reconnects by itself. After every reconnect the readers re-read the log, because notifications may be lost.
  */
 import type { Log } from "../log.ts";
 import { validateUrls } from "./connection/address.ts";
@@ -10,19 +10,23 @@ import { openCluster, singleServer, type TopologySettings } from "./topology/ope
 import { createStreamLog, type StreamLogOptions } from "../stream-log.ts";
 
 export interface RedisLogOptions extends StreamLogOptions {
-  /** One URL for one server; several for a cluster, any of its servers. */
+  /** One URL for a single server. A list for a cluster: any of its servers. */
   readonly url: string | readonly string[];
   readonly username?: string;
   readonly password?: string;
-  /** Begins the name of every key. */
+  /** Prefix of all keys. @default "ts" */
   readonly keyPrefix?: string;
+  /** How often each server is checked: whether it is alive, is the same one, and has its data. @default 400 */
   readonly healthCheckMs?: number;
+  /** How long a server may take to answer before its connection counts as lost. @default 3_000 */
   readonly responseTimeoutMs?: number;
+  /** How long a command or subscription waits for a connection before it fails with UNAVAILABLE. @default 5_000 */
   readonly connectionWaitMs?: number;
+  /** Longest delay between two attempts to reconnect. @default 50 */
   readonly reconnectDelayMs?: number;
 }
 
-/** @throws TypeError when `url` is no address of Redis */
+/** @throws TypeError if `url` is not a Redis URL or a list of them. */
 export async function createRedisLog(options: RedisLogOptions): Promise<Log> {
   validateUrls(options.url);
   const settings: TopologySettings = {

@@ -1,7 +1,9 @@
 /**
- * Redis as the engine of the log: runs the scripts on the server that keeps the session, and reads their answers.
- * An error reply means that nothing happened; a connection that breaks means that nobody knows. What can be
- * repeated without harm is then repeated; appends and claims are left to their writers.
+ * `RedisEngine` implements `LogEngine` on Redis: it runs the scripts on the server that has the session's keys and
+ * parses their replies.
+ *
+ * Invariant: an error reply means that the command was not executed; a broken connection means that it may have been.
+ * The engine then retries only idempotent commands. Appends and claims are left to their writers.
  */
 import { ErrorReply } from "@redis/client";
 import { formatCursor, type Position } from "@turnstream/protocol";
@@ -149,7 +151,7 @@ export class RedisEngine implements LogEngine {
     return this.#topology.close();
   }
 
-  /** The hash tag keeps the keys of a session on one server. */
+  /** The hash tag keeps all keys of a session on one server. */
   #log(session: string): string {
     return `${this.#keyPrefix}:{${session}}`;
   }
@@ -180,7 +182,7 @@ export class RedisEngine implements LogEngine {
     return this.#execute(log, command, (reply) => reply);
   }
 
-  /** The usual path of an append: every further `await` would be one more turn of the queue of promises. */
+  /** Appends take this path. It uses `then` because every further `await` adds a pass through the microtask queue. */
   #execute<T>(
     key: string,
     command: (connection: RedisConnection) => readonly string[],
@@ -200,7 +202,9 @@ export class RedisEngine implements LogEngine {
     )) as unknown[];
   }
 
-  /** Sends once, and again only where an error reply says that it did not happen and where to go instead. */
+  /**
+   * Sends a command once. Sends it again only if an error reply proves that it was not executed and names the remedy.
+   */
   async #followRedirects(
     key: string,
     send: (connection: RedisConnection) => Promise<unknown>,
@@ -228,14 +232,16 @@ export class RedisEngine implements LogEngine {
     throw this.#toLogError(error, last);
   }
 
-  /** The slot is on its way to another server: ask there, once. */
+  /** The slot is migrating to another server: send the command there, for this call only. */
   async #ask(address: string, send: (connection: RedisConnection) => Promise<unknown>): Promise<unknown> {
     const connection = await this.#topology.nodeAt(address).waitForConnection();
     const [, reply] = await Promise.all([connection.send(["ASKING"]), send(connection)]);
     return reply;
   }
 
-  /** Not where no server was ever reached: who asks is told soon that the address is wrong. */
+  /**
+   * Retries only if some server was ever reached. If not, the URL is probably wrong, and the caller must learn it soon.
+   */
   #retry<T>(work: () => Promise<T>): Promise<T> {
     return retry(work, {
       isRetryable: (error) => this.#outages.hasConnected && isLogError(error, "UNAVAILABLE"),
@@ -248,7 +254,7 @@ export class RedisEngine implements LogEngine {
   #toLogError(error: unknown, connection: RedisConnection | null): LogError {
     if (!(error instanceof ErrorReply)) return unavailable(error);
     const [code = ""] = error.message.split(" ");
-    // No longer a primary: whatever we knew about it is out of date.
+    // The server is no longer a primary, so its replication id is out of date.
     if (code === "READONLY") connection?.destroy();
     return new LogError("UNAVAILABLE", { detail: `Redis refused (${code})`, cause: error });
   }
@@ -265,7 +271,7 @@ function refusal(head: string, epoch: number | null): AppendOutcome {
   if (epoch !== null && found.epoch > epoch) return { type: "fenced", epoch: found.epoch };
   return {
     type: "unclaimed",
-    detail: "The log was claimed on another Redis, or on this one before it restarted",
+    detail: "The log was claimed on another Redis, or before this one restarted",
   };
 }
 

@@ -1,20 +1,21 @@
 /**
- * What our scripts answer and publish, read back. Pure; throws on what no script of ours would say.
+ * `parseNotification`, `parseEntries` and `parseHead` parse the replies and published messages of the scripts. Pure.
+ * They throw if a text doesn't have the format of our scripts.
  *
- * News of an append are `<id of the first>\n<line>\n<line>…`; of a claim `<id before> <id>\n<line>`; of a removed
- * log the word `removed`. Lines hold JSON, which never has a bare newline.
+ * An append publishes `<first id>\n<line>\n<line>…`, a claim `<previous id> <id>\n<line>`, and a removal `removed`.
+ * Lines contain JSON, which never has an unescaped newline.
  */
 import type { Position } from "@turnstream/protocol";
 import type { EngineHead, PublishedBatch, LogNotification } from "../engine.ts";
 import { LogEntry } from "../entry.ts";
 
-/** An id of Redis's own making: read without the checks that a cursor from outside needs. */
+/** Parses an id that Redis created. It needs fewer checks than a cursor from a client. */
 export function parsePosition(id: unknown): Position {
   const text = String(id);
   const dash = text.indexOf("-");
   const position = { epoch: Number(text.slice(0, dash)), seq: Number(text.slice(dash + 1)) };
   if (dash > 0 && Number.isSafeInteger(position.epoch) && Number.isSafeInteger(position.seq)) return position;
-  throw new TypeError("Redis answered with something that is not a position");
+  throw new TypeError("Redis returned an id that is not a position");
 }
 
 export function parseNotification(text: string): LogNotification {
@@ -28,7 +29,7 @@ export function parseNotification(text: string): LogNotification {
 
 function readLines(epoch: number, first: number, text: string, start: number): PublishedBatch["entries"] {
   const end = text.indexOf("\n", start);
-  // Most appends hold one event.
+  // Fast path: most appends have one event.
   if (end < 0) return [new LogEntry(epoch, first, text.slice(start))];
   return text
     .slice(start)
@@ -36,7 +37,7 @@ function readLines(epoch: number, first: number, text: string, start: number): P
     .map((line, n) => new LogEntry(epoch, first + n, line));
 }
 
-/** Entries as XRANGE gives them: `[id, [field, line]]`. */
+/** Parses the reply of XRANGE: `[id, [field, line]]`. */
 export function parseEntries(reply: unknown): LogEntry[] {
   return (reply as [string, [string, string]][]).map(([id, [, line]]) => {
     const { epoch, seq } = parsePosition(id);
@@ -60,7 +61,10 @@ export function parseHeadKey(text: string): HeadKey | null {
   return { epoch: Number(epoch), replicationId, writer };
 }
 
-/** An expiring log says so in its head, so that the usual append is refused and the careful one keeps the log. */
+/**
+ * True if the head marks the log as expiring. The normal append is then refused, and `APPEND_WITH_LOOKBACK` cancels the
+ * expiry.
+ */
 export function isExpiring(head: string): boolean {
   return head.endsWith(" expiring");
 }

@@ -1,10 +1,16 @@
 /**
- * The Lua scripts: each is one atomic step on the keys of one session, which share a hash tag.
+ * `SCRIPTS` contains the Lua scripts of the Redis log. Each is one atomic step on the keys of one session, which share
+ * a hash tag.
  *
- * Keys: the log (a stream; its name is also the channel of news), its head (`<epoch> <timeline> <writer>`: who
- * may append) and its base (the position right before the first entry). The timeline is Redis's replication id:
- * it changes when another server, or a restarted one, answers, and then entries may be missing.
- * Publishing happens inside, so that a fenced writer's event can't get out.
+ * Keys:
+ * - the log: a stream; its name is also the channel for notifications;
+ * - its head, `<epoch> <timeline> <writer>`: the writer that may append;
+ * - its base: the position right before the first entry.
+ *
+ * The timeline is Redis's replication id. It changes when another or a restarted server answers, and then entries may
+ * be missing.
+ *
+ * Invariant: scripts publish inside the atomic step, so an event of a fenced writer is never published.
  */
 import { createHash } from "node:crypto";
 
@@ -17,9 +23,9 @@ function script(source: string): Script {
   return { source, sha: createHash("sha1").update(source).digest("hex") };
 }
 
-/** The usual path, as cheap as it gets: one comparison is the whole fence, and Redis counts the seq up itself. */
+/** The normal append. One comparison is the whole fence, and Redis assigns the seq, so it is as cheap as possible. */
 export const APPEND = script(`
--- KEYS log head; ARGV expected head, '<epoch>-*', lines. Answers the last id, or {'refused', head}.
+-- KEYS log head; ARGV expected head, '<epoch>-*', lines. Returns the last id, or {'refused', head}.
 local head = redis.call('GET', KEYS[2])
 if head ~= ARGV[1] then return {'refused', head or ''} end
 local id = redis.call('XADD', KEYS[1], 'NOMKSTREAM', ARGV[2], 'e', ARGV[3])
@@ -34,10 +40,10 @@ redis.call('SPUBLISH', KEYS[1], first .. '\\n' .. table.concat(ARGV, '\\n', 3))
 return id
 `);
 
-/** The careful path: for writers without an epoch, and for appends that may have happened before. */
+/** The append for writers without an epoch, and for batches that may be in the log already. */
 export const APPEND_WITH_LOOKBACK = script(`
--- KEYS log head base; ARGV expected head ('' to join any epoch), timeline, writer ('' not to look back), counter,
--- since ('' from the base on), lines. Answers {'added' | 'found', last id}, {'refused', head} or {'unsure'}.
+-- KEYS log head base; ARGV expected head ('' to join any epoch), timeline, writer ('' to skip the lookback), counter,
+-- since ('' to look back to the base), lines. Returns {'added' | 'found', last id}, {'refused', head} or {'unsure'}.
 local head = redis.call('GET', KEYS[2])
 if not head or redis.call('EXISTS', KEYS[1]) == 0 then return {'refused', ''} end
 local epoch, timeline = string.match(head, '^(%d+) (%S+)')
@@ -60,7 +66,7 @@ if ARGV[3] ~= '' then
       local counter = string.sub(line, 1, #mine) == mine and string.match(line, '^%d+', #mine + 1)
       if counter and string.sub(line, #mine + #counter + 1, #mine + #counter + 1) == ' ' then
         if counter == ARGV[4] then return {'found', entry[1]} end
-        -- A writer's counter rises: what comes before its newest append is older still.
+        -- A writer's counter only increases, so an append before its newest one can't have this counter.
         start, met = nil, true
         break
       end
@@ -69,7 +75,7 @@ if ARGV[3] ~= '' then
 end
 if ARGV[1] ~= '' then
   if head ~= ARGV[1] and head ~= ARGV[1] .. ' expiring' then return {'refused', head} end
-  -- Not even the writer's own claim is there any more: what it wrote after it may have been trimmed too.
+  -- Even the writer's own claim was trimmed, so entries that it wrote later may have been trimmed too.
   if not met then return {'unsure'} end
 else
   if timeline ~= ARGV[2] then return {'refused', head} end
@@ -89,9 +95,10 @@ redis.call('SPUBLISH', KEYS[1], first .. '\\n' .. table.concat(ARGV, '\\n', 6))
 return {'added', id}
 `);
 
+/** Takes over the log: writes the first entry of a new epoch and fences all earlier writers. */
 export const CLAIM = script(`
--- KEYS log head base; ARGV epoch, timeline, writer, floor, line, '1' only to look, the position to come after ('' for
--- any). Answers {'added' | 'found', id}, {'outbid', epoch} or {'moved', the position it would come after}.
+-- KEYS log head base; ARGV epoch, timeline, writer, floor, line, '1' to only look, the position to follow ('' for
+-- any). Returns {'added' | 'found', id}, {'outbid', epoch} or {'moved', the position that it would follow}.
 local function position(id)
   local epoch, seq = string.match(id, '^(%d+)-(%d+)$')
   return tonumber(epoch), tonumber(seq)
@@ -118,7 +125,8 @@ local function before(a, b)
   local be, bs = position(b)
   return ae < be or (ae == be and as < bs)
 end
--- What is archived but not here was lost: entries before that hole would seem to be followed by this one.
+-- The log ends before the archived position, so entries were lost. Start an empty log: otherwise the new entry would
+-- seem to follow the entries before the gap.
 local anew = not last or before(last, ARGV[4])
 if anew then last = ARGV[4] end
 if ARGV[7] ~= '' and ARGV[7] ~= last then return {'moved', last} end
@@ -137,7 +145,7 @@ return {'added', id}
 `);
 
 export const HEAD = script(`
--- KEYS log head base. Answers {head, last id, base}, or {} when there is no log.
+-- KEYS log head base. Returns {head, last id, base}, or {} if there is no log.
 local head, base = redis.call('GET', KEYS[2]), redis.call('GET', KEYS[3])
 if not head or not base or redis.call('EXISTS', KEYS[1]) == 0 then return {} end
 local newest = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)[1]
@@ -145,7 +153,7 @@ return {head, newest and newest[1] or base, base}
 `);
 
 export const TRIM = script(`
--- KEYS log head base; ARGV position, the id right after it. Answers 1, or 0 when the position is not in the log.
+-- KEYS log head base; ARGV position, the id right after it. Returns 1, or 0 if the position is not in the log.
 if redis.call('GET', KEYS[3]) == ARGV[1] then return 1 end
 if #redis.call('XRANGE', KEYS[1], ARGV[1], ARGV[1]) == 0 then return 0 end
 redis.call('XTRIM', KEYS[1], 'MINID', '=', ARGV[2])
@@ -154,8 +162,8 @@ return 1
 `);
 
 export const EXPIRE = script(`
--- KEYS log head base; ARGV archived position, milliseconds. Answers 1, or 0 when there is more in the log. The head
--- says so too: the usual append doesn't know of it, is refused, and comes again on the careful path, which keeps the log.
+-- KEYS log head base; ARGV archived position, milliseconds. Returns 1, or 0 if the log has later entries. Marks the
+-- head as expiring: the normal append is then refused, and the append with lookback cancels the expiry.
 local newest = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)[1]
 local last = newest and newest[1] or redis.call('GET', KEYS[3])
 local head = redis.call('GET', KEYS[2])

@@ -1,7 +1,7 @@
 /**
- * Makes drafts fit the log. Long deltas are cut into several; content that is too large for an event goes into a
- * blob, and the event keeps its beginning, its size, its type and where the whole is. Replay is then the same as
- * live. Pure: says what to store, and never stores it.
+ * `splitOversized` makes drafts fit the log. It cuts long deltas into several. It moves other large content into a
+ * blob; the event then carries a preview, the size, the media type and the blob id. So a replay equals the live stream.
+ * Pure: it returns the blobs and does not store them.
  */
 import type { Json, FullContent } from "@turnstream/protocol";
 import { truncateText, type EventDraft } from "@turnstream/protocol/writer";
@@ -14,7 +14,7 @@ export interface LogBlob {
   readonly body: Uint8Array;
 }
 
-/** Where blobs go. Each has to be safe before an event refers to it. */
+/** Stores blobs. A blob must be durable before an event references it. */
 export interface BlobSink {
   put(session: string, blob: LogBlob): Promise<void>;
 }
@@ -24,11 +24,11 @@ export interface SplitDrafts {
   readonly blobs: readonly LogBlob[];
 }
 
-/** How long a delta may get, in UTF-16 units: three bytes each at the most, or six where JSON escapes them. */
+/** Maximum length of a delta in UTF-16 units. Each takes at most three bytes, or six if JSON escapes it. */
 export const MAX_DELTA = 10_000;
 /** How much of the content stays in the event, in UTF-16 units. */
 const PREVIEW = 4_096;
-/** Room for the key of the append and the stamp. */
+/** Leaves 512 bytes for the key of the append and the `v` and `at` fields. */
 const MAX_DRAFT_BYTES = MAX_EVENT_BYTES - 512;
 
 export function splitOversized(draft: EventDraft, newBlobId: () => string): SplitDrafts {
@@ -92,7 +92,7 @@ function refer(
 
 function tooLarge(draft: EventDraft): never {
   throw new LogError("TOO_LARGE", {
-    detail: `A ${draft.type} can't be made smaller than ${MAX_EVENT_BYTES} bytes`,
+    detail: `The ${draft.type} event can't be reduced to ${MAX_EVENT_BYTES} bytes`,
   });
 }
 
@@ -109,7 +109,7 @@ function cut(text: string): string[] {
   return pieces;
 }
 
-/** Citations go with the last piece: a marker must be complete before it is cited. */
+/** The last piece gets the citations: a citation may follow only after its marker is complete. */
 function cutProse(draft: Extract<EventDraft, { type: "text.delta" | "thinking.delta" }>): SplitDrafts {
   const pieces = cut(draft.text);
   if (draft.type === "thinking.delta")

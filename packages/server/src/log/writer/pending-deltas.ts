@@ -1,7 +1,8 @@
 /**
- * What a writer has not sent yet: deltas of one block are joined, everything else keeps its place. Deltas of
- * blocks that stream side by side are independent, so that joining may take one past the other; nothing is ever
- * moved past an event that is not a delta. No clock, no log.
+ * `PendingDeltas` buffers what a writer has not sent yet, and joins the deltas of each block.
+ *
+ * Invariant: joining may move a delta past deltas of other blocks, which are independent, but never past an event that
+ * is not a delta. Uses no clock and no log.
  */
 import { type EventDraft, joinDeltas } from "@turnstream/protocol/writer";
 import { type LogBlob, type SplitDrafts, MAX_DELTA } from "./oversize.ts";
@@ -12,21 +13,21 @@ export interface PendingBatch {
   readonly size: number;
 }
 
-/** Room for what is not text, and for a citation. */
+/** Estimated size of the other fields of an event, and of one citation. */
 const PER_EVENT = 200;
 const PER_ANNOTATION = 60;
-/** What one append takes. */
+/** Limits of one append. */
 const MAX_EVENTS = 500;
 const MAX_SIZE = 500_000;
-/** Citations are not counted among the characters of a joined delta, and must fit its event too. */
+/** Citations don't count toward the length of a joined delta, but must fit its event too. */
 const MAX_ANNOTATIONS = 50;
 
 export class PendingDeltas {
   #drafts: EventDraft[] = [];
   #blobs: LogBlob[] = [];
-  /** Where the newest delta of a block stands, since the last event that was not a delta. */
+  /** Index of the newest delta of each block, since the last event that is not a delta. */
   #deltas = new Map<string, number>();
-  /** Roughly how much memory waits, in characters and bytes. */
+  /** Approximate size of the buffer, in characters and bytes. */
   #size = 0;
 
   get size(): number {
@@ -47,7 +48,7 @@ export class PendingDeltas {
     for (const { body } of blobs) this.#size += body.byteLength;
   }
 
-  /** Takes everything, or the oldest as far as a batch may go. */
+  /** Takes everything, or the oldest events up to the limits of one append. */
   take(): PendingBatch {
     let [count, size] = [0, 0];
     for (const draft of this.#drafts) {

@@ -1,9 +1,10 @@
 /**
- * The pen of the writer that holds a session's epoch. Deltas are gathered for a few milliseconds, or until there
- * is enough; anything else goes at once, with what was gathered before it. One append is under way at a time: what comes
- * meanwhile makes the next one. Whoever writes faster than the log takes is held up.
+ * `Writer` appends the events of one claimed epoch. It collects deltas for a few milliseconds, or until there are
+ * enough. Any other event is sent immediately, together with the deltas before it. `write` applies backpressure if the
+ * caller is faster than the log.
  *
- * The first refusal ends it: every later call fails with the same error, and nothing is written any more.
+ * Invariant: at most one append is in flight; later events form the next one. After the first error every call fails
+ * with the same error, and nothing more is written.
  */
 import type { Position } from "@turnstream/protocol";
 import type { EventDraft } from "@turnstream/protocol/writer";
@@ -16,19 +17,20 @@ import { isDelta, PendingDeltas, type PendingBatch } from "./pending-deltas.ts";
 export interface WriterOptions {
   readonly log: Log;
   readonly session: string;
-  /** As claimed. */
+  /** The writer id of the claim. */
   readonly writer: string;
   readonly epoch: number;
   readonly blobs: BlobSink;
   readonly newBlobId: () => string;
-  /** How long deltas are gathered. */
+  /** How long deltas are collected before they are sent. @default 30 */
   readonly batchDelayMs?: number;
-  /** How much is gathered before it goes at once, roughly in characters. */
+  /** Size of the collected deltas, roughly in characters, at which they are sent immediately. @default 8_192 */
   readonly maxBatchSize?: number;
-  /** How much may wait before `write` makes its caller wait. */
+  /** Unsent size, roughly in characters, above which `write` waits. @default 262_144 */
   readonly highWaterMark?: number;
-  /** How long to try again while the log can't be reached. */
+  /** How long an append or blob is retried before the writer fails. @default 20_000 */
   readonly retryTimeoutMs?: number;
+  /** Longest delay between two attempts. @default 50 */
   readonly retryMs?: number;
 }
 
@@ -36,7 +38,7 @@ export class Writer {
   readonly #options: Required<WriterOptions>;
   readonly #pending = new PendingDeltas();
   #counter = 0;
-  /** How many drafts were taken in, and how many of these, from the first on, are in the log. */
+  /** How many drafts were accepted, and how many of them, counted from the first, are in the log. */
   #accepted = 0;
   #done = 0;
   #last: Position | null = null;
@@ -59,7 +61,7 @@ export class Writer {
     };
   }
 
-  /** Fulfilled once there is room for more. That the event is in the log is what `flush` tells. */
+  /** Resolves when the writer can accept more. Only `flush` guarantees that the event is in the log. */
   async write(draft: EventDraft): Promise<void> {
     if (this.#failure !== null) throw this.#failure;
     this.#pending.add(splitOversized(draft, this.#options.newBlobId));
@@ -72,7 +74,7 @@ export class Writer {
     }
   }
 
-  /** Fulfilled once everything written so far is in the log; tells the last position that this writer wrote. */
+  /** Resolves when everything accepted so far is in the log. Returns the last position that this writer wrote. */
   async flush(): Promise<Position | null> {
     const accepted = this.#accepted;
     while (this.#failure === null && this.#done < accepted) {
@@ -84,7 +86,7 @@ export class Writer {
     return this.#last;
   }
 
-  /** How much waits, roughly in characters: what is gathered, and what is under way. */
+  /** Approximate size in characters of the collected and the in-flight events. */
   get waiting(): number {
     return this.#waiting;
   }
@@ -95,7 +97,7 @@ export class Writer {
 
   #schedule(): void {
     if (this.#sending !== null || this.#pending.isEmpty || this.#failure !== null) return;
-    // After a pause the first delta goes at once: people wait for it.
+    // After a pause the first delta is sent immediately, because the user waits for it.
     const wait = this.#isDue ? 0 : this.#sentAt + this.#options.batchDelayMs - performance.now();
     if (wait <= 0) {
       if (this.#timer !== null) clearTimeout(this.#timer);
@@ -144,7 +146,7 @@ export class Writer {
         this.#last = { epoch, seq: last };
       },
       (error) => {
-        // Nobody knows whether it happened: the log finds out when it is asked again.
+        // The append may have happened. `isRetry` makes the log look for it first.
         repeat = true;
         return isLogError(error, "UNAVAILABLE");
       },

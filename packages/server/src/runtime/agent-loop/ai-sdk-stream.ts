@@ -1,6 +1,8 @@
 /**
- * Tells what `streamText` of the AI SDK streams: prose and calls as a model step, results of tools that it ran by itself
- * as results. Reads only the parts it knows; an error part ends the turn.
+ * `AiSdkStreamReader` writes a `streamText` stream of the AI SDK to the log: text, thinking and calls as model steps,
+ * and the results of tools that the SDK ran.
+ *
+ * Invariant: unknown parts are ignored, and an error part ends the turn.
  */
 import { modelErrorFrom } from "../../models/errors.ts";
 import type { ModelUsage, StreamPart } from "../../models/model.ts";
@@ -18,7 +20,7 @@ import { writeToolResult } from "../tool-calls/write-result.ts";
 export class AiSdkStreamReader {
   readonly #scope: RunContext;
   #step: StepWriter;
-  /** How many have ended. */
+  /** Number of finished steps. */
   #steps = 0;
   readonly #calls = new Map<string, StepCall>();
 
@@ -52,7 +54,9 @@ export class AiSdkStreamReader {
           failedResult(errorText(part["error"]), this.#scope.attempt.context.strings.toolFailed),
         );
       case "abort":
-        throw new TurnFailed("SERVER_ERROR", "the body was aborted by itself", { canRetry: true });
+        throw new TurnFailed("SERVER_ERROR", "the stream of the agent was aborted without a stop request", {
+          canRetry: true,
+        });
       case "start-step":
         return enforceLimits(this.#scope, this.#steps);
       case "finish-step":
@@ -81,7 +85,7 @@ export class AiSdkStreamReader {
     if (call !== null) this.#calls.set(toolCallId, call);
   }
 
-  /** References would need a model that is given their ids, and this one is not asked by us. */
+  /** Drops references, because the developer's code prompts this model and can't give it their ids. */
   async #output(part: AiSdkPart): Promise<void> {
     const call = this.#calls.get(String(part["toolCallId"]));
     if (call === undefined) return;
@@ -96,7 +100,7 @@ export class AiSdkStreamReader {
     if (call !== undefined) await writeToolResult(this.#scope, call, record);
   }
 
-  /** The text of a step after which tools ran is not the last one; of the last step it is. */
+  /** Ends a step and records its usage. Text before tool calls is not final; text of the last step is. */
   async #endStep(usage: FlatUsage | undefined): Promise<void> {
     await this.#step.finish();
     this.#step = createStepWriter(this.#scope);

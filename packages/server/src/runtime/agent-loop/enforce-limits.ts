@@ -1,10 +1,14 @@
-/** Holds a run to its limits before each step, and the turn to those of its main agent. Time is watched elsewhere. */
+/**
+ * `enforceLimits` checks the limits of a run before each step, and the limits of the main agent for the whole turn.
+ *
+ * `TurnAttempt.setDeadline` enforces the time limit.
+ */
 import type { Agent } from "../define/agent.ts";
 import { MAIN_RUN } from "../events/turn-writer.ts";
 import { LimitReached } from "../attempt/outcomes.ts";
 import type { RunContext } from "../attempt/run-context.ts";
 
-/** @param n how many steps the run has made */
+/** @param n number of steps that the run has made */
 export function enforceLimits({ attempt, agent, root, path }: RunContext, n: number): void {
   const { usage } = attempt;
   check(root, usage.total.total_tokens, usage.cost, { isOfTurn: true });

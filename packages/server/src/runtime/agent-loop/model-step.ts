@@ -1,8 +1,10 @@
 /**
- * One step of a run: asks the model, tells what it says as it comes, and journals what the step amounts to. A failure
- * that may pass is tried again after a while: in place when nobody has seen anything of it, in a new attempt when
- * somebody has, because what was told has to be made void. So is an answer that could not be kept, as often as a model
- * that fails. Never runs a tool.
+ * `runModelStep` runs one model call of a run, streams its output to the log and journals the step. It does not run
+ * tools.
+ *
+ * Invariant: a step that wrote no output retries in place. A step that wrote output retries in a new attempt, because
+ * its blocks must be superseded. Answers that could not be journaled count against the same `maxAttempts` limit as
+ * failed model calls do.
  */
 import type { Usage } from "@turnstream/protocol";
 import { askModel } from "../../models/ask-model.ts";
@@ -21,7 +23,7 @@ import { toUsageRecord } from "../attempt/usage.ts";
 import type { StepWriter } from "../events/step-writer.ts";
 import { sleep } from "../../util/sleep.ts";
 
-/** @param prompt made only when the model has to be asked */
+/** @param prompt called only if the step is not in the journal */
 export async function runModelStep(
   scope: RunContext,
   n: number,
@@ -34,9 +36,11 @@ export async function runModelStep(
   if (known !== undefined) return known;
   enforceLimits(scope, n);
   const { unsavedAnswers } = stepAttemptsOf(attempt, key);
-  // Asking costs money, and what keeps the answers from being kept may last.
+  // Limit the retries: every model call costs money, and the error that prevents the commit may persist.
   if (unsavedAnswers >= scope.agent.retry.maxAttempts)
-    throw new TurnFailed("SERVER_ERROR", `${unsavedAnswers} answers could not be kept`, { canRetry: true });
+    throw new TurnFailed("SERVER_ERROR", `${unsavedAnswers} answers of the model could not be committed`, {
+      canRetry: true,
+    });
   const stepWriter = createStepWriter(scope);
   try {
     const usage = await askUntilAnswered(scope, key, model, prompt(), stepWriter);
@@ -49,7 +53,7 @@ export async function runModelStep(
     return record;
   } catch (error) {
     const isModels = error instanceof ModelError || error instanceof ModelStreamInterrupted;
-    // Whoever was told to stop has lost nothing of its own: another branch has, or a person wants it.
+    // Count only failures of this step. An abort comes from another branch or from the user.
     if (!isModels && !attempt.signal.aborted)
       attempt.stepAttempts.set(key, {
         ...stepAttemptsOf(attempt, key),
@@ -76,7 +80,7 @@ async function askUntilAnswered(
   let wasted = NO_USAGE;
   const { maxAttempts: maxTries, initialDelayMs } = agent.retry;
   const before = stepAttemptsOf(attempt, key);
-  // It broke off after something was shown, and what was shown is void now.
+  // The previous attempt failed after it wrote output, so the wait before the retry happens here.
   if (before.nextAt > 0) await waitForRetry(scope, stepWriter, before, maxTries);
   while (true) {
     let usage: Usage | null = null;
@@ -102,7 +106,7 @@ async function askUntilAnswered(
         limits: { maxTries, firstMs: initialDelayMs },
       });
       if (error.usage !== null) wasted = addUsage(wasted, usageOf(error.usage));
-      // Nothing of this step will be journaled, and what it took was spent.
+      // The step is not journaled after this error, so record the tokens that it used.
       if (delayMs === null || stepWriter.hasWritten)
         await attempt.recordUsage(scope.path, key, toUsageRecord(agent, model.modelId, wasted));
       if (delayMs === null) throw error;
@@ -118,7 +122,10 @@ function randomOf({ env }: { readonly env: { randomBytes(size: number): Uint8Arr
   return (env.randomBytes(1)[0] ?? 0) / 256;
 }
 
-/** Shown as a thought: people see that something is being done, and it is not part of the answer. */
+/**
+ * Waits until the retry. It shows the wait as thinking: users see that work continues, and the answer doesn't contain
+ * it.
+ */
 async function waitForRetry(
   { attempt, run, path }: RunContext,
   stepWriter: StepWriter,

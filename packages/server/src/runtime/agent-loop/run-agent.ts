@@ -1,6 +1,9 @@
 /**
- * The loop of one agent: ask the model, run what it asks for, tell it the results, until it asks for nothing more.
- * Calls of one step run side by side. Everything it has done is found in the journal again.
+ * `runAgent` is the loop of one agent: it calls the model, runs the requested tools and adds their results, until the
+ * model requests none.
+ *
+ * Invariant: steps and tool results come from the journal if they are there, so a later attempt repeats no finished
+ * work.
  */
 import type { Prompt, PromptMessage } from "../../models/model.ts";
 import { executeToolCall } from "../tool-calls/execute-call.ts";
@@ -21,7 +24,7 @@ import { allOrAbort } from "../../util/concurrency.ts";
 const callSubAgent = (scope: RunContext, call: StepCall): Promise<ToolCallRecord> =>
   runSubAgent(scope, call, runAgent);
 
-/** Until it asks for nothing more, or for a form. */
+/** Returns when the model requests no more tools, or when a tool requests a form. */
 export async function runAgent(scope: RunContext, start: Prompt): Promise<RunResult> {
   const { agent, pinned } = scope;
   if (agent.model === null) throw new RuntimeError("NO_MODEL", `the agent ${agent.name}`);
@@ -40,11 +43,14 @@ export async function runAgent(scope: RunContext, start: Prompt): Promise<RunRes
   }
 }
 
-/** Side by side; questions come after the rest, one after the other, for they stand outside groups. Forms come last. */
+/**
+ * Runs the calls of one step in parallel. Questions run after the other calls, one at a time, because they are outside
+ * of groups. Forms run last.
+ */
 async function runCalls(outer: RunContext, calls: readonly StepCall[]): Promise<ToolCallRecord[]> {
   const { attempt, agent } = outer;
   const known = calls.find(({ call }) => asksForm(attempt.fromJournal(callKey(call))));
-  // Typed, so that a member under another name would not compile.
+  // The explicit type makes a misspelled property a compile error.
   const scope: RunContext & { readonly formSlot: FormSlot } = {
     ...outer,
     formSlot: new FormSlot(known?.call ?? null),
@@ -55,13 +61,13 @@ async function runCalls(outer: RunContext, calls: readonly StepCall[]): Promise<
     slots.run(attempt.signal, () => executeToolCall(scope, call, callSubAgent)),
   );
   const done = await allOrAbort(branches, (error) => {
-    // Another attempt can wait for a tool that may not be run again: its outcome would be unknown otherwise.
+    // If another attempt follows, wait for tools that can't run again. Their outcome would be unknown otherwise.
     attempt.abort(error, error instanceof RestartAttempt ? Infinity : 0);
   });
   const records = new Map(work.map((call, n) => [call, done[n]]));
   for (const name of [ASK_USER, REQUEST_FORM])
     for (const call of calls.filter((one) => one.name === name)) {
-      // A sub-agent's form is asked for already.
+      // A sub-agent already requested a form, and a step can have only one.
       const [asked] = work.filter((_, n) => asksForm(done[n]));
       if (name === REQUEST_FORM && asked !== undefined) scope.formSlot.take(asked.call);
       records.set(call, await executeToolCall(scope, call, callSubAgent));
@@ -73,7 +79,7 @@ async function runCalls(outer: RunContext, calls: readonly StepCall[]): Promise<
   return calls.flatMap((call) => records.get(call) ?? []);
 }
 
-/** A journal that is older than forms says nothing of them. */
+/** Journal entries from before forms existed have no `form` field. */
 function asksForm(record: ToolCallRecord | undefined): boolean {
   return (record?.form ?? null) !== null;
 }
@@ -96,7 +102,7 @@ function outputOf(record: ToolCallRecord) {
   if (status === "error") {
     return { type: "error-text" as const, value: isText ? content : JSON.stringify(content) };
   }
-  // As text, for some providers would write the parts of a list as JSON.
+  // As text, because some providers send the parts of a list as JSON.
   if (pool.length > 0) return { type: "text" as const, value: modelText(record) };
   return isText
     ? { type: "text" as const, value: content }

@@ -1,6 +1,8 @@
 /**
- * A call of a sub-agent: runs it inside the open result of its call, and gives what it said last as the result. What ends a
- * sub-agent is an error result for the agent that called it; what ends the turn is thrown.
+ * `runSubAgent` runs a sub-agent inside the open result of its call. The sub-agent's last text becomes the result.
+ *
+ * Invariant: a failure of the sub-agent becomes an error result for the calling agent. An error that ends the turn is
+ * thrown.
  */
 import { findToolResult, toolLabel } from "@turnstream/protocol";
 import type { Prompt } from "../../models/model.ts";
@@ -16,7 +18,9 @@ import { describeMissingTool } from "../tool-calls/execute-call.ts";
 import { startToolResult } from "../tool-calls/write-result.ts";
 import { pinAgent } from "./pinned-agent.ts";
 
-/** What an agent said last, and the form that it has asked for, if it has: then it continues in another turn. */
+/**
+ * The last text of an agent, and the form that it requested. A requested form ends the run; the next turn continues it.
+ */
 export interface RunResult {
   readonly text: string;
   readonly form: string | null;
@@ -24,7 +28,7 @@ export interface RunResult {
 
 type RunAgent = (scope: RunContext, prompt: Prompt) => Promise<RunResult>;
 
-/** @param runAgent the loop of an agent */
+/** @param runAgent the agent loop, passed in because it calls this function */
 export async function runSubAgent(
   scope: RunContext,
   call: StepCall,
@@ -39,9 +43,9 @@ export async function runSubAgent(
     );
   if (task === null) return failedResult("`task` is missing.");
   if (depth >= root.limits.maxDepth)
-    return failedResult(`Sub-agents may not go deeper than ${root.limits.maxDepth} here.`);
+    return failedResult(`Sub-agents can be nested at most ${root.limits.maxDepth} deep.`);
   await startToolResult(scope, call);
-  // It was a hidden tool when it was called, and a sub-agent works where people see it.
+  // The call is hidden, because a tool of this name was hidden when it was called. A sub-agent must be visible.
   if (findToolResult(attempt.turn, call.call)?.hidden === true)
     return failedResult(describeMissingTool(call.name, true));
   const pinned = await pinAgent(attempt, call.call, sub);
@@ -53,14 +57,14 @@ export async function runSubAgent(
   const name = toolLabel({ label: sub.label, name: sub.name });
   try {
     const { text: answer, form } = await runAgent(inner, prompt);
-    const none = form === null ? `${name} gave no answer.` : `${name} asks the person to fill in a form.`;
+    const none = form === null ? `${name} gave no answer.` : `${name} asks the user to fill in a form.`;
     const record = successResult({ content: answer === "" ? none : answer }, 0);
     const cited = new Set(markersIn(answer, inner.pool.has).map(({ reference }) => reference));
     const pool = inner.pool.exportCited(cited, scope.agent.limits.maxResultChars);
     const asked = form === null ? null : { form, schema: null };
     return { ...record, pool, form: asked, usage: attempt.usage.of(call.call) };
   } catch (error) {
-    // What ends a sub-agent is for the agent that called it to deal with; what ends the turn is not.
+    // The calling agent handles a failure of the sub-agent. Errors that end the turn are thrown.
     const end = attempt.signal.aborted ? null : outcomeFor(error, attempt.context.strings);
     if (end?.reason !== "error" || (error instanceof LimitReached && error.isOfTurn)) throw error;
     attempt.context.onError(error, { during: `the sub-agent ${sub.name}` });

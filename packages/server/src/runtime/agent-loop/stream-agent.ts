@@ -1,6 +1,8 @@
 /**
- * Runs the body that a team brought along and tells what comes out of it. It is not journaled until it is done: see
- * `defineStreamAgent` for what that means.
+ * `runStreamAgent` runs the body of a `defineStreamAgent` agent and writes its output to the log.
+ *
+ * Invariant: the journal only records that the body started. An interrupted body starts over if it is idempotent, and
+ * fails the turn otherwise.
  */
 import { type SessionEvent, SCHEMA_VERSION } from "@turnstream/protocol";
 import { checkEvent } from "@turnstream/protocol/writer";
@@ -17,7 +19,11 @@ import { abortable } from "../../util/concurrency.ts";
 export async function runStreamAgent(scope: RunContext, body: StreamBody, prompt: Prompt): Promise<void> {
   const { attempt } = scope;
   if (attempt.fromJournal(STREAM_STARTED_KEY) !== undefined && !body.idempotent) {
-    throw new TurnFailed("SERVER_ERROR", "the worker died while the body ran", { canRetry: true });
+    throw new TurnFailed(
+      "SERVER_ERROR",
+      "the worker stopped while the body ran, and the body is not idempotent",
+      { canRetry: true },
+    );
   }
   await attempt.journal(STREAM_STARTED_KEY, true);
   const { tenant, session, turn, user, message } = attempt.row;
@@ -28,7 +34,11 @@ export async function runStreamAgent(scope: RunContext, body: StreamBody, prompt
   });
   if (isObject(result) && "fullStream" in result) await readAiSdk(scope, result);
   else if (isObject(result) && Symbol.asyncIterator in result) await readEvents(scope, result);
-  else throw new TurnFailed("SERVER_ERROR", "the body gave neither a stream nor events");
+  else
+    throw new TurnFailed(
+      "SERVER_ERROR",
+      "the body must return a streamText result or an async iterable of events",
+    );
 }
 
 function isObject(value: unknown): value is object {
@@ -42,12 +52,12 @@ async function readAiSdk(scope: RunContext, { fullStream }: AiSdkResult): Promis
   await reader.end();
 }
 
-/** Whatever a body throws is the body's, also when it looks like one of our own errors. */
+/** Wraps every error of a body, so that an error that looks like one of ours is not treated as ours. */
 function bodyFailed(cause: unknown): TurnFailed {
   return new TurnFailed("SERVER_ERROR", "the body failed", { canRetry: true, cause });
 }
 
-/** Blocks have the body's own names, and ours beside them. */
+/** Maps the body's own block ids to block ids of the log. */
 async function readEvents(scope: RunContext, events: AsyncIterable<StreamBodyEvent>): Promise<void> {
   const { attempt, run, agent } = scope;
   const { writer, context } = attempt;
@@ -74,7 +84,7 @@ async function readEvents(scope: RunContext, events: AsyncIterable<StreamBodyEve
   }
 }
 
-/** Leaves off as soon as the signal says so, even if the other side doesn't listen. */
+/** Stops at the abort signal, even if the source ignores it. */
 async function* stoppable<T>(
   items: AsyncIterable<T>,
   signal: AbortSignal,
@@ -90,7 +100,7 @@ async function* stoppable<T>(
       yield value;
     }
   } finally {
-    // Not waited for: it may not listen.
+    // Not awaited, because a source that ignores the signal may never return.
     void iterator.return?.().catch(() => {});
   }
 }

@@ -1,7 +1,9 @@
 /**
- * Archives for the branches of one attempt, one commit at a time: what several branches ask for meanwhile goes into the
- * next one together. Keeps what it has archived, so that it need not be read again at every step. Never flushes the pen:
- * who asks has its events in the log.
+ * `Archiver` archives for all branches of one attempt, one commit at a time. Requests that arrive during a commit share
+ * the next one.
+ *
+ * It caches the archived state, so that a step doesn't read it again. Invariant: callers flush the writer first,
+ * because the archiver only sees events that are in the log.
  */
 import { comparePositions, type Position, type SessionState } from "@turnstream/protocol";
 import { archiveIncrementally } from "../../session/archive/archive.ts";
@@ -14,7 +16,7 @@ type Commit = (tx: Store) => Promise<void>;
 
 interface PendingCommit {
   readonly commit: Commit;
-  /** What it stands on. */
+  /** The log position that the commit depends on. */
   readonly atLeast: Position | null;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
@@ -33,8 +35,10 @@ export class Archiver {
   }
 
   /**
-   * Archives what is in the log, and does the rest in the same commit. What fails fails for all who share it.
-   * @param atLeast what has to be archived with it: an acknowledged end of the log can be lost by a failover
+   * Archives the log and runs `commit` in the same transaction. If the transaction fails, all requests that share it
+   * fail.
+   * @param atLeast position that the archive must include: a failover can lose acknowledged events at the end of the
+   * log
    */
   archive(commit: Commit, atLeast: Position | null = null): Promise<void> {
     return new Promise((resolve, reject) => {
@@ -61,7 +65,7 @@ export class Archiver {
   async #commit(commits: readonly PendingCommit[]): Promise<void> {
     let isDone = false;
     const known = this.#known;
-    // Whatever stops it in between: then it is read again.
+    // If the commit fails, the next one reads the state again.
     this.#known = null;
     const positions = commits.flatMap(({ atLeast }) => (atLeast === null ? [] : [atLeast]));
     const atLeast = positions.toSorted(comparePositions).at(-1);
@@ -72,7 +76,7 @@ export class Archiver {
         isDone = true;
       },
     });
-    if (!isDone) throw new RestartAttempt(`nothing can be archived after ${archived.cursor}`);
+    if (!isDone) throw new RestartAttempt(`the log has no events to archive after ${archived.cursor}`);
     this.#known = archived.state;
   }
 }

@@ -1,6 +1,9 @@
 /**
- * One attempt at a turn: a claimed epoch, a pen, the journal as it is, and a way to stop all its branches. A worker has at
- * most one per turn; whoever begins another has made void what this one did not journal. Never decides what to do next.
+ * `TurnAttempt` holds the state of one attempt at a turn: the claimed epoch, the writer, the journal and the abort
+ * signals of its branches.
+ *
+ * Invariant: a worker has at most one attempt per turn. The next attempt supersedes everything that this one did not
+ * journal. It does not decide what to do next.
  */
 import type { Json, Turn } from "@turnstream/protocol";
 import { EngineError } from "../../engine/errors.ts";
@@ -16,19 +19,19 @@ import { retryStore } from "./retry-store.ts";
 import { ReferenceIdAllocator } from "./reference-pool.ts";
 import { UsageTracker } from "./usage.ts";
 
-/** How often a step was tried in this process, and when to try it again. */
+/** How often this process tried a step, and when to retry it. */
 export interface StepAttempts {
-  /** How often the model failed. */
+  /** How often the model call failed. */
   readonly modelFailures: number;
-  /** How often it answered, and the answer could not be kept. */
+  /** How often the model answered but the answer could not be committed. */
   readonly unsavedAnswers: number;
   readonly nextAt: number;
 }
 
 interface JournalOptions {
-  /** Whether the entry stays when the turn has ended: later turns read it. */
+  /** True if later turns read the entry, so that it stays after the end of the turn. */
   readonly isRetained?: boolean;
-  /** What belongs to the same commit. */
+  /** Additional writes in the same transaction. */
   readonly alsoCommit?: (tx: Store) => Promise<void>;
 }
 
@@ -73,24 +76,24 @@ export class TurnAttempt {
     return this.writer.turn;
   }
 
-  /** Aborted when the branches of this attempt have to stop. */
+  /** Aborted when the branches of this attempt must stop. */
   get signal(): AbortSignal {
     return this.#work.signal;
   }
 
-  /** The same for tools that run; those that can't be run again get a little longer when the worker hands over. */
+  /** Aborted when running tools must stop. Tools that can't run again get a grace period when the worker hands over. */
   get toolSignal(): AbortSignal {
     return this.#tools.signal;
   }
 
-  /** @param graceMs how long tools that can't be run again may go on; Infinity: until they are done */
+  /** @param graceMs how long tools that can't run again may continue; Infinity: until they finish */
   abort(reason: unknown, graceMs = 0): void {
     if (!this.#work.signal.aborted) this.#work.abort(reason);
     if (graceMs === 0) this.#tools.abort(reason);
     else if (graceMs !== Infinity) setTimeout(() => this.#tools.abort(reason), graceMs).unref();
   }
 
-  /** Time in which a person is waited for doesn't count against the turn's own. */
+  /** Pauses the turn's deadline while the turn waits for a user. */
   readonly whileWaiting = async <T>(wait: () => Promise<T>): Promise<T> => {
     this.#clock.pause();
     try {
@@ -100,7 +103,7 @@ export class TurnAttempt {
     }
   };
 
-  /** @param leftMs how long the branches may go on, waiting for people left out */
+  /** @param leftMs how long the branches may run, without time that is spent waiting for users */
   setDeadline(leftMs: number, reason: () => unknown): void {
     this.#clock.start(leftMs, () => this.abort(reason()));
   }
@@ -110,8 +113,8 @@ export class TurnAttempt {
   }
 
   /**
-   * Throws once the lease may have run out. A process that was frozen knows that before it commits anything, also where
-   * nobody has taken its turn over yet.
+   * Throws if the lease may have expired. A process that was frozen stops here before it commits anything, even if no
+   * other worker has taken over its turn yet.
    */
   requireLease(): void {
     if (!this.context.holdsLease()) throw new EngineError("LEFT", `turn ${this.row.turn}`);
@@ -121,7 +124,7 @@ export class TurnAttempt {
     return this.#journal.get(key) as T | undefined;
   }
 
-  /** Journals a record on its own: before it is told, so that whoever comes next can tell it. */
+  /** Journals an entry before its events are written, so that a later attempt can write them. */
   async journal<T>(
     key: JournalKey<T>,
     value: T,
@@ -140,19 +143,21 @@ export class TurnAttempt {
     this.#journal.set(key, value as Json);
   }
 
-  /** Counts what was spent on something that is no journaled step, so that whoever goes on counts it too. */
+  /** Records usage that belongs to no journaled step, so that later attempts count it too. */
   async recordUsage(path: string, what: string, spent: UsageRecord): Promise<void> {
     if (spent.usage.calls === 0) return;
     await this.journal(usageKey(path, `${this.epoch}.${what}`), spent);
     this.usage.add(path, spent);
   }
 
-  /** Journals a record in a commit that does more: whoever was superseded can't make it. */
+  /**
+   * Journals an entry in the caller's transaction. The transaction fails if another attempt has superseded this one.
+   */
   async journalIn<T>(tx: Store, key: JournalKey<T>, value: T): Promise<void> {
     await tx.journal.write(this.ref, this.#entry(key, value as Json, false));
   }
 
-  /** Journals a step that is told already, together with the archive of what it told. */
+  /** Journals a step whose events are already written, together with the archive of these events. */
   async commitStep<T>(key: JournalKey<T>, value: T, options: JournalOptions = {}): Promise<void> {
     const { isRetained = false, alsoCommit } = options;
     await this.archive(async (tx) => {
@@ -162,7 +167,7 @@ export class TurnAttempt {
     this.#journal.set(key, value as Json);
   }
 
-  /** Archives what is in the log, and does the rest in the same commit. */
+  /** Flushes the writer, archives the log and runs `commit` in the same transaction. */
   async archive(commit: (tx: Store) => Promise<void>): Promise<void> {
     const flushedTo = await this.writer.flush();
     this.requireLease();

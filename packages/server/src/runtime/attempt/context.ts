@@ -1,4 +1,7 @@
-/** What the work on turns needs: the backend, the agents, the limits, and how to report errors. Types only. */
+/**
+ * `RuntimeContext` is what every turn of a worker uses: the backend, the agents, the limits and the error handler.
+ * Types only.
+ */
 import type { FetchPolicy } from "../../safe-fetch/policy.ts";
 import type { Backend } from "../../session/backend.ts";
 import type { Env } from "../../util/env.ts";
@@ -11,37 +14,42 @@ import type { Tool } from "../define/tool.ts";
 import type { RuntimeStrings } from "../strings.ts";
 import type { PinnedTool } from "./journal-entries.ts";
 
-/** The tool sources of this worker, opened once each. */
+/** The tool sources of this worker; each is opened once. */
 export interface ToolSourceRegistry {
-  /** The tools that the source offers now; null when it can't be reached. */
+  /** Returns the tools that the source offers now, or null if it fails or times out. */
   list(source: ToolSource): Promise<Readonly<Record<string, SourceTool>> | null>;
-  /** The tools of all sources of an agent, as the journal stores them. @param names taken by other tools */
+  /**
+   * Returns the tools of all sources of an agent, as the journal stores them.
+   * @param names names that other tools have
+   */
   pin(agent: Agent, names: Iterable<string>): Promise<PinnedTool[]>;
 }
 
-/** One branch of a turn that waits for a decision. */
+/** A branch of a turn that waits for a decision. */
 export interface DecisionWaiter {
-  /** Call before asking the store: a decision that comes while the store answers then ends the next wait at once. */
+  /**
+   * Call this before reading the store. A decision that arrives during the read then ends the next wait immediately.
+   */
   markChecked(): void;
-  /** Resolves on the next decision in the session, or after a while. Throws the signal's reason. */
+  /** Resolves on the next decision in the session, or after `ms`. Throws the signal's reason if it is aborted. */
   wait(ms: number, signal: AbortSignal): Promise<void>;
   close(): void;
 }
 
-/** The branches that wait for decisions in this process, by session. */
+/** The branches of this process that wait for decisions, by session. */
 export interface DecisionWaiterRegistry {
   open(session: string): DecisionWaiter;
 }
 
 export interface RuntimeContext extends Backend {
   readonly env: Env;
-  /** Names this process in claims. */
+  /** The name of this process in claims. */
   readonly executor: string;
   readonly agents: ReadonlyMap<string, Agent>;
   /** Answers messages that name no agent. */
   readonly defaultAgent: string;
   readonly toolSources: ToolSourceRegistry;
-  /** Tools that the runtime itself brings, by the names that the model calls. */
+  /** Tools of the runtime itself, by the names that the model calls. */
   readonly builtInTools: ReadonlyMap<string, Tool>;
   readonly modelSlots: Semaphore;
   readonly toolSlots: Semaphore;
@@ -54,9 +62,9 @@ export interface RuntimeContext extends Backend {
   /** How long a tool that is not idempotent may continue when the worker hands over. */
   readonly shutdownGraceMs: number;
   readonly maxAttemptsWithoutProgress: number;
-  /** Whether the lease can't have expired: asked before anything irreversible. */
+  /** Returns true if the lease can't have expired. Check it before every irreversible action. */
   holdsLease(): boolean;
-  /** The same, by asking the store. */
+  /** Like `holdsLease`, but renews the lease in the store. */
   confirmLease(): Promise<boolean>;
   readonly onError: ErrorHandler;
 }

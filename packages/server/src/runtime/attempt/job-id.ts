@@ -1,4 +1,7 @@
-/** The engine knows a turn by one id, from which everything else can be found. It says nothing but ids. */
+/**
+ * `jobId` and `parseJobId` convert between a turn and the id of its engine job. The id contains only ids and no user
+ * content.
+ */
 import type { SessionRef } from "../../store/refs.ts";
 
 export interface TurnRef extends SessionRef {
@@ -9,7 +12,9 @@ export function jobId({ tenant, session, turn }: TurnRef): string {
   return `${jobPrefix(session)}${encodeURIComponent(tenant)}/${turn}`;
 }
 
-/** What the ids of all jobs of a session begin with: a session's name is unique over tenants, and has no slash. */
+/**
+ * Returns the common prefix of all job ids of a session. Session ids are unique across tenants and contain no slash.
+ */
 export function jobPrefix(session: string): string {
   return `${session}/`;
 }

@@ -1,5 +1,7 @@
 /**
- * What a turn's journal holds, by key: the shapes of its entries. Types and keys only.
+ * Keys and entry types of a turn's journal.
+ *
+ * Invariant: the code must read journals that older versions wrote, in which later fields are absent.
  */
 import type { FormSchema, Json, Reference, Usage } from "@turnstream/protocol";
 import type { FileErrorCode } from "../errors.ts";
@@ -9,7 +11,7 @@ import type { TurnOutcome } from "../events/closing-events.ts";
 import type { ApprovalRequirement } from "../define/approval.ts";
 import type { StepCall } from "../events/step-writer.ts";
 
-/** The agent as it was when the turn began: a journal that is days old goes on with it after a deploy. */
+/** The agent's definition at the start of the run. A turn that is days old continues with it after a deploy. */
 export interface PinnedAgent {
   readonly agent: string;
   readonly instructions: string;
@@ -20,16 +22,15 @@ export interface PinnedTool {
   readonly name: string;
   readonly description: string;
   readonly input: Json;
-  /** Set for a tool of a source: which one, what the source calls it, and what people read. */
+  /** Set for a tool of a tool source: the source, the tool's name in the source, and its label for users. */
   readonly source?: { readonly name: string; readonly tool: string; readonly label: string };
 }
 
-/** What asking a model came to. */
+/** Tokens and cost of model calls. */
 export interface UsageRecord {
   readonly usage: Usage;
-  /** Which model was asked. */
   readonly model: string;
-  /** At the prices of the agent that asked; absent in journals that are older than it. */
+  /** At the prices of the calling agent. Absent in old journals. */
   readonly cost?: number;
 }
 
@@ -40,60 +41,60 @@ export interface StepRecord extends UsageRecord {
   readonly text: string;
 }
 
-/** A part of a result for people, small enough for an event. */
+/** A part of a result for users. It is small enough for an event. */
 export type ResultPart = { readonly reference?: Reference } & (
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "image"; readonly url: string }
 );
 
-/** What a call came to: `content` and `pool` for the model, the rest for people. */
+/** The outcome of a call: `content` and `pool` are for the model, the other fields for users. */
 export interface ToolCallRecord extends ModelContent {
   readonly preview: string;
   readonly blocks: readonly ResultPart[];
-  /** How many parts were told before these blocks. */
+  /** How many parts were written before these blocks. */
   readonly parts: number;
   readonly artifact: Json;
   readonly results: number | null;
   readonly whole: Json;
-  /** Set for what a sub-agent has used. */
+  /** Set for a sub-agent: what it used. */
   readonly usage: Usage | null;
-  /** Set for a shared thought: what is said. */
+  /** Set for a shared thought: its text. */
   readonly thought: string | null;
-  /** Set for a form that ends the turn; without a schema where a sub-agent has asked for it. */
+  /** Set for a form that ends the turn. The schema is null if a sub-agent requested the form. */
   readonly form: { readonly form: string; readonly schema: FormSchema | null } | null;
 }
 
-/** What a file of the message amounts to. */
+/** The result of reading one file of the message. */
 export interface FileRecord {
   readonly name: string;
   readonly url: string;
   readonly mediaType: string;
   readonly size: number;
   readonly chars: number;
-  /** Its text went on: only the beginning is kept. */
+  /** True if the text was longer than the limit, so that only its start is stored. */
   readonly isCut: boolean;
-  /** Under which its text is kept; null when it could not be read. */
+  /** Id of the stored text; null if the file could not be read. */
   readonly attachment: string | null;
-  /** How its text begins. */
+  /** The start of the text, for the prompt. */
   readonly head: string;
   readonly problem: FileErrorCode | null;
 }
 
 export interface CompactionRecord extends UsageRecord {
   readonly summary: string;
-  /** The number of the last turn that it sums up. */
+  /** Number of the last turn that the summary includes. */
   readonly upTo: number;
   readonly blocks: readonly string[];
 }
 
-/** A key that knows what is found under it. */
+/** A key with the type of its entry. */
 export type JournalKey<T> = string & { readonly record?: T };
 
 export const OUTCOME_KEY: JournalKey<TurnOutcome> = "end";
 export const COMPACTION_KEY: JournalKey<CompactionRecord> = "compact";
-/** A body has begun to run. */
+/** The body of a stream agent has started. */
 export const STREAM_STARTED_KEY: JournalKey<boolean> = "body";
-/** The files of the message are read, and told in this block. */
+/** The files of the message are read, and this block shows them. */
 export const FILES_KEY: JournalKey<{ readonly blocks: readonly string[] }> = "files";
 export const STEP_PREFIX = "step/";
 export const USAGE_PREFIX = "spent/";
@@ -102,18 +103,18 @@ export const START_PREFIX = "start/";
 
 /** @param path the call that started the run; "main" for the main run */
 export const stepKey = (path: string, n: number): JournalKey<StepRecord> => `${STEP_PREFIX}${path}/${n}`;
-/** What was spent on something that is no journaled step. @param what unlike any other of the path */
+/** Usage that belongs to no journaled step. @param what unique within the path */
 export const usageKey = (path: string, what: string): JournalKey<UsageRecord> =>
   `${USAGE_PREFIX}${path}/${what}`;
-/** Of a step, or of what was spent. */
+/** Returns the run's path from a step key or usage key. */
 export const runPath = (key: string): string => key.split("/")[1] ?? "";
 export const callKey = (call: string): JournalKey<ToolCallRecord> => `${CALL_PREFIX}${call}`;
 export const approvalKey = (call: string): JournalKey<ApprovalRequirement | null> => `approval/${call}`;
-/** Approved, and found to be another call than the one that was shown. */
+/** The call was approved but differs from the call that the user saw. */
 export const mismatchKey = (call: string): JournalKey<boolean> => `mismatch/${call}`;
-/** @param n which file of the message, from 0 */
+/** @param n index of the file in the message, from 0 */
 export const fileKey = (n: number): JournalKey<FileRecord> => `file/${n}`;
-/** @param id of the request that was committed */
+/** @param id id of the committed request */
 export const requestedKey = (id: string): JournalKey<boolean> => `asked/${id}`;
 export const startKey = (call: string): JournalKey<boolean> => `${START_PREFIX}${call}`;
 export const pinnedKey = (path: string): JournalKey<PinnedAgent> => `pinned/${path}`;

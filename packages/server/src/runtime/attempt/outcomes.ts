@@ -1,6 +1,7 @@
 /**
- * Why an attempt at a turn stops before its end, as typed reasons: they travel as abort reasons and as errors from the
- * branch that met them to the one place that decides what becomes of the turn.
+ * Typed reasons why an attempt stops early, and `outcomeFor`, which maps them to the outcome of the turn.
+ *
+ * They are thrown as errors or passed as abort reasons. `runTurn` alone decides what happens to the turn.
  */
 import type { Json } from "@turnstream/protocol";
 import type { TurnErrorCode } from "@turnstream/protocol/writer";
@@ -8,18 +9,18 @@ import { ModelError } from "../../models/errors.ts";
 import type { TurnOutcome } from "../events/closing-events.ts";
 import type { RuntimeStrings } from "../strings.ts";
 
-/** A person wants it. */
+/** The user stopped the turn. */
 export class StopRequested extends Error {
   readonly by: string | null;
 
   constructor(by: string | null) {
-    super("a person stopped the turn");
+    super("the user stopped the turn");
     this.name = "StopRequested";
     this.by = by;
   }
 }
 
-/** What was told can't stand: go on from the journal in a new epoch. */
+/** The events of this attempt can't stay. A new attempt continues from the journal in a new epoch. */
 export class RestartAttempt extends Error {
   constructor(why: string, cause?: unknown) {
     super(why, { cause });
@@ -27,28 +28,28 @@ export class RestartAttempt extends Error {
   }
 }
 
-/** The same for a model that broke off: how often, and how long it is waited for, is the step's own matter. */
+/** The model stream failed after output was written. The step counts these failures and sets the delay. */
 export class ModelStreamInterrupted extends RestartAttempt {
   constructor(cause: ModelError) {
-    super("the model broke off in the middle of a step", cause);
+    super("the model stream failed in the middle of a step", cause);
     this.name = "ModelStreamInterrupted";
   }
 }
 
 export class LimitReached extends Error {
   readonly limit: string;
-  /** Whether it ends the whole turn, or only the run of a sub-agent. */
+  /** True if it ends the whole turn; false if it only ends the run of a sub-agent. */
   readonly isOfTurn: boolean;
 
   constructor(limit: string, { isOfTurn = true } = {}) {
-    super(`It reached its limit of ${limit}.`);
+    super(`The limit of ${limit} was reached.`);
     this.name = "LimitReached";
     this.limit = limit;
     this.isOfTurn = isOfTurn;
   }
 }
 
-/** The turn can't go on, and people are told why. */
+/** The turn can't continue, and a notice shows the reason to the user. */
 export class TurnFailed extends Error {
   readonly code: TurnErrorCode;
   readonly canRetry: boolean;
@@ -67,7 +68,7 @@ export class TurnFailed extends Error {
   }
 }
 
-/** How a turn ends for what stopped it; null when that is nothing that ends a turn. */
+/** Returns how the turn ends for this error, or null if the error doesn't end a turn. */
 export function outcomeFor(error: unknown, strings: RuntimeStrings): TurnOutcome | null {
   if (error instanceof StopRequested) return { reason: "user_stopped", by: error.by };
   if (error instanceof LimitReached) {
@@ -77,7 +78,7 @@ export function outcomeFor(error: unknown, strings: RuntimeStrings): TurnOutcome
   if (error instanceof ModelError) {
     const { code, isRetryable: canRetry, status } = error;
     const details = status === null ? {} : { status };
-    // "Try again" would be the wrong words for a wrong key or an unknown model.
+    // For a wrong API key or an unknown model, "try again" would mislead the user.
     const isNotRetryable = code === "LLM_ERROR" && !canRetry;
     const text = isNotRetryable
       ? strings.notRetryable

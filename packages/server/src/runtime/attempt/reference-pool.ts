@@ -1,7 +1,9 @@
 /**
- * References as the model reads them: wrapped in lines that name their id, collected by run, numbered by turn. An id is
- * taken when a call's outcome is about to be journaled and is told only after that, so a takeover, which counts on from
- * the journal, neither gives an id twice nor changes one. Pure.
+ * References as the model reads them: `wrapReference` wraps an item, `ReferencePool` collects those of a run, and
+ * `ReferenceIdAllocator` numbers those of a turn. Pure.
+ *
+ * Invariant: an id is allocated before its call is journaled and written after that. A takeover continues counting from
+ * the journal, so no id is used twice or changes.
  */
 import type { Json } from "@turnstream/protocol";
 import {
@@ -12,9 +14,9 @@ import {
 } from "../../session/history/model-content.ts";
 import { CALL_PREFIX, type ToolCallRecord } from "./journal-entries.ts";
 
-/** As 001 has it. */
+/** The tag that the `tasks` dialect expects on these parts. */
 const TAGS = ["added_by_reference_manager"] as const;
-/** What a page says must not pass for the end of its item, or for another item. */
+/** Escaped in content, so that a page can't end its item or fake another one. */
 const TAG = /<(?=\/?\s*referencable-item)/gi;
 
 export interface CitableText {
@@ -41,19 +43,19 @@ export function wrapReference(
   ];
 }
 
-/** What a result is to the model while its turn runs. */
+/** Returns a result as the model reads it while its turn runs. */
 export function modelText(content: ModelContent): string {
   return modelContentParts(content)
     .map(({ text }) => text)
     .join("\n");
 }
 
-/** Whatever a text says, nothing in it passes for an item that was given. */
+/** Escapes reference tags, so that no part of a text looks like an item. */
 export function escapeReferenceTags(text: string): string {
   return text.replaceAll(TAG, "&lt;");
 }
 
-/** The same for content of any shape. */
+/** Like `escapeReferenceTags`, for content of any shape. */
 export function escapeReferenceTagsIn(content: Json): Json {
   if (typeof content === "string") return escapeReferenceTags(content);
   const text = plainText(content);
@@ -61,7 +63,7 @@ export function escapeReferenceTagsIn(content: Json): Json {
   return plain === text ? content : (JSON.parse(plain) as Json);
 }
 
-/** The same for later turns: their ids begin anew, so nothing of these may look like one. */
+/** Returns the content without ids, for later turns. Ids restart in every turn, so old ids must not appear in them. */
 export function unwrapReferences(pool: readonly ContentPart[]): string {
   return pool
     .filter(({ tags }) => tags === undefined)
@@ -73,7 +75,7 @@ export function referenceIds(pool: readonly ContentPart[]): Set<number> {
   return new Set(pool.flatMap(({ id }) => (id === undefined ? [] : [id])));
 }
 
-/** What one run was given, its sub-agents' references included. */
+/** The references that one run was given, including those of its sub-agents. */
 export class ReferencePool {
   readonly #items = new Map<number, ContentPart[]>();
 
@@ -91,8 +93,8 @@ export class ReferencePool {
   }
 
   /**
-   * What is handed on with an answer: as much as fits, what the answer cites before the rest, by their ids.
-   * @param cited the ids that the answer cites
+   * Returns the references to pass on with an answer, ordered by id, within `maxChars`. Cited ones take precedence.
+   * @param cited ids that the answer cites
    */
   exportCited(cited: ReadonlySet<number>, maxChars: number): ContentPart[] {
     const ids = [...this.#items.keys()].toSorted((a, b) => a - b);
@@ -109,7 +111,7 @@ export class ReferencePool {
   }
 }
 
-/** The ids of one turn. */
+/** Allocates the reference ids of one turn. */
 export class ReferenceIdAllocator {
   #last = 0;
 

@@ -1,4 +1,6 @@
-/** Retries work in the store while the store is unavailable for a moment, as long as this worker holds its lease. */
+/**
+ * `retryStore` retries work in the store for up to 20 s while the store is unavailable and this worker holds its lease.
+ */
 import { isStoreError } from "../../store/errors.ts";
 import type { Env } from "../../util/env.ts";
 import { retry } from "../../util/retry.ts";
@@ -11,7 +13,7 @@ interface Lease {
 const TIMEOUT_MS = 20_000;
 const RETRY_DELAY_MS = 200;
 
-/** For what only this process knows, such as the result of a tool: an outage of the database must not lose it. */
+/** Use it for data that only this process has, such as the result of a tool: a database outage must not lose it. */
 export function retryStore<T>(worker: Lease, work: () => Promise<T>): Promise<T> {
   return retry(work, {
     isRetryable: (error) =>

@@ -1,4 +1,7 @@
-/** One agent at work in an attempt: which run it is, and how its steps are told. Knows no model call and no tool run. */
+/**
+ * `RunContext` describes one run of an agent in an attempt: its ids, its agent and how its steps are displayed. It does
+ * not call models or run tools.
+ */
 import type { JsonSchema, ModelTool } from "../../models/model.ts";
 import { type Json, mainRun } from "@turnstream/protocol";
 import { truncateText, MAX_LABEL, findSubAgentRun } from "@turnstream/protocol/writer";
@@ -22,27 +25,27 @@ import { type CallDisplay, StepWriter } from "../events/step-writer.ts";
 export interface RunContext {
   readonly attempt: TurnAttempt;
   readonly agent: Agent;
-  /** The main agent, whose limits hold for the whole turn. */
+  /** The main agent. Its limits apply to the whole turn. */
   readonly root: Agent;
   readonly pinned: PinnedAgent;
   /** The run's id in events. */
   readonly run: string;
-  /** Its name in the journal: the call that started it, or `main`. The same in every attempt. */
+  /** The run's name in the journal: the call that started it, or `main`. It is the same in every attempt. */
   readonly path: string;
   readonly depth: number;
-  /** Set for a tool that runs: its own time, which stands still while a person is waited for. */
+  /** Set for a running tool: its timeout, which pauses while the tool waits for a user. */
   readonly toolClock?: PausableTimer;
-  /** The references that it was given, and so may cite. Filled as its calls end. */
+  /** The references that the run was given and may cite. Finished calls add theirs. */
   readonly pool: ReferencePool;
-  /** Set while the calls of a step run: which of them may ask for a form. */
+  /** Set while the calls of a step run: the one call that may request a form. */
   readonly formSlot?: FormSlot;
 }
 
-/** Of the calls of one step, the first that asks for a form; the others can't. */
+/** Reserves the form of a step for the first call that requests one. Other calls of the step can't. */
 export class FormSlot {
   #call: string | null;
 
-  /** @param call the one that has asked in an earlier attempt */
+  /** @param call the call that requested a form in an earlier attempt */
   constructor(call: string | null) {
     this.#call = call;
   }
@@ -53,7 +56,7 @@ export class FormSlot {
   }
 }
 
-/** The main run, begun if it has not been. */
+/** Returns the context of the main run, and starts the run if it doesn't exist. */
 export async function mainRunContext(
   attempt: TurnAttempt,
   agent: Agent,
@@ -74,7 +77,9 @@ export async function mainRunContext(
   };
 }
 
-/** The run of a sub-agent inside the open result of its call, begun if it has not been. */
+/**
+ * Returns the context of a sub-agent's run inside the open result of its call, and starts the run if it doesn't exist.
+ */
 export async function subAgentContext(
   parent: RunContext,
   call: string,
@@ -98,7 +103,6 @@ export async function subAgentContext(
   return { attempt, agent, root, pinned, run, path: call, depth: depth + 1, pool: new ReferencePool() };
 }
 
-/** Writes a step of this run. */
 export function createStepWriter(scope: RunContext): StepWriter {
   const { attempt, run, path, pool } = scope;
   return new StepWriter({
@@ -112,7 +116,7 @@ export function createStepWriter(scope: RunContext): StepWriter {
   });
 }
 
-/** The tool of a source that the model was offered under this name. */
+/** Returns the source of a tool that the model was offered under this name; undefined for other tools. */
 export function findToolSource({ pinned }: RunContext, name: string): PinnedTool["source"] {
   return pinned.tools.find((offered) => offered.name === name)?.source;
 }
@@ -123,7 +127,7 @@ function displayOf(scope: RunContext, name: string): CallDisplay {
     return { isHidden: true, isStandalone: false, label: "" };
   const sourced = findToolSource(scope, name);
   if (sourced !== undefined) return { isHidden: false, isStandalone: false, label: sourced.label };
-  // Whose label it is stands in the input.
+  // The input names the sub-agent, and with it the label.
   if (name === CALL_AGENT) return { isHidden: false, isStandalone: false, label: null };
   const tool = agent.tools[name];
   const sub = agent.subAgents[name];
@@ -146,13 +150,13 @@ export function callLabel(scope: RunContext, name: string, input: Json): string 
   try {
     return truncateText(label(input), MAX_LABEL);
   } catch (error) {
-    // The input is not checked yet, so that a label may well stumble over it.
+    // The input is not validated yet, so a label function can throw on it.
     attempt.context.onError(error, { during: `the label of the tool ${name}` });
     return "";
   }
 }
 
-/** The tools of a run as a model takes them. */
+/** Converts the tools of a run to the format of a model call. */
 export function toModelTools({ tools }: PinnedAgent): ModelTool[] {
   return tools.map(({ name, description, input }) => ({
     type: "function",

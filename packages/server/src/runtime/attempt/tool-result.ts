@@ -1,4 +1,9 @@
-/** What a tool gave, as it is journaled: one side for the model, one for people, each within its bounds. Pure. */
+/**
+ * `parseToolOutput` validates the return value of a tool. `successResult` and `failedResult` build the record that is
+ * journaled. Pure.
+ *
+ * Invariant: previews, blocks and references stay within their limits.
+ */
 import type { Artifact, Json } from "@turnstream/protocol";
 import { truncateText, MAX_PREVIEW } from "@turnstream/protocol/writer";
 import type { ArtifactInput, ToolOutput } from "../define/tool.ts";
@@ -9,7 +14,7 @@ import { isJsonObject } from "../../util/json.ts";
 const MAX_BLOCKS = 100;
 const MAX_REFERENCES = 100;
 
-/** @param preview what people read; what the model reads when absent */
+/** @param preview text for the user. Default: the text for the model */
 export function failedResult(content: string, preview: string = content, parts = 0): ToolCallRecord {
   return {
     status: "error",
@@ -27,7 +32,7 @@ export function failedResult(content: string, preview: string = content, parts =
   };
 }
 
-/** An output as a record can hold it. */
+/** An output that fits into a record. */
 interface SmallOutput {
   readonly content: Json;
   readonly blocks?: readonly ResultPart[];
@@ -36,7 +41,7 @@ interface SmallOutput {
   readonly resultCount?: number;
 }
 
-/** @param parts how many parts of it people have seen already */
+/** @param parts how many parts were already written as progress */
 export function successResult(output: SmallOutput, parts: number): ToolCallRecord {
   const { content, blocks = [], artifact, resultCount } = output;
   const preview = output.preview ?? (blocks.length > 0 ? textOf(blocks) : stringifyContent(content));
@@ -64,14 +69,17 @@ function textOf(blocks: readonly ResultPart[]): string {
   return blocks.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
 }
 
-/** Whatever a tool returned, as an output. What is not JSON becomes what JSON makes of it. */
+/**
+ * Converts any return value to an output. Values that JSON can't represent are dropped or converted, as
+ * `JSON.stringify` does.
+ */
 export function parseToolOutput(returned: unknown): ToolOutput {
   const plain = toJson(withBase64(returned));
   if (isOutput(plain)) return plain;
   return { content: plain };
 }
 
-/** Bytes of pictures and files, which JSON would make a list of numbers. */
+/** Encodes bytes of pictures and files as base64. JSON would turn them into lists of numbers. */
 function withBase64(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withBase64);
   if (typeof value !== "object" || value === null) return value;
@@ -95,11 +103,11 @@ function withFileBase64(artifact: unknown): unknown {
 function toJson(value: unknown): Json {
   if (value === undefined) return "";
   const text = JSON.stringify(value) as string | undefined;
-  // Functions and symbols are nothing to a model.
+  // JSON has no text for functions and symbols, so the model gets an empty result.
   return text === undefined ? "" : (JSON.parse(text) as Json);
 }
 
-/** An object with `content` and nothing that we don't know is an output; any other object is its own content. */
+/** An object with `content` and only known fields is an output. Any other object is the content itself. */
 const FIELDS: Readonly<Record<string, (value: Json) => boolean>> = {
   content: () => true,
   blocks: (value) => Array.isArray(value) && value.every(isResultBlock),
@@ -112,14 +120,14 @@ const FIELDS: Readonly<Record<string, (value: Json) => boolean>> = {
   resultCount: (value) => typeof value === "number" && Number.isSafeInteger(value) && value >= 0,
 };
 
-/** Throws for an output with a field that no event could hold. */
+/** Throws for an output whose field has an invalid value. */
 function isOutput(value: Json): value is Json & ToolOutput {
   if (!isJsonObject(value) || !("content" in value)) return false;
   const fields = Object.entries(value);
   if (!fields.every(([key]) => Object.hasOwn(FIELDS, key))) return false;
   const bad = fields.find(([key, field]) => FIELDS[key]?.(field) === false);
   if (bad !== undefined)
-    throw new TypeError(`a tool returned \`${bad[0]}\` that is not what ToolOutput says`);
+    throw new TypeError(`a tool returned an invalid \`${bad[0]}\`; see the type ToolOutput`);
   return true;
 }
 
@@ -128,7 +136,7 @@ function isResultBlock(value: Json): boolean {
   if (value["type"] === "text") return typeof value["text"] === "string";
   const { type, url, ...data } = value;
   if (type !== "image") return false;
-  // Says itself what is wrong with it.
+  // `parseImage` throws with the exact problem.
   parseImage((url ?? data) as unknown as Parameters<typeof parseImage>[0]);
   return true;
 }
@@ -142,7 +150,7 @@ function isCitable(value: Json): boolean {
   return blocks.every(isResultBlock) && Object.keys(value).every((key) => CITABLE.includes(key));
 }
 
-/** What is over the limit is cut, and says so: the model then knows that there is more. */
+/** Truncates content over the limit and adds a note, so that the model knows that there is more. */
 export function truncateForModel(content: Json, maxChars: number): Json {
   const text = stringifyContent(content);
   if (text.length <= maxChars) return content;

@@ -1,4 +1,7 @@
-/** What a turn has used, by run and by model, and what that costs. Counts only; what was journaled counts again in every attempt. */
+/**
+ * `UsageTracker` sums the tokens and the cost of a turn by run and by model. Every attempt starts with what the journal
+ * has.
+ */
 import type { Json, Usage } from "@turnstream/protocol";
 import { addUsage, NO_USAGE } from "../../models/usage.ts";
 import type { Agent } from "../define/agent.ts";
@@ -7,7 +10,7 @@ import { MAIN_RUN } from "../events/turn-writer.ts";
 
 const MILLION = 1_000_000;
 
-/** @param agent who asks: its prices are those of the model that it asks */
+/** @param agent the agent that calls the model; its prices apply */
 export function toUsageRecord({ pricing }: Pick<Agent, "pricing">, model: string, usage: Usage): UsageRecord {
   const { input_tokens, output_tokens } = usage;
   const cost =
@@ -22,7 +25,7 @@ export class UsageTracker {
   readonly #byModel = new Map<string, Usage>();
   readonly #costs = new Map<string, number>();
 
-  /** With what an earlier attempt has journaled. */
+  /** Returns a tracker with the usage that earlier attempts journaled. */
   static from(journal: ReadonlyMap<string, Json>): UsageTracker {
     const spending = new UsageTracker();
     for (const [key, value] of journal) {

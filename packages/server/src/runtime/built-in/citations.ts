@@ -1,4 +1,7 @@
-/** What the built-in tools found, item by item, so that the answer can cite it. Pure. */
+/**
+ * `toCitations` turns the items that a built-in tool found into references, so that the answer can cite each of them.
+ * Pure.
+ */
 import type { ToolOutput } from "../define/tool.ts";
 
 export interface CitedItem {
@@ -6,11 +9,11 @@ export interface CitedItem {
   readonly content: string;
   readonly title: string;
   readonly url?: string;
-  /** For people, in a few words. */
+  /** A short text for the user. */
   readonly shown: string;
 }
 
-/** @param note what the model is told besides */
+/** @param note additional text for the model */
 export function toCitations(items: readonly CitedItem[], note: string): ToolOutput {
   return {
     content: note,

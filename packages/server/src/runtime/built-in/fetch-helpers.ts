@@ -1,4 +1,7 @@
-/** What the tools that fetch have in common: which answers are text, how to read them, and how to say what failed. */
+/**
+ * Shared helpers of the tools that fetch: they detect text responses, apply fetch limits, decode bodies and describe
+ * errors.
+ */
 import { isFetchError } from "../../safe-fetch/errors.ts";
 import type { FetchPolicy } from "../../safe-fetch/policy.ts";
 import { type ToolContext, ToolError } from "../define/tool.ts";
@@ -12,8 +15,8 @@ export function isTextResponse(mediaType: string): boolean {
 }
 
 /**
- * What a call may reach, and how much it may take.
- * @param own what the tools were made with; the worker's when absent
+ * Returns the fetch policy of a call. The limits of the tool can only lower those of the policy.
+ * @param own policy that the developer gave to the built-in tools. Default: the worker's policy
  */
 export function resolveFetchPolicy(
   own: FetchPolicy | undefined,
@@ -33,7 +36,7 @@ export function charsetOf(contentType: string): string {
   return /charset\s*=\s*"?([\w.:-]{1,40})/i.exec(contentType)?.[1] ?? "";
 }
 
-/** In the encoding that the server names, or UTF-8. Whatever can't be read becomes a mark that says so. */
+/** Decodes with the charset that the server names, or UTF-8. Invalid bytes become the replacement character. */
 export function decodeText(bytes: Uint8Array, contentType: string): string {
   try {
     return new TextDecoder(charsetOf(contentType) || "utf-8").decode(bytes);
@@ -42,7 +45,7 @@ export function decodeText(bytes: Uint8Array, contentType: string): string {
   }
 }
 
-/** The model reads why; people read that it failed. */
+/** The model gets the error code and message. The user only sees that the call failed. */
 export function describeFetchError(error: unknown, userMessage: string): unknown {
   return isFetchError(error)
     ? new ToolError(userMessage, { modelMessage: `${error.code}: ${error.message}`, cause: error })

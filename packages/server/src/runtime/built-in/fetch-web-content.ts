@@ -1,6 +1,7 @@
 /**
- * The tool `fetch_web_content`: the readable text of an address on the public internet, in pieces, to be cited. What
- * was fetched is read in a thread of its own. Never reaches what is inside: see outside/safe-fetch.ts.
+ * The tool `fetch_web_content` returns the readable text of a public web page, text file or PDF in citable chunks.
+ *
+ * Invariant: requests use `safeFetch`, which refuses internal addresses. Text is extracted in a separate thread.
  */
 import { truncateText } from "@turnstream/protocol/writer";
 import { z } from "zod";
@@ -13,11 +14,11 @@ import { toCitations } from "./citations.ts";
 import { charsetOf, describeFetchError, isTextResponse, resolveFetchPolicy } from "./fetch-helpers.ts";
 
 export interface FetchWebContentOptions {
-  /** How much of a page is given at a time, in characters; 20,000 when absent. */
+  /** How many characters of a page one call returns. The model gets the offset for the next call. @default 20000 */
   readonly chars?: number;
   readonly maxBytes?: number;
   readonly timeoutMs?: number;
-  /** Refuses addresses, where it depends on the address. Asked for redirects as well. */
+  /** Returns false to refuse a URL. It is also called for every redirect. */
   readonly mayFetch?: (url: URL) => boolean;
 }
 
@@ -34,7 +35,7 @@ const input = z.object({
     .describe("The character to go on from, as an earlier result said."),
 });
 
-/** Servers that don't know what they send call it one of the last two. */
+/** Servers that don't know the type of a file send one of the last two, so the extractor detects the type. */
 const READ_ALL_THE_SAME = new Set(["application/pdf", "application/octet-stream", ""]);
 
 export function fetchWebContentTool(options: FetchWebContentOptions, fetch: FetchPolicy | undefined): Tool {
@@ -94,7 +95,7 @@ async function read(answer: SafeResponse, context: ToolContext): Promise<Page> {
 }
 
 function noText(url: string, mediaType: string): ToolError {
-  return new ToolError("This is no text.", {
+  return new ToolError("This is not text.", {
     modelMessage: `${url} is ${mediaType}, which can't be read as text.`,
   });
 }
@@ -108,10 +109,10 @@ function outputOf(
   if (piece === "")
     throw new ToolError("There is no text on this page.", { modelMessage: `There is no text at ${offset}.` });
   const next = offset + piece.length;
-  const end = isCut ? "The page goes on, and no more of it can be read here." : "This is the end of it.";
-  const rest = next < text.length ? `${text.length - next} more characters: go on with offset ${next}.` : end;
+  const end = isCut ? "The page continues, but no more of it can be read here." : "This is the end of it.";
+  const rest = next < text.length ? `${text.length - next} more characters: continue with offset ${next}.` : end;
   const { host } = new URL(url);
   const name = title === "" ? host : truncateText(title, 300);
-  const preview = isCut ? `${name} (only its beginning)` : name;
+  const preview = isCut ? `${name} (only the start)` : name;
   return { ...toCitations([{ content: piece, title: name, url, shown: name }], rest), preview };
 }

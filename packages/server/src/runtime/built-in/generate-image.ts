@@ -1,21 +1,23 @@
 /**
- * The tool `generate_image`, on whichever service a team has: the port that such a service fills, and the tool around it.
- * People see the picture while it becomes clearer. Never calls a service itself.
+ * The tool `generate_image` shows pictures from an image service. `ImageGenerator` is the port that such a service
+ * implements.
+ *
+ * The user sees every intermediate picture. This module does not call a service itself.
  */
 import { z } from "zod";
 import { type ImageInput, type Tool, tool, type ToolContext, ToolError } from "../define/tool.ts";
 
 export interface ImageGenerator {
-  /** Each a whole picture; the last one is the final one. */
+  /** Yields complete pictures; the last one is the final one. */
   generate(request: ImageRequest): AsyncIterable<ImageInput>;
 }
 
 export interface ImageRequest {
   readonly prompt: string;
   readonly shape: "square" | "wide" | "tall";
-  /** Aborted when the turn is stopped, or the tool's time is up. */
+  /** Aborted when the turn is stopped or the tool times out. */
   readonly signal: AbortSignal;
-  /** The same for every try of this call. */
+  /** The same for every attempt at this call. */
   readonly idempotencyKey: string;
   readonly tenant: ToolContext["tenant"];
 }
@@ -32,7 +34,7 @@ export function generateImageTool(generator: ImageGenerator): Tool {
       prompt: z.string().min(1).max(4_000).describe("What is to be seen, in detail."),
       shape: z.enum(["square", "wide", "tall"]).optional(),
     }),
-    // A picture that was paid for is not worth an error: it is made again.
+    // After a crash, generating the picture again is better than an error, even if it is paid for twice.
     idempotent: true,
     timeoutMs: TIMEOUT_MS,
     async run({ prompt, shape = "square" }, context) {
@@ -45,7 +47,7 @@ export function generateImageTool(generator: ImageGenerator): Tool {
       }
       if (count === 0) throw new ToolError("No picture was made.");
       return {
-        content: "The picture is shown to the person. You need not show it again.",
+        content: "The picture is shown to the user. You need not show it again.",
         preview: "",
         resultCount: 1,
       };
@@ -57,7 +59,7 @@ function check({ data, mediaType }: ImageInput): void {
   const bytes = typeof data === "string" ? (data.length * 3) / 4 : data.byteLength;
   if (!TYPES.test(mediaType))
     throw new ToolError("No picture was made.", {
-      modelMessage: `It made ${mediaType}, which is no picture.`,
+      modelMessage: `The service returned ${mediaType}, which is not a supported image type.`,
     });
   if (bytes === 0 || bytes > MAX_BYTES) throw new ToolError("The picture is too large.");
 }

@@ -1,6 +1,8 @@
 /**
- * The tool `http_request`: lets a model call services that the developer has named, and nothing else. Keys are added here;
- * the model never sees them. People see which service was asked and how it answered.
+ * The tool `http_request` lets a model call the HTTP services that the developer allows, and no others.
+ *
+ * Invariant: the model never sees the headers of a rule. They are added here and redacted from responses. The user sees
+ * the method, the host and the status.
  */
 import { z } from "zod";
 import type { FetchPolicy } from "../../safe-fetch/policy.ts";
@@ -10,11 +12,11 @@ import { describeFetchError, isTextResponse, resolveFetchPolicy, decodeText } fr
 import { checkRules, HTTP_METHODS, type HttpRule, policyFor, ruleFor } from "./http-rules.ts";
 
 export interface HttpRequestOptions {
-  /** What may be called. */
+  /** The requests that the model may make. Everything else is refused. */
   readonly allow: readonly HttpRule[];
-  /** For the model: which services there are, and how they are called. */
+  /** Describes the services and their use to the model. */
   readonly description?: string;
-  /** How much of an answer is taken; 1 MB when absent. */
+  /** Maximum size of a response in bytes. @default 1000000 */
   readonly maxBytes?: number;
   readonly timeoutMs?: number;
 }
@@ -63,7 +65,7 @@ async function request(
   const rule = ruleFor(allow, url, method);
   if (rule === undefined)
     throw new ToolError("This address may not be called.", {
-      modelMessage: `${method} ${url} is not among what may be called.`,
+      modelMessage: `${method} ${url} is not an allowed request.`,
     });
   const { headers = {}, idempotencyHeader } = rule;
   const own = typeof headers === "function" ? await headers(context) : headers;
@@ -79,7 +81,7 @@ async function request(
         ...(idempotencyHeader === undefined ? {} : { [idempotencyHeader]: context.idempotencyKey }),
       },
       ...(body === undefined ? {} : { body }),
-      // Where it is redirected to it is asked by the same method, or by GET.
+      // `safeFetch` follows a redirect with the same method or with GET, so the rules must allow both.
       mayFollow: (next) =>
         ruleFor(allow, next, method) !== undefined && ruleFor(allow, next, "GET") !== undefined,
     });
@@ -106,18 +108,21 @@ function outputOf(
       : null;
   const head = { status, type: mediaType };
   const content =
-    body === null ? { ...head, body: `[${bytes.byteLength} bytes that are no text]` } : { ...head, body };
+    body === null ? { ...head, body: `[${bytes.byteLength} bytes that are not text]` } : { ...head, body };
   const preview = `${what}: ${status}`;
   return { content, blocks: [{ type: "text", text: preview }], preview };
 }
 
 const KEYS = /auth|key|token|secret|cookie|password/i;
-/** Everybody sends these, and their values stand in many an answer. */
+/** Common headers. Their values occur in many responses, so redacting them would damage the text. */
 const PLAIN = /^(accept.*|content-type|user-agent)$/i;
-/** Shorter ones would tear holes into words that have nothing to do with them. */
+/** Redacting shorter values would damage unrelated text. */
 const MIN_SECRET = 8;
 
-/** What headers hold: as a whole, and of keys by their names also the words, as in `Bearer …`; the longest first. */
+/**
+ * Returns the header values to redact, longest first. For headers that look like credentials it adds each word, as in
+ * `Bearer …`.
+ */
 function secretsIn(headers: Readonly<Record<string, string>>): string[] {
   return Object.entries(headers)
     .filter(([name]) => !PLAIN.test(name))
@@ -126,7 +131,7 @@ function secretsIn(headers: Readonly<Record<string, string>>): string[] {
     .toSorted((a, b) => b.length - a.length);
 }
 
-/** Some services answer with what they were asked, headers and all. */
+/** Redacts the secrets, because some services echo the request with its headers. */
 function without(secrets: readonly string[], text: string): string {
   return secrets.reduce((rest, secret) => rest.replaceAll(secret, "[redacted]"), text);
 }

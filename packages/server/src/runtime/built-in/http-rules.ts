@@ -1,6 +1,7 @@
 /**
- * Which requests a model may have made: addresses, methods and paths that the developer has named. Pure; everything that
- * is not named is refused.
+ * Checks the requests of `http_request` against the developer's rules for origins, methods and paths. Pure.
+ *
+ * Invariant: `ruleFor` refuses every request that no rule allows.
  */
 import type { FetchPolicy } from "../../safe-fetch/policy.ts";
 import type { ToolContext } from "../define/tool.ts";
@@ -11,23 +12,25 @@ export type HttpMethod = (typeof METHODS)[number];
 export const HTTP_METHODS = METHODS;
 
 export interface HttpRule {
-  /** `https://api.example.com`, with its port where it has one. It may be a service inside. */
+  /**
+   * For example `https://api.example.com`, with the port if it is not the default one. It may be an internal service.
+   */
   readonly origin: string;
-  /** GET and HEAD when absent. */
+  /** @default ["GET", "HEAD"] */
   readonly methods?: readonly HttpMethod[];
-  /** Beginnings of paths; all of them when absent. */
+  /** Allowed path prefixes. Default: all paths. */
   readonly paths?: readonly string[];
-  /** Sent along, such as keys. The model never sees them. */
+  /** Headers to add, such as API keys. The model never sees them. */
   readonly headers?:
     | Readonly<Record<string, string>>
     | ((
         context: ToolContext,
       ) => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>);
-  /** The header by which the service knows a request again. With it, a request may be made again after a crash. */
+  /** The header that carries the idempotency key of the service. With it, a request can be repeated after a crash. */
   readonly idempotencyHeader?: string;
 }
 
-/** Throws BAD_AGENT, when the program starts. */
+/** Runs when the agent is defined. Throws BAD_AGENT for an invalid origin or path. */
 export function checkRules(rules: readonly HttpRule[]): void {
   for (const { origin, paths = [] } of rules) {
     const url = URL.canParse(origin) ? new URL(origin) : null;
@@ -35,11 +38,11 @@ export function checkRules(rules: readonly HttpRule[]): void {
     if (!isOrigin)
       throw new RuntimeError(
         "BAD_AGENT",
-        `httpRequest allows ${origin}, which is no origin such as https://example.com`,
+        `\`origin\` of an httpRequest rule must be an origin such as https://example.com, got ${origin}`,
       );
     const bad = paths.find((path) => !path.startsWith("/"));
     if (bad !== undefined)
-      throw new RuntimeError("BAD_AGENT", `httpRequest allows the path ${bad} without a / at its start`);
+      throw new RuntimeError("BAD_AGENT", `\`paths\` of an httpRequest rule must start with "/", got ${bad}`);
   }
 }
 
@@ -57,7 +60,10 @@ export function ruleFor(
   );
 }
 
-/** A slash in disguise, even twice, may be taken for a slash behind us: such a path is under none that was named. */
+/**
+ * Refuses encoded slashes and dots, also double-encoded ones. A server behind us may decode them and leave the allowed
+ * path.
+ */
 function isWithin(path: string, paths: readonly string[] | undefined): boolean {
   if (paths === undefined) return true;
   if (/%2f|%5c|%2e|%25|\\|;|\/\//i.test(path)) return false;
@@ -66,7 +72,7 @@ function isWithin(path: string, paths: readonly string[] | undefined): boolean {
   );
 }
 
-/** A service that the developer has named may be reached, wherever it is. */
+/** Allows the origins of the rules in the fetch policy, also internal ones, because the developer named them. */
 export function policyFor(rules: readonly HttpRule[], policy: FetchPolicy): FetchPolicy {
   const named = rules.map(({ origin }) => {
     const { hostname, port, protocol } = new URL(origin);

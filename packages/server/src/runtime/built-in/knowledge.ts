@@ -1,6 +1,9 @@
 /**
- * The tools `retrieve_context_objs` and `get_context_obj_lines`: find pieces of a tenant's knowledge bases and read
- * around them. What they give can be cited. They reach the bases that the developer named, of the session's own tenant.
+ * The tools `retrieve_context_objs` and `get_context_obj_lines` search a tenant's knowledge bases and read lines of an
+ * object.
+ *
+ * Invariant: they only reach the bases that the developer named, of the session's own tenant. Their results can be
+ * cited.
  */
 import { truncateText } from "@turnstream/protocol/writer";
 import { z } from "zod";
@@ -11,9 +14,14 @@ import { RuntimeError } from "../errors.ts";
 import { hostOf } from "../tool-calls/tool-host.ts";
 import { toCitations } from "./citations.ts";
 
-/** Where pieces are found: by words in the store when nothing else is given, or by meaning in a vector store. */
+/**
+ * The search behind `retrieve_context_objs`, for example a vector store. Default: the full-text search of the store.
+ */
 export interface KnowledgeSearch {
-  /** The best first, at most `limit`. Must not give anything of another tenant, or of a base that isn't named. */
+  /**
+   * Returns at most `limit` hits, best first. It must not return hits of other tenants or of bases that the query
+   * doesn't name.
+   */
   search(query: KnowledgeQuery): Promise<readonly Omit<KnowledgeHit, "snippet">[]>;
 }
 
@@ -26,14 +34,14 @@ export interface KnowledgeQuery {
 }
 
 export interface KnowledgeOptions {
-  /** Which bases, or which ones for whom. */
+  /** The names of the bases, or a function that returns them for a call. */
   readonly bases:
     | readonly string[]
     | ((context: ToolContext) => readonly string[] | Promise<readonly string[]>);
   readonly search?: KnowledgeSearch;
 }
 
-/** The search by words, on the store: for combining it with another. */
+/** Returns the full-text search of the store, for combining it with another search. */
 export function fullTextSearch(store: Pick<Store, "knowledge">): KnowledgeSearch {
   return {
     search: ({ tenant, bases, text, limit }) => store.knowledge.search(tenant, bases, { text, limit }),
@@ -49,7 +57,7 @@ const MAX_CHARS = 20_000;
 
 export function knowledgeTools(options: KnowledgeOptions): Record<string, Tool> {
   if (Array.isArray(options.bases) && options.bases.length === 0)
-    throw new RuntimeError("BAD_AGENT", "knowledge without a base");
+    throw new RuntimeError("BAD_AGENT", "`knowledge.bases` must have at least one base, got none");
   return { retrieve_context_objs: retrieveTool(options), get_context_obj_lines: linesTool(options) };
 }
 
@@ -81,7 +89,7 @@ function retrieveTool(options: KnowledgeOptions): Tool {
 }
 
 function nothingFound(): ToolOutput {
-  return { content: "Nothing was found. Try other words.", preview: "Nothing found", resultCount: 0 };
+  return { content: "Nothing was found. Try other terms.", preview: "Nothing found", resultCount: 0 };
 }
 
 function outputOf(hits: readonly Omit<KnowledgeHit, "snippet">[]): ToolOutput {
@@ -152,7 +160,7 @@ function linesOutput(
   const last = from + shown.length - 1;
   const label = `${title}, ${from}-${last}`;
   const rest =
-    last < total ? `It has ${total} lines; go on from line ${last + 1}.` : `It has ${total} lines.`;
+    last < total ? `It has ${total} lines; continue from line ${last + 1}.` : `It has ${total} lines.`;
   const item = { content: shown.join("\n"), title, ...(url === null ? {} : { url }), shown: label };
   return { ...toCitations([item], rest), preview: label };
 }

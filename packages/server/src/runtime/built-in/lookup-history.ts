@@ -1,6 +1,8 @@
 /**
- * The tool `lookup_history`: finds and reads earlier turns of the session it works in, and of no other. For conversations
- * that were summed up, or are longer than what the model is told at the start. Reads the archive; never changes it.
+ * The tool `lookup_history` searches and reads earlier turns of its own session, for conversations that no longer fit
+ * the prompt.
+ *
+ * Invariant: it only reads archived turns of the session that it runs in.
  */
 import { restoreTurn, type Turn } from "@turnstream/protocol";
 import { truncateText } from "@turnstream/protocol/writer";
@@ -14,12 +16,12 @@ import { hostOf } from "../tool-calls/tool-host.ts";
 import { turnToText } from "./turn-text.ts";
 
 const PAGE = 50;
-/** How far back it looks. */
+/** How many turns one call searches. */
 const MAX_TURNS = 1_000;
 const MOST_FOUND = 20;
 const SNIPPET_CHARS = 300;
 const READ_CHARS = 10_000;
-/** Of a turn that is searched, not read. */
+/** How much of each turn is searched. */
 const SEARCH_CHARS = 10_000;
 
 const input = z.object({
@@ -54,7 +56,7 @@ export function lookupHistoryTool(): Tool {
   });
 }
 
-/** Turns before this one, the newest first. */
+/** Yields archived turns with a number below `before`, newest first. */
 async function* earlier(store: Store, ref: SessionRef, before: number): AsyncGenerator<Turn> {
   let start: number | undefined;
   for (let seen = 0; seen < MAX_TURNS; seen += PAGE) {

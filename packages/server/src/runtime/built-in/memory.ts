@@ -1,7 +1,8 @@
 /**
- * The tool `memory`: what an agent remembers of the person, over all their sessions. It works on the memories of whoever
- * owns the session, and on nobody else's. People see that something was remembered or found, not what: a session may be
- * shared later, and what is remembered may not be.
+ * The tool `memory` stores, lists, searches and deletes what an agent remembers about a user across sessions.
+ *
+ * Invariant: it only reaches the memories of the session's owner. The log shows that something was remembered or found
+ * but not the content, because the session may be shared later.
  */
 import { createHash } from "node:crypto";
 import { z } from "zod";
@@ -30,7 +31,7 @@ export function memoryTool(): Tool {
       "Remembers records about the person over all conversations with them: saves one, lists or searches them, or forgets one. Save what will matter again, such as preferences and circumstances, and what the person asks you to remember. Never save secrets such as passwords.",
     label: ({ action }) => LABELS[action] ?? "Memory",
     input,
-    // Saving the same again changes nothing, for its id comes from the call.
+    // The id comes from the idempotency key of the call, so saving again changes nothing.
     idempotent: true,
     run: (request, context) => {
       const { store } = hostOf(context).scope.attempt.context;
@@ -79,7 +80,7 @@ async function save(store: Store, actor: Actor, text: string, { idempotencyKey }
   return textOutput(`Saved with the id ${id}.`, "Remembered.");
 }
 
-/** The best first; those with none of the words are left out. */
+/** Returns the memories that match at least one term, best first. */
 function search(memories: readonly Memory[], query: string): Memory[] {
   const terms = queryTerms(query);
   const tokens = memories.map(({ text }) => tokenize(text));

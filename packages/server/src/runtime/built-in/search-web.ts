@@ -1,6 +1,7 @@
 /**
- * The tool `search_web`, on whichever service a team has: the port that such a service fills, and the tool around it. What
- * it finds can be cited. Never calls a service itself.
+ * The tool `search_web` returns citable search results. `WebSearch` is the port that a search service implements.
+ *
+ * This module does not call a service itself.
  */
 import { truncateText } from "@turnstream/protocol/writer";
 import { z } from "zod";
@@ -8,23 +9,23 @@ import { type Tool, tool, type ToolContext, ToolError } from "../define/tool.ts"
 import { toCitations } from "./citations.ts";
 
 export interface WebSearch {
-  /** The best first. Throws what it likes: the model reads the message, people that it failed. */
+  /** Returns pages, best first. The model gets the message of an error; the user only sees that the search failed. */
   search(query: WebQuery): Promise<readonly WebPage[]>;
 }
 
 export interface WebQuery {
   readonly text: string;
   readonly limit: number;
-  /** Aborted when the turn is stopped, or the tool's time is up. */
+  /** Aborted when the turn is stopped or the tool times out. */
   readonly signal: AbortSignal;
-  /** For whom: for keys of tenants of their own. */
+  /** Lets a service use the tenant's own key. */
   readonly tenant: ToolContext["tenant"];
 }
 
 export interface WebPage {
   readonly url: string;
   readonly title: string;
-  /** What it says about the query: some sentences. */
+  /** A few sentences of the page that match the query. */
   readonly text: string;
 }
 
@@ -75,7 +76,7 @@ export function searchWebTool(search: WebSearch): Tool {
   });
 }
 
-/** A service may be wrong or hostile: only what a link can be is passed on. */
+/** Only passes on web links of limited length, because the service may be faulty or hostile. */
 function isWeb(url: string): boolean {
   return url.length <= MAX_URL && URL.canParse(url) && /^https?:$/.test(new URL(url).protocol);
 }

@@ -1,7 +1,9 @@
 /**
- * The built-in tools, under the names they have on the wire. A developer spreads them beside their own:
- * `tools: { ...builtInTools({ memory: true, knowledge: { bases: ["handbook"] } }), mine }`. What isn't asked for isn't
- * there. `call_agent`, `request_form` and `ask_user_question` are options of the agent, for they are more than tools.
+ * `builtInTools` creates the built-in tools that its options enable, under their names on the wire. A developer spreads
+ * them beside their own tools:
+ * `tools: { ...builtInTools({ memory: true, knowledge: { bases: ["handbook"] } }), mine }`.
+ * `call_agent`, `request_form` and `ask_user_question` are options of the agent instead, because they do more than a
+ * tool can.
  */
 import type { FetchPolicy } from "../../safe-fetch/policy.ts";
 import type { Tool } from "../define/tool.ts";
@@ -14,25 +16,25 @@ import { memoryTool } from "./memory.ts";
 import { searchWebTool, type WebSearch } from "./search-web.ts";
 
 export interface BuiltInOptions {
-  /** `memory`: what is remembered of the person, over all their sessions. */
+  /** `memory`: what the agent remembers about the user across sessions. @default false */
   readonly memory?: boolean;
-  /** `lookup_history`: earlier turns of the session. */
+  /** `lookup_history`: earlier turns of the session. @default false */
   readonly lookupHistory?: boolean;
-  /** `http_request`: services that are named here. */
+  /** `http_request`: the HTTP services that these rules allow. */
   readonly httpRequest?: HttpRequestOptions;
-  /** `fetch_web_content`: pages of the public internet. */
+  /** `fetch_web_content`: pages of the public internet. @default false */
   readonly fetchWebContent?: boolean | FetchWebContentOptions;
   /** `retrieve_context_objs` and `get_context_obj_lines`: the tenant's knowledge bases. */
   readonly knowledge?: KnowledgeOptions;
-  /** `search_web`, on this service. */
+  /** `search_web` with this service. */
   readonly searchWeb?: WebSearch;
-  /** `generate_image`, on this service. */
+  /** `generate_image` with this service. */
   readonly generateImage?: ImageGenerator;
-  /** What the tools that fetch may reach; what the worker's own `fetch` says when absent. */
+  /** Which addresses the tools may fetch. Default: the worker's `fetchPolicy`. */
   readonly fetch?: FetchPolicy;
 }
 
-/** What each option brings, by the names on the wire. */
+/** The tool names that each option adds. */
 interface Names {
   memory: "memory";
   lookupHistory: "lookup_history";
@@ -43,7 +45,7 @@ interface Names {
   generateImage: "generate_image";
 }
 
-/** Those that were asked for, so that one can be taken and changed. */
+/** The enabled tools as typed properties, so that a developer can pick and change one. */
 type BuiltIn<Options> = Record<string, Tool> & {
   readonly [
     Option in keyof Options & keyof Names as Options[Option] extends object | true ? Names[Option] : never

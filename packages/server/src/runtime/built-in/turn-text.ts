@@ -1,6 +1,6 @@
 /**
- * A turn as a text to search and to read: what was asked, said and done, in order, as the person saw it, with what they
- * answered, filled in and decided. Pure.
+ * `turnToText` renders a turn as text for search and reading: message, answers, tool results and interactions in order.
+ * Pure.
  */
 import {
   type ApprovalBlock,
@@ -21,11 +21,11 @@ import { stringifyContent } from "../attempt/tool-result.ts";
 const RESULT_CHARS = 2_000;
 const VALUE_CHARS = 2_000;
 
-/** @param turn with its forms as they are by now */
+/** @param turn the turn with the current state of its forms */
 export function turnToText(turn: Turn, maxChars: number): string {
   const main = mainRun(turn)?.id;
-  const request = turn.message === null ? [] : [`Person: ${turn.message.text}`];
-  // A person is asked by sub-agents too.
+  const request = turn.message === null ? [] : [`User: ${turn.message.text}`];
+  // Interactions of sub-agents are included, because the user saw them too.
   const lines = listBlocks(turn).flatMap((block) => [
     ...(block.run === main ? lineOf(block) : []),
     ...interactionLines(block),
@@ -63,7 +63,7 @@ function formLines({ schema, status, values, reason }: FormBlock): string[] {
   const filled = status === "submitted" ? formatFormValues(schema.fields, values ?? {}) : [];
   return [
     `Form "${schema.title}": ${status}${because(reason)}`,
-    ...filled.map(({ label, value }) => `Person filled in ${label}: ${formatValue(value)}`),
+    ...filled.map(({ label, value }) => `User filled in ${label}: ${formatValue(value)}`),
   ];
 }
 
@@ -75,7 +75,7 @@ function questionLines({ questions, answers, status, reason }: QuestionBlock): s
   return [
     ...answered.flatMap(({ question, answer }) => [
       `Question: ${question}`,
-      `Person answered: ${truncateText(answer, VALUE_CHARS)}`,
+      `User answered: ${truncateText(answer, VALUE_CHARS)}`,
     ]),
     ...left.map(({ text }) => `Question: ${text}`),
   ];

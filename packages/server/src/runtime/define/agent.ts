@@ -1,6 +1,7 @@
 /**
- * What a developer says about an agent. `defineAgent` checks it when the program starts, so that a mistake is found
- * then and not in the middle of a turn. Never runs one.
+ * `defineAgent` validates the options of an agent and fills in their defaults. It does not run agents.
+ *
+ * Invariant: invalid options throw BAD_AGENT when the program starts, not during a turn.
  */
 import type { Json, UserMessage } from "@turnstream/protocol";
 import type { Model, ModelSettings } from "../../models/model.ts";
@@ -18,52 +19,57 @@ export type SubAgentTool = "single" | "perAgent";
 export interface AgentOptions {
   readonly name: string;
   readonly model: Model;
-  /** What the model is told first. Made once per turn, where it depends on who asks. */
+  /** System prompt. A function is called once per turn. Default: none. */
   readonly instructions?: string | ((context: InstructionsContext) => string | Promise<string>);
-  /** Temperature, provider options and the like. */
+  /** Settings for the model, such as temperature and provider options. */
   readonly modelSettings?: ModelSettings;
   readonly tools?: Readonly<Record<string, Tool>>;
-  /** Where more tools come from, such as MCP servers. What they offer is asked when a run begins. */
+  /** Sources of further tools, such as MCP servers. Their tools are listed when a run starts. */
   readonly toolSources?: readonly ToolSource[];
-  /** Each becomes a tool of the same name, which takes a task in words. */
+  /** Agents that this agent can call. Each becomes a tool of the same name with one input, `task`. */
   readonly subAgents?: Readonly<Record<string, Agent>>;
   /**
-   * How the sub-agents are offered: each as a tool of its own, or all by one tool `call_agent`, which takes the name of the
-   * sub-agent and a task.
+   * How sub-agents are offered: `perAgent` makes each a tool of its own. `single` offers one tool `call_agent`, which
+   * takes the name of the sub-agent and a task.
    * @default "perAgent"
    */
   readonly subAgentTool?: SubAgentTool;
-  /** For an agent that calls this one: what it is good for. */
+  /** What the agent is good for. Agents that call this one read it. */
   readonly description?: string;
-  /** For people: what a run of it is for. */
+  /** What a run of this agent does, for users. Default: made from the name. */
   readonly label?: string;
-  /** Lets the model say something in between, outside groups, by the tool `share_thought`. */
+  /** Lets the model write text outside of groups while it works, with the tool `share_thought`. @default false */
   readonly shareThought?: boolean;
-  /** Lets the model ask the person in the middle of a turn, by the tool `ask_user_question`. */
+  /** Lets the model ask the user during a turn, with the tool `ask_user_question`. @default false */
   readonly askUser?: boolean;
-  /** Lets the model ask the person to fill in a form, by the tool `request_form`, which ends the turn. */
+  /** Lets the model request a form, with the tool `request_form`. The request ends the turn. @default false */
   readonly requestForms?: boolean;
-  /** Puts what is remembered of the person into the instructions of each turn: pinned first, then the newest. */
+  /** Adds memories of the user to the instructions of each turn: pinned ones first, then the newest. @default false */
   readonly recallMemories?: boolean | Partial<RecallLimits>;
   /**
-   * Offers `lookup_attachments` from the first turn on; otherwise it is offered once the session has files. Of an agent
-   * from `defineStreamAgent`: the files of its messages are read before it runs.
+   * Offers `lookup_attachments` from the first turn on. By default it is offered once the session has files. For an
+   * agent of `defineStreamAgent`: reads the files of a message before the body runs.
+   * @default false
    */
   readonly attachments?: boolean;
   readonly limits?: Partial<Limits>;
   readonly pricing?: Pricing;
-  /** How often a model is asked, the first time included, and how long to wait at the most before the second. */
+  /**
+   * `maxAttempts` limits the model calls per step, including the first. `initialDelayMs` is the longest delay before
+   * the second.
+   * @default { maxAttempts: 5, initialDelayMs: 1000 }
+   */
   readonly retry?: { readonly maxAttempts?: number; readonly initialDelayMs?: number };
-  /** A title for a new session: from its first words (the default), from a model, or none. */
+  /** Title of a new session: from this model, or from the first line of the message (default), or `false` for none. */
   readonly title?: false | { readonly model?: Model };
   /**
-   * When what the model is told gets longer than this, older turns are summed up; within a turn, what tools gave in older
-   * steps is shortened.
+   * Summarizes older turns when the prompt exceeds `afterTokens`. Within a turn, it shortens tool results of older
+   * steps.
    */
   readonly compaction?: Partial<Compaction>;
 }
 
-/** How much of what is remembered is told at the most. */
+/** Upper bounds for the memories in the instructions. @default { entries: 50, chars: 8000 } */
 export interface RecallLimits {
   readonly entries: number;
   readonly chars: number;
@@ -77,17 +83,17 @@ export interface InstructionsContext {
 }
 
 export interface Compaction {
-  /** In tokens, estimated. */
+  /** Estimated tokens of the prompt. @default 100000 */
   readonly afterTokens: number;
-  /** How many of the newest turns stay as they are. */
+  /** How many of the newest turns are never summarized. @default 4 */
   readonly keepTurns: number;
-  /** Who writes the summary; the agent's own model when absent. */
+  /** The model that writes the summary. Default: the agent's model. */
   readonly model: Model | null;
 }
 
 export interface Agent {
   readonly name: string;
-  /** Null for an agent whose turns have a body of their own: see `defineStreamAgent`. */
+  /** Null for an agent with a body of its own: see `defineStreamAgent`. */
   readonly model: Model | null;
   readonly body: StreamBody | null;
   readonly instructions: NonNullable<AgentOptions["instructions"]>;
@@ -103,7 +109,7 @@ export interface Agent {
   readonly askUser: boolean;
   readonly requestForms: boolean;
   readonly subAgentTool: SubAgentTool;
-  /** Null for none. */
+  /** Null if memories are not recalled. */
   readonly recallMemories: RecallLimits | null;
   readonly attachments: boolean;
   readonly limits: Limits;
@@ -136,7 +142,7 @@ const NAMES: OptionKeys<AgentOptions> = {
   compaction: false,
 };
 
-/** Options that have options of their own. */
+/** Options that are objects, with the keys of each. */
 const WITHIN = {
   limits: {
     maxSteps: false,
@@ -159,7 +165,7 @@ const WITHIN = {
   recallMemories: { entries: false, chars: false } satisfies OptionKeys<Partial<RecallLimits>>,
 } as const;
 
-/** Without these nothing would ever be done. */
+/** Below these values an agent could not do anything. */
 const MINIMUM: Readonly<Record<string, number>> = {
   maxSteps: 1,
   maxParallelCalls: 1,
@@ -214,7 +220,8 @@ export function createAgent(
   }
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   for (const [limit, value] of Object.entries(limits))
-    if (!(value >= (MINIMUM[limit] ?? 0))) fail(`the limit ${limit} of the agent ${name} is too low`);
+    if (!(value >= (MINIMUM[limit] ?? 0)))
+      fail(`\`limits.${limit}\` of the agent ${name} is below its minimum`);
   return {
     name,
     model,
@@ -251,13 +258,13 @@ function resolveRecallLimits(option: NonNullable<AgentOptions["recallMemories"]>
   return { ...RECALL, ...(option === true ? {} : option) };
 }
 
-/** The sub-agent that a call is for: the tool itself, or the one that `call_agent` names. */
+/** Returns the sub-agent of a call: the tool itself, or the one that the input of `call_agent` names. */
 export function findSubAgent({ subAgents }: Agent, tool: string, input: Json): Agent | undefined {
   const name = tool === CALL_AGENT ? stringField(input, "agent") : tool;
   return name !== null && Object.hasOwn(subAgents, name) ? subAgents[name] : undefined;
 }
 
-/** For programs whose types nobody checks. */
+/** Checks at runtime what the types promise, for plain JavaScript programs. */
 function checkComponents(
   name: string,
   model: Model | null,
@@ -265,34 +272,37 @@ function checkComponents(
   agents: Readonly<Record<string, Agent>>,
 ): void {
   const isModel = model === null || (typeof model === "object" && model.specificationVersion === "v4");
-  if (!isModel) fail(`the model of the agent ${name} is not one of AI SDK 7 (specification v4)`);
+  if (!isModel) fail(`the model of the agent ${name} must be a model of AI SDK 7 (specification v4)`);
   for (const [toolName, component] of Object.entries(tools))
     if (typeof component?.run !== "function")
-      fail(`the tool ${toolName} of the agent ${name} was not made by tool()`);
+      fail(`the tool ${toolName} of the agent ${name} must be created with tool()`);
   for (const [subName, component] of Object.entries(agents)) {
     if (component?.schemas === undefined)
-      fail(`the sub-agent ${subName} of ${name} was not made by defineAgent()`);
+      fail(`the sub-agent ${subName} of ${name} must be created with defineAgent()`);
     if (component.body !== null)
-      fail(`the sub-agent ${subName} of ${name} is a stream of its own, which can't be called`);
+      fail(
+        `the sub-agent ${subName} of ${name} must not be an agent of defineStreamAgent(), which can't be called as a tool`,
+      );
   }
 }
 
 function checkSources(name: string, sources: readonly ToolSource[]): void {
   for (const source of sources) {
-    if (typeof source?.open !== "function") fail(`the agent ${name} has a source that is not a ToolSource`);
+    if (typeof source?.open !== "function")
+      fail(`the agent ${name} has a tool source without an open() function`);
     if (!SOURCE_NAME.test(source.name))
       fail(
-        `the name ${JSON.stringify(source.name)} of a source of the agent ${name} is not a letter followed by up to 31 of A-Z a-z 0-9 _ -`,
+        `the name ${JSON.stringify(source.name)} of a tool source of the agent ${name} must be a letter followed by up to 31 of A-Z a-z 0-9 _ -`,
       );
   }
   if (new Set(sources.map((source) => source.name)).size < sources.length)
-    fail(`the agent ${name} has two sources of the same name`);
+    fail(`the agent ${name} has two sources with the same name`);
 }
 
 function checkName(name: string, of: string): void {
   if (!NAME.test(name))
     fail(
-      `the name ${JSON.stringify(name)} of the ${of} is not a letter followed by up to 63 of A-Z a-z 0-9 _ -`,
+      `the name ${JSON.stringify(name)} of the ${of} must be a letter followed by up to 63 of A-Z a-z 0-9 _ -`,
     );
 }
 

@@ -1,14 +1,18 @@
-/** When a tool needs a person's approval, as a developer says it. Types and one reading; never asks anybody. */
+/**
+ * `resolveApproval` decides from a tool's `approval` option whether a call needs approval, and with which settings. It
+ * does not ask the user.
+ */
 import type { OptionKeys } from "./check-options.ts";
 
 export interface ApprovalOptions {
-  /** How long to wait for a decision, in whole seconds; after that the call counts as rejected. */
+  /** How long to wait for a decision, in whole seconds. After that the call counts as rejected. @default 300000 */
   readonly timeoutMs?: number;
-  /** Whether the person may change the arguments. */
+  /** Lets the user change the arguments. @default false */
   readonly editable?: boolean;
   /**
-   * Whether the person may allow the tool for the rest of the session, and whether that then counts. True when absent;
-   * false for what a policy returns without saying so, for a rule must not outvote a policy.
+   * Lets the user allow the tool for the rest of the session; later calls then skip the approval.
+   * Default: true, but false for options that a function returns. A stored allowance must not override a policy that
+   * decides per input.
    */
   readonly canRemember?: boolean;
 }
@@ -29,7 +33,7 @@ export interface ApprovalContext {
   readonly user: string;
 }
 
-/** True, options, or a policy that decides for each input. */
+/** True, options, or a function that decides per input. */
 export type Approval<Input> =
   | boolean
   | ApprovalOptions
@@ -37,7 +41,7 @@ export type Approval<Input> =
 
 type Needed = boolean | ApprovalOptions;
 
-/** Stored in the journal as it is. */
+/** The resolved settings. The journal stores them in this form. */
 export interface ApprovalRequirement {
   readonly timeoutSeconds: number;
   readonly editable: boolean;
@@ -48,7 +52,10 @@ const TIMEOUT_MS = 300_000;
 const SECOND_MS = 1_000;
 const MAX_TIMEOUT_MS = 10 * 366 * 24 * 60 * 60 * SECOND_MS;
 
-/** Throws a TypeError for a timeout that is not a whole number of seconds: events and the journal count in seconds. */
+/**
+ * Throws a TypeError for a timeout that is not a whole number of seconds, because events and the journal count in
+ * seconds.
+ */
 export function checkApproval({ timeoutMs = TIMEOUT_MS }: ApprovalOptions): void {
   const isWhole = Number.isSafeInteger(timeoutMs) && timeoutMs % SECOND_MS === 0;
   if (!isWhole || timeoutMs < 0 || timeoutMs > MAX_TIMEOUT_MS)
@@ -57,7 +64,7 @@ export function checkApproval({ timeoutMs = TIMEOUT_MS }: ApprovalOptions): void
     );
 }
 
-/** Null when none is needed. */
+/** Returns null if the call needs no approval. */
 export async function resolveApproval(
   approval: Approval<unknown>,
   input: unknown,

@@ -1,25 +1,27 @@
 /**
- * Checks options when the program starts, for programs whose types nobody checks: `assertKnownOptions` refuses names that
- * don't exist, `assertInRange` refuses numbers that can't work. Pure; every refusal is a RuntimeError.
+ * Validates options at runtime, for plain JavaScript programs: `assertKnownOptions` checks names, `assertInRange`
+ * checks numbers. Pure.
+ *
+ * Invariant: every failure is a `RuntimeError` that names the option.
  */
 import { MAX_TIMER_MS } from "../../util/sleep.ts";
 import { RuntimeError, type RuntimeErrorCode } from "../errors.ts";
 
-/** Every option of a type, and whether it is required. The compiler compares it with the type. */
+/** Every option of a type, and whether it is required. The compiler checks it against the type. */
 export type OptionKeys<Options> = {
   readonly [K in keyof Options]-?: object extends Pick<Options, K> ? false : true;
 };
 
-/** The smallest and the largest whole number that an option takes. */
+/** The smallest and the largest integer that an option accepts. */
 export type NumberRange = readonly [min: number, max: number];
 
 export const COUNT: NumberRange = [1, Number.MAX_SAFE_INTEGER];
 /** A count that may be zero. */
 export const AMOUNT: NumberRange = [0, Number.MAX_SAFE_INTEGER];
-/** A timer of Node with a longer delay fires at once. */
+/** Node fires a timer with a longer delay immediately. */
 export const TIMER_MS: NumberRange = [1, MAX_TIMER_MS];
 
-/** @param of what the options belong to, for the message */
+/** @param of what the options belong to, for the error message */
 export function assertKnownOptions(
   options: unknown,
   names: Readonly<Record<string, boolean>>,
@@ -32,15 +34,15 @@ export function assertKnownOptions(
     if (known.includes(name)) continue;
     const near = suggestName(name, known);
     const hint = near === null ? `there are ${known.join(", ")}` : `did you mean \`${near}\`?`;
-    throw new RuntimeError(code, `\`${name}\` of ${of} is not known here (${hint})`);
+    throw new RuntimeError(code, `\`${name}\` is not an option of ${of} (${hint})`);
   }
   const missing = known.find((name) => names[name] === true && !given.some(([key]) => key === name));
   if (missing !== undefined) throw new RuntimeError(code, `\`${missing}\` of ${of} is missing`);
 }
 
 /**
- * Options that are absent or undefined pass.
- * @param of what the options belong to, for the message
+ * Ignores options that are undefined.
+ * @param of what the options belong to, for the error message
  */
 export function assertInRange(
   options: object,
@@ -55,12 +57,12 @@ export function assertInRange(
     if (!isWhole || value < min || value > max)
       throw new RuntimeError(
         code,
-        `\`${name}\` of ${of} must be a whole number from ${min} to ${max}, got ${show(value)}`,
+        `\`${name}\` of ${of} must be an integer from ${min} to ${max}, got ${show(value)}`,
       );
   }
 }
 
-/** A value as an error message shows it: numbers and texts in full, others by their kind. */
+/** Formats a value for an error message: numbers and texts in full, other values by their type. */
 export function show(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(value);
   if (value === null || typeof value === "number" || typeof value === "boolean") return String(value);
@@ -68,7 +70,10 @@ export function show(value: unknown): string {
   return Array.isArray(value) ? "a list" : `a value of type ${typeof value}`;
 }
 
-/** The option that was probably meant: a part of the written name, or the other way round, or two letters away. */
+/**
+ * Returns the option that was probably meant: within an edit distance of two, or a name that contains the written one
+ * or is part of it.
+ */
 export function suggestName(written: string, known: readonly string[]): string | null {
   const name = written.toLowerCase();
   const part = known.find(
@@ -81,7 +86,6 @@ export function suggestName(written: string, known: readonly string[]): string |
   return nearest?.option ?? part ?? null;
 }
 
-/** The Levenshtein distance. */
 function editDistance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, n) => n);
   for (let i = 0; i < from.length; i++) {

@@ -1,25 +1,30 @@
-/** How much of the files of a message is read, how long that may take. Values only. */
+/** `FileLimits` bounds how much of a message's files is read, and how long that may take. Values only. */
 import { AMOUNT, COUNT, type NumberRange, TIMER_MS } from "./check-options.ts";
 
 export interface FileLimits {
-  /** How many files of one message are read; the rest is told as not read. */
+  /** Files per message; further files are shown as not read. @default 20 */
   readonly maxFiles: number;
-  /** How large one may be, and all of one message together. */
+  /** Bytes per file; larger files are shown as too large. @default 25000000 */
   readonly maxFileBytes: number;
+  /** Bytes of all files of a message together; files beyond it are shown as too large. @default 100000000 */
   readonly maxTotalBytes: number;
-  /** How long one may take, and all of one message together. */
+  /** How long loading one file may take; later it is shown as timed out. @default 60000 */
   readonly fileTimeoutMs: number;
+  /** How long all files of a message may take together; files beyond it are shown as timed out. @default 180000 */
   readonly totalTimeoutMs: number;
-  /** How many of one message are read side by side, and how many in this process. */
+  /** Files of one message that are read at the same time; further files wait. @default 4 */
   readonly maxParallel: number;
+  /** Files that this process reads at the same time; further files wait. @default 8 */
   readonly maxParallelPerProcess: number;
-  /** How much text of one is kept. */
+  /** Characters of text that are stored per file; the rest is cut off. @default 10000000 */
   readonly maxChars: number;
-  /** How much of one the model is shown unasked, and of all of one message together. */
+  /** Characters of one file that the prompt quotes. @default 8000 */
   readonly previewChars: number;
+  /** Characters of all files of a message together that the prompt quotes. @default 40000 */
   readonly totalPreviewChars: number;
-  /** What reading the text of one may take. */
+  /** How long extracting the text of one file may take; later it is shown as timed out. @default 20000 */
   readonly extractTimeoutMs: number;
+  /** Memory for extracting the text of one file; beyond it the file is shown as too large. @default 256 */
   readonly extractMemoryMb: number;
 }
 

@@ -1,10 +1,13 @@
-/** A form as a developer or a model writes it, made into one that can be told. Pure; says in words what is wrong. */
+/**
+ * `parseForm` validates a form from a developer or a model and returns its schema, or a description of the problem.
+ * Pure.
+ */
 import type { FormField, FormSchema, Json } from "@turnstream/protocol";
 import { MAX_LABEL } from "@turnstream/protocol/writer";
 import { FIELD_TYPES } from "@turnstream/protocol/schema";
 import { isJsonObject, type JsonObject, stringField } from "../../util/json.ts";
 
-/** What to fill in. An `id` names the kind of form, and is made from the title when absent. */
+/** The fields to fill in. `id` names the kind of form. Default: made from the title. */
 export interface FormSpec {
   readonly id?: string;
   readonly title: string;
@@ -20,7 +23,7 @@ const TYPES: ReadonlySet<string> = new Set(FIELD_TYPES);
 const NAME = /^[A-Za-z][\w.-]{0,63}$/;
 export const MAX_FIELDS = 200;
 export const MAX_OPTIONS = 500;
-/** A form is one event, beside its other fields. */
+/** A form and its other fields must fit into one event. */
 const MAX_BYTES = 48_000;
 
 class Problem extends Error {}
@@ -36,7 +39,7 @@ export function parseForm(value: Json): ParsedForm {
   }
 }
 
-/** Whether no event could tell it. */
+/** Returns true if the form doesn't fit into an event. */
 export function isTooLarge(schema: FormSchema): boolean {
   return Buffer.byteLength(JSON.stringify(schema)) > MAX_BYTES;
 }
@@ -45,7 +48,7 @@ function schemaFrom(value: Json): FormSchema {
   const title = label(value, "title", "the form");
   const { fields, description, id } = value as JsonObject;
   if (!Array.isArray(fields) || fields.length === 0 || fields.length > MAX_FIELDS)
-    throw new Problem(`\`fields\` has to be a list of 1 to ${MAX_FIELDS} fields`);
+    throw new Problem(`\`fields\` must be a list of 1 to ${MAX_FIELDS} fields`);
   const read = (fields as readonly Json[]).map(fieldFrom);
   const names = new Set<string>();
   for (const { name } of read) {
@@ -71,19 +74,19 @@ function idFrom(title: string): string {
 
 function fieldFrom(value: Json, n: number): FormField {
   const of = `field ${n + 1}`;
-  if (!isJsonObject(value)) throw new Problem(`${of} is no object`);
+  if (!isJsonObject(value)) throw new Problem(`${of} must be an object`);
   const { name, type, required, help, options, min, max } = value;
   if (typeof name !== "string" || !NAME.test(name))
-    throw new Problem(`the \`name\` of ${of} is not a letter followed by up to 63 of A-Z a-z 0-9 _ . -`);
+    throw new Problem(`the \`name\` of ${of} must be a letter followed by up to 63 of A-Z a-z 0-9 _ . -`);
   if (typeof type !== "string" || !TYPES.has(type))
-    throw new Problem(`the \`type\` of the field ${name} is not one of ${[...TYPES].join(", ")}`);
+    throw new Problem(`the \`type\` of the field ${name} must be one of ${[...TYPES].join(", ")}`);
   const isChoice = type === "select" || type === "multiSelect";
   const choices = isChoice ? optionsFrom(options ?? null, name) : [];
   for (const limit of [min, max])
     if (limit !== undefined && (typeof limit !== "number" || !Number.isFinite(limit)))
-      throw new Problem(`a limit of the field ${name} is no number`);
+      throw new Problem(`\`min\` and \`max\` of the field ${name} must be numbers`);
   if (typeof min === "number" && typeof max === "number" && min > max)
-    throw new Problem(`the \`min\` of the field ${name} is above its \`max\`: nothing could be filled in`);
+    throw new Problem(`the \`min\` of the field ${name} must not be above its \`max\``);
   return {
     name,
     label: label(value, "label", `the field ${name}`),
@@ -96,10 +99,10 @@ function fieldFrom(value: Json, n: number): FormField {
   };
 }
 
-/** A choice is a value with its label, or only a text that is both. */
+/** An option is a value with a label, or a text that is both. */
 function optionsFrom(value: Json, name: string): NonNullable<FormField["options"]> {
   if (!Array.isArray(value) || value.length === 0 || value.length > MAX_OPTIONS)
-    throw new Problem(`the field ${name} needs \`options\`, 1 to ${MAX_OPTIONS} of them`);
+    throw new Problem(`the field ${name} must have 1 to ${MAX_OPTIONS} \`options\``);
   return (value as readonly Json[]).map((option) => {
     if (typeof option === "string") return { value: option, label: option.slice(0, MAX_LABEL) };
     const text = isJsonObject(option) ? option["value"] : null;

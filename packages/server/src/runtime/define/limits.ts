@@ -1,23 +1,28 @@
 /**
- * How far a turn of an agent may go. Every limit has a default, so that no turn runs for ever or without bound; hitting
- * one ends the turn with LIMIT_REACHED, and words that name it. Values only.
+ * `Limits` bounds one turn of an agent. Every limit has a default, so that no turn runs forever. Values only.
+ *
+ * Reaching `maxSteps`, `maxTokens`, `timeoutMs` or `maxCost` ends the turn with LIMIT_REACHED and a text that names the
+ * limit. The limits of a sub-agent only end its own run.
  */
 export interface Limits {
-  /** Model calls per run. */
+  /** Model calls per run. @default 50 */
   readonly maxSteps: number;
-  /** Tokens per turn, read and written, sub-agents included. */
+  /** Input and output tokens per turn, including sub-agents. @default 2000000 */
   readonly maxTokens: number;
-  /** How long a turn may take, from the moment its message was taken. */
+  /** How long a turn may take from its start. Time spent waiting for users doesn't count. @default 3600000 */
   readonly timeoutMs: number;
-  /** How long one tool call may take, unless the tool says otherwise. */
+  /** How long one tool call may take, unless the tool has its own `timeoutMs`. @default 600000 */
   readonly toolTimeoutMs: number;
-  /** How much of a tool's result the model is given, in characters; what is longer is cut, and says so. */
+  /** Characters of a tool result that the model gets. Longer results are truncated with a note. @default 100000 */
   readonly maxResultChars: number;
-  /** How deep sub-agents may call sub-agents; 0 for none. */
+  /** How deep sub-agents may be nested; 0 allows none. @default 5 */
   readonly maxDepth: number;
-  /** How many tool calls of one step may run side by side. */
+  /** Tool calls of one step that run at the same time; further calls wait. @default 50 */
   readonly maxParallelCalls: number;
-  /** How much a turn may cost: each step at the `prices` of the agent that makes it, and nothing where it has none. */
+  /**
+   * Cost of a turn. Each step counts at the `pricing` of its agent, and as 0 if the agent has none.
+   * @default Infinity
+   */
   readonly maxCost: number;
 }
 
@@ -32,7 +37,7 @@ export const DEFAULT_LIMITS: Limits = {
   maxCost: Infinity,
 };
 
-/** What a million tokens cost. */
+/** Cost of a million tokens. */
 export interface Pricing {
   readonly inputPerMillion: number;
   readonly outputPerMillion: number;

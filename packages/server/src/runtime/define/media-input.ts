@@ -1,69 +1,71 @@
-/** Reads a picture as a tool gives it: an address, a small picture in itself, or one that has to be kept. Pure. */
+/**
+ * `parseImage` and `parseArtifact` validate pictures and artifacts of tools, and decide which must be stored as blobs.
+ * Pure.
+ */
 import { type Artifact, findArtifactProblem, type Json } from "@turnstream/protocol";
 import { blobUrl, type ArtifactProblem } from "@turnstream/protocol/writer";
 import { isJsonObject } from "../../util/json.ts";
 import type { FileInput, ArtifactInput, ImageInput } from "./tool.ts";
 
-/** Of an address, or of a small picture in itself. An event takes 64 kB. */
+/** Length of a URL, including data URLs. An event holds at most 64 kB. */
 const MAX_URL = 20_000;
 const MAX_BYTES = 20 * 1024 * 1024;
 const IMAGE_TYPE = /^image\/[a-z0-9][a-z0-9.+-]{0,100}$/;
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
-/** Nothing that a page could run. */
+/** Only schemes that a page can't execute. */
 const SCHEMES: ReadonlySet<string> = new Set(["http", "https", "turnstream", "data"]);
 const DATA_URL = /^data:([^;,]+);base64,(.*)$/s;
 
-/** One that no event takes. */
+/** A picture that is too large for an event. */
 export interface LargeImage {
   readonly mediaType: string;
   readonly body: Uint8Array;
 }
 
-/** Throws a TypeError that says what is wrong with it. */
+/** @throws TypeError with the problem */
 export function parseImage(picture: string | ImageInput): { readonly url: string } | LargeImage {
   if (typeof picture === "string") return fromAddress(picture);
   const { data, mediaType } = picture;
   const type = typeof mediaType === "string" ? mediaType.toLowerCase() : "";
-  if (!IMAGE_TYPE.test(type)) throw new TypeError("a picture's mediaType has to be image/…");
+  if (!IMAGE_TYPE.test(type)) throw new TypeError("`mediaType` of a picture must be image/…");
   const body = typeof data === "string" ? imageBytes(data) : data;
   if (!(body instanceof Uint8Array) || body.byteLength === 0)
-    throw new TypeError("a picture's data has to be bytes, or base64");
-  if (body.byteLength > MAX_BYTES) throw new TypeError(`a picture has to be under ${MAX_BYTES} bytes`);
+    throw new TypeError("`data` of a picture must be bytes or base64");
+  if (body.byteLength > MAX_BYTES) throw new TypeError(`a picture must have at most ${MAX_BYTES} bytes`);
   const url = `data:${type};base64,${Buffer.from(body).toString("base64")}`;
-  // A copy: the tool goes on while it is being kept, and may use its buffer again.
+  // Copy the bytes, because the tool continues during the upload and may reuse its buffer.
   return url.length <= MAX_URL ? { url } : { mediaType: type, body: body.slice() };
 }
 
 function fromAddress(url: string): ReturnType<typeof parseImage> {
   const scheme = /^\s*([a-z][a-z0-9+.-]*):/i.exec(url)?.[1]?.toLowerCase();
-  // Browsers leave control characters out, and then read the scheme.
+  // Browsers drop control characters before they read the scheme.
   if (
     url === "" ||
     (scheme !== "data" && /\p{Cc}/u.test(url)) ||
     (scheme !== undefined && !SCHEMES.has(scheme))
   )
-    throw new TypeError("a picture's address has to be http:, https: or data:image/…");
+    throw new TypeError("the URL of a picture must start with http:, https: or data:image/…");
   if (scheme !== "data") {
     if (url.length > MAX_URL)
-      throw new TypeError(`a picture's address has to be under ${MAX_URL} characters`);
+      throw new TypeError(`the URL of a picture must have at most ${MAX_URL} characters`);
     return { url };
   }
   const [, mediaType, data] = DATA_URL.exec(url) ?? [];
   if (mediaType === undefined || data === undefined || !IMAGE_TYPE.test(mediaType.toLowerCase()))
-    throw new TypeError("a picture's address has to be data:image/…;base64,… where it holds the picture");
+    throw new TypeError("the data URL of a picture must have the form data:image/…;base64,…");
   return url.length <= MAX_URL ? { url } : parseImage({ data, mediaType });
 }
 
 function imageBytes(data: string): Uint8Array {
-  if (!BASE64.test(data)) throw new TypeError("a picture's data has to be base64");
+  if (!BASE64.test(data)) throw new TypeError("`data` of a picture must be base64");
   return Buffer.from(data, "base64");
 }
 
-/** Reads an artifact as a tool gives it: one that can be told, or a file that has to be kept first. Pure. */
 const MEDIA_TYPE = /^[a-z0-9][a-z0-9.+-]{0,90}\/[a-z0-9][a-z0-9.+-]{0,90}$/;
 const OPTIONAL_BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
-/** An artifact that no client could show. The model reads which field is wrong. */
+/** An artifact that clients can't show. The model gets the name of the invalid field. */
 class ArtifactError extends TypeError {
   readonly code = "BAD_ARTIFACT";
   readonly field: string;
@@ -79,11 +81,11 @@ interface GivenFile {
   readonly name: string;
   readonly mediaType: string;
   readonly body: Uint8Array;
-  /** What is told of it, once it is kept. */
+  /** Returns the artifact for events, once the file is stored. */
   artifact(blob: string): Artifact;
 }
 
-/** Null for an artifact that is told as it is. Throws an ArtifactError for one that can't be shown. */
+/** Returns null for an artifact that fits events as it is. @throws ArtifactError if it can't be shown */
 export function parseArtifact(given: ArtifactInput): GivenFile | null {
   if (!isFile(given)) {
     const problem = findArtifactProblem(given);
@@ -92,26 +94,26 @@ export function parseArtifact(given: ArtifactInput): GivenFile | null {
   }
   const { name, data, mediaType, ...odd } = given.data;
   const [unknown] = Object.keys(odd);
-  if (unknown !== undefined) throw wrong(unknown, "is not known here");
+  if (unknown !== undefined) throw wrong(unknown, "is not a field of a file");
   const type = typeof mediaType === "string" ? mediaType.toLowerCase() : "";
-  if (!MEDIA_TYPE.test(type)) throw wrong("mediaType", "has to be one such as application/pdf");
+  if (!MEDIA_TYPE.test(type)) throw wrong("mediaType", "must be a media type such as application/pdf");
   const body = typeof data === "string" ? fileBytes(data) : data;
-  if (!(body instanceof Uint8Array)) throw wrong("data", "has to be bytes, or base64");
-  if (body.byteLength > MAX_BYTES) throw wrong("data", `has to be at most ${MAX_BYTES} bytes`);
+  if (!(body instanceof Uint8Array)) throw wrong("data", "must be bytes or base64");
+  if (body.byteLength > MAX_BYTES) throw wrong("data", `must have at most ${MAX_BYTES} bytes`);
   const artifact = (blob: string): Artifact => {
     const file = { name, url: blobUrl(blob), media_type: type, size: body.byteLength };
     return { ...given, data: file };
   };
   const problem = findArtifactProblem(artifact("any"));
   if (problem !== null) throw new ArtifactError(problem);
-  // A copy: the tool goes on, and may use its buffer again.
+  // Copy the bytes, because the tool continues and may reuse its buffer.
   return { name, mediaType: type, body: typeof data === "string" ? body : body.slice(), artifact };
 }
 
 function isFile(
   given: ArtifactInput,
 ): given is Exclude<ArtifactInput, Artifact> & { readonly data: FileInput } {
-  // A tool may be plain JavaScript.
+  // A tool can be plain JavaScript and pass any value.
   const { type, data } = isJsonObject(given as Json) ? given : { type: "", data: null };
   return type === "file" && isJsonObject(data as Json) && Object.hasOwn(data as object, "data");
 }
@@ -121,6 +123,6 @@ function wrong(field: string, problem: string): ArtifactError {
 }
 
 function fileBytes(data: string): Uint8Array {
-  if (!OPTIONAL_BASE64.test(data)) throw wrong("data", "has to be base64");
+  if (!OPTIONAL_BASE64.test(data)) throw wrong("data", "must be base64");
   return Buffer.from(data, "base64");
 }

@@ -1,13 +1,14 @@
 /**
- * An agent whose turns are the output of a loop that a team has already. What Turnstream gives it: one log, every dialect,
- * exact resume for readers, stop, history, one turn at a time.
+ * `defineStreamAgent` defines an agent whose turns run a developer's own loop. It gets the log, all dialects, exact
+ * resume for readers, stop, history, and one turn at a time.
  *
- * What it can't give: going on in the middle. The loop's own steps are not journaled, so when the worker dies the turn
- * either ends as an error that can be tried again (`idempotent: false`, the default), or the whole loop runs again and what
- * it had said is made void (`idempotent: true`). Its tools run inside the loop: nobody guards them against running twice.
+ * Limits: the steps of the loop are not journaled, so a turn can't continue in the middle after its worker died. With
+ * `idempotent: false` (the default) the turn ends with an error that can be retried. With `idempotent: true` the whole
+ * loop runs again, and its earlier output is superseded. Tools run inside the loop and are not protected against
+ * running twice.
  *
- * Of what streamText streams, `steps`, `tokens` and `cost` are checked whenever a step begins. An iterable of events tells
- * no steps and no usage: it may yield as many events as it has `tokens`.
+ * For a `streamText` result, `maxSteps`, `maxTokens` and `maxCost` are checked at the start of each step. An iterable
+ * of events reports no steps and no usage: it may yield at most `maxTokens` events.
  */
 import { type Agent, type AgentOptions, createAgent } from "./agent.ts";
 import type { StreamBody } from "./stream-body.ts";
@@ -19,9 +20,9 @@ export interface StreamAgentOptions extends Pick<
   "name" | "title" | "attachments" | "pricing" | "label" | "description"
 > {
   readonly limits?: Partial<Pick<Limits, "maxSteps" | "maxTokens" | "maxCost" | "timeoutMs">>;
-  /** Returns what `streamText` of the AI SDK returns, or yields events: see StreamBodyEvent. */
+  /** Returns the result of the AI SDK's `streamText`, or an async iterable of events: see `StreamBodyEvent`. */
   readonly run: StreamBody["run"];
-  /** Whether the whole body may run again after its worker died. @default false */
+  /** True if the whole body may run again after its worker died. @default false */
   readonly idempotent?: boolean;
 }
 
@@ -38,7 +39,7 @@ const NAMES: OptionKeys<StreamAgentOptions> = {
 };
 
 export function defineStreamAgent(given: StreamAgentOptions): Agent {
-  assertKnownOptions(given, NAMES, "an agent of a stream");
+  assertKnownOptions(given, NAMES, "a stream agent");
   const { run, idempotent = false, ...options } = given;
   return createAgent(options, null, { run, idempotent });
 }

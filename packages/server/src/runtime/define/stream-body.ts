@@ -1,15 +1,13 @@
-/**
- * A turn's body that a team brings along: its own loop, whose output becomes events. Types only.
- */
+/** `StreamBody` is a developer's own loop, whose output becomes the events of a turn. Types only. */
 import type { UserMessage } from "@turnstream/protocol";
 import type { EventDraft } from "@turnstream/protocol/writer";
 import type { Prompt } from "../../models/model.ts";
 
 export interface StreamBodyContext {
-  /** Aborted when the person stops the turn, or this worker must not go on. */
+  /** Aborted when the user stops the turn, or when this worker must stop. */
   readonly signal: AbortSignal;
   readonly message: UserMessage | null;
-  /** The conversation so far and the message, as a model takes it. */
+  /** The conversation so far and the message, in the format of the model. */
   readonly prompt: Prompt;
   readonly tenant: string;
   readonly session: string;
@@ -17,12 +15,12 @@ export interface StreamBodyContext {
   readonly user: string;
 }
 
-/** What `streamText` of the AI SDK returns, as far as we look at it. */
+/** The part of a `streamText` result that the runtime reads. */
 export interface AiSdkResult {
   readonly fullStream: AsyncIterable<AiSdkPart>;
 }
 
-/** A part of it; we read those that we know. */
+/** A part of `fullStream`. Unknown types are ignored. */
 export interface AiSdkPart {
   readonly type: string;
   readonly [field: string]: unknown;
@@ -32,8 +30,8 @@ type Loose<D> = D extends { readonly block: string }
   ? Omit<D, "turn" | "run" | "block" | "index"> & { readonly block: string }
   : never;
 /**
- * An event of a block of the main run. `block` is any name that the body chooses for it; its place is filled in. It has
- * to be legal where it stands.
+ * An event of a block of the main run. `block` is any id that the body chooses; the writer adds the position. The event
+ * must be legal at this point of the turn.
  */
 export type StreamBodyEvent = Loose<Extract<EventDraft, { readonly block: string }>>;
 

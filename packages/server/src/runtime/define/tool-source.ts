@@ -1,37 +1,34 @@
-/**
- * Tools that a program doesn't write itself but gets from elsewhere, such as an MCP server. What such a source has to be
- * able to do; never one itself.
- */
+/** `ToolSource` is the port for tools that come from elsewhere, such as an MCP server. Types only. */
 import type { ErrorHandler } from "../../util/error-handler.ts";
 import type { Json } from "@turnstream/protocol";
 import type { Env } from "../../util/env.ts";
 import type { Tool } from "./tool.ts";
 
 export interface ToolSource {
-  /** A letter and up to 31 of A-Z a-z 0-9 _ -. The model sees its tools as `<name>_<tool>`. */
+  /** A letter followed by up to 31 of A-Z a-z 0-9 _ -. The model sees the tools as `<name>_<tool>`. */
   readonly name: string;
-  /** Called once by each worker. Connects to nothing yet: that is for the first use. */
+  /** Called once per worker. It must not connect yet: connect on first use. */
   open(host: ToolSourceContext): ToolSourceConnection;
 }
 
 export interface ToolSourceContext {
   readonly env: Env;
-  /** Tells whoever runs the worker. No secrets. */
+  /** Reports an error to the operator. It must not contain secrets. */
   readonly onError: ErrorHandler;
 }
 
 export interface ToolSourceConnection {
   /**
-   * What it offers now, by the names that the source has for them. Asked at the start of every run and at every call,
-   * so what can be remembered should be. One that takes long is not waited for.
+   * Returns the tools that the source offers now, by their names in the source. It is called at the start of every run
+   * and at every call, so cache the list. After 5 s the worker continues without the source.
    */
   tools(): Promise<Readonly<Record<string, SourceTool>>>;
-  /** Ends everything that belongs to it. The worker leaves when that is done. */
+  /** Releases all resources. The worker waits for it during shutdown. */
   close(): Promise<void>;
 }
 
 export interface SourceTool extends Tool {
-  /** Its input for the model, as JSON Schema of an object. Given as it is, since the source knows best. */
+  /** JSON Schema of the input, which must be an object. The model gets it unchanged. */
   readonly schema: Json;
   readonly label: string;
 }

@@ -1,5 +1,7 @@
 /**
- * What a developer says about a tool, and what a tool is given when it runs. Types and one function; never runs one.
+ * `tool` validates the options of a tool and fills in their defaults. It does not run tools.
+ *
+ * This file also defines what a tool gets (`ToolContext`) and returns (`ToolOutput`).
  */
 import { type Approval, APPROVAL_NAMES, checkApproval } from "./approval.ts";
 import type { FormSpec } from "./form.ts";
@@ -9,14 +11,14 @@ import { truncateText, MAX_LABEL } from "@turnstream/protocol/writer";
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
 
 export interface ToolErrorOptions {
-  /** What the model reads. Default: the message for the user. */
+  /** The text for the model. Default: the message for the user. */
   readonly modelMessage?: string;
   readonly cause?: unknown;
 }
 
 /**
- * A tool that fails throws anything: the model reads its message, and people are only told that it failed, for a message
- * may hold what they must not see. With this error it says what people read.
+ * An error with a message for the user. For any other error the model gets the message, but users only see that the
+ * tool failed, because the message may contain internal data.
  */
 export class ToolError extends Error {
   readonly userMessage: string;
@@ -28,108 +30,114 @@ export class ToolError extends Error {
   }
 }
 
-/** A picture in itself; base64 when it is a text. One that is too large for an event is kept beside the log. */
+/** A picture as bytes or base64. If it is too large for an event, it is stored as a blob. */
 export interface ImageInput {
   readonly data: Uint8Array | string;
-  /** `image/png` and the like. */
+  /** For example `image/png`. */
   readonly mediaType: string;
 }
 
-/** A file in itself; base64 when it is a text. It is kept beside the log, and people get an address of it. */
+/** A file as bytes or base64. It is stored as a blob, and users get a URL. */
 export interface FileInput {
   readonly name: string;
   readonly data: Uint8Array | string;
-  /** `application/pdf` and the like. */
+  /** For example `application/pdf`. */
   readonly mediaType: string;
 }
 
-/** An artifact as a tool gives it: a file may come as it is, instead of its address. */
+/** An artifact of a tool. A file can be given as content instead of a URL. */
 export type ArtifactInput =
   | Artifact
   | { readonly type: "file"; readonly title?: string; readonly data: FileInput };
 
-/** What people see of a result, piece by piece. */
+/** A piece of a result that users see. */
 export type ResultBlock =
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "image"; readonly url: string }
   | ({ readonly type: "image" } & ImageInput);
 
-/** Something that the answer can cite. It gets a number, by which the model cites it: `[^1]`. */
+/** An item that the answer can cite. It gets a number, and the model cites it as `[^1]`. */
 export interface CitableItem {
   /** For the model. */
   readonly content: Json;
   readonly title?: string;
-  /** Where it is; only web addresses are told. */
+  /** Only web URLs are shown. */
   readonly url?: string;
-  /** For people; the beginning of `content` when absent. */
+  /** For users. Default: the start of `content`. */
   readonly blocks?: readonly ResultBlock[];
 }
 
-/** A result with two sides: the model reads `content`, people see `blocks`. */
+/** A result with two views: the model reads `content`, users see `blocks`. */
 export interface ToolOutput {
   readonly content: Json;
   readonly blocks?: readonly ResultBlock[];
-  /** What was found, item by item, so that the answer can cite it. The model reads them before `content`. */
+  /** The items found, so that the answer can cite them. The model reads them before `content`. */
   readonly references?: readonly CitableItem[];
-  /** The result in short, for people; the beginning of `content` when absent. */
+  /** A short text for users. Default: the start of `content`. */
   readonly preview?: string;
   readonly artifact?: ArtifactInput;
-  /** How many things were found. */
+  /** How many items were found. */
   readonly resultCount?: number;
 }
 
 export interface ToolContext {
-  /** Aborted when the person stops the turn, the tool's time is up, or this worker must not go on. */
+  /** Aborted when the user stops the turn, the tool times out, or this worker must stop. */
   readonly signal: AbortSignal;
-  /** The same for every run of this call, in whichever process: give it to whatever must not happen twice. */
+  /** The same for every run of this call in any process. Pass it to services that must not act twice. */
   readonly idempotencyKey: string;
-  /** Shows people that something happens. Not part of what the model reads. */
+  /** Shows progress to the user. The model doesn't read it. */
   progress(text: string): void;
-  /** Shows a picture, by its address or as it is; each replaces the one before, and the last one stays. */
+  /** Shows a picture, by URL or as content. Each one replaces the previous one, and the last one stays. */
   image(picture: string | ImageInput): void;
-  /** Shows something beside the text when the tool is done; the last one counts. Throws for one that is none. */
+  /**
+   * Sets the artifact that is shown when the tool is done. The last call wins.
+   * @throws if the artifact can't be shown
+   */
   artifact(artifact: ArtifactInput): void;
   /**
-   * Asks the person to fill in a form, and ends the tool and, once everything else of this step is done, the turn. What
-   * they fill in becomes the result of this call. Throws; don't catch it.
+   * Requests a form and ends the tool. The turn ends once all other calls of this step are done. The submitted values
+   * become the result of this call. It throws; don't catch the error.
    */
   requestForm(form: FormSpec): never;
   readonly tenant: string;
   readonly session: string;
   readonly turn: string;
   readonly call: string;
-  /** Whose session it is. */
+  /** The owner of the session. */
   readonly user: string;
 }
 
-/** How a tool's call and result are told. */
+/** How a tool's call and result are displayed. */
 export interface ToolDisplay {
-  /** Whether people see the call; false also hides its result. */
+  /** Shows the call to users; false also hides its result. @default true */
   readonly call: boolean;
   readonly result: boolean;
-  /** Shown as content of its own, outside groups. */
+  /** Shows the call on its own, outside of groups. @default false */
   readonly standalone: boolean;
 }
 
 export interface ToolOptions<Schema extends StandardSchemaV1 = typeof NOTHING> {
-  /** For the model: what it does, and when to use it. */
+  /** For the model: what the tool does and when to use it. */
   readonly description?: string;
   /**
-   * For people: what a call does. Words are made from the tool's name when absent. A label made from the input can only
-   * be shown once the input is complete, so the arguments of such a call don't stream.
+   * For users: what a call does. Default: made from the tool's name. With a function the arguments don't stream,
+   * because the label is known only once the input is complete.
    */
   readonly label?: string | ((input: StandardSchemaV1.InferInput<Schema>) => string);
-  /** Any Standard Schema that can say itself as JSON Schema, such as zod's. Nothing when absent. */
+  /** A Standard Schema that converts to JSON Schema, such as zod's. Default: no input. */
   readonly input?: Schema;
-  /** Gives a ToolOutput, or whatever JSON makes of what it returns: that is then for the model and for people. */
+  /**
+   * Returns a `ToolOutput`, or any other value. The value is converted to JSON and given to both the model and the
+   * user.
+   */
   run(input: StandardSchemaV1.InferOutput<Schema>, context: ToolContext): unknown;
   /**
-   * Whether running a call twice has the effect of running it once, so that another worker may run it again after a crash.
-   * Otherwise an interrupted call ends as an error, because its outcome is unknown. A function decides for each input.
+   * True if running a call twice has the effect of running it once. Another worker then runs it again after a crash.
+   * Otherwise an interrupted call ends as an error, because its outcome is unknown. A function decides per input.
    * @default false
    */
   readonly idempotent?: boolean | ((input: StandardSchemaV1.InferOutput<Schema>) => boolean);
-  /** Whether a person has to approve a call before it runs; a function decides for each input. */
+  /** Requires the user's approval before a call runs. A function decides per input. @default false */
   readonly approval?: Approval<StandardSchemaV1.InferOutput<Schema>>;
   readonly timeoutMs?: number;
   readonly display?: Partial<ToolDisplay>;
@@ -149,7 +157,7 @@ const DISPLAY_NAMES: OptionKeys<Partial<ToolDisplay>> = { call: false, result: f
 
 const EMPTY = { type: "object", properties: {}, additionalProperties: false } as const;
 
-/** The input of a tool that takes none. */
+/** The input schema of a tool without input. */
 const NOTHING: StandardJSONSchemaV1<object> & StandardSchemaV1<object> = {
   "~standard": {
     version: 1,
@@ -159,7 +167,7 @@ const NOTHING: StandardJSONSchemaV1<object> & StandardSchemaV1<object> = {
   },
 };
 
-/** A tool as the runtime keeps it: its types are checked where it is written, and forgotten here. */
+/** A tool as the runtime uses it. `tool()` checks the types; here they are erased. */
 export interface Tool {
   readonly description: string;
   readonly label: string | ((input: Json) => string);

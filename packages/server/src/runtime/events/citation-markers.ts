@@ -1,27 +1,28 @@
 /**
- * Finds `[^n]` in text while it streams. The same text gives the same citations however it is cut: the end of a piece that
- * may still become a marker waits for the next one. It knows no Markdown: what looks like a marker and names a reference
- * that the run was given is one. Pure; never reads a log.
+ * `MarkerScanner` finds `[^n]` citations in streamed text. `markersIn` does the same for complete text. Pure.
+ *
+ * Invariant: the result doesn't depend on how the text is split. The end of a delta that may become a marker waits for
+ * the next delta. Markdown is not parsed: `[^n]` is a citation wherever n is a reference that the run was given.
  */
 import type { Annotation } from "@turnstream/protocol";
 
-/** At most nine digits and no leading zero: every such number is an id that could have been given. */
+/** At most nine digits and no leading zero, like every allocated id. */
 const MARKER = /\[\^([1-9]\d{0,8})\]/g;
 const PARTIAL_MARKER = /\[(?:\^(?:[1-9]\d{0,8})?)?$/;
 
 export interface ScanResult {
   readonly text: string;
-  /** Citations whose marker this text completes; positions are those in the whole text. */
+  /** The citations whose markers end in this text. Positions refer to the whole block. */
   readonly annotations: readonly Annotation[];
 }
 
-/** One for each block of text. */
+/** Scans one text block. */
 export class MarkerScanner {
   readonly #isGiven: (id: number) => boolean;
   #pending = "";
   #length = 0;
 
-  /** @param isGiven whether the run was given a reference of this id; the same for the whole block */
+  /** @param isGiven returns true if the run was given this reference; it must not change during the block */
   constructor(isGiven: (id: number) => boolean) {
     this.#isGiven = isGiven;
   }
@@ -40,7 +41,7 @@ export class MarkerScanner {
     return { text, annotations };
   }
 
-  /** The text is complete. @returns what waited, and is no marker after all */
+  /** Call it at the end of the text. @returns the remaining text, which is not a marker */
   end(): string {
     const rest = this.#pending;
     this.#pending = "";
@@ -49,14 +50,14 @@ export class MarkerScanner {
   }
 }
 
-/** The citations of a text that is complete. */
+/** Returns the citations of a complete text. */
 export function markersIn(text: string, isGiven: (id: number) => boolean): Annotation[] {
   return [...text.matchAll(MARKER)].flatMap(({ 0: marker, 1: id, index }) =>
     isGiven(Number(id)) ? [{ reference: Number(id), start: index, end: index + marker.length }] : [],
   );
 }
 
-/** Leaves the markers of citations out. */
+/** Removes the markers of citations from a text. */
 export function withoutMarkers(text: string, annotations: readonly Annotation[]): string {
   let rest = text;
   for (const { start, end } of annotations.toSorted((a, b) => b.start - a.start))

@@ -1,7 +1,9 @@
 /**
- * How a turn is brought to its end from wherever it stands: what is open is closed, calls without a result get one,
- * sub-agents end, then the group, the notice, the main run and the turn (W02). Pure: from the folded turn to the
- * events that are missing, so that whoever goes on after a crash tells the rest, and nothing twice.
+ * `nextClosingEvents` computes the events that end a turn from any state. Pure.
+ *
+ * Order: open blocks, calls without a result, sub-agent runs, the group, the notice, the main run, the turn.
+ * Invariant: the events follow from the folded turn alone, so that an attempt after a crash writes only the missing
+ * ones.
  */
 import {
   type Block,
@@ -40,18 +42,18 @@ export type TurnOutcome =
 export interface ClosingContext {
   readonly usage: Usage;
   readonly durationMs: number;
-  /** What each run has used, by the call that started it, or `main`. */
+  /** Usage of each run, by the call that started it, or `main`. */
   readonly runUsage: ReadonlyMap<string, Usage>;
   readonly stoppedText: string;
-  /** What a group is called in which nothing was done but think. */
+  /** Label of a group that contains only thinking. */
   readonly thinkingLabel: string;
 }
 
-/** The next events; empty when the turn has ended. Fold them, then ask again until there are none. */
+/** Returns the next events, or none if the turn has ended. Fold them and call again until there are none. */
 export function nextClosingEvents(turn: Turn, end: TurnOutcome, records: ClosingContext): TurnEventDraft[] {
   if (turn.status !== "running") return [];
   const main = mainRun(turn);
-  // It may be lost with the log while the end was being committed; and a notice has to stand in a run.
+  // The log may have lost the start of the main run during the commit, and a notice needs a run.
   if (main === undefined) return [{ type: "run.start", run: MAIN_RUN, agent: turn.agent }];
   const open = nextRunClosingEvents(turn, main.id, records.runUsage);
   if (open.length > 0) return open;
@@ -70,8 +72,8 @@ export function nextClosingEvents(turn: Turn, end: TurnOutcome, records: Closing
 }
 
 /**
- * The next events that close what is open in a run and in the runs below it; empty when the run itself can end. The
- * deepest first: a run ends before the result it stands in.
+ * Returns the next events that close a run's blocks and the runs below it, or none if the run can end. It closes the
+ * deepest run first, because a run ends before the result that contains it.
  */
 export function nextRunClosingEvents(
   turn: Turn,
@@ -90,7 +92,7 @@ export function nextRunClosingEvents(
   return deepest === undefined || deepest.id === root ? [] : [runEnd(deepest, "cancelled", runUsage)];
 }
 
-/** A run and those below it. A run starts after the one it hangs on. */
+/** Returns a run and all runs below it. A run always starts after its parent. */
 export function runSubtree(turn: Turn, root: string): readonly Run[] {
   const ids = new Set([root]);
   return turn.runs.filter((run) => {

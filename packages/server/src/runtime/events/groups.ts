@@ -1,12 +1,16 @@
 /**
- * Groups of steps, by the rules of W14 and W15: when one may begin or end, and what it is called. Pure: reads the folded
- * turn.
+ * `openGroup` and `closeGroup` return the events that start or end a group of steps; `groupSummary` returns its label.
+ * Pure.
+ *
+ * Invariant: a group starts or ends only while no block is open and no visible call waits for its result.
  */
 import { isBlock, toolLabel, mainRun, type ToolCallBlock, type Turn } from "@turnstream/protocol";
 import { unansweredCalls } from "@turnstream/protocol/writer";
 import type { TurnEventDraft } from "./turn-writer.ts";
 
-/** What has to be written so that a step of the main run stands in a group; null when nothing, or it can't be. */
+/**
+ * Returns the event that starts a group for the next step of the main run, or null if a group is open or can't start.
+ */
 export function openGroup(turn: Turn): TurnEventDraft | null {
   const main = mainRun(turn);
   if (main === undefined || turn.group !== null || !isFree(turn)) return null;
@@ -15,8 +19,8 @@ export function openGroup(turn: Turn): TurnEventDraft | null {
 }
 
 /**
- * What has to be written so that no group is open; null when none is, or it can't be ended yet.
- * @param thought what to call a group without calls
+ * Returns the event that ends the open group, or null if there is none or it can't end yet.
+ * @param thought label of a group without calls
  */
 export function closeGroup(turn: Turn, thought: string): TurnEventDraft | null {
   const main = mainRun(turn);
@@ -26,14 +30,14 @@ export function closeGroup(turn: Turn, thought: string): TurnEventDraft | null {
   return { type: "group.end", run: main.id, group, index: turn.items.length, summary };
 }
 
-/** Markers stand only where nothing is half told. */
+/** Group markers are allowed only between complete blocks. */
 function isFree(turn: Turn): boolean {
   return turn.open === 0 && !unansweredCalls(turn).some((call) => !call.hidden);
 }
 
 /**
- * What a group did, for people. As in 004 it is the label of its last call, which the group's header has shown before it
- * ended; so the header stays as it is.
+ * Returns the summary of a group: the label of its last visible call, or `thought` without calls. The header of the
+ * running group shows the same label, so it doesn't change at the end.
  */
 export function groupSummary(turn: Turn, group: string, thought: string): string {
   const main = mainRun(turn)?.id;

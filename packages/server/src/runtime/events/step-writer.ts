@@ -1,7 +1,8 @@
 /**
- * Writes one model step as blocks: thinking, text and tool calls as they stream, with the groups around them. At the end
- * it tells what the step amounts to: the blocks it wrote, the calls it asks for, and its content as the model will
- * read it again. Never calls a model and never runs a tool.
+ * `StepWriter` writes one model step to the log as it streams: thinking, text, tool calls and their groups.
+ *
+ * `finish` returns the blocks, the requested calls and the content that the model reads in the next step. It does not
+ * call models or run tools.
  */
 import type { Json, Turn } from "@turnstream/protocol";
 import { unansweredCalls } from "@turnstream/protocol/writer";
@@ -16,9 +17,9 @@ import type { MarkerScanner } from "./citation-markers.ts";
 export interface StepCall {
   readonly call: string;
   readonly name: string;
-  /** The arguments; null when they are not JSON. */
+  /** The arguments; null if they are not valid JSON. */
   readonly input: Json;
-  /** What is wrong with the arguments, if they can't even be read. */
+  /** Set if the arguments can't be parsed: the error for the model. */
   readonly problem?: string;
 }
 
@@ -29,23 +30,23 @@ export interface WrittenStep {
   readonly text: string;
 }
 
-/** How calls of a tool are told. */
+/** How calls of a tool are displayed. */
 export interface CallDisplay {
   readonly isHidden: boolean;
   readonly isStandalone: boolean;
-  /** Null when it is made from the input: then the call is told once it is complete. */
+  /** Null if the label depends on the input: the call is then written once it is complete. */
   readonly label: string | null;
 }
 
 export interface StepWriterOptions {
   readonly writer: TurnWriter;
-  /** Finds the citations of one text; null where there is nothing to cite. */
+  /** Returns a scanner for the citations of one text block, or null if the run has no references. */
   readonly scanner: () => MarkerScanner | null;
   readonly run: string;
   readonly isMain: boolean;
   readonly displayOf: (tool: string) => CallDisplay;
   readonly labelFor: (tool: string, input: Json) => string;
-  /** What a group is called in which nothing was done but think. */
+  /** Label of a group that contains only thinking. */
   readonly thinkingLabel: string;
 }
 
@@ -62,7 +63,7 @@ interface OpenCall {
   readonly id: string;
   readonly name: string;
   readonly call: string;
-  /** Null while the call is held back. */
+  /** Null until the call is written to the log. */
   place: BlockRef | null;
   args: string;
 }
@@ -74,14 +75,14 @@ export class StepWriter {
   readonly #content: AssistantContent = [];
   readonly #open = new Map<string, OpenCall>();
   #prose: OpenProse | null = null;
-  /** A text whose end waits until it is known whether it was the last one. */
+  /** A text block whose end waits until it is known whether the text is final. */
   #unendedText: BlockRef | null = null;
 
   constructor(options: StepWriterOptions) {
     this.#options = options;
   }
 
-  /** Whether people may have seen anything of what the model said. */
+  /** True if users may have seen output of the model. */
   get hasWritten(): boolean {
     return this.#content.length > 0 || this.#open.size > 0;
   }
@@ -95,7 +96,7 @@ export class StepWriter {
     return unansweredCalls(this.#turn).some((call) => !call.hidden);
   }
 
-  /** Counts a block among those of this step although another wrote it; it says nothing of the answer. */
+  /** Adds a block to this step that another writer wrote. It is not part of the answer. */
   includeBlock(block: string): void {
     this.#blocks.push(block);
   }
@@ -135,12 +136,12 @@ export class StepWriter {
     }
   }
 
-  /** Throws for a stream that began a call and never completed it. */
+  /** Throws if the stream started a call and did not complete it. */
   checkComplete(): void {
     if (this.#open.size > 0) throw new ModelError("MALFORMED");
   }
 
-  /** Ends what is open. A text is final when the step asks for nothing more. */
+  /** Ends open blocks. A text is final if the step requests no calls. */
   async finish(): Promise<WrittenStep> {
     await this.#endProse();
     const isFinal = this.#calls.length === 0 && this.#options.isMain;
@@ -167,7 +168,7 @@ export class StepWriter {
   }
 
   #addProviderData(kind: OpenProse["kind"], id: string, data?: ProviderData): void {
-    // Signatures of thoughts must go back to the model as they came, even where nothing is shown.
+    // Signatures of thinking must return to the model unchanged, even if no text is shown.
     if (data !== undefined) this.#contentOf(kind, id, data);
   }
 
@@ -187,7 +188,7 @@ export class StepWriter {
 
   async #startProse(kind: OpenProse["kind"], id: string): Promise<void> {
     await this.#endProse();
-    // A thought after the text doesn't tell yet whether that was the last one.
+    // Thinking after a text doesn't decide whether that text is final.
     if (kind === "text") await this.#release(false);
     const { run, isMain } = this.#options;
     if (kind === "thinking") {
@@ -197,7 +198,7 @@ export class StepWriter {
       return;
     }
     if (isMain) await this.#mark(closeGroup(this.#turn, this.#options.thinkingLabel));
-    // While calls wait for their results their group can't end, and in it stand only parts.
+    // A group can't end while calls wait for results, and inside a group only text parts are allowed.
     const isPart = !isMain || this.#turn.group !== null || this.#hasWaitingCalls;
     const place = await this.#begin({ type: "text.start", run, part: isPart });
     this.#prose = { kind, id, place, scanner: this.#options.scanner() };
@@ -257,7 +258,7 @@ export class StepWriter {
     const input = parsed.ok ? (parsed.value as Json) : null;
     const isShown = open.place !== null;
     const place = open.place ?? (await this.#showCall(open, this.#options.labelFor(open.name, input)));
-    // What streamed and is complete needs no second copy.
+    // The deltas already contain the complete arguments.
     const isStreamed = isShown && open.args !== "" && open.args === part.input && parsed.ok;
     await this.#options.writer.write({
       type: "tool_call.end",
@@ -270,7 +271,7 @@ export class StepWriter {
       type: "tool-call",
       toolCallId: call,
       toolName: name,
-      // Providers take nothing else, and a model that wrote something else reads what was wrong with it.
+      // Providers accept only an object. If the model wrote something else, the tool result explains the problem.
       input: asJsonObject(input),
       ...(part.providerMetadata === undefined ? {} : { providerOptions: part.providerMetadata }),
     });

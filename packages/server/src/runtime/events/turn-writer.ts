@@ -1,6 +1,9 @@
 /**
- * The pen of one attempt at a turn. It keeps a folded copy of what it writes, and whoever writes looks there for what is
- * told already: the next index, the open group, whether a result has begun. Never decides what to write.
+ * `TurnWriter` writes the events of one attempt at a turn and folds each of them into its own copy of the session. It
+ * does not decide what to write.
+ *
+ * Callers read that copy to see what exists: the next index, the open group, started results.
+ * Invariant: after `close`, nothing is written.
  */
 import { fold, type Position, SCHEMA_VERSION, type SessionState, type Turn } from "@turnstream/protocol";
 import type { EventDraft } from "@turnstream/protocol/writer";
@@ -8,19 +11,19 @@ import type { Writer } from "../../log/writer/writer.ts";
 
 export interface TurnWriterOptions {
   readonly writer: Writer;
-  /** Right after the claim; the turn is its last one. */
+  /** The session right after the claim; the turn is its last one. */
   readonly state: SessionState;
   readonly now: () => number;
 }
 
 type Distribute<D> = D extends unknown ? Omit<D, "turn"> : never;
-/** An event of this turn, which the pen names. */
+/** An event of this turn; the writer adds the turn id. */
 export type TurnEventDraft = Distribute<Extract<EventDraft, { readonly turn: string }>>;
 type DistributePlace<D> = D extends unknown ? Omit<D, "turn" | "index" | "block"> : never;
-/** A new block: its place and its id are given by the pen. */
+/** A new block; the writer adds its index and id. */
 export type BlockDraft = DistributePlace<Extract<EventDraft, { readonly block: string }>>;
 
-/** Where a block stands. */
+/** The address of a block in events. */
 export interface BlockRef {
   readonly run: string;
   readonly block: string;
@@ -38,7 +41,7 @@ export class TurnWriter {
   #state: SessionState;
   #seq: number;
   #isOver = false;
-  /** The ids of calls that were given, also of those that are not told yet. */
+  /** All allocated call ids, including those of calls that are not written yet. */
   readonly #calls: Set<string>;
 
   constructor({ writer, state, now }: TurnWriterOptions) {
@@ -52,7 +55,10 @@ export class TurnWriter {
     );
   }
 
-  /** A call's id: the model's own, made unique in the turn, for some models number their calls afresh in every step. */
+  /**
+   * Returns a call id that is unique in the turn. It is derived from the model's id, because some models reuse ids in
+   * every step.
+   */
   allocateCallId(id: string): string {
     const plain = id.replaceAll(/[^\w-]/g, "_").slice(0, MAX_CALL) || "call";
     let call = plain;
@@ -63,11 +69,11 @@ export class TurnWriter {
 
   get turn(): Turn {
     const turn = this.#state.turns.last();
-    if (turn === undefined) throw new Error("a pen is for a turn that has started");
+    if (turn === undefined) throw new Error("the session has no turn to write to");
     return turn;
   }
 
-  /** The session as this pen knows it. */
+  /** The session as folded by this writer. */
   get state(): SessionState {
     return this.#state;
   }
@@ -76,39 +82,42 @@ export class TurnWriter {
     return this.#state.title;
   }
 
-  /** Fulfilled once there is room for more; `flush` tells when it is in the log. */
+  /** Resolves when the send buffer has space for more. `flush` resolves when the events are in the log. */
   write(draft: TurnEventDraft): Promise<void> {
-    // What a branch says after its attempt was given up must not get between the lines of the next one.
+    // A branch may still run after its attempt ended. Its events must not mix with those of the next attempt.
     if (this.#isOver) return Promise.reject(new Error("this attempt is over"));
     const whole = { ...draft, turn: this.turn.id } as EventDraft;
-    // Positions of its own: what others write meanwhile (messages, titles) is not about this turn.
+    // Local positions, because concurrent events of other writers (messages, titles) don't concern this turn.
     const id = `${this.#state.epoch}-${++this.#seq}`;
     this.#state = fold(this.#state, { v: SCHEMA_VERSION, at: this.#now(), ...whole, id });
     return this.#writer.write(whole);
   }
 
-  /** Something about this turn that others have written. */
+  /** Folds an event about this turn that another writer wrote. */
   applyExternal(draft: TurnEventDraft): void {
     const id = `${this.#state.epoch}-${++this.#seq}`;
     const whole = { ...draft, turn: this.turn.id } as EventDraft;
     this.#state = fold(this.#state, { v: SCHEMA_VERSION, at: this.#now(), ...whole, id });
   }
 
-  /** Begins a block at the next place. */
+  /** Starts a block at the next index. */
   async start(draft: BlockDraft): Promise<BlockRef> {
     const { place, written } = this.startSync(draft);
     await written;
     return place;
   }
 
-  /** The same for whoever writes more before anybody else can. */
+  /** Like `start`, but synchronous, so that a caller can write further events before another branch does. */
   startSync(draft: BlockDraft): { readonly place: BlockRef; readonly written: Promise<void> } {
     const index = this.turn.items.length;
     const place = { run: draft.run, block: `b${index}`, index };
     return { place, written: this.write({ ...draft, ...place }) };
   }
 
-  /** Writes what comes next until nothing does. @param next what is missing in the turn as it is then */
+  /**
+   * Writes the events that `next` returns until it returns none.
+   * @param next returns the missing events of the folded turn
+   */
   async writeAll(next: (turn: Turn) => readonly TurnEventDraft[]): Promise<void> {
     for (let drafts = next(this.turn); drafts.length > 0; drafts = next(this.turn))
       for (const draft of drafts) await this.write(draft);
@@ -118,7 +127,7 @@ export class TurnWriter {
     return this.#writer.flush();
   }
 
-  /** Nothing more is written with it. */
+  /** Rejects all further writes. */
   close(): void {
     this.#isOver = true;
   }

@@ -1,6 +1,8 @@
 /**
- * The bytes of one file: an upload of the same session, or what is found at an address outside. Whatever goes wrong is one
- * of a few problems, which have words for people and for the model. Never keeps anything.
+ * `loadFile` returns the bytes of one file: an upload of the same session, or the response of a public URL. It stores
+ * nothing.
+ *
+ * Invariant: a file that can't be loaded throws a `FileError`. Its code has a text for the user and one for the model.
  */
 import type { FileRef } from "@turnstream/protocol";
 import { isFetchError, type FetchErrorCode } from "../../safe-fetch/errors.ts";
@@ -21,7 +23,7 @@ export class FileError extends Error {
 
 export interface LoadedFile {
   readonly name: string;
-  /** As whoever sent it says; "" for nothing. */
+  /** As the sender declares it; "" if it declares none. */
   readonly mediaType: string;
   readonly charset: string;
   readonly bytes: Uint8Array;
@@ -39,13 +41,15 @@ const BY_CODE: Readonly<Record<FetchErrorCode, FileErrorCode>> = {
 
 interface GetLimits {
   readonly maxBytes: number;
-  /** Told how large the file is as soon as that is known, or else how much of it has come. Throws when that is too much. */
+  /**
+   * Called with the file's size as soon as it is known, or with the bytes received so far. Throws if that is too much.
+   */
   readonly reach: (bytes: number) => void;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }
 
-/** Throws a FileError, or the signal's reason. */
+/** @throws FileError, or the signal's reason */
 export async function loadFile(
   { context, ref }: TurnAttempt,
   file: FileRef,
@@ -114,7 +118,7 @@ async function joined(
 
 const MAX_NAME = 200;
 
-/** What a file is called: as the message says, or by its address. */
+/** Returns the name of a file from the message or, without one, from its URL. */
 export function nameOf({ name, url }: FileRef): string {
   const parsed = URL.parse(url);
   const last = parsed?.pathname.split("/").findLast((part) => part !== "") ?? "";

@@ -1,6 +1,7 @@
 /**
- * The tool `lookup_attachments`: lists what was read from the files of this session, reads on in a text by lines or
- * characters, and finds words in it. Reads piece by piece; never more than it gives out, and never another session's.
+ * The tool `lookup_attachments` lists the files of a session, reads their text by lines or characters, and searches it.
+ *
+ * Invariant: it reads the text in pieces, only as far as the answer needs, and only of its own session.
  */
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
 import type { Json } from "@turnstream/protocol";
@@ -17,7 +18,7 @@ const DEFAULT_LINES = 200;
 const MAX_FOUND = 30;
 const EXCERPT_CHARS = 300;
 const PAGE = 20;
-/** Of all texts together, for one search. */
+/** Limit of one search over all texts. */
 const MAX_SEARCHED_CHARS = 50_000_000;
 
 interface LookupInput {
@@ -58,15 +59,15 @@ const LOOKUP_INPUT: StandardJSONSchemaV1<LookupInput> & StandardSchemaV1<LookupI
 };
 
 function problemOf(value: unknown): string | null {
-  if (!isJsonObject(value as Json)) return "an object is needed";
+  if (!isJsonObject(value as Json)) return "the input must be an object";
   for (const [key, given] of Object.entries(value as Record<string, unknown>)) {
-    if (!(key in LOOKUP_SCHEMA.properties)) return `${key} is not known`;
+    if (!(key in LOOKUP_SCHEMA.properties)) return `\`${key}\` is not an input of this tool`;
     const isText = key === "id" || key === "search";
     const isGood = isText
       ? typeof given === "string" && given.length > 0 && given.length <= 500
       : Number.isSafeInteger(given) && (given as number) >= 0;
     if (!isGood)
-      return `${key} has to be ${isText ? "a text of 1 to 500 characters" : "a whole number, not negative"}`;
+      return `\`${key}\` must be ${isText ? "a text of 1 to 500 characters" : "an integer of at least 0"}`;
   }
   return null;
 }
@@ -101,7 +102,7 @@ async function attachmentOf(attachments: Attachments, ref: SessionRef, id: strin
   return found;
 }
 
-const CUT = "only the beginning is kept";
+const CUT = "only the start is stored";
 
 function describeAttachment({ id, name, mediaType, size, chars, isCut }: Attachment) {
   return { id, name, type: mediaType, bytes: size, characters: chars, ...(isCut ? { note: CUT } : {}) };
@@ -145,7 +146,7 @@ async function readText(
   };
 }
 
-/** What comes from the wanted place on. */
+/** Returns the text from the requested place on. */
 function skip(
   text: string,
   from: TextChunk,
@@ -210,7 +211,7 @@ async function searchIn(
   return { content, resultCount: content.length };
 }
 
-/** As words are compared: however they are written. */
+/** Normalizes case and Unicode form for comparison. */
 function plain(text: string): string {
   return text.normalize("NFC").toLowerCase();
 }

@@ -1,7 +1,9 @@
 /**
- * Reads the files that came with a message, before the model is asked: fetched or taken from uploads, their text kept in
- * pieces, told as one block at the beginning of the turn. What each file amounts to is committed with its text under the
- * turn's epoch, so that whoever goes on reads only the rest. A file that fails is told as failed, and the turn goes on.
+ * `readFiles` reads the files of a message before the first model call: it loads each file, stores its text in pieces
+ * and shows one files block.
+ *
+ * Invariants: each file's record and text are committed together under the turn's epoch, so a later attempt reads only
+ * the missing files. A failed file is shown as failed and never fails the turn.
  */
 import type { FileRef } from "@turnstream/protocol";
 import { truncateText } from "@turnstream/protocol/writer";
@@ -19,7 +21,7 @@ import { turnFiles } from "./turn-files.ts";
 const MAX_MESSAGE = 500;
 
 export async function readFiles({ attempt, agent }: RunContext): Promise<void> {
-  // A body has the message, and may well read them its own way.
+  // The body of a stream agent gets the message and can read the files itself.
   if (attempt.fromJournal(FILES_KEY) !== undefined || (agent.body !== null && !agent.attachments)) return;
   const { files, known } = await turnFiles(attempt);
   if (files.length === 0 || known.size === files.length) return;
@@ -27,7 +29,7 @@ export async function readFiles({ attempt, agent }: RunContext): Promise<void> {
   const reading: Reading = {
     attempt,
     known,
-    // What an attempt before told by half is void; what it has read is told again at once.
+    // A half-written block of an earlier attempt is superseded. This block repeats the files that were already read.
     place: await attempt.writer.start({ type: "files.start", run: MAIN_RUN, files: [...files] }),
     until: env.now() + limits.totalTimeoutMs,
     shownChars: Math.min(limits.previewChars, Math.floor(limits.totalPreviewChars / files.length)),
@@ -46,7 +48,7 @@ export async function readFiles({ attempt, agent }: RunContext): Promise<void> {
 
 interface Reading {
   readonly attempt: TurnAttempt;
-  /** What a turn that is tried again has read. */
+  /** Records of files that the retried turn has already read. */
   readonly known: ReadonlyMap<number, FileRecord>;
   readonly place: BlockRef;
   readonly until: number;
@@ -133,8 +135,7 @@ async function extractFile(reading: Reading, file: FileRef, n: number): Promise<
   const timeoutMs = Math.min(limits.fileTimeoutMs, reading.until - env.now());
   if (n >= limits.maxFiles) throw new FileError("TOO_MANY");
   if (timeoutMs <= 0) throw new FileError("TIMEOUT");
-  // Several are read at a time, and stay below the limit together. What one holds is what it has come to, not what it
-  // might.
+  // Parallel reads share one limit. Each file reserves the bytes that it has received, not its maximum.
   let reserved = 0;
   const reach = (bytes: number): void => {
     const more = bytes - reserved;

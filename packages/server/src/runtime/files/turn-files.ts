@@ -1,6 +1,8 @@
 /**
- * The files that a turn has to read: those of its message, or of the message of the turn that it tries again, with what
- * was read of them before that one failed or was stopped. Never fetches anything.
+ * `turnFiles` returns the files that a turn must read, with the records that earlier turns already have. It does not
+ * fetch anything.
+ *
+ * A retry reads the files of the message of the turn that it retries.
  */
 import { type FileRef, restoreTurn } from "@turnstream/protocol";
 import type { TurnAttempt } from "../attempt/attempt.ts";
@@ -11,7 +13,7 @@ interface FilesToRead {
   readonly known: ReadonlyMap<number, FileRecord>;
 }
 
-/** Only the last turn can be tried again: those before it in a chain are the ones right before. */
+/** Only the last turn can be retried, so the turns of a chain of retries are consecutive. */
 const PAGE = 20;
 
 export async function turnFiles({ context, ref, row }: TurnAttempt): Promise<FilesToRead> {

@@ -1,4 +1,9 @@
-/** A call waits for a person's approval: whether it needs one, what is shown, and what follows from the decision. */
+/**
+ * `requestApproval` asks the user to approve a tool call, waits for the decision, and returns the input to run or the
+ * error result.
+ *
+ * Invariant: a call runs only if its digest equals the digest that the user saw and decided on.
+ */
 import { createHash } from "node:crypto";
 import { type ApprovalAction, type ApprovalBlock, listBlocks, type Json } from "@turnstream/protocol";
 import { truncateText } from "@turnstream/protocol/writer";
@@ -39,7 +44,10 @@ export async function requestApproval(
   return outcomeOf(scope, call, tool, input, decided);
 }
 
-/** Noted, so that a policy is asked once, and a deploy doesn't change what was asked for. */
+/**
+ * Returns whether the call needs approval, and journals it. The policy runs once per call, and a deploy doesn't change
+ * a request.
+ */
 async function resolveRequirement(
   scope: RunContext,
   call: StepCall,
@@ -55,7 +63,7 @@ async function resolveRequirement(
   const context = { tenant, session, turn, user, call: call.call };
   const requirement = await resolveApproval(tool.approval, input, context).catch((error: unknown) => {
     attempt.context.onError(error, { during: `the approval policy of the tool ${call.name}` });
-    // A policy that fails lets nothing through, by no rule either.
+    // If a policy fails, the call needs approval, and stored allowances don't apply.
     return resolveApproval({ canRemember: false }, input, context);
   });
   const rule = requirement?.always === true ? await ruleFor(scope, call) : null;
@@ -64,7 +72,7 @@ async function resolveRequirement(
   return rule === null ? requirement : null;
 }
 
-/** What a person has allowed for the rest of the session. */
+/** Returns what the user allowed for the rest of the session, or null. */
 function ruleFor({ attempt, agent }: RunContext, { name }: StepCall): Promise<Allowance | null> {
   return attempt.context.store.allowances.find(attempt.ref, agent.name, name);
 }
@@ -80,7 +88,7 @@ async function audit(
   await tx.audit.add(tenant, { actor: null, action, subject });
 }
 
-/** As it was offered to the model. */
+/** The schema as the model got it. */
 function schemaOf({ pinned }: RunContext, { name }: StepCall): Json | undefined {
   return pinned.tools.find((offered) => offered.name === name)?.input;
 }
@@ -105,7 +113,7 @@ async function writeRequest(
     key: requestKey(attempt),
     call: call.call,
     actions,
-    // Whoever edits would send back the beginning for the whole.
+    // The user would edit the truncated arguments and send them back as the complete ones.
     editable: requirement.editable && cut === null,
     timeout_seconds: requirement.timeoutSeconds,
     deadline: context.env.now() + requirement.timeoutSeconds * 1_000,
@@ -114,15 +122,19 @@ async function writeRequest(
   });
   await writer.flush();
   const written = approvalOf(scope, call);
-  if (written === undefined) throw new Error(`the approval of ${call.call} was not told`);
+  if (written === undefined)
+    throw new Error(`the approval of ${call.call} is missing from the turn after it was written`);
   return written;
 }
 
-/** With what is around them, arguments have to fit one event. */
+/** The arguments and the other fields must fit into one event. */
 const MAX_INPUT_BYTES = 48_000;
 const SHOWN_CHARS = 4_096;
 
-/** How arguments begin that are too large to be shown; null for others. The whole is where the call is told. */
+/**
+ * Returns the start of arguments that are too large to show, or null for others. The block of the call has the complete
+ * arguments.
+ */
 function cutInput(input: Json, strings: RuntimeStrings): string | null {
   const text = JSON.stringify(input);
   if (Buffer.byteLength(text) <= MAX_INPUT_BYTES) return null;
@@ -135,7 +147,7 @@ function digestFor({ attempt }: RunContext, { call, name, input }: StepCall): st
   return argumentsDigest({ session, turn, call, name, input });
 }
 
-/** What is about to run is what people were shown and what was decided on, or it doesn't run. */
+/** Returns true if the call equals the one that the user saw and the one that the decision is stored for. */
 async function isAsShown(scope: RunContext, call: StepCall, block: ApprovalBlock): Promise<boolean> {
   const { context, ref, row } = scope.attempt;
   const decided = await context.store.interactions.get(ref, storedInteractionId(row.turn, block));
@@ -148,7 +160,7 @@ async function refuseOther(scope: RunContext, call: StepCall): Promise<ApprovalR
   const key = mismatchKey(call.call);
   if (attempt.fromJournal(key) === undefined)
     await attempt.journal(key, true, { alsoCommit: (tx) => audit(tx, scope, call, "approval.mismatch") });
-  const problem = `The call of ${call.name} was not made: it is not the one that was approved. Call it again, so that it is asked for again.`;
+  const problem = `The call of ${call.name} did not run: it differs from the call that was approved. Call it again to request a new approval.`;
   return { ok: false, record: failedResult(problem, attempt.context.strings.toolFailed) };
 }
 
@@ -166,7 +178,7 @@ async function outcomeOf(
   { status, body, reason }: InteractionChange,
 ): Promise<ApprovalResult> {
   const { strings } = attempt.context;
-  const why = reason === null ? "" : ` They said: ${reason}`;
+  const why = reason === null ? "" : ` Reason: ${reason}`;
   switch (status) {
     case "approved":
       return { ok: true, input };
@@ -174,23 +186,23 @@ async function outcomeOf(
       const [action] = (body as unknown as { actions: readonly ApprovalAction[] }).actions;
       const parsed = await parseInput(tool.input, action?.input);
       if (parsed.ok) return { ok: true, input: parsed.value };
-      const problem = `The person changed the arguments to ones that don't fit the tool: ${parsed.problem}`;
+      const problem = `The user changed the arguments, and they no longer fit the tool: ${parsed.problem}`;
       return { ok: false, record: failedResult(problem, strings.toolFailed) };
     }
     case "timed_out":
       return {
         ok: false,
-        record: failedResult(`Nobody approved the call of ${call.name} in time.`, strings.notApproved),
+        record: failedResult(`The call of ${call.name} was not approved in time.`, strings.notApproved),
       };
     default:
       return {
         ok: false,
-        record: failedResult(`The person rejected the call of ${call.name}.${why}`, strings.rejected),
+        record: failedResult(`The user rejected the call of ${call.name}.${why}`, strings.rejected),
       };
   }
 }
 
-/** What a decision is bound to: the call and its arguments as they were shown. Pure. */
+/** Digest of the call and its arguments as shown. A decision is bound to it. Pure. */
 export function argumentsDigest(shown: { readonly [field: string]: Json }): string {
   return `sha256:${createHash("sha256").update(canonicalJson(shown)).digest("hex")}`;
 }

@@ -1,6 +1,9 @@
 /**
- * Asks a person something that the turn waits for: committed as a durable state machine in the store, and waited for,
- * however long and in however many attempts. Whatever was decided is in the log before anything follows from it.
+ * `awaitDecision` commits a request to the user in the store and waits for its decision, for any time and across
+ * attempts.
+ *
+ * Invariant: the decision is in the log before the turn acts on it. A form in a tool is the exception: its decision is
+ * in the log before the tool's result.
  */
 import type { ApprovalBlock, FormBlock, Json, QuestionBlock } from "@turnstream/protocol";
 import { interactionId } from "@turnstream/protocol/writer";
@@ -13,35 +16,35 @@ import { requestedKey } from "../attempt/journal-entries.ts";
 import type { TurnEventDraft } from "../events/turn-writer.ts";
 import type { DecisionWaiter } from "../attempt/context.ts";
 
-/** Looks by itself that often, in case nobody told us. */
+/** How often the store is read in case a signal was lost. */
 const LOOK_MS = 60_000;
-/** Our clock may be ahead of the database's, by which the deadline goes: then the database says how long to wait. */
+/** Minimum wait if our clock is ahead of the database's, which decides about deadlines. */
 const EARLY_MS = 100;
 
-/** What a turn waits for. */
+/** A block that the turn waits for. */
 export type PendingBlock = ApprovalBlock | QuestionBlock | FormBlock;
 
-/** What it is called when nobody decides in time. */
+/** The status of a request that was not decided in time. */
 const EXPIRY = { approval: "timed_out", question: "timed_out", form: "expired", payment: "expired" } as const;
 
-/** The id under which a told request is kept. One call may ask for several forms, and each has an id of its own. */
+/** Returns the id of a request in the store. One call can request several forms, so each form has its own id. */
 export function storedInteractionId(turn: string, block: PendingBlock): string {
   return block.kind === "form" ? block.form : `${turn}/${block.call ?? ""}`;
 }
 
-/** More than a turn has places. */
+/** More than the number of items in a turn. */
 const PLACES = 1_000_000;
 
 /**
- * What people and commands call a request that is about to be told: a number that no other of the session has. By the
- * epoch, which is this attempt's alone: a place whose request was lost with the log may get another one, and who has
- * seen the first must not decide on that.
+ * Returns a key that is unique in the session, for users and commands. It contains the epoch of this attempt: if a
+ * request is lost with the log, another request can get the same index. A user who saw the first must not decide on the
+ * second.
  */
 export function requestKey({ row, turn, epoch }: Pick<TurnAttempt, "row" | "turn" | "epoch">): string {
   return `${row.session}_${epoch * PLACES + turn.items.length}`;
 }
 
-/** @param block as it was told */
+/** @param block the request as written to the log */
 export async function awaitDecision(
   attempt: TurnAttempt,
   block: PendingBlock,
@@ -53,14 +56,14 @@ export async function awaitDecision(
   const change = await wait(attempt, interaction);
   const { failure } = await publishCommitted(context, ref);
   if (failure === null) applyDecision(attempt, block, change);
-  // A tool in the middle of its work can use what the person has filled in: it is told before the tool's result.
+  // A tool can use a submitted form before its event is published; it is published before the tool's result.
   else if (block.kind !== "form") throw failure;
   return change;
 }
 
 /**
- * Told already, and archived in the same commit: what can be decided has its place, also when the log is lost. A repeat
- * changes nothing.
+ * Commits a request that is already in the log, and archives it in the same transaction. A request that can be decided
+ * then survives the loss of the log. Repeating it changes nothing.
  */
 export async function commitRequest(
   attempt: TurnAttempt,
@@ -109,7 +112,7 @@ async function wait(attempt: TurnAttempt, pending: Interaction): Promise<Interac
   }
 }
 
-/** Null when it is not decided yet, after a while. */
+/** Reads the decision once. If there is none, waits for a while and returns null. */
 async function lookOnce(
   { context, ref, signal, whileWaiting }: TurnAttempt,
   pending: Interaction,
@@ -137,7 +140,7 @@ async function lookOnce(
   return null;
 }
 
-/** Lets an attempt's own copy of its turn know what others have decided and told. */
+/** Applies a published decision to the attempt's own copy of the turn. */
 export function applyDecision({ writer }: TurnAttempt, block: PendingBlock, change: InteractionChange): void {
   if (block.version >= change.version) return;
   const { kind, run, id, index } = block;

@@ -1,4 +1,7 @@
-/** The branches that wait for a decision in this process, by session, so that a signal wakes them at once. Never asks the store. */
+/**
+ * `DecisionWaiters` tracks the branches of this process that wait for a decision, by session, so that a signal wakes
+ * them. It does not read the store.
+ */
 import type { DecisionWaiter, DecisionWaiterRegistry } from "../attempt/context.ts";
 import { sleep } from "../../util/sleep.ts";
 

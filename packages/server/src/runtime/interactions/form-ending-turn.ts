@@ -1,6 +1,8 @@
 /**
- * Forms that end the turn: the tool `request_form`, and `requestForm` of a tool's context. The call's outcome notes the
- * form; once all calls of the step are done it is told outside groups, and committed before anything ends. Never waits.
+ * Forms that end the turn: the tool `request_form`, and `requestForm` of a tool's context.
+ *
+ * Invariant: the outcome of the call records the form. When all calls of the step are done, `writeForm` writes it
+ * outside of groups and commits it before the turn ends. Nothing here waits for the user.
  */
 import { type Block, listBlocks, type FormBlock, type FormSchema } from "@turnstream/protocol";
 import { MAX_LABEL, outlivesTurn } from "@turnstream/protocol/writer";
@@ -54,29 +56,30 @@ export const FORM_SCHEMA: JsonSchema = {
   additionalProperties: false,
 };
 
-/** What the model reads if it reads on before the person has filled it in. */
-const SHOWN = "The form is shown to the person. What they fill in will be the result of this call.";
-const ONE_AT_A_TIME = "Only one form can be asked for at a time, and another is. Ask for this one later.";
+/** The result that the model reads if it continues before the form is submitted. */
+const SHOWN = "The form is shown to the user. The submitted values will be the result of this call.";
+const ONE_AT_A_TIME =
+  "Only one form can be requested at a time, and another one is pending. Request this one later.";
 
-/** Thrown by `requestForm` in a tool, to end it there. */
+/** Thrown by `requestForm` of a tool's context to end the tool. */
 export class FormRequested extends Error {
   readonly schema: FormSchema;
 
   constructor(schema: FormSchema) {
-    super("the tool asks for a form: let this error through");
+    super("the tool requests a form: don't catch this error");
     this.name = "FormRequested";
     this.schema = schema;
   }
 }
 
-/** The outcome of the tool `request_form`. */
+/** Returns the outcome of the tool `request_form`. */
 export function requestForm(scope: RunContext, call: StepCall): ToolCallRecord {
   const read = parseForm(call.input);
-  if (!read.ok) return failedResult(`The form can't be shown: ${read.problem}.`);
+  if (!read.ok) return failedResult(`The form is invalid: ${read.problem}.`);
   return formRecord(scope, call, read.schema, { preview: "", parts: 0 });
 }
 
-/** @param shown what people read of the call's own result, and how many parts of it they have seen */
+/** @param shown preview of the call's result, and how many parts of it are already written */
 export function formRecord(
   { attempt, formSlot }: RunContext,
   { call }: StepCall,
@@ -88,7 +91,7 @@ export function formRecord(
   return { ...successResult({ content: SHOWN, preview }, parts), form };
 }
 
-/** Tells the form of a call, unless it is told, and commits it. */
+/** Writes the form of a call if it is not in the log, and commits it. */
 export async function writeForm(
   scope: RunContext,
   call: StepCall,
@@ -107,14 +110,14 @@ export async function writeForm(
   await commitForms(attempt);
 }
 
-/** Every form that outlives the turn is committed before the turn ends; a repeat changes nothing. */
+/** Commits every form that outlives the turn. Repeating it changes nothing. */
 export async function commitForms(attempt: TurnAttempt): Promise<void> {
   const { agent, mode } = attempt.turn;
   for (const block of formsOf(attempt))
     await commitRequest(attempt, block, { schema: block.schema, agent, mode });
 }
 
-/** Also one that was filled in before its turn had ended. */
+/** Includes forms that were submitted before their turn ended. */
 function formsOf({ turn }: TurnAttempt): FormBlock[] {
   return listBlocks(turn).filter(
     (block: Block): block is FormBlock => block.kind === "form" && outlivesTurn(block),

@@ -1,8 +1,8 @@
-/** What people and commands call a form: an id that no other of the session has. Pure. */
+/** `formIdFor` returns the id of a form, unique in its session. Pure. */
 
 /**
- * From the call that asks, so that whoever goes on after a death finds the same one.
- * @param nth which of its forms it is: a tool that waits for one may ask again
+ * Derived from the call, so that a later attempt gets the same id.
+ * @param nth number of the form within its call, because a tool that waits for a form can request another one
  */
 export function formIdFor(turn: string, call: string, nth = 0): string {
   return `form_${turn}_${call}${nth === 0 ? "" : `.${nth}`}`;

@@ -1,6 +1,8 @@
 /**
- * A form that a tool asks for while it runs, as MCP's elicitation does: told inside the open result of its call, and
- * waited for like an approval. Meanwhile the clocks of the turn and of the tool stand still, and the tool's slot is free.
+ * `awaitFormInTool` requests a form while a tool runs, as MCP elicitation does, and waits for it like for an approval.
+ *
+ * The form is written inside the open result of the call. During the wait, the timeouts of the turn and the tool are
+ * paused, and the tool's slot is free.
  */
 import { listBlocks, type FormBlock, type FormSchema, type Json } from "@turnstream/protocol";
 import type { InteractionChange } from "../../store/ports/interactions.ts";
@@ -15,10 +17,10 @@ export type FormAnswer =
   | { readonly status: "submitted"; readonly values: Readonly<Record<string, Json>> }
   | { readonly status: "declined" | "expired" | "cancelled" };
 
-/** A tool may ask again, and when it is run again it asks the same ones in the same order. */
+/** Forms requested per call. A tool that runs again must request the same forms in the same order. */
 const requestCounts = new WeakMap<TurnAttempt, Map<string, number>>();
 
-/** Throws the attempt's reason when the turn is stopped or handed over meanwhile. */
+/** Throws the attempt's abort reason if the turn is stopped or handed over during the wait. */
 export async function awaitFormInTool(
   scope: RunContext,
   call: StepCall,
@@ -63,7 +65,8 @@ async function writeFormInTool(
   await written;
   await writer.flush();
   const request = formsOf(attempt, call).find((block) => block.form === form);
-  if (request === undefined) throw new Error(`the form of ${call} was not told`);
+  if (request === undefined)
+    throw new Error(`the form of ${call} is missing from the turn after it was written`);
   return request;
 }
 

@@ -1,4 +1,4 @@
-/** What a person has answered, in the words of the questions and their options. Pure. */
+/** `formatAnswers` replaces the ids in a user's answers with the texts of the questions and options. Pure. */
 import type { QuestionAnswer, Question } from "@turnstream/protocol";
 
 export function formatAnswers(

@@ -1,6 +1,8 @@
 /**
- * The tool by which an agent asks the person: shown as a question outside groups and not as a call, waited for inside the
- * turn, and answered by its buttons or by a plain message.
+ * `askQuestion` runs the tool `ask_user_question`: it shows a question outside of groups, waits inside the turn, and
+ * returns the answers.
+ *
+ * The user answers with the question's options or with a plain message.
  */
 import {
   type QuestionAnswer,
@@ -25,10 +27,10 @@ import { awaitDecision, requestKey } from "./await-decision.ts";
 
 const MAX_QUESTIONS = 20;
 const MAX_OPTIONS = 50;
-/** Together, since they are part of one event. */
+/** Size of all questions together, because they are part of one event. */
 const MAX_BYTES = 48_000;
-const MESSAGE_WAITS = "A message of theirs waits, and begins the next turn.";
-const IN_ONE_MESSAGE = "The person answered all questions in one message: see the other answer.";
+const MESSAGE_WAITS = "Their next message is queued and starts the next turn.";
+const IN_ONE_MESSAGE = "The user answered all questions in one message: see the other answer.";
 
 export const QUESTIONS_SCHEMA: JsonSchema = {
   type: "object",
@@ -66,10 +68,10 @@ export async function askQuestion(scope: RunContext, call: StepCall): Promise<To
   const { attempt } = scope;
   const questions = questionsFrom(call.input);
   if (questions === null)
-    return failedResult("`questions` has to be a list of at least one question with its text.");
+    return failedResult("`questions` must be a list of at least one question with its text.");
   if (Buffer.byteLength(JSON.stringify(questions)) > MAX_BYTES)
     return failedResult(
-      `The questions have more than ${MAX_BYTES} bytes. Ask less at once, in fewer words.`,
+      `The questions have more than ${MAX_BYTES} bytes. Ask fewer or shorter questions.`,
       "",
     );
   const block = await writeRequest(scope, call, questions);
@@ -101,7 +103,8 @@ async function writeRequest(
   await Promise.all([closed, request.written]);
   await writer.flush();
   const written = questionOf(scope, call);
-  if (written === undefined) throw new Error(`the question of ${call.call} was not told`);
+  if (written === undefined)
+    throw new Error(`the question of ${call.call} is missing from the turn after it was written`);
   return written;
 }
 
@@ -111,7 +114,7 @@ function questionOf({ attempt }: RunContext, { call }: StepCall): QuestionBlock 
     .findLast((block) => block.call === call);
 }
 
-/** As the model wrote them, with ids of our own. Null when there is nothing to ask. */
+/** Parses the questions of the model and gives them ids. Returns null if they are invalid. */
 function questionsFrom(input: Json): Question[] | null {
   const list = asJsonObject(input)["questions"];
   if (!Array.isArray(list) || list.length === 0) return null;
@@ -133,19 +136,19 @@ function questionFrom(value: Json, id: string): Question | null {
       .slice(0, MAX_OPTIONS)
       .map((label, n) => ({ id: `o${n + 1}`, label: truncateText(label, MAX_LABEL) })),
     multiple: multiple === true,
-    // Without options there would be no answer at all.
+    // Without options, free text is the only possible answer.
     free_text: free_text !== false || labels.length === 0,
   };
 }
 
-/** A model that knows that more comes doesn't ask again. */
+/** Adds a note if another message is queued, so that the model doesn't ask again. */
 async function unanswered({ context, ref }: TurnAttempt, { reason }: InteractionChange): Promise<string> {
-  const why = reason === null ? "" : ` They said: ${reason}`;
+  const why = reason === null ? "" : ` Reason: ${reason}`;
   const next = (await context.store.queuedMessages.list(ref)).length > 0 ? ` ${MESSAGE_WAITS}` : "";
-  return `The person did not answer.${why}${next}`;
+  return `The user did not answer.${why}${next}`;
 }
 
-/** What the model reads. */
+/** Returns the answers as the model reads them. */
 function answersOf(questions: readonly Question[], { body }: InteractionChange): Json {
   const { answers } = body as unknown as { readonly answers: readonly QuestionAnswer[] };
   const read = formatAnswers(questions, answers);

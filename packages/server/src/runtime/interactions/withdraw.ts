@@ -1,6 +1,8 @@
 /**
- * When a turn ends while people are asked, what they are asked is withdrawn: in the store, where it may be decided at the
- * same moment. Whichever wins is told, and then the turn can be closed.
+ * `withdrawPending` cancels the pending interactions of a turn that ends.
+ *
+ * Invariant: it cancels in the store first, because a user may decide at the same time. Whichever change wins is
+ * published before the turn closes.
  */
 import { type Block, listBlocks, isPending } from "@turnstream/protocol";
 import { outlivesTurn } from "@turnstream/protocol/writer";
@@ -9,7 +11,7 @@ import { publishCommitted } from "../../session/archive/relay-outbox.ts";
 import type { TurnAttempt } from "../attempt/attempt.ts";
 import { type PendingBlock, applyDecision, storedInteractionId } from "./await-decision.ts";
 
-/** @param isMeant what of all that is asked */
+/** @param isIncluded selects the interactions to cancel. Default: all */
 export async function withdrawPending(
   attempt: TurnAttempt,
   isIncluded: (block: PendingBlock) => boolean = () => true,
@@ -22,7 +24,7 @@ export async function withdrawPending(
     const id = storedInteractionId(row.turn, block);
     await context.store.transaction(async (tx) => {
       const interaction = await tx.interactions.get(ref, id);
-      // Told and never committed: closing the turn is enough then.
+      // The request is in the log but was never committed, so the closing events of the turn cancel it.
       if (interaction !== null) await transitionInteraction(tx, ref, interaction, { to: "cancelled" });
     });
   }

@@ -1,6 +1,8 @@
 /**
- * The prompt of a turn's main run: its instructions, the conversation before, and the message. Another try goes on from
- * where the turn that failed had got: what its tools did is done, and asking again from the start would do it twice.
+ * `buildPrompt` builds the prompt of the main run: instructions, prior turns and the message.
+ *
+ * Invariant: a retry continues from where the failed turn stopped. Its finished tool calls stay in the prompt, so that
+ * the model doesn't request them twice.
  */
 import type { UserMessage } from "@turnstream/protocol";
 import type { Prompt } from "../../models/model.ts";
@@ -17,7 +19,7 @@ export async function buildPrompt(scope: RunContext): Promise<Prompt> {
   const read = await readPriorTurns(context.store, ref, turn, (n) => attempt.fromJournal(fileKey(n)));
   for (const { cited } of read.turns) {
     if (cited === null) continue;
-    // What was found is found: it can be cited here, and no id of it is given again.
+    // References of the retried turn can still be cited, so their ids must not be allocated again.
     scope.pool.add(cited.pool);
     attempt.references.startAfter(cited.lastId);
   }
@@ -36,7 +38,7 @@ export async function buildPrompt(scope: RunContext): Promise<Prompt> {
   ];
 }
 
-/** The turns that are tried again, the first one first, without what they said last and why they ended. */
+/** Splits off the retried turns, oldest first, without their last assistant message. */
 function splitRetried(
   { summary, turns }: PriorTurns,
   retries: string | null,

@@ -1,6 +1,8 @@
 /**
- * Sums older turns up when the conversation gets too long for the model. Told as a call and its result, so that people can
- * open it like any other step. When it can't be done, the conversation is told as it is: a long prompt may still fit.
+ * `compactIfNeeded` summarizes older turns when the prompt is too long. It shows the summary as a tool call, so that
+ * users can open it.
+ *
+ * If the model fails, the prompt keeps the full conversation, because it may still fit.
  */
 import { truncateText, MAX_PREVIEW } from "@turnstream/protocol/writer";
 import { askModel } from "../../models/ask-model.ts";
@@ -21,7 +23,7 @@ const SUMMARY_CHARS = 8_000;
 const ASK =
   "Sum up the conversation so far for yourself: what the person wants, what was found and decided, names, numbers and open points. Write nothing else.";
 
-/** @param beside what the model is told as well */
+/** @param beside the rest of the prompt */
 export async function compactIfNeeded(
   scope: RunContext,
   earlier: PriorTurns,
@@ -90,7 +92,7 @@ async function compact(
     return record;
   } catch (error) {
     if (!(error instanceof ModelError)) throw error;
-    context.onError(error, { during: "summing up a conversation" });
+    context.onError(error, { during: "summarizing a conversation" });
     await endResult(scope, result, "error", "");
     return null;
   }

@@ -1,6 +1,7 @@
 /**
- * Turns that went on from a form, as a model reads them: what became of the form is the result of the call that asked for
- * it, and is said once more where that result is not what the model has read last. Pure.
+ * Renders turns that continue from a form. The form's outcome is the result of the call that requested it.
+ *
+ * `continuationMessage` repeats the outcome if that result is not the last thing that the model reads. Pure.
  */
 import { listBlocks, type Turn, type UserMessage } from "@turnstream/protocol";
 import type { Prompt } from "../../models/model.ts";
@@ -10,19 +11,19 @@ import { isEmptyMessage, userMessage } from "./turn-messages.ts";
 export interface TurnWithMessages {
   readonly turn: Turn;
   readonly messages: Prompt;
-  /** What became of the form that it went on from, in words; null when it went on from none. */
+  /** The outcome of the form that the turn continues from, as text; null if there is none. */
   readonly continuation: string | null;
 }
 
-/** In place of a message that only went on from a form. */
+/** Stands for a message that only continues from a form. */
 const CONTINUED = "(I have dealt with the form.)";
 
-/** @param outcome null for what is no form */
+/** @param outcome null if the form doesn't exist */
 export function continuedTurns(outcome: FormOutcome | null): string {
   return outcome === null ? CONTINUED : `${CONTINUED}\n${JSON.stringify(formResultText(outcome))}`;
 }
 
-/** @param earlier what is told before the first of them */
+/** @param earlier turns in the prompt before the first of `turns` */
 export function listMessages(
   turns: readonly TurnWithMessages[],
   earlier: readonly TurnWithMessages[] = [],
@@ -36,7 +37,7 @@ export function listMessages(
   });
 }
 
-/** @param before the turns that the model reads before it */
+/** @param before turns in the prompt before the message */
 export function continuationMessage(
   message: UserMessage | null,
   continuation: string | null,
@@ -45,7 +46,7 @@ export function continuationMessage(
   if (message === null || continuation === null) return [];
   const asking = before.findLast(({ turn }) => asks(turn, message.resumes));
   const isLast = asking !== undefined && asking === before.at(-1) && asking.messages.at(-1)?.role === "tool";
-  // With words of its own it is enough that the result is there, and was not summed up.
+  // If the message has its own text, the result only has to be in the prompt and not in the summary.
   const isRead = isEmptyMessage(message) ? isLast : asking !== undefined;
   return isRead ? [] : [userMessage({ ...message, files: [], text: continuation })];
 }

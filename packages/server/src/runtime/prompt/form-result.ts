@@ -1,4 +1,4 @@
-/** What became of a form, as a model reads it: the result of the call that asked for it. Pure. */
+/** `formResultText` renders the outcome of a form as the result of the call that requested it. Pure. */
 import {
   type Block,
   listBlocks,
@@ -12,7 +12,7 @@ import { outlivesTurn, findSubAgentRun } from "@turnstream/protocol/writer";
 
 export type FormOutcome = Pick<FormBlock, "schema" | "status" | "values" | "reason">;
 
-/** The forms that a call has asked for, by itself or through the sub-agent that it started. */
+/** Returns the forms that a call requested, directly or through its sub-agent. */
 export function findForms(turn: Turn, call: string): FormBlock[] {
   const sub = findSubAgentRun(turn, call)?.id;
   return listBlocks(turn).filter(
@@ -37,19 +37,19 @@ export function formResultText({ schema, status, values, reason }: FormOutcome):
     case "declined":
       return {
         form: title,
-        status: "the person declined to fill it in",
+        status: "the user declined to fill it in",
         ...(reason === null ? {} : { reason }),
       };
     case "expired":
-      return { form: title, status: "nobody filled it in in time" };
+      return { form: title, status: "it was not filled in in time" };
     case "cancelled":
       return { form: title, status: "it was withdrawn" };
     case "pending":
-      return { form: title, status: "the person has not filled it in" };
+      return { form: title, status: "the user has not filled it in" };
   }
 }
 
-/** What was filled in, with what people read, and without what they left empty. */
+/** Returns the filled-in values with labels, without empty fields. */
 export function formatFormValues(
   fields: readonly FormField[],
   values: Readonly<Record<string, Json>>,

@@ -1,6 +1,8 @@
 /**
- * What the model is told of the conversation before this turn: the newest turns as they were, and a summary in place of
- * those that were summed up. Read from the archive, page by page, as far back as needed.
+ * `readPriorTurns` reads the conversation before a turn from the archive: the newest turns in full, and a summary of
+ * compacted ones.
+ *
+ * It reads page by page, up to the last compaction or 500 turns.
  */
 import {
   listBlocks,
@@ -31,7 +33,7 @@ import { continuedTurns, type TurnWithMessages } from "./form-continuations.ts";
 import { turnMessages } from "./turn-messages.ts";
 
 interface EarlierTurn extends TurnWithMessages {
-  /** What can be cited of it, and the last id that it gave: set where the turn that asks tries this one again. */
+  /** The references that can be cited and the last id that was used. Set only if the current turn retries this one. */
   readonly cited: Cited | null;
 }
 
@@ -41,26 +43,26 @@ interface Cited {
 }
 
 export interface PriorTurns {
-  /** What is summed up, if anything. */
+  /** The summary of older turns, or null if there is none. */
   readonly summary: string | null;
-  /** Ascending. */
+  /** In ascending order. */
   readonly turns: readonly EarlierTurn[];
 }
 
 const PAGE = 50;
 const MAX_TURNS = 500;
-/** Results of the newest turns are told in full, as far as they were kept; older ones in short. */
+/** Results of the newest turns keep up to `RECENT_CHARS`; older ones keep up to `OLDER_CHARS`. */
 const NEWEST = 2;
 const RECENT_CHARS = 20_000;
 const OLDER_CHARS = 1_000;
-/** Of a message that was too long for an event; it was told in full when it came. */
+/** Limit for messages that are stored as blobs. The model read the full text when the message arrived. */
 const MESSAGE_CHARS = 100_000;
 
 type FileOf = (n: number) => FileRecord | undefined;
 
 /**
- * @param before the turn that asks
- * @param readNow what it has read itself of the files of the turn that it tries again
+ * @param before the current turn
+ * @param readNow records of files of the retried turn that the current turn has read
  */
 export async function readPriorTurns(
   store: Store,
@@ -69,7 +71,7 @@ export async function readPriorTurns(
   readNow: FileOf = () => undefined,
 ): Promise<PriorTurns> {
   const turns: EarlierTurn[] = [];
-  // By the turn that was tried again: what the one after it has read of its files.
+  // Keyed by the retried turn: the file records of the turn that retried it.
   const readLater = new Map<string | null, FileOf>([[before.retries, readNow]]);
   let retried = before.retries;
   let start: number | undefined;
@@ -114,7 +116,7 @@ export async function readPriorTurns(
   return { summary: null, turns: joined(turns) };
 }
 
-/** The main run may go on citing what it was given; ids of all runs are taken. */
+/** The main run may cite its references again. The ids of all runs stay taken. */
 function citedOf(turn: Turn, entries: Awaited<ReturnType<Store["journal"]["retained"]>>): Cited {
   const main = mainRun(turn)?.id;
   const own = listBlocks(turn).flatMap((block) =>
@@ -128,7 +130,7 @@ function citedOf(turn: Turn, entries: Awaited<ReturnType<Store["journal"]["retai
   };
 }
 
-/** Ascending; of a turn that was tried again what it said last is left out, for the one after it went on from there. */
+/** Sorts ascending. Drops the last assistant message of a retried turn, because the retry continues from there. */
 function joined(newestFirst: readonly EarlierTurn[]): EarlierTurn[] {
   const retried = new Set(newestFirst.flatMap(({ turn }) => turn.retries ?? []));
   return newestFirst
@@ -136,7 +138,7 @@ function joined(newestFirst: readonly EarlierTurn[]): EarlierTurn[] {
     .toReversed();
 }
 
-/** A form may have been filled in after its turn was archived: the store knows first. */
+/** Updates pending forms from the store, because a form can be submitted after its turn was archived. */
 export async function attachForms(store: Store, ref: SessionRef, turn: Turn): Promise<Turn> {
   let { items } = turn;
   for (const block of listBlocks(turn)) {
@@ -147,7 +149,7 @@ export async function attachForms(store: Store, ref: SessionRef, turn: Turn): Pr
   return items === turn.items ? turn : { ...turn, items };
 }
 
-/** What became of the form that a message goes on from; null when it goes on from none. */
+/** Returns the outcome of the form that a message continues from, or null if it continues from none. */
 export async function readContinuation(
   store: Store,
   ref: SessionRef,
@@ -157,7 +159,7 @@ export async function readContinuation(
   return form === null ? null : continuedTurns(await readOutcome(store, ref, form));
 }
 
-/** Null for a form that isn't there. */
+/** Returns null if the form doesn't exist. */
 async function readOutcome(store: Store, ref: SessionRef, form: string): Promise<FormOutcome | null> {
   const interaction = await store.interactions.byKey(ref, form);
   if (interaction?.kind !== "form") return null;
@@ -168,12 +170,12 @@ async function readOutcome(store: Store, ref: SessionRef, form: string): Promise
   return { schema, status: change.status as FormOutcome["status"], values, reason: change.reason };
 }
 
-/** What a model said after the last result, or after the message, is what it will say again. */
+/** Drops a final assistant message, because the model generates it again. */
 export function dropLast(messages: Prompt): Prompt {
   return messages.at(-1)?.role === "assistant" ? messages.slice(0, -1) : messages;
 }
 
-/** A message with all of its text, as far as wanted. */
+/** Loads the full text of a message from its blob, up to `maxChars`. */
 export async function loadWhole(
   store: Store,
   ref: SessionRef,

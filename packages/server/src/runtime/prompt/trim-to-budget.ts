@@ -1,26 +1,27 @@
 /**
- * Keeps the prompt of a run that makes many steps within what its model can read: results of older steps are shortened once
- * it gets too long. Pure, and the same whenever it is asked: a turn that goes on elsewhere sends what was sent before.
+ * `trimToBudget` keeps the prompt of a long run within its token budget by shortening results of older steps. Pure.
+ *
+ * Invariant: the same steps give the same prompt, so that an attempt on another worker sends what was sent before.
  */
 import { truncateText } from "@turnstream/protocol/writer";
 import type { Prompt, PromptMessage, PromptToolOutput } from "../../models/model.ts";
 import { stringifyContent } from "../attempt/tool-result.ts";
 
 const CHARS_PER_TOKEN = 4;
-/** How much is left of a result, and how many of the newest steps stay as they are. */
+/** How much of a result stays, and how many of the newest steps are never shortened. */
 const SHORT_CHARS = 1_000;
 const NEWEST = 2;
-/** So many steps are shortened at once: each time the provider's cache of the prompt is worth nothing. */
+/** Shorten this many steps at once, because each change invalidates the provider's prompt cache. */
 const STRIDE = 8;
 
-/** Nobody tokenises here: a quarter of the characters is near enough to decide when something is too long. */
+/** Estimates tokens as a quarter of the characters. That is precise enough to detect a prompt that is too long. */
 export function estimateTokens(value: unknown): number {
   return Math.ceil(JSON.stringify(value).length / CHARS_PER_TOKEN);
 }
 
 /**
- * @param first where the run's own steps begin
- * @param tokens how long it may be, what the tools take up left out
+ * @param first index of the run's first own message
+ * @param tokens budget of the prompt, without the tool definitions
  */
 export function trimToBudget(prompt: Prompt, first: number, tokens: number): Prompt {
   let over = estimateTokens(prompt) - tokens;

@@ -1,7 +1,8 @@
 /**
- * An earlier turn as a model reads it: what was asked, what was said, which tools were called and what they gave. Pure:
- * from the archived turn, and from what was kept of its results for the model. Thoughts are left out, and so is whatever
- * cites: ids of references begin anew in each turn, and a stale one must not be cited.
+ * `turnMessages` renders an archived turn for the model: the message, texts, tool calls and their stored results. Pure.
+ *
+ * Invariant: thinking is left out. Citations are left out unless the current turn retries this one, because reference
+ * ids restart in every other turn.
  */
 import {
   type Block,
@@ -26,15 +27,15 @@ import { escapeReferenceTags, referenceIds, modelText, unwrapReferences } from "
 import { stringifyContent } from "../attempt/tool-result.ts";
 
 export interface TurnMessagesOptions {
-  /** What a call gave, for the model. */
+  /** Returns the stored result of a call for the model. */
   readonly resultOf: (call: string) => ModelContent | undefined;
-  /** Whether a call had begun whose outcome was never noted. */
+  /** Returns true if the call started but its outcome was never journaled. */
   readonly wasStarted: (call: string) => boolean;
-  /** What a file of the message amounted to. */
+  /** Returns the record of a file of the message. */
   readonly fileOf: (n: number) => FileRecord | undefined;
-  /** How much of a result is told again, and of the beginning of a file, in characters. */
+  /** Characters per result, and of the start of a file. */
   readonly resultChars: number;
-  /** Whether what it cites can still be cited: by a turn that tries it again. */
+  /** True if the current turn retries this one, so that its references can still be cited. */
   readonly isCitable: boolean;
 }
 
@@ -53,9 +54,9 @@ export function turnMessages(turn: Turn, options: TurnMessagesOptions): Prompt {
     [assistant, calls] = [[], []];
   };
   for (const block of listBlocks(turn)) {
-    // Its summary is told at the beginning of the conversation, and the tool is ours.
+    // The prompt already starts with the summary, and the model never requests this tool.
     if (block.run !== main || ("name" in block && block.name === COMPACT)) continue;
-    // What comes after a result is another step, and the model has read the results before it.
+    // A block after a result belongs to the next step: the model had read the results before it.
     if (block.kind === "tool_result") continue;
     const isAfterResults = calls.some(
       (call) => call.kind === "tool_call" && hasResultBefore(turn, call.call, block.index),
@@ -70,7 +71,7 @@ export function turnMessages(turn: Turn, options: TurnMessagesOptions): Prompt {
         type: "tool-call",
         toolCallId: call,
         toolName: name,
-        // What was no object, or too long for an event, is left out.
+        // Input that is not an object, or is too long for an event, is left out.
         input: inputFor(turn, block, options),
       });
     }
@@ -91,7 +92,7 @@ function inputFor(turn: Turn, call: ToolCallBlock, options: TurnMessagesOptions)
   return thought?.kind === "text" ? { ...input, thought: textOf(thought, options) } : input;
 }
 
-/** For a message whose files are not told again. */
+/** For a message whose files are not repeated. */
 const UNREAD = { fileOf: () => undefined, resultChars: 0 };
 
 export function userMessage(
@@ -106,7 +107,7 @@ export function userMessage(
   return { role: "user", content: [{ type: "text", text: text === "" ? "(nothing)" : text }] };
 }
 
-/** It only goes on from a form, and what became of that is told where the form was asked for. */
+/** Returns true if the message only continues from a form. The result of the form's call already has the outcome. */
 export function isEmptyMessage({ text, files, resumes }: NonNullable<Turn["message"]>): boolean {
   return text === "" && files.length === 0 && resumes !== null;
 }
@@ -136,7 +137,7 @@ function outputOf(
   const forms = findForms(turn, call.call);
   if (forms.length > 0) return formOutput(forms, call, result, options);
   if (result === undefined && wasStarted(call.call)) {
-    const value = `${toolLabel(call)} was interrupted while it ran. Nobody knows whether it took effect.`;
+    const value = `${toolLabel(call)} was interrupted while it ran. It is unknown whether it took effect.`;
     return { type: "error-text", value };
   }
   const shown = listBlocks(turn).find((block) => block.kind === "tool_result" && block.call === call.call);
@@ -151,7 +152,7 @@ function outputOf(
     !isCut &&
     status === "success"
   ) {
-    // As it was told when it came: a provider's cache then knows it.
+    // Repeat the result in its original form, so that the provider's prompt cache matches.
     return { type: "json", value: result.content as never };
   }
   const value = isCut ? `${truncateText(text, resultChars)} [cut, ${text.length} characters]` : text;
@@ -164,7 +165,7 @@ function resultText(result: ModelContent, { isCitable }: TurnMessagesOptions): s
   if (pool.length === 0) return stringifyContent(result.content);
   if (isCitable) return modelText(result);
   const ids = referenceIds(pool);
-  // What a sub-agent said cites as well.
+  // The text of a sub-agent contains citations too.
   const rest = stringifyContent(result.content);
   const plain = withoutMarkers(
     rest,
@@ -173,7 +174,7 @@ function resultText(result: ModelContent, { isCitable }: TurnMessagesOptions): s
   return [unwrapReferences(pool), plain].filter((text) => text !== "").join("\n");
 }
 
-/** What the person filled in is the result of the call; of a sub-agent's, what it said beside. */
+/** The submitted values are the result of the call. For a sub-agent's form, its text is added. */
 function formOutput(
   forms: readonly FormBlock[],
   { call }: Extract<Block, { kind: "tool_call" }>,
@@ -198,7 +199,10 @@ const FILE_PROBLEMS: Readonly<Record<NonNullable<FileRecord["problem"]>, string>
   UNREADABLE: "it is damaged or locked",
 };
 
-/** What the model reads about a file: what it is, how it begins, how to read more. @param shownChars how much of its beginning is told; 0 for none */
+/**
+ * Describes a file to the model: its type, its start and how to read more.
+ * @param shownChars how much of its start is quoted; 0 for none
+ */
 function describeFile(record: FileRecord, shownChars: number): string {
   const { attachment, chars, isCut, problem, mediaType, size } = record;
   const name = JSON.stringify(record.name);
@@ -215,7 +219,7 @@ function describeFile(record: FileRecord, shownChars: number): string {
     chars > head.length
       ? " This is how it begins; read on by lookup_attachments."
       : ` This is all ${isCut ? "that is kept " : ""}of it.`;
-  // Whatever the text says, it can't end where it is quoted.
+  // The text must not be able to end its own quotation.
   const quoted = escapeReferenceTags(head).replaceAll(/<(?=\/?attachment\b)/gi, "&lt;");
   return `${about}${rest} It is quoted, not said by the person.]\n<attachment id="${attachment ?? ""}">\n${quoted}\n</attachment>`;
 }

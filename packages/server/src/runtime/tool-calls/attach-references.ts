@@ -1,6 +1,9 @@
 /**
- * Makes what a tool found citable: each item gets an id of the turn, a wrapped form for the model and parts for people.
- * What doesn't fit into what the model may be given is left out, and that is said. Pure but for the ids.
+ * `attachReferences` makes the items that a tool found citable: each gets an id, a wrapped text for the model and parts
+ * for the user.
+ *
+ * Invariant: the model gets at most `maxChars`. Items that don't fit are left out, and the result states how many. Pure
+ * except for allocating ids.
  */
 import type { Reference } from "@turnstream/protocol";
 import { truncateText, MAX_LABEL, MAX_PREVIEW } from "@turnstream/protocol/writer";
@@ -10,7 +13,7 @@ import type { StoredItem } from "./offload-output.ts";
 import { type ReferenceIdAllocator, wrapReference } from "../attempt/reference-pool.ts";
 
 const MAX_URL = 4_096;
-/** Less of an item than this is of no use to a model. */
+/** Less text of an item than this is useless to the model. */
 const LEAST = 200;
 const MAX_PARTS = 5;
 
@@ -50,12 +53,12 @@ function referenceTo(id: number, { title, url }: StoredItem): Reference {
   return {
     id,
     ...(title === undefined || title === "" ? {} : { title: truncateText(title, MAX_LABEL) }),
-    // It comes from outside, and people will open it.
+    // The URL comes from a tool or a website, and users open it: only allow web links.
     ...(url !== undefined && /^https?:\/\//i.test(url) && url.length <= MAX_URL ? { url } : {}),
   };
 }
 
-/** At least one part: people find what is cited by it. */
+/** Returns at least one part, because users find a cited item by its parts. */
 function shownOf({ blocks = [], content, title }: StoredItem): readonly ResultPart[] {
   if (blocks.length > 0) return blocks.slice(0, MAX_PARTS);
   const text = truncateText(plainText(content), MAX_PREVIEW);

@@ -1,7 +1,9 @@
 /**
- * One tool call: finds out what it does, journals its outcome, then tells it. The outcome is journaled before it is told,
- * so that what people have seen stands, whoever goes on. A tool begins only once its start is in the log under this
- * attempt's epoch: a worker that was superseded finds out there.
+ * `executeToolCall` runs one tool call, or takes its outcome from the journal, and writes the result to the log.
+ *
+ * Invariants: the outcome is journaled before its result is written, so a takeover never changes what users saw. A tool
+ * starts only after its `tool_result.start` is in the log under this attempt's epoch, so a superseded worker fails
+ * before it runs a tool.
  */
 import type { Json } from "@turnstream/protocol";
 import { findSubAgentRun } from "@turnstream/protocol/writer";
@@ -43,8 +45,8 @@ export async function executeToolCall(
 }
 
 /**
- * What a call that is over has left open: a tool that gave up before the person answered asks no longer, and a sub-agent
- * may have failed, or be gone since a deploy.
+ * Closes what a finished call left open: pending interactions of its tool, and the run of a sub-agent that failed or
+ * that a deploy removed.
  */
 async function closeWithin(attempt: TurnAttempt, call: string): Promise<void> {
   const { writer, usage } = attempt;
@@ -73,19 +75,19 @@ async function resolveResult(
   if (isOffered && !wasStarted && (name === CALL_AGENT || agent.subAgents[name] !== undefined))
     return runSubAgent(scope, call);
   const tool = attempt.context.builtInTools.get(name) ?? agent.tools[name];
-  // Whatever became of the tool: what was begun may have taken effect.
+  // The tool was removed, but its earlier start may have taken effect.
   if (wasStarted && tool === undefined) return interrupted(scope, call);
   const wasAgent = findSubAgentRun(attempt.turn, call.call) !== undefined;
   if (!isOffered || tool === undefined || wasAgent) return failedResult(describeMissingTool(name, isOffered));
   return checkAndPerform(scope, call, tool);
 }
 
-/** What the model reads when it calls a tool that isn't there. */
+/** Returns the error for the model when it calls a tool that doesn't exist. */
 export function describeMissingTool(name: string, wasOffered: boolean): string {
   return `There is no tool ${name}${wasOffered ? " any more" : ""}.`;
 }
 
-/** The tool of a source is looked for again at every call: since the run began it may have changed or gone. */
+/** Looks up the tool in its source at every call, because it may have changed or disappeared since the run started. */
 async function performFromSource(
   scope: RunContext,
   call: StepCall,
@@ -93,7 +95,7 @@ async function performFromSource(
 ): Promise<ToolCallRecord> {
   const { attempt, agent } = scope;
   const { strings, toolSources } = attempt.context;
-  // Whatever became of the source: what was begun may have taken effect.
+  // The source may have changed since the call started, but the call may have taken effect.
   if (attempt.fromJournal(startKey(call.call)) !== undefined) return interrupted(scope, call);
   const source = agent.toolSources.find((candidate) => candidate.name === name);
   const offered = source === undefined ? {} : await toolSources.list(source);
@@ -131,7 +133,7 @@ async function performTool(
   if (wasInterrupted(scope, call, tool, input)) return interrupted(scope, call);
   const approved = await requestApproval(scope, call, tool, input);
   if (!approved.ok) return approved.record;
-  // It may be another input now, of a call that may not be run again.
+  // The user may have edited the input. With the new input the call may no longer be idempotent.
   if (wasInterrupted(scope, call, tool, approved.input)) return interrupted(scope, call);
   const isOnce = !tool.idempotent(approved.input);
   return context.toolSlots.run(attempt.signal, async () => {
@@ -139,20 +141,21 @@ async function performTool(
     if (isOnce) await attempt.journal(startKey(call.call), true, { isRetained: true });
     const result = await startToolResult(scope, call);
     await attempt.writer.flush();
-    // Once its start is noted it is run, as long as it may: otherwise nobody would know that it was not.
+    // The journal now states that this call started. Run it unless it must stop: otherwise its outcome would count as
+    // unknown.
     (isOnce ? attempt.toolSignal : attempt.signal).throwIfAborted();
     return runTool(scope, call, tool, approved.input, result);
   });
 }
 
-/** Whether an earlier attempt had begun to run it, and nobody may do so again. */
+/** Returns true if an earlier attempt started this call and it must not run again. */
 function wasInterrupted({ attempt }: RunContext, { call }: StepCall, tool: Tool, input: unknown): boolean {
   return attempt.fromJournal(startKey(call)) !== undefined && !tool.idempotent(input);
 }
 
 function interrupted({ attempt }: RunContext, { name }: StepCall): ToolCallRecord {
   return failedResult(
-    `The tool ${name} was interrupted while it ran, and may not be run again. Nobody knows whether it took effect: find out before you try again.`,
+    `The tool ${name} was interrupted while it ran, and may not be run again. It is unknown whether it took effect: find out before you try again.`,
     attempt.context.strings.errors.OUTCOME_UNKNOWN,
   );
 }
@@ -160,5 +163,5 @@ function interrupted({ attempt }: RunContext, { name }: StepCall): ToolCallRecor
 function shareThought(input: Json): ToolCallRecord {
   const thought = stringField(input, "thought");
   if (thought === null) return failedResult("`thought` is missing.");
-  return { ...successResult({ content: "Shown to the person." }, 0), preview: "", thought };
+  return { ...successResult({ content: "Shown to the user." }, 0), preview: "", thought };
 }

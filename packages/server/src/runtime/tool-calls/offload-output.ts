@@ -1,6 +1,8 @@
 /**
- * Brings what is too large for events and records to safety before an outcome is journaled: large pictures, large artifacts,
- * files, and the whole of a long result. What is left is small, and says where the rest is.
+ * `offloadLargeOutput` stores the large parts of a tool output as blobs before the outcome is journaled: pictures,
+ * artifacts, files and long results.
+ *
+ * Invariant: the returned output fits into events and journal entries, and refers to the blobs by id.
  */
 import type { Artifact, Json, FullContent } from "@turnstream/protocol";
 import { artifactPreview, blobUrl, MAX_PREVIEW } from "@turnstream/protocol/writer";
@@ -24,7 +26,7 @@ export interface StoredOutput extends Omit<ToolOutput, "blocks" | "references" |
   readonly whole: FullContent | null;
 }
 
-/** As JSON text; an event takes 64 kB with everything in it. */
+/** Size as JSON text. An event holds at most 64 kB, with all its other fields. */
 const MAX_ARTIFACT = 16_000;
 
 export async function offloadLargeOutput(
@@ -43,19 +45,19 @@ export async function offloadLargeOutput(
   };
 }
 
-/** Keeps what one call gives, under ids that no other attempt uses. */
+/** Stores the blobs of one call. Their ids contain the epoch, so attempts never overwrite each other's blobs. */
 export class BlobUploader {
   readonly #scope: RunContext;
   readonly #prefix: string;
   #count = 0;
 
-  /** @param of tells the keepers of one call apart */
+  /** @param of separates the blob ids of several uploaders of one call */
   constructor(scope: RunContext, { call }: StepCall, of = "result") {
     this.#scope = scope;
     this.#prefix = `${of}.${scope.attempt.row.turn}.${call}.${scope.attempt.epoch}`;
   }
 
-  /** @returns an address that events can hold */
+  /** @returns a URL that is short enough for events */
   async picture(picture: string | ImageInput): Promise<string> {
     const read = parseImage(picture);
     return "url" in read ? read.url : this.large(read);
@@ -85,17 +87,17 @@ export class BlobUploader {
   async artifact(given: ArtifactInput): Promise<Artifact> {
     const file = parseArtifact(given);
     if (file !== null) return file.artifact((await this.#put(file.mediaType, file.body, file.name)).blob);
-    // What is no file in itself is as it is told.
+    // Only file artifacts are parsed; other artifacts already have their final form.
     const artifact = given as Artifact;
     const text = JSON.stringify(artifact.data);
     if (text.length <= MAX_ARTIFACT) return artifact;
     const whole = await this.#put("application/json", Buffer.from(text));
     const data = artifactPreview(artifact);
-    // A preview of wide rows or many lines can be large as well.
+    // A preview of wide rows or many lines can also be too large.
     return { ...artifact, data: JSON.stringify(data).length <= MAX_ARTIFACT ? data : null, whole };
   }
 
-  /** The whole of a result that is too long to be shown, for people who open it. */
+  /** Stores the full content of a result whose preview is truncated, for users who open it. */
   async whole({ content, blocks, references }: ToolOutput): Promise<FullContent | null> {
     if (references !== undefined) return this.#wholeOf([...references.map((item) => item.content), content]);
     if (blocks !== undefined || stringifyContent(content).length <= MAX_PREVIEW) return null;

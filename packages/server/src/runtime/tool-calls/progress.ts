@@ -1,6 +1,8 @@
 /**
- * What a running tool shows: words and pictures, in the order in which it shows them. Its writing is not waited for: the
- * tool need not know that a log may be slow. Nothing is shown once the tool is over.
+ * `ToolProgress` writes the text and pictures that a running tool shows, in call order. The tool does not wait for the
+ * log.
+ *
+ * Invariant: nothing is written after `end` or `close`.
  */
 import type { ArtifactInput, ImageInput } from "../define/tool.ts";
 import { parseArtifact, parseImage } from "../define/media-input.ts";
@@ -9,7 +11,7 @@ import type { RunContext } from "../attempt/run-context.ts";
 import { BlobUploader } from "./offload-output.ts";
 import type { StepCall } from "../events/step-writer.ts";
 
-/** More than that is not progress but noise. */
+/** Further parts are dropped, so that a tool can't flood the log. */
 const MAX_PROGRESS = 200;
 const MAX_IMAGES = 100;
 
@@ -19,7 +21,7 @@ export class ToolProgress {
   readonly #place: BlockRef;
   readonly #uploader: BlobUploader;
   #last: Promise<void> = Promise.resolve();
-  /** Set while a picture is being kept: what comes after it waits. */
+  /** Set while a picture is uploading. Later parts wait for it, so that the order stays. */
   #queue: Promise<void> | null = null;
   #image: string | null = null;
   #parts = 0;
@@ -34,12 +36,12 @@ export class ToolProgress {
     this.#place = place;
     this.#uploader = new BlobUploader(scope, call, "picture");
     const block = scope.attempt.turn.items.get(place.index);
-    // A result that stayed open over a takeover has parts already.
+    // A result that stayed open across a takeover already has parts.
     if (block?.kind === "tool_result") this.#parts = block.parts.length;
   }
 
   text(text: string): void {
-    // A tool may be plain JavaScript, and what it shows is not worth failing for.
+    // A tool can be plain JavaScript and pass any value. Ignore invalid progress instead of failing the call.
     if (this.#isOver || typeof text !== "string" || text === "") return;
     this.#inOrder(() => this.#part("text", text));
   }
@@ -53,7 +55,7 @@ export class ToolProgress {
     });
   }
 
-  /** Throws for one that can't be shown. */
+  /** @throws if the artifact can't be shown */
   setArtifact(artifact: ArtifactInput): void {
     const file = parseArtifact(artifact);
     if (this.#isOver) return;
@@ -64,7 +66,7 @@ export class ToolProgress {
     }
   }
 
-  /** @returns how many parts were shown */
+  /** @returns how many parts were written */
   async end(): Promise<number> {
     this.#isOver = true;
     while (this.#queue !== null) await this.#queue;
@@ -88,7 +90,7 @@ export class ToolProgress {
 
   #try(show: () => void | Promise<void>): Promise<void> | null {
     const failed = (error: unknown): void =>
-      this.#scope.attempt.context.onError(error, { during: `what the tool ${this.#call.name} shows` });
+      this.#scope.attempt.context.onError(error, { during: `the progress of the tool ${this.#call.name}` });
     try {
       return show()?.catch(failed) ?? null;
     } catch (error) {
@@ -123,7 +125,7 @@ export class ToolProgress {
     const { writer } = this.#scope.attempt;
     const written = writer.write({ type: "tool_result.delta", ...this.#place, ...delta });
     this.#last = settle([this.#last, written]);
-    // Whoever ends the tool hears of it; until then it is nobody's.
+    // `end` reports the failure. Without this handler an earlier rejection is unhandled and terminates the process.
     this.#last.catch(() => {});
   }
 }

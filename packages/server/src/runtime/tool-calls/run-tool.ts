@@ -1,6 +1,8 @@
 /**
- * Runs a tool: gives it its context, bounds its time, shows its progress, and takes what it returns or throws as the
- * outcome. What it says after that is not heard.
+ * `runTool` runs one tool with a context, a timeout and progress, and turns its return value or error into the outcome
+ * of the call.
+ *
+ * Invariant: progress that the tool reports after it settled or timed out is ignored.
  */
 import { PausableTimer } from "../../util/pausable-timer.ts";
 import type { Json } from "@turnstream/protocol";
@@ -36,7 +38,7 @@ export async function runTool(
   const { attempt, agent } = scope;
   const { context } = attempt;
   const timeoutMs = Math.min(tool.timeoutMs ?? agent.limits.toolTimeoutMs, MAX_TIMER_MS);
-  // One that can be run again is stopped at once; one that can't may have a little longer.
+  // An idempotent tool is aborted immediately, because it can run again. Other tools get a grace period to finish.
   const stopSignal = tool.idempotent(input) ? attempt.signal : attempt.toolSignal;
   const timeout = new AbortController();
   const clock = new PausableTimer();
@@ -46,8 +48,8 @@ export async function runTool(
   try {
     const toolContext = contextOf({ ...scope, toolClock: clock }, call, signal, progress);
     const work = (async () => {
-      // The last thing before the call: a process that was frozen until here finds out. One that is frozen between this
-      // line and the next still calls out when it wakes up; that is what the idempotency key is for.
+      // Check the lease right before the call, so that a process that was frozen until now stops here. A process that
+      // freezes after this line still calls the tool when it wakes up; the idempotency key covers that case.
       attempt.requireLease();
       return tool.run(input, toolContext);
     })();
@@ -118,6 +120,6 @@ function contextOf(
 
 function requestForm(form: FormSpec): never {
   const read = parseForm(form as unknown as Json);
-  if (!read.ok) throw new TypeError(`a form that can't be shown: ${read.problem}`);
+  if (!read.ok) throw new TypeError(`requestForm got an invalid form: ${read.problem}`);
   throw new FormRequested(read.schema);
 }

@@ -1,6 +1,7 @@
 /**
- * What tools of our own may use beyond what every tool is given: the run they work in, and their call. Found by the
- * context that the runtime made, so that nothing of it shows in what developers see.
+ * `hostOf` gives built-in tools access to the run and the call that they work in.
+ *
+ * It looks them up by the `ToolContext` object, so the public context of developers doesn't expose them.
  */
 import type { ToolContext } from "../define/tool.ts";
 import type { RunContext } from "../attempt/run-context.ts";
@@ -18,9 +19,12 @@ export function withHost(context: ToolContext, host: ToolHost): ToolContext {
   return context;
 }
 
-/** Throws for a context that a program made itself: a tool of ours works in a turn only. */
+/** @throws if the context was not created by the runtime: built-in tools only work in a turn */
 export function hostOf(context: ToolContext): ToolHost {
   const host = hosts.get(context);
-  if (host === undefined) throw new TypeError("this tool has to be run by a Turnstream worker");
+  if (host === undefined)
+    throw new TypeError(
+      "A built-in tool must be run by a Turnstream worker, got a context that no worker created",
+    );
   return host;
 }

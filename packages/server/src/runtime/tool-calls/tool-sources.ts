@@ -1,6 +1,8 @@
 /**
- * The tool sources of a worker, opened once each: what they offer, within a few seconds, and their end. A source that
- * fails or takes too long is told of and offers nothing; it never fails a turn.
+ * `ToolSources` opens each tool source of a worker once, lists its tools and closes it.
+ *
+ * Invariant: a source that fails, or doesn't list its tools within 5 s, is reported and offers no tools. It never fails
+ * a turn.
  */
 import { createHash } from "node:crypto";
 import type { Json } from "@turnstream/protocol";
@@ -19,7 +21,7 @@ import type {
 const LIST_MS = 5_000;
 const MAX_TOOLS = 1_000;
 const MAX_DESCRIPTION = 8_000;
-/** Of one tool, as JSON. What is larger no model wants to read with every step. */
+/** Size of one tool's schema as JSON. Every step sends all schemas to the model. */
 const MAX_SCHEMA = 64_000;
 
 export class ToolSources implements ToolSourceRegistry {
@@ -31,7 +33,7 @@ export class ToolSources implements ToolSourceRegistry {
     this.#open = new Map([...sourcesOf(agents)].map((source) => [source, source.open(host)]));
   }
 
-  /** What the source offers; null when it can't say. */
+  /** Returns the tools that the source offers, or null if it fails or times out. */
   async list(source: ToolSource): Promise<Readonly<Record<string, SourceTool>> | null> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
@@ -49,7 +51,7 @@ export class ToolSources implements ToolSourceRegistry {
     }
   }
 
-  /** The tools of all sources of an agent, as they are noted for its run. */
+  /** Returns the tools of all sources of an agent, as they are written to the journal for its run. */
   async pin(agent: Agent, names: Iterable<string>): Promise<PinnedTool[]> {
     const taken = new Set(names);
     const lists = await Promise.all(agent.toolSources.map((source) => this.list(source)));
@@ -107,7 +109,7 @@ function sizeOf(schema: Json): number {
   try {
     return JSON.stringify(schema).length;
   } catch {
-    // Nested so deep that it can't even be written down.
+    // The schema is nested too deep for JSON.
     return Infinity;
   }
 }
@@ -125,14 +127,14 @@ function sourcesOf(agents: readonly Agent[]): Set<ToolSource> {
   return sources;
 }
 
-/** What the model calls the tools of a source: the same every time, within the rule for names, none twice. Pure. */
 const MAX_NAME = 64;
 const DIGITS = 8;
 
 /**
- * @param tools by the names that the source has for them
- * @param taken names that others have already
- * @returns the name of each, in the order of `tools`
+ * Returns the names by which the model calls the tools of a source: valid, unique and the same at every listing. Pure.
+ * @param tools the names that the source uses
+ * @param taken names that other tools already have
+ * @returns one name per tool, in the order of `tools`
  */
 export function uniqueToolNames(
   source: string,
@@ -144,7 +146,7 @@ export function uniqueToolNames(
   for (const name of plain) counts.set(name, (counts.get(name) ?? 0) + 1);
   return plain.map((name, n) => {
     const tool = tools[n] ?? "";
-    // Of several that would look alike, one whose name needed no change keeps it, wherever in the list it stands.
+    // If several names collide, the tool whose name needed no change keeps it, independent of the order of the list.
     const isAlone = counts.get(name) === 1 || name === `${source}_${tool}`;
     if (isAlone && name.length <= MAX_NAME && !taken.has(name)) return name;
     const digest = createHash("sha256").update(`${source}\n${tool}`).digest("hex").slice(0, DIGITS);

@@ -1,6 +1,7 @@
 /**
- * Tells the result of a call as far as it is not told: its start, the parts that people see, its end. Reads the folded
- * turn for what is there, so that it can be done again by whoever goes on.
+ * `writeToolResult` writes the events of a call's result that are not in the log yet: start, parts and end.
+ *
+ * Invariant: it reads the folded turn to see what exists, so that a later attempt can repeat it without duplicates.
  */
 import {
   findToolCall,
@@ -18,14 +19,14 @@ import { markersIn } from "../events/citation-markers.ts";
 import type { RunContext } from "../attempt/run-context.ts";
 import type { StepCall } from "../events/step-writer.ts";
 
-/** The open result of a call, begun if it has not been. */
+/** Returns the place of the call's result, and starts the result if it doesn't exist. */
 export async function startToolResult(scope: RunContext, call: StepCall): Promise<BlockRef> {
   const { attempt, run, agent } = scope;
   const { writer } = attempt;
   const { call: id, name } = call;
   const known = findToolResult(writer.turn, id);
   if (known !== undefined) return placeOf(known);
-  // As its call was told: by now the code may be another, which would tell it differently.
+  // Copy visibility and label from the call in the log, because a deploy may have changed the tool since.
   const written = findToolCall(writer.turn, id);
   const display = agent.tools[name]?.display;
   const isHidden = written?.hidden === true || (display?.call === true && !display.result);
@@ -99,7 +100,7 @@ async function writeBlocks(
       done: true,
     });
   }
-  // What was told before may be lost with the log; what comes then takes the next free number.
+  // Earlier parts may be lost with the log. The remaining parts then take the next free numbers.
   for (let n = Math.max(0, written.length - record.parts); n < record.blocks.length; n++) {
     const block = record.blocks[n];
     if (block === undefined) continue;
@@ -112,7 +113,7 @@ async function writeBlocks(
   }
 }
 
-/** A shared thought stands outside groups, as a text of its own. */
+/** Writes a shared thought as a text of its own, outside of groups. */
 async function writeThought(
   { attempt, run, path, pool }: RunContext,
   { call }: StepCall,
@@ -124,7 +125,7 @@ async function writeThought(
   const group = path === MAIN_RUN ? closeGroup(writer.turn, attempt.context.strings.thinkingLabel) : null;
   const closed = group === null ? null : writer.write(group);
   const annotations = markersIn(thought, pool.has);
-  // At once: another thought of the same step may be told at the same time.
+  // Start without awaiting: another thought of the same step may be written at the same time.
   const { place, written } = writer.startSync({ type: "text.start", run, part: true, call });
   await Promise.all([
     closed,

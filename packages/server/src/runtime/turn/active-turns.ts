@@ -1,4 +1,7 @@
-/** The turns that are at work in this process, so that a stop finds them: in an attempt, or waiting for the next one. */
+/**
+ * `ActiveTurns` tracks the turns of this process, so that a stop request finds them during an attempt and between
+ * attempts.
+ */
 import type { TurnAttempt } from "../attempt/attempt.ts";
 import type { TurnRef } from "../attempt/job-id.ts";
 import { StopRequested } from "../attempt/outcomes.ts";
@@ -31,7 +34,7 @@ export class ActiveTurns {
     if (paused?.turn === turn) paused.wake();
   }
 
-  /** Waits before the next attempt, which begins at once when somebody stops the turn: it will then end it. */
+  /** Waits before the next attempt. A stop request ends the wait, and the next attempt then ends the turn. */
   pause({ session, turn }: TurnRef, ms: number, signal: AbortSignal): Promise<void> {
     const registerWake = (wake: () => void) => {
       const paused = { turn, wake };

@@ -1,7 +1,8 @@
 /**
- * Begins an attempt: takes the session's epoch, reads what is journaled and told, and claims the log with the turn's
- * start, or with a takeover that makes void what is not journaled. After that nobody else can journal or tell anything
- * of this turn.
+ * `beginAttempt` starts an attempt at a turn: it takes a new epoch, reads the journal and the log, and claims the log.
+ *
+ * The first event is `turn.start`, or a `turn.takeover` that supersedes every block that is not journaled.
+ * Invariant: after the claim, no other worker can journal or write events of this turn.
  */
 import {
   type Cursor,
@@ -64,8 +65,8 @@ export async function beginAttempt(
   const claim = async () => {
     const session = await context.store.sessions.find(ref);
     if (session === null) throw new StoreError("NOT_FOUND", `session ${ref.session}`);
-    // A process that was frozen until here knows it. One that is frozen from here on finds another's epoch instead of
-    // the one it has seen, and must not take the turn from its new owner.
+    // Stop here if this process was frozen and lost its lease. If it freezes after this line, the claim fails because
+    // the epoch changed, so the process can't take the turn from its new owner.
     if (!context.holdsLease()) throw new EngineError("LEFT", `turn ${row.turn}`);
     const { epoch: ifEpoch } = session;
     return claimSession(context, ref, { by: context.executor, reason, event: prepare, ifEpoch });
@@ -91,11 +92,11 @@ export async function beginAttempt(
   return attempt;
 }
 
-/** A turn's start names its message, and that is not in the log: it was lost, or could not be told yet. */
+/** The message of the turn is not in the log, because the log was lost or the message is not published yet. */
 class MessageNotInLog extends Error {}
 
 async function restoreMessage(context: RuntimeContext, ref: SessionRef): Promise<void> {
-  // Claiming it also brings back what was told and lost with the log.
+  // Claiming also restores events that were lost with the log.
   if (!(await ensureSessionLog(context, ref))) await claimIdleSession(context, ref, context.executor);
   const { failure } = await publishCommitted(context, ref);
   if (failure !== null) throw failure;
@@ -113,7 +114,7 @@ function firstEvent(
     if (state.session === "" || !isInLog) throw new MessageNotInLog(`turn ${row.turn}`);
     return startOf(context, row, state);
   }
-  // Its end was told, and only the rest of the work is missing.
+  // The log already has the end of the turn, so there is nothing to supersede.
   if (turn.status !== "running")
     return { type: "turn.takeover", turn: null, blocks: [], groups: [], runs: [] };
   const { journaledBlocks, journaledCalls } = listJournaled(journal);
@@ -144,7 +145,7 @@ function startOf(
   };
 }
 
-/** The blocks and calls that journaled work stands for. */
+/** Returns the blocks and calls that journaled work has written. */
 function listJournaled(journal: ReadonlyMap<string, Json>): {
   readonly journaledBlocks: ReadonlySet<string>;
   readonly journaledCalls: ReadonlySet<string>;
@@ -159,7 +160,7 @@ function listJournaled(journal: ReadonlyMap<string, Json>): {
     else if (key.startsWith(STEP_PREFIX) || key === COMPACTION_KEY) {
       for (const block of (value as unknown as StepRecord | CompactionRecord).blocks)
         journaledBlocks.add(block);
-      // A step of a sub-agent stands inside the result of the call that started it.
+      // The steps of a sub-agent are inside the result of the call that started it.
       if (key !== COMPACTION_KEY) journaledCalls.add(runPath(key));
     }
   }
@@ -169,6 +170,7 @@ function listJournaled(journal: ReadonlyMap<string, Json>): {
 function foldDraft(state: SessionState, draft: EventDraft, cursor: Cursor, at: number): SessionState {
   const event = { v: SCHEMA_VERSION, at, ...draft, id: cursor } as SessionEvent;
   const folded = fold(state, event);
-  if (formatCursor(folded) !== cursor) throw new Error(`the claim at ${cursor} doesn't follow what was read`);
+  if (formatCursor(folded) !== cursor)
+    throw new Error(`the claim must directly follow the history that was read, got cursor ${cursor}`);
   return folded;
 }

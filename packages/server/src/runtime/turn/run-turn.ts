@@ -1,6 +1,8 @@
 /**
- * The work of a turn, from one attempt to the next until it has ended. What goes wrong in an attempt is sorted here: some
- * things end the turn and are told, some begin another attempt, and some mean that it is not ours any more.
+ * `runTurn` runs attempts at a turn until it ends. It classifies each error: end the turn, start another attempt, or
+ * leave the turn to its new owner.
+ *
+ * Invariant: a worker that lost its lease writes nothing more, and its job stays unfinished until the signal aborts.
  */
 import { listBlocks, mainRun, type Turn } from "@turnstream/protocol";
 import { outlivesTurn } from "@turnstream/protocol/writer";
@@ -42,10 +44,10 @@ import { sleep } from "../../util/sleep.ts";
 import type { ActiveTurns } from "./active-turns.ts";
 
 const BACKOFF = { initialDelayMs: 100, maxDelayMs: 10_000 };
-/** How long a turn that is done waits for its title. */
+/** How long a finished turn waits for the title of its session. */
 const TITLE_MS = 3_000;
 
-/** @returns when the turn has ended, or is none of ours. Throws only when the job's signal is aborted. */
+/** Returns when the turn has ended or belongs to another worker. Throws only after the job's signal is aborted. */
 export async function runTurn(context: RuntimeContext, activeTurns: ActiveTurns, job: Job): Promise<void> {
   const ref = parseJobId(job.id);
   if (ref === null) return;
@@ -57,10 +59,11 @@ export async function runTurn(context: RuntimeContext, activeTurns: ActiveTurns,
     job.signal.throwIfAborted();
     let delayMs: number;
     try {
-      // An attempt that never got hold of the session is the same one still: servers may be away for long.
+      // Don't count an attempt again if it could not claim the session. Otherwise a long outage would use up all
+      // attempts.
       row = isCounted ? await running.get(ref) : await running.attempt(ref, ref.turn);
       if (row === null || row.turn !== ref.turn) return;
-      // The one before got further.
+      // The previous attempt made progress.
       if (!isCounted && row.attemptsWithoutProgress === 1) failures = 0;
       isCounted = true;
       const attempt = await beginAttempt(context, row, stepAttempts);
@@ -74,29 +77,32 @@ export async function runTurn(context: RuntimeContext, activeTurns: ActiveTurns,
       }
       const isExpected = error instanceof RestartAttempt;
       if (!isExpected && !isTransient(error)) context.onError(error, { during: `turn ${ref.turn}` });
-      // The step counts how often its model breaks off.
+      // The step counts its own model failures, so this attempt is not counted again.
       if (error instanceof ModelStreamInterrupted) [delayMs, isCounted] = [0, true];
       else delayMs = retryDelayMs(failures++, isExpected);
-      // Whoever has lost the lease has lost the turn: to claim it again would be to take it from its new owner.
+      // A worker without a lease has lost the turn. Another claim would take it from its new owner.
       if (!(await stillHoldsLease(context))) return waitForAbort(job.signal, ref);
     }
     await activeTurns.pause(ref, delayMs, job.signal);
   }
 }
 
-/** A worker that leaves is no sign that the turn can't go on: it may wait for a person through any number of deploys. */
+/** Doesn't count an attempt that a shutdown ended: a turn may wait for a user across many deploys. */
 async function forgiveAttempt(context: RuntimeContext, row: RunningTurn): Promise<void> {
   const forgiven = context.store.running.forgive(row, row);
   await forgiven.catch((error: unknown) => context.onError(error, { during: `turn ${row.turn}` }));
 }
 
-/** At once, where only what was told has to be told anew; but what keeps it from being kept may last. */
+/**
+ * Retries immediately after the first restart. Later restarts back off, because the error that prevented the commit may
+ * persist.
+ */
 function retryDelayMs(failures: number, isExpected: boolean): number {
   if (isExpected && failures === 0) return 0;
   return backoffDelay(isExpected ? failures : failures + 1, BACKOFF, Math.random());
 }
 
-/** What the outside does to us, and is no mistake in the program. */
+/** Errors of servers and of concurrent writers. They are not bugs, so they are not reported. */
 function isTransient(error: unknown): boolean {
   if (isLogError(error)) return !isLogError(error, "TOO_LARGE", "INVALID");
   return (
@@ -109,12 +115,13 @@ async function stillHoldsLease(context: RuntimeContext): Promise<boolean> {
   try {
     return await context.confirmLease();
   } catch {
-    // While nobody can say, nobody else can have taken it over either for long: the attempt itself will tell.
+    // The store is unavailable, so other workers can't take over either. If one did, the next attempt fails on its
+    // epoch.
     return context.holdsLease();
   }
 }
 
-/** The job must not seem to have ended: it has another owner, or soon will. */
+/** Never resolves: the engine must not mark the job as done, because another worker owns it or will soon. */
 function waitForAbort(signal: AbortSignal, { turn }: TurnRef): Promise<never> {
   return new Promise((_, reject) => {
     const stop = (): void =>
@@ -162,12 +169,12 @@ async function runOrFail(attempt: TurnAttempt, agent: Agent | undefined): Promis
       context.onError(reason, { during: `turn ${attempt.row.turn}` });
     end = known ?? failureFor(reason, context.strings);
   }
-  // From here on the turn only ends, whoever goes on with it.
+  // From here on every attempt only ends the turn.
   await attempt.journal(OUTCOME_KEY, end);
   return end;
 }
 
-/** What the log won't take, it won't take the next time either. */
+/** The log rejects the same events again, so TOO_LARGE and INVALID can't be retried. */
 function failureFor(error: unknown, strings: RuntimeStrings): TurnOutcome {
   const canRetry = !isLogError(error, "TOO_LARGE", "INVALID");
   return errorOutcome("SERVER_ERROR", canRetry ? strings.errors.SERVER_ERROR : strings.notRetryable, {
@@ -175,14 +182,13 @@ function failureFor(error: unknown, strings: RuntimeStrings): TurnOutcome {
   });
 }
 
-/** Whether another attempt can help. */
 function canRetryAttempt(error: unknown, { row, context }: TurnAttempt): boolean {
   if (isTransient(error) || error instanceof RestartAttempt)
     return row.attemptsWithoutProgress < context.maxAttemptsWithoutProgress;
   return error instanceof EngineError;
 }
 
-/** How the turn has ended, or is about to: its main run is over, and with that people know why. */
+/** Returns how the turn has ended or will end. If the main run has ended, the outcome is already visible to users. */
 function outcomeOf(turn: Turn): TurnOutcome | null {
   if (turn.status !== "running" && turn.status !== "error" && turn.status !== "user_stopped")
     return { reason: turn.status };
@@ -192,13 +198,13 @@ function outcomeOf(turn: Turn): TurnOutcome | null {
   return status === "failed" ? errorOutcome("SERVER_ERROR", "", { canRetry: false }) : null;
 }
 
-/** A run that has asked for a form made no further step, and neither did those above it. */
+/** A run that requests a form makes no further step, and neither do its parent runs. */
 function completionReason(turn: Turn): "end_turn" | "requires_interaction" {
   const asks = listBlocks(turn).some((block) => "version" in block && outlivesTurn(block));
   return asks ? "requires_interaction" : "end_turn";
 }
 
-/** For how long anybody was waited for until now: as the clock of an attempt stands still, once for several at a time. */
+/** Returns how long the turn has waited for users. Overlapping waits count once, as in the attempt's clock. */
 function waitedMs(turn: Turn, now: number): number {
   const waits = listBlocks(turn).flatMap((block) =>
     "version" in block && !outlivesTurn(block)
@@ -220,7 +226,7 @@ async function work(attempt: TurnAttempt, agent: Agent | undefined): Promise<voi
     await writer.write({ type: "run.start", run: MAIN_RUN, agent: turn.agent });
   if (row.stop !== null) throw new StopRequested(row.stop.by);
   if (row.attemptsWithoutProgress > context.maxAttemptsWithoutProgress)
-    throw new Error(`the turn was begun ${row.attemptsWithoutProgress} times without getting any further`);
+    throw new Error(`the turn made no progress in ${row.attemptsWithoutProgress} attempts in a row`);
   if (agent === undefined) throw new RuntimeError("UNKNOWN_AGENT", `the agent ${turn.agent}`);
   const now = context.env.now();
   const left = agent.limits.timeoutMs - (now - row.startedAt) + waitedMs(turn, now);
@@ -242,8 +248,8 @@ async function work(attempt: TurnAttempt, agent: Agent | undefined): Promise<voi
 }
 
 /**
- * Ends a turn: writes the missing events until nothing is open, then archives it, counts its usage, and lets the next one
- * start, in one commit. A later attempt that finds it half done repeats it.
+ * Ends a turn: writes closing events until nothing is open. Then one commit archives the turn, counts its usage and
+ * lets the next turn start. A later attempt can repeat all of it.
  */
 async function finishTurn(attempt: TurnAttempt, end: TurnOutcome): Promise<void> {
   const { context, writer, row, ref, usage } = attempt;
@@ -260,11 +266,11 @@ async function finishTurn(attempt: TurnAttempt, end: TurnOutcome): Promise<void>
   await writer.writeAll((turn) => nextClosingEvents(turn, end, closing));
   await attempt.archive(async (tx) => {
     let turns = 1;
-    // A turn that asked none is one as well.
+    // A turn that called no model still counts as one turn.
     const used = usage.byModel.size > 0 ? usage.byModel : new Map([[attempt.turn.agent, NO_USAGE]]);
     for (const [model, usedByModel] of used) {
       await tx.usage.add(ref.tenant, { ...usedByModel, key: `turn/${row.turn}/${model}`, model, turns });
-      // A turn is one, however many models it asked.
+      // Count the turn once, even if it used several models.
       turns = 0;
     }
     await tx.journal.close(ref, row.turn);

@@ -1,13 +1,14 @@
 /**
- * What a takeover makes void: everything of the turn that is not journaled, and whatever hangs on it. Pure.
+ * `findSuperseded` returns the blocks, groups and runs that a takeover supersedes: all that are not journaled, and
+ * their dependents. Pure.
  */
 import { type Block, listBlocks, type EventOf, type Turn } from "@turnstream/protocol";
 
 export type SupersededItems = Pick<EventOf<"turn.takeover">, "blocks" | "groups" | "runs">;
 
 /**
- * @param kept ids of the blocks that were written by journaled work
- * @param keptCalls calls whose result stays, open or not: what they have told is told again by nobody
+ * @param journaledBlocks ids of the blocks that journaled steps wrote
+ * @param journaledCalls calls whose results stay, open or not, because no attempt writes their content again
  */
 export function findSuperseded(
   turn: Turn,
@@ -15,7 +16,7 @@ export function findSuperseded(
   journaledCalls: ReadonlySet<string>,
 ): SupersededItems {
   const all = listBlocks(turn);
-  // A run's end is told once its outcome is journaled, and with that everything it told stands.
+  // A run ends after its outcome is journaled, so all its blocks stay.
   const over = new Set(turn.runs.flatMap(({ id, status }) => (isOver(status) ? [id] : [])));
   const stays = (block: Block): boolean => {
     if ("version" in block || over.has(block.run)) return true;
@@ -26,7 +27,7 @@ export function findSuperseded(
   };
   const blocks = new Set(all.filter((block) => !stays(block)).map((block) => block.id));
   const runs = new Set<string>();
-  // Voids spread downwards, from calls to results to runs to their blocks: at most as often as runs are nested.
+  // Superseding spreads from calls to results, to runs, to their blocks. The loop runs at most once per nesting level.
   for (let size = -1; size !== blocks.size + runs.size;) {
     size = blocks.size + runs.size;
     const supersededCalls = callsOf(all, "tool_call", blocks);
@@ -57,7 +58,7 @@ function callsOf(all: readonly Block[], kind: "tool_call" | "tool_result", block
   return new Set(all.flatMap((block) => (block.kind === kind && blocks.has(block.id) ? [block.call] : [])));
 }
 
-/** Groups of which nothing is left. */
+/** Returns the groups without remaining blocks. */
 function supersededGroups(turn: Turn, blocks: ReadonlySet<string>): string[] {
   const groups: string[] = [];
   let group: { readonly id: string; left: number } | null = null;

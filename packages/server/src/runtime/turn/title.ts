@@ -1,4 +1,7 @@
-/** Gives a new session a title: from a model where the agent has one for it, else from the first words. */
+/**
+ * `generateTitle` gives a new session a title: from the agent's title model, or else from the first line of the
+ * message.
+ */
 import type { Usage } from "@turnstream/protocol";
 import { truncateText } from "@turnstream/protocol/writer";
 import { askModel } from "../../models/ask-model.ts";
@@ -10,13 +13,13 @@ import type { Agent } from "../define/agent.ts";
 import { usageKey } from "../attempt/journal-entries.ts";
 import { toUsageRecord } from "../attempt/usage.ts";
 
-/** Under which its usage is counted: it is no run's. */
+/** The usage key of the title, which belongs to no run. */
 const TITLE = "title";
 const MAX_TITLE = 60;
 const MAX_MESSAGE_CHARS = 2_000;
 const ASK = "Give this conversation a title of two to six words, in its own language. Write only the title.";
 
-/** The first line, cut at a word. Pure. */
+/** Returns the first line, truncated at a word boundary. Pure. */
 function titleFrom(text: string): string {
   const line = text.trim().split("\n", 1)[0]?.replaceAll(/\s+/g, " ") ?? "";
   if (line.length <= MAX_TITLE) return line;
@@ -25,7 +28,7 @@ function titleFrom(text: string): string {
   return `${whole.length > MAX_TITLE / 2 ? whole : cut}…`;
 }
 
-/** Never fails the turn: a session without a title is still a session. */
+/** Never fails the turn, because a session works without a title. */
 export async function generateTitle(attempt: TurnAttempt, agent: Agent): Promise<void> {
   const { context, ref, row, writer } = attempt;
   const text = row.message?.text ?? "";
@@ -38,7 +41,7 @@ export async function generateTitle(attempt: TurnAttempt, agent: Agent): Promise
       generated === null || model === null ? null : toUsageRecord(agent, model.modelId, generated.usage);
     if (spent !== null) attempt.usage.add(TITLE, spent);
     await context.store.transaction(async (tx) => {
-      // Once the turn has ended, its journal is closed.
+      // The journal is closed once the turn has ended.
       const isOpen = (await tx.running.get(ref))?.turn === row.turn;
       if (spent !== null && isOpen) await attempt.journalIn(tx, usageKey(TITLE, `${attempt.epoch}`), spent);
       const session = await tx.sessions.find(ref);
@@ -48,7 +51,7 @@ export async function generateTitle(attempt: TurnAttempt, agent: Agent): Promise
     });
     await publishCommitted(context, ref);
   } catch (error) {
-    if (!attempt.signal.aborted) context.onError(error, { during: "the title of a session" });
+    if (!attempt.signal.aborted) context.onError(error, { during: "generating the title of a session" });
   }
 }
 

@@ -1,4 +1,4 @@
-/** What a message can ask of the turn that will answer it. Comes from outside, so it is read with care. */
+/** `parseTurnOptions` reads the turn options of a message. They come from clients, so invalid values are ignored. */
 import type { Json } from "@turnstream/protocol";
 
 export interface TurnOptions {

@@ -1,13 +1,15 @@
 /**
- * Begins turns: when a message came, when a turn has ended and another message waits, and when somebody who should have
- * done so died. Several workers may try at once; the store lets one of them. Never runs a turn itself.
+ * `TurnDispatcher` starts turns: for new messages, after a turn ended, and for turns whose worker died before it
+ * started them.
+ *
+ * Invariant: several workers may try at the same time; the store lets only one start a turn. It does not run turns.
  */
 import type { Engine } from "../../engine/engine.ts";
 import type { SessionRef } from "../../store/refs.ts";
 import { jobId } from "../attempt/job-id.ts";
 import type { RuntimeContext } from "../attempt/context.ts";
 
-/** Messages and turns younger than that are left to those who are at it. */
+/** `poll` ignores younger messages and turns, because their signal may still be on its way. */
 const MIN_AGE_MS = 2_000;
 const BATCH = 100;
 
@@ -22,17 +24,16 @@ export class TurnDispatcher {
     this.#engine = engine;
   }
 
-  /** Starts the next turn of the session, if a message waits. */
+  /** Starts the next turn of the session if a message waits. Returns false if there is nothing to start. */
   async startNext(ref: SessionRef): Promise<boolean> {
     const { store, env } = this.#context;
     const started = await store.running.begin(ref, { turn: env.id() });
     const row = started ?? (await store.running.get(ref));
-    // Somebody began it and may have died before the engine knew.
+    // Another worker created the turn, but may have died before it started the engine's job.
     if (row === null || (started === null && row.attempts > 0)) return false;
     return this.#engine.start(jobId(row));
   }
 
-  /** Starts turns whose signal was lost. */
   async poll(): Promise<void> {
     const { store } = this.#context;
     const query = { olderThanMs: MIN_AGE_MS, limit: BATCH };
@@ -40,19 +41,19 @@ export class TurnDispatcher {
     for (const row of await store.running.unattempted(query)) await this.#engine.start(jobId(row));
   }
 
-  /** The same, for those who only tell: what goes wrong is found by the next sweep. */
+  /** Starts the next turn without waiting. After a failure, the next `poll` finds the turn. */
   startNextInBackground(ref: SessionRef): void {
     if (this.#isClosed) return;
     const started = this.startNext(ref)
       .catch((error: unknown) => {
-        // Whoever leaves takes nothing up any more; others find it.
+        // A failure during shutdown is expected: other workers find the turn.
         if (!this.#isClosed) this.#context.onError(error, { during: `the next turn of ${ref.session}` });
       })
       .finally(() => this.#starting.delete(started));
     this.#starting.add(started);
   }
 
-  /** Nothing is begun from now on, and the store is not used any more once this is done. */
+  /** Starts nothing more. When it resolves, this dispatcher no longer uses the store. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await Promise.all(this.#starting);

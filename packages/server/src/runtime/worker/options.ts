@@ -1,6 +1,8 @@
 /**
- * What a worker needs and what can be set: each option with its default and its range, declared once. `resolveOptions`
- * refuses options that can't work with BAD_OPTIONS, before the worker touches the store. Pure.
+ * `resolveOptions` validates the options of a worker and fills in their defaults. Each option declares its default and
+ * range once. Pure.
+ *
+ * Invariant: invalid options throw BAD_OPTIONS before the worker uses the store.
  */
 import type { Engine, JobHandler } from "../../engine/engine.ts";
 import type { Log } from "../../log/log.ts";
@@ -26,7 +28,6 @@ import { DEFAULT_FILE_LIMITS, FILE_LIMIT_RANGES, type FileLimits } from "../defi
 import { RuntimeError } from "../errors.ts";
 import { DEFAULT_STRINGS, type RuntimeStrings } from "../strings.ts";
 
-/** What the worker passes to the engine that it creates. */
 export interface EngineCallbacks {
   readonly work: JobHandler;
   readonly isFresh: () => boolean;
@@ -38,44 +39,54 @@ export interface WorkerOptions {
   readonly log: Log;
   readonly signals: Signals;
   readonly engine: (callbacks: EngineCallbacks) => Engine | Promise<Engine>;
-  /** The first one answers messages that name no agent. */
+  /** Agents by unique name. The first one answers messages that name no agent. */
   readonly agents: readonly Agent[];
-  /** How long other workers wait before they take over the turns of a worker that died. @default 3000 */
+  /**
+   * How long other workers wait before they take over the turns of a worker that stopped renewing its lease.
+   * @default 3000
+   */
   readonly leaseTtlMs?: number;
-  /** How many model calls run at a time in this process; the others wait. @default 1000 */
+  /** How many model calls run in this process at the same time; further calls wait. @default 1000 */
   readonly maxConcurrentModelCalls?: number;
-  /** How many tools run at a time in this process. A tool that waits for a user doesn't count. @default 500 */
+  /**
+   * How many tools run in this process at the same time; further calls wait. A tool that waits for a user doesn't
+   * count.
+   * @default 500
+   */
   readonly maxConcurrentToolCalls?: number;
   /** Which addresses of users and models may be fetched. Default: the public internet, within limits. */
   readonly fetchPolicy?: FetchPolicy;
-  /** How much of the files of a message is read. */
+  /** How much of the files of a message is read. Default: see `FileLimits`. */
   readonly fileLimits?: Partial<FileLimits>;
   /** Replaces single texts for users. Default: English. */
   readonly strings?: Partial<RuntimeStrings>;
   /**
-   * How long tools that are not idempotent may continue after `shutdown()`; after that their outcome is unknown. The process
-   * needs a little longer than this between SIGTERM and its end.
+   * How long tools that are not idempotent may continue after `shutdown()`. After that their outcome is unknown. The
+   * process needs a little longer than this between SIGTERM and its end.
    * @default 5000
    */
   readonly shutdownGraceMs?: number;
-  /** How many attempts at a turn in a row may fail without progress before the turn ends as an error. @default 50 */
+  /** How many consecutive attempts at a turn may make no progress before the turn ends with an error. @default 50 */
   readonly maxAttemptsWithoutProgress?: number;
   /** How often the worker polls for turns, stops and outbox rows whose signal was lost. @default 1000 */
   readonly pollIntervalMs?: number;
   /** How often the worker prunes old rows, finishes erasures and recovers jobs without an owner. @default 15000 */
   readonly maintenanceIntervalMs?: number;
-  /** How long the engine remembers turns that ended. @default 3600000 */
+  /** How long the engine keeps the jobs of ended turns. @default 3600000 */
   readonly jobRetentionMs?: number;
-  /** Erases sessions that were not used for this long, including pending interactions. Default: never. */
+  /**
+   * Erases sessions that were not used for this long, including pending interactions. Default: sessions are never
+   * erased.
+   */
   readonly sessionRetentionMs?: number;
   /**
-   * Called with errors that the worker survives. An error may contain what a tool or provider returned: show it to operators
-   * only. Default: a process warning.
+   * Called for errors that the worker survives, with the operation that failed. An error may contain output of a tool
+   * or provider: show it to operators only. Default: `process.emitWarning`.
    */
   readonly onError?: ErrorHandler;
-  /** Called when the lease expired: other workers may own the turns. End the process, or create a new worker. */
+  /** Called when the lease expired and other workers may own the turns. End the process, or create a new worker. */
   readonly onLeaseLost?: () => void;
-  /** The clock, ids and randomness. Default: the system's. */
+  /** Clock, ids and randomness. Default: those of the system. */
   readonly env?: Env;
 }
 
@@ -127,12 +138,12 @@ type NumberOptions<Options> = {
   [K in keyof Options]-?: Required<Options>[K] extends number ? K : never;
 }[keyof Options];
 
-/** A PeriodicTask waits up to a quarter longer than its interval. */
+/** A `PeriodicTask` waits up to a quarter longer than its interval. */
 const INTERVAL_MS: NumberRange = [1, Math.floor(MAX_TIMER_MS / 1.25)];
-/** The executor waits this much longer than the tools. */
+/** How much longer the executor waits than `shutdownGraceMs`, so that tools can stop first. */
 export const HANDOVER_MS = 1_000;
 const GRACE_MS: NumberRange = [0, MAX_TIMER_MS - HANDOVER_MS];
-/** As far as the store counts. */
+/** The longest duration that the store supports. */
 const RETENTION_MS: NumberRange = [0, MAX_DURATION_MS];
 
 const NUMBERS = {
@@ -189,7 +200,7 @@ export function resolveOptions(options: WorkerOptions): ResolvedWorkerOptions {
   };
 }
 
-/** What comes from an environment may be missing, whatever its type says. */
+/** Checks the ports at runtime, because a value from an environment may be missing in spite of its type. */
 function checkPorts(options: WorkerOptions): void {
   for (const [name, expected] of Object.entries(PORTS)) {
     const port: unknown = options[name as keyof typeof PORTS];

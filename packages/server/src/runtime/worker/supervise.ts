@@ -1,6 +1,8 @@
 /**
- * Keeps a worker going in this process: when its lease is lost, because the database was away or the process was frozen
- * for too long, it begins anew under a new name. What it had is with others by then, or comes back to it by recovery.
+ * `startWorker` runs a worker and replaces it when it loses its lease, for example after a database outage.
+ *
+ * The new worker has a new executor name. By then other workers have taken over the old turns, or recovery starts them
+ * again.
  */
 import { retry } from "../../util/retry.ts";
 import type { WorkerOptions } from "./options.ts";
@@ -9,12 +11,12 @@ import { createWorker, type Worker } from "./worker.ts";
 const BACKOFF = { initialDelayMs: 200, maxDelayMs: 5_000 };
 
 export interface SupervisedWorker {
-  /** The worker of the moment; null between two. */
+  /** The current worker, or null during a restart. */
   readonly current: Worker | null;
   shutdown(): Promise<void>;
 }
 
-/** Throws when the first start fails: that is a matter of configuration. Later failures are tried again. */
+/** Throws if the first start fails, because that is usually a configuration error. Later failures are retried. */
 export async function startWorker(options: WorkerOptions): Promise<SupervisedWorker> {
   let current: Worker | null = null;
   let restarting: Promise<void> | null = null;
@@ -47,7 +49,7 @@ export async function startWorker(options: WorkerOptions): Promise<SupervisedWor
         throw error;
       }
     };
-    // It fails only once it was stopped, and every error was reported.
+    // Rejects only after `shutdown()`, and every error is already reported.
     await retry(attempt, { ...BACKOFF, isRetryable: () => true, signal }).catch(() => {});
   }
 

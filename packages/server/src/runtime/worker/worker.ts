@@ -1,6 +1,8 @@
 /**
- * `createWorker`: starts turns, renews the lease of this process, recovers what dead workers left, handles stops, and hands
- * everything over on shutdown. One lifetime: once the lease is lost, a worker does nothing more.
+ * `createWorker` starts a worker: it runs turns, renews the lease of this process, recovers jobs of dead workers,
+ * handles stop requests, and hands over on shutdown.
+ *
+ * Invariant: a worker has one lifetime. Once its lease is lost, it does nothing more.
  */
 import { createExecutor, type Executor } from "../../engine/executor.ts";
 import { relayOutbox } from "../../session/archive/relay-outbox.ts";
@@ -32,18 +34,18 @@ import { HANDOVER_MS, resolveOptions, type WorkerOptions } from "./options.ts";
 
 export interface Worker {
   readonly executor: string;
-  /** How many turns run here. */
+  /** Number of turns that run in this worker. */
   readonly running: number;
-  /** Hands over what runs, so that other workers have it at once, and ends. For SIGTERM. */
+  /** Hands over running turns to other workers immediately, then closes. Call it on SIGTERM. */
   shutdown(): Promise<void>;
 }
 
-/** How long an upload may take, or be repeated. */
+/** How long an upload may take, including retries. */
 const UPLOAD_RETENTION_MS = 24 * 60 * 60 * 1_000;
 const BATCH = 1_000;
 const CLOSE_TIMEOUT_MS = 5_000;
 
-/** Throws BAD_OPTIONS, NO_AGENTS, or what the engine and the store throw. */
+/** Throws BAD_OPTIONS, NO_AGENTS, or an error of the engine or the store. */
 export async function createWorker(options: WorkerOptions): Promise<Worker> {
   const settings = resolveOptions(options);
   const { store, log, signals, env = systemEnv, onError = warn } = options;
@@ -105,7 +107,8 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
     (error) => onError(error, { during: "maintenance" }),
     async () => {
       await engine.prune({ olderThanMs: jobRetentionMs, limit: BATCH });
-      // The last writes of a dying process may come after its jobs were recovered: no lease names it then.
+      // A dying process may write jobs after its other jobs were recovered. Its lease is deleted by then, so look for
+      // jobs without one.
       for (const orphaned of await store.leases.unknown(await engine.executors()))
         await engine.recover(orphaned);
       await store.uploads.prune({ olderThanMs: UPLOAD_RETENTION_MS, limit: BATCH });
@@ -141,7 +144,7 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
       const ref = decodeSessionRef(text);
       if (ref === null || !activeTurns.has(ref.session)) return;
       stopIfRequested(context, activeTurns, ref).catch((error: unknown) =>
-        onError(error, { during: "a stop" }),
+        onError(error, { during: "stopping a turn" }),
       );
     }),
   ];
@@ -158,7 +161,7 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
       polling.stop();
       maintenance.stop();
       await executor?.leave();
-      // A database that is down would block the shutdown for ever, and what runs is handed over already.
+      // Don't wait longer: with the database down, closing never finishes, and the turns are already handed over.
       await Promise.race([
         Promise.all([dispatched, engine.close(), toolSources.close()]),
         sleep(CLOSE_TIMEOUT_MS, { unref: true }),
@@ -182,14 +185,14 @@ async function stopIfRequested(
   if (row !== null && row.stop !== null) activeTurns.stop(ref.session, row.turn, row.stop.by);
 }
 
-/** Stops whose signal was lost. */
+/** Handles stop requests whose signal was lost. */
 async function stopRequestedTurns({ store }: RuntimeContext, activeTurns: ActiveTurns): Promise<void> {
   if (activeTurns.size === 0) return;
   for (const { session, turn, stop } of await store.running.stopping({ limit: BATCH }))
     activeTurns.stop(session, turn, stop?.by ?? null);
 }
 
-/** A lost log is restored by the turn that runs; by the worker only when none does. */
+/** Restores a lost log only if no turn runs. A running turn restores the log itself. */
 async function claimIfIdle(context: RuntimeContext, ref: SessionRef): Promise<void> {
   if ((await context.store.running.get(ref)) === null) await claimIdleSession(context, ref, context.executor);
 }

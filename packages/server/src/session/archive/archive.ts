@@ -1,7 +1,9 @@
 /**
- * Moves what the log holds into the archive: coalesced events, the turns they changed, the folded header and the
- * archived position, in one commit per step. Whoever repeats a step, or does it beside somebody else, changes
- * nothing. The log is trimmed only up to what is archived.
+ * `archiveSession` moves events from the log into the archive: merged events, changed turns, the session header and the
+ * archived position, in one commit per step.
+ *
+ * Invariants: repeating a step, or running it concurrently, changes nothing. `trimLog` removes only archived events
+ * from the log.
  */
 import {
   type Cursor,
@@ -30,39 +32,41 @@ import type { Backend } from "../backend.ts";
 import { hasPendingInteractions, trimState } from "../history/trim-state.ts";
 
 export interface ArchiveOptions {
-  /** How far to go; by default to the end. */
+  /** Archive up to this cursor. Default: the end of the log. */
   readonly upTo?: Cursor;
-  /** How many events one step takes. */
+  /** How many events one step archives. @default 2000 */
   readonly step?: number;
   /**
-   * Done in the commit of the last write, or in one of its own when there is nothing to write: what stands on these
-   * events is then as durable as they are. Not called when nothing can be archived: the log is lost, or being taken
-   * over. If it throws, that write isn't done either.
+   * Runs in the transaction of the last write, or in its own if there is nothing to write. Its writes are then as
+   * durable as the events that they depend on. Not called if nothing can be archived, because the log is lost or being
+   * taken over. If it throws, the last write is rolled back.
    */
   readonly commit?: (tx: Store) => Promise<void>;
-  /** What `commit` stands on: it isn't called when the log ends before this, because entries were lost. */
+  /**
+   * The position that `commit` depends on. `commit` is not called if the log ends before it, because entries were lost.
+   */
   readonly atLeast?: Position;
 }
 
 export interface ArchiveSessionResult {
   readonly cursor: Cursor;
-  /** How many events this call wrote. */
+  /** How many events this call archived. */
   readonly events: number;
-  /** Somebody is taking the session over: the rest can be archived once the log is claimed. */
+  /** True if a takeover is in progress. The rest can be archived after the log is claimed. */
   readonly isBlocked: boolean;
 }
 
-/** Folding goes on from the newest turn, and from older ones with an open form or payment. */
+/** Folding continues from the newest turn, and from older turns with an open form or payment. */
 const TURNS = 1;
 const STEP = 2_000;
 const MAX_TRIES = 8;
 
 export interface IncrementalArchiveResult extends ArchiveSessionResult {
-  /** What is archived, folded as far as this call knows; null when it knows nothing. */
+  /** The archived state, or null if this call doesn't know it. */
   readonly state: SessionState | null;
 }
 
-/** Archives what is in the log now, or up to a position; what comes meanwhile is left to the next call. */
+/** Archives the log up to its current end or `upTo`. Events that arrive during the call are left to the next one. */
 export async function archiveSession(
   backend: Backend,
   ref: SessionRef,
@@ -73,8 +77,8 @@ export async function archiveSession(
 }
 
 /**
- * The same for whoever archives again and again.
- * @param known what the call before gave as `state`; what is archived is then read only where it has moved on since
+ * Like `archiveSession`, for callers that archive repeatedly.
+ * @param known `state` of the previous call. The archive is then read again only if it has advanced since
  */
 export async function archiveIncrementally(
   backend: Backend,
@@ -86,7 +90,7 @@ export async function archiveIncrementally(
   const isThere = (at: Position): boolean => atLeast === undefined || comparePositions(at, atLeast) >= 0;
   const last = options.upTo ?? (await backend.log.head(ref.session))?.last ?? START_CURSOR;
   const end = parseCursor(last);
-  if (end === null) throw new LogError("INVALID", { detail: "`upTo` is not a cursor" });
+  if (end === null) throw new LogError("INVALID", { detail: "`upTo` must be a cursor" });
   let events = 0;
   for (let tries = 0; tries < MAX_TRIES; tries++) {
     let state = (tries === 0 ? known : null) ?? (await readArchivedState(backend.store, ref, TURNS));
@@ -94,9 +98,9 @@ export async function archiveIncrementally(
       const cursor = formatCursor(state);
       const page = await backend.log.read(ref.session, { after: cursor, limit: step });
       if (!page.ok) {
-        // Somebody else may have archived since the caller knew it, and the log have been trimmed or begun anew there.
+        // Another process may have archived since, and the log may have been trimmed or restarted there.
         if (page.reason === "trimmed" || state === known) break;
-        // The log was lost, and with it what was delivered to it and not archived.
+        // The log was lost, including outbox events that were published but not archived.
         await backend.store.outbox.reopen(ref);
         return { cursor, state, events, isBlocked: false };
       }
@@ -115,7 +119,7 @@ export async function archiveIncrementally(
       );
       if (typeof result === "object") {
         if ("behind" in result) return { cursor, state, events, isBlocked: true };
-        // Somebody else has archived meanwhile: begin again from what is there now.
+        // Another process archived at the same time: restart from the current archive.
         break;
       }
       if (result === "written") events += entries.length;
@@ -141,7 +145,7 @@ async function writeWith(
   });
 }
 
-/** Drops archived events from a log that has grown long. @returns whether it did */
+/** Removes archived events from a log with more than `keep` events. @returns true if it trimmed the log */
 export async function trimLog(
   { store, log }: Backend,
   ref: SessionRef,
@@ -157,7 +161,7 @@ export async function trimLog(
 
 interface Folded {
   readonly state: SessionState;
-  /** Right before the last turn among the entries began; null when none did. */
+  /** The state right before the last turn in the entries started; null if none started. */
   readonly checkpoint: SessionState | null;
 }
 

@@ -1,6 +1,7 @@
 /**
- * Brings what a command has committed to the log of a session in which nothing may be running. The commit stands: what
- * can't be told now, a relay tells later.
+ * `publishOutbox` publishes the outbox rows of a command to the session's log, and reopens the log if no turn runs.
+ *
+ * Failures of the log or store are ignored: the rows are committed, and a worker's relay publishes them later.
  */
 import { isLogError } from "../../log/errors.ts";
 import { isStoreError } from "../../store/errors.ts";

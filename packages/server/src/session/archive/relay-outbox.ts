@@ -1,7 +1,9 @@
 /**
- * Brings what is committed to the log: the writer itself right after its commit, or a relay if that one died.
- * Both bring a session's rows in their order, append under the row's key and look back first, so that each event is
- * in the log once, whoever does it and whoever dies in between. Holds no lock while it appends.
+ * Publishes outbox rows to the log: `publishCommitted` right after a commit, and `relayOutbox` for rows whose process
+ * died.
+ *
+ * Invariant: each event is in the log exactly once. Both publish a session's rows in order, append under the row's key,
+ * and search the log for that key first. No append runs under a lock.
  */
 import type { Cursor } from "@turnstream/protocol";
 import { isLogError, LogError } from "../../log/errors.ts";
@@ -10,27 +12,27 @@ import type { OutboxRow, TakeQuery } from "../../store/ports/archive.ts";
 import type { SessionRef } from "../../store/refs.ts";
 import type { Backend } from "../backend.ts";
 
-/** Marks appends that come from the outbox, so that archiving them can mark their rows. */
+/** Marks appends that come from the outbox, so that archiving can mark their rows as delivered. */
 const PREFIX = "o/";
 const MAX_ROWS = 100;
 const MAX_LOOKS = 5;
 
-/** The key of the outbox row that an append came from, if it came from one. */
+/** Returns the key of the outbox row that an append came from, or null. */
 export function outboxKeyOf(appendKey: string): string | null {
   if (!appendKey.startsWith(PREFIX)) return null;
   return appendKey.slice(PREFIX.length, appendKey.lastIndexOf(":"));
 }
 
 export interface PublishResult {
-  /** How many events are in the log now that were not marked before. */
+  /** How many events are now in the log and were not marked as delivered before. */
   readonly delivered: number;
-  /** Why the rest is not; null when nothing is left. */
+  /** Why the remaining rows are not published; null if none remain. */
   readonly failure: LogError | null;
 }
 
 /**
- * For whoever has just committed rows of a session: brings them, and those before them. What can't be delivered now
- * is left to a relay. Never throws for the log's sake, because the commit stands.
+ * Publishes the undelivered rows of a session in order. It doesn't throw errors of the log, because the rows are
+ * committed and a relay publishes them later.
  */
 export async function publishCommitted(backend: Backend, ref: SessionRef): Promise<PublishResult> {
   const { store } = backend;
@@ -48,17 +50,20 @@ export async function publishCommitted(backend: Backend, ref: SessionRef): Promi
 }
 
 export interface RelayOptions extends Partial<TakeQuery> {
-  /** Makes a log that nobody may append to writable again, if that is right. Its rows follow in a later round. */
+  /**
+   * Called for a log that rejects appends because it has no writer. It may claim the log; the rows follow in a later
+   * round.
+   */
   readonly claim?: (ref: SessionRef) => Promise<unknown>;
 }
 
 export interface RelayResult {
   readonly delivered: number;
-  /** How many sessions have to wait. */
+  /** How many sessions must wait for a later round. */
   readonly postponed: number;
 }
 
-/** One round of delivering what writers have left. */
+/** Runs one round: publishes rows that other processes left behind. */
 export async function relayOutbox(backend: Backend, options: RelayOptions = {}): Promise<RelayResult> {
   const { limit = 100, olderThanMs = 1_000, leaseMs = 10_000, claim } = options;
   let [delivered, postponed] = [0, 0];
@@ -73,7 +78,7 @@ export async function relayOutbox(backend: Backend, options: RelayOptions = {}):
   return { delivered, postponed };
 }
 
-/** Somebody else was quicker, or the session is gone: the next round will tell. */
+/** Ignores failed claims: another process was faster or the session was erased, and the next round finds out. */
 async function claimQuietly(claim: (ref: SessionRef) => Promise<unknown>, ref: SessionRef): Promise<void> {
   try {
     await claim(ref);
@@ -83,9 +88,10 @@ async function claimQuietly(claim: (ref: SessionRef) => Promise<unknown>, ref: S
 }
 
 /**
- * @returns its position, or null when it is archived meanwhile.
- * When the log no longer reaches back to where the event may be, the row tells: had it been in what was trimmed, then
- * archiving would have marked the row before. If it is unmarked, looking through what is still there is enough.
+ * Appends the event of a row unless the log has it.
+ * If the log was trimmed, the search may not reach back far enough. The row then decides: archiving marks rows before a
+ * trim. An unmarked row can only be in the remaining log.
+ * @returns the event's position, or null if it was archived in the meantime
  */
 async function bring({ store, log }: Backend, row: OutboxRow): Promise<Cursor | null> {
   const { session, key, draft } = row;
@@ -97,11 +103,12 @@ async function bring({ store, log }: Backend, row: OutboxRow): Promise<Cursor | 
       return `${epoch}-${last}`;
     } catch (error) {
       if (!isLogError(error, "UNSURE")) throw error;
-      // First where the log begins, then whether the row is unmarked: the other way round it could be both.
+      // Read the start of the log before the row. In the other order, archiving and trimming in between would go
+      // unnoticed.
       const head = await log.head(session);
       if (!(await store.outbox.isUndelivered(row, key))) return null;
       since = head?.base ?? since;
     }
   }
-  throw new LogError("UNSURE", { detail: "The log was trimmed again and again" });
+  throw new LogError("UNSURE", { detail: "The log was trimmed during every search" });
 }

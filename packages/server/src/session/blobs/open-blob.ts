@@ -1,15 +1,16 @@
 /**
- * Opens the blob that an address names, and says how it may be served: a blob holds what tools and pages brought along, so
- * a browser must never take it for a page of ours. Serves nothing itself.
+ * `openBlob` loads the blob of a signed URL and returns the headers to serve it with.
+ *
+ * Invariant: a blob contains untrusted content, so a browser must never treat it as a page of ours.
  */
 import { readBlobToken } from "../../store/rules/blob-token.ts";
 import type { Store } from "../../store/store.ts";
 import { safeDownloadHeaders } from "./safe-headers.ts";
 
 export const BLOB_ERRORS = {
-  BAD_ADDRESS: "This address was not given by us, or was changed. Load the conversation again.",
-  EXPIRED: "This address is no longer good. Load the conversation again: it brings a new one.",
-  NOT_FOUND: "What was here is no longer kept.",
+  BAD_ADDRESS: "This URL was not issued by this server, or was changed. Load the conversation again.",
+  EXPIRED: "This URL has expired. Load the conversation again to get a new one.",
+  NOT_FOUND: "This file no longer exists.",
 } as const;
 
 export type BlobErrorCode = keyof typeof BLOB_ERRORS;
@@ -26,11 +27,14 @@ export class BlobError extends Error {
 
 export interface ServedBlob {
   readonly body: Uint8Array;
-  /** For the answer, names in lower case. */
+  /** Response headers, names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** @param secrets those that addresses were signed with, the newest first. Throws a BlobError. */
+/**
+ * @param secrets accepted signing secrets, newest first
+ * @throws BlobError
+ */
 export async function openBlob(
   { store }: { readonly store: Store },
   token: string,
@@ -45,7 +49,7 @@ export async function openBlob(
   const headers = {
     ...safeDownloadHeaders(blob.mediaType, blob.body.byteLength, blob.name),
     "cross-origin-resource-policy": "cross-origin",
-    // Whoever has the address may load it, and only for as long as it is good.
+    // The cache must not keep a blob longer than its URL is valid.
     "cache-control": `private, max-age=${maxAge}, immutable`,
   };
   return { body: blob.body, headers };

@@ -1,8 +1,10 @@
 /**
- * How bytes that others brought may be served: as what browsers show and can't be made to run, or else as a download. Pure.
+ * `safeDownloadHeaders` returns response headers for untrusted bytes. Pure.
+ *
+ * Invariant: browsers show only image types that can't run code, and download everything else.
  */
 
-/** SVG and HTML can be made to run. */
+/** Without SVG and HTML, because they can run code. */
 const INLINE: ReadonlySet<string> = new Set([
   "image/png",
   "image/jpeg",
@@ -11,7 +13,7 @@ const INLINE: ReadonlySet<string> = new Set([
   "image/avif",
 ]);
 
-/** For the answer, names in lower case. @param name what a download is called */
+/** Returns response headers, names in lower case. @param name file name of a download */
 export function safeDownloadHeaders(
   mediaType: string,
   size: number,
@@ -28,14 +30,14 @@ export function safeDownloadHeaders(
   };
 }
 
-/** Other types are bytes to a browser; text says which it is, or a browser would guess. */
+/** Text types need a charset, or the browser guesses one. Other types are served as plain bytes. */
 function typeFor(type: string): string {
   if (INLINE.has(type) || type === "image/svg+xml") return type;
   if (type === "text/plain" || type === "application/json") return `${type}; charset=utf-8`;
   return "application/octet-stream";
 }
 
-/** A name of plain letters as it is, any other one encoded: nothing in it ends the header. */
+/** Encodes a name that is not plain ASCII, so that it can't end the header. */
 function filename(name: string): string {
   if (/^[\w.-]{1,100}$/.test(name)) return `filename="${name}"`;
   const encoded = encodeURIComponent(Buffer.from(name).toString()).replaceAll(

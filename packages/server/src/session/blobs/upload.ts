@@ -1,6 +1,8 @@
 /**
- * Uploads of a session: taken and given chunk by chunk, so that a large one never stands in memory as a whole. An address
- * of an upload means something in its own session only. Never looks inside one.
+ * `uploadFile` and `readUpload` store and read the uploads of a session. They do not inspect the content.
+ *
+ * Invariants: data is streamed in chunks, so a large upload is never in memory as a whole. The URL of an upload is only
+ * valid in its own session.
  */
 import { StoreError } from "../../store/errors.ts";
 import { MAX_CHUNK_BYTES, type Upload } from "../../store/ports/files.ts";
@@ -11,7 +13,7 @@ import type { Backend } from "../backend.ts";
 const SCHEME = "turnstream:upload/";
 
 export interface UploadOptions {
-  /** The caller's own: an upload that broke off is repeated under the same id. */
+  /** Chosen by the caller: an interrupted upload is repeated under the same id. */
   readonly id: string;
   readonly name: string;
   readonly mediaType?: string;
@@ -20,16 +22,16 @@ export interface UploadOptions {
 }
 
 export interface UploadLimits {
-  /** Of one. */
+  /** Bytes of one upload. */
   readonly bytes: number;
-  /** Of all of one session. */
+  /** Bytes of all uploads of a session. */
   readonly sessionBytes: number;
 }
 
 export const DEFAULT_UPLOAD_LIMITS: UploadLimits = { bytes: 100_000_000, sessionBytes: 1_000_000_000 };
 
 export interface UploadResult {
-  /** For the `upload` of a form's file. */
+  /** The `upload` of a file in a form. */
   readonly id: string;
   /** For `content_urls`. */
   readonly url: string;
@@ -39,8 +41,9 @@ export interface UploadResult {
 }
 
 /**
- * Throws TOO_LARGE beyond the limits, NOT_FOUND without the session, CONFLICT when the same id is being uploaded anew
- * meanwhile. One that is complete is given back as it is, and the body is not read.
+ * Returns an upload that is already complete without reading the body.
+ * @throws StoreError TOO_LARGE beyond the limits, NOT_FOUND if the session doesn't exist, or CONFLICT if a newer upload
+ * of the same id started
  */
 export async function uploadFile(
   { store }: Pick<Backend, "store">,
@@ -67,27 +70,27 @@ export async function uploadFile(
     }
     return uploadedOf(await store.uploads.complete(ref, id, attempt));
   } catch (error) {
-    // What is there of it is of no use to anybody; upkeep drops what is left when this fails, too.
+    // Remove the incomplete upload now. If that fails, maintenance prunes it later.
     if (error instanceof StoreError && error.code === "TOO_LARGE")
       await store.uploads.remove(ref, id).catch(() => false);
     throw error;
   }
 }
 
-/** Null when the session has no such upload, or it isn't complete. */
+/** Returns null if the session has no such upload or it is not complete. */
 export async function readUpload(
   { store }: Pick<Backend, "store">,
   ref: SessionRef,
   id: string,
 ): Promise<(UploadResult & { readonly body: AsyncIterable<Uint8Array> }) | null> {
-  // It may come from an address that anybody wrote.
+  // The id may come from a URL that a user or model wrote.
   if (!isId(id)) return null;
   const upload = await store.uploads.get(ref, id);
   if (upload === null || !upload.isComplete) return null;
   return { ...uploadedOf(upload), body: chunksOf(store, ref, upload) };
 }
 
-/** The id in an address of an upload; null for any other address. */
+/** Returns the id in the URL of an upload, or null for any other URL. */
 export function uploadIdOf(url: string): string | null {
   if (!url.startsWith(SCHEME)) return null;
   try {
@@ -112,15 +115,15 @@ async function* chunksOf(
 ): AsyncIterable<Uint8Array> {
   for (let n = 0; n < chunks; n++) {
     const chunk = await store.uploads.chunk(ref, id, n);
-    // Its session was erased while it was being read.
+    // The session was erased during the read.
     if (chunk === null) throw new StoreError("NOT_FOUND", `upload ${id}`);
     yield chunk;
   }
 }
 
-/** Chunks of one size: what comes over a network comes in small pieces, and each would be a row. */
+/** Merges the small pieces of a network stream into chunks of one size, because each chunk becomes a row. */
 async function* chunked(body: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
-  // Filled again once it is stored.
+  // Reused once the previous chunk is stored.
   const chunk = new Uint8Array(MAX_CHUNK_BYTES);
   let filled = 0;
   for await (const bytes of body) {

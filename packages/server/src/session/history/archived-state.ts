@@ -1,5 +1,6 @@
 /**
- * The archived part of a session as a folded state, to fold the rest of the log into. Never reads the log.
+ * Reads folded states from the archive: `readArchivedState` for folding the rest of the log, `foldArchived` at a
+ * position, and `readCheckpoint` before the newest turn. They do not read the log.
  */
 import {
   emptyState,
@@ -16,7 +17,7 @@ import type { Store } from "../../store/store.ts";
 import type { Backend } from "../backend.ts";
 
 const PAGE = 1_000;
-/** Fewer where others wait meanwhile. */
+/** Smaller pages between pauses, so that other work is not delayed. */
 const POLITE_PAGE = 200;
 
 export async function readArchivedState(store: Store, ref: SessionRef, turns: number): Promise<SessionState> {
@@ -34,15 +35,15 @@ export interface FoldArchivedOptions {
   /** The seq of an archived position. */
   readonly end: number;
   readonly turns: number;
-  /** What is seen of each event. */
+  /** Maps each event to what the reader may see. */
   readonly shown?: (event: SessionEvent) => SessionEvent;
-  /** Does a piece of the work when there is time for it. */
+  /** Schedules a piece of the work, for example when the process is idle. */
   readonly run?: <T>(piece: () => T) => Promise<T>;
 }
 
 /**
- * A window on the session as it was at an archived position, folded from the events: for what another version
- * folded, which may lack something, and where what was archived since must not show.
+ * Folds a window of turns at an archived position from the events. Needed if another schema version folded the archive,
+ * or if later archived changes must not be visible.
  */
 export async function foldArchived(
   store: Store,
@@ -63,10 +64,9 @@ export async function foldArchived(
 }
 
 /**
- * The state from which a session's newest turn can be folded: right before it began, as the archive kept it. Every position
- * from there on can be reached exactly, however the archive and the log lie. Reads only.
+ * Returns the state right before the newest turn started. Every later position can be folded from it exactly. Returns
+ * the empty state if there is no checkpoint of this schema version; folding then takes longer.
  */
-/** The empty state where none was kept, or by another version: everything can be folded from there, only not as quickly. */
 export async function readCheckpoint(
   { store }: Pick<Backend, "store">,
   ref: SessionRef,

@@ -1,6 +1,6 @@
 /**
- * Folds a session up to a position, from a state that is known: out of the log, and out of the archive where the log no
- * longer reaches. Reads only.
+ * `foldTo` folds a session from a known state up to a position. It reads the log, and the archive where the log was
+ * trimmed. Reads only.
  */
 import {
   comparePositions,
@@ -16,18 +16,18 @@ import type { SessionRef } from "../../store/refs.ts";
 import type { Backend } from "../backend.ts";
 
 export interface FoldToOptions {
-  /** To the end when absent. */
+  /** The target position. Default: the end. */
   readonly upTo?: Position;
-  /** Sees every step. */
+  /** Called for every folded event. */
   readonly onStep?: (before: SessionState, event: SessionEvent, after: SessionState) => void;
-  /** Does a piece of the work when there is time for it. */
+  /** Schedules a piece of the work, for example when the process is idle. */
   readonly run?: <T>(piece: () => T) => Promise<T>;
 }
 
 const LOG_PAGE = 500;
 const ARCHIVE_PAGE = 200;
 
-/** @returns the state at the position, or why it can't be reached from here */
+/** @returns the state at the position, or the reason why it can't be reached from `from` */
 export async function foldTo(
   backend: Backend,
   ref: SessionRef,
@@ -57,20 +57,21 @@ export async function foldTo(
           upTo ?? null,
         ),
       );
-      // What comes next is beyond the position, or doesn't follow: there is no way to it.
+      // The next event is beyond the target or doesn't follow the state, so the target can't be reached.
       if (state.seq === before) break;
       continue;
     }
-    // Here the log ends, or it doesn't reach back: then the archive goes on, unless that ends here too.
+    // The log ends here or starts later. Continue with the archive, unless it also ends here.
     const base = parseCursor((await backend.log.head(ref.session))?.base);
     const events = await backend.store.archive.events(ref, { after: state.seq, limit: ARCHIVE_PAGE });
-    // Merged events of the archive may reach over a position that the log still has for itself.
+    // A merged event of the archive may span a position where the log still has single events: stop at the start of the
+    // log.
     const end = base !== null && comparePositions(base, state) > 0 ? lower(base, upTo) : (upTo ?? null);
     await run(() => take(events, end));
     if (state.seq > before) continue;
     if (page.ok) break;
     const { archived } = await backend.store.archive.header(ref);
-    // There is no log, or one that has to begin anew, right after what is archived.
+    // There is no log, or the next claim restarts it right after the archived position.
     if (archived === formatCursor(state) && (page.reason === "missing" || page.reason === "ahead")) break;
     return page.reason;
   }

@@ -1,6 +1,8 @@
 /**
- * The hand-off for clients that can't take up a half-streamed block: the session as of the latest quiet point, and that
- * point as the cursor to go on from. Exact wherever the archive ends, in mid-block too. Reads only.
+ * `readHandoffHistory` returns the session at the latest handoff point and its cursor, for clients that can't resume a
+ * half-streamed block. Reads only.
+ *
+ * Invariant: the result is exact wherever the archive ends, also in the middle of a block.
  */
 import { type Cursor, formatCursor, type SessionState } from "@turnstream/protocol";
 import { isHandoffPoint, type HandoffTracker, trackHandoffPoint } from "@turnstream/protocol/writer";
@@ -11,18 +13,19 @@ import { prependOlderTurns, type TurnWindow } from "./turn-window.ts";
 import type { Backend } from "../backend.ts";
 
 export interface HandoffHistory {
-  /** A window on the newest turns; `earlier` says how many more there are. */
+  /** A window of the newest turns; `earlier` is the number of older ones. */
   readonly state: SessionState;
-  /** Subscribe after this. */
+  /** Subscribe after this cursor. */
   readonly cursor: Cursor;
 }
 
-/** How often to begin again where archive and log were moved meanwhile. */
+/** How often to restart if archiving or trimming moved the archive and the log during the read. */
 const TRIES = 5;
 
 /**
- * Throws NOT_FOUND.
- * @param window null for the state as it was folded: whole turns that are not archived, and of others only what goes on
+ * @param window null to return the folded state: complete turns that are not archived, and archived ones only as far as
+ * needed to continue
+ * @throws StoreError NOT_FOUND
  */
 export async function readHandoffHistory(
   backend: Backend,
@@ -38,7 +41,7 @@ export async function readHandoffHistory(
       },
     });
     if (typeof folded === "string" && left > 1) continue;
-    // No turn ran before this one began: that was quiet.
+    // No turn ran before the newest turn started, so the checkpoint is a handoff point.
     const handoff = track.handoff ?? base;
     const state = window === null ? handoff : await prependOlderTurns(backend, ref, handoff, window);
     return { state, cursor: formatCursor(handoff) };

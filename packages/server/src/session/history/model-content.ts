@@ -1,22 +1,24 @@
 /**
- * What is kept of a call for the model, in the shape that 001 prints: the citable items that came with it, each between
- * two tagged parts, then the rest. Written by the runtime, read by whoever serves the end state of a turn. Pure.
+ * `ModelContent` is the stored result of a call for the model, in the shape of the `tasks` dialect: wrapped references,
+ * then the remaining content. Pure.
+ *
+ * The runtime writes it, and `readTurnResult` reads it.
  */
 import type { Json } from "@turnstream/protocol";
 
 export interface ContentPart {
   readonly type: "text";
   readonly text: string;
-  /** The id of the reference that it belongs to. */
+  /** The id of the reference that the part belongs to. */
   readonly id?: number;
   readonly tags?: readonly string[];
 }
 
 export interface ModelContent {
   readonly status: "success" | "error";
-  /** What the tool gave for the model beside its references. */
+  /** The tool's content for the model, without references. */
   readonly content: Json;
-  /** The references that came with it, wrapped. A journal that is older than references says nothing of them. */
+  /** The wrapped references of the result. Absent in old journals. */
   readonly pool?: readonly ContentPart[];
 }
 

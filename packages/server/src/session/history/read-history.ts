@@ -1,7 +1,8 @@
 /**
- * What a session amounts to now: the archive, and on top of it what the log holds after the archived position.
- * The two are read one after the other while archiving, trimming and takeovers go on; where they don't join, both
- * are read again, a bounded number of times.
+ * `readHistory` returns the current state of a session: the archive, plus the log after the archived position.
+ *
+ * Archiving, trimming and takeovers can run between the two reads. If archive and log don't join, both are read again,
+ * up to `maxAttempts` times.
  */
 import { type Cursor, fold, formatCursor, type SessionState } from "@turnstream/protocol";
 import type { InvalidCursorReason } from "../../log/log.ts";
@@ -11,19 +12,19 @@ import { readArchivedState } from "./archived-state.ts";
 import type { Backend } from "../backend.ts";
 
 export interface SessionHistory {
-  /** A window on the newest turns; `earlier` says how many more there are. */
+  /** A window of the newest turns; `earlier` is the number of older ones. */
   readonly state: SessionState;
-  /** Where it stands: attach after this. */
+  /** The position of `state`: subscribe after this cursor. */
   readonly cursor: Cursor;
-  /** What of it is archived: a good cursor even while there is no log. */
+  /** The archived position. It is a valid cursor even without a log. */
   readonly archivedUpTo: Cursor;
-  /** Why the log could not be joined to the archive; null when it could. The state is then the archive alone. */
+  /** Why the log could not be joined to the archive; null if it could. Otherwise `state` is the archive alone. */
   readonly logUnavailableReason: InvalidCursorReason | null;
 }
 
 export interface ReadHistoryOptions {
   readonly turns?: number;
-  /** How often to begin again where archive and log don't join. */
+  /** How often archive and log are read if they don't join. @default 5 */
   readonly maxAttempts?: number;
 }
 
@@ -43,14 +44,14 @@ export async function readHistory(
     if (typeof joined !== "string") {
       return { state: joined, cursor: formatCursor(joined), archivedUpTo: floor, logUnavailableReason: null };
     }
-    // Either the archive has moved on meanwhile; or the log is gone, or was lost and nobody has claimed it yet.
+    // If the archive advanced, read both again. Otherwise the log is missing, or it was lost and is not claimed yet.
     const { archived: now } = await backend.store.archive.header(ref);
     if (now === floor || left <= 1)
       return { state: archived, cursor: floor, archivedUpTo: floor, logUnavailableReason: joined };
   }
 }
 
-/** Older turns, newest first. They are archived: a turn leaves the window only after that. */
+/** Returns older turns, newest first. They are always archived, because a turn leaves the window only after that. */
 export function readOlderTurns(
   { store }: Pick<Backend, "store">,
   ref: SessionRef,

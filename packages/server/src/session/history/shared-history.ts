@@ -1,7 +1,8 @@
 /**
- * What somebody with a share link sees: the session as it was when it was shared, and nothing that came later; not who
- * wrote what, and not what was filled into forms.
- * Read only: a share gives no way to write, decide or pay. Never follows the log.
+ * `readSharedSession` returns what a share link shows: the session at the moment of sharing. Reads only.
+ *
+ * Invariant: it shows no later events, no authors and no submitted form values. A share gives no access to write,
+ * decide or pay.
  */
 import { parseCursor, type SessionState } from "@turnstream/protocol";
 import { redactForShare } from "../../store/rules/redact-for-share.ts";
@@ -12,7 +13,7 @@ import { type FoldArchivedOptions, foldArchived } from "./archived-state.ts";
 
 export interface SharedHistory {
   readonly share: Share;
-  /** A window on the newest turns. */
+  /** A window of the newest turns. */
   readonly state: SessionState;
 }
 
@@ -23,8 +24,8 @@ export interface SharedOptions extends Pick<FoldArchivedOptions, "run"> {
 const DEFAULT_TURNS = 20;
 
 /**
- * @param secrets those that links were signed with, the newest first
- * @returns null when the link is not ours, was revoked, or its session is gone
+ * @param secrets accepted signing secrets, newest first
+ * @returns null if the link is invalid or revoked, or its session was erased
  */
 export async function readSharedSession(
   store: Store,

@@ -1,11 +1,13 @@
 /**
- * A state without what is over and done with: enough to fold and encode on exactly, however long the session is. Keeps the
- * turn that runs, turns in which a form or payment is open, and of the newest turn its frame. Pure; not for showing.
+ * `trimState` drops finished turns from a state and keeps enough to fold and encode further events exactly. Pure.
+ *
+ * It keeps the running turn, turns with an open form or payment, and the newest turn without its blocks. Don't display
+ * the result.
  */
 import { listBlocks, isPending, Sequence, type SessionState, type Turn } from "@turnstream/protocol";
 import { outlivesTurn } from "@turnstream/protocol/writer";
 
-/** Whether a form or payment in it is still open, so that something may become of it. */
+/** Returns true if the turn has a form or payment that is still open. */
 export function hasPendingInteractions(turn: Turn): boolean {
   return listBlocks(turn).some((block) => "version" in block && outlivesTurn(block) && isPending(block));
 }
@@ -15,7 +17,7 @@ export function trimState(state: SessionState): SessionState {
   const last = all.at(-1);
   const turns = all.flatMap((turn) => {
     if (turn.status === "running" || hasPendingInteractions(turn)) return [turn];
-    // A title is told under the newest turn, and the message that it answers is known by it.
+    // Later events refer to the newest turn: the title is written under it, and it identifies the answered message.
     if (turn === last) return [turn.items.length === 0 ? turn : { ...turn, items: Sequence.empty<never>() }];
     return [];
   });

@@ -1,6 +1,8 @@
 /**
- * Turns of a session one page after the other, back in time, and single ones: those that the log has gone on with as they
- * are in a folded state, the others from the archive. Never folds itself.
+ * `readTurnPage` reads turns page by page, newest to oldest. `readTurn` reads one turn.
+ *
+ * Turns that the log has changed since archiving come from a folded state, the others from the archive. `readTurnPage`
+ * does not fold events itself.
  */
 import { findTurn, parseCursor, restoreTurn, type SessionState, type Turn } from "@turnstream/protocol";
 import type { TurnRecord } from "../../store/ports/archive.ts";
@@ -10,21 +12,21 @@ import { isEmptyTurn, textLength, MAX_TEXT_LENGTH } from "./turn-window.ts";
 import type { Backend } from "../backend.ts";
 
 export interface TurnPage {
-  /** The oldest first. */
+  /** Oldest first. */
   readonly turns: readonly Turn[];
-  /** For `before` of the next page; null when there is none. */
+  /** Pass it as `before` for the next page; null if there is none. */
   readonly next: number | null;
 }
 
 export interface TurnPageOptions {
-  /** The `start` of the oldest turn of the page before; the newest turns when absent. */
+  /** `start` of the oldest turn of the previous page. Default: start with the newest turn. */
   readonly before?: number;
   readonly limit: number;
 }
 
 /**
- * At most `limit`, and fewer where they are long: a page is read and sent in one go.
- * @param state of now or of a moment ago; which turns it has beside the newest doesn't matter
+ * Returns at most `limit` turns, and fewer if they are long, because a page is read and sent as a whole.
+ * @param state the current or a recent state; it may contain only the newest turn
  */
 export async function readTurnPage(
   backend: Pick<Backend, "store">,
@@ -44,7 +46,7 @@ export async function readTurnPage(
   return { turns, next: null };
 }
 
-/** How many of the newest turns go into one answer: at most `most`, fewer where they are long, and one in any case. */
+/** Returns how many of the newest turns fit into one response: at most `most`, fewer if they are long, at least one. */
 export function countTurnsWithinLimit({ turns }: SessionState, most: number): number {
   let count = 0;
   for (let length = 0; count < Math.min(most, turns.length) && length <= MAX_TEXT_LENGTH; count++) {
@@ -56,20 +58,21 @@ export function countTurnsWithinLimit({ turns }: SessionState, most: number): nu
 
 const STEP = 5;
 
-/** The newest first. */
+/** Yields turns before `before`, newest first. */
 async function* turnsBack(
   { store }: Pick<Backend, "store">,
   ref: SessionRef,
   state: SessionState,
   before: number,
 ): AsyncIterable<Turn> {
-  // Read after the state was made: what is younger than this was folded from the log, and so all of it is in the state.
+  // Read the archived position after the state was made. Turns that started later come from the log, so the state has
+  // them in full.
   const floor = parseCursor((await store.archive.header(ref)).archived)?.seq ?? 0;
   yield* state.turns
     .toArray()
     .filter(({ start }) => start > floor && start < before)
     .toReversed();
-  // Of a later moment than the state's is what comes in the stream after it.
+  // Turns that are newer than the state reach the client through the stream.
   for (let end: number | undefined = Math.min(before, floor + 1, state.seq + 1); end !== undefined;) {
     const records: TurnRecord[] = await store.turns.list(ref, { before: end, limit: STEP });
     for (const { id, snapshot } of records) {
@@ -80,7 +83,7 @@ async function* turnsBack(
   }
 }
 
-/** Null when the session has no such turn. */
+/** Returns null if the session has no such turn. */
 export async function readTurn(backend: Backend, ref: SessionRef, id: string): Promise<Turn | null> {
   const { state } = await readHistory(backend, ref, { turns: 1 });
   const found = findTurn(state, id);

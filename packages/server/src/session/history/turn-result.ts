@@ -1,6 +1,7 @@
 /**
- * The end state of a turn's task with what the model read, for the owner of the session (T01). The caller has made sure
- * that it is the owner who asks. Reads only.
+ * `readTurnResult` returns the end state of a turn's task, including the content that the model read. Reads only.
+ *
+ * The caller must check that the request comes from the owner of the session.
  */
 import { mainRun } from "@turnstream/protocol";
 import { type TaskEndState, taskEndState } from "@turnstream/protocol/tasks";
@@ -9,10 +10,13 @@ import { modelContentParts, type ModelContent } from "./model-content.ts";
 import type { Backend } from "../backend.ts";
 import { readTurn } from "./turn-pages.ts";
 
-/** Under which key the runtime keeps what a call came to. */
+/** The journal prefix under which the runtime stores results of calls. */
 const CALL_PREFIX = "call/";
 
-/** @param task a sub-agent's, by the call that started it; the turn's own when absent. Null when there is none. */
+/**
+ * @param task the call that started a sub-agent. Default: the task of the turn itself
+ * @returns null if there is no such task
+ */
 export async function readTurnResult(
   backend: Backend,
   ref: SessionRef,

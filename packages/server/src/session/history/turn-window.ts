@@ -1,6 +1,8 @@
 /**
- * Puts turns that are over and archived before a state that was folded from a checkpoint, so that it can be shown. Such
- * turns never change, but for those with an open form or payment, and these the state has itself. Reads only.
+ * `prependOlderTurns` adds archived turns to a state that was folded from a checkpoint, so that it can be displayed.
+ * Reads only.
+ *
+ * Archived turns don't change, except those with an open form or payment, which the state already has.
  */
 import { listBlocks, restoreTurn, Sequence, type SessionState, type Turn } from "@turnstream/protocol";
 import type { SessionRef } from "../../store/refs.ts";
@@ -9,15 +11,15 @@ import { hasPendingInteractions } from "./trim-state.ts";
 
 export interface TurnWindow {
   readonly turns: number;
-  /** About how much text at most; the newest turn is there in any case. */
+  /** Approximate text limit. The newest turn is always included. @default 2000000 */
   readonly maxLength?: number;
 }
 
 export const MAX_TEXT_LENGTH = 2_000_000;
-/** Few at a time: a page is read in one go. */
+/** Small pages, because a page is read as a whole. */
 const PAGE = 5;
 
-/** @returns a window on the newest turns, and on older ones with an open form or payment */
+/** @returns a window of the newest turns, plus older ones with an open form or payment */
 export async function prependOlderTurns(
   { store }: Pick<Backend, "store">,
   ref: SessionRef,
@@ -34,19 +36,21 @@ export async function prependOlderTurns(
     const page = await store.turns.list(ref, { before, limit: Math.min(PAGE, left) });
     for (const { id, start, snapshot } of page) {
       const known = shown.get(id);
-      // One that was archived while it ran is older than a frame that has its end: nothing was said in it.
+      // The turn was archived while it ran, so the archive is older than this state. The state has its end, and the
+      // turn has no blocks.
       const isUsable = known !== undefined && (!isEmptyTurn(known) || snapshot.status === "running");
       const turn = isUsable ? known : restoreTurn(snapshot);
       length += textLength(turn);
       shown.set(id, turn);
       before = start;
     }
-    // What is not archived yet is all in the state: there is nothing older than this.
+    // Turns that are not archived are all in the state, so there are no older ones.
     if (page.length === 0) before = 0;
     left = page.length === 0 ? 0 : left - page.length;
   }
   const all = [...shown.values()].toSorted((a, b) => a.start - b.start);
-  // Of what was not read there may be only a frame here. Nothing before it is shown either: pages of history have no holes.
+  // The state may have only the empty frame of an unread turn. Hide it and everything before it, so that the history
+  // has no gap.
   const bare = all.findLastIndex((turn) => turn.start < before && isEmptyTurn(turn));
   const from = Math.max(all.length - most, bare + 1);
   const turns = all.filter((turn, n) => n >= from || hasPendingInteractions(turn));
@@ -54,12 +58,12 @@ export async function prependOlderTurns(
   return { ...state, earlier, turns: Sequence.from(turns) };
 }
 
-/** Only the frame of a turn, or one in which nothing was said. */
+/** Returns true for a finished turn without blocks, such as one that `trimState` emptied. */
 export function isEmptyTurn(turn: Turn): boolean {
   return turn.status !== "running" && turn.items.length === 0;
 }
 
-/** About how much text it has. */
+/** Returns the approximate length of a turn's text. */
 export function textLength(turn: Turn): number {
   let length = 0;
   for (const block of listBlocks(turn)) {

@@ -1,12 +1,14 @@
 /**
- * What people have allowed for the rest of a session: seen and taken back. It is given with a decision, in decide.ts. A call
- * that waits already is not touched by either. Never decides on a call.
+ * `listAllowances` and `revokeAllowance` manage the tools that a user allowed for the rest of a session.
+ * `decideApproval` adds them.
+ *
+ * Pending approvals are not affected by either.
  */
 import type { Allowance } from "../../store/ports/interactions.ts";
 import type { SessionRef } from "../../store/refs.ts";
 import type { Backend } from "../backend.ts";
 
-/** The oldest first. */
+/** Oldest first. */
 export function listAllowances({ store }: Pick<Backend, "store">, ref: SessionRef): Promise<Allowance[]> {
   return store.allowances.list(ref);
 }
@@ -15,11 +17,11 @@ export interface RevokeAllowanceInput {
   readonly agent: string;
   readonly tool: string;
   readonly userId?: string;
-  /** For the audit: the id of a connection, a key or a device, say. Never a person's address. */
+  /** For the audit log: the id of a connection, a key or a device. It must not contain the user's address. */
   readonly clientId?: string;
 }
 
-/** From the next call on, a person is asked again. False when there was nothing to take back. */
+/** The next call needs approval again. Returns false if there was no such allowance. */
 export function revokeAllowance(
   { store }: Pick<Backend, "store">,
   ref: SessionRef,

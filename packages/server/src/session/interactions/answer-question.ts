@@ -1,6 +1,9 @@
 /**
- * A person answers or dismisses what an agent asks, by the question's own buttons or by a plain message. Committed with its
- * event, like any decision. Never tells the agent: whoever waits for it looks.
+ * `answerQuestion`, `dismissQuestion` and `answerByMessage` decide a pending question: by its options, or by a plain
+ * message.
+ *
+ * Invariant: the decision and its event are one commit. The waiting turn is only signalled; it reads the decision from
+ * the store.
  */
 import type { QuestionAnswer, Json, Question } from "@turnstream/protocol";
 import { StoreError } from "../../store/errors.ts";
@@ -24,7 +27,10 @@ export interface AnswerQuestionInput extends DecisionSource {
   readonly answers: readonly QuestionAnswer[];
 }
 
-/** Of any number at once one wins. Throws NOT_FOUND, and INVALID for answers that don't fit the questions. */
+/**
+ * If several decisions arrive at the same time, one wins.
+ * @throws StoreError NOT_FOUND, or INVALID if the answers don't fit the questions
+ */
 export function answerQuestion(
   backend: CommandBackend,
   ref: SessionRef,
@@ -45,7 +51,10 @@ export interface DismissQuestionInput extends DecisionSource {
   readonly reason?: string;
 }
 
-/** The agent goes on without an answer. Of any number at once one wins. Throws NOT_FOUND. */
+/**
+ * The agent continues without an answer. If several decisions arrive at the same time, one wins.
+ * @throws StoreError NOT_FOUND
+ */
 export function dismissQuestion(
   backend: CommandBackend,
   ref: SessionRef,
@@ -65,7 +74,7 @@ async function changeQuestion(
   key: string,
   moveOf: (interaction: Interaction) => InteractionTransition,
 ): Promise<TransitionResult> {
-  // What was asked never changes, so that it can be looked at before.
+  // A request never changes, so it can be read outside of the transaction.
   const interaction = await findInteraction(backend.store, ref, key, "question");
   const move = moveOf(interaction);
   const result = await backend.store.transaction((tx) => transitionInteraction(tx, ref, interaction, move));
@@ -75,10 +84,10 @@ async function changeQuestion(
 }
 
 /**
- * What a plain message does to the question that waits the longest, in the transaction in which the message was added:
- * it is the answer and waits no longer, or it dismisses the question and goes on waiting for its turn. One with files
- * does that: its turn reads them, and an answer has no place for them.
- * @returns null when nothing was asked
+ * Applies a plain message to the oldest pending question, in the transaction that adds the message.
+ * The message answers the question and leaves the queue, or it dismisses the question and stays queued. A message with
+ * files always dismisses: its turn reads the files, and an answer can't hold them.
+ * @returns null if no question is pending
  */
 export async function answerByMessage(
   tx: Store,
@@ -86,7 +95,7 @@ export async function answerByMessage(
   message: NewMessage & DecisionSource,
 ): Promise<"answered" | "dismissed" | null> {
   const { id, text, files = [], resumes = null } = message;
-  // It goes on with a form, and so is about that.
+  // The message continues from a form, so it doesn't answer the question.
   if (resumes !== null) return null;
   const [question] = await tx.interactions.list(ref, { pending: true, kind: "question", limit: 1 });
   if (question === undefined) return null;
@@ -101,12 +110,13 @@ export async function answerByMessage(
   return "answered";
 }
 
-/** Answers are part of one event, beside its other fields. */
+/** The answers and the other fields must fit into one event. */
 const MAX_ANSWER_BYTES = 60_000;
 
 /**
- * A message as an answer; null when it is none. To one question: the option that it names, or its text. To several: its
- * text, for all of them. A text that no event could hold is none: its turn can read all of it. Pure.
+ * Returns the answers that a message gives, or null if it is not an answer. Pure.
+ * For one question: the option that the text names, or the text itself. For several: the text, as the answer to all. A
+ * text that is too long for an event is not an answer; its turn can read all of it.
  */
 export function parseAnswer(questions: readonly Question[], text: string): QuestionAnswer[] | null {
   const answer = text.trim();
@@ -124,7 +134,7 @@ function questionsOf({ request }: Interaction): readonly Question[] {
   return (request as unknown as { readonly questions: readonly Question[] }).questions;
 }
 
-/** What is wrong with the answers, in words; null when nothing is. Pure. */
+/** Returns what is wrong with the answers, or null. Pure. */
 function problemOf(questions: readonly Question[], answers: readonly QuestionAnswer[]): string | null {
   const seen = new Set<string>();
   for (const { question: id, selected, text } of answers) {
@@ -134,8 +144,9 @@ function problemOf(questions: readonly Question[], answers: readonly QuestionAns
     seen.add(id);
     const unknown = selected.find((option) => !question.options.some((one) => one.id === option));
     if (unknown !== undefined) return `question ${id} has no option ${unknown}`;
-    if (selected.length > 1 && !question.multiple) return `question ${id} takes one choice`;
-    if (text !== undefined && text !== "" && !question.free_text) return `question ${id} takes no text`;
+    if (selected.length > 1 && !question.multiple) return `question ${id} accepts only one option`;
+    if (text !== undefined && text !== "" && !question.free_text)
+      return `question ${id} accepts no free text`;
     if (selected.length === 0 && (text ?? "") === "") return `question ${id} has no answer`;
   }
   const missing = questions.find(({ id }) => !seen.has(id));

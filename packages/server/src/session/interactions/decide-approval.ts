@@ -1,6 +1,8 @@
 /**
- * A person decides on an approval: one conditional change in the store, and in the same commit the event that tells of it
- * and the note in the audit. Then it is brought to the log, and whoever waits is woken. Never runs what was approved.
+ * `decideApproval` applies a user's decision to an approval. It does not run the approved call.
+ *
+ * Invariant: the conditional change, its event and the audit entry are one commit. After that the event is published
+ * and the waiting turn is signalled.
  */
 import type { ApprovalAction, Json } from "@turnstream/protocol";
 import { StoreError } from "../../store/errors.ts";
@@ -16,40 +18,43 @@ import { InputValidationError } from "../validation-error.ts";
 import { DECISIONS_CHANNEL, encodeSessionRef } from "../signal-channels.ts";
 
 export interface ApprovalDecision extends DecisionSource {
-  /** What the request calls itself. */
+  /** The key of the request. */
   readonly key: string;
   readonly decision: "approve" | "edit" | "reject";
-  /** With "edit": the arguments to use instead. */
+  /** Only for "edit": the new arguments. */
   readonly input?: Json;
   readonly reason?: string;
-  /** Of what the person was shown: a decision on something else is refused. */
+  /** The digest that the user saw. A decision on anything else is refused. */
   readonly digest?: string;
-  /** With "approve", where it is offered: from now on this agent may call this tool in this session without asking. */
+  /**
+   * Only for "approve", and only if the request offers it: this agent may call this tool in this session without
+   * approval from now on.
+   */
   readonly always?: boolean;
 }
 
-/** What the request of an approval is in the store. */
+/** The stored request of an approval. */
 export interface ApprovalRequest {
   readonly actions: readonly ApprovalAction[];
   readonly editable: boolean;
-  /** Whether a person may approve for good. Absent in requests of earlier versions. */
+  /** True if the user may allow the tool for the rest of the session. Absent in old requests. */
   readonly always?: boolean;
-  /** Whose call it is. */
+  /** The agent that makes the call. */
   readonly agent?: string;
 }
 
 const STATUS = { approve: "approved", edit: "edited", reject: "rejected" } as const;
 
 /**
- * Of any number at once one wins; the others are told what it is now. Throws NOT_FOUND, and INVALID for an edit that the
- * tool would not take, with words that name the place.
+ * If several decisions arrive at the same time, one wins, and the others get the current state.
+ * @throws StoreError NOT_FOUND, or INVALID with the field if the tool would not accept the edit
  */
 export async function decideApproval(
   backend: CommandBackend,
   ref: SessionRef,
   decision: ApprovalDecision,
 ): Promise<TransitionResult> {
-  // What was asked never changes, so that all of it can be looked at before.
+  // A request never changes, so it can be read outside of the transaction.
   const interaction = await findInteraction(backend.store, ref, decision.key, "approval");
   const actions = await editedActions(backend.store, ref, interaction, decision);
   const rule = ruleOf(interaction.request as unknown as ApprovalRequest, decision);
@@ -79,7 +84,7 @@ export async function decideApproval(
   return result;
 }
 
-/** An edit changes arguments, and not which tool is called. */
+/** An edit changes the arguments but not the tool. */
 async function editedActions(
   store: Store,
   ref: SessionRef,
@@ -87,10 +92,10 @@ async function editedActions(
   { decision, input, key }: ApprovalDecision,
 ): Promise<readonly ApprovalAction[] | null> {
   if ((decision === "edit") !== (input !== undefined))
-    throw bad(key, "arguments come with an edit, and only with it");
+    throw bad(key, "`input` is required for an edit and not allowed otherwise");
   if (input === undefined) return null;
   const { actions, editable } = request as unknown as ApprovalRequest;
-  if (!editable) throw bad(key, "it can't be edited");
+  if (!editable) throw bad(key, "its arguments can't be edited");
   const problem = validateEditedInput(input, await store.interactions.schema(ref, id));
   if (problem !== null) throw new InputValidationError(`approval ${key}`, problem);
   return actions.map((action) => ({ ...action, input }));
@@ -101,9 +106,9 @@ function ruleOf(
   { decision, key, ...input }: ApprovalDecision,
 ): { readonly agent: string; readonly tool: string } | null {
   if (input.always !== true) return null;
-  if (decision !== "approve") throw bad(key, "for good comes with an approval, and only with it");
+  if (decision !== "approve") throw bad(key, "`always` is only allowed with an approval");
   const tool = actions[0]?.name;
-  if (!always || agent === undefined || tool === undefined) throw bad(key, "it can't be approved for good");
+  if (!always || agent === undefined || tool === undefined) throw bad(key, "it doesn't offer `always`");
   return { agent, tool };
 }
 

@@ -1,6 +1,8 @@
 /**
- * The request that a person reacts to. It is told a moment before it is committed, so who is quick may come in between: then
- * it is waited for, as long as a turn runs that may be about to commit it. Never changes one.
+ * `findInteraction` returns the interaction that a user decides on. It does not change it.
+ *
+ * A request reaches clients shortly before it is committed, so a fast decision can arrive first. While a turn runs that
+ * may commit the request, the lookup waits for it.
  */
 import { StoreError } from "../../store/errors.ts";
 import type { Interaction } from "../../store/ports/interactions.ts";
@@ -8,10 +10,10 @@ import type { SessionRef } from "../../store/refs.ts";
 import type { Store } from "../../store/store.ts";
 import { poll } from "../../util/retry.ts";
 
-/** About a second: a caller that names an unknown interaction should not wait for longer. */
+/** About one second, because a request for an unknown interaction should not wait longer. */
 const POLLING = { timeoutMs: 1_035, initialDelayMs: 5, maxDelayMs: 400 };
 
-/** Throws NOT_FOUND. Outside of transactions, since it may wait. */
+/** Don't call it in a transaction, because it may wait. @throws StoreError NOT_FOUND */
 export async function findInteraction(
   store: Store,
   ref: SessionRef,
@@ -31,6 +33,6 @@ export async function waitForInteraction(
   const find = () => store.interactions.byKey(ref, key);
   const isDone = async (found: Interaction | null) =>
     found !== null || (await store.running.get(ref)) === null;
-  // Once more: a turn may have committed it and ended between the two looks.
+  // Read once more: the turn may have committed the request and ended between the two reads.
   return (await poll(find, { ...POLLING, isDone })) ?? find();
 }

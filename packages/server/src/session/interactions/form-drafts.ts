@@ -1,4 +1,7 @@
-/** What a person has filled in so far of a form that waits: kept on the server, so that any device can go on with it. */
+/**
+ * `saveFormDraft` and `readFormDraft` store a partly filled form on the server, so that the user can continue on any
+ * device.
+ */
 import { checkPartialForm, type Json } from "@turnstream/protocol";
 import { StoreError } from "../../store/errors.ts";
 import type { FormDraft } from "../../store/ports/interactions.ts";
@@ -8,8 +11,9 @@ import { FormError, storedForm } from "./submit-form.ts";
 import type { Backend } from "../backend.ts";
 
 /**
- * The last one counts. What is there has to fit its field, and nothing has to be there. Throws NOT_FOUND, FormError
- * (INVALID), TOO_LARGE beyond 64 kB, and CONFLICT once the form is decided.
+ * The last draft wins. Values must fit their fields, but required fields may be empty.
+ * @throws StoreError NOT_FOUND, INVALID (`FormError`), TOO_LARGE beyond 64 kB, or CONFLICT if the form is already
+ * decided
  */
 export async function saveFormDraft(
   { store }: Pick<Backend, "store">,
@@ -24,7 +28,7 @@ export async function saveFormDraft(
   return draft;
 }
 
-/** Null when there is none (any more). Throws NOT_FOUND. */
+/** Returns null if there is no draft, or not any more. @throws StoreError NOT_FOUND */
 export async function readFormDraft(
   { store }: Pick<Backend, "store">,
   ref: SessionRef,

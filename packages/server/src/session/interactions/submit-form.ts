@@ -1,7 +1,9 @@
 /**
- * A person submits a form or declines it, by a call or by the message that goes on from it. The values are checked by the
- * same rules as on the client; then one conditional change, its event, the note in the audit, and the message that begins
- * the next turn are one commit. Never runs a turn.
+ * `submitForm` and `declineForm` decide a form; `resumeForm` does it for a message that continues from the form. They
+ * do not run turns.
+ *
+ * Invariants: values are checked by the same rules as on the client. The conditional change, its event, the audit entry
+ * and the message that starts the next turn are one commit.
  */
 import { checkForm, type FileRef, type FormProblem, type FormSchema, type Json } from "@turnstream/protocol";
 import { truncateText, FORM_PROBLEMS } from "@turnstream/protocol/writer";
@@ -20,22 +22,22 @@ import { InputValidationError } from "../validation-error.ts";
 import { findInteraction, waitForInteraction } from "./find.ts";
 import { transitionInteraction, type DecisionSource, decisionSource } from "./transition.ts";
 
-/** What is kept of a form beside where it was told. */
+/** The stored request of a form. */
 interface StoredForm {
   readonly schema: FormSchema;
-  /** Its turn waits for it, and goes on by itself. */
+  /** True if a running turn waits for the form and continues by itself. */
   readonly waits?: boolean;
-  /** Who goes on from it, where a turn does. */
+  /** The agent of the next turn, if the form ended its turn. */
   readonly agent?: string;
   readonly mode?: "agent" | "chat";
 }
 
 interface FormAction extends DecisionSource {
-  /** What the request calls itself: `form_request_id`. */
+  /** The key of the request: `form_request_id`. */
   readonly form: string;
   /**
-   * Whether the next turn begins at once; true when absent. False for a client that sends a message of its own
-   * afterwards.
+   * Starts the next turn immediately. Set it to false for a client that sends its own message afterwards.
+   * @default true
    */
   readonly startNextTurn?: boolean;
 }
@@ -48,7 +50,7 @@ export interface DeclineFormInput extends FormAction {
   readonly reason?: string;
 }
 
-/** INVALID, with what is wrong field by field. */
+/** INVALID, with a problem per field. */
 export class FormError extends InputValidationError {
   readonly problems: readonly FormProblem[];
 
@@ -62,7 +64,7 @@ export class FormError extends InputValidationError {
   }
 }
 
-/** CONFLICT: what was filled in came after the form was decided, or too late, and is not kept. */
+/** CONFLICT: the form was already decided or had expired. The submitted values are not stored. */
 export class FormClosedError extends StoreError {
   readonly lost: Extract<TransitionResult, { applied: false }>;
 
@@ -73,13 +75,16 @@ export class FormClosedError extends StoreError {
   }
 }
 
-/** Values are part of one event, beside its other fields. */
+/** The values and the other fields must fit into one event. */
 const MAX_VALUES_BYTES = 60_000;
-/** Of one message. */
+/** Files per message. */
 const MAX_FILES = 100;
 const MAX_REASON = 4_096;
 
-/** Of any number at once one wins. Throws NOT_FOUND, FormError (INVALID) for values that don't fit, and TOO_LARGE. */
+/**
+ * If several decisions arrive at the same time, one wins.
+ * @throws StoreError NOT_FOUND, INVALID (`FormError`) or TOO_LARGE
+ */
 export function submitForm(
   backend: CommandBackend,
   ref: SessionRef,
@@ -119,7 +124,7 @@ async function act(
   return result;
 }
 
-/** A message with the files that the person put into the form that it submits. */
+/** Adds the files of the submitted form to the message. */
 export async function withFormFiles<Message extends NewMessage>(
   store: Store,
   ref: SessionRef,
@@ -127,7 +132,7 @@ export async function withFormFiles<Message extends NewMessage>(
   formValues: Json | undefined,
 ): Promise<Message> {
   if (message.resumes === undefined || message.resumes === null) return message;
-  // It is about to be asked for in a transaction, which is no place to wait.
+  // Wait for the request here, because the following transaction must not wait.
   const interaction = await waitForInteraction(store, ref, message.resumes);
   if (interaction?.kind !== "form" || interaction.status !== "pending" || formValues === undefined)
     return message;
@@ -144,23 +149,23 @@ interface ResumingMessage extends NewMessage, DecisionSource {
 }
 
 /**
- * What a message that goes on from a form does to it, in the transaction in which the message is added. Throws a
- * FormClosedError for values that come too late, unless they are the very ones that the form was submitted with.
- * @returns whether a running turn waits for the form
+ * Applies a message that continues from a form, in the transaction that adds the message.
+ * @returns true if a running turn waits for the form
+ * @throws FormClosedError if the form is already decided, unless it was submitted with the same values
  */
 export async function resumeForm(tx: Store, ref: SessionRef, message: ResumingMessage): Promise<boolean> {
   const { resumes, formValues, text } = message;
   const interaction = await tx.interactions.byKey(ref, resumes);
   if (interaction?.kind !== "form" && interaction?.kind !== "payment")
     throw new StoreError("NOT_FOUND", `form ${resumes}`);
-  // A payment is its gateway's.
+  // The payment gateway decides a payment.
   if (interaction.kind !== "form") return false;
   const who = decisionSource(message);
   if (formValues !== undefined) {
     const result = await submit(tx, ref, interaction, formValues, who);
     if (!result.applied && !(await isAsSubmitted(tx, ref, result, formValues)))
       throw new FormClosedError(result);
-    // One that is done is only gone on from.
+    // A form that is already decided doesn't change; the message only continues from it.
   } else if (interaction.status === "pending") await decline(tx, ref, interaction, text, who);
   return interaction.status === "pending" && isWaitedFor(interaction);
 }
@@ -211,7 +216,7 @@ function decline(
   });
 }
 
-/** The message that begins the next turn: without words, and by its id never a second one. */
+/** Adds the empty message that starts the next turn. Its id is derived from the form, so it is added only once. */
 async function addGoOn(
   tx: Store,
   ref: SessionRef,
@@ -237,8 +242,8 @@ function isWaitedFor(interaction: Interaction): boolean {
 }
 
 /**
- * The files of a form that was filled in: uploads of its session. What names one that isn't there is a problem of its field,
- * and the others come with the message that goes on, so that they are read like any file. Never reads one.
+ * A file field of a form: an upload of the session. A missing upload is a problem of its field. The next message
+ * carries the files, so that its turn reads them.
  */
 interface FormFile {
   readonly field: string;
@@ -246,7 +251,7 @@ interface FormFile {
   readonly name: string;
 }
 
-/** Values that fit the form. */
+/** @param values values that passed `checkForm` */
 function filesIn({ fields }: FormSchema, values: Json): FormFile[] {
   const filled = values as Readonly<
     Record<string, { readonly upload: string; readonly name: string } | null>
@@ -257,7 +262,7 @@ function filesIn({ fields }: FormSchema, values: Json): FormFile[] {
   });
 }
 
-/** The values with what the uploads themselves say of name, kind and size, instead of what the person's client says. */
+/** Replaces name, type and size of each file with those of the upload, because a client's values are not trusted. */
 async function resolveFormFiles(
   store: Store,
   ref: SessionRef,

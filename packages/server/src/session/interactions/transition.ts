@@ -1,6 +1,8 @@
 /**
- * Moves an interaction on, if it may: the change, the event that tells of it and the note in the audit are one commit. The
- * one place where a decision, an answer, a time-out and a withdrawal become events. Never brings them to the log.
+ * `transitionInteraction` changes the status of an interaction, if the change is allowed. It is the only place where
+ * decisions, answers, timeouts and withdrawals become events.
+ *
+ * Invariant: the change, its event and the audit entry are one commit. It does not publish the event.
  */
 import type { Json } from "@turnstream/protocol";
 import type { EventDraft } from "@turnstream/protocol/writer";
@@ -9,10 +11,10 @@ import type { TransitionResult, Interaction } from "../../store/ports/interactio
 import type { SessionRef } from "../../store/refs.ts";
 import type { Store } from "../../store/store.ts";
 
-/** Who decides, and where it came from. */
+/** The user who decides, and the client that sent the decision. */
 export interface DecisionSource {
   readonly userId?: string;
-  /** For the audit: the id of a connection, a key or a device, say. Never a person's address. */
+  /** For the audit log: the id of a connection, a key or a device. It must not contain the user's address. */
   readonly clientId?: string;
 }
 
@@ -28,11 +30,11 @@ export function decisionSource({
 
 export interface InteractionTransition extends DecisionSource {
   readonly to: string;
-  /** What comes with it, as the event has it: edited actions, answers, the message that was the answer. */
+  /** Additional fields of the event: edited actions, answers, or the message that was the answer. */
   readonly fields?: { readonly [field: string]: Json };
   readonly reason?: string;
   readonly digest?: string;
-  /** What else is done if it wins, before the audit is locked. @returns what the audit says of it */
+  /** Runs if this change wins, before the audit log is locked. @returns an additional audit entry */
   readonly also?: () => Promise<Pick<AuditEntry, "action" | "subject">>;
 }
 
@@ -69,7 +71,7 @@ export async function transitionInteraction(
 
 type Change = Extract<TransitionResult, { applied: true }>["change"];
 
-/** The event of a change, without its turn. */
+/** Returns the event of a change, without its turn. */
 export function updateEvent(
   { kind, run, block, index }: Pick<Interaction, "kind" | "run" | "block" | "index">,
   { version, status, by, reason, body }: Change,

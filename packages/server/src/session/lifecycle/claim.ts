@@ -1,6 +1,8 @@
 /**
- * Taking a session over: an epoch from the store, then the log under that epoch. The store gives no number twice
- * and the log takes no lower one, so that the claim holds although either may have lost its newest state.
+ * `claimSession` takes over a session: it gets a new epoch from the store and claims the log under it.
+ *
+ * Invariant: the store never returns an epoch twice, and the log accepts no lower epoch. The claim is safe even if one
+ * of them lost its newest state.
  */
 import type { Cursor } from "@turnstream/protocol";
 import type { EventDraft } from "@turnstream/protocol/writer";
@@ -12,22 +14,22 @@ import { retry } from "../../util/retry.ts";
 import type { Backend } from "../backend.ts";
 
 export interface ClaimRequest {
-  /** Which process claims, and why: for people who look into what happened. */
+  /** The process that claims, and the reason, for operators. */
   readonly by: string;
   readonly reason: string;
   /**
-   * The first event of the epoch: `session.start`, `turn.start` or `turn.takeover`. One that depends on what is there is
-   * made once the epoch is given out, when nobody before can commit anything any more; and made again when the writer
-   * before has written meanwhile.
+   * The first event of the epoch: `session.start`, `turn.start` or `turn.takeover`. A function is called after the
+   * epoch is allocated, when the previous writer can't commit any more. It is called again if the previous writer has
+   * appended since.
    */
   readonly event: EventDraft | (() => Promise<FirstEvent>);
-  /** Only if nobody else takes it over meanwhile: see `EpochClaim.ifEpoch`. */
+  /** Claim only if no other process has taken over: see `EpochClaim.ifEpoch`. */
   readonly ifEpoch?: number;
 }
 
 export interface FirstEvent {
   readonly event: EventDraft;
-  /** What it builds on: see `Claim.last`. */
+  /** The cursor that the event builds on: see `Claim.last`. */
   readonly last: Cursor;
 }
 
@@ -40,10 +42,10 @@ export interface Claimed {
 
 const TIMEOUT_MS = 20_000;
 const RETRY_DELAY_MS = 50;
-/** How often others may write between reading and claiming. After that it is claimed all the same. */
+/** How often the log may change between reading and claiming. After that it is claimed without this check. */
 const MAX_MOVES = 20;
 
-/** Throws OUTBID when somebody else was quicker, and NOT_FOUND when the session is gone. */
+/** @throws LogError OUTBID if another process was faster, or StoreError NOT_FOUND if the session was erased */
 export async function claimSession(
   backend: Backend,
   ref: SessionRef,
@@ -95,15 +97,16 @@ async function claimAfter(
   }
 }
 
-/** The claim of a session in which nobody works: so that a message, a title or a late payment can be told. */
+/** Claims a session without a running turn, so that a message, a title or a late payment can be appended. */
 export function claimIdleSession(backend: Backend, ref: SessionRef, by: string): Promise<Claimed> {
   const event = { type: "turn.takeover", turn: null, blocks: [], groups: [], runs: [] } as const;
   return claimSession(backend, ref, { by, reason: "idle", event });
 }
 
 /**
- * @returns the seq of the claim, or null when it did not happen, or was lost with the log meanwhile. It must not be
- * made again then: what is archived may have moved on, and the same positions would be given out twice.
+ * Claims the log, with retries while it is unavailable.
+ * @returns the seq of the claim, or null if it did not happen or was lost with the log. The caller must then take a new
+ * epoch: the archive may have advanced, and the same positions would be used twice
  */
 async function claimLog(
   { log }: Backend,
@@ -128,7 +131,10 @@ async function claimLog(
   });
 }
 
-/** Between the epoch and the claim, the session may have been erased or taken over, and the log have lost entries. */
+/**
+ * Checks the session again: between epoch and claim it may have been erased or taken over. Also reopens outbox
+ * rows, because the log may have lost entries.
+ */
 async function confirm({ store, log }: Backend, ref: SessionRef, epoch: number): Promise<void> {
   const session = await store.sessions.find(ref);
   if (session === null) {

@@ -1,6 +1,7 @@
 /**
- * Creating a session: its row, then its log. Whoever died in between is repeated without harm, by the same call or by
- * `openSession`. Never starts a turn.
+ * `createSession` creates the row of a session, then its log. It does not start turns.
+ *
+ * Invariant: if the process dies in between, repeating the call or calling `ensureSessionLog` completes the session.
  */
 import { comparePositions, type Cursor, parseCursor, START_CURSOR } from "@turnstream/protocol";
 import type { EventDraft } from "@turnstream/protocol/writer";
@@ -12,17 +13,17 @@ import type { Actor, SessionRef } from "../../store/refs.ts";
 import { claimSession, type FirstEvent } from "./claim.ts";
 import type { Backend } from "../backend.ts";
 
-/** Who claims, for people who look into what happened. */
+/** The name of the claimer, for operators. */
 const BY = "command";
 const IDLE = { type: "turn.takeover", turn: null, blocks: [], groups: [], runs: [] } as const;
 
 export interface CreateSessionOptions {
-  /** With an id of its own, the caller can repeat the call: a session of theirs that is there is given back. */
+  /** With an id, the caller can repeat the call: a session of the same user is returned. Default: a new id. */
   readonly id?: string;
   readonly title?: string;
 }
 
-/** Throws EXISTS when the id is somebody else's. */
+/** @throws StoreError EXISTS if another user has a session with this id */
 export async function createSession(
   backend: Backend,
   actor: Actor,
@@ -49,7 +50,11 @@ async function createRow(
   }
 }
 
-/** Begins the log of a session of which there is nothing yet. @returns whether it did; throws NOT_FOUND */
+/**
+ * Starts the log of a session that has none and nothing archived.
+ * @returns true if it did
+ * @throws StoreError NOT_FOUND
+ */
 export async function ensureSessionLog(backend: Backend, ref: SessionRef): Promise<boolean> {
   const session = await backend.store.sessions.find(ref);
   if (session === null) throw new StoreError("NOT_FOUND", `session ${ref.session}`);
@@ -65,11 +70,12 @@ export async function ensureSessionLog(backend: Backend, ref: SessionRef): Promi
 }
 
 /**
- * Makes the log of a session writable in which no turn runs: one that has expired, was lost, or was never begun. Leaves
- * it to the worker where one runs. @returns whether it did
+ * Makes the log writable if no turn runs and the log has expired, was lost, or was never started. If a turn runs, its
+ * worker does that.
+ * @returns true if it did
  */
 export async function reopenIdleLog(backend: Backend, ref: SessionRef): Promise<boolean> {
-  // First its epoch: whoever has taken it over since has a higher one.
+  // Read the epoch first: a takeover after this line has a higher one, so the claim below fails.
   const session = await backend.store.sessions.find(ref);
   if (session === null || (await backend.store.running.get(ref)) !== null) return false;
   const head = await backend.log.head(ref.session);
@@ -79,8 +85,9 @@ export async function reopenIdleLog(backend: Backend, ref: SessionRef): Promise<
 }
 
 /**
- * Only if nobody takes the session over meanwhile: then it is theirs. Once the epoch is given out it has to be claimed, or
- * nothing would be archived any more; so it comes after whatever somebody has still written who was about to.
+ * Claims only if no other process takes over at the same time; the session then belongs to that process. An allocated
+ * epoch must be claimed, or archiving stops. If another writer has appended in the meantime, the claim is repeated
+ * after its events.
  */
 async function claimAlone(
   backend: Backend,

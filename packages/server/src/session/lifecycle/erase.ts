@@ -1,24 +1,26 @@
 /**
- * Erasing sessions everywhere. The store goes first, with a note that the log has still to go; the note stays for
- * a while, because a claim under way may make the log once more. Whoever dies in between, the note is found.
+ * `eraseSession`, `eraseUser` and `eraseExpired` delete sessions from the store, then from the log.
+ *
+ * Invariant: the store keeps an erasure record after the delete, so that `finishErasures` deletes the log even if the
+ * process dies. The record stays for a grace period, because a concurrent claim can create the log again.
  */
 import { isLogError } from "../../log/errors.ts";
 import type { SessionRef } from "../../store/refs.ts";
 import type { Erasure } from "../../store/ports/sessions.ts";
 import type { Backend } from "../backend.ts";
 
-/** Longer than any claim takes that began before the session was gone. */
+/** Longer than any claim that started before the session was erased. */
 const GRACE_MS = 60_000;
 const BATCH = 100;
 
-/** @returns false when there was no such session */
+/** @returns false if there was no such session */
 export async function eraseSession({ store, log }: Backend, ref: SessionRef): Promise<boolean> {
   const wasThere = await store.sessions.remove(ref);
   if (wasThere) await log.remove(ref.session);
   return wasThere;
 }
 
-/** All sessions of one person, and their name in the audit. @returns how many sessions */
+/** Erases all sessions of a user, and the user's name in the audit log. @returns how many sessions */
 export async function eraseUser({ store, log }: Backend, tenant: string, user: string): Promise<number> {
   const sessions = await store.transaction(async (tx) => {
     const removed = await tx.sessions.removeUser(tenant, user);
@@ -29,7 +31,7 @@ export async function eraseUser({ store, log }: Backend, tenant: string, user: s
   return sessions.length;
 }
 
-/** Erases sessions that nobody has used for that long. @returns how many, at most a batch */
+/** Erases sessions that were not used for `olderThanMs`. @returns how many, at most one batch */
 export async function eraseExpired({ store, log }: Backend, olderThanMs: number): Promise<number> {
   const sessions = await store.sessions.removeExpired({ olderThanMs, limit: BATCH });
   for (const session of sessions) await log.remove(session);
@@ -38,13 +40,14 @@ export async function eraseExpired({ store, log }: Backend, olderThanMs: number)
 
 export interface FinishOptions {
   readonly graceMs?: number;
-  /** Forgets what others know of the session, such as the engine; done again while the note stays. */
+  /** Deletes data of other components, such as the engine. It may be called several times per session. */
   readonly forget?: (session: string) => Promise<unknown>;
 }
 
 /**
- * Removes the logs of erased sessions again, and forgets the notes that are old enough, by the store's clock. One
- * that can't be removed now keeps its note and doesn't stop the others. @returns how many logs were removed
+ * Deletes the logs of erased sessions again, and the erasure records that are older than `graceMs` by the store's
+ * clock. A log that can't be deleted now keeps its record and doesn't block the others.
+ * @returns how many logs were deleted
  */
 export async function finishErasures({ store, log }: Backend, options: FinishOptions = {}): Promise<number> {
   const { graceMs = GRACE_MS, forget } = options;

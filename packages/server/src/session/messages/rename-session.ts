@@ -1,11 +1,11 @@
-/** Gives a session another title, and tells whoever looks at it. Committed in the store first, then brought to the log. */
+/** `renameSession` changes the title of a session in the store and then publishes it to subscribers. */
 import type { Env } from "../../util/env.ts";
 import type { Session } from "../../store/ports/sessions.ts";
 import type { Actor, SessionRef } from "../../store/refs.ts";
 import { publishOutbox } from "../archive/publish-outbox.ts";
 import type { Backend } from "../backend.ts";
 
-/** Throws NOT_FOUND when it isn't theirs. */
+/** @throws StoreError NOT_FOUND if the session doesn't belong to the user */
 export async function renameSession(
   backend: Backend,
   actor: Actor,
@@ -16,7 +16,7 @@ export async function renameSession(
   const key = `rename/${env.id()}`;
   const renamed = await backend.store.transaction(async (tx) => {
     const session = await tx.sessions.rename(actor, ref.session, title);
-    // As it is stored: a half character is none there.
+    // Publish the stored title, because the store replaces half surrogate pairs.
     await tx.outbox.add(ref, { key, draft: { type: "session.update", title: session.title ?? title } });
     return session;
   });

@@ -1,4 +1,4 @@
-/** A person tries a turn again that failed: its message is answered once more, by a new turn. Never runs one. */
+/** `retryTurn` answers the message of a failed or stopped turn again, with a new turn. It does not run the turn. */
 import { listBlocks, type Turn } from "@turnstream/protocol";
 import { type Env, systemEnv } from "../../util/env.ts";
 import { StoreError } from "../../store/errors.ts";
@@ -8,14 +8,14 @@ import type { CommandBackend } from "../backend.ts";
 import { encodeSessionRef, TURNS_CHANNEL } from "../signal-channels.ts";
 
 /**
- * - "retrying": a new turn begins; its id is given.
- * - "busy": a turn runs already, maybe this very retry from another click.
+ * - "retrying": a new turn starts, with this id.
+ * - "busy": a turn already runs, possibly the same retry from another click.
  */
 export type RetryReceipt =
   | { readonly receipt: "retrying"; readonly turn: string }
   | { readonly receipt: "busy"; readonly turn: string | null };
 
-/** Throws CONFLICT when the turn is not the last one, or did not fail in a way that can be tried again. */
+/** @throws StoreError CONFLICT if the turn is not the last one, or can't be retried */
 export async function retryTurn(
   { store, log, signals }: CommandBackend,
   ref: SessionRef,
@@ -35,7 +35,7 @@ export async function retryTurn(
   return { receipt: "retrying", turn: started.turn };
 }
 
-/** Whether trying it again makes sense: it failed and says so, or a person stopped it. */
+/** Returns true if the turn failed with a retryable error or the user stopped it. */
 export function canRetry(turn: Turn): boolean {
   if (turn.status === "user_stopped") return true;
   const notice = listBlocks(turn).at(-1);

@@ -1,6 +1,8 @@
 /**
- * Sending a message and taking it back: committed in the store first, together with the event that tells of it, then
- * brought to the log, then signalled. Whatever fails after the commit is left to relays and sweeps. Never starts a turn.
+ * `sendMessage` and `withdrawMessage` add a message to a session's queue or remove it. They do not start turns.
+ *
+ * Invariant: the message and its event are one commit. Publishing and signalling follow; if they fail, relays and
+ * polling repeat them.
  */
 import type { Json } from "@turnstream/protocol";
 import { checkMessage, type NewMessage } from "../../store/ports/running.ts";
@@ -14,17 +16,18 @@ import type { CommandBackend, Backend } from "../backend.ts";
 import { DECISIONS_CHANNEL, encodeSessionRef, TURNS_CHANNEL } from "../signal-channels.ts";
 
 export interface SendMessageInput extends Omit<NewMessage, "by">, DecisionSource {
-  /** With `resumes`: what the person filled in. */
+  /** Only with `resumes`: the values of the form. */
   readonly formValues?: Json;
 }
 
 /**
- * A question that waits is answered by it, and then it begins no turn; or dismissed, where it can be no answer. With
- * `resumes` it goes on from a form: one that waits is submitted with `formValues`, or else declined with the text as the
- * reason.
- * "already" when the session has or had a message of this id: the first stays. A text that is too long for an event is
- * kept as a blob. Throws NOT_FOUND without the session or the form, INVALID for values that don't fit it and CONFLICT
- * (FormClosedError) for values of one that is done, and nothing once the message is committed.
+ * Sends a message. Returns "already" if the session has or had a message with this id; the first one stays.
+ *
+ * A pending question is answered by the message, which then starts no turn, or is dismissed if the message can't be an
+ * answer. With `resumes` the message continues from a form. A pending form is submitted with `formValues`, or else
+ * declined with the text as the reason. A text that is too long for an event is stored as a blob.
+ * @throws StoreError NOT_FOUND if the session or form doesn't exist, INVALID for invalid values, or CONFLICT
+ * (`FormClosedError`) if the form is already decided. It throws nothing after the commit
  */
 export async function sendMessage(
   backend: CommandBackend,
@@ -36,7 +39,7 @@ export async function sendMessage(
   checkMessage(sent);
   const message = await withFormFiles(store, ref, sent, formValues);
   const { draft, blobs } = messageEvent(message);
-  // Safe before anything refers to them.
+  // Store the blobs before an event refers to them.
   for (const blob of blobs) await store.blobs.put(ref, blob);
   const { text, whole = null } = draft;
   const resumes = message.resumes ?? null;
@@ -47,7 +50,7 @@ export async function sendMessage(
     [isDecided, isAnswer] = [false, false];
     const result = await tx.queuedMessages.add(ref, { ...message, text, whole });
     if (result === "added") {
-      // What became of the form comes before what goes on from it.
+      // The form's event must come before the message that continues from it.
       if (resumes !== null)
         isDecided = await resumeForm(tx, ref, { ...message, ...source, text, resumes, formValues });
       await tx.outbox.add(ref, { key: messageKey("m", message.id), draft });
@@ -63,7 +66,7 @@ export async function sendMessage(
   return added === "added" ? "sent" : "already";
 }
 
-/** False when it doesn't wait (any more): a turn has it, or it was taken back before. */
+/** Returns false if the message is no longer queued: a turn answers it, or it was already withdrawn. */
 export async function withdrawMessage(backend: Backend, ref: SessionRef, id: string): Promise<boolean> {
   const removed = await backend.store.transaction(async (tx) => {
     const wasWaiting = await tx.queuedMessages.remove(ref, id);

@@ -1,6 +1,7 @@
 /**
- * Stopping a turn: noted in the store, where its worker finds it however late, then signalled so that it looks at
- * once. Never stops anything itself.
+ * `stopTurn` requests the stop of a turn. It does not stop the turn itself.
+ *
+ * Invariant: the request is stored first, so that the worker finds it even if the signal is lost.
  */
 import type { StopReceipt } from "../../store/ports/running.ts";
 import type { SessionRef } from "../../store/refs.ts";
@@ -8,12 +9,12 @@ import type { CommandBackend } from "../backend.ts";
 import { encodeSessionRef, STOPS_CHANNEL } from "../signal-channels.ts";
 
 export interface StopTurnOptions {
-  /** Without it: whichever runs. */
+  /** Default: the running turn. */
   readonly turn?: string;
   readonly userId?: string;
 }
 
-/** The receipt, and which turn it is for; null when it is over. */
+/** Returns the receipt and the turn that it applies to; null if no turn runs. */
 export async function stopTurn(
   { store, signals }: Pick<CommandBackend, "store" | "signals">,
   ref: SessionRef,
@@ -23,7 +24,7 @@ export async function stopTurn(
     ...(turn === undefined ? {} : { turn }),
     ...(userId === undefined ? {} : { by: userId }),
   });
-  // Also when somebody had asked before: their signal may be lost.
+  // Also signal if a stop was already requested, because the earlier signal may be lost.
   if (stopped.receipt !== "over") signals.send(STOPS_CHANNEL, encodeSessionRef(ref));
   return stopped;
 }

@@ -1,6 +1,8 @@
 /**
- * Closes what is open in a turn of a fork, in the order that a stop asks for: requests, blocks, results and
- * sub-runs from the inside out, the group, then the turn. Never touches what has ended.
+ * `closeOpenTurn` and `closeForms` end the open parts of a turn of a fork, in the order of a stop. The order is:
+ * requests, then blocks, results and sub-runs from the inside out, then the group, then the turn.
+ *
+ * Invariant: blocks, runs and turns that have ended don't change.
  */
 import {
   type Block,
@@ -20,7 +22,7 @@ interface Writer {
   add(draft: EventDraft): void;
 }
 
-/** Forms and payments of any turn, ended or not. */
+/** Closes the pending forms and payments of a turn, whether the turn has ended or not. */
 export function closeForms(writer: Writer, turn: Turn): void {
   for (const block of listBlocks(turn)) {
     if (block.kind === "form" && isPending(block))
@@ -31,7 +33,7 @@ export function closeForms(writer: Writer, turn: Turn): void {
         status: "cancelled",
       });
     if (block.kind === "payment" && isPending(block)) {
-      // What the gateway is working on can't be cancelled any more, only expire.
+      // A payment that the gateway is processing can't be cancelled any more, only expire.
       const status = block.status === "pending" ? "cancelled" : "expired";
       writer.add({ type: "payment.update", ...on(turn, block), version: block.version + 1, status });
     }
@@ -60,7 +62,7 @@ export function closeOpenTurn(writer: Writer, id: string): void {
   writer.add({ type: "turn.end", turn: id, reason: reasonOf(turn()), duration_ms });
 }
 
-/** A turn whose main run was over already ends for the reason it was about to. */
+/** If the main run has already ended, the turn ends with the reason that the run had determined. */
 function reasonOf(turn: Turn): "user_stopped" | "error" | "requires_interaction" | "end_turn" {
   const notice = lastNotice(turn);
   if (notice !== null) return notice === "stopped" ? "user_stopped" : "error";
@@ -80,7 +82,7 @@ function cancel(writer: Writer, turn: Turn, block: InteractionBlock): void {
   if (block.kind === "form") writer.add({ type: "form.update", ...change });
 }
 
-/** The runs below `parent`, each with its blocks, before the results they stand in. The main run stays. */
+/** Closes the runs below `parent` and their blocks, before the results that contain them. The main run stays open. */
 function closeRuns(writer: Writer, turn: () => Turn, parent: string | null): void {
   for (const run of turn().runs.filter((r) => r.parent === parent && r.status === "running")) {
     closeRuns(writer, turn, run.id);
@@ -91,7 +93,7 @@ function closeRuns(writer: Writer, turn: () => Turn, parent: string | null): voi
   }
 }
 
-/** Every call has a result, also one that was never begun. */
+/** Adds a cancelled result for every call without one, because every call must have a result. */
 function answerCalls(writer: Writer, turn: () => Turn, run: Run): void {
   const answered = new Set(listBlocks(turn()).flatMap((b) => (b.kind === "tool_result" ? [b.call] : [])));
   for (const block of listBlocks(turn())) {
@@ -117,7 +119,7 @@ function on(turn: Turn, block: Block): { turn: string; run: string; block: strin
   return { turn: turn.id, run: block.run, block: block.id, index: block.index };
 }
 
-/** Where the next block of a run stands, under an id that the turn doesn't have. */
+/** Returns the position of the run's next block, with an id that is unused in the turn. */
 function newPlace(turn: Turn, run: string): { turn: string; run: string; block: string; index: number } {
   const index = turn.items.length;
   const taken = new Set(turn.items.toArray().map((item) => item?.id));

@@ -1,6 +1,8 @@
 /**
- * The log of a fork: the shared history with its positions and its name made the new session's, without who
- * said it and what they filled into forms, and everything closed that nobody there could answer or go on with. Pure; reads and stores nothing.
+ * `forkLog` builds the log of a fork: the shared history, renumbered for the new session. Pure.
+ *
+ * Invariant: it contains no senders and no form values. Requests and turns that can't be answered or continued in the
+ * fork are closed, and queued messages are removed.
  */
 import {
   type SessionEvent,
@@ -19,19 +21,19 @@ import { closeOpenTurn, closeForms } from "./close-open-turns.ts";
 export interface ForkOptions {
   readonly session: string;
   readonly number: number;
-  /** The epochs of the source, in their order, become this one and those after it. */
+  /** The epochs of the source are renumbered in order, starting with this one. */
   readonly firstEpoch: number;
-  /** The time of the session's start, when the source has no event at all. */
+  /** The time of `session.start` if the source has no events. */
   readonly at: number;
 }
 
-/** @param source a legal log, coalesced or not, from its first event on */
+/** @param source a valid log from its first event on, coalesced or not */
 export function forkLog(source: readonly SessionEvent[], options: ForkOptions): SessionEvent[] {
   const copied = rename(source, options);
   const writer = new ForkWriter(copied, options);
   if (copied.length === 0)
     writer.add({ type: "session.start", session: options.session, number: options.number });
-  // The messages wait in the source; here nobody has sent them.
+  // These messages are queued in the source. In the fork they were never sent.
   for (const { id } of writer.state.waiting) writer.add({ type: "message.remove", message: id });
   for (const turn of writer.state.turns.toArray()) closeForms(writer, turn);
   const last = writer.state.turns.last();
@@ -52,12 +54,12 @@ function rename(
     was = position.epoch;
     const id = formatCursor({ epoch, seq: position.seq });
     if (event.type === "session.start") return { ...event, id, session, number };
-    // Erasing a person could not reach their id in here.
+    // Remove user ids: erasing a user would not find them in the fork.
     return { ...redactForShare(event), id };
   });
 }
 
-/** Adds events behind the copied ones. They carry the time of the last of those: nothing happened since. */
+/** Appends events after the copied ones, with the time of the last copied event, because nothing has happened since. */
 class ForkWriter {
   readonly added: SessionEvent[] = [];
   state: SessionState;

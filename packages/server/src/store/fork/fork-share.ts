@@ -1,6 +1,6 @@
 /**
- * Makes a session of one's own from a share: the history up to the shared position, closed, with its blobs.
- * Works on any store, in one transaction. Never crosses tenants, and never touches the source.
+ * `forkShare` creates a session from a share: the history up to the shared position, closed, with its blobs. It works
+ * on any store, in one transaction. It never crosses tenants and never changes the source.
  */
 import {
   type Cursor,
@@ -19,8 +19,9 @@ import { MAX_BATCH, type Session } from "../ports/sessions.ts";
 import type { Store } from "../store.ts";
 
 /**
- * Throws NOT_FOUND when the share is revoked, erased or another tenant's, EXISTS when the id is taken.
- * @param share its id, from a link whose signature was checked
+ * @param share its id, from a link whose signature was verified
+ * @throws StoreError with NOT_FOUND if the share is revoked, erased or of another tenant, with EXISTS if the id is
+ *   taken.
  */
 export function forkShare(
   store: Store,
@@ -32,7 +33,7 @@ export function forkShare(
     const found = await tx.shares.find(share);
     if (found === null || found.tenant !== actor.tenant) throw new StoreError("NOT_FOUND", `share ${share}`);
     const shared = await history(tx, found, found.upTo);
-    // As it was called then: a later title may tell what came later.
+    // Use the title at the shared position: a later one may reveal later content.
     const { title } = foldAll(shared);
     const session = await tx.sessions.create(actor, {
       ...made,
@@ -52,7 +53,7 @@ export function forkShare(
   });
 }
 
-/** The archived events up to a position; a share's position was the archived one, so no event lies across it. */
+/** Reads the archived events up to a position. A share's position was an archived one, so no merged event spans it. */
 async function history(tx: Store, ref: SessionRef, upTo: Cursor): Promise<SessionEvent[]> {
   const end = parseCursor(upTo)?.seq ?? 0;
   const events: SessionEvent[] = [];
@@ -76,7 +77,7 @@ async function archiveAll(tx: Store, ref: SessionRef, events: readonly SessionEv
     to: formatCursor(header),
     epoch: header.epoch,
     events,
-    // Everything is closed, forms and payments too.
+    // Everything is closed, including forms and payments.
     turns: turns.toArray().map((turn) => ({ snapshot: turnSnapshot(turn), open: false })),
     header,
     v: SCHEMA_VERSION,

@@ -1,4 +1,7 @@
-/** API keys in memory. Like the real thing it has only the hashes. */
+/**
+ * `memoryKeys`, `memoryIdempotency`, `memoryShares` and `memoryTickets` implement the sub-ports for access in memory.
+ * As in PostgreSQL, only the hash of a key is stored.
+ */
 import type { Json } from "@turnstream/protocol";
 import type { Env } from "../../util/env.ts";
 import { StoreError } from "../errors.ts";
@@ -105,7 +108,6 @@ function put(rows: Rows, row: KeyRow): void {
   rows.put(KEYS, row.tenant, row.info.id, row);
 }
 
-/** Requests that must not be done twice, in memory. */
 export function memoryIdempotency(tables: MemoryTables, env: Env): Idempotency {
   return {
     begin: (actor, request) =>
@@ -153,7 +155,7 @@ export function memoryIdempotency(tables: MemoryTables, env: Env): Idempotency {
   };
 }
 
-/** The row, as long as the claim is the one that counts. */
+/** Returns the row if it still has this claim. */
 function findClaimed(rows: Rows, actor: Actor, request: RequestKey, claim: string): RequestRow | undefined {
   const row = rows.get(REQUESTS, actor.tenant, requestKey(actor, request));
   return row?.claim === claim ? row : undefined;
@@ -166,7 +168,6 @@ function newRow(actor: Actor, request: IdempotentRequest, id: string, startedAt:
   return { tenant, user, route, key, digest, id, session, startedAt, ...none };
 }
 
-/** Shares in memory. */
 interface ShareRow extends Share {
   readonly user: string;
   readonly revoked: boolean;
@@ -214,7 +215,6 @@ function shareOf({ user: _, revoked: _r, ...share }: ShareRow): Share {
   return share;
 }
 
-/** Redeemed tickets in memory. */
 interface TicketRow {
   readonly tenant: string;
   readonly id: string;

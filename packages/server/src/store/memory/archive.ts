@@ -1,4 +1,4 @@
-/** The archive in memory. */
+/** `memoryArchive`, `memoryOutbox` and `memoryTurns` implement the archive, the outbox and archived turns in memory. */
 import {
   type SessionEvent,
   formatCursor,
@@ -116,14 +116,13 @@ function write(
   return "written";
 }
 
-/** Whether `to` is a position of what is archived: the same seq on a lost timeline has another epoch. */
+/** True if `to` is an archived position. The same seq on a lost timeline has another epoch. */
 function passed(rows: Rows, ref: SessionRef, archived: string, to: Position): boolean {
   if (to.seq > (parseCursor(archived)?.seq ?? 0)) return false;
   if (to.seq === 0) return to.epoch === 0;
   return eventsOf(rows, ref).find((row) => row.seq >= to.seq)?.epoch === to.epoch;
 }
 
-/** The outbox in memory. */
 export function memoryOutbox(tables: MemoryTables, env: Env): Outbox {
   return {
     add: (ref, row) =>
@@ -215,7 +214,7 @@ function isUndelivered(row: StoredOutboxRow): boolean {
   return row.deliveredAt === null;
 }
 
-/** The first undelivered row of every session. */
+/** Returns the first undelivered row of every session. */
 function firstRows(rows: Rows): StoredOutboxRow[] {
   const first = new Map<string, StoredOutboxRow>();
   for (const row of rows.all(OUTBOX)) {
@@ -229,7 +228,6 @@ function outboxRowOf(stored: StoredOutboxRow): OutboxRow {
   return { ...row, draft: JSON.parse(draft) as EventDraft };
 }
 
-/** Archived turns in memory: their table, and reading it. */
 interface TurnRow extends Omit<TurnRecord, "snapshot"> {
   readonly snapshot: string;
 }
@@ -262,7 +260,7 @@ export function memoryTurns(tables: MemoryTables): Turns {
   };
 }
 
-/** Ascending by start. */
+/** Returns the turns ascending by start. */
 function turnsOf(rows: Rows, ref: SessionRef): TurnRow[] {
   if (sessionRow(rows, ref) === undefined) return [];
   return rows.of(TURNS, ref.session).toSorted((a, b) => a.start - b.start);

@@ -1,4 +1,7 @@
-/** The audit in memory: the same chain, as long as the process lives. It outlives its tenant, as in PostgreSQL. */
+/**
+ * `memoryAudit` and `memoryUsage` implement the audit and the usage ledger in memory. As in PostgreSQL, the audit
+ * outlives its tenant.
+ */
 import type { Env } from "../../util/env.ts";
 import {
   type Audit,
@@ -47,7 +50,6 @@ export function memoryAudit(tables: MemoryTables, env: Env): Audit {
   };
 }
 
-/** Usage in memory. */
 const DAYS = table<UsageDay>("usage_days", "tenant");
 const MARKS = table<{ readonly tenant: string; readonly key: string; readonly at: number }>(
   "usage_marks",

@@ -1,4 +1,4 @@
-/** Uploads in memory. */
+/** `memoryUploads`, `memoryAttachments` and `memoryBlobs` implement the sub-ports for files in memory. */
 import type { Env } from "../../util/env.ts";
 import { StoreError } from "../errors.ts";
 import {
@@ -95,7 +95,7 @@ export function memoryUploads(tables: MemoryTables, env: Env): Uploads {
   };
 }
 
-/** Their name only: the upload belongs to the session. */
+/** Removes the user's id. The upload stays, because it belongs to the session. */
 export function clearUploadAuthor(rows: Rows, session: string, user: string): void {
   for (const row of rows.of(UPLOADS, session))
     if (row.upload.by === user)
@@ -126,7 +126,6 @@ function removeChunks(rows: Rows, { session }: Pick<SessionRef, "session">, { id
   for (let n = 0; n < chunks; n++) rows.remove(CHUNKS, session, key(id, n));
 }
 
-/** Attachments in memory. */
 interface AttachmentRow {
   readonly n: number;
   readonly attachment: Attachment;
@@ -180,7 +179,6 @@ export function memoryAttachments(tables: MemoryTables, env: Env): Attachments {
   };
 }
 
-/** Blobs in memory. */
 const BLOBS = table<StoredBlob>("blobs", "session");
 
 export function memoryBlobs(tables: MemoryTables): Blobs {

@@ -1,4 +1,7 @@
-/** The rows of interactions and their changes in memory, and how one change is put down. Decides nothing. */
+/**
+ * `putInteraction`, `putChange` and their readers access the rows of interactions, changes and orders in memory. They
+ * do not decide whether a change is allowed.
+ */
 import type { Json } from "@turnstream/protocol";
 import type { FormDraft, Interaction, InteractionChange } from "../ports/interactions.ts";
 import type { Order } from "../ports/payments.ts";
@@ -27,7 +30,7 @@ export function findInteraction(rows: Rows, ref: SessionRef, id: string): Intera
   return row?.tenant === ref.tenant ? row : undefined;
 }
 
-/** In the order of their requests. */
+/** Returns interactions in the order of their requests. */
 export function interactionsOf(rows: Rows, ref: SessionRef): Interaction[] {
   return rows
     .of(INTERACTIONS, ref.session)
@@ -47,7 +50,7 @@ export function changesOf(rows: Rows, { session, id }: Interaction): Interaction
     .toSorted((a, b) => a.version - b.version);
 }
 
-/** The interaction as it is after the change. */
+/** Stores a change and returns the changed interaction. Deletes the form draft. */
 export function putChange(
   rows: Rows,
   row: Interaction,
@@ -62,7 +65,7 @@ export function putChange(
   return { interaction, change: noted };
 }
 
-/** Whoever decided it, nobody is named any more. */
+/** Removes the user's id from decisions. */
 export function clearDecisionAuthor(rows: Rows, session: string, user: string): void {
   for (const row of rows.of(CHANGES, session)) {
     if (row.change.by !== user) continue;
@@ -71,7 +74,7 @@ export function clearDecisionAuthor(rows: Rows, session: string, user: string): 
   }
 }
 
-/** The rows of orders in memory, for those who only have to know whether there is one. */
+/** An order, here so that `interactions.ts` can check whether a payment has one. */
 export interface OrderRow {
   readonly order: Order;
   readonly nextCheckAt: number | null;

@@ -1,4 +1,7 @@
-/** Interactions in memory: one piece of work at a time, so the rules can simply be asked. */
+/**
+ * `memoryInteractions`, `memoryAllowances` and `memoryFormDrafts` implement interactions in memory. Work runs one at a
+ * time, so a check against the rules stays valid until the change.
+ */
 import type { Json } from "@turnstream/protocol";
 import type { Env } from "../../util/env.ts";
 import { StoreError } from "../errors.ts";
@@ -68,7 +71,7 @@ export function memoryInteractions(tables: MemoryTables, env: Env): Interactions
         const current = findInteraction(rows, ref, transition.id);
         if (current === undefined) throw new StoreError("NOT_FOUND", "interaction");
         if (isOrderDriven(current.kind, transition.to, isOrdered(rows, ref.session, transition.id))) {
-          throw new StoreError("INVALID", "interaction of a payment (move its order)");
+          throw new StoreError("INVALID", "interaction of a payment (change its order instead)");
         }
         const at = env.now();
         const error = transitionError(current, transition, at);
@@ -139,7 +142,6 @@ function newInteraction(ref: SessionRef, request: InteractionRequest, n: number,
   };
 }
 
-/** Allowances in memory. */
 interface AllowanceRow extends Allowance {
   readonly n: number;
 }
@@ -191,13 +193,12 @@ function allowanceOf({ n: _, ...allowance }: AllowanceRow): Allowance {
   return allowance;
 }
 
-/** The allowance stays; whoever gave it is not named any more. */
+/** Removes the user's id. The allowance stays. */
 export function clearAllowanceAuthor(rows: Rows, session: string, user: string): void {
   for (const row of rows.of(ALLOWANCES, session))
     if (row.by === user) rows.put(ALLOWANCES, session, keyOf(row.agent, row.tool), { ...row, by: null });
 }
 
-/** Drafts of forms in memory. */
 export function memoryFormDrafts(tables: MemoryTables, env: Env): FormDrafts {
   return {
     save: (ref, interaction, values) =>

@@ -1,4 +1,7 @@
-/** Knowledge bases in memory: every search looks at every piece. */
+/**
+ * `memoryKnowledge` and `memoryMemories` implement knowledge bases and memories in memory. Every search scans all
+ * chunks.
+ */
 import type { Json } from "@turnstream/protocol";
 import type { Env } from "../../util/env.ts";
 import {
@@ -138,7 +141,6 @@ function objectKey(base: string, id: string): string {
   return `${base}\0${id}`;
 }
 
-/** Memories in memory. */
 interface MemoryRow extends Memory {
   readonly user: string;
 }

@@ -1,4 +1,4 @@
-/** The table of the outbox in memory, and how its rows go from one state to the next. */
+/** `outboxOf`, `reopenRows` and `settleOutbox` read the outbox rows in memory and change their states. */
 import { comparePositions, type Cursor, parseCursor, type Position } from "@turnstream/protocol";
 import type { OutboxRow } from "../ports/archive.ts";
 import type { SessionRef } from "../refs.ts";
@@ -15,7 +15,7 @@ export interface StoredOutboxRow extends Omit<OutboxRow, "draft"> {
 /** By key, within the session. */
 export const OUTBOX = table<StoredOutboxRow>("outbox", "session");
 
-/** A session's rows in order; none for another tenant's. */
+/** Returns a session's rows in order, or none if the session belongs to another tenant. */
 export function outboxOf(rows: Rows, ref: SessionRef): StoredOutboxRow[] {
   return rows
     .of(OUTBOX, ref.session)
@@ -27,7 +27,7 @@ export function changeOutboxRow(rows: Rows, row: StoredOutboxRow, change: Partia
   rows.put(OUTBOX, row.session, row.key, { ...row, ...change });
 }
 
-/** Delivered, but not archived: due again. Of all, or of those at or before a position. */
+/** Makes rows due again that were delivered but not archived: all of them, or those at or before a position. */
 export function reopenRows(rows: Rows, ref: SessionRef, now: number, upTo: Position | null): number {
   const isLost = ({ cursor }: StoredOutboxRow) =>
     upTo === null || comparePositions(parseCursor(cursor) ?? upTo, upTo) <= 0;
@@ -38,7 +38,7 @@ export function reopenRows(rows: Rows, ref: SessionRef, now: number, upTo: Posit
   return lost.length;
 }
 
-/** Marks the rows whose entries are among what is archived; what else was said to be there was lost. */
+/** Marks the rows whose entries are archived. Other rows delivered at or before `to` were lost and are due again. */
 export function settleOutbox(
   rows: Rows,
   ref: SessionRef,

@@ -1,4 +1,4 @@
-/** Orders and notices in memory, with the same rules. */
+/** `memoryPayments` implements orders and payment notices in memory, with the rules of `rules/payments.ts`. */
 import { checkDuration } from "../rules/arguments.ts";
 import type { Env } from "../../util/env.ts";
 import { StoreError } from "../errors.ts";
@@ -23,7 +23,7 @@ interface NoticeRow extends PaymentNotice {
   readonly tenant: string;
 }
 
-/** Those whose order wasn't there yet belong to the tenant, the others to their session, as in PostgreSQL. */
+/** As in PostgreSQL, a notice without an order belongs to the tenant, and a notice with one to the order's session. */
 const UNCLAIMED = table<NoticeRow>("payment_notices_unclaimed", "tenant");
 const CLAIMED = table<NoticeRow>("payment_notices", "session");
 
@@ -185,7 +185,7 @@ function step(rows: Rows, row: OrderRow, move: OrderTransition, now: number): Ap
 
 type Sent = NonNullable<OrderTransition["notice"]>;
 
-/** False when it was dealt with before. One whose order wasn't there yet was not. */
+/** Returns false if the notice was processed before. A notice whose order was missing counts as not processed. */
 function keep(rows: Rows, tenant: string, orderNo: string, sent: Sent, now: number): boolean {
   requireTenant(rows, tenant);
   const key = keyOf(sent);

@@ -1,4 +1,4 @@
-/** The rows of requests in memory, and how they go with a person or a session. */
+/** `putRequest` and its helpers store idempotent requests in memory and delete them with their user or session. */
 import type { RequestKey } from "../ports/access.ts";
 import type { Actor } from "../refs.ts";
 import { type Rows, table } from "./tables.ts";

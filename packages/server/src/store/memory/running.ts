@@ -1,4 +1,7 @@
-/** Running turns in memory. */
+/**
+ * `memoryRunning`, `memoryJournal`, `memoryLeases` and `memoryWaiting` implement running turns, the journal, leases and
+ * queued messages in memory.
+ */
 import type { Json, UserMessage } from "@turnstream/protocol";
 import type { Env } from "../../util/env.ts";
 import { StoreError } from "../errors.ts";
@@ -25,16 +28,16 @@ import {
 import { compareText, requireSession, sessionRow, SESSIONS } from "./session-rows.ts";
 import { type MemoryTables, type Rows, table } from "./tables.ts";
 
-/** JSON is kept as text: see session-rows.ts. */
+/** JSON is stored as text; see `session-rows.ts`. */
 interface RunningRow extends Omit<RunningTurn, "user" | "message" | "options"> {
   readonly message: UserMessage | null;
   readonly options: string | null;
-  /** The newest entry of its journal when it was last attempted. */
+  /** The newest entry of its journal at its last attempt. */
   readonly journaled: number;
 }
 
 const RUNNING = table<RunningRow>("running_turns", "session");
-/** A session has one at most. */
+/** A session has at most one running turn, under this key. */
 const ONLY = "running";
 
 export function memoryRunning(tables: MemoryTables, env: Env): RunningTurns {
@@ -145,7 +148,7 @@ function turnOf(rows: Rows, row: RunningRow): RunningTurn {
   return { ...turn, user, options: row.options === null ? null : (JSON.parse(row.options) as Json) };
 }
 
-/** Whoever sent its message or wanted it stopped, nobody is named any more. */
+/** Removes the user's id from the message and from the stop request. */
 export function clearRunningTurnUser(rows: Rows, session: string, user: string): void {
   const row = rows.get(RUNNING, session, ONLY);
   if (row === undefined) return;
@@ -154,7 +157,6 @@ export function clearRunningTurnUser(rows: Rows, session: string, user: string):
   put(rows, { ...row, message, stop });
 }
 
-/** The journal in memory. */
 interface JournalRow {
   readonly turn: string;
   readonly key: string;
@@ -201,7 +203,7 @@ export function memoryJournal(tables: MemoryTables): Journal {
   };
 }
 
-/** Ids may have any character but NUL. */
+/** NUL is a safe separator because ids can't contain it. */
 function rowKey({ turn, key }: { readonly turn: string; readonly key: string }): string {
   return `${turn}\0${key}`;
 }
@@ -211,12 +213,11 @@ function journalOf(rows: Rows, ref: SessionRef): JournalRow[] {
   return rows.of(JOURNAL, ref.session).toSorted((a, b) => a.n - b.n);
 }
 
-/** The number of the newest entry of a turn; 0 when there is none. */
+/** Returns the number of the newest entry of a turn, or 0. */
 function newestEntry(rows: Rows, ref: SessionRef, turn: string): number {
   return journalOf(rows, ref).findLast((row) => row.turn === turn)?.n ?? 0;
 }
 
-/** Executor leases in memory. */
 interface Lease {
   readonly executor: string;
   readonly until: number;
@@ -271,14 +272,14 @@ export function memoryLeases(tables: MemoryTables, env: Env): Leases {
   };
 }
 
-/** Run out, and taken by nobody or by one that is dead too. */
+/** True if the lease has expired, and no live process has taken it over. */
 function isDead(rows: Rows, lease: Lease, now: number): boolean {
   if (lease.until >= now) return false;
   const taker = lease.takenBy === null ? undefined : rows.get(LEASES, "", lease.takenBy);
   return taker === undefined || taker.until < now || taker.takenBy !== null;
 }
 
-/** Waiting messages in memory. A row without a body waits no longer. */
+/** A queued message. Without a body it is no longer queued. */
 interface WaitingRow {
   readonly id: string;
   readonly n: number;
@@ -318,7 +319,7 @@ export function memoryWaiting(tables: MemoryTables, env: Env): QueuedMessages {
   };
 }
 
-/** The oldest, which waits no longer then, and its options as JSON. */
+/** Takes the oldest message out of the queue, with its options as JSON. */
 function takeWaiting(
   rows: Rows,
   ref: SessionRef,
@@ -337,7 +338,7 @@ function waitingOf(rows: Rows, ref: SessionRef): WaitingRow[] {
     .toSorted((a, b) => a.n - b.n);
 }
 
-/** When the oldest that waits in a session came; null when none does. */
+/** Returns when the oldest message of a session was queued, or null. */
 function waitingSince(rows: Rows, ref: SessionRef): { readonly at: number; readonly n: number } | null {
   return waitingOf(rows, ref)[0] ?? null;
 }
@@ -346,7 +347,7 @@ function messageOf({ id, body, by, at }: WaitingRow): UserMessage {
   return { id, ...(JSON.parse(body ?? "{}") as QueuedMessageBody), by, at };
 }
 
-/** Whoever sent it, nobody is named any more. */
+/** Removes the sender's id. */
 export function clearMessageAuthor(rows: Rows, session: string, user: string): void {
   for (const row of rows.of(WAITING, session))
     if (row.by === user) rows.put(WAITING, session, row.id, { ...row, by: null });

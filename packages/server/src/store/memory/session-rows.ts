@@ -1,11 +1,17 @@
-/** The tables of a session in memory, and what several sub-ports do with a session's row. */
+/**
+ * `sessionRow`, `requireSession`, `changeSession` and `eraseSession` access the rows of sessions in memory, for all
+ * sub-ports.
+ */
 import { StoreError } from "../errors.ts";
 import type { SessionRef } from "../refs.ts";
 import type { Session } from "../ports/sessions.ts";
 import { deleteRequestsOfSession } from "./request-rows.ts";
 import { type Rows, table } from "./tables.ts";
 
-/** JSON is kept as text, as in PostgreSQL: nobody can change a stored value, and undefined fields are gone. */
+/**
+ * JSON is stored as text, as in PostgreSQL. So a stored value can't be changed from outside, and undefined fields are
+ * dropped.
+ */
 export interface SessionRow extends Session {
   readonly header: string | null;
   readonly v: number | null;
@@ -39,7 +45,7 @@ export function eraseSession(rows: Rows, id: string, now: number): void {
   rows.put(ERASURES, "", id, { session: id, requestedAt: now });
 }
 
-/** Orders text by its bytes in UTF-8, like the collation "C". */
+/** Compares texts by their bytes in UTF-8, like the collation "C". */
 export function compareText(a: string, b: string): number {
   return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }

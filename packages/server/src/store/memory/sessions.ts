@@ -1,4 +1,4 @@
-/** Sessions in memory. */
+/** `memorySessions`, `memoryEpochs` and `memoryUserNumbers` implement sessions, epochs and user numbers in memory. */
 import { START_CURSOR } from "@turnstream/protocol";
 import type { Env } from "../../util/env.ts";
 import { StoreError } from "../errors.ts";
@@ -186,7 +186,6 @@ function list(rows: Rows, actor: Actor, page: { limit: number; before?: string }
   return { sessions, next: sorted.length > limit && last !== undefined ? formatPageToken(last) : null };
 }
 
-/** Epochs in memory. */
 const EPOCHS = table<EpochRecord>("session_epochs", "session");
 
 export function memoryEpochs(tables: MemoryTables, env: Env): Epochs {
@@ -214,7 +213,6 @@ export function memoryEpochs(tables: MemoryTables, env: Env): Epochs {
   };
 }
 
-/** People's numbers in memory. */
 const USER_NUMBERS = table<{ readonly number: number; readonly user: string }>("people", "tenant");
 
 export function memoryUserNumbers(tables: MemoryTables): UserNumbers {

@@ -1,6 +1,6 @@
 /**
- * The store in one process and in memory, with the rules of the one on PostgreSQL: for trying things out and
- * for tests. Nothing survives the process.
+ * `createMemoryStore` creates a store in the memory of one process, for development and tests. It follows the same
+ * rules as the PostgreSQL store. Its data ends with the process.
  */
 import { checkArguments } from "../rules/arguments.ts";
 import { type Env, systemEnv } from "../../util/env.ts";
@@ -59,7 +59,7 @@ function portsOn(tables: MemoryTables, env: Env): StorePorts {
   };
   return wrapPorts(ports, async (name, args, call) => {
     checkArguments(name, args);
-    // Rows themselves are given out by some: what a caller does with them must not change the store.
+    // Some sub-ports return stored rows. The clone prevents a caller from changing the store through them.
     return structuredClone(await call());
   });
 }

@@ -1,12 +1,13 @@
 /**
- * Where the in-memory store keeps its rows, and how a transaction there is all or nothing: work runs one at a
- * time, every change notes how to undo it, and a throw undoes. Rows are never changed in place: put a new one.
- * Never survives its process.
+ * `createMemoryTables` holds the rows of the in-memory store and makes its transactions atomic.
+ *
+ * Invariant: work runs one at a time, every change records its undo, and an error undoes all changes. Rows are never
+ * changed in place: put a new row.
  */
 
 /**
- * A kind of row. The rows of a table are split by owner: the session's id for what is erased with its session,
- * the tenant's id for what is erased with its tenant, "" for the rest.
+ * A table. Its rows are grouped by owner. The owner is the id of the session or tenant with which the rows are erased,
+ * and "" for other rows.
  */
 export interface Table<_Row> {
   readonly name: string;
@@ -17,24 +18,24 @@ export function table<Row>(name: string, owner: Table<Row>["owner"]): Table<Row>
   return { name, owner };
 }
 
-/** The rows, as one piece of work sees and changes them. No order is promised: sort what you give out. */
+/** The rows that one piece of work reads and changes. They have no defined order: sort what you return. */
 export interface Rows {
   get<Row>(of: Table<Row>, owner: string, key: string): Row | undefined;
-  /** All rows of one owner. */
+  /** Returns all rows of one owner. */
   of<Row>(of: Table<Row>, owner: string): Row[];
   all<Row>(of: Table<Row>): Row[];
   put<Row>(of: Table<Row>, owner: string, key: string, row: Row): void;
   remove<Row>(of: Table<Row>, owner: string, key: string): boolean;
-  /** Like ON DELETE CASCADE: what every table of that kind of owner holds of this one. */
+  /** Removes the owner's rows from every table of that kind, like ON DELETE CASCADE. */
   removeOwned(kind: "session" | "tenant", owner: string): void;
-  /** 1, 2, 3 …; like a sequence of PostgreSQL it is not taken back when the work fails. */
+  /** Returns 1, 2, 3 …. As with a PostgreSQL sequence, a failure does not give the number back. */
   next(sequence: string): number;
 }
 
 export interface MemoryTables {
-  /** Runs `work` alone and at once (it doesn't await); what it changed is undone if it throws. */
+  /** Runs synchronous work alone. Its changes are undone if it throws. */
   run<T>(work: (rows: Rows) => T): Promise<T>;
-  /** Like `run` for several steps: nobody else gets in between. Within a transaction it joins that one. */
+  /** Like `run`, for several steps without other work in between. A nested call joins the running transaction. */
   transaction<T>(work: (tables: MemoryTables) => Promise<T>): Promise<T>;
 }
 
@@ -107,7 +108,7 @@ class RowData implements Rows {
     const mark = this.#undo.length;
     try {
       const result = work();
-      // Work outside a transaction is done for good; inside one, the transaction may still take it back.
+      // Outside a transaction the work is final. Inside one, the transaction may still undo it.
       if (mark === 0 && !this.#inTransaction) this.#undo.length = 0;
       return result;
     } catch (error) {

@@ -1,4 +1,4 @@
-/** Tenants in memory. */
+/** `memoryTenants` implements tenants in memory. `requireTenant` and `copyJson` are helpers for other sub-ports. */
 import type { Json } from "@turnstream/protocol";
 import type { Env } from "../../util/env.ts";
 import { StoreError } from "../errors.ts";
@@ -34,12 +34,12 @@ export function memoryTenants(tables: MemoryTables, env: Env): Tenants {
   };
 }
 
-/** What the ledger's tables in memory have in common. */
+/** @throws StoreError with NOT_FOUND if the tenant does not exist. */
 export function requireTenant(rows: Rows, tenant: string): void {
   if (rows.get(TENANTS, "", tenant) === undefined) throw new StoreError("NOT_FOUND", `tenant ${tenant}`);
 }
 
-/** A value that went through JSON, as in PostgreSQL: the caller's own can't change what is stored. */
+/** Copies a value through JSON, as PostgreSQL does, so that the caller's object can't change the stored one. */
 export function copyJson<T extends Json>(value: T): T {
   return JSON.parse(JSON.stringify(value)) as T;
 }

@@ -1,12 +1,15 @@
-/** The sub-port for API keys. Only the hash of a key is kept; nobody can be shown a key again. */
+/**
+ * `Keys`, `Idempotency`, `Shares` and `Tickets` are the sub-ports for access: API keys, idempotent requests, shared
+ * sessions and single-use tickets.
+ */
 import type { Cursor, Json } from "@turnstream/protocol";
 import type { Actor, SessionRef } from "../refs.ts";
 
 export interface NewKey {
-  /** For people, to tell their keys apart. */
+  /** A label with which users distinguish their keys. */
   readonly name: string;
   readonly scopes: readonly string[];
-  /** Milliseconds since 1970; never when absent. */
+  /** Milliseconds since 1970. Without it the key never expires. */
   readonly expiresAt?: number;
 }
 
@@ -17,7 +20,7 @@ export interface KeyInfo {
   readonly createdAt: number;
   readonly expiresAt: number | null;
   readonly revokedAt: number | null;
-  /** True to the minute; a use within a transaction isn't noted. */
+  /** Accurate to one minute. Not updated by a use within a transaction. */
   readonly lastUsedAt: number | null;
 }
 
@@ -27,59 +30,51 @@ export interface VerifiedKey {
   readonly scopes: readonly string[];
 }
 
+/** The sub-port of API keys. Only the hash of a key is stored, so a key can't be shown again. */
 export interface Keys {
-  /** The one time that the secret is given out. */
+  /** Creates a key. This is the only time that its secret is returned. */
   create(tenant: string, key: NewKey): Promise<{ readonly key: KeyInfo; readonly secret: string }>;
   /**
-   * Whose key it is; null when it isn't one, was revoked or has expired. Compares in constant time. Works on
-   * a database that can't be written to: that it was used is noted beside, if it can be.
+   * Returns the tenant and scopes of a key, or null if it is unknown, revoked or expired. Compares in constant time. It
+   * also works on a read-only database: `lastUsedAt` is updated separately, if possible.
    */
   verify(secret: string): Promise<VerifiedKey | null>;
-  /** Those of these keys that are still good, for connections that were opened with one and go on. */
+  /** Returns those of the keys that are still valid. For connections that were opened with a key and are still open. */
   live(ids: readonly string[]): Promise<Set<string>>;
-  /** For good. False when the tenant has no such key or it was revoked before. */
+  /** Revokes a key permanently. Returns false if the tenant has no such key or it was revoked before. */
   revoke(tenant: string, id: string): Promise<boolean>;
-  /** The newest of them, at most 1,000, oldest first. */
+  /** Returns the newest 1,000 keys, oldest first. */
   list(tenant: string): Promise<KeyInfo[]>;
 }
 
-/** How often a key that is in use is written down as used, at most. */
+/** Minimum time between two updates of `lastUsedAt`. */
 export const LAST_USED_MS = 60_000;
 
-/**
- * The sub-port of requests that must not be done twice: under a key that the client has chosen, what was answered is kept for
- * a day and given again. Each is one person's; it goes with them, and with the session that it is about. Never does anything.
- *
- *   begin ──▶ yours ──▶ finish ──▶ done …
- *               │
- *               ├──▶ release ──▶ yours (the next who begins)
- *               └──▶ nobody said anything for a while ──▶ yours (the next who begins)
- */
-/** Which request. */
+/** Identifies a request of one user. */
 export interface RequestKey {
-  /** The same key means something else at another route. */
+  /** The same key on another route is another request. */
   readonly route: string;
   readonly key: string;
 }
 
 export interface IdempotentRequest extends RequestKey {
-  /** Of all that was asked for: the same key with another one is a mistake of the client's. */
+  /** Hash of the whole request. The same key with another digest is an error of the client. */
   readonly digest: string;
-  /** The session that it is about, where there is one. */
+  /** The session that the request concerns, if any. */
   readonly session?: string;
 }
 
 export interface StoredResponse {
   readonly status: number;
   readonly body: Json;
-  /** The session that was made. */
+  /** The session that the request created. */
   readonly session?: string;
 }
 
 /**
- * - `yours`: do it, and then `finish` or `release`, with this claim. `id` is the same for whoever does it after you: make
- *   things under it, so that doing it twice makes them once.
- * - `busy`: somebody is at it.
+ * - `yours`: execute the request, then call `finish` or `release` with this claim. `id` stays the same if another
+ *   process takes over: create things under this id, so that a second execution doesn't create them twice.
+ * - `busy`: another process is executing it.
  * - `different`: the key was used for another request.
  */
 export type BeginResult =
@@ -88,59 +83,79 @@ export type BeginResult =
   | { readonly state: "busy" }
   | { readonly state: "different" };
 
+/**
+ * The sub-port of idempotent requests. The response to a request is stored for a day under a key that the client chose,
+ * and returned for repeats. A request belongs to one user, and is erased with the user or its session.
+ *
+ *   begin ──▶ yours ──▶ finish ──▶ done …
+ *               │
+ *               ├──▶ release ──▶ yours (for the next `begin`)
+ *               └──▶ no answer within the lease ──▶ yours (for the next `begin`)
+ */
 export interface Idempotency {
-  /** Throws NOT_FOUND without the tenant, or without the session. */
+  /** @throws StoreError with NOT_FOUND if the tenant or the session does not exist. */
   begin(actor: Actor, request: IdempotentRequest): Promise<BeginResult>;
   /**
-   * Keeps the answer. False when somebody else has taken the request over, or it was erased. Throws NOT_FOUND without the
-   * session, and TOO_LARGE beyond 256 kB.
+   * Stores the response. Returns false if another process has taken over the request, or if it was erased.
+   * @throws StoreError with NOT_FOUND if the session does not exist, with TOO_LARGE above 256 kB.
    */
   finish(actor: Actor, request: RequestKey, claim: string, answer: StoredResponse): Promise<boolean>;
-  /** It came to nothing: whoever asks again does it anew, under the same `id`. */
+  /** Gives up the claim after a failure. The next `begin` executes the request again, under the same `id`. */
   release(actor: Actor, request: RequestKey, claim: string): Promise<void>;
-  /** Forgets those that began more than a day ago. @returns how many, at most the limit */
+  /**
+   * Deletes requests that started more than a day ago.
+   * @returns how many, at most `limit`
+   */
   sweep(limit: number): Promise<number>;
 }
 
 export const RESPONSE_RETENTION_MS = 24 * 60 * 60 * 1_000;
-/** Whoever has said nothing for so long is taken for dead. */
+/** A claim that was neither finished nor released for this long can be taken over. */
 export const REQUEST_LEASE_MS = 120_000;
 
-/**
- * The sub-port of shares: a session's history up to one position, open to whoever has the link.
- * Never makes links: see share-token.ts; nor copies: see fork-share.ts.
- */
+/** A session's history up to one position, readable with a link. */
 export interface Share extends SessionRef {
   readonly id: string;
-  /** What was archived when the share was made: nothing later is ever shown by it. */
+  /** The archived position when the share was created. The share never shows anything later. */
   readonly upTo: Cursor;
   readonly createdAt: number;
 }
 
+/** The sub-port of shares. Links are made by `rules/share-token.ts`, copies by `fork/fork-share.ts`. */
 export interface Shares {
-  /** @param id left to the store when absent. Throws NOT_FOUND when the session isn't the actor's, EXISTS when it is taken. */
+  /**
+   * @param id generated by the store if absent
+   * @throws StoreError with NOT_FOUND if the session isn't the actor's, with EXISTS if the id is taken.
+   */
   create(actor: Actor, session: string, id?: string): Promise<Share>;
-  /** False when there is no such share of the actor's, or it is revoked already. */
+  /** Returns false if the actor has no such share, or it is already revoked. */
   revoke(actor: Actor, id: string): Promise<boolean>;
-  /** Null when it never was, is revoked, or its session is erased. The link itself is the right to read. */
+  /**
+   * Returns null if the share doesn't exist, is revoked, or its session is erased. The link itself is the permission to
+   * read.
+   */
   find(id: string): Promise<Share | null>;
-  /** The newest of those not revoked, at most 1,000, oldest first. */
+  /** Returns the newest 1,000 shares that are not revoked, oldest first. */
   list(actor: Actor, session: string): Promise<Share[]>;
 }
 
 /**
- * The sub-port of tickets that were redeemed, so that each opens one connection. Never sees what a ticket lets somebody do:
- * that is signed, and read by whoever takes it.
+ * The sub-port of redeemed tickets: each ticket opens one connection. It does not see the permissions of a ticket. They
+ * are signed, and the process that redeems the ticket reads them.
  */
 export interface Tickets {
   /**
-   * Takes a ticket. False when it was taken before. Throws NOT_FOUND without the tenant.
-   * @param expiresAt milliseconds since 1970; whoever calls has looked whether that is past
+   * Redeems a ticket. Returns false if it was redeemed before.
+   * @param expiresAt milliseconds since 1970. The caller has checked that it is not past.
+   * @throws StoreError with NOT_FOUND if the tenant does not exist.
    */
   redeem(tenant: string, id: string, expiresAt: number): Promise<boolean>;
-  /** Forgets those that have long expired. @returns how many, at most the limit */
+  /**
+   * Deletes tickets that expired more than `TICKET_GRACE_MS` ago.
+   * @returns how many, at most `limit`
+   */
   sweep(limit: number): Promise<number>;
 }
 
-/** Long enough that no clock is so far off: a ticket that was forgotten could be taken again. */
+/** Longer than any expected clock difference. A ticket that is deleted too early could be redeemed again. */
 export const TICKET_GRACE_MS = 60 * 60 * 1_000;

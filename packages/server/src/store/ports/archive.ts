@@ -1,6 +1,6 @@
 /**
- * The sub-port of the archive: what the log amounted to, and the coalesced events it came from.
- * Never reads the log and never folds: the archiver brings both forms, this keeps them in step.
+ * `Archive`, `Outbox` and `Turns` are the sub-ports of the archive, of events that must still reach the log, and of
+ * archived turns.
  */
 import type {
   Cursor,
@@ -18,51 +18,52 @@ export type SessionHeader = Omit<SessionState, "turns">;
 
 export interface ArchivedHeader {
   readonly archived: Cursor;
-  /** As of `archived`; null when nothing is archived yet. */
+  /** The header at `archived`, or null if nothing is archived yet. */
   readonly header: SessionHeader | null;
-  /** The schema version that header and turns were folded with. */
+  /** The schema version with which the header and the turns were folded. */
   readonly v: number | null;
 }
 
 export interface ArchivedWindow extends ArchivedHeader {
   /** Ascending by start. */
   readonly turns: readonly TurnSnapshot[];
-  /** How many of the session's turns are not among them. */
+  /** How many of the session's turns are not in `turns`. */
   readonly earlier: number;
 }
 
 export interface ArchivedTurn {
   readonly snapshot: TurnSnapshot;
-  /** Whether a form or payment in it is still open. */
+  /** True if the turn has an open form or payment. */
   readonly open: boolean;
 }
 
 export interface ArchiveBatch {
-  /** What was archived before, and what will be. */
+  /** The archived position before this batch. */
   readonly from: Cursor;
+  /** The archived position after this batch. */
   readonly to: Cursor;
-  /** The newest epoch of the log that these were read from, as of the moment in which they were read. */
+  /** The newest epoch of the log, read in the same atomic step as the events. */
   readonly epoch: number;
-  /** Coalesced, ascending, without holes: they cover exactly what lies between. */
+  /** Coalesced and ascending. They cover exactly the range from `from` to `to`, without gaps. */
   readonly events: readonly SessionEvent[];
   /** The turns that changed. */
   readonly turns: readonly ArchivedTurn[];
-  /** Folded up to `to`. */
+  /** The header at `to`. */
   readonly header: SessionHeader;
   readonly v: number;
   /**
-   * The state right before the last `turn.start` among the events, as far as folding on needs it; absent when there is no
-   * such event, and what was kept before stays.
+   * The state right before the last `turn.start` in `events`, as far as folding needs it. Absent without such an event;
+   * the stored checkpoint then stays.
    */
   readonly checkpoint?: Snapshot;
-  /** Keys of outbox rows whose events are among these. */
+  /** Keys of the outbox rows whose events are in this batch. */
   readonly delivered?: readonly string[];
 }
 
 /**
- * - "already": a repeat, nothing changed;
- * - a conflict names the position to go on from;
- * - behind: a higher epoch was given out than the log had, so that these events may be of a timeline that is being lost.
+ * - "already": a repeat; nothing changed.
+ * - `conflict`: the position to continue from.
+ * - `behind`: a higher epoch than the log's was issued, so these events may be on a timeline that is being lost.
  */
 export type ArchiveResult =
   | "written"
@@ -70,47 +71,44 @@ export type ArchiveResult =
   | { readonly conflict: Cursor }
   | { readonly behind: number };
 
+/**
+ * The sub-port of the archive: the folded session and the coalesced events it came from. The archiver supplies both,
+ * and each write keeps them in step. Does not read the log and does not fold.
+ */
 export interface Archive {
-  /** Throws NOT_FOUND. */
+  /** @throws StoreError with NOT_FOUND if the session does not exist. */
   header(ref: SessionRef): Promise<ArchivedHeader>;
   /**
-   * The newest `turns` turns, and every older one with an open form or payment, all as of one moment.
-   * Throws NOT_FOUND.
+   * Returns the newest `turns` turns and every older one with an open form or payment, all read at the same moment.
+   * @throws StoreError with NOT_FOUND if the session does not exist.
    */
   window(ref: SessionRef, turns: number): Promise<ArchivedWindow>;
-  /** The state right before the newest turn that is archived began; null when none was kept. Throws NOT_FOUND. */
+  /**
+   * Returns the state right before the newest archived turn started, or null if none was stored.
+   * @throws StoreError with NOT_FOUND if the session does not exist.
+   */
   checkpoint(ref: SessionRef): Promise<Snapshot | null>;
   /**
-   * Writes all of the batch and moves the archived position from `from` to `to` in one commit, or does nothing.
-   * The log that it was read from must have been claimed under the newest epoch that was given out: only who has read it
-   * after that claim knows that it is the one that goes on. Of several writers with the same `from` one has "written". A batch with holes throws INVALID.
+   * Writes the whole batch and moves the archived position from `from` to `to` in one commit, or does nothing. Of
+   * several writers with the same `from`, one gets "written".
+   *
+   * The log must have been claimed under the newest issued epoch when the batch was read. Only a read after that claim
+   * is sure to be on the timeline that continues.
+   * @throws StoreError with INVALID for a batch with gaps.
    */
   write(ref: SessionRef, batch: ArchiveBatch): Promise<ArchiveResult>;
   /**
-   * Ascending, those that end after the seq `after`. When `after` lies within a merged event, that one comes
+   * Returns, in ascending order, the events that end after the seq `after`. A merged event that contains `after` comes
    * first, whole.
    */
   events(ref: SessionRef, page: { readonly after: number; readonly limit: number }): Promise<SessionEvent[]>;
 }
 
-/**
- * The sub-port of the outbox: events that were committed and have still to reach the log. A row is added in
- * the transaction that makes it true; its writer, or a relay if that died, brings it to the log afterwards.
- * Never appends anything itself.
- *
- *   added ──▶ delivered ──▶ archived ──▶ pruned
- *     ▲           │  its entry was lost with the log
- *     └───────────┘
- *
- * Nobody holds a lock while appending, so two may bring the same row: appends under one key happen once. What
- * makes that exact over trimming: archiving marks the rows whose entries it has seen, in its own commit, and only
- * what is archived is trimmed.
- */
 export interface NewOutboxRow {
-  /** Unique in the session; the append to the log carries it, so that a repeat is noticed. */
+  /** Unique in the session. The append to the log carries it, so that a repeat is detected. */
   readonly key: string;
   readonly draft: EventDraft;
-  /** Where the log stood before, if known: whoever looks for a repeat need not look further back. */
+  /** A position of the log before the row was added, if known. A search for a repeat stops there. */
   readonly since?: Cursor;
 }
 
@@ -118,72 +116,92 @@ export interface OutboxRow extends SessionRef {
   readonly id: number;
   readonly key: string;
   readonly draft: EventDraft;
-  /** Its entry can only be after this: what was given, or what was archived when the row was added. */
+  /** The row's entry can only be after this position: the given one, or the archived one when the row was added. */
   readonly since: Cursor;
-  /** How often delivering it has failed. */
+  /** How many deliveries have failed. */
   readonly attempts: number;
   readonly createdAt: number;
 }
 
 export interface TakeQuery {
-  /** How many sessions. */
+  /** Maximum number of sessions. */
   readonly limit: number;
-  /** Leaves younger rows to their writers. */
+  /** Ignores younger rows, which their writers deliver. */
   readonly olderThanMs: number;
-  /** For how long other relays leave these sessions to the caller. */
+  /** How long other relays leave these sessions to the caller. */
   readonly leaseMs: number;
 }
 
+/**
+ * The sub-port of the outbox: committed events that must still reach the log. A row is added in the transaction that
+ * makes it true. Afterwards its writer, or a relay if the writer died, appends it to the log.
+ *
+ *   added ──▶ delivered ──▶ archived ──▶ pruned
+ *     ▲           │  its entry was lost with the log
+ *     └───────────┘
+ *
+ * No lock is taken while appending, so two processes may deliver the same row: appends under one key happen once.
+ *
+ * Invariant: archiving marks the rows whose entries it has seen, in its own commit, and only archived entries are
+ * trimmed. So a repeat is detected even after a trim.
+ */
 export interface Outbox {
   /**
-   * "already" when the session has a row with this key: nothing changes. Rows of a session are numbered in the
-   * order in which their transactions commit. Throws NOT_FOUND without the session, and INVALID or TOO_LARGE for
-   * what no log would take.
+   * Adds a row. Returns "already" and changes nothing if the session has a row with this key. Rows of a session are
+   * numbered in the order in which their transactions commit.
+   * @throws StoreError with NOT_FOUND if the session does not exist, with INVALID or TOO_LARGE for a row that no log
+   *   would accept.
    */
   add(ref: SessionRef, row: NewOutboxRow): Promise<"added" | "already">;
-  /** The undelivered rows of a session, in order. Whoever brings them keeps to it. */
+  /** Returns the undelivered rows of a session in order. They must be delivered in this order. */
   undelivered(ref: SessionRef, limit: number): Promise<OutboxRow[]>;
-  /** Whether a row has still to be delivered. False when it is delivered, archived or gone. */
+  /** Returns true if the row still has to be delivered, and false if it is delivered, archived or deleted. */
   isUndelivered(ref: SessionRef, key: string): Promise<boolean>;
-  /** Sessions with rows that are due, each for one relay at a time. */
+  /** Leases sessions with due rows, each to one relay at a time. */
   take(query: TakeQuery): Promise<SessionRef[]>;
-  /** Its event is in the log. False when the row is marked or absent. */
+  /** Records that the row's event is in the log. Returns false if the row is already marked or missing. */
   delivered(ref: SessionRef, key: string, cursor: Cursor): Promise<boolean>;
-  /** The session's rows could not be delivered: they wait, longer each time. */
+  /** Delays the session's rows after a failed delivery, longer each time. */
   postpone(ref: SessionRef): Promise<void>;
   /**
-   * The log may have lost entries that are not archived: rows that were delivered, but not archived, have to be
-   * looked at again. Always safe, for bringing them again changes nothing if they are there. @returns how many
+   * Marks rows as undelivered that were delivered but not archived, because the log may have lost their entries. Always
+   * safe: a second delivery changes nothing if the entry exists.
+   * @returns how many
    */
   reopen(ref: SessionRef): Promise<number>;
-  /** Undelivered rows of all sessions in the order of their ids, for people who look. */
+  /** Returns undelivered rows of all sessions in the order of their ids, for operators. */
   pending(query: { readonly limit: number; readonly olderThanMs: number }): Promise<OutboxRow[]>;
-  /** Deletes rows archived that long ago, at most `limit`; their keys count as new then. @returns how many */
+  /**
+   * Deletes rows that were archived that long ago, at most `limit`. Their keys count as new afterwards.
+   * @returns how many
+   */
   prune(query: { readonly olderThanMs: number; readonly limit: number }): Promise<number>;
 }
 
-/** How long a row waits after its n-th failure: doubling from 250 ms to a minute. */
+/** How long a row waits after its n-th failure: 250 ms, doubling up to one minute. */
 export function backoffMs(attempts: number): number {
   return Math.min(60_000, 250 * 2 ** Math.min(attempts - 1, 20));
 }
 
-/** The sub-port that reads archived turns. They are written by `archive.write`, and nowhere else. */
+/** An archived turn. Only `archive.write` writes it. */
 export interface TurnRecord {
   readonly id: string;
-  /** The seq of its start, and of its end; null while it ran at the archived position. */
+  /** The seq of its start. */
   readonly start: number;
+  /** The seq of its end, or null if it was running at the archived position. */
   readonly end: number | null;
   readonly status: TurnStatus;
-  /** Whether a form or payment in it is still open. */
+  /** True if the turn has an open form or payment. */
   readonly open: boolean;
   readonly snapshot: TurnSnapshot;
 }
 
+/** The sub-port that reads archived turns. */
 export interface Turns {
-  /** Null when no such turn is archived. */
+  /** Returns null if no such turn is archived. */
   get(ref: SessionRef, id: string): Promise<TurnRecord | null>;
-  /** The newest first; `before` is the `start` of the last one of the page before. */
+  /** Returns turns, newest first. `before` is the `start` of the last turn of the previous page. */
   list(ref: SessionRef, page: { readonly limit: number; readonly before?: number }): Promise<TurnRecord[]>;
-  /** Those with an open form or payment, the oldest first, at most 1,000. */
+  /** Returns turns with an open form or payment, oldest first, at most 1,000. */
   open(ref: SessionRef): Promise<TurnRecord[]>;
 }

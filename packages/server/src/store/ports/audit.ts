@@ -1,18 +1,22 @@
 /**
- * The sub-port for the audit: what was done, by whom, to what. Rows are only ever added, and each is chained to
- * the one before it by a hash (rules/audit.ts), so that tampering shows (rules/verify-audit.ts).
- * Never holds content or the name of a person: ids and numbers only.
+ * `Audit` and `UsageLedger` are the sub-ports of the audit trail and of a tenant's usage.
+ *
+ * Invariant: audit rows are only added. Each is chained to the previous one by a hash (`rules/audit.ts`), so tampering
+ * can be detected (`rules/verify-audit.ts`). Rows contain ids and numbers, never content or the name of a user.
  */
 import type { Json, Usage } from "@turnstream/protocol";
 
 export interface AuditEntry {
-  /** A number from `userNumbers`; null when the system itself did it. */
+  /** A number from `userNumbers`, or null for an action of the system. */
   readonly actor: number | null;
-  /** A word like `session.delete`. */
+  /** A name such as `session.delete`. */
   readonly action: string;
-  /** The ids of what it was done to, by kind: letters, digits and `_ . : / -`. A person is named by their number. */
+  /**
+   * The ids of the objects of the action, by kind. Allowed are letters, digits and `_ . : / -`. A user is identified by
+   * their number.
+   */
   readonly subject: Readonly<Record<string, string>>;
-  /** Numbers, true, false, null and ids as in `subject`; at most 4 KiB of JSON. */
+  /** Numbers, true, false, null, and ids as in `subject`. At most 4 KiB of JSON. */
   readonly detail?: Json;
 }
 
@@ -23,7 +27,7 @@ export interface AuditRow {
   readonly at: number;
   readonly actor: number | null;
   readonly action: string;
-  /** Canonical JSON, as text: what was hashed is what is kept. */
+  /** Canonical JSON text. The stored text is exactly the text that was hashed. */
   readonly subject: string;
   readonly detail: string;
   readonly prevHash: string;
@@ -38,23 +42,23 @@ export interface AuditHead {
 
 export interface Audit {
   /**
-   * Adds the tenant's next row. The end of the tenant's chain stays locked until the transaction ends: do it
-   * last, so that others wait little.
+   * Adds the tenant's next row. The end of the tenant's chain stays locked until the transaction ends, so make this the
+   * last call of a transaction.
    */
   add(tenant: string, entry: AuditEntry): Promise<AuditRow>;
-  /** By n. */
+  /** Returns rows in the order of `n`. */
   list(tenant: string, page: { readonly after: number; readonly limit: number }): Promise<AuditRow[]>;
-  /** The end of the chain; null when the tenant has no audit yet. */
+  /** Returns the end of the chain, or null if the tenant has no audit rows yet. */
   head(tenant: string): Promise<AuditHead | null>;
 }
 
-/** The sub-port for what a tenant has used, by day and model. Counts only; outlives the sessions it came from. */
+/** What one turn or call has used. */
 export interface UsageAdd extends Usage {
-  /** Counted once per tenant, such as a turn's id. */
+  /** An idempotency key within the tenant, such as a turn id. */
   readonly key: string;
-  /** `YYYY-MM-DD` in UTC; today by the database's clock when absent. */
+  /** `YYYY-MM-DD` in UTC. @default today, by the database's clock */
   readonly day?: string;
-  /** "" when absent. */
+  /** @default "" */
   readonly model?: string;
   readonly turns: number;
 }
@@ -65,14 +69,15 @@ export interface UsageDay extends Usage {
   readonly turns: number;
 }
 
-/** Where counts stop: the largest whole number that every reader of JSON can tell from its neighbours. */
+/** Sums stop here: the largest integer that every JSON reader represents exactly. */
 export const MAX_USAGE = Number.MAX_SAFE_INTEGER;
 
+/** The sub-port of a tenant's usage by day and model. It has only counts, and outlives the sessions they came from. */
 export interface UsageLedger {
-  /** False when this key was counted before; then nothing is added. A sum stops at MAX_USAGE. */
+  /** Adds usage. Returns false and adds nothing if the key was counted before. A sum stops at MAX_USAGE. */
   add(tenant: string, usage: UsageAdd): Promise<boolean>;
-  /** From and to are days, both included; by day, then model. */
+  /** Returns the days from `from` to `to`, both included, ordered by day and then model. */
   list(tenant: string, from: string, to: string): Promise<UsageDay[]>;
-  /** Forgets keys that nobody will repeat any more. The counts stay. */
+  /** Deletes old idempotency keys that will not be repeated. The counts stay. */
   pruneMarks(page: { readonly olderThanMs: number; readonly limit: number }): Promise<number>;
 }

@@ -1,22 +1,21 @@
 /**
- * The sub-port of what people upload to a session: bytes in chunks, so that nobody needs all of them in memory. An upload
- * that was broken off is begun again from its first chunk, and what the first try still sends is refused. Never looks
- * inside one.
+ * `Uploads`, `Attachments` and `Blobs` are the sub-ports for files of a session: uploaded bytes, extracted text, and
+ * large content of events. None of them interprets the content.
  */
 import { StoreError } from "../errors.ts";
 import type { SessionRef } from "../refs.ts";
 import { checkCount, checkId, checkText } from "../rules/arguments.ts";
 
-/** The most that one chunk may hold. */
+/** Maximum size of one chunk. */
 export const MAX_CHUNK_BYTES = 1024 * 1024;
 
 export interface Upload {
   readonly id: string;
   readonly name: string;
-  /** As whoever uploads it says. */
+  /** As the client declares it. */
   readonly mediaType: string;
   readonly by: string | null;
-  /** So far, while it isn't complete. */
+  /** The number of bytes so far while the upload is not complete. */
   readonly size: number;
   readonly chunks: number;
   readonly isComplete: boolean;
@@ -25,35 +24,45 @@ export interface Upload {
 
 export type NewUpload = Pick<Upload, "id" | "name" | "mediaType" | "by">;
 
+/**
+ * The sub-port of uploads to a session. Bytes come in chunks, so that no process needs all of them in memory. An
+ * interrupted upload restarts from its first chunk, and further chunks of the earlier attempt are refused.
+ */
 export interface Uploads {
   /**
-   * Begins one, or begins it again where it isn't complete; "already" when it is.
-   * @returns which try it is, and how many bytes the other uploads of the session have
+   * Starts an upload, or restarts one that is not complete. Returns "already" if it is complete.
+   * @returns the number of this attempt, and how many bytes the other uploads of the session have
    */
   begin(
     ref: SessionRef,
     upload: NewUpload,
   ): Promise<{ readonly attempt: number; readonly others: number } | "already">;
-  /** The next chunk. Throws CONFLICT for a try that isn't the newest, or once it is complete. */
+  /**
+   * Adds the next chunk.
+   * @throws StoreError with CONFLICT if a newer attempt exists, or the upload is complete.
+   */
   add(
     ref: SessionRef,
     id: string,
     chunk: { readonly attempt: number; readonly bytes: Uint8Array },
   ): Promise<void>;
-  /** Throws CONFLICT for a try that isn't the newest. */
+  /** @throws StoreError with CONFLICT if a newer attempt exists. */
   complete(ref: SessionRef, id: string, attempt: number): Promise<Upload>;
   get(ref: SessionRef, id: string): Promise<Upload | null>;
-  /** Of one that is complete; null past the last. */
+  /** Returns a chunk of a complete upload, or null after the last one. */
   chunk(ref: SessionRef, id: string, n: number): Promise<Uint8Array | null>;
-  /** False when it isn't there. */
+  /** Returns false if it does not exist. */
   remove(ref: SessionRef, id: string): Promise<boolean>;
-  /** Drops what was begun that long ago and never completed. @returns how many */
+  /**
+   * Deletes uploads that were started that long ago and never completed.
+   * @returns how many
+   */
   prune(query: { readonly olderThanMs: number; readonly limit: number }): Promise<number>;
 }
 
 export const MAX_PRUNED = 1_000;
 
-/** @returns it can be stored */
+/** @returns the upload with texts that can be stored */
 export function checkUpload({ id, name, mediaType, by }: NewUpload): NewUpload {
   return {
     id: checkId(id, "upload id"),
@@ -79,38 +88,34 @@ export function uploadSuperseded(id: string): StoreError {
   return new StoreError("CONFLICT", `upload ${id}`);
 }
 
-/**
- * The sub-port of what was read from the files of a session: what each one is, and its text in pieces, so that reading a
- * part of a long text never loads the rest. Never fetches and never reads a file.
- */
-/** The most that one piece may hold, in characters. */
+/** Maximum length of one piece, in characters. */
 export const MAX_PIECE_CHARS = 64_000;
 const MAX_PIECES = 10_000;
 
 export interface Attachment {
   readonly id: string;
   readonly name: string;
-  /** Where it came from. */
+  /** Where the file came from. */
   readonly url: string;
   readonly mediaType: string;
-  /** Its size in bytes, as it came. */
+  /** Size of the original file in bytes. */
   readonly size: number;
-  /** The length of its text, and how many pieces it has. None for a picture, say. */
+  /** Length of the text. 0 for a file without text, such as a picture. */
   readonly chars: number;
   readonly pieces: number;
-  /** Its text went on: only the beginning is kept. */
+  /** True if only the start of the text is stored. */
   readonly isCut: boolean;
-  /** The turn with whose message it came. */
+  /** The turn of the message that the file came with. */
   readonly turn: string;
   readonly addedAt: number;
 }
 
-/** A piece of a text, and where it stands in it. */
+/** A piece of a text, with its position. */
 export interface TextChunk {
   readonly n: number;
-  /** How many characters come before it. */
+  /** How many characters precede it. */
   readonly at: number;
-  /** The number of the line in which it begins, from 1. */
+  /** The number of the line in which the piece starts, counted from 1. */
   readonly line: number;
   readonly text: string;
 }
@@ -122,22 +127,30 @@ export type NewAttachment = Omit<Attachment, "chars" | "pieces" | "addedAt"> & {
   readonly text: readonly string[];
 };
 
+/**
+ * The sub-port of text that was extracted from the files of a session. A text is stored in pieces, so that reading a
+ * part never loads the rest. Does not fetch or parse files.
+ */
 export interface Attachments {
   /**
-   * "already" when the session has one of this id: the first stays. What UTF-8 or PostgreSQL can't hold of a text is
-   * replaced. Throws NOT_FOUND without the session, TOO_LARGE for a piece above MAX_PIECE_CHARS.
+   * Stores an attachment. Returns "already" if the session has this id; the first one stays. Characters that UTF-8 or
+   * PostgreSQL can't represent are replaced.
+   * @throws StoreError with NOT_FOUND if the session does not exist, with TOO_LARGE for a piece above MAX_PIECE_CHARS.
    */
   add(ref: SessionRef, attachment: NewAttachment): Promise<"added" | "already">;
   get(ref: SessionRef, id: string): Promise<Attachment | null>;
-  /** The newest first, at most 1,000. */
+  /** Returns attachments, newest first, at most 1,000. */
   list(ref: SessionRef, query: { readonly limit: number }): Promise<Attachment[]>;
-  /** Pieces of a text from the `from`th on, counted from 0. */
+  /** Returns pieces of a text from index `from` on, counted from 0. */
   pieces(
     ref: SessionRef,
     id: string,
     range: { readonly from: number; readonly limit: number },
   ): Promise<TextChunk[]>;
-  /** The piece in which a character stands, or one from which a line is found by reading on; null without a text. */
+  /**
+   * Returns the piece that contains a character, or a piece from which reading on finds the line. Returns null without
+   * a text.
+   */
   pieceAt(ref: SessionRef, id: string, place: TextPosition): Promise<number | null>;
 }
 
@@ -145,7 +158,7 @@ export const MAX_LISTED = 1_000;
 export const MAX_RANGE = 100;
 const MAX_URL = 4_096;
 
-/** @returns it can be stored */
+/** @returns the attachment with texts that can be stored */
 export function checkAttachment(given: NewAttachment): NewAttachment {
   const { id, name, url, mediaType, size, isCut, turn, text } = given;
   const long = text.find((piece) => piece.length > MAX_PIECE_CHARS);
@@ -167,7 +180,7 @@ function storable(text: string): string {
   return Buffer.from(text).toString().replaceAll("\0", "\ufffd");
 }
 
-/** The pieces of a text with their places. */
+/** Adds the positions to the pieces of a text. */
 export function locateText(text: readonly string[]): TextChunk[] {
   let at = 0;
   let line = 1;
@@ -179,9 +192,9 @@ export function locateText(text: readonly string[]): TextChunk[] {
   });
 }
 
-/** Whether a piece is not past what is looked for: of those that are not, the last is meant. */
+/** True if a piece does not start after the position. The last such piece contains it. */
 export function isBeforeRange(piece: Pick<TextChunk, "at" | "line">, place: TextPosition): boolean {
-  // A line may begin in the piece before the first one that stands in it.
+  // A line may start in the piece before the first one whose start is in that line, hence `<`.
   return "char" in place ? piece.at <= place.char : piece.line < place.line;
 }
 
@@ -190,26 +203,29 @@ export function checkTextPosition(place: TextPosition): TextPosition {
   return { line: checkCount(place.line, "line") };
 }
 
-/** The sub-port of blobs: the whole of what an event only holds a preview of. Never looks inside one. */
-/** The most that one blob may hold. */
+/** Maximum size of one blob. */
 export const MAX_BLOB_BYTES = 64 * 1024 * 1024;
 
 export interface StoredBlob {
   readonly id: string;
   readonly mediaType: string;
-  /** What a download of it is called. */
+  /** File name of a download. */
   readonly name?: string;
   readonly body: Uint8Array;
 }
 
+/** The sub-port of blobs: the full content of which an event has only a preview. */
 export interface Blobs {
   /**
-   * "already" when the session has a blob of this id: the first stays. Throws TOO_LARGE above MAX_BLOB_BYTES,
-   * NOT_FOUND without the session.
+   * Stores a blob. Returns "already" if the session has this id; the first one stays.
+   * @throws StoreError with TOO_LARGE above MAX_BLOB_BYTES, with NOT_FOUND if the session does not exist.
    */
   put(ref: SessionRef, blob: StoredBlob): Promise<"stored" | "already">;
   get(ref: SessionRef, id: string): Promise<StoredBlob | null>;
-  /** Copies blobs of a session into another of the same tenant, under the same ids; @returns how many. */
+  /**
+   * Copies blobs into another session of the same tenant, under the same ids.
+   * @returns how many
+   */
   copy(from: SessionRef, to: SessionRef, ids: readonly string[]): Promise<number>;
 }
 

@@ -1,7 +1,9 @@
 /**
- * The sub-port for what a person must decide or do: approvals, questions, forms, and the requests of payments.
- * Each is a durable state machine; the rules are in interaction-rules.ts. Never tells anybody: put the event in
- * the outbox in the same transaction.
+ * `Interactions`, `Allowances` and `FormDrafts` are the sub-ports for requests to a user (approvals, questions, forms
+ * and payments), for permissions without approval, and for form drafts.
+ *
+ * Invariant: each interaction is a durable state machine, with the rules of `rules/interactions.ts`. The store does not
+ * publish changes: add the event to the outbox in the same transaction.
  */
 import type { Json } from "@turnstream/protocol";
 import { StoreError } from "../errors.ts";
@@ -15,16 +17,16 @@ export interface InteractionRequest {
   readonly run: string;
   readonly block: string;
   readonly index: number;
-  /** What people and commands call it; the id when absent. Unique in the session. */
+  /** The name that users and commands use for it, unique in the session. @default id */
   readonly key?: string;
   readonly call?: string;
-  /** What is shown. */
+  /** The content that is shown to the user. */
   readonly request: Json;
-  /** Binds the decision to what was shown. */
+  /** Binds the decision to the shown content. */
   readonly digest?: string;
-  /** JSON Schema that edited arguments have to keep to. Kept beside it, unless it is larger than 64 kB. */
+  /** JSON Schema for edited arguments. Not stored if it is larger than 64 kB. */
   readonly schema?: Json;
-  /** From now, by the database's clock. */
+  /** Milliseconds from now, by the database's clock. */
   readonly deadlineMs?: number;
 }
 
@@ -32,7 +34,7 @@ export interface Interaction {
   readonly tenant: string;
   readonly session: string;
   readonly id: string;
-  /** Rises with every request in the store; pages go by it. */
+  /** Increases with every request in the store. Pages are ordered by it. */
   readonly n: number;
   readonly kind: InteractionKind;
   readonly key: string;
@@ -45,7 +47,7 @@ export interface Interaction {
   readonly digest: string | null;
   readonly deadline: number | null;
   readonly status: string;
-  /** 0 as requested; every change makes it one more. */
+  /** 0 for the request; every change adds 1. */
   readonly version: number;
   readonly requestedAt: number;
   readonly changedAt: number | null;
@@ -64,7 +66,7 @@ export interface TransitionRequest extends TransitionInput {
   readonly id: string;
   readonly by?: string;
   readonly reason?: string;
-  /** What was decided: edited actions, answers, values. */
+  /** The decision: edited actions, answers or values. */
   readonly body?: Json;
 }
 
@@ -79,54 +81,52 @@ export type TransitionResult =
       readonly applied: false;
       readonly reason: TransitionErrorCode;
       readonly current: Interaction;
-      /** The change that made it what it is; null while it is as requested. */
+      /** The change that led to the current status, or null if there was none. */
       readonly change: InteractionChange | null;
-      /** When it lost, by the store's clock: that is the one which a deadline goes by. */
+      /** When the change was refused, by the store's clock, which also decides about deadlines. */
       readonly at: number;
     };
 
 export interface InteractionPage {
-  /** Only those that can still change. */
+  /** True returns only interactions that can still change. */
   readonly pending?: boolean;
-  /** All kinds when absent. */
+  /** @default all kinds */
   readonly kind?: InteractionKind;
-  /** The `n` of the last one of the page before. */
+  /** The `n` of the last interaction of the previous page. */
   readonly after?: number;
-  /** 1 to 1000; 100 when absent. */
+  /** 1 to 1000. @default 100 */
   readonly limit?: number;
 }
 
 export interface Interactions {
   /**
-   * Idempotent by id: a repeat gives what is there and changes nothing. One of another kind, turn, key or digest
-   * under the same id, or another id under the same key, is EXISTS.
+   * Creates a request. Idempotent by id: a repeat returns the stored one and changes nothing.
+   * @throws StoreError with EXISTS for another kind, turn, key or digest under the same id, or for another id under the
+   *   same key.
    */
   request(
     ref: SessionRef,
     request: InteractionRequest,
   ): Promise<{ readonly created: boolean; readonly interaction: Interaction }>;
   /**
-   * One conditional update: status, version, digest and deadline are compared in it, by the database's clock.
-   * Of any number at once one wins, and what is final never changes. A person's decision loses once the
-   * deadline has passed, `timed_out` and `expired` before it. A change that won is noted in the same statement.
-   * INVALID for payments, since `payments.apply` moves the order and its request together; only a request without
-   * an order can be `cancelled` here, and will never get one then.
+   * Changes the status with one conditional update, which compares status, version, digest and deadline by the
+   * database's clock. Of concurrent changes one wins, and a final status never changes. A user's decision loses after
+   * the deadline; `timed_out` and `expired` lose before it. The winning change is recorded in the same statement.
+   * @throws StoreError with INVALID for payments, because `payments.apply` changes the order and its request together.
+   *   Only a request without an order can be `cancelled` here; it can't get an order afterwards.
    */
   change(ref: SessionRef, transition: TransitionRequest): Promise<TransitionResult>;
   get(ref: SessionRef, id: string): Promise<Interaction | null>;
   byKey(ref: SessionRef, key: string): Promise<Interaction | null>;
-  /** The JSON Schema that came with the request; null when none was kept. */
+  /** Returns the JSON Schema of the request, or null if none was stored. */
   schema(ref: SessionRef, id: string): Promise<Json>;
-  /** In the order of their requests. */
+  /** Returns interactions in the order of their requests. */
   list(ref: SessionRef, page?: InteractionPage): Promise<Interaction[]>;
-  /** By version, dense from 1. */
+  /** Returns the changes by version, from 1 without gaps. */
   changes(ref: SessionRef, id: string): Promise<InteractionChange[]>;
 }
 
-/**
- * The sub-port of what people have allowed for the rest of a session: that a tool of an agent needs no approval any more.
- * Never decides whether a tool needs one, and never tells anybody.
- */
+/** Permission for a tool of an agent to run without approval for the rest of a session. */
 export interface NewAllowance {
   readonly agent: string;
   readonly tool: string;
@@ -136,39 +136,44 @@ export interface NewAllowance {
 export interface Allowance {
   readonly agent: string;
   readonly tool: string;
-  /** Null when nobody was named, or whoever it was has been erased. */
+  /** Null if no user was named, or the user was erased. */
   readonly by: string | null;
   readonly at: number;
 }
 
+/** The sub-port of allowances. It does not decide whether a tool needs approval. */
 export interface Allowances {
-  /** "already" when there is one for this tool: the first stays. Throws NOT_FOUND without the session. */
+  /**
+   * Adds an allowance. Returns "already" if the tool has one; the first one stays.
+   * @throws StoreError with NOT_FOUND if the session does not exist.
+   */
   add(ref: SessionRef, allowance: NewAllowance): Promise<"added" | "already">;
   find(ref: SessionRef, agent: string, tool: string): Promise<Allowance | null>;
-  /** The oldest first, at most 1,000. */
+  /** Returns the oldest first, at most 1,000. */
   list(ref: SessionRef): Promise<Allowance[]>;
-  /** False when there is none (any more). */
+  /** Returns false if there is none. */
   remove(ref: SessionRef, agent: string, tool: string): Promise<boolean>;
 }
 
-/**
- * The sub-port of what a person has filled in so far, of a form that waits: kept so that it survives a reload. Gone when
- * the form is decided, and with its session. Never checks the values against the form.
- */
+/** The values that a user has entered into a pending form so far, stored to survive a reload. */
 export interface FormDraft {
   readonly values: Json;
-  /** 1 at first, and one more with every save. */
+  /** 1 for the first save; every save adds 1. */
   readonly version: number;
   readonly savedAt: number;
 }
 
+/**
+ * The sub-port of form drafts. A draft is deleted when the form is decided, and with its session. Values are not
+ * validated against the form.
+ */
 export interface FormDrafts {
   /**
-   * Replaces the draft: the last one counts. Null, and nothing is kept, when the interaction is not a form that waits.
-   * Throws NOT_FOUND without the session, and TOO_LARGE beyond 64 kB.
+   * Replaces the draft. Returns null and stores nothing if the interaction is not a pending form.
+   * @throws StoreError with NOT_FOUND if the session does not exist, with TOO_LARGE above 64 kB.
    */
   save(ref: SessionRef, interaction: string, values: Json): Promise<FormDraft | null>;
-  /** Null when there is none, or the form waits no longer. */
+  /** Returns null if there is no draft, or the form is no longer pending. */
   get(ref: SessionRef, interaction: string): Promise<FormDraft | null>;
 }
 
@@ -176,7 +181,7 @@ const MAX_BYTES = 65_536;
 
 /** @returns the values as they are stored */
 export function checkDraft(values: Json): string {
-  // Not a string for what isn't JSON at all.
+  // `JSON.stringify` returns undefined for values that are not JSON.
   const json = JSON.stringify(values) as string | undefined;
   if (json === undefined) throw new StoreError("INVALID", "form draft must be JSON");
   if (Buffer.byteLength(json) > MAX_BYTES) throw new StoreError("TOO_LARGE", "form draft");

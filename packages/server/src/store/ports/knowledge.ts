@@ -1,6 +1,7 @@
 /**
- * The sub-port of knowledge bases: texts of a tenant that agents find by words and read by lines. A base is a name; it is
- * there as long as it has objects. Every call is for one tenant. Never reads files: see knowledge/import.ts.
+ * `Knowledge` and `Memories` are the sub-ports of knowledge bases and of memories about a user. A knowledge base
+ * contains texts of a tenant, which agents search by terms and read by lines. It is only a name, and exists while it
+ * has objects. Does not read files; see `knowledge/import.ts`.
  */
 import type { Json } from "@turnstream/protocol";
 import { StoreError } from "../errors.ts";
@@ -10,7 +11,7 @@ export interface NewKnowledgeObject {
   /** Unique in its base, such as a path. */
   readonly id: string;
   readonly title: string;
-  /** Where people can read it. */
+  /** Where users can read it. */
   readonly url?: string | null;
   readonly metadata?: Json;
   readonly text: string;
@@ -22,32 +23,31 @@ export interface KnowledgeObject {
   readonly title: string;
   readonly url: string | null;
   readonly metadata: Json;
-  /** How many lines it has. */
   readonly lines: number;
-  /** Of everything that is kept of it. */
+  /** Hash of everything that is stored of the object. */
   readonly hash: string;
   readonly changedAt: number;
 }
 
-/** A piece of an object that fits a query. */
+/** A piece of an object that matches a query. */
 export interface KnowledgeHit {
   readonly base: string;
   readonly object: string;
   readonly title: string;
   readonly url: string | null;
-  /** From 1; both included. */
+  /** Counted from 1. Both lines are included. */
   readonly firstLine: number;
   readonly lastLine: number;
   readonly text: string;
-  /** The part of the text that fits best, for people. */
+  /** The part of the text that matches best, for display. */
   readonly snippet: string;
-  /** Higher is better; only good for comparing within one answer. */
+  /** Higher is better. Comparable only within one result. */
   readonly score: number;
 }
 
 export interface KnowledgeLines {
   readonly object: KnowledgeObject;
-  /** Where they begin; those asked for, as far as they are there. */
+  /** The number of the first returned line. Only lines that exist are returned. */
   readonly from: number;
   readonly lines: readonly string[];
 }
@@ -57,36 +57,40 @@ export const MAX_LINES = 2_000;
 export const MAX_BASES = 20;
 export const MAX_QUERY_CHARS = 1_000;
 
+/** The sub-port of knowledge bases. Every call is for one tenant. */
 export interface Knowledge {
   /**
-   * All or nothing. "unchanged" when the very same object is there. Throws NOT_FOUND without the tenant, TOO_LARGE above
-   * 5 million characters.
+   * Stores an object completely or not at all. Returns "unchanged" if the identical object is stored.
+   * @throws StoreError with NOT_FOUND if the tenant does not exist, with TOO_LARGE above 5 million characters.
    */
   put(
     tenant: string,
     base: string,
     object: NewKnowledgeObject,
   ): Promise<"created" | "replaced" | "unchanged">;
-  /** False when it isn't there. */
+  /** Returns false if it does not exist. */
   remove(tenant: string, base: string, id: string): Promise<boolean>;
-  /** The whole base; @returns how many objects. */
+  /**
+   * Removes a whole base.
+   * @returns the number of its objects
+   */
   removeBase(tenant: string, base: string): Promise<number>;
   get(tenant: string, base: string, id: string): Promise<KnowledgeObject | null>;
-  /** By id; those behind `after`. */
+  /** Returns objects ordered by id, after the id `after`. */
   list(
     tenant: string,
     base: string,
     page: { readonly limit: number; readonly after?: string },
   ): Promise<KnowledgeObject[]>;
-  /** By name. */
+  /** Returns the bases ordered by name. */
   bases(tenant: string): Promise<{ readonly base: string; readonly objects: number }[]>;
-  /** The best first, at most three pieces of an object. Of a query without words: nothing. */
+  /** Returns the best hits first, at most three pieces per object. A query without terms returns nothing. */
   search(
     tenant: string,
     bases: readonly string[],
     query: { readonly text: string; readonly limit: number },
   ): Promise<KnowledgeHit[]>;
-  /** From 1, both included, at most MAX_LINES. Null when there is no such object. */
+  /** Returns lines counted from 1, both ends included, at most MAX_LINES. Returns null if there is no such object. */
   lines(
     tenant: string,
     base: string,
@@ -95,14 +99,11 @@ export interface Knowledge {
   ): Promise<KnowledgeLines | null>;
 }
 
-/**
- * The sub-port of memories: what an agent was asked to remember of a person, over all their sessions. Every call is for
- * one person of one tenant. Never reads a session.
- */
+/** A text that an agent was asked to remember about a user, across all their sessions. */
 export interface Memory {
   readonly id: string;
   readonly text: string;
-  /** Comes first, and is the last to be left out. */
+  /** Pinned memories come first and are the last to be omitted. */
   readonly pinned: boolean;
   readonly createdAt: number;
   readonly updatedAt: number;
@@ -122,33 +123,35 @@ export interface MemoryChange {
 export const MAX_MEMORIES = 500;
 export const MAX_MEMORY_CHARS = 2_000;
 
+/** The sub-port of memories. Every call is for one user of one tenant. Does not read sessions. */
 export interface Memories {
   /**
-   * "already" when the person has a memory of this id (the first stays); "full" when they have MAX_MEMORIES. Throws
-   * NOT_FOUND without the tenant, TOO_LARGE for a text above MAX_MEMORY_CHARS.
+   * Stores a memory. Returns "already" if the user has this id (the first one stays), and "full" if the user has
+   * MAX_MEMORIES.
+   * @throws StoreError with NOT_FOUND if the tenant does not exist, with TOO_LARGE above MAX_MEMORY_CHARS.
    */
   save(actor: Actor, memory: NewMemory): Promise<"saved" | "already" | "full">;
-  /** All of them: pinned ones first, then the last changed first. */
+  /** Returns all memories: pinned ones first, then the most recently changed. */
   list(actor: Actor): Promise<Memory[]>;
-  /** Null when it isn't there. */
+  /** Returns null if it does not exist. */
   change(actor: Actor, id: string, change: MemoryChange): Promise<Memory | null>;
-  /** False when it isn't there. */
+  /** Returns false if it does not exist. */
   remove(actor: Actor, id: string): Promise<boolean>;
   /** @returns how many */
   removeAll(actor: Actor): Promise<number>;
 }
 
-/** The audit names it: no spaces, nothing that could be somebody's words. */
+/** The audit trail contains this id, so it must not be able to contain text of a user. */
 export function checkMemoryId(id: string): string {
   if (/^[\w.:/-]{1,256}$/.test(id)) return id;
-  throw new StoreError("INVALID", "a memory id must be 1 to 256 of A-Z a-z 0-9 _ . : / -");
+  throw new StoreError("INVALID", "memory id must be 1 to 256 of A-Z a-z 0-9 _ . : / -");
 }
 
 /** @returns the text as it can be stored */
 export function checkMemoryText(text: string): string {
   const clean = Buffer.from(text.replaceAll("\0", "\ufffd")).toString().trim();
-  if (clean === "") throw new StoreError("INVALID", "a memory must not be empty");
+  if (clean === "") throw new StoreError("INVALID", "memory text must not be empty");
   if (clean.length > MAX_MEMORY_CHARS)
-    throw new StoreError("TOO_LARGE", `a memory of more than ${MAX_MEMORY_CHARS} characters`);
+    throw new StoreError("TOO_LARGE", `memory text must have at most ${MAX_MEMORY_CHARS} characters`);
   return clean;
 }

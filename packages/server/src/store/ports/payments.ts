@@ -1,6 +1,8 @@
 /**
- * The sub-port for orders: what a payment request asks of a gateway, and what the gateway has said. An order and
- * its interaction always have the same status. Never talks to a gateway and never checks a signature.
+ * `Payments` is the sub-port of orders: the requests to a payment gateway, and the gateway's reports about them.
+ *
+ * Invariant: an order and its interaction always have the same status. Does not call a gateway and does not verify
+ * signatures.
  */
 import type { Json } from "@turnstream/protocol";
 import type { Interaction, InteractionChange } from "./interactions.ts";
@@ -15,9 +17,9 @@ export interface NewOrder extends Money {
   readonly orderNo: string;
   readonly gateway: string;
   readonly description: string;
-  /** From now, by the database's clock: when to give it up. */
+  /** When the order expires, in milliseconds from now by the database's clock. */
   readonly expiresMs?: number;
-  /** From now: when to ask the gateway for the first time. */
+  /** When to query the gateway for the first time, in milliseconds from now. */
   readonly checkMs: number;
 }
 
@@ -30,7 +32,7 @@ export interface Order extends Money {
   readonly gateway: string;
   readonly description: string;
   readonly status: PaymentStatus;
-  /** The gateway's own number for it. */
+  /** The gateway's own number for the order. */
   readonly gatewayRef: string | null;
   readonly createdAt: number;
   readonly changedAt: number | null;
@@ -40,35 +42,38 @@ export interface Order extends Money {
 interface PaymentReport extends PaymentUpdate {
   readonly orderNo: string;
   readonly gatewayRef?: string;
-  /** The person, where one cancelled it. */
+  /** The user, if a user cancelled it. */
   readonly by?: string;
   readonly reason?: string;
-  /** What is noted with the change. */
+  /** Stored with the change. */
   readonly body?: Json;
-  /** Where it came from, as it came. Kept once. */
+  /** The gateway's message as received. It is stored once. */
   readonly notice?: { readonly gateway: string; readonly event: string; readonly body: Json };
 }
 
-/** A success must say how much was paid. */
+/** A success must include the paid amount. */
 export type OrderTransition =
   | (PaymentReport & { readonly to: "succeeded"; readonly paid: Money })
   | (PaymentReport & { readonly to: Exclude<PaymentStatus, "pending" | "succeeded"> });
 
 export type ApplyResult =
-  /** It moved; two changes when it took two steps at once (success without a start). */
+  /** The order changed. There are two changes if it took two steps at once (success without a start). */
   | {
       readonly outcome: "won";
       readonly order: Order;
       readonly interaction: Interaction;
       readonly changes: readonly InteractionChange[];
     }
-  /** It is there already, or beyond, or final. A success that lost to `cancelled` or `expired` is money to give back. */
+  /**
+   * The order already has this status, a later one, or a final one. A success that lost to `cancelled` or `expired`
+   * must be refunded.
+   */
   | { readonly outcome: "lost"; readonly order: Order }
-  /** Another amount, currency or gateway than was ordered. Nothing changed. */
+  /** The amount, currency or gateway differs from the order. Nothing changed. */
   | { readonly outcome: "mismatch"; readonly order: Order; readonly fields: readonly MismatchField[] }
-  /** This notice was dealt with before. Nothing changed. */
+  /** This notice was processed before. Nothing changed. */
   | { readonly outcome: "repeated"; readonly order: Order | null }
-  /** The tenant has no such order (yet). The notice is kept, and a repeat of it is looked at anew. */
+  /** The tenant has no such order yet. The notice is stored, and a repeat of it is evaluated again. */
   | { readonly outcome: "unknown" };
 
 export interface PaymentNotice {
@@ -82,28 +87,33 @@ export interface PaymentNotice {
 
 export interface Payments {
   /**
-   * Idempotent by id: a repeat of the same order gives what is there. Another order under the same id, order
-   * number or interaction is EXISTS, an order for a request that was cancelled CONFLICT. Notices that came before it are its own from now on; see `notices`.
+   * Creates an order. Idempotent by id: a repeat of the same order returns the stored one. Notices that arrived earlier
+   * become part of the order; see `notices`.
+   * @throws StoreError with EXISTS for another order under the same id, order number or interaction, with CONFLICT if
+   *   the request was cancelled.
    */
   create(
     ref: SessionRef,
     order: NewOrder,
   ): Promise<{ readonly created: boolean; readonly order: Order; readonly early: readonly PaymentNotice[] }>;
-  /** Forward only, whatever comes in whatever order and however often. Order, interaction and notice in one. */
+  /**
+   * Applies a status change to order, interaction and notice in one step. Changes only go forward, in whatever order
+   * and however often reports arrive.
+   */
   apply(tenant: string, move: OrderTransition): Promise<ApplyResult>;
   get(ref: SessionRef, id: string): Promise<Order | null>;
   byOrderNo(tenant: string, orderNo: string): Promise<Order | null>;
-  /** The newest of them, at most 1000, oldest first. */
+  /** Returns the newest 1,000 notices, oldest first. */
   notices(ref: SessionRef, orderNo: string): Promise<PaymentNotice[]>;
   /**
-   * Of all tenants: orders that aren't final and whose gateway should be asked. Each is given out once; it comes
-   * again after `againMs`. `overdue`: it can be given up, if the gateway agrees.
+   * Returns orders of all tenants that are not final and whose gateway should be queried. Each order is returned once,
+   * and again after `againMs`. `overdue` orders can be expired if the gateway agrees.
    */
   stale(page: {
     readonly limit: number;
     readonly againMs: number;
   }): Promise<(Order & { readonly overdue: boolean })[]>;
-  /** Forgets notices of orders that never came. */
+  /** Deletes notices whose orders never arrived. */
   pruneNotices(page: { readonly olderThanMs: number; readonly limit: number }): Promise<number>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The sub-port of turns that run: at most one per session, from the moment its message is taken until its end is
- * told. It is what a worker that finds a turn again goes on from, and where a stop waits for it. Never runs anything.
+ * `RunningTurns`, `Journal`, `Leases` and `QueuedMessages` are the sub-ports for running turns. None of them runs a
+ * turn.
  */
 import type { Json, UserMessage } from "@turnstream/protocol";
 import type { SessionRef } from "../refs.ts";
@@ -8,71 +8,83 @@ import { checkId } from "../rules/arguments.ts";
 
 export interface RunningTurn extends SessionRef {
   readonly turn: string;
-  /** Whose session it is. */
+  /** The owner of the session. */
   readonly user: string;
-  /** The message that it answers; null when it tries an earlier turn again. */
+  /** The message that the turn answers, or null if it retries an earlier turn. */
   readonly message: UserMessage | null;
-  /** The turn that it tries again, if it does. */
+  /** The turn that it retries, or null. */
   readonly retries: string | null;
-  /** What the message (or the retry) asked for beside its text, such as which agent; null when nothing. */
+  /** What the message or the retry requests besides its text, such as an agent. Null for nothing. */
   readonly options: Json;
   readonly startedAt: number;
-  /** How often a worker has set about it. */
+  /** How many attempts were started. */
   readonly attempts: number;
-  /** How many of the last attempts in a row journaled nothing, this one included and those forgiven left out. */
+  /**
+   * How many of the latest consecutive attempts wrote nothing to the journal. Includes the current one and excludes
+   * forgiven ones.
+   */
   readonly attemptsWithoutProgress: number;
-  /** Somebody wants it stopped; the first who asked. */
+  /** The first request to stop this turn, or null. */
   readonly stop: { readonly by: string | null; readonly at: number } | null;
 }
 
 export interface NewTurn {
   readonly turn: string;
-  /** Try this turn again, instead of taking a waiting message. */
+  /** Retry this turn instead of taking a queued message. */
   readonly retries?: string;
-  /** With `retries`: see RunningTurn. A message brings its own. */
+  /** Only with `retries`; see RunningTurn. A message has its own options. */
   readonly options?: Json;
 }
 
 /**
- * - "stopping": noted now; "already": somebody had asked before. Either is the receipt.
- * - "over": that turn isn't running (any more).
+ * - "stopping": the stop was recorded now. "already": it was requested before. Both confirm the stop.
+ * - "over": that turn isn't running.
  */
 export type StopReceipt = "stopping" | "already" | "over";
 
+/**
+ * The sub-port of running turns: at most one per session, from taking its message until its end is in the log. A worker
+ * that takes over a turn continues from here, and a stop request waits here.
+ */
 export interface RunningTurns {
   /**
-   * Takes the oldest waiting message and makes its turn the running one, in one step. Null when a turn runs already
-   * or nothing waits. Throws NOT_FOUND without the session.
+   * Takes the oldest queued message and makes its turn the running one, in one step. Returns null if a turn is running
+   * already or no message is queued.
+   * @throws StoreError with NOT_FOUND if the session does not exist.
    */
   begin(ref: SessionRef, turn: NewTurn): Promise<RunningTurn | null>;
   get(ref: SessionRef): Promise<RunningTurn | null>;
-  /** Counts another attempt. @returns the turn with it counted, or null when it isn't running (any more). */
+  /**
+   * Counts another attempt.
+   * @returns the turn with the new count, or null if it isn't running
+   */
   attempt(ref: SessionRef, turn: string): Promise<RunningTurn | null>;
   /**
-   * The attempt of that number was handed over in good order, and is no sign that the turn can't go on. Does nothing once
-   * there was another.
+   * Excludes an attempt from `attemptsWithoutProgress`, because its worker handed it over in good order. Does nothing
+   * once another attempt has started.
    */
   forgive(ref: SessionRef, attempt: { readonly turn: string; readonly attempts: number }): Promise<void>;
-  /** Without `turn`: whichever runs. */
+  /** Requests a stop of a turn, or of the running turn if `turn` is absent. */
   requestStop(
     ref: SessionRef,
     stop: { readonly turn?: string; readonly by?: string },
   ): Promise<{ readonly receipt: StopReceipt; readonly turn: string | null }>;
-  /** Those that somebody wants stopped, the longest asked for first. */
+  /** Returns turns with a stop request, oldest request first. */
   stopping(query: { readonly limit: number }): Promise<RunningTurn[]>;
-  /** The turn is over and told. False when it isn't running. */
+  /** Removes the running turn after its end was written to the log. Returns false if it isn't running. */
   end(ref: SessionRef, turn: string): Promise<boolean>;
-  /** Begun that long ago and never attempted: whoever began them died. The oldest first. */
+  /**
+   * Returns turns that began that long ago and were never attempted, because their process died. The oldest come first.
+   */
   unattempted(query: { readonly olderThanMs: number; readonly limit: number }): Promise<RunningTurn[]>;
-  /** Sessions in which a message has waited that long and no turn runs. The longest waiting first. */
+  /**
+   * Returns sessions in which a message has been queued that long and no turn is running. The longest queued come
+   * first.
+   */
   startable(query: { readonly olderThanMs: number; readonly limit: number }): Promise<SessionRef[]>;
 }
 
-/**
- * The sub-port of the journal: what a running turn has done, by key and not by order, so that parallel branches find
- * their own results again however they interleave. Written under the session's epoch: a worker that was superseded
- * can't add to it. Joins a transaction, so that a step and the archive of its events are committed together.
- */
+/** One result of a running turn. */
 export interface JournalEntry {
   readonly key: string;
   readonly value: Json;
@@ -82,80 +94,99 @@ export interface NewJournalEntry extends JournalEntry {
   readonly turn: string;
   /** The epoch that the writer has claimed. */
   readonly epoch: number;
-  /** Stays when the turn is over, as long as the session: what later turns tell the model of this one. */
+  /**
+   * True if the entry outlives the turn and stays as long as the session. Later turns use it to describe this turn to
+   * the model.
+   */
   readonly isRetained?: boolean;
 }
 
+/**
+ * The sub-port of the journal: what a running turn has done, by key and not by order. So parallel branches find their
+ * own results again, however they interleave.
+ *
+ * Invariant: entries are written under the session's epoch, so a superseded worker can't add any. Writes join a
+ * transaction, so that a step and the archive of its events are committed together.
+ */
 export interface Journal {
   /**
-   * "already" when the turn has this key: the first value stays. Throws FENCED when a higher epoch was given out
-   * since, also for a key that is there; NOT_FOUND without the session. The session's epoch can't change until the
-   * transaction is over.
+   * Writes an entry. Returns "already" if the turn has this key; the first value stays. The session's epoch can't
+   * change until the transaction ends.
+   * @throws StoreError with FENCED if a higher epoch was issued since, even for an existing key, with NOT_FOUND if the
+   *   session does not exist.
    */
   write(ref: SessionRef, entry: NewJournalEntry): Promise<"written" | "already">;
-  /** All of a turn, in the order written. */
+  /** Returns all entries of a turn, in the order of writing. */
   read(ref: SessionRef, turn: string): Promise<JournalEntry[]>;
-  /** What was kept of these turns, in the order written. At most 1,000 turns. */
+  /** Returns the retained entries of these turns, in the order of writing. At most 1,000 turns. */
   retained(ref: SessionRef, turns: readonly string[]): Promise<(JournalEntry & { readonly turn: string })[]>;
-  /** The turn is over: drops what isn't kept. @returns how many */
+  /**
+   * Deletes the entries of an ended turn, except the retained ones.
+   * @returns how many
+   */
   close(ref: SessionRef, turn: string): Promise<number>;
 }
 
 /**
- * The sub-port of executor leases: which worker processes are alive, by the store's clock and not by theirs.
- * Never moves the work of a dead one; it only says who may.
+ * The sub-port of executor leases: which worker processes are alive, by the store's clock and not by theirs. It only
+ * decides which process may take over a dead one; it does not move work.
  */
 export interface Leases {
-  /** Begins or extends the executor's lease. False when another has taken it over: start anew with a new id. */
+  /**
+   * Starts or extends the executor's lease. Returns false if another process has taken it over: restart with a new id.
+   */
   take(executor: string, ttlMs: number): Promise<boolean>;
-  /** Extends it. False when it was taken over or released: stop working. */
+  /** Extends the lease. Returns false if it was taken over or released: stop working. */
   renew(executor: string, ttlMs: number): Promise<boolean>;
-  /** Executors whose lease ran out and whose work nobody alive has taken, the longest dead first. */
+  /** Returns executors whose lease has expired and that no live process has taken over, the longest expired first. */
   expired(limit: number): Promise<string[]>;
   /**
-   * Takes over an executor from `expired`. Of several that try, one gets true, and gets it again when it asks again. It calls `release(executor, by)` when
-   * the work is moved; if it dies before that, the executor is in `expired` again.
+   * Takes over an executor from `expired`. Of several callers one gets true, and gets it again on a repeat. It calls
+   * `release(executor, by)` after it has moved the work. If it dies before that, the executor is in `expired` again.
    */
   takeDead(executor: string, by: string): Promise<boolean>;
-  /** Which of these have no lease at all: nobody looks after what they may have left. At most 1,000. */
+  /** Returns those executors without any lease: no process takes care of work that they left. At most 1,000. */
   unknown(executors: readonly string[]): Promise<string[]>;
-  /** The executor ends and leaves its work to others: it is in `expired` at once. False when it isn't its own (any more). */
+  /**
+   * Ends the executor and leaves its work to others: it is in `expired` immediately. Returns false if it no longer has
+   * the lease.
+   */
   leave(executor: string): Promise<boolean>;
   /**
-   * Ends the lease: the executor itself (`by` is `executor`) left in good order, or who took it over (`by`) has moved
-   * its work. False, and nothing changes, when the lease isn't theirs (any more): a taken-over executor that wakes up
-   * can't end what its successor is at.
+   * Ends the lease. The caller is the executor itself (`by` is `executor`), or the process that took it over and has
+   * moved its work (`by`). Returns false and changes nothing if `by` does not have the lease. So an executor that was
+   * taken over and resumes can't end its successor's lease.
    */
   release(executor: string, by: string): Promise<boolean>;
 }
 
-/**
- * The sub-port of user messages that wait for a turn. What changes something throws NOT_FOUND without the
- * session. Never starts a turn.
- */
-/** What is kept of a message beside its id, its sender and its time. */
+/** The stored fields of a message, except id, sender and time. */
 export type QueuedMessageBody = Omit<UserMessage, "id" | "by" | "at">;
 export type NewMessage = Pick<UserMessage, "id" | "text"> &
   Partial<Omit<UserMessage, "at">> & {
-    /** For whoever begins its turn, such as which agent is meant. Not part of what is shown. */
+    /** For the worker that starts the turn, such as the requested agent. Not shown to users. */
     readonly options?: Json;
   };
 
+/**
+ * The sub-port of user messages that wait for a turn. Methods that change something throw NOT_FOUND if the session does
+ * not exist. Does not start turns.
+ */
 export interface QueuedMessages {
   /**
-   * "already" when the session has or had a message of this id, waiting or not: a repeated add changes nothing
-   * and never makes a message that was taken wait again.
+   * Adds a message. Returns "already" if the session has or had this id, queued or not. So a repeat changes nothing and
+   * never queues a message again that was taken.
    */
   add(ref: SessionRef, message: NewMessage): Promise<"added" | "already">;
-  /** False when it doesn't wait (any more). */
+  /** Returns false if the message is not queued. */
   remove(ref: SessionRef, id: string): Promise<boolean>;
-  /** In the order they came, at most 1,000: those that are next. */
+  /** Returns the next messages in the order of arrival, at most 1,000. */
   list(ref: SessionRef): Promise<UserMessage[]>;
-  /** Takes the oldest out; null when none waits. Each is given to one taker only. */
+  /** Removes and returns the oldest message, or null if none is queued. Each message is returned to one caller only. */
   take(ref: SessionRef): Promise<UserMessage | null>;
 }
 
-/** Fills in what a message doesn't say. */
+/** Adds the defaults of optional fields. */
 export function queuedMessageBody(message: NewMessage): QueuedMessageBody {
   const { text, files = [], whole = null, resumes = null } = message;
   return { text, files, whole, resumes };

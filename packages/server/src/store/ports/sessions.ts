@@ -1,5 +1,6 @@
 /**
- * The sub-port of sessions: making, finding, listing and erasing them. Never reads what was said in one.
+ * `Sessions`, `Epochs`, `UserNumbers` and `Tenants` are the sub-ports for sessions and their owners. None of them reads
+ * the content of a session.
  */
 import type { Cursor } from "@turnstream/protocol";
 import type { Actor, SessionRef } from "../refs.ts";
@@ -8,16 +9,16 @@ export interface Session {
   readonly id: string;
   readonly tenant: string;
   readonly user: string;
-  /** The same session as a number, for clients that know it so. Unique, never given again. */
+  /** The session as a number, for clients that use numbers. Unique and never reused. */
   readonly number: number;
   readonly title: string | null;
-  /** The highest epoch ever given out; see epochs.ts. */
+  /** The highest epoch ever issued; see `Epochs`. */
   readonly epoch: number;
   /** How far the log is archived; "0-0" at first. */
   readonly archived: Cursor;
   readonly forkedFromShare: boolean;
   readonly createdAt: number;
-  /** When a turn last started or ended, or somebody touched or renamed it. */
+  /** When a turn last started or ended, or the session was touched or renamed. */
   readonly updatedAt: number;
 }
 
@@ -26,15 +27,15 @@ export interface NewSession {
   readonly title?: string;
   readonly forkedFromShare?: boolean;
   /**
-   * The epoch that the first claim will get, from 1 to 2^32 - 1; random when absent, so that a cursor of one
-   * session is not by chance one of another.
+   * The epoch that the first claim gets, from 1 to 2^32 - 1. Random by default, so that a cursor of one session is not
+   * valid in another by chance.
    */
   readonly firstEpoch?: number;
 }
 
 export interface SessionPage {
   readonly sessions: readonly Session[];
-  /** For `before` of the next page; null when there is none. Opaque: made for one actor, good for any. */
+  /** Value for `before` of the next page, or null for the last page. Opaque, and not bound to an actor. */
   readonly next: string | null;
 }
 
@@ -43,69 +44,82 @@ export interface Erasure {
   readonly requestedAt: number;
 }
 
-/** The most that a page or batch may ask for. */
+/** Maximum size of a page. */
 export const MAX_PAGE = 100;
+/** Maximum size of a batch. */
 export const MAX_BATCH = 1000;
 
+/** The sub-port that creates, finds, lists and erases sessions. */
 export interface Sessions {
   /**
-   * Throws EXISTS when the id is taken or still being erased, NOT_FOUND when the tenant isn't there, INVALID when the
-   * log couldn't take the id (see names.ts).
+   * Creates a session. The log must accept its id; see `util/names.ts`.
+   * @throws StoreError with EXISTS if the id is taken or still being erased, with NOT_FOUND without the tenant, with
+   *   INVALID if the log would refuse the id.
    */
   create(actor: Actor, session: NewSession): Promise<Session>;
-  /** For a person: only their own. */
+  /** Returns a session of this user, or null. */
   get(actor: Actor, id: string): Promise<Session | null>;
-  /** The same by its number. */
+  /** Like `get`, by number. */
   byNumber(actor: Actor, number: number): Promise<Session | null>;
-  /** For servers: any user's, within the tenant. */
+  /** Returns a session of any user within the tenant, for servers. */
   find(ref: SessionRef): Promise<Session | null>;
   /**
-   * The actor's own, the last updated first. Following `next` gives each session at most once, and all of those
-   * that were there from the first page on and weren't updated meanwhile; an updated one moves to the front.
+   * Returns the actor's sessions, the most recently updated first. Following `next` returns each session at most once.
+   * It returns every session that existed at the first page and was not updated meanwhile; an update moves a session to
+   * the front.
    */
   list(actor: Actor, page: { readonly limit: number; readonly before?: string }): Promise<SessionPage>;
-  /** Throws NOT_FOUND. */
+  /** @throws StoreError with NOT_FOUND if the session does not exist. */
   rename(actor: Actor, id: string, title: string): Promise<Session>;
-  /** Moves it to the front of its owner's list. */
+  /** Moves the session to the front of its owner's list. */
   touch(ref: SessionRef): Promise<void>;
   /**
-   * Erases the session everywhere in the store, and notes in the same commit that its log has still to go.
-   * @returns false when it wasn't there
+   * Erases the session everywhere in the store, and records in the same commit that its log must be deleted too.
+   * @returns false if it did not exist
    */
   remove(ref: SessionRef): Promise<boolean>;
   /**
-   * The same for all sessions of one person; @returns their ids. In what other people's sessions keep of decisions
-   * and waiting messages, nobody is named any more where it was this person. What was remembered of them goes too.
+   * Erases all sessions of one user, as `remove` does, and the memories about them. In decisions and queued messages of
+   * other users' sessions, the user's id is removed.
+   * @returns the ids of the erased sessions
    */
   removeUser(tenant: string, user: string): Promise<string[]>;
   /**
-   * For retention: erases sessions of any tenant that were not updated for that long, the oldest first; @returns
-   * their ids. One that is updated or otherwise worked on at the same time is left for the next time.
+   * For retention: erases sessions of any tenant that were not updated for that long, the oldest first. A session that
+   * is updated or in use at the same time is skipped until the next call.
+   * @returns their ids
    */
   removeExpired(query: { readonly olderThanMs: number; readonly limit: number }): Promise<string[]>;
-  /** Erased sessions whose logs may still be there, the oldest first; those behind `after`, the last one of the page before. */
+  /**
+   * Returns erased sessions whose logs may still exist, the oldest first. `after` is the last entry of the previous
+   * page.
+   */
   pendingErasures(limit: number, after?: Erasure): Promise<Erasure[]>;
   /**
-   * The log is gone too: forgets the erasure, if it was requested at least that long ago by the store's clock.
-   * @returns false when it wasn't, or there is none
+   * Deletes the record of an erasure whose log is deleted too, if it was requested at least that long ago by the
+   * store's clock.
+   * @returns false if it is younger, or there is none
    */
   erased(session: string, query: { readonly olderThanMs: number }): Promise<boolean>;
 }
 
-/** The sub-port of epochs: who may write a session's log. Never looks at the log itself. */
+/** A request for a new epoch. */
 export interface EpochClaim {
-  /** The highest epoch that the log was seen in; 0 when there is no log. */
+  /** The highest epoch in which the log was seen, or 0 without a log. */
   readonly seen: number;
-  /** Which process claims, and why: for people who look into what happened. Never content. */
+  /** The process that claims, for operators. Must not contain content. */
   readonly by: string;
   readonly reason: string;
-  /** Only if this is still the newest: otherwise refused with CONFLICT. For who need not have it if others work on it. */
+  /**
+   * Fails with CONFLICT unless this is still the newest epoch. For callers that don't need the session if others are
+   * working on it.
+   */
   readonly ifEpoch?: number;
 }
 
 export interface NextEpoch {
   readonly epoch: number;
-  /** How far the log is archived. It moves no more until the log is claimed under this epoch or a higher one. */
+  /** How far the log is archived. This doesn't change until the log is claimed under this epoch or a higher one. */
   readonly archived: Cursor;
 }
 
@@ -116,44 +130,47 @@ export interface EpochRecord {
   readonly at: number;
 }
 
+/** The sub-port of epochs, which decide what may write a session's log. Does not read the log. */
 export interface Epochs {
   /**
-   * A new epoch of the session, above every one ever given out and above `seen`. No number is given twice,
-   * whoever asks at the same time. Whoever gets one claims the log under it: until somebody has, nothing is archived.
-   * Throws NOT_FOUND.
+   * Issues a new epoch, higher than every issued one and than `seen`. No number is issued twice, even to concurrent
+   * callers. The caller then claims the log under it: until a claim, nothing is archived.
+   * @throws StoreError with NOT_FOUND if the session does not exist.
    */
   next(ref: SessionRef, claim: EpochClaim): Promise<NextEpoch>;
-  /** The newest claims first. */
+  /** Returns the newest claims first. */
   list(ref: SessionRef, limit: number): Promise<EpochRecord[]>;
 }
 
 /**
- * The sub-port that gives people numbers, so that what can't be changed (the audit) names somebody by a number
- * whose name can be erased. Never gives a number twice.
+ * The sub-port that gives each user a number. Records that can't change (the audit) refer to the number, and the name
+ * behind it can be erased. A number is never reused.
  */
 export interface UserNumbers {
-  /** The same at every call, until the person is forgotten. */
+  /** Returns the same number on every call, until the user is forgotten. */
   numberOf(tenant: string, user: string): Promise<number>;
-  /** Null when the person was forgotten or never was. */
+  /** Returns null if the user was forgotten or never existed. */
   nameOf(tenant: string, number: number): Promise<string | null>;
-  /** From now on nobody can tell whose number it was. False when there was none. */
+  /** Deletes the link between the number and the user. Returns false if there was none. */
   forget(tenant: string, user: string): Promise<boolean>;
 }
 
-/** The sub-port of tenants: who the sessions belong to. Never knows keys or people; those have ports of their own. */
+/** The owner of sessions, keys and users. */
 export interface Tenant {
   readonly id: string;
   readonly name: string;
   readonly createdAt: number;
 }
 
+/** The sub-port of tenants. Keys and users have their own sub-ports. */
 export interface Tenants {
-  /** Throws EXISTS when the id is taken. */
+  /** @throws StoreError with EXISTS if the id is taken. */
   create(tenant: { readonly id: string; readonly name: string }): Promise<Tenant>;
   get(id: string): Promise<Tenant | null>;
   /**
-   * Erases the tenant and all that is theirs. Each session leaves a pending erasure, like `sessions.remove`.
-   * @returns the sessions that are gone, so that their logs can be deleted
+   * Erases the tenant and everything that belongs to it. Each session leaves a pending erasure, as with
+   * `sessions.remove`.
+   * @returns the erased sessions, so that their logs can be deleted
    */
   remove(id: string): Promise<string[]>;
 }

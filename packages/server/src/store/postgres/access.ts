@@ -1,4 +1,9 @@
-/** API keys on PostgreSQL. Never reads or writes a secret, only its hash. */
+/**
+ * `postgresKeys`, `postgresIdempotency`, `postgresShares` and `postgresTickets` implement the sub-ports for access on
+ * PostgreSQL.
+ *
+ * Invariant: the secret of a key is never stored, only its hash.
+ */
 import { type Selectable, sql } from "kysely";
 import { formatCursor } from "@turnstream/protocol";
 import type { Env } from "../../util/env.ts";
@@ -51,9 +56,9 @@ export function postgresKeys(db: Db, env: Env): Keys {
       .where("revoked_at", "is", null)
       .where((eb) => eb.or([eb("expires_at", "is", null), eb("expires_at", ">", ago(0))]));
   const noting = new Set<string>();
-  /** Nobody waits for it, and it may fail: who asks is let in all the same, also where nothing can be written. */
+  /** Updates `last_used_at` in the background. It may fail: the key stays valid, also on a read-only database. */
   const note = async (id: string) => {
-    // In somebody's transaction it would have to be waited for, and failing would take all the rest along.
+    // In a transaction the caller would have to wait for it, and a failure would abort the transaction.
     if (db.isTransaction || noting.has(id)) return;
     noting.add(id);
     try {
@@ -64,7 +69,7 @@ export function postgresKeys(db: Db, env: Env): Keys {
         .where(unnoted)
         .execute();
     } catch {
-      // The next use is noted instead.
+      // The next use is recorded instead.
     } finally {
       noting.delete(id);
     }
@@ -147,7 +152,7 @@ function infoOf(row: Selectable<LedgerTables["api_keys"]>): KeyInfo {
   };
 }
 
-/** Requests that must not be done twice, on PostgreSQL: of several who begin at once, the row of the first decides. */
+/** If several requests begin concurrently, the row of the first one decides. */
 export function postgresIdempotency(db: Db, env: Env): Idempotency {
   return {
     begin: (actor, request) => inTransaction(db, (tx) => begin(tx, env, actor, request)),
@@ -199,7 +204,7 @@ async function begin(tx: Db, env: Env, actor: Actor, request: IdempotentRequest)
     .select(sql<boolean>`begun_at < ${ago(RESPONSE_RETENTION_MS)}`.as("isOld"))
     .forUpdate()
     .executeTakeFirst();
-  // Swept or erased between the two: it was somebody's a moment ago.
+  // The row was deleted between the two statements, so another process had it a moment ago.
   if (there === undefined) return { state: "busy" };
   const judged = there.isOld ? null : resolveIdempotentRequest(there, digest);
   if (judged !== null) return judged;
@@ -221,7 +226,7 @@ interface Narrowed<Self> {
   where(column: "tenant_id" | "user_id" | "route" | "key", op: "=", value: string): Self;
 }
 
-/** The one row, of whatever is being built. */
+/** Restricts a query to the row of one request. */
 function only<Query extends Narrowed<Query>>(
   query: Query,
   { tenant, user }: Actor,
@@ -234,7 +239,6 @@ function only<Query extends Narrowed<Query>>(
     .where("key", "=", key);
 }
 
-/** Shares on PostgreSQL. */
 export function postgresShares(db: Db, env: Env): Shares {
   return {
     create: (actor, session, id = env.id()) =>
@@ -306,7 +310,6 @@ function shareOf(row: Row): Share {
   };
 }
 
-/** Redeemed tickets on PostgreSQL. */
 export function postgresTickets(db: Db): Tickets {
   return {
     async redeem(tenant, id, expiresAt) {

@@ -1,4 +1,4 @@
-/** Allowances on PostgreSQL. */
+/** `postgresAllowances` and `postgresFormDrafts` implement allowances and form drafts on PostgreSQL. */
 import { type Selectable, sql } from "kysely";
 import type { Json } from "@turnstream/protocol";
 import { type Allowance, type Allowances, checkDraft, type FormDrafts } from "../ports/interactions.ts";
@@ -48,14 +48,14 @@ function allowanceOf(row: Selectable<InteractionTables["allowances"]>): Allowanc
   return { agent: row.agent, tool: row.tool, by: row.by_user, at: row.given_at };
 }
 
-/** Drafts of forms on PostgreSQL. Whoever decides the form deletes its draft: see interactions.ts. */
+/** `interactions.ts` deletes the draft when the form is decided. */
 export function postgresFormDrafts(db: Db): FormDrafts {
   return {
     async save(ref, interaction, values) {
       const body = checkDraft(values);
       return inTransaction(db, async (tx) => {
         await lockSessionRow(tx, ref);
-        // Shared, so that a decision waits and then finds the draft, or this finds the decision.
+        // A shared lock: a concurrent decision waits and then finds the draft, or this query finds the decision.
         const form = await tx
           .selectFrom("interactions")
           .select("id")

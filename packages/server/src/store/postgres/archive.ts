@@ -1,4 +1,8 @@
-/** The archive on PostgreSQL: reading, and the one transaction that writes. */
+/**
+ * `postgresArchive` and `postgresTurns` implement the archive and archived turns on PostgreSQL.
+ *
+ * Invariant: one transaction writes events, turns, header and outbox marks, with the session's row locked.
+ */
 import { sql } from "kysely";
 import { formatCursor, type Position, type TurnSnapshot, type TurnStatus } from "@turnstream/protocol";
 import type {
@@ -72,8 +76,8 @@ function headerOf(db: Db, ref: SessionRef) {
 }
 
 /**
- * One statement, so that header and turns are of the same moment. The session's id is given again, not taken from
- * its row: only then does the planner know how many turns to expect of this one.
+ * One statement, so that header and turns are from the same moment. It passes the session id again instead of taking it
+ * from the row: otherwise the planner can't estimate the number of turns.
  */
 function windowQuery(db: Db, ref: SessionRef, turns: number) {
   const limit = turns === 0 ? 0 : checkLimit(turns, MAX_PAGE);
@@ -118,7 +122,7 @@ async function write(
       header: JSON.stringify(batch.header),
       v: batch.v,
       turn_count: sql<number>`turn_count + ${added}::bigint`,
-      // An epoch that the log got to was given out, whatever this database remembers.
+      // An epoch that the log has reached was issued, whatever this database has stored.
       epoch: sql<number>`greatest(epoch, ${batch.epoch}::bigint)`,
       ...(checked.turning ? { updated_at: clock } : {}),
       ...(batch.checkpoint === undefined ? {} : { checkpoint: JSON.stringify(batch.checkpoint) }),
@@ -129,7 +133,7 @@ async function write(
   return "written";
 }
 
-/** Whether `to` is a position of what is archived: the same seq on a lost timeline has another epoch. */
+/** True if `to` is an archived position. The same seq on a lost timeline has another epoch. */
 async function passed(tx: Db, ref: SessionRef, archived: Position, to: Position): Promise<boolean> {
   if (to.seq > archived.seq) return false;
   if (to.seq === 0) return to.epoch === 0;
@@ -145,8 +149,8 @@ async function passed(tx: Db, ref: SessionRef, archived: Position, to: Position)
 }
 
 /**
- * Marks the rows whose entries are among what is archived. Whatever else was said to stand at or before `to` is not
- * there: it was lost with an earlier timeline, and has to be delivered again.
+ * Marks the rows whose entries are archived. Other rows that were delivered at or before `to` were lost with an earlier
+ * timeline and must be delivered again.
  */
 async function settleOutbox(tx: Db, ref: SessionRef, keys: readonly string[], to: Position): Promise<void> {
   if (keys.length > 0) {
@@ -164,9 +168,8 @@ async function settleOutbox(tx: Db, ref: SessionRef, keys: readonly string[], to
 }
 
 /**
- * Writes the events and turns of an archive batch, each in one statement however many there are. Columns go as
- * arrays: as parameters of their own, a large batch would exceed what a statement may have.
- * Never checks the batch nor moves the archived position.
+ * Inserts the events of a batch in one statement. Columns are passed as arrays, because a large batch with one
+ * parameter per value would exceed the limit of a statement.
  */
 async function insertEvents(
   tx: Db,
@@ -207,7 +210,6 @@ async function upsertTurns(tx: Db, ref: SessionRef, turns: readonly ArchivedTurn
   return rows.filter((row) => row.added).length;
 }
 
-/** Archived turns on PostgreSQL, read only. */
 export function postgresTurns(db: Db): Turns {
   return {
     async get(ref, id) {

@@ -1,4 +1,8 @@
-/** The audit on PostgreSQL. The head's row is locked while a row is added, so the chain of a tenant never forks. */
+/**
+ * `postgresAudit` and `postgresUsage` implement the audit and the usage ledger on PostgreSQL.
+ *
+ * Invariant: the head's row is locked while an audit row is added, so the chain of a tenant never forks.
+ */
 import { sql } from "kysely";
 import { type Audit, type AuditHead, type AuditRow, MAX_USAGE, type UsageLedger } from "../ports/audit.ts";
 import { checkCount, checkDuration } from "../rules/arguments.ts";
@@ -72,7 +76,7 @@ async function lockHead(tx: Db, tenant: string): Promise<AuditHead & { at: numbe
   return await locked().executeTakeFirstOrThrow();
 }
 
-/** Usage on PostgreSQL: the mark that a key was counted and the counting are one statement. */
+/** One statement marks a key as counted and adds the counts. */
 export function postgresUsage(db: Db): UsageLedger {
   return {
     async add(tenant, usage) {

@@ -1,4 +1,7 @@
-/** The address of a database: whether something is one, and what it names. Pure, and never shows the password. */
+/**
+ * `isDatabaseUrl` validates database URLs, and `describeConnectionError` explains connection errors. Pure. The results
+ * never contain the password.
+ */
 import type { StoreError } from "../errors.ts";
 import type { RedactedCause } from "./errors.ts";
 
@@ -11,14 +14,14 @@ interface DatabaseLocation {
 
 const DEFAULT_PORT = "5432";
 
-/** What the driver takes: also a socket in the file system, and no host at all, which is this machine. */
+/** Accepts what the driver accepts, including a Unix socket and a URL without a host, which means localhost. */
 export function isDatabaseUrl(url: unknown): url is string {
   if (typeof url !== "string") return false;
   if (/^(socket:|\/)/.test(url)) return true;
   return /^postgres(ql)?:\/\//.test(url) && URL.canParse(url.replace("@/", "@localhost/"));
 }
 
-/** Null for an address that only the driver can read. */
+/** Returns null for a URL that only the driver can parse. */
 function databaseLocation(url: string): DatabaseLocation | null {
   if (!URL.canParse(url)) return null;
   const { hostname, port, pathname, username, searchParams } = new URL(url);
@@ -37,28 +40,27 @@ function decoded(text: string): string {
 }
 
 /**
- * Says in words why a database can't be worked with, and where it is, for whoever set its address. Pure. The password
- * is never in it.
+ * Explains to the operator why a database can't be used, with its address but without its password.
+ * @param url the URL with which the database was opened
  */
-/** @param url the one that the database was opened with */
 export function describeConnectionError(error: StoreError, url: string): string {
   const place = databaseLocation(url);
   if (error.code !== "UNAVAILABLE" || place === null) return error.message;
   const { sqlstate, system } = error.cause as RedactedCause;
   return (
     MESSAGES[sqlstate ?? system ?? ""]?.(place) ??
-    `PostgreSQL at ${place.server}/${place.name} can't be reached or refuses work (${sqlstate ?? system}). Look at its log.`
+    `PostgreSQL at ${place.server}/${place.name} can't be reached or refuses statements (${sqlstate ?? system}). Read its log.`
   );
 }
 
 const closed = ({ server }: DatabaseLocation): string =>
   `Nothing listens at ${server}. Start PostgreSQL there, or correct the address.`;
 const unknownHost = ({ server }: DatabaseLocation): string =>
-  `The host of ${server} can't be found. Correct the address, or look at the network.`;
+  `The host of ${server} can't be found. Correct the address, or check the network.`;
 const silent = ({ server }: DatabaseLocation): string =>
-  `PostgreSQL at ${server} doesn't answer. Look whether it runs, and whether the network lets you through.`;
+  `PostgreSQL at ${server} doesn't answer. Check that it runs, and that the network allows the connection.`;
 const refusedRole = ({ role, server }: DatabaseLocation): string =>
-  `PostgreSQL at ${server} doesn't let the role ${role} in: there is no such role, or the password is wrong. Correct the address.`;
+  `PostgreSQL at ${server} refuses the role ${role}: there is no such role, or the password is wrong. Correct the address.`;
 
 const MESSAGES: Readonly<Record<string, (place: DatabaseLocation) => string>> = {
   ECONNREFUSED: closed,
@@ -74,5 +76,5 @@ const MESSAGES: Readonly<Record<string, (place: DatabaseLocation) => string>> = 
     `There is no database ${name} at ${server}. Create it, or correct the address.`,
   "42501": ({ role, server, name }) =>
     `The role ${role} may not do this in the database ${name} at ${server}. Grant it the rights, or use its owner.`,
-  "57P03": ({ server }) => `PostgreSQL at ${server} is starting or stopping. Try again in a moment.`,
+  "57P03": ({ server }) => `PostgreSQL at ${server} is starting or stopping. Retry in a moment.`,
 };

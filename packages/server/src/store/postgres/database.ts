@@ -1,4 +1,4 @@
-/** The whole database as Kysely sees it. Types only; the tables themselves come from the migrations. */
+/** `Database` combines the types of all tables for Kysely. The migrations create the tables. */
 import type { Kysely } from "kysely";
 import type {
   BuiltInTables,

@@ -1,6 +1,8 @@
 /**
- * Erasing sessions on PostgreSQL, with a note of each until its log is gone too. Everything that hangs on a session
- * goes by cascade. Never touches a log.
+ * `eraseSessions`, `eraseUser` and `eraseExpired` erase sessions on PostgreSQL. Foreign keys with ON DELETE CASCADE
+ * erase all rows of a session. They do not delete logs.
+ *
+ * Invariant: every erased session leaves a row in `erasures`, in the same commit, until its log is deleted too.
  */
 import { sql } from "kysely";
 import { checkDuration, checkLimit, checkTime } from "../rules/arguments.ts";
@@ -10,7 +12,10 @@ import { deleteRequestsOfUser } from "./access.ts";
 import { removeMemories } from "./memories.ts";
 import { ago, bytewiseOrder, clock, inTransaction } from "./session-row.ts";
 
-/** Those of a tenant: all, or one. @returns their ids */
+/**
+ * Erases all sessions of a tenant, or one of them.
+ * @returns their ids
+ */
 export function eraseSessions(
   db: Db,
   of: { readonly tenant: string; readonly session?: string },
@@ -18,7 +23,7 @@ export function eraseSessions(
   return inTransaction(db, async (tx) => {
     let found = tx.selectFrom("sessions").select("id").where("tenant_id", "=", of.tenant);
     if (of.session !== undefined) found = found.where("id", "=", of.session);
-    // Locked in the order of their ids: two who erase the same ones don't wait for each other.
+    // Locked in the order of their ids, so that two erasures of the same sessions don't deadlock.
     const rows = await found.orderBy(bytewiseOrder("id")).forUpdate().execute();
     return deleteAndNote(
       tx,
@@ -27,12 +32,16 @@ export function eraseSessions(
   });
 }
 
-/** A person's, and their name in the other sessions of the tenant. @returns the ids of those that were theirs */
+/**
+ * Erases the sessions of a user, and the user's id in other sessions of the tenant.
+ * @returns the ids of the erased sessions
+ */
 export function eraseUser(db: Db, tenant: string, user: string): Promise<string[]> {
   return inTransaction(db, async (tx) => {
     const rows = await withTraceOf(tx, tenant, user)
       .select(["id", "user_id"])
-      // All of them at once, in the order of their ids: people in each other's sessions may be erased together.
+      // Lock all of them at once, in the order of their ids: users who appear in each other's sessions may be erased
+      // concurrently.
       .orderBy(bytewiseOrder("id"))
       .forUpdate()
       .execute();
@@ -48,7 +57,7 @@ export function eraseUser(db: Db, tenant: string, user: string): Promise<string[
   });
 }
 
-/** The sessions of the tenant that are the person's, or name them. */
+/** Selects the tenant's sessions that belong to the user or contain the user's id. */
 function withTraceOf(tx: Db, tenant: string, user: string) {
   return tx
     .selectFrom("sessions")
@@ -126,7 +135,7 @@ export async function eraseExpired(
       .orderBy(bytewiseOrder("id"))
       .limit(limit)
       .forUpdate()
-      // Whoever holds one is working on it. One that was updated since the statement began is looked at as it is now.
+      // A locked session is in use, so skip it. A session that was updated meanwhile is compared with its new time.
       .skipLocked()
       .execute();
     return deleteAndNote(
@@ -136,10 +145,11 @@ export async function eraseExpired(
   });
 }
 
-/** The sessions must be locked. */
+/** Deletes the sessions and records their erasure. The caller must have locked them. */
 async function deleteAndNote(tx: Db, ids: readonly string[]): Promise<string[]> {
   if (ids.length === 0) return [];
-  // A long history takes its time, and an erasure that is cut short each time would never be done.
+  // Deleting a long history takes long. With a timeout, each attempt would be cut off and the erasure would never
+  // finish.
   await sql`select set_config('statement_timeout', '0', true)`.execute(tx);
   const rows = await tx
     .with("gone", (qb) =>

@@ -1,13 +1,16 @@
 /**
- * Turns what PostgreSQL and its driver throw into StoreErrors. The original never leaves: its `detail` quotes
- * rows, and rows are content. What is kept as the cause is codes and names.
+ * `toStoreError` converts errors of PostgreSQL and its driver into StoreErrors, and `retryOnDeadlock` retries after
+ * deadlocks.
+ *
+ * Invariant: the original error is never passed on. Its `detail` quotes rows, and rows contain content. The cause
+ * contains only codes and names.
  */
 import { AbortedTransactionError } from "kysely";
 import type { Env } from "../../util/env.ts";
 import { retry } from "../../util/retry.ts";
 import { isStoreError, StoreError, type StoreErrorCode } from "../errors.ts";
 
-/** What may be known of an error of the database: never a value from a row. */
+/** The part of a database error that contains no value of a row. */
 export interface RedactedCause {
   readonly sqlstate: string | null;
   readonly constraint: string | null;
@@ -23,23 +26,23 @@ const BY_STATE: Readonly<Record<string, StoreErrorCode>> = {
   "40001": "BUSY",
   "40P01": "BUSY",
   "55P03": "BUSY",
-  // A schema, a table or a column that isn't there.
+  // A missing schema, table or column.
   "3F000": "NOT_MIGRATED",
   "42P01": "NOT_MIGRATED",
   "42703": "NOT_MIGRATED",
-  // A right that was not granted, a standby, and a connection that was ended because it did nothing in its transaction
-  // for too long.
+  // A missing permission, a standby server, and a connection that the server closed because its transaction was idle
+  // too long.
   "42501": "UNAVAILABLE",
   "25006": "UNAVAILABLE",
   "25P03": "UNAVAILABLE",
 };
 
-/** By the first two characters of the state. */
+/** By the first two characters of the SQLSTATE. */
 const BY_CLASS: Readonly<Record<string, StoreErrorCode>> = {
-  // A value that its column can't hold.
+  // A value that its column can't store.
   "22": "INVALID",
-  // Connection lost, no such login or database, out of resources, operator at work, I/O: all of them pass or need
-  // an operator.
+  // Lost connection, unknown role or database, no resources, operator intervention, I/O error: all are temporary or
+  // need an operator.
   "08": "UNAVAILABLE",
   "28": "UNAVAILABLE",
   "3D": "UNAVAILABLE",
@@ -48,7 +51,7 @@ const BY_CLASS: Readonly<Record<string, StoreErrorCode>> = {
   "58": "UNAVAILABLE",
 };
 
-/** Whether two got in each other's way, and the database let the other through: this one can try again at once. */
+/** True if the database aborted this work in favor of other work. It can be retried immediately. */
 function isDeadlock(error: unknown): boolean {
   const cause = isStoreError(error) ? error.cause : safeCause(error);
   const { sqlstate = null } = (
@@ -81,7 +84,9 @@ function safeCause(error: unknown): RedactedCause {
   };
 }
 
-/** A TypeError or RangeError is ours; what else comes without a state is the driver's: no connection. */
+/**
+ * A TypeError or RangeError is a bug of ours. Any other error without a SQLSTATE comes from the driver: no connection.
+ */
 function systemOf(error: unknown, code: string | null): string {
   if (error instanceof AbortedTransactionError) return "ROLLED_BACK";
   if (error instanceof TypeError || error instanceof RangeError) return "PROGRAM";
@@ -92,13 +97,14 @@ function text(value: unknown): string | null {
   return typeof value === "string" ? value : null;
 }
 
-/**
- * Tries work again that collided with other work (a deadlock): all of it, since the database has undone all of it.
- * What has waited in vain for a lock is not tried again: its caller has waited long enough to decide.
- */
+/** Backoff after a deadlock. */
 const DEADLOCK_RETRIES = { maxAttempts: 5, initialDelayMs: 20, maxDelayMs: 160 };
 
-/** @param work all or nothing, and repeatable: a transaction or a single statement */
+/**
+ * Retries work after a deadlock. It repeats all of it, because the database has undone all of it. A lock timeout is not
+ * retried: the caller has waited long enough to decide itself.
+ * @param work atomic and repeatable: a transaction or a single statement
+ */
 export function retryOnDeadlock<T>(env: Env, work: () => Promise<T>): Promise<T> {
   const random = (): number => (env.randomBytes(1)[0] ?? 0) / 256;
   return retry(work, { ...DEADLOCK_RETRIES, isRetryable: isDeadlock, random });

@@ -1,4 +1,7 @@
-/** Uploads on PostgreSQL: a row for each, and one of bytea for each chunk. */
+/**
+ * `postgresUploads`, `postgresAttachments` and `postgresBlobs` implement the sub-ports for files on PostgreSQL. Upload
+ * chunks, text pieces and blobs are rows of their own.
+ */
 import { type Selectable, sql } from "kysely";
 import { StoreError } from "../errors.ts";
 import {
@@ -140,7 +143,7 @@ export function postgresUploads(db: Db): Uploads {
   };
 }
 
-/** One that is being uploaded, by this try. */
+/** Updates an incomplete upload of this attempt. */
 function change(tx: Db, ref: SessionRef, id: string, attempt: number) {
   return tx
     .updateTable("uploads")
@@ -174,8 +177,7 @@ function uploadOf(row: Selectable<FileTables["uploads"]>): Upload {
   };
 }
 
-/** Attachments on PostgreSQL: a row for each, and one for each piece of its text. */
-/** How many pieces go to the database in one statement. */
+/** How many pieces one statement inserts. */
 const BATCH = 50;
 
 export function postgresAttachments(db: Db): Attachments {
@@ -274,7 +276,7 @@ function attachmentOf(row: Selectable<FileTables["attachments"]>): Attachment {
   return { id, name, url, mediaType, size, chars, pieces, isCut, turn, addedAt };
 }
 
-/** Blobs on PostgreSQL, as bytea: erased with their session, backed up with everything else. */
+/** Blobs are stored as bytea, so they are erased with their session and are part of every backup. */
 export function postgresBlobs(db: Db): Blobs {
   return {
     async put(ref, blob) {
@@ -335,7 +337,7 @@ export function postgresBlobs(db: Db): Blobs {
   };
 }
 
-/** As it is when it has its memory for itself; small ones share theirs with others and are copied out of it. */
+/** Returns the driver's buffer without a copy if it doesn't share its memory. Small buffers share it and are copied. */
 function bytesOf(body: Buffer): Uint8Array {
   return body.byteLength === body.buffer.byteLength ? new Uint8Array(body.buffer) : new Uint8Array(body);
 }

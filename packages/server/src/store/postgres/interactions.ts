@@ -1,6 +1,8 @@
 /**
- * Interactions on PostgreSQL. A change is one conditional UPDATE with its note in the same statement, compared
- * with the database's clock; nothing is decided from what was read before.
+ * `postgresInteractions` implements interactions on PostgreSQL.
+ *
+ * Invariant: a change is one conditional UPDATE, compared with the database's clock, and its record is written in the
+ * same statement. No decision depends on an earlier read.
  */
 import { type ExpressionBuilder, type Selectable, sql, type SqlBool } from "kysely";
 import type { Json } from "@turnstream/protocol";
@@ -28,12 +30,10 @@ import type { Database, Db } from "./database.ts";
 import type { LedgerTables } from "./schema-ledger.ts";
 import { clock, clockPlus, inTransaction, requireSession } from "./session-row.ts";
 
-/**
- * Not `ago(0)`: after waiting for somebody else's change of the row, the clock has to be read again.
- */
+/** Not `ago(0)`: after waiting for a concurrent change of the row, the clock must be read again. */
 const moment = sql<number>`clock_timestamp()`;
 
-/** How often a change that lost is tried again when, by the time it was looked at, it would have won. */
+/** How often a lost change is retried if it would have won by the time its loss was examined. */
 const ATTEMPTS = 3;
 
 export function postgresInteractions(db: Db): Interactions {
@@ -64,7 +64,7 @@ export function postgresInteractions(db: Db): Interactions {
         const result =
           (await win(db, ref, transition)) ?? (await lose(db, ref, transition, attempt === ATTEMPTS));
         if (result === null) continue;
-        // By a statement of its own, which sees a draft that was saved while this waited.
+        // A separate statement, so that it also sees a draft that was saved while the change waited.
         if (result.applied && result.interaction.kind === "form") await dropDraft(db, ref, transition.id);
         return result;
       }
@@ -99,7 +99,7 @@ export function postgresInteractions(db: Db): Interactions {
         .where("n", ">", checkCount(after, "after"))
         .orderBy("n")
         .limit(checkPage(limit));
-      // Written out, not as parameters, so that the planner can tell that the partial index serves.
+      // A literal instead of a parameter, so that the planner can use the partial index.
       const some = pending ? all.where(sql<SqlBool>`status in ('pending', 'processing')`) : all;
       const wanted = kind === undefined ? some : some.where("kind", "=", kind);
       return (await wanted.execute()).map(interactionOf);
@@ -164,7 +164,7 @@ async function win(db: Db, ref: SessionRef, transition: TransitionRequest): Prom
   const body = JSON.stringify(transition.body ?? null);
   const reason = transition.reason === undefined ? null : JSON.stringify(transition.reason);
   const row = await db
-    // First, as the order of locks has it (session-row.ts): no row of the interaction is looked at before.
+    // First, to follow the lock order of `session-row.ts`: no row of the interaction is read before.
     .with("held", (with_) =>
       with_
         .selectFrom("sessions")
@@ -218,7 +218,7 @@ async function win(db: Db, ref: SessionRef, transition: TransitionRequest): Prom
   return { applied: true, version, interaction, change };
 }
 
-/** The rules of interaction-rules.ts as a condition. */
+/** The rules of `rules/interactions.ts` as a SQL condition. */
 function mayBecome(eb: ExpressionBuilder<Database, "interactions">, transition: TransitionRequest) {
   const rules = INTERACTION_KINDS.filter((kind) => !isOrderDriven(kind, transition.to, false))
     .map((kind) => ({ kind, from: allowedFrom(kind, transition.to) }))
@@ -228,7 +228,7 @@ function mayBecome(eb: ExpressionBuilder<Database, "interactions">, transition: 
     );
   return eb.and([
     eb.or(rules),
-    // In the row itself: an order that is being made at the same time is then seen after waiting for it.
+    // A column of the row itself: after waiting for a concurrent order, the update sees it.
     eb("ordered", "=", false),
     ...(transition.expectVersion === undefined ? [] : [eb("version", "=", transition.expectVersion)]),
     ...(transition.expectDigest === undefined ? [] : [eb("digest", "=", transition.expectDigest)]),
@@ -241,7 +241,7 @@ function inTime(eb: ExpressionBuilder<Database, "interactions">, kind: Interacti
   return timing === "any" ? eb.lit(true) : eb.or([eb("deadline", "is", null), eb("deadline", ">", moment)]);
 }
 
-/** Why it lost; null when it would win by now (its deadline has just passed), and may try again. */
+/** Returns why the change lost, or null if it would win by now (its deadline has just passed) and may be retried. */
 async function lose(
   db: Db,
   ref: SessionRef,
@@ -258,7 +258,7 @@ async function lose(
     .executeTakeFirst();
   if (row === undefined) throw new StoreError("NOT_FOUND", "interaction");
   if (isOrderDriven(row.kind, transition.to, row.ordered))
-    throw new StoreError("INVALID", "interaction of a payment (move its order)");
+    throw new StoreError("INVALID", "interaction of a payment (change its order instead)");
   const current = interactionOf(row);
   const why = transitionError(current, transition, row.now);
   if (why === null && !last) return null;
@@ -278,7 +278,7 @@ async function lose(
   };
 }
 
-/** Rows of interactions and their changes, as the port gives them. Reads nothing by itself. */
+/** Converts a row to an interaction. */
 export function interactionOf(row: Selectable<LedgerTables["interactions"]>): Interaction {
   return {
     tenant: row.tenant_id,

@@ -1,6 +1,8 @@
 /**
- * The journal on PostgreSQL. A write is one statement: it locks the session, compares its epoch and adds the entry.
- * The lock is the one that archiving takes too, so that both fit into one transaction in any order.
+ * `postgresJournal` and `postgresLeases` implement the journal and executor leases on PostgreSQL.
+ *
+ * Invariant: a journal write is one statement that locks the session, compares its epoch and adds the entry. Archiving
+ * takes the same lock, so both fit into one transaction in any order.
  */
 import { type ExpressionBuilder, sql } from "kysely";
 import { StoreError } from "../errors.ts";
@@ -60,7 +62,7 @@ async function write(db: Db, ref: SessionRef, entry: NewJournalEntry): Promise<"
           .select(["id", "epoch"])
           .where("id", "=", ref.session)
           .where("tenant_id", "=", ref.tenant)
-          // Whoever had to wait for it sees the epoch as it is then, not as it was when the statement began.
+          // After waiting for the lock, the statement sees the current epoch, not the one from its start.
           .forNoKeyUpdate(),
     )
     .with("added", (qb) =>
@@ -91,7 +93,7 @@ async function write(db: Db, ref: SessionRef, entry: NewJournalEntry): Promise<"
   return row.key === null ? "already" : "written";
 }
 
-/** Executor leases on PostgreSQL. Every comparison is made by the database's clock, in the statement itself. */
+/** Every comparison uses the database's clock, in the statement itself. */
 export function postgresLeases(db: Db): Leases {
   return {
     async take(executor, ttlMs) {
@@ -164,7 +166,7 @@ export function postgresLeases(db: Db): Leases {
   };
 }
 
-/** Run out, and taken by nobody or by one that is dead too. */
+/** True if the lease has expired, and no live process has taken it over. */
 function isDead(eb: ExpressionBuilder<Database, "leases">) {
   const now = ago(0);
   const takerLives = eb

@@ -1,4 +1,7 @@
-/** Knowledge bases on PostgreSQL: what is kept of them. How they are searched stands in knowledge-search.ts. */
+/**
+ * `postgresKnowledge` stores and searches knowledge bases on PostgreSQL. An object and its chunks change in one
+ * transaction.
+ */
 import { sql } from "kysely";
 import type { Json } from "@turnstream/protocol";
 import type { Knowledge, KnowledgeHit, KnowledgeObject } from "../ports/knowledge.ts";
@@ -104,7 +107,7 @@ async function put(tx: Db, tenant: string, base: string, checked: CheckedObject)
   const row = await tx
     .insertInto("knowledge_objects")
     .values({ tenant_id: tenant, base, id, ...values })
-    // Whoever puts the same object at the same time waits here, and then finds it unchanged.
+    // A concurrent put of the same object waits here, and then finds it unchanged.
     .onConflict((conflict) =>
       conflict
         .columns(["tenant_id", "base", "id"])
@@ -164,11 +167,10 @@ function objectOf(row: {
 }
 
 /**
- * Searching knowledge bases on PostgreSQL. First each term is counted, so far as that tells whether it is rare; then the
- * pieces with a rare term are weighed by the terms they have, and the best are ranked here. However common the words,
- * the work is bounded.
+ * Counts each term, only far enough to know whether it is rare. Then weighs the chunks that contain a rare term, and
+ * ranks the best ones in this process. The work is bounded, however common the terms are.
  */
-/** How many pieces are weighed at the most: only queries of nothing but common words have more. */
+/** How many chunks are weighed at most. Only queries of nothing but common terms match more. */
 const MOST_WEIGHED = 20_000;
 
 interface Place {
@@ -195,7 +197,7 @@ async function searchKnowledge(
   return hitsOf(found, weighed, query.text, limit);
 }
 
-/** Up to a little more than COMMON. */
+/** Counts the chunks of each term, up to a little more than COMMON. */
 async function countTerms(db: Db, place: Place, terms: readonly Term[]): Promise<number[]> {
   const queries = terms.map((term) => tsquery(place, [term], "|"));
   const { rows } = await sql<{ count: number }>`
@@ -245,7 +247,7 @@ function tsquery({ tenant, bases }: Place, terms: readonly Term[], joint: "&" | 
   return `(${scopes}) & (${terms.map(quoted).join(` ${joint} `)})`;
 }
 
-/** Words are letters, marks and digits: nothing in them needs escaping. */
+/** Terms consist of letters, marks and digits, so they need no escaping. */
 function quoted({ word, isPrefix }: Term): string {
   return `'${word}'${isPrefix ? ":*" : ""}`;
 }

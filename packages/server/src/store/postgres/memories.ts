@@ -1,4 +1,4 @@
-/** Memories on PostgreSQL. */
+/** `postgresMemories` implements memories about users on PostgreSQL. */
 import { sql } from "kysely";
 import {
   checkMemoryId,
@@ -18,7 +18,7 @@ export function postgresMemories(db: Db): Memories {
     save: (actor, { id, text, pinned = false }) =>
       inTransaction(db, async (tx) => {
         const values = { id: checkMemoryId(id), text: checkMemoryText(text), pinned };
-        // One at a time for each person: two that count at once would both find room for one more.
+        // One save at a time per user: two concurrent counts could both be below the limit.
         await sql`select pg_advisory_xact_lock(hashtextextended(${JSON.stringify(["memories", actor.tenant, actor.user])}, 0))`.execute(
           tx,
         );

@@ -1,6 +1,6 @@
 /**
- * Brings a database to the tables that this version works on. Any number of processes may do so at once, on an
- * empty database too: they go one after the other. Never goes back.
+ * `migrate` creates and updates the tables that this version needs. Any number of processes may call it concurrently,
+ * also on an empty database: they run one after the other. It never migrates down.
  */
 import { sql } from "kysely";
 import { DEFAULT_MIGRATION_TABLE, type Migration, Migrator } from "kysely/migration";
@@ -37,14 +37,17 @@ const migrations: Readonly<Record<string, Migration>> = {
   "0013-attempts": attempts,
 };
 
-/** Any number will do, as long as nobody else in the database uses it. */
+/** An arbitrary number that nothing else in the database uses for an advisory lock. */
 const LOCK = 7_817_233_602;
 
-/** @returns the names of the migrations that this call ran; throws OUTDATED when the database is ahead of them */
+/**
+ * @returns the names of the migrations that this call ran
+ * @throws StoreError with OUTDATED if the database has migrations that this version doesn't know.
+ */
 export async function migrate(db: Db): Promise<string[]> {
   try {
     return await db.connection().execute(async (connection) => {
-      // Waiting for the others, and filling a large table, take as long as they take.
+      // No timeouts: waiting for other processes and filling a large table may take long.
       await sql`select set_config(name, '0', false)
         from unnest(array['lock_timeout', 'statement_timeout']) name`.execute(connection);
       try {
@@ -60,7 +63,7 @@ export async function migrate(db: Db): Promise<string[]> {
 }
 
 async function inTurn(db: Db): Promise<string[]> {
-  // Kysely's own lock is a row in a table that doesn't exist yet on an empty database.
+  // Kysely's own lock is a row of a table that doesn't exist yet in an empty database.
   await sql`select pg_advisory_lock(${LOCK})`.execute(db);
   try {
     return await migrateAlone(db);
@@ -78,7 +81,7 @@ async function migrateAlone(db: Db): Promise<string[]> {
   return results.filter(({ status }) => status === "Success").map(({ migrationName }) => migrationName);
 }
 
-/** Kysely keeps their names, and calls one that it doesn't know a corrupted migration. */
+/** Returns the migrations that have run. Kysely alone would report an unknown one as a corrupted migration. */
 async function ranBefore(db: Db): Promise<string[]> {
   const there = await sql<{
     name: string | null;

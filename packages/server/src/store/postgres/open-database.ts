@@ -1,6 +1,6 @@
 /**
- * Opens the pool of connections that the store works on, with its own reading of numbers and times.
- * Never changes how other users of `pg` in the same process read theirs, and never migrates.
+ * `openDatabase` opens the connection pool of the store, with its own parsers for numbers and times. It does not change
+ * the parsers of other users of `pg` in the process, and does not migrate.
  */
 import { Kysely, PostgresDialect, type LogEvent } from "kysely";
 import pg from "pg";
@@ -9,31 +9,31 @@ import type { Db, Database } from "./database.ts";
 
 export interface PostgresOptions {
   readonly url: string;
-  /** Connections at most; each transaction holds one. */
+  /** Maximum number of connections. Each transaction uses one. @default 10 */
   readonly max?: number;
-  /** Shows up in pg_stat_activity. */
+  /** Application name in pg_stat_activity. @default "turnstream" */
   readonly name?: string;
-  /** 0 for none. */
+  /** 0 disables a timeout. */
   readonly timeouts?: Partial<PostgresTimeouts>;
-  /** Asks now and then whether an idle connection is still there; true when absent. */
+  /** Enables TCP keep-alive, which detects that an idle connection is lost. @default true */
   readonly keepAlive?: boolean;
-  /** Told of connections that broke while nobody used them; the pool replaces them by itself. */
+  /** Called for connections that break while they are idle. The pool replaces them by itself. */
   readonly onIdleError?: (error: Error) => void;
-  /** Sees every statement, for tests and measuring. Parameters hold content: don't log them. */
+  /** Called for every statement, for tests and measurements. Parameters contain content: don't log them. */
   readonly onQuery?: (event: LogEvent) => void;
 }
 
 interface PostgresTimeouts {
-  /** To get a connection: a new one, or a free one of the pool. 5 s when absent. */
+  /** How long to wait for a connection, new or from the pool. @default 5_000 */
   readonly connectMs: number;
-  /** 30 s when absent. */
+  /** How long a statement may run. @default 30_000 */
   readonly statementMs: number;
-  /** To wait for a row that somebody else holds; then BUSY. 5 s when absent. */
+  /** How long to wait for a row that another transaction has locked, before BUSY. @default 5_000 */
   readonly lockMs: number;
   /**
-   * How long a transaction may do nothing before the database ends it. Without, a process that is frozen in one
-   * would keep everybody from the rows it holds, until somebody ends the process.
-   * 5 s when absent.
+   * How long a transaction may be idle before the database ends it. Without it, a frozen process would lock its rows
+   * for all others until the process ends.
+   * @default 5_000
    */
   readonly idleInTransactionMs: number;
 }
@@ -49,15 +49,18 @@ const INT8 = 20;
 const TIMESTAMPTZ = 1184;
 const readTime = pg.types.getTypeParser(TIMESTAMPTZ) as (text: string) => Date;
 
-/** Positions, sizes and counts stay below 10^15, so a number holds them exactly; anything else is a bug. */
+/** Positions, sizes and counts are below 10^15, so a number represents them exactly. Any other value is a bug. */
 function readInt8(text: string): number {
   const value = Number(text);
   if (!Number.isSafeInteger(value))
-    throw new RangeError("a bigint of the database is too large for a number");
+    throw new RangeError("a bigint of the database must fit into a safe integer");
   return value;
 }
 
-/** bigint as number, timestamptz as milliseconds since 1970. The columns keep milliseconds, so none is lost. */
+/**
+ * Reads bigint as number and timestamptz as milliseconds since 1970. The columns have milliseconds, so no precision is
+ * lost.
+ */
 const types: pg.CustomTypesConfig = {
   getTypeParser: ((id: number, format?: "text" | "binary") => {
     if (format !== "binary" && id === INT8) return readInt8;
@@ -66,9 +69,9 @@ const types: pg.CustomTypesConfig = {
   }) as pg.CustomTypesConfig["getTypeParser"],
 };
 
-/** @throws TypeError when `url` is no address of a database */
+/** @throws TypeError if `url` is not a database URL. */
 export function openDatabase(options: PostgresOptions): Db {
-  // The driver would take whatever the environment says instead of an address that is missing.
+  // Without this check the driver would use the environment's settings if the URL is missing.
   if (!isDatabaseUrl(options.url))
     throw new TypeError("`url` must be the address of a database, such as postgres://user@host/name.");
   const timeouts = { ...TIMEOUTS, ...options.timeouts };
@@ -82,7 +85,7 @@ export function openDatabase(options: PostgresOptions): Db {
   });
   // Without a listener, a connection that the server closes would end the process.
   pool.on("error", (error) => options.onIdleError?.(error));
-  // The pool listens only to idle ones. Who holds one in a transaction learns of it from the next statement.
+  // The pool only handles errors of idle connections. In a transaction, the next statement reports the error.
   pool.on("connect", (client) => client.on("error", () => undefined));
   return new Kysely<Database>({
     dialect: new PostgresDialect({ pool }),
@@ -91,8 +94,8 @@ export function openDatabase(options: PostgresOptions): Db {
 }
 
 /**
- * The settings go with the request for a connection, so that none is ever without them. The isolation isn't a choice:
- * statements that wait for a row rely on seeing it as it is then.
+ * Sends the settings with the connection request, so that no connection is ever without them. The isolation level is
+ * fixed: statements that wait for a row must see its current version.
  */
 function settingsOf(url: string, { statementMs, lockMs, idleInTransactionMs }: PostgresTimeouts) {
   const options = [
@@ -101,7 +104,8 @@ function settingsOf(url: string, { statementMs, lockMs, idleInTransactionMs }: P
     `-c idle_in_transaction_session_timeout=${idleInTransactionMs}`,
     "-c default_transaction_isolation=read\\ committed",
   ].join(" ");
-  // The driver would take what the URL says instead of these; behind them it wins where it says something else.
+  // The driver would use the URL's options instead of these. Put these first, so that the URL overrides only what it
+  // sets.
   const connectionString = url.replace(/(?<=[?&]options=)/, encodeURIComponent(`${options} `));
   return { connectionString, options };
 }

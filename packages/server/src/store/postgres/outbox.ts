@@ -1,4 +1,8 @@
-/** The outbox on PostgreSQL. Which sessions a relay takes is in outbox-take.ts. */
+/**
+ * `postgresOutbox` implements the outbox on PostgreSQL.
+ *
+ * Invariant: rows of a session get their ids with the session locked, so the order of ids is the order of commits.
+ */
 import { sql } from "kysely";
 import { formatCursor } from "@turnstream/protocol";
 import { backoffMs, type Outbox, type OutboxRow, type TakeQuery } from "../ports/archive.ts";
@@ -16,7 +20,7 @@ export function postgresOutbox(db: Db): Outbox {
     add: (ref, row) =>
       inTransaction(db, async (tx) => {
         const draft = checkOutboxRow(row);
-        // Numbers are drawn with the lock held: a row with a higher one is never visible before this one.
+        // The id is assigned under the lock: no row with a higher id is visible before this one.
         const { archived_epoch: epoch, archived_seq: seq } = await lockSession(tx, ref);
         const since = sinceOf(row.since, { epoch, seq });
         const { numInsertedOrUpdatedRows } = await tx
@@ -68,7 +72,8 @@ export function postgresOutbox(db: Db): Outbox {
           .execute();
         if (first === undefined) return;
         const attempts = first.attempts + 1;
-        // The rows behind it wait as well; put off with it, they don't have to be passed over on every look.
+        // Later rows wait for the first one anyway. Delaying them too keeps `takeSessions` from scanning them each
+        // time.
         await changeRows(tx, ref)
           .set({ next_attempt_at: clockPlus(backoffMs(attempts)) })
           .where("delivered_at", "is", null)
@@ -110,7 +115,7 @@ function changeRows(db: Db, ref: SessionRef) {
     .where("session_id", "=", ref.session);
 }
 
-/** Delivered, but not archived: due again. */
+/** Makes rows due again that were delivered but not archived. */
 export function reopened(db: Db, ref: SessionRef) {
   return changeRows(db, ref)
     .set({
@@ -123,7 +128,7 @@ export function reopened(db: Db, ref: SessionRef) {
     .where("archived_at", "is", null);
 }
 
-/** Reads rows of the outbox, with the tenant that each belongs to. Never changes one. */
+/** Selects outbox rows with their tenant. */
 function outboxRows(db: Db) {
   return db
     .selectFrom("outbox")
@@ -157,8 +162,8 @@ function outboxRowOf(row: Row): OutboxRow {
 }
 
 /**
- * Which sessions a relay takes: those whose first undelivered row is due and with nobody else. Taking puts the row
- * off for the time of the lease; no lock outlives the statement.
+ * Leases sessions whose first undelivered row is due and not leased. It delays the row by the length of the lease, so
+ * no lock outlives the statement.
  */
 async function takeSessions(db: Db, { limit, olderThanMs, leaseMs }: TakeQuery): Promise<SessionRef[]> {
   const first = db

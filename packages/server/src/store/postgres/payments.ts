@@ -1,6 +1,8 @@
 /**
- * Orders on PostgreSQL. Everything about one order number goes one at a time (an advisory lock, since a notice
- * may be faster than its order's row); order, interaction and notice move in one transaction.
+ * `postgresPayments` implements orders and payment notices on PostgreSQL.
+ *
+ * Invariant: all work on one order number runs one at a time. An advisory lock does this, because a notice may arrive
+ * before its order's row exists. Order, interaction and notice change in one transaction.
  */
 import { type Selectable, sql } from "kysely";
 import type { Json } from "@turnstream/protocol";
@@ -133,7 +135,7 @@ async function insert(tx: Db, ref: SessionRef, order: NewOrder) {
   return made;
 }
 
-/** From now on only the order moves the request. One that was cancelled gets no order any more. */
+/** From now on only the order changes the request. A cancelled request can't get an order. */
 async function markOrdered(tx: Db, ref: SessionRef, interaction: string): Promise<void> {
   const { numUpdatedRows } = await tx
     .updateTable("interactions")
@@ -158,7 +160,7 @@ async function requireSame(tx: Db, ref: SessionRef, order: NewOrder): Promise<Or
   return there;
 }
 
-/** @param lock whether its session is kept from being erased, before anything of it is touched */
+/** @param lock prevents that the session is erased, before any of its rows is changed */
 async function find(db: Db, tenant: string, orderNo: string, lock?: "held"): Promise<Order | null> {
   let query = db
     .selectFrom("payments")
@@ -186,7 +188,7 @@ async function step(tx: Db, order: Order, move: OrderTransition): Promise<ApplyR
     })
     .where("session_id", "=", order.session)
     .where("id", "=", order.id)
-    // The lock above makes it so; if it ever doesn't, nothing may happen.
+    // The advisory lock guarantees this status. If it ever doesn't, nothing may change.
     .where("status", "=", order.status)
     .returningAll()
     .executeTakeFirst();
@@ -253,10 +255,10 @@ function orderOf(row: Selectable<LedgerTables["payments"]>): Order {
   };
 }
 
-/** What gateways have sent, on PostgreSQL: each notice once, with what became of it. Never moves an order. */
+/** A notice as the gateway sent it. */
 type Sent = NonNullable<OrderTransition["notice"]>;
 
-/** False when it was dealt with before. One whose order wasn't there yet was not. */
+/** Returns false if the notice was processed before. A notice whose order was missing counts as not processed. */
 async function saveNotice(tx: Db, tenant: string, orderNo: string, sent: Sent): Promise<boolean> {
   const row = await tx
     .insertInto("payment_notices")
@@ -269,7 +271,7 @@ async function saveNotice(tx: Db, tenant: string, orderNo: string, sent: Sent): 
       outcome: "unknown",
       body: JSON.stringify(sent.body),
     })
-    // The update changes nothing; it is how a row that is there is returned, unless it was dealt with.
+    // The update changes nothing. It makes the statement return an existing row, unless the notice was processed.
     .onConflict((conflict) =>
       conflict
         .columns(["tenant_id", "gateway", "event_id"])
@@ -297,7 +299,7 @@ async function resolveNotice(
     .execute();
 }
 
-/** Those that came before their order now go with its session. */
+/** Assigns notices that arrived before their order to its session. */
 async function claimNotices(tx: Db, ref: SessionRef, orderNo: string): Promise<PaymentNotice[]> {
   const rows = await tx
     .updateTable("payment_notices")

@@ -1,6 +1,8 @@
 /**
- * Running turns on PostgreSQL. The table's key lets one turn of a session run; beginning one goes in the session's
- * order, like taking a message. Whatever changes a row holds its session first, in the same statement.
+ * `postgresRunning` and `postgresWaiting` implement running turns and queued messages on PostgreSQL.
+ *
+ * Invariant: the primary key allows one running turn per session. Starting a turn locks the session's row, like taking
+ * a message. Every other change of a running turn first locks the session against erasure, in the same statement.
  */
 import { sql } from "kysely";
 import type { UserMessage } from "@turnstream/protocol";
@@ -88,7 +90,7 @@ export function postgresRunning(db: Db): RunningTurns {
     },
     async unattempted({ olderThanMs, limit }) {
       const rows = await runningTurns(db)
-        // Written out, not as a parameter, so that the planner can tell that the partial index serves.
+        // A literal instead of a parameter, so that the planner can use the partial index.
         .where(sql<boolean>`attempts = 0`)
         .where("begun_at", "<=", ago(checkDuration(olderThanMs, "olderThanMs")))
         .orderBy("begun_at")
@@ -124,7 +126,7 @@ const COLUMNS = [
   "stop_at",
 ] as const;
 
-/** The newest entry of the journal of a row of `running_turns`. */
+/** The newest journal entry of a row of `running_turns`. */
 const newest = sql<number>`coalesce((select max(n) from turn_journal j
   where j.session_id = running_turns.session_id and j.turn = running_turns.turn), 0)`;
 
@@ -159,7 +161,7 @@ function messageOf({ message_id: id, message, message_by: by, message_at: at }: 
 
 async function begin(tx: Db, ref: SessionRef, turn: NewTurn): Promise<RunningTurn | null> {
   const checked = checkNewTurn(turn);
-  // Takers queue up here, as they do to take a message. What follows sees what those before have done.
+  // Concurrent calls queue up here, as for taking a message. The statements below see the changes of earlier calls.
   await lockSession(tx, ref);
   const { numInsertedOrUpdatedRows } =
     checked.retries === null ? await take(tx, ref, checked.turn) : await retry(tx, ref, checked);
@@ -175,7 +177,7 @@ function retry(tx: Db, ref: SessionRef, turn: ReturnType<typeof checkNewTurn>) {
     .executeTakeFirstOrThrow();
 }
 
-/** In one statement: the oldest message waits no longer, and its turn runs. */
+/** One statement: takes the oldest message out of the queue and inserts its turn. */
 function take(tx: Db, ref: SessionRef, turn: string) {
   return tx
     .with("oldest", (qb) =>
@@ -223,7 +225,7 @@ function take(tx: Db, ref: SessionRef, turn: string) {
     .executeTakeFirstOrThrow();
 }
 
-/** Goes through what waits, the oldest first, and passes over all but the first of each session. */
+/** Scans the queued messages, oldest first, and skips all but the first of each session. */
 async function startable(db: Db, olderThanMs: number, limit: number): Promise<SessionRef[]> {
   const rows = await db
     .selectFrom("waiting_messages as w")
@@ -243,7 +245,7 @@ async function startable(db: Db, olderThanMs: number, limit: number): Promise<Se
   return rows.map((row) => ({ tenant: row.tenant_id, session: row.session_id }));
 }
 
-/** Waiting messages on PostgreSQL. A row without a body waits no longer. */
+/** A row without a body is no longer queued. */
 export function postgresWaiting(db: Db): QueuedMessages {
   return {
     add: (ref, message) => inTransaction(db, (tx) => add(tx, ref, message)),
@@ -257,7 +259,8 @@ export function postgresWaiting(db: Db): QueuedMessages {
     },
     take: (ref) =>
       inTransaction(db, async (tx) => {
-        // Takers queue up here: to lock the message instead would give the second one nothing, or the wrong one.
+        // Concurrent calls queue up here. Locking the message instead would give the second call nothing, or the wrong
+        // message.
         await lockSession(tx, ref);
         const [message] = (await waitingOf(tx, ref).limit(1).execute()).flatMap(queuedMessage);
         if (message === undefined) return null;
@@ -270,7 +273,7 @@ export function postgresWaiting(db: Db): QueuedMessages {
 async function add(tx: Db, ref: SessionRef, message: NewMessage) {
   const { id, by } = checkMessage(message);
   const options = checkOptions(message.options);
-  // Numbers are drawn with the lock held, so that they follow the order of the commits.
+  // The number is assigned under the lock, so that numbers follow the order of commits.
   await lockSession(tx, ref);
   const { numInsertedOrUpdatedRows } = await tx
     .insertInto("waiting_messages")

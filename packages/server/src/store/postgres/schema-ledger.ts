@@ -1,6 +1,6 @@
 /**
- * The tables of migration 0002 as Kysely sees them. Types only.
- * JSON is written as text and read parsed; times are milliseconds, see open.ts.
+ * `LedgerTables` declares the tables of migration 0002 for Kysely. JSON is written as text and read parsed. Times are
+ * read as milliseconds; see `open-database.ts`.
  */
 import type { Json } from "@turnstream/protocol";
 import type { ColumnType, Generated, GeneratedAlways } from "kysely";
@@ -39,7 +39,7 @@ export interface LedgerTables {
     version: Generated<number>;
     requested_at: Time;
     changed_at: NullableTime;
-    /** Whether it is a payment with an order, which alone moves it from then on. */
+    /** True for a payment with an order. Only the order changes it from then on. */
     ordered: Generated<boolean>;
   };
   interaction_changes: {

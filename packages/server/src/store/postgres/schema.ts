@@ -1,6 +1,6 @@
 /**
- * The tables of migration 0001 as Kysely sees them. Types only.
- * JSON is written as text (`JSON.stringify`) and read parsed; times are milliseconds, see open.ts.
+ * `CoreTables` and its siblings declare the tables of all migrations except 0002 for Kysely. JSON is written as text
+ * (`JSON.stringify`) and read parsed. Times are read as milliseconds; see `open-database.ts`.
  */
 import type { ColumnType, Generated, GeneratedAlways, RawBuilder } from "kysely";
 import type { SessionEvent, Json, Snapshot, TurnSnapshot } from "@turnstream/protocol";
@@ -10,10 +10,11 @@ import type { QueuedMessageBody } from "../ports/running.ts";
 
 /** Written as JSON text, read parsed. */
 export type JsonColumn<T> = ColumnType<T, string, string>;
-/** Set by the database's clock unless given; read as milliseconds. */
+/** Set by the database's clock by default; read as milliseconds. */
 export type Time = ColumnType<number, Date | undefined, Date>;
 export type NullableTime = ColumnType<number | null, Date | null | undefined, Date | null>;
 
+/** Tables of migration 0001, with the columns that later migrations added. */
 export interface CoreTables {
   tenants: { id: string; name: string; created_at: Time };
   sessions: {
@@ -22,16 +23,17 @@ export interface CoreTables {
     user_id: string;
     number: GeneratedAlways<number>;
     title: string | null;
-    /** The highest epoch ever given out. */
+    /** The highest epoch ever issued. */
     epoch: number;
     archived_epoch: Generated<number>;
     archived_seq: Generated<number>;
-    /** The header as of the archived position, and the schema version it was folded with. */
+    /** The header at the archived position. */
     header: ColumnType<SessionHeader | null, string | null | undefined, string | null>;
+    /** The schema version with which the header was folded. */
     v: number | null;
-    /** The state right before the newest archived turn began. */
+    /** The state right before the newest archived turn started. */
     checkpoint: ColumnType<Snapshot | null, string | null | undefined, string | null>;
-    /** How many rows of `turns` it has, so that nobody has to count them. */
+    /** The number of the session's rows in `turns`, so that no query has to count them. */
     turn_count: Generated<number>;
     forked_from_share: Generated<boolean>;
     created_at: Time;
@@ -51,12 +53,12 @@ export interface CoreTables {
     session_id: string;
     id: string;
     n: GeneratedAlways<number>;
-    /** Null once it waits no longer. */
+    /** Null if the message is no longer queued. */
     body: ColumnType<QueuedMessageBody | null, string, string | null>;
-    /** Null when nobody is named, or it waits no longer. */
+    /** Null if no user is named, or the message is no longer queued. */
     by_user: string | null;
     added_at: Time;
-    /** Added by migration 0003. Null for none, or it waits no longer. */
+    /** Added by migration 0003. Null for none, or if the message is no longer queued. */
     options: ColumnType<Json, string | null, string | null>;
   };
   archived_events: {
@@ -102,11 +104,11 @@ export interface CoreTables {
     created_at: Time;
     revoked_at: NullableTime;
   };
-  /** Sessions whose rows are gone and whose log may not be yet. No foreign key: that is the point. */
+  /** Erased sessions whose log may still exist. Without a foreign key, because the session's row is deleted. */
   erasures: { session_id: string; requested_at: Time };
 }
 
-/** The tables of migration 0007 as Kysely sees them. Types only. */
+/** Tables of migration 0007. */
 export interface BuiltInTables {
   memories: {
     tenant_id: string;
@@ -140,7 +142,7 @@ export interface BuiltInTables {
   };
 }
 
-/** The tables of migrations 0006 and 0010 as Kysely sees them. Types only. */
+/** Tables of migrations 0006 and 0010. */
 export interface FileTables {
   attachments: {
     session_id: string;
@@ -184,7 +186,7 @@ export interface FileTables {
   };
 }
 
-/** The table of migration 0004 as Kysely sees it. Types only. */
+/** Table of migration 0004. */
 export interface FormTables {
   form_drafts: {
     session_id: string;
@@ -195,9 +197,9 @@ export interface FormTables {
   };
 }
 
-/** The tables of migration 0009 as Kysely sees them. Types only. */
 type When = ColumnType<number, Date | RawBuilder<Date>, Date | RawBuilder<Date>>;
 
+/** Tables of migration 0009. */
 export interface GatewayTables {
   redeemed_tickets: { tenant_id: string; id: string; expires_at: When };
   idempotency_keys: {
@@ -216,7 +218,7 @@ export interface GatewayTables {
   };
 }
 
-/** The tables of migration 0005 as Kysely sees them. Types only. */
+/** Tables of migration 0005. */
 export interface InteractionTables {
   interaction_schemas: {
     session_id: string;
@@ -234,29 +236,29 @@ export interface InteractionTables {
   };
 }
 
-/** The tables of migrations 0003 and 0013 as Kysely sees them. Types only. */
-/** Null for nothing, which JSON has a word for too. */
+/** SQL null for no options; JSON also has a null. */
 type OptionsColumn = ColumnType<Json, string | null, string | null>;
 
+/** Tables of migrations 0003 and 0013. */
 export interface RuntimeTables {
   running_turns: {
     session_id: string;
     turn: string;
-    /** These are null together, when it tries an earlier turn again. */
+    /** This, `message` and `message_at` are null if the turn retries an earlier one. */
     message_id: string | null;
     message: ColumnType<QueuedMessageBody | null, string | null, string | null>;
     message_at: NullableTime;
-    /** Null also when nobody is named. */
+    /** Also null if no user is named. */
     message_by: string | null;
     retries: string | null;
     options: OptionsColumn;
     begun_at: Time;
     attempts: Generated<number>;
     fruitless: Generated<number>;
-    /** The newest entry of its journal when it was last attempted. */
+    /** The newest entry of its journal at its last attempt. */
     journaled: Generated<number>;
     stop_by: string | null;
-    /** Null while nobody wants it stopped. */
+    /** Null without a stop request. */
     stop_at: NullableTime;
   };
   turn_journal: {

@@ -1,16 +1,20 @@
 /**
- * What several sub-ports do with the row of a session: read it, require it, lock it. Never changes it.
+ * `lockSession`, `lockSessionRow` and `requireSession` lock and read a session's row for all sub-ports. None of them
+ * changes it.
  *
- * Locks are taken in this order, so that nobody waits for each other:
- * 1. the tenant's row, where the tenant is erased
- * 2. the number of an order (an advisory lock, payments.ts)
- * 3. the session's row, several by their ids: `holdSession` to change what hangs on it, `lockSession` to change it in
- *    the order of the session, FOR UPDATE to erase it
- * 4. what hangs on the session
+ * Invariant: locks are taken in this order, so that transactions don't deadlock:
+ * 1. the tenant's row, if the tenant is erased
+ * 2. the number of an order (an advisory lock, `payments.ts`)
+ * 3. the session's row; several in the order of their ids
+ *    - `lockSessionRow` to change rows of the session
+ *    - `lockSession` to change rows in the session's order
+ *    - FOR UPDATE to erase the session
+ * 4. rows of the session
  * 5. the head of the audit
- * In one transaction a session may be held first and locked later: only erasing minds, and it waits for both.
- * Where the order can't be kept (work on several sessions; a tenant's erasure against the rest), the database finds
- * the deadlock, and whoever has to give way is tried again; see retry.ts.
+ *
+ * One transaction may first call `lockSessionRow` and later `lockSession`: only an erasure conflicts, and it waits for
+ * both. Work on several sessions, and a tenant's erasure, can't follow the order. There the database detects the
+ * deadlock, and `retryOnDeadlock` repeats the aborted work.
  */
 import { formatCursor } from "@turnstream/protocol";
 import { type Selectable, sql } from "kysely";
@@ -66,14 +70,14 @@ export async function requireSession(db: Db, ref: SessionRef): Promise<void> {
 }
 
 /**
- * Whether the session is the tenant's, as a condition on rows of that session. Not a join: the planner would
- * look the session up again for every row.
+ * Condition on rows of a session: the session belongs to the tenant. Not a join, because the planner would look up the
+ * session for every row.
  */
 export function belongsToTenant(ref: SessionRef) {
   return sql<boolean>`exists (select from sessions where id = ${ref.session} and tenant_id = ${ref.tenant})`;
 }
 
-/** Keeps the session from being erased until the transaction ends; nothing else has to wait for that. */
+/** Prevents that the session is erased until the transaction ends. Blocks nothing else. */
 export async function lockSessionRow(tx: Db, ref: SessionRef): Promise<void> {
   const row = await tx
     .selectFrom("sessions")
@@ -86,8 +90,8 @@ export async function lockSessionRow(tx: Db, ref: SessionRef): Promise<void> {
 }
 
 /**
- * The same as `holdSession` within the statement that follows, which joins `held`: whoever erases the session waits
- * for it here, and not for a row that hangs on it.
+ * Like `lockSessionRow`, within the statement that follows, which joins `held`. So an erasure waits for the session's
+ * row here, and not for a row of the session.
  */
 export function withSessionLock(db: Db, ref: SessionRef) {
   return db.with(
@@ -103,8 +107,8 @@ export function withSessionLock(db: Db, ref: SessionRef) {
 }
 
 /**
- * Holds the session's row until the transaction ends: changes in its order go one after the other.
- * Rows that only refer to it can still be added meanwhile.
+ * Locks the session's row until the transaction ends, so that changes in the session's order run one after the other.
+ * Rows that only reference the session can still be added.
  */
 export async function lockSession(
   tx: Db,
@@ -121,7 +125,7 @@ export async function lockSession(
   return row;
 }
 
-/** Joins the transaction that runs, or makes one. After a collision the whole call is tried again; see store.ts. */
+/** Joins the running transaction or starts one. After a deadlock the whole call is retried; see `store.ts`. */
 export async function inTransaction<T>(db: Db, work: (tx: Db) => Promise<T>): Promise<T> {
   return db.isTransaction ? work(db) : db.transaction().execute(work);
 }
@@ -129,17 +133,17 @@ export async function inTransaction<T>(db: Db, work: (tx: Db) => Promise<T>): Pr
 /** The database's clock, read now and not at the start of the transaction. */
 export const clock = sql<Date>`clock_timestamp()`;
 
-/** The same in the past, to compare with: a subquery, so that it is read once and an index can be used. */
+/** A time in the past to compare with. A subquery, so that the clock is read once and an index can be used. */
 export function ago(ms: number) {
   return sql<number>`(select ${clockPlus(-ms)})`;
 }
 
-/** The database's clock that many milliseconds from now; negative for the past. */
+/** The database's clock plus `ms` milliseconds. Negative for the past. */
 export function clockPlus(ms: number) {
   return sql<Date>`clock_timestamp() + ${ms}::double precision * interval '1 millisecond'`;
 }
 
-/** An id as pages order it: by its bytes, whatever the database's collation is. */
+/** An id in the order of pages: by its bytes, whatever the database's collation is. */
 export function bytewiseOrder(column: string) {
   return sql<string>`${sql.ref(column)} collate "C"`;
 }

@@ -1,4 +1,7 @@
-/** Sessions on PostgreSQL. The order of a page is an index of its own; see the plan tests. */
+/**
+ * `postgresSessions`, `postgresEpochs`, `postgresUserNumbers` and `postgresTenants` implement sessions and their owners
+ * on PostgreSQL. An index has the order of a page; see the plan tests.
+ */
 import { sql } from "kysely";
 import { formatCursor } from "@turnstream/protocol";
 import type { Env } from "../../util/env.ts";
@@ -86,7 +89,7 @@ export function postgresSessions(db: Db, env: Env): Sessions {
       if (numUpdatedRows === 0n) throw sessionNotFound(ref);
     },
     async remove({ tenant, session }) {
-      // Without one it would be all of the tenant's.
+      // Without a session id, `eraseSessions` would erase all sessions of the tenant.
       const target = { tenant: checkId(tenant, "tenant"), session: checkId(session, "session") };
       return (await eraseSessions(db, target)).length > 0;
     },
@@ -118,7 +121,7 @@ async function create(db: Db, env: Env, actor: Actor, session: NewSession) {
     tenant_id: checkId(actor.tenant, "tenant id"),
     user_id: checkId(actor.user, "user id"),
     title: session.title === undefined ? null : checkText(session.title, "title"),
-    // The first claim gets one more.
+    // The first claim gets the next number.
     epoch: firstEpoch(session.firstEpoch, env) - 1,
     forked_from_share: session.forkedFromShare ?? false,
   };
@@ -128,8 +131,8 @@ async function create(db: Db, env: Env, actor: Actor, session: NewSession) {
       .values(values)
       .returning(SESSION_COLUMNS)
       .executeTakeFirstOrThrow();
-    // Its old log may still be there, and whoever deletes that would delete the new one. Looked at behind the insert,
-    // which waits for an erasure under way.
+    // The old log may still exist, and its deletion would delete the new one. Check after the insert, which waits for a
+    // running erasure.
     const note = await tx
       .selectFrom("erasures")
       .select("session_id")
@@ -162,7 +165,7 @@ async function list(db: Db, actor: Actor, page: { limit: number; before?: string
   return { sessions, next: more && last !== undefined ? formatPageToken(last) : null };
 }
 
-/** Epochs on PostgreSQL: the row lock of the UPDATE is what makes each number unique. */
+/** The row lock of the UPDATE makes each number unique. */
 export function postgresEpochs(db: Db): Epochs {
   return {
     async next(ref, claim) {
@@ -217,7 +220,6 @@ export function postgresEpochs(db: Db): Epochs {
   };
 }
 
-/** People's numbers on PostgreSQL. */
 export function postgresUserNumbers(db: Db): UserNumbers {
   const find = (tenant: string, user: string) =>
     db
@@ -233,7 +235,7 @@ export function postgresUserNumbers(db: Db): UserNumbers {
       const { number } = await db
         .insertInto("people")
         .values({ tenant_id: tenant, user_id: user })
-        // An update that changes nothing, so that the row of somebody who was faster is returned.
+        // An update that changes nothing, so that the row of a concurrent insert is returned.
         .onConflict((conflict) =>
           conflict.columns(["tenant_id", "user_id"]).doUpdateSet({ user_id: sql`excluded.user_id` }),
         )
@@ -263,7 +265,6 @@ export function postgresUserNumbers(db: Db): UserNumbers {
   };
 }
 
-/** Tenants on PostgreSQL. */
 export function postgresTenants(db: Db): Tenants {
   return {
     async create({ id, name }) {
@@ -276,7 +277,7 @@ export function postgresTenants(db: Db): Tenants {
     },
     remove: (id) =>
       inTransaction(db, async (tx) => {
-        // With its row held nobody can add a session that would be erased without a note.
+        // The lock on the tenant's row prevents new sessions, which would be erased without a record.
         await tx.selectFrom("tenants").select("id").where("id", "=", id).forUpdate().execute();
         const erased = await eraseSessions(tx, { tenant: id });
         await tx.deleteFrom("tenants").where("id", "=", id).execute();

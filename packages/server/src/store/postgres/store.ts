@@ -1,6 +1,6 @@
 /**
- * The store on PostgreSQL: every sub-port on the pool, and the same ones again on each transaction.
- * Never migrates: see migrate.ts.
+ * `createPostgresStore` creates the store on PostgreSQL: every sub-port on the pool, and again on each transaction.
+ * Does not migrate; see `migrate.ts`.
  */
 import { checkArguments } from "../rules/arguments.ts";
 import { type Env, systemEnv } from "../../util/env.ts";
@@ -26,13 +26,14 @@ import { postgresRunning, postgresWaiting } from "./running.ts";
 export interface PostgresStoreOptions {
   readonly env?: Env;
   /**
-   * Connections for leases alone; two are enough. A worker should have them: a renewal that queues behind the work of
-   * hundreds of turns comes too late, and others then take the turns of a worker that lives.
+   * A separate pool for leases; two connections are enough. Recommended for workers: a renewal that queues behind the
+   * work of hundreds of turns comes too late. Other workers then take over the turns of a live worker.
+   * @default the pool of the store
    */
   readonly leases?: Db;
 }
 
-/** Closing it closes the connections that it was given. */
+/** Closing the store closes the given pools. */
 export function createPostgresStore(db: Db, options: PostgresStoreOptions = {}): ClosableStore {
   const { env = systemEnv, leases = db } = options;
   const retried = (on: Db) => wrapPorts(portsOn(on, env), (_, __, call) => retryOnDeadlock(env, call));
@@ -48,7 +49,7 @@ export function createPostgresStore(db: Db, options: PostgresStoreOptions = {}):
   return { ...store, close };
 }
 
-/** Every method throws nothing but StoreErrors. */
+/** Wraps the sub-ports so that every method throws only StoreErrors. */
 function portsOn(db: Db, env: Env): StorePorts {
   const ports: StorePorts = {
     tenants: postgresTenants(db),
@@ -100,7 +101,7 @@ async function once<T>(db: Db, env: Env, work: (tx: Store) => Promise<T>): Promi
       }
     });
   } catch (error) {
-    // What `work` threw goes to its caller as it is; the rest is the database's, from begin or commit.
+    // An error of `work` is rethrown unchanged. Any other error comes from the database, at begin or commit.
     const own = thrown as { error: unknown } | null;
     throw own === null ? toStoreError(error, "transaction") : own.error;
   }

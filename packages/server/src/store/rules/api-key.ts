@@ -1,6 +1,6 @@
 /**
- * The text of an API key: `ts_<id>_<secret>`. Made from random bytes, taken apart, hashed and compared. Pure.
- * Never keeps a key: the store has only the hash.
+ * `generateKey`, `keyIdOf` and `hashKey` create, parse and hash API keys of the form `ts_<id>_<secret>`. Pure. The
+ * store has only the hash of a key, never the key.
  */
 import { createHash, timingSafeEqual } from "node:crypto";
 
@@ -10,29 +10,29 @@ export const KEY_SECRET_BYTES = 32;
 const PATTERN = /^ts_([0-9a-f]{24})_([A-Za-z0-9_-]{43})$/;
 
 export interface NewApiKey {
-  /** Names the key; not a secret. */
+  /** Identifies the key. Not a secret. */
   readonly id: string;
-  /** The whole text, to be shown once. */
+  /** The whole key, to be shown once. */
   readonly secret: string;
   readonly hash: Uint8Array;
 }
 
-/** @param random KEY_ID_BYTES + KEY_SECRET_BYTES bytes that nobody can guess */
+/** @param random KEY_ID_BYTES + KEY_SECRET_BYTES unpredictable bytes */
 export function generateKey(random: Uint8Array): NewApiKey {
   const bytes = Buffer.from(random);
-  if (bytes.length !== KEY_ID_BYTES + KEY_SECRET_BYTES) throw new RangeError("a key takes 44 random bytes");
+  if (bytes.length !== KEY_ID_BYTES + KEY_SECRET_BYTES) throw new RangeError("`random` must have 44 bytes");
   const id = bytes.subarray(0, KEY_ID_BYTES).toString("hex");
   const secret = `ts_${id}_${bytes.subarray(KEY_ID_BYTES).toString("base64url")}`;
   return { id, secret, hash: hashKey(secret) };
 }
 
-/** The id in a text that may come from anywhere; null for anything that can't be a key. */
+/** Returns the id in an untrusted text, or null if the text can't be a key. */
 export function keyIdOf(text: unknown): string | null {
   if (typeof text !== "string" || text.length > 100) return null;
   return PATTERN.exec(text)?.[1] ?? null;
 }
 
-/** One round is enough: the secret has 256 random bits, so there is no list to try. */
+/** One round is enough: the secret has 256 random bits, so it can't be guessed from a dictionary. */
 export function hashKey(secret: string): Uint8Array {
   return createHash("sha256").update(secret).digest();
 }

@@ -1,6 +1,6 @@
 /**
- * Whether an archive batch is whole: its events cover exactly what lies between its ends, in order and without
- * holes. Pure; says nothing about what is stored already.
+ * `checkBatch` verifies that an archive batch is complete: its events cover exactly the range from `from` to `to`, in
+ * order and without gaps. `checkOutboxRow` verifies that the log will accept a row. Pure; both ignore stored data.
  */
 import { comparePositions, type Cursor, parseCursor, type Position } from "@turnstream/protocol";
 import { WRITER_ID_PATTERN, WRITER_ID_RULE } from "../../util/names.ts";
@@ -13,7 +13,7 @@ export interface CheckedBatch {
   readonly to: Position;
   /** The span of each event, in the order of `batch.events`. */
   readonly spans: readonly EventSpan[];
-  /** Whether a turn starts or ends in it. */
+  /** True if a turn starts or ends in the batch. */
   readonly turning: boolean;
 }
 
@@ -25,7 +25,7 @@ export interface EventSpan extends Position {
 export function checkBatch(batch: ArchiveBatch): CheckedBatch {
   const from = checkCursor(batch.from, "from");
   const to = checkCursor(batch.to, "to");
-  if (comparePositions(from, to) > 0) throw invalid(`it ends at ${batch.to}, before its beginning`);
+  if (comparePositions(from, to) > 0) throw invalid(`to is ${batch.to}, which is before from`);
   const spans: EventSpan[] = [];
   let last = from;
   for (const event of batch.events) {
@@ -35,7 +35,7 @@ export function checkBatch(batch: ArchiveBatch): CheckedBatch {
   }
   if (comparePositions(last, to) !== 0) throw invalid(`its events end at ${last.epoch}-${last.seq}`);
   if (!Number.isSafeInteger(batch.epoch) || batch.epoch < to.epoch)
-    throw invalid(`no log of epoch ${batch.epoch} has an event of epoch ${to.epoch}`);
+    throw invalid(`epoch is ${batch.epoch}, which must not be lower than the epoch ${to.epoch} of to`);
   if (batch.header.epoch !== to.epoch || batch.header.seq !== to.seq)
     throw invalid(`its header is folded up to ${batch.header.epoch}-${batch.header.seq}`);
   const turning = batch.events.some(({ type }) => type === "turn.start" || type === "turn.end");
@@ -47,7 +47,7 @@ export function checkBatch(batch: ArchiveBatch): CheckedBatch {
 
   function spanAfter(before: Position, event: { readonly id: string; readonly first?: number }): EventSpan {
     const position = parseCursor(event.id);
-    if (position === null) throw invalid("one of its events has no position");
+    if (position === null) throw invalid("an event has an id that is not a cursor");
     const first = event.first ?? position.seq;
     if (first !== before.seq + 1 || first > position.seq || position.epoch < before.epoch)
       throw invalid(`the event at ${event.id} doesn't follow ${before.epoch}-${before.seq}`);
@@ -55,22 +55,28 @@ export function checkBatch(batch: ArchiveBatch): CheckedBatch {
   }
 }
 
-/** What the outbox takes: only what the log will take too, for a row that it refuses would wait for ever. Pure. */
+/** Maximum length of an outbox key. */
 const MAX_KEY = 250;
-/** An event in the log has at most 64 KiB; this leaves room for its stamp and its key, as much as log/oversize.ts does. */
+/**
+ * Maximum size of a draft. An event in the log has at most 64 KiB, of which 512 bytes are for other fields and the key,
+ * as in `log/writer/oversize.ts`.
+ */
 const MAX_DRAFT_BYTES = 65_536 - 512;
 
-/** @returns the draft as JSON */
+/**
+ * Refuses rows that the log would refuse, because they would stay in the outbox forever.
+ * @returns the draft as JSON
+ */
 export function checkOutboxRow({ key, draft }: NewOutboxRow): string {
   if (key.length > MAX_KEY || !WRITER_ID_PATTERN.test(key))
-    throw new StoreError("INVALID", `an outbox key must be ${WRITER_ID_RULE}, at most ${MAX_KEY}`);
+    throw new StoreError("INVALID", `outbox key must be ${WRITER_ID_RULE}, at most ${MAX_KEY} characters`);
   const json = JSON.stringify(draft);
   if (Buffer.byteLength(json) > MAX_DRAFT_BYTES)
     throw new StoreError("TOO_LARGE", `the event of outbox row ${key}`);
   return json;
 }
 
-/** From where on an entry can be: the later of what is archived and what the writer knows. */
+/** Returns the position after which the row's entry must be: the later of the archived position and the writer's. */
 export function sinceOf(given: Cursor | undefined, archived: Position): Position {
   const since = given === undefined ? archived : checkCursor(given, "since");
   return comparePositions(since, archived) > 0 ? since : archived;

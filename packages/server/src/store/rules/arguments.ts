@@ -1,10 +1,13 @@
-/** Checks on arguments that both implementations make alike. Throws StoreErrors; never looks at stored rows. */
+/**
+ * `checkArguments` and the other checks validate arguments for both store implementations. They throw StoreErrors and
+ * don't read stored rows.
+ */
 import { SESSION_ID_PATTERN, SESSION_ID_RULE } from "../../util/names.ts";
 import { parseCursor, type Cursor, type Position } from "@turnstream/protocol";
 import type { Env } from "../../util/env.ts";
 import { StoreError } from "../errors.ts";
 
-/** A page or batch size: a whole number from 1 to `most`. */
+/** Checks the size of a page or batch: a whole number from 1 to `most`. */
 export function checkLimit(limit: number, most: number): number {
   if (Number.isSafeInteger(limit) && limit >= 1 && limit <= most) return limit;
   throw new StoreError("INVALID", `limit must be a whole number from 1 to ${most}`);
@@ -12,37 +15,39 @@ export function checkLimit(limit: number, most: number): number {
 
 export function checkCount(value: number, name: string): number {
   if (Number.isSafeInteger(value) && value >= 0 && value < 1e15) return value;
-  throw new StoreError("INVALID", `${name} must be a whole number from 0 to 10^15`);
+  throw new StoreError("INVALID", `${name} must be a whole number from 0 to 10^15 - 1`);
 }
 
 export function checkCursor(cursor: Cursor, name: string): Position {
   const position = parseCursor(cursor);
-  if (position === null) throw new StoreError("INVALID", `${name} is not a cursor`);
+  if (position === null) throw new StoreError("INVALID", `${name} must be a cursor`);
   return position;
 }
 
-/** A hundred years: further from now, PostgreSQL's times and JavaScript's begin to differ. */
+/** A hundred years. Beyond that, PostgreSQL and JavaScript represent times differently. */
 export const MAX_DURATION_MS = 100 * 365 * 24 * 60 * 60 * 1000;
 
-/** Milliseconds before or after now. */
+/** Checks a duration in milliseconds. */
 export function checkDuration(ms: number, name: string): number {
   if (Number.isSafeInteger(ms) && ms >= 0 && ms <= MAX_DURATION_MS) return ms;
   throw new StoreError("INVALID", `${name} must be a whole number of milliseconds, at most a hundred years`);
 }
 
-/** The last moment with a year of four digits. */
+/** The last moment with a four-digit year. */
 const MAX_TIME = Date.UTC(9999, 11, 31);
 
-/** Milliseconds since 1970. */
+/** Checks a time in milliseconds since 1970. */
 export function checkTime(time: number, name: string): number {
   if (Number.isSafeInteger(time) && time >= 0 && time <= MAX_TIME) return time;
   throw new StoreError("INVALID", `${name} must be a time in milliseconds since 1970, before the year 9999`);
 }
 
-/** A surrogate without its other half. UTF-8 has none: in a column, all of them would be the same character. */
+/**
+ * A surrogate without its other half. UTF-8 can't encode it: in a column, all of them would become the same character.
+ */
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
-/** Ids as the protocol has them; PostgreSQL's text can't hold NUL, and different ids must stay different in it. */
+/** Checks an id. PostgreSQL's text can't contain NUL, and different ids must stay different when stored. */
 export function isId(id: unknown): id is string {
   return (
     typeof id === "string" &&
@@ -55,35 +60,38 @@ export function isId(id: unknown): id is string {
 
 export function checkId(id: string, name: string): string {
   if (isId(id)) return id;
-  throw new StoreError("INVALID", `${name} must have 1 to 256 characters, none of them NUL or half of one`);
+  throw new StoreError(
+    "INVALID",
+    `${name} must have 1 to 256 characters, without NUL and without lone surrogates`,
+  );
 }
 
-/** The id of a new session: one that the log takes too, or else its log could never be erased. */
+/** Checks the id of a new session. The log must accept it too, or the session's log could never be erased. */
 export function checkSessionId(id: string): string {
   if (SESSION_ID_PATTERN.test(id)) return id;
-  throw new StoreError("INVALID", `a session id must be ${SESSION_ID_RULE}`);
+  throw new StoreError("INVALID", `session id must be ${SESSION_ID_RULE}`);
 }
 
 /**
- * Short text in a column of its own, such as a title: made well-formed, since UTF-8 has no lone surrogates. Never
- * for what something is found by.
+ * Checks a short text for its own column, such as a title, and replaces lone surrogates, which UTF-8 can't encode. Not
+ * for values that are used in lookups.
  */
 export function checkText(text: string, name: string): string {
   if (text.length <= 500 && !text.includes("\0")) return Buffer.from(text).toString();
-  throw new StoreError("INVALID", `${name} must have at most 500 characters, none of them NUL`);
+  throw new StoreError("INVALID", `${name} must have at most 500 characters, without NUL`);
 }
 
-/** Arguments of methods that are no ids, though they are texts: which method, and the how manyth. */
+/** String arguments that are not ids, by method and argument index. */
 const NOT_IDS: Readonly<Record<string, number>> = { "sessions.rename": 2, "keys.verify": 0 };
 
 /**
- * Whom and what a call is about: every id among its arguments, and those in its `Actor`s and `Ref`s. Done for all
- * methods in one place, so that none can be found by an id that another one would not have stored.
+ * Checks every id in the arguments of a call, including those in its `Actor`s and `SessionRef`s. One place checks all
+ * methods, so that no method accepts an id that another method could not have stored.
  */
 export function checkArguments(method: string, args: readonly unknown[]): void {
   args.forEach((arg, n) => {
     if (NOT_IDS[method] === n || typeof arg === "function") return;
-    if (typeof arg === "string") checkId(arg, `an id given to ${method}`);
+    if (typeof arg === "string") checkId(arg, `an id argument of ${method}`);
     else if (Array.isArray(arg)) checkArguments(method, arg);
     else if (typeof arg === "object" && arg !== null) {
       const { tenant, user, session } = arg as Readonly<Record<string, unknown>>;
@@ -95,7 +103,7 @@ export function checkArguments(method: string, args: readonly unknown[]): void {
 
 const EPOCHS = 2 ** 32;
 
-/** The first epoch of a session: given, or one of about four billion. */
+/** Returns the given first epoch of a session, or a random one of about four billion. */
 export function firstEpoch(given: number | undefined, env: Env): number {
   if (given === undefined) {
     const bytes = env.randomBytes(4);

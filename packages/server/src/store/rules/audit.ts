@@ -1,6 +1,8 @@
 /**
- * The rows of the audit and how each is bound to the one before it. Pure.
- * Whoever can write to the database can make a new chain: keep a head elsewhere now and then (a checkpoint).
+ * `nextAuditRow` builds an audit row with the hash that chains it to the previous one. Pure.
+ *
+ * A process with write access to the database can build a new chain. To detect this, store a head outside the database
+ * from time to time (a checkpoint).
  */
 import { createHash } from "node:crypto";
 import type { Json } from "@turnstream/protocol";
@@ -13,7 +15,7 @@ export const EMPTY_AUDIT_HEAD: AuditHead = { n: 0, hash: "0".repeat(64) };
 
 export function hashAuditRow(row: Omit<AuditRow, "hash">): string {
   const { tenant, n, at, actor, action, subject, detail, prevHash } = row;
-  // The leading number is the version of this form. An array, so that no field can run into its neighbour.
+  // The first element is the version of this format. An array keeps the fields separate.
   const form = JSON.stringify([1, tenant, n, at, actor, action, subject, detail, prevHash]);
   return createHash("sha256").update(form).digest("hex");
 }
@@ -32,12 +34,12 @@ export function nextAuditRow(tenant: string, head: AuditHead, at: number, entry:
   return { ...row, hash: hashAuditRow(row) };
 }
 
-/** No spaces, no @: neither words nor addresses of people. */
+/** No spaces and no @, so neither text nor email addresses match. */
 const ID = /^[\w.:/-]{1,256}$/;
 const ACTION = /^[a-z][a-z0-9_.]{0,63}$/;
 const MAX_DETAIL = 4096;
 
-/** Refuses what looks like content, or like somebody's name, where ids and numbers belong. */
+/** Refuses values that look like content or names, where only ids and numbers are allowed. */
 export function checkAuditEntry({ actor, action, subject, detail = null }: AuditEntry): void {
   const ids = Object.entries(subject).flat();
   const good =
@@ -46,11 +48,11 @@ export function checkAuditEntry({ actor, action, subject, detail = null }: Audit
     ids.every((id) => ID.test(id)) &&
     isPlain(detail) &&
     (actor === null || (Number.isSafeInteger(actor) && actor >= 0));
-  if (!good) throw new StoreError("INVALID", "audit entry");
+  if (!good) throw new StoreError("INVALID", "audit entry must contain only ids and numbers");
   if (canonicalJson(detail).length > MAX_DETAIL) throw new StoreError("TOO_LARGE", "audit detail");
 }
 
-/** Whether everything in it is a number, true, false, null or an id, under names that look like ids. */
+/** True if all values are numbers, true, false, null or ids, and all field names look like ids. */
 function isPlain(detail: Json): boolean {
   if (typeof detail === "string") return ID.test(detail);
   if (typeof detail === "number") return Number.isFinite(detail);

@@ -1,6 +1,6 @@
 /**
- * The text that lets whoever has it load one blob for a while: which blob of which session, and until when, signed. Pure;
- * looks nothing up.
+ * `signBlob` and `readBlobToken` create and verify a token that grants access to one blob until it expires. Pure; they
+ * read no stored data.
  */
 import type { SessionRef } from "../refs.ts";
 import { readSigned, signText } from "./signed-text.ts";
@@ -17,7 +17,7 @@ export function signBlob({ tenant, session, blob, expires }: BlobGrant, secret: 
   return signText(JSON.stringify([tenant, session, blob, expires]), PURPOSE, secret);
 }
 
-/** What one of the secrets signed; null for anything else. Whether it has expired is for the caller to say. */
+/** Returns the grant if one of the secrets signed it, otherwise null. The caller checks whether it has expired. */
 export function readBlobToken(token: string, secrets: readonly string[]): BlobGrant | null {
   const text = readSigned(token, PURPOSE, secrets);
   if (text === null) return null;

@@ -1,6 +1,6 @@
 /**
- * One text for one JSON value, whatever the order of its keys: what hashes are made over.
- * Never formats for people.
+ * `canonicalJson` returns the same text for equal JSON values, whatever the order of their keys. Hashes are computed
+ * from it.
  */
 import type { Json } from "@turnstream/protocol";
 

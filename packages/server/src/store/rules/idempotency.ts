@@ -1,4 +1,7 @@
-/** What a request under a known key is to do, and what may be kept of it. Pure; both stores go by it. */
+/**
+ * `resolveIdempotentRequest` decides what `begin` returns for a known key, and `checkAnswer` which responses can be
+ * stored. Pure.
+ */
 import type { Json } from "@turnstream/protocol";
 import { StoreError } from "../errors.ts";
 import type { BeginResult, StoredResponse, RequestKey } from "../ports/access.ts";
@@ -8,13 +11,13 @@ const MAX_BYTES = 256 * 1024;
 
 export interface RequestState {
   readonly digest: string;
-  /** Null while there is no answer. */
+  /** Null while there is no response. */
   readonly status: number | null;
   readonly body: Json | null;
   readonly isClaimed: boolean;
 }
 
-/** Null when whoever asks may do it. */
+/** Returns null if the caller may execute the request. */
 export function resolveIdempotentRequest(
   row: RequestState,
   digest: string,
@@ -31,9 +34,9 @@ export function checkRequest({ route, key }: RequestKey): RequestKey {
 /** @returns the body as it is stored */
 export function checkAnswer({ status, body }: StoredResponse): string {
   if (!Number.isInteger(status) || status < 100 || status > 599)
-    throw new StoreError("INVALID", "a status must be one of HTTP");
+    throw new StoreError("INVALID", "response status must be an HTTP status from 100 to 599");
   const json = JSON.stringify(body) as string | undefined;
-  if (json === undefined) throw new StoreError("INVALID", "an answer must be JSON");
-  if (Buffer.byteLength(json) > MAX_BYTES) throw new StoreError("TOO_LARGE", "answer to a request");
+  if (json === undefined) throw new StoreError("INVALID", "response body must be JSON");
+  if (Buffer.byteLength(json) > MAX_BYTES) throw new StoreError("TOO_LARGE", "response body");
   return json;
 }

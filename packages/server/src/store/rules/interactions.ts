@@ -1,6 +1,6 @@
 /**
- * Which change of an interaction wins: its status, its version, what was shown, and its deadline. Pure.
- * The statuses come from the protocol; never a second list of them. Time comes in as an argument.
+ * `transitionError` decides whether an interaction may change, by status, version, shown content and deadline. Pure;
+ * the time is an argument. The statuses come from the protocol and must not be listed here again.
  */
 import type { InteractionBlock } from "@turnstream/protocol";
 import { TRANSITIONS } from "@turnstream/protocol/writer";
@@ -8,10 +8,10 @@ import { TRANSITIONS } from "@turnstream/protocol/writer";
 export type InteractionKind = InteractionBlock["kind"];
 
 /**
- * Why a change lost:
- * - `status`: it was decided before, or this can't follow what it is now
- * - `version`, `digest`: it isn't what the person saw
- * - `late`: its deadline had passed; `early`: its deadline hasn't, or it has none
+ * Why a change was refused:
+ * - `status`: it was decided before, or the new status can't follow the current one
+ * - `version`, `digest`: it is not what the user saw
+ * - `late`: its deadline has passed; `early`: its deadline has not passed, or it has none
  */
 export type TransitionErrorCode = "status" | "version" | "digest" | "late" | "early";
 
@@ -24,28 +24,28 @@ export function isPendingStatus(kind: InteractionKind, status: string): boolean 
   return Object.hasOwn(TRANSITIONS[kind], status);
 }
 
-/** The statuses from which `to` can be reached in one step. */
+/** Returns the statuses from which `to` can be reached in one step. */
 export function allowedFrom(kind: InteractionKind, to: string): string[] {
   return Object.entries(TRANSITIONS[kind])
     .filter(([, targets]) => targets.includes(to))
     .map(([from]) => from);
 }
 
-/** A stop cancels at any time, and what happened to money is the gateway's word, however late. */
+/** A stop can cancel at any time, and the gateway decides about payments, however late. */
 export function deadlineRule(kind: InteractionKind, to: string): Timing {
   if (kind === "payment" || to === "cancelled") return "any";
   return to === "timed_out" || to === "expired" ? "after" : "before";
 }
 
 /**
- * Whether the order of a payment has the word, and not a change of the request by itself. Without an order there is
- * nobody to ask what became of it: it can be cancelled, and nothing else.
+ * True if only the order may change a payment's status, and not a change of the request. Without an order no gateway
+ * can report a result, so the request can only be cancelled.
  */
 export function isOrderDriven(kind: InteractionKind, to: string, ordered: boolean): boolean {
   return kind === "payment" && (ordered || to !== "cancelled");
 }
 
-/** What the rules look at. */
+/** The fields of an interaction that the rules use. */
 export interface TransitionState {
   readonly kind: InteractionKind;
   readonly status: string;
@@ -60,7 +60,7 @@ export interface TransitionInput {
   readonly expectDigest?: string;
 }
 
-/** Null when the change may be made at `now`. */
+/** Returns null if the change is allowed at `now`. */
 export function transitionError(
   current: TransitionState,
   transition: TransitionInput,

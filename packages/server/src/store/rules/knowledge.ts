@@ -1,6 +1,6 @@
 /**
- * How an object of a knowledge base is kept: in lines that can be named, and in pieces of some lines that are found and
- * ranked. Pure; both stores keep the same pieces. Never reads files.
+ * `checkObject` and `chunksOf` split objects of a knowledge base into lines and chunks, and `hitsOf` ranks found
+ * chunks. Pure; both stores use it, so that they store and return the same. Does not read files.
  */
 import { createHash } from "node:crypto";
 import type { Json } from "@turnstream/protocol";
@@ -19,11 +19,11 @@ import { scoreOf, snippetOf, type Term, queryTerms, type WeightedTerm, tokenize 
 
 export interface Chunk {
   readonly n: number;
-  /** From 1; both included. */
+  /** Counted from 1. Both lines are included. */
   readonly firstLine: number;
   readonly lastLine: number;
   readonly text: string;
-  /** Distinct, those of the title included. */
+  /** Distinct, including those of the title. */
   readonly tokens: readonly string[];
 }
 
@@ -33,7 +33,7 @@ export interface CheckedObject {
   readonly url: string | null;
   /** As JSON. */
   readonly metadata: string;
-  /** Of all that is kept: the same hash means that nothing has to be done. */
+  /** Hash of everything that is stored. An equal hash means that nothing has to be written. */
   readonly hash: string;
   readonly lines: readonly string[];
 }
@@ -43,9 +43,9 @@ const MAX_LINE = 1_000;
 const MAX_URL = 2_000;
 const MAX_METADATA_BYTES = 16_000;
 const CHUNK_CHARS = 1_200;
-/** From here on a heading or an empty line begins another piece. */
+/** From this length on, a heading or an empty line starts another chunk. */
 const ENOUGH_CHARS = 500;
-/** Bumped when pieces or words are made in another way, so that an import makes them anew. */
+/** Increase this when chunks or tokens are computed differently, so that an import computes them again. */
 const VERSION = 1;
 
 export function checkObject(object: NewKnowledgeObject): CheckedObject {
@@ -64,9 +64,9 @@ export function checkObject(object: NewKnowledgeObject): CheckedObject {
   return { id: checkId(id, "object id"), title, url, metadata: json, hash, lines };
 }
 
-/** Lines without their ends, none of them longer than MAX_LINE: a longer one goes on in the next. */
+/** Splits a text into lines of at most MAX_LINE characters. A longer line continues in the next one. */
 export function linesOf(text: string): string[] {
-  // A column holds no NUL, and UTF-8 no half of a character.
+  // A column can't contain NUL, and UTF-8 can't encode half a character.
   const clean = Buffer.from(text.replaceAll("\0", "\ufffd")).toString();
   const lines = clean.split(/\r\n|[\r\n\f\u2028\u2029]/u).flatMap(wrap);
   while (lines.at(-1)?.trim() === "") lines.pop();
@@ -79,7 +79,7 @@ function wrap(line: string): string[] {
   while (rest.length > MAX_LINE) {
     const space = rest.lastIndexOf(" ", MAX_LINE);
     let end = space > MAX_LINE / 2 ? space + 1 : MAX_LINE;
-    // Not through the middle of a character.
+    // Don't cut through a surrogate pair.
     if (/[\ud800-\udbff]/.test(rest[end - 1] ?? "")) end -= 1;
     parts.push(rest.slice(0, end).trimEnd());
     rest = rest.slice(end);
@@ -109,16 +109,12 @@ export function chunksOf({ title, lines }: Pick<CheckedObject, "title" | "lines"
   return chunks;
 }
 
-/** A word that no text has: it keeps the words of one base apart from those of all others in one index. */
+/** A token that no text contains. It separates the tokens of one base from those of all others in one index. */
 export function scopeToken(tenant: string, base: string): string {
   return `~${createHash("sha256").update(`${tenant}\0${base}`).digest("hex").slice(0, 32)}`;
 }
 
-/**
- * Questions to a knowledge base: what may be asked, and how the pieces that a store found become an answer. Pure, and the
- * same for every store, so that they answer alike.
- */
-/** How many pieces are looked at closely. */
+/** How many chunks are ranked. */
 export const CANDIDATES = 100;
 const PER_OBJECT = 3;
 const SNIPPET_CHARS = 240;
@@ -130,8 +126,8 @@ export function checkQuery(
   { text, limit }: { readonly text: string; readonly limit: number },
 ): { readonly terms: Term[]; readonly limit: number } {
   if (bases.length === 0 || bases.length > MAX_BASES)
-    throw new StoreError("INVALID", `a search is in 1 to ${MAX_BASES} bases`);
-  if (text.length > MAX_QUERY_CHARS) throw new StoreError("TOO_LARGE", "the words of a search");
+    throw new StoreError("INVALID", `bases must have 1 to ${MAX_BASES} elements`);
+  if (text.length > MAX_QUERY_CHARS) throw new StoreError("TOO_LARGE", "query text");
   return { terms: queryTerms(text), limit: checkLimit(limit, MAX_HITS) };
 }
 
@@ -139,7 +135,10 @@ export function checkRange({ from, to }: { readonly from: number; readonly to: n
   checkCount(from, "from");
   checkCount(to, "to");
   if (from < 1 || to < from || to - from >= MAX_LINES)
-    throw new StoreError("INVALID", `lines are counted from 1, and at most ${MAX_LINES} are read at a time`);
+    throw new StoreError(
+      "INVALID",
+      `from must be at least 1, and the range must have 1 to ${MAX_LINES} lines`,
+    );
 }
 
 export function hitsOf(
@@ -174,7 +173,7 @@ function compare(a: FoundChunk, b: FoundChunk): number {
   return one === other ? a.n - b.n : one < other ? -1 : 1;
 }
 
-/** Of pieces that were read for a range: just its lines. */
+/** Returns the lines of a range from the chunks that contain it. */
 export function linesWithin(
   chunks: readonly { readonly firstLine: number; readonly text: string }[],
   { from, to }: { readonly from: number; readonly to: number },

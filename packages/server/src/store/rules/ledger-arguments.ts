@@ -1,6 +1,6 @@
 /**
- * What the ledger refuses before it reaches a table, the same on every store. Pure; says which field, never what
- * was in it.
+ * `checkKey`, `checkRequest`, `checkOrder` and the other checks validate keys, interactions, orders and usage for both
+ * stores. Pure. Errors name the field and never contain its value.
  */
 import { checkCount, checkDuration, checkId, checkLimit, checkText, checkTime } from "./arguments.ts";
 import { StoreError } from "../errors.ts";
@@ -26,10 +26,10 @@ export function checkAllowance({ agent, tool, by }: NewAllowance): void {
   checkIds({ agent, tool, by }, "allowance");
 }
 
-/** What edits are checked against; whatever is larger is for the worker alone to check. */
+/** Maximum size of a stored schema. Only the worker checks edits against a larger one. */
 const MAX_SCHEMA_BYTES = 64_000;
 
-/** @returns the schema as JSON; null for none */
+/** @returns the schema as JSON, or null if there is none or it is too large */
 export function schemaText({ schema }: InteractionRequest): string | null {
   if (schema === undefined) return null;
   const text = JSON.stringify(schema);
@@ -53,16 +53,18 @@ export function checkOrder(order: NewOrder): void {
   checkIds({ id, interaction, orderNo, gateway }, "order");
   checkDuration(order.expiresMs ?? 0, "order expiresMs");
   checkDuration(order.checkMs, "order checkMs");
-  if (checkCount(order.amount, "order amount") === 0) throw new StoreError("INVALID", "order amount is 0");
-  if (!/^[A-Z]{3}$/.test(order.currency)) throw new StoreError("INVALID", "order currency");
+  if (checkCount(order.amount, "order amount") === 0)
+    throw new StoreError("INVALID", "order amount must be at least 1, got 0");
+  if (!/^[A-Z]{3}$/.test(order.currency))
+    throw new StoreError("INVALID", "order currency must be three letters A-Z");
 }
 
 export function checkOrderTransition(move: OrderTransition): void {
   const { orderNo, gatewayRef, gateway, by, notice } = move;
   checkIds({ orderNo, gatewayRef, gateway, by }, "payment");
-  // Types don't reach what was read from the wire.
+  // Input from the wire may not match the type.
   if (move.to === "succeeded" && (move.paid as Money | undefined) === undefined) {
-    throw new StoreError("INVALID", "payment that succeeded without an amount");
+    throw new StoreError("INVALID", "a succeeded payment must have a paid amount");
   }
   if (notice === undefined) return;
   checkIds({ gateway: notice.gateway, event: notice.event }, "notice");
@@ -80,11 +82,11 @@ export function checkUsage(usage: UsageAdd): string {
   return checkText(usage.model ?? "", "usage model");
 }
 
-/** A day that exists. */
+/** Checks the format, and that the day exists. */
 export function checkDay(day: string): void {
   const time = /^\d{4}-\d\d-\d\d$/.test(day) ? Date.parse(day) : Number.NaN;
   if (Number.isNaN(time) || new Date(time).toISOString().slice(0, 10) !== day) {
-    throw new StoreError("INVALID", "day must be YYYY-MM-DD");
+    throw new StoreError("INVALID", "day must be an existing day, as YYYY-MM-DD");
   }
 }
 

@@ -1,4 +1,7 @@
-/** The opaque token between two pages of sessions: where the last page ended. Never holds anything secret. */
+/**
+ * `formatPageToken` and `parsePageToken` convert the end of a page of sessions to an opaque token and back. The token
+ * contains no secrets.
+ */
 import { checkTime } from "./arguments.ts";
 import { StoreError } from "../errors.ts";
 
@@ -15,6 +18,6 @@ export function parsePageToken(token: string): PageEnd {
   const match = /^(\d{1,15}) ([^\0]{1,256})$/su.exec(Buffer.from(token, "base64url").toString());
   const [, updatedAt, id] = match ?? [];
   if (updatedAt === undefined || id === undefined)
-    throw new StoreError("INVALID", "before is not a page token of this store");
+    throw new StoreError("INVALID", "before must be a page token of this store");
   return { updatedAt: checkTime(Number(updatedAt), "before"), id };
 }

@@ -1,13 +1,15 @@
 /**
- * What word of a payment does to its order: which steps it takes, or why it takes none. Pure.
- * Never goes back, and never takes another amount or currency than was ordered.
+ * `resolvePayment` decides which steps an order takes after a report about its payment, or why it takes none. Pure.
+ *
+ * Invariant: an order never returns to an earlier status, and never accepts an amount or currency other than the
+ * ordered one.
  */
 import type { PaymentBlock } from "@turnstream/protocol";
 import { TRANSITIONS } from "@turnstream/protocol/writer";
 
 export type PaymentStatus = PaymentBlock["status"];
 
-/** In the smallest unit that the gateway takes for the currency. */
+/** An amount in the smallest unit that the gateway accepts for the currency. */
 export interface Money {
   readonly amount: number;
   readonly currency: string;
@@ -15,7 +17,7 @@ export interface Money {
 
 export type MismatchField = "amount" | "currency" | "gateway";
 
-/** What the rules look at. */
+/** The fields of an order that the rules use. */
 export interface Payable extends Money {
   readonly status: PaymentStatus;
   readonly gateway: string;
@@ -23,7 +25,7 @@ export interface Payable extends Money {
 
 export interface PaymentUpdate {
   readonly to: Exclude<PaymentStatus, "pending">;
-  /** What was paid, as the gateway says. */
+  /** The paid amount that the gateway reports. */
   readonly paid?: Money;
   readonly gateway?: string;
 }
@@ -35,7 +37,7 @@ export type PaymentResolution =
 
 export function resolvePayment(order: Payable, word: PaymentUpdate): PaymentResolution {
   const fields = mismatches(order, word);
-  // Looked at first: a wrong amount must be noticed even where it changes nothing.
+  // Checked first: a wrong amount must be reported even if the status would not change.
   if (fields.length > 0) return { outcome: "mismatch", fields };
   const steps = stepsTo(order.status, word.to);
   return steps === null ? { outcome: "lost" } : { outcome: "won", steps };
@@ -54,8 +56,8 @@ export function isFinalPayment(status: PaymentStatus): boolean {
 }
 
 /**
- * The fewest steps that lead there, without the start; null when none do. A gateway may tell of success
- * without having told that it began, and readers of the log are still shown both.
+ * Returns the shortest path of statuses, without the start, or null if there is none. A gateway may report success
+ * without having reported the start. Readers of the log still get both steps.
  */
 function stepsTo(from: PaymentStatus, to: PaymentStatus): PaymentStatus[] | null {
   let paths: PaymentStatus[][] = [[from]];

@@ -1,7 +1,4 @@
-/**
- * An event as those see it whom a session was shared with: what was said, not by whom, and not what a person filled into
- * a form. Pure.
- */
+/** `redactForShare` removes user ids and form values from an event, which readers of a share must not see. Pure. */
 import type { SessionEvent } from "@turnstream/protocol";
 
 export function redactForShare(event: SessionEvent): SessionEvent {

@@ -1,15 +1,18 @@
-/** What may be stored of a running turn: names, epochs, and JSON of a size that one row can carry. Pure. */
+/**
+ * `checkNewTurn`, `checkJournalEntry` and the other checks validate running turns and the journal: ids, epochs, and
+ * JSON that fits one row. Pure.
+ */
 import type { Json } from "@turnstream/protocol";
 import { StoreError } from "../errors.ts";
 import type { NewJournalEntry, NewTurn } from "../ports/running.ts";
 import { checkCount, checkId } from "./arguments.ts";
 
 const MAX_OPTIONS_BYTES = 64_000;
-/** What is larger belongs into a blob. */
+/** Larger values belong into a blob. */
 const MAX_JOURNAL_BYTES = 16 * 1024 * 1024;
 const MAX_RETAINED_TURNS = 1_000;
 
-/** @returns the options as JSON; null for none */
+/** @returns the options as JSON, or null for none */
 export function checkOptions(options: Json | undefined): string | null {
   return options === undefined || options === null ? null : checkJson(options, "options", MAX_OPTIONS_BYTES);
 }
@@ -20,7 +23,10 @@ export function checkNewTurn({ turn, retries, options }: NewTurn): {
   readonly options: string | null;
 } {
   if (retries === undefined && options !== undefined)
-    throw new StoreError("INVALID", "a turn that answers a message has the options of the message");
+    throw new StoreError(
+      "INVALID",
+      "options are only allowed with retries: otherwise the message has its own",
+    );
   return {
     turn: checkId(turn, "turn"),
     retries: retries === undefined ? null : checkId(retries, "retries"),
@@ -38,10 +44,10 @@ export function checkJournalEntry({ key, turn, epoch, value }: NewJournalEntry):
 
 export function checkRetainedTurns(turns: readonly string[]): readonly string[] {
   if (turns.length <= MAX_RETAINED_TURNS) return turns;
-  throw new StoreError("INVALID", `at most ${MAX_RETAINED_TURNS} turns`);
+  throw new StoreError("INVALID", `turns must have at most ${MAX_RETAINED_TURNS} elements`);
 }
 
-/** A stop of no turn in particular, or by nobody in particular, says so by leaving it out. */
+/** Converts absent fields to null: a stop of any turn, or by no particular user. */
 export function checkStop(stop: { readonly turn?: string; readonly by?: string }): {
   readonly turn: string | null;
   readonly by: string | null;
@@ -53,7 +59,7 @@ export function checkStop(stop: { readonly turn?: string; readonly by?: string }
 }
 
 function checkJson(value: Json, name: string, most: number): string {
-  // Not a string for what isn't JSON at all, such as a function.
+  // `JSON.stringify` returns undefined for values that are not JSON, such as a function.
   const json = JSON.stringify(value) as string | undefined;
   if (json === undefined) throw new StoreError("INVALID", `${name} must be JSON`);
   if (Buffer.byteLength(json) > most) throw new StoreError("TOO_LARGE", name);

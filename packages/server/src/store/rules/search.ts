@@ -1,13 +1,14 @@
 /**
- * Text as words that can be looked for, made here and not by the database, so that every store finds the same, whatever
- * the language and the server's configuration. Pure. Never ranks.
+ * `tokenize`, `scoreOf` and `snippetOf` tokenize, rank and excerpt text for the search in knowledge bases. They run
+ * here and not in the database, so that every store finds the same, whatever the language and the server's
+ * configuration. Pure.
  *
- * - Case, width and the marks on Latin letters don't count: "Ha Noi" finds "Hà Nội".
- * - Scripts without spaces (Chinese, Japanese, Thai …) become pairs of neighbouring characters.
+ * - Case, width and the marks on Latin letters are ignored: "Ha Noi" finds "Hà Nội".
+ * - Scripts without spaces (Chinese, Japanese, Thai …) become pairs of adjacent characters.
  */
 import { truncateText } from "@turnstream/protocol/writer";
 
-/** What a query looks for: a word, or any that begins with it. */
+/** One term of a query: a token, or a prefix of tokens. */
 export interface Term {
   readonly word: string;
   readonly isPrefix: boolean;
@@ -15,9 +16,9 @@ export interface Term {
 
 export const MAX_TERMS = 16;
 const MAX_WORD = 64;
-/** Shorter ones begin too many words. */
+/** Shorter prefixes match too many tokens. */
 const MIN_PREFIX = 3;
-/** A plural finds its singular from this length on. */
+/** From this length on, a plural finds its singular. */
 const MIN_PLURAL = 5;
 
 const RUN = /[\p{L}\p{M}\p{N}]+/gu;
@@ -34,12 +35,12 @@ const LETTERS: Readonly<Record<string, string>> = {
   ı: "i",
 };
 
-/** In the order of the text, repeats included. */
+/** Returns the tokens in the order of the text, including repeats. */
 export function tokenize(text: string): string[] {
   return runsOf(text).flatMap(({ word, isUnspaced }) => (isUnspaced ? pairsOf(word) : [word]));
 }
 
-/** The distinct terms of a query, at most MAX_TERMS. */
+/** Returns the distinct terms of a query, at most MAX_TERMS. */
 export function queryTerms(query: string): Term[] {
   const terms = new Map<string, Term>();
   for (const { word, isUnspaced } of runsOf(query))
@@ -57,7 +58,7 @@ function spacedTerm(word: string): Term {
   return { word: stem, isPrefix: stem.length >= MIN_PREFIX && !/^\p{N}+$/u.test(stem) };
 }
 
-/** One character alone is the beginning of a pair; of several, the pairs themselves. */
+/** A single character becomes a prefix of pairs; several become their pairs. */
 function unspacedTerms(word: string): Term[] {
   const characters = Array.from(word);
   if (characters.length === 1) return [{ word, isPrefix: true }];
@@ -66,7 +67,7 @@ function unspacedTerms(word: string): Term[] {
     .map((character, n) => ({ word: `${character}${characters[n + 1] ?? ""}`, isPrefix: false }));
 }
 
-/** The last character stands alone as well: nothing else begins with it. */
+/** The last character is also a token of its own, because no pair starts with it. */
 function pairsOf(word: string): string[] {
   const characters = Array.from(word);
   return characters.map((character, n) => `${character}${characters[n + 1] ?? ""}`);
@@ -98,24 +99,20 @@ function folded(text: string): string {
     .replace(/[đłøßæœı]/g, (letter) => LETTERS[letter] ?? letter);
 }
 
-/**
- * Which of the found pieces come first: a term counts the more the rarer it is, words that stand together count more
- * than apart, and a title counts as well. Pure, and the same for every store.
- */
-/** How far a term's pieces are counted: one that is in more of them tells little. */
+/** Up to how many chunks a term is counted. A term in more chunks distinguishes little. */
 export const COMMON = 1_000;
 
-/** A term with what it is worth. */
+/** A term with its weight: the rarer the term, the higher. */
 export interface WeightedTerm extends Term {
   readonly weight: number;
 }
 
-/** @param counts in how many pieces each term is, counted up to COMMON or a little more */
+/** @param counts in how many chunks each term occurs, counted up to COMMON or a little more */
 export function weightTerms(terms: readonly Term[], counts: readonly number[]): WeightedTerm[] {
   return terms.map((term, n) => ({ ...term, weight: Math.log(1 + (2 * COMMON) / (1 + (counts[n] ?? 0))) }));
 }
 
-/** The terms to look for: rare ones if there are any, since common ones would find almost everything. */
+/** Returns the terms to search for: rare ones if there are any, because common ones would match almost everything. */
 export function selectiveTerms(terms: readonly Term[], counts: readonly number[]): Term[] {
   const known = terms.filter((_, n) => (counts[n] ?? 0) > 0);
   const rare = terms.filter((_, n) => (counts[n] ?? 0) > 0 && (counts[n] ?? 0) <= COMMON);
@@ -127,6 +124,7 @@ const TITLE = 0.5;
 const TOGETHER = 0.5;
 const EXACT = 0.2;
 
+/** Ranks a chunk. Rare terms, adjacent terms, terms in the title and exact spellings score higher. */
 export function scoreOf(
   terms: readonly WeightedTerm[],
   query: string,
@@ -146,7 +144,7 @@ export function scoreOf(
     const isTogether = tokens.some((word, at) => matches(term, word) && matches(next, tokens[at + 1] ?? ""));
     if (isTogether) score += (TOGETHER * (term.weight + next.weight)) / 2;
   }
-  // As it was written, marks included: "má" before "ma".
+  // Compare the original text, including marks: "má" ranks before "ma".
   const written = text.normalize("NFC").toLowerCase();
   const asked =
     query
@@ -157,7 +155,7 @@ export function scoreOf(
   return score + EXACT * exact;
 }
 
-/** The part of a text in which most of the terms stand, on one line. */
+/** Returns the part of a text that contains most of the terms, on one line. */
 export function snippetOf(terms: readonly Term[], text: string, maxChars: number): string {
   const pieces = text.split(/(?<=[.!?。！？\n])/u).filter((piece) => piece.trim() !== "");
   const counts = pieces.map((piece) => {

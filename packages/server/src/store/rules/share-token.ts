@@ -1,4 +1,7 @@
-/** The text of a share link: the share's id, signed, so that ids can't be tried out. Pure; looks nothing up. */
+/**
+ * `signShare` and `readShareToken` create and verify the token of a share link: a signed id, so that ids can't be
+ * guessed. Pure.
+ */
 import { readSigned, signText } from "./signed-text.ts";
 
 const PURPOSE = "share";
@@ -7,7 +10,7 @@ export function signShare(id: string, secret: string): string {
   return signText(id, PURPOSE, secret);
 }
 
-/** The share's id when one of the secrets signed it; null for anything else. */
+/** Returns the share's id if one of the secrets signed it, otherwise null. */
 export function readShareToken(token: string, secrets: readonly string[]): string | null {
   return readSigned(token, PURPOSE, secrets);
 }

@@ -1,24 +1,24 @@
 /**
- * Looks for tampering with a tenant's audit, row by row, and names the first row that isn't what it was. Pure but
- * for reading; never repairs anything.
+ * `verifyAudit` and `verifyTenantAudit` check a tenant's audit for tampering, row by row, and return the first faulty
+ * row. They only read, and never repair.
  */
 import type { Audit, AuditHead, AuditRow } from "../ports/audit.ts";
 import { hashAuditRow, EMPTY_AUDIT_HEAD } from "./audit.ts";
 
 /**
- * - `missing`: the row was deleted (also: cut off at the end)
+ * - `missing`: the row was deleted, or the end was cut off
  * - `edited`: a field of the row was changed
- * - `moved`: the row in this place was in another (`was`): rows were exchanged, or one before was taken out
- * - `inserted`: the row was put between others, or after the end
- * - `rewritten`: the row was changed together with its hash; the next row, the head or a checkpoint tells
- * - `headless`: there are rows up to this one, and no head
+ * - `moved`: the row was at another position (`was`): rows were exchanged, or an earlier row was removed
+ * - `inserted`: the row was inserted between others, or after the end
+ * - `rewritten`: the row was changed together with its hash, which the next row, the head or a checkpoint reveals
+ * - `headless`: there are rows up to this one, but no head
  */
 export type AuditFaultKind = "missing" | "edited" | "moved" | "inserted" | "rewritten" | "headless";
 
 export interface AuditFault {
   readonly n: number;
   readonly why: AuditFaultKind;
-  /** Where the row was, if it was moved. */
+  /** The original position of a moved row. */
   readonly was: number | null;
 }
 
@@ -26,17 +26,17 @@ export type AuditVerdict =
   | { readonly ok: true; readonly head: AuditHead }
   | { readonly ok: false; readonly fault: AuditFault };
 
-/** How far from its place a row that was moved is looked for. */
+/** How far from its position a moved row is searched. */
 const NEAR = 1000;
 
-/** Takes the rows one by one, in the order of n, then the head. After a fault it is of no use. */
+/** Checks the rows one by one in the order of `n`, then the head. It must not be used after a fault. */
 export class AuditChecker {
   readonly #tenant: string;
   readonly #checkpoints: ReadonlyMap<number, string>;
   readonly #lastCheckpoint: number;
   #head: AuditHead = EMPTY_AUDIT_HEAD;
 
-  /** @param checkpoints heads that were kept outside the database */
+  /** @param checkpoints heads that were stored outside the database */
   constructor(tenant: string, checkpoints: readonly AuditHead[] = []) {
     this.#tenant = tenant;
     this.#checkpoints = new Map(checkpoints.map(({ n, hash }) => [n, hash]));
@@ -52,7 +52,7 @@ export class AuditChecker {
     if (row.n > n) return fault(n, "missing");
     if (row.n < n) return fault(row.n, "inserted");
     if (row.tenant !== this.#tenant || hashAuditRow(row) !== row.hash) return changed(row, this.#tenant);
-    // This row vouches for the hash it was chained to, so it is the one before that changed.
+    // This row's hash covers the hash it was chained to, so the row before it was changed.
     if (row.prevHash !== this.#head.hash) return fault(Math.max(1, n - 1), "rewritten");
     const checkpoint = this.#checkpoints.get(n);
     if (checkpoint !== undefined && checkpoint !== row.hash) return fault(n, "rewritten");
@@ -85,7 +85,7 @@ export async function verifyAudit(
   return verdict(checker, checker.end(head));
 }
 
-/** The whole audit of a tenant, page by page, while others may be adding to it. */
+/** Verifies the whole audit of a tenant, page by page, while rows may be added. */
 export async function verifyTenantAudit(
   audit: Audit,
   tenant: string,
@@ -99,10 +99,10 @@ export async function verifyTenantAudit(
       if (found !== null) return { ok: false, fault: found };
     }
     if (page.length > 0) continue;
-    // Read after the rows, so that it is behind them only if somebody set it back.
+    // Read after the rows: it is behind them only if it was set back.
     const head = await audit.head(tenant);
     const grown = head !== null && head.n > checker.head.n;
-    // Either rows were added in the meantime, or the rows that the head counts are gone.
+    // Either rows were added meanwhile, or the rows that the head counts were deleted.
     if (grown && (await audit.list(tenant, { after: checker.head.n, limit: 1 })).length > 0) continue;
     return verdict(checker, checker.end(head));
   }
@@ -116,7 +116,7 @@ function changed(row: AuditRow, tenant: string): AuditFault {
   for (let distance = 1; distance <= NEAR && row.tenant === tenant; distance += 1) {
     for (const was of [row.n + distance, row.n - distance]) {
       if (was < 1 || hashAuditRow({ ...row, n: was }) !== row.hash) continue;
-      // A row that stands later than it did made room for another.
+      // A row that is later than its original position was shifted by an inserted row.
       return was < row.n ? fault(was, "inserted") : { n: row.n, why: "moved", was };
     }
   }

@@ -1,4 +1,4 @@
-/** Where a client is, by the word of those who are believed. */
+/** Tests the client address behind proxies: which proxies may set it with `X-Forwarded-For`. */
 import type { IncomingMessage } from "node:http";
 import { expect, test } from "vitest";
 import { createAddressResolver } from "../../../src/gateway/auth/authenticate.ts";
@@ -12,7 +12,7 @@ function addressBy(trust: TrustProxy, forwarded?: string): string {
   } as unknown as IncomingMessage);
 }
 
-test("nobody is believed by default, and only those who were named otherwise", () => {
+test("trusts no proxy by default, and otherwise only the configured ones", () => {
   expect(addressBy(false, "1.2.3.4")).toBe("10.0.0.9");
   expect(addressBy(true, "1.2.3.4")).toBe("1.2.3.4");
   expect(addressBy(true)).toBe("10.0.0.9");

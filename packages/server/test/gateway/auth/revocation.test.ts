@@ -1,4 +1,4 @@
-/** Who is asked to leave by the sweep: everybody whose key or token is good no longer, and nobody else. */
+/** Tests `closeRevokedConnections`: it closes connections with a revoked key or an expired token, and no others. */
 import { expect, test } from "vitest";
 import type { Connection } from "../../../src/gateway/connection/connection-registry.ts";
 import { closeRevokedConnections } from "../../../src/gateway/auth/revocation.ts";
@@ -21,7 +21,7 @@ function connection(key: string | null, expiresAt: number | null): Connection & 
 const isLive = (id: string): boolean => Number(id.slice(1)) % 3 !== 0;
 const away = () => Promise.reject(new Error("away"));
 
-test("of more keys than one question takes, all that were revoked", async () => {
+test("closes all connections with revoked keys, also if there are more keys than one query takes", async () => {
   const all = Array.from({ length: 2_500 }, (_, n) => connection(`k${n}`, null));
   const asked: number[] = [];
   const live = async (ids: readonly string[]) => {
@@ -34,7 +34,7 @@ test("of more keys than one question takes, all that were revoked", async () => 
   expect(Math.max(...asked)).toBeLessThanOrEqual(1_000);
 });
 
-test("whose time is over, also when the store can't be asked", async () => {
+test("closes connections with an expired token although the store is unreachable", async () => {
   const [over, own, later] = [connection("k", NOW), connection(null, null), connection("k", NOW + 1)];
   await expect(closeRevokedConnections([over, own, later], { live: away }, NOW)).rejects.toThrow("away");
   expect([over.left, own.left, later.left]).toEqual([["unauthenticated"], [], []]);

@@ -1,6 +1,6 @@
 /**
- * Nobody gets at what is somebody else's: every route of the table, asked by everybody who must not get in (promise 19).
- * Derived from the table, so that a new route can't escape.
+ * The contract of tenant isolation (promise 19): every route refuses every caller that must not have access. The
+ * requests are derived from the route table, so that a new route can't be missed.
  */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -15,7 +15,7 @@ import { openServer, type TestServer, type TestResponse } from "../test-server.t
 const CANARY = "canary-7d1f";
 
 export function tenantsContract(name: string, makeParts?: () => Promise<HarnessBackend>): void {
-  describe(`${name}: nobody gets at what is somebody else's`, () => {
+  describe(`${name}: tenant isolation`, () => {
     let server: TestServer;
     let parts: HarnessBackend | undefined;
     let session: { id: string; number: number };
@@ -41,7 +41,7 @@ export function tenantsContract(name: string, makeParts?: () => Promise<HarnessB
         const { key, secret } = await store.keys.create(of, { name: "k", scopes });
         return { id: key.id, secret };
       };
-      // The same name in another tenant is another person.
+      // The same user name in another tenant is another user.
       foreign = { "x-api-key": (await keyOf(other)).secret, "x-user-id": user };
       const revoked = await keyOf(tenant);
       await store.keys.revoke(tenant, revoked.id);
@@ -53,7 +53,7 @@ export function tenantsContract(name: string, makeParts?: () => Promise<HarnessB
       });
       const good = await bearer({});
       Object.assign(strangers, {
-        "nobody at all": {},
+        "no credentials": {},
         "a made-up key": { "x-api-key": `ts_${"0".repeat(24)}_${"A".repeat(43)}`, "x-user-id": user },
         "a revoked key": { "x-api-key": revoked.secret, "x-user-id": user },
         "half a key": { "x-api-key": server.key.secret.slice(0, -1), "x-user-id": user },
@@ -66,7 +66,7 @@ export function tenantsContract(name: string, makeParts?: () => Promise<HarnessB
         "an unsigned token": { authorization: `Bearer ${unsigned({ sub: user, tenant, exp: now })}` },
         "a token without scopes": await bearer({ scopes: [] }),
         "a token that may only make tokens": await bearer({ scopes: ["tokens"] }),
-        "basic words": { authorization: `Basic ${Buffer.from(`${user}:x`).toString("base64")}` },
+        "basic credentials": { authorization: `Basic ${Buffer.from(`${user}:x`).toString("base64")}` },
       });
     });
     afterAll(async () => {
@@ -79,7 +79,7 @@ export function tenantsContract(name: string, makeParts?: () => Promise<HarnessB
     const withCaller = ROUTES.filter(({ scope }) => scope !== null);
     const ofSessions = withCaller.filter(({ path }) => path.includes("{session}"));
 
-    test("the table is looked at, and the owner gets in", async () => {
+    test("covers the route table, and the owner has access", async () => {
       expect(withCaller.length).toBeGreaterThan(25);
       expect(ofSessions.length).toBeGreaterThan(15);
       expect(
@@ -96,7 +96,7 @@ export function tenantsContract(name: string, makeParts?: () => Promise<HarnessB
           expect((await server.request("GET", one)).status, one).toBe(200);
     });
 
-    test("who isn't let in gets nothing of any route", async () => {
+    test("refuses unauthenticated callers on every route", async () => {
       const missed: string[] = [];
       for (const [who, headers] of Object.entries(strangers))
         for (const { method, path } of withCaller) {
@@ -108,7 +108,7 @@ export function tenantsContract(name: string, makeParts?: () => Promise<HarnessB
       expect(missed).toEqual([]);
     });
 
-    test("a session that is somebody else's is as if it weren't there", async () => {
+    test("responds to a session of another user as to a missing one", async () => {
       const missed: string[] = [];
       const guest = { ...server.auth, "x-user-id": "guest" };
       const ask = (method: string, path: string, headers: Record<string, string>) =>
@@ -124,7 +124,7 @@ export function tenantsContract(name: string, makeParts?: () => Promise<HarnessB
       expect((await server.request("GET", `/sessions/${session.id}`)).json.title).toBe(CANARY);
     });
 
-    test("what belongs to no session shows nothing of others either", async () => {
+    test("shows no data of others on routes without a session", async () => {
       for (const { method, path } of withCaller.filter((route) => !route.path.includes("{session}")))
         for (const one of pathsOf(path.replace("{base}", "base").replace("{object}", "o"), ""))
           expect((await server.request(method, one, { headers: foreign })).text, one).not.toContain(CANARY);
@@ -132,7 +132,7 @@ export function tenantsContract(name: string, makeParts?: () => Promise<HarnessB
       expect((await server.request("GET", "/memories")).text).toContain(CANARY);
     });
 
-    test("a key does what its scopes say, of every route", async () => {
+    test("enforces the scopes of a key on every route", async () => {
       const { store } = server.backend;
       const missed: string[] = [];
       for (const action of SCOPES) {
@@ -141,7 +141,7 @@ export function tenantsContract(name: string, makeParts?: () => Promise<HarnessB
         const headers = { "x-api-key": secret, "x-user-id": server.actor.user };
         for (const route of withCaller) {
           const { method, path } = route;
-          // Those that would do something are only asked when they must refuse.
+          // Routes with side effects are requested only if they must refuse.
           if (route.scope !== action && (method !== "GET" || path.endsWith("/events"))) continue;
           const response = await server.request(method, pathsOf(path, session.id)[0] ?? "", { headers });
           if ((response.status === 403) !== (route.scope === action))
@@ -151,7 +151,7 @@ export function tenantsContract(name: string, makeParts?: () => Promise<HarnessB
       expect(missed).toEqual([]);
     });
 
-    test("a link that lets itself in was signed by us, for what it is used for", async () => {
+    test("accepts only links that the gateway signed for this purpose", async () => {
       const shares = await server.request("GET", `/sessions/${session.id}/shares`);
       const { token } = shares.json.shares[0];
       const ticket = (await server.request("POST", "/tickets", { body: {} })).json.ticket;
@@ -164,7 +164,7 @@ export function tenantsContract(name: string, makeParts?: () => Promise<HarnessB
       ])
         expect([400, 404], path).toContain((await server.request("GET", path, { headers: {} })).status);
       expect((await server.request("GET", `/shares/${token}`, { headers: {} })).text).toContain(CANARY);
-      // The link is no way to write, and none into another tenant.
+      // The link gives no write access and no access to another tenant.
       const fork = (headers: Record<string, string>) =>
         server.request("POST", `/shares/${token}/fork`, { headers, body: {} });
       expect((await fork({})).status).toBe(401);
@@ -175,14 +175,14 @@ export function tenantsContract(name: string, makeParts?: () => Promise<HarnessB
       expect(blob.status).toBe(401);
     });
 
-    test("a token is made for one person, by keys only, and does no more than its key", async () => {
+    test("issues a token for one user, to keys only, with at most the scopes of its key", async () => {
       const made = await server.request("POST", "/tokens", { body: { user_id: server.actor.user } });
       expect(made.json.scopes).toEqual(["read", "write", "decide", "share"]);
       const headers = { authorization: `Bearer ${made.json.token}` };
       expect((await server.request("GET", `/sessions/${session.id}`, { headers })).json.title).toBe(CANARY);
       const more = await server.request("POST", "/tokens", { headers, body: { user_id: "boss" } });
       expect(more.status).toBe(403);
-      // A header beside it changes nothing.
+      // An additional user header has no effect.
       const named = { ...headers, "x-user-id": "guest" };
       expect((await server.request("GET", `/sessions/${session.id}`, { headers: named })).status).toBe(200);
       const { secret } = await server.backend.store.keys.create(server.actor.tenant, {
@@ -206,7 +206,7 @@ export function tenantsContract(name: string, makeParts?: () => Promise<HarnessB
         expect((await server.request("POST", "/tokens", { body })).status).toBe(400);
     });
 
-    test("over a socket it is the same: every command, for every stranger", async () => {
+    test("refuses every command of every other caller over a socket", async () => {
       const guest = { ...server.auth, "x-user-id": "guest" };
       for (const headers of [foreign, guest]) {
         const answers = await commandsOf(server.url, headers, session.id);
@@ -219,7 +219,7 @@ export function tenantsContract(name: string, makeParts?: () => Promise<HarnessB
   });
 }
 
-/** What comes back for a valid command of each kind, but `unsubscribe` and `ping`, which show nothing. */
+/** Returns the replies to one valid command of each kind, except for `unsubscribe` and `ping`, which show no data. */
 async function commandsOf(
   url: string,
   headers: Record<string, string>,
@@ -255,7 +255,7 @@ function commands(session_id: string): object[] {
   ];
 }
 
-/** How an upgrade is answered. */
+/** Returns the HTTP status of an upgrade. */
 async function statusOf(url: string, headers: Record<string, string>): Promise<number> {
   const socket = new WebSocket(`${url.replace("http", "ws")}/api/v1/socket`, { headers });
   return new Promise((resolve) => {
@@ -279,7 +279,7 @@ function encoded(value: object): string {
   return Buffer.from(JSON.stringify(value)).toString("base64url");
 }
 
-/** Every way to write the path of a route. */
+/** Every notation of a route's path. */
 function pathsOf(path: string, of: string | number): string[] {
   const filled = path.replace("{session}", String(of)).replaceAll(/\{\w+\}/g, "x");
   return filled.startsWith("/sessions") ? [filled, filled.replace("/sessions", "/chats")] : [filled];

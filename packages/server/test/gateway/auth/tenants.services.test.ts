@@ -1,4 +1,4 @@
-/** Who gets at what, on PostgreSQL and Redis. */
+/** Runs the contract of tenant isolation on PostgreSQL and Redis. */
 import { openRealBackend } from "../../runtime/real-backend.ts";
 import { tenantsContract } from "./tenants.contract.ts";
 

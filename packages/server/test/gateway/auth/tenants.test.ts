@@ -1,4 +1,4 @@
-/** Who gets at what, in memory. */
+/** Runs the contract of tenant isolation in memory. */
 import { tenantsContract } from "./tenants.contract.ts";
 
 tenantsContract("memory");

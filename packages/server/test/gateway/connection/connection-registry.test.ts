@@ -1,4 +1,6 @@
-/** The one timer of all connections: everyone has his turn, a few at a time, and everyone is told when we close. */
+/**
+ * Tests `ConnectionRegistry`: one timer runs the heartbeats of all connections in batches, and `close` closes them all.
+ */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Caller } from "../../../src/gateway/caller.ts";
 import {
@@ -45,8 +47,8 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe("connections", () => {
-  test("are each visited once a second, a few at a time", () => {
+describe("ConnectionRegistry", () => {
+  test("runs each heartbeat once a second, a few at a time", () => {
     const connections = new ConnectionRegistry(() => undefined, HEARTBEAT_MS);
     const all = Array.from({ length: 1000 }, () => new Fake(connections));
     vi.advanceTimersByTime(HEARTBEAT_MS / 20);
@@ -57,7 +59,7 @@ describe("connections", () => {
     expect(all.every(({ beats }) => beats === 10)).toBe(true);
   });
 
-  test("that come and go meanwhile neither miss their visit nor keep others from theirs", () => {
+  test("runs every heartbeat while connections are added and removed", () => {
     const connections = new ConnectionRegistry(() => undefined, HEARTBEAT_MS);
     const all = Array.from({ length: 100 }, () => new Fake(connections));
     for (let i = 0; i < 200; i++) {
@@ -72,7 +74,7 @@ describe("connections", () => {
     for (const [i, one] of old.entries()) expect(one.beats).toBeGreaterThan(before[i] ?? 0);
   });
 
-  test("one that fails doesn't keep the others from their visit", () => {
+  test("runs the other heartbeats when one throws", () => {
     const errors: unknown[] = [];
     const connections = new ConnectionRegistry((error) => errors.push(error), HEARTBEAT_MS);
     const bad = new Fake(connections);
@@ -85,7 +87,7 @@ describe("connections", () => {
     expect(errors.length).toBe(2);
   });
 
-  test("are told to go when we close, cut off if they don't, and refused afterwards", async () => {
+  test("closes all connections, destroys those that don't close, and refuses later ones", async () => {
     const connections = new ConnectionRegistry(() => undefined, HEARTBEAT_MS);
     const polite = new Fake(connections);
     const stubborn = new Fake(connections);

@@ -1,6 +1,7 @@
 /**
- * What an idle connection doesn't hold, counted in the heap after a full collection: for there are thousands of them, and what
- * only a beginning or a command needs must go with it. Never weighs anything; `npm run bench -- gateway` does.
+ * Tests which objects an idle connection retains, counted in the heap after a full collection. There are thousands of
+ * idle connections, so objects that only a start or a command needs must be released. `npm run bench -- gateway`
+ * measures the memory.
  */
 import { get, type IncomingMessage, type ServerResponse } from "node:http";
 import { EventEmitter, once } from "node:events";
@@ -25,7 +26,7 @@ async function newSession(): Promise<string> {
   return (await server.request("POST", "/sessions", { body: {} })).json.session_id as string;
 }
 
-/** Without `fetch`, which makes such objects itself. */
+/** Without `fetch`, which creates such objects itself. */
 async function openStream(session: string): Promise<void> {
   const request = get(`${server.url}/api/v1/sessions/${session}/events`, {
     headers: server.auth,
@@ -40,21 +41,21 @@ async function openStream(session: string): Promise<void> {
   await expect.poll(() => text, { timeout: 30_000 }).toContain("subscribed");
 }
 
-// Node warns that queryObjects is experimental; a warning that a test listens for does not fail the run.
+// Node warns that queryObjects is experimental. A warning with a listener does not fail the run.
 const ignoreWarning = (): void => undefined;
 process.on("warning", ignoreWarning);
 afterAll(() => void process.off("warning", ignoreWarning));
 
-test("an event stream that has begun holds nothing that could break off its beginning", async () => {
+test("a started event stream retains no AbortController of its start", async () => {
   server = await openServer();
   const sessions = await Promise.all(Array.from({ length: MANY }, newSession));
   const before = queryObjects(AbortController, { format: "count" });
   await Promise.all(sessions.map(openStream));
-  // One of its session's feed.
+  // One belongs to the feed of its session.
   expect(queryObjects(AbortController, { format: "count" }) - before).toBeLessThanOrEqual(MANY * 1.5);
 });
 
-test("a socket whose commands are done holds no queue for them", async () => {
+test("a socket without pending commands retains no command queue", async () => {
   server = await openServer(undefined, { limits: { heartbeatMs: 100 } });
   const client = await SocketClient.open(server);
   closing.push(() => client.close());
@@ -62,7 +63,7 @@ test("a socket whose commands are done holds no queue for them", async () => {
   await expect.poll(() => queryObjects(CommandQueue, { format: "count" }), { timeout: 30_000 }).toBe(0);
 });
 
-test("who asks late whether the client has left is told that it has", async () => {
+test("the signal of a request is aborted if it is read after the client left", async () => {
   server = await openServer();
   const outgoing = Object.assign(new EventEmitter(), { destroyed: false, writableFinished: false });
   const incoming = { method: "GET", headers: {} } as IncomingMessage;

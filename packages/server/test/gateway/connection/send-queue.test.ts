@@ -1,9 +1,9 @@
-/** The bounded queue before a transport: what it takes, keeps and drops, whatever comes in whatever order. */
+/** Tests the bounded send queue in front of a transport: what it writes, queues and drops, in any order of calls. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { SendQueue, type Transport } from "../../../src/gateway/connection/send-queue.ts";
 
-/** A transport that holds up to so many bytes, and passes them on when it is told to. */
+/** A transport that buffers up to a number of bytes and passes them on when `read` is called. */
 class Pipe implements Transport {
   readonly arrived: string[] = [];
   #holds: Uint8Array[] = [];
@@ -59,8 +59,8 @@ function open({ enough = 10, maxBytes = 20 } = {}) {
 
 const bytes = (text: string) => Buffer.from(text);
 
-describe("the queue of a connection", () => {
-  test("lets through while the transport takes it, then queues, then says that all was handed over", () => {
+describe("SendQueue", () => {
+  test("writes while the transport accepts, then queues, then reports the flush", () => {
     const { pipe, queue, events, read } = open();
     expect(queue.send(bytes("aaaa"))).toBe("written");
     expect(queue.send(bytes("bbbbbbbb"))).toBe("written");
@@ -74,7 +74,7 @@ describe("the queue of a connection", () => {
     expect(events).toEqual(["flushed"]);
   });
 
-  test("over the bound it drops all that waits, takes nothing, and says when it has drained", () => {
+  test("drops everything queued above the limit, accepts nothing, and reports when it is drained", () => {
     const { pipe, queue, events, read } = open();
     queue.send(bytes("full......"));
     expect(queue.send(bytes("queued"))).toBe("queued");
@@ -88,13 +88,13 @@ describe("the queue of a connection", () => {
     expect(pipe.arrived).toEqual(["full......", "again"]);
   });
 
-  test("answers outlive a drop, and come before what is said after it", () => {
+  test("keeps replies in a drop and sends them before later frames", () => {
     const { pipe, queue, events, read } = open();
     queue.send(bytes("full......"));
     queue.send(bytes("lost"));
     queue.sendReliable(bytes("an answer that fills"));
     expect(queue.send(bytes("lost too.............."))).toBe("dropped");
-    expect(queue.bufferedBytes, "what is kept is held").toBe(30);
+    expect(queue.bufferedBytes, "the reply is still buffered").toBe(30);
     read();
     expect(events, "the answer has filled the transport again").toEqual([]);
     read();
@@ -103,7 +103,7 @@ describe("the queue of a connection", () => {
     expect(queue.bufferedBytes).toBe(0);
   });
 
-  test("who lets answers pile up is cut off", () => {
+  test("destroys a connection with too many unread replies", () => {
     const { pipe, queue } = open();
     queue.send(bytes("full......"));
     const answer = bytes("y".repeat(1024));
@@ -114,7 +114,7 @@ describe("the queue of a connection", () => {
     expect(queue.send(answer)).toBe("dropped");
   });
 
-  test("ends after what is queued, and takes nothing more", () => {
+  test("ends after the queued frames and accepts nothing more", () => {
     const { pipe, queue, read } = open();
     queue.send(bytes("full......"));
     queue.send(bytes("last"));
@@ -127,7 +127,7 @@ describe("the queue of a connection", () => {
     expect(pipe.arrived).toEqual(["full......", "last"]);
   });
 
-  test("is stalled once nothing was taken for so long, and not while it waits for nothing", () => {
+  test("is stalled after no bytes were read for the timeout, and not while it is empty", () => {
     const { queue, read } = open();
     const now = performance.now();
     expect(queue.isStalled(now + 1e6, 1000)).toBe(false);
@@ -138,7 +138,7 @@ describe("the queue of a connection", () => {
     expect(queue.isStalled(now + 1e6, 1000)).toBe(false);
   });
 
-  test("nothing is lost that was written or flushed, nothing is out of order, and the bound holds", () => {
+  test("loses nothing that was written or flushed, keeps the order, and respects the limit", () => {
     const step = fc.oneof(
       { weight: 5, arbitrary: fc.integer({ min: 1, max: 12 }).map((size) => ({ size })) },
       { weight: 2, arbitrary: fc.constant("read" as const) },

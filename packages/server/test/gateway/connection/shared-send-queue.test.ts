@@ -1,6 +1,6 @@
 /**
- * Several sessions on one connection, whose other side reads whenever it likes: who has the most waiting gives way, comes
- * back in turn, and every session is told without a gap and without a repeat, or says that it begins anew.
+ * Tests several sessions on one connection with an irregular reader. The session with the largest backlog is evicted
+ * first and returns in turn. Every session is sent without a gap or a repetition, or restarts explicitly.
  */
 import {
   assertCases,
@@ -24,10 +24,10 @@ import { streamFormat, type Frame, readFrames } from "../test-subscriber.ts";
 const CASES: CaseCounts = { fixed: 20, fresh: 80, full: 100 };
 const RUNS = totalCases(CASES);
 const NATIVE = streamFormat("native");
-/** What a connection holds before it says that it is enough. */
+/** The number of bytes that a connection buffers before it applies backpressure. */
 const ENOUGH = 300;
 
-/** The link and the client behind it. */
+/** The transport and the client behind it. */
 class Link implements Transport {
   readonly frames: Frame[] = [];
   #holds: Uint8Array[] = [];
@@ -48,7 +48,7 @@ class Link implements Transport {
 
   end(): void {}
   destroy(): void {
-    throw new Error("too many answers were kept");
+    throw new Error("too many replies were buffered");
   }
 }
 
@@ -107,7 +107,7 @@ class Shared {
     this.queue.transportDrained();
   }
 
-  /** Reads until nothing comes any more. */
+  /** Reads until no more frames arrive. */
   async readAll(): Promise<void> {
     for (let idleRounds = 0, last = -1; idleRounds < 8;) {
       await breath();
@@ -117,7 +117,7 @@ class Shared {
     }
   }
 
-  /** Goes through what came of a session. @returns the title that is shown */
+  /** Checks the received frames of a session. @returns the title that is shown */
   follow({ ref }: SessionHarness): string | null {
     let state = emptyState;
     let isRestarted = true;
@@ -127,7 +127,7 @@ class Shared {
         if (frame["reason"] === "slow") seen.slow++;
         isRestarted = frame["resumed"] === false;
       } else if (frame["type"] === "snapshot") {
-        if (!isRestarted) throw new Error("a snapshot that nobody was told of");
+        if (!isRestarted) throw new Error("a snapshot without a restart notice");
         state = restore(frame["snapshot"] as Snapshot);
         isRestarted = false;
       } else {
@@ -147,7 +147,7 @@ function breath(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 0));
 }
 
-test(`${RUNS} runs: what one session loses for the sake of another it is told later, once and in order`, async () => {
+test(`${RUNS} runs: a session that is evicted for another catches up later, once and in order`, async () => {
   const step = fc.record({
     session: fc.nat(3),
     titles: fc.integer({ min: 1, max: 5 }),
@@ -181,7 +181,7 @@ test(`${RUNS} runs: what one session loses for the sake of another it is told la
   expect(seen.slow).toBeGreaterThan(leastSeen(0.05, CASES));
 });
 
-test("a hundred sessions that are larger than the queue come one after the other, and each once or twice", async () => {
+test("a hundred sessions larger than the queue are sent one after the other, each once or twice", async () => {
   const shared = new Shared(2_000);
   for (let n = 0; n < 100; n++) await shared.add(`${n} `.repeat(500));
   shared.subscribe();

@@ -1,4 +1,7 @@
-/** Clients that don't read, over real TCP: what is kept for them is bounded, they are told, and nobody else waits. */
+/**
+ * Tests clients that don't read, over real TCP: their buffer is bounded, they receive a notice, and other clients are
+ * not affected.
+ */
 import { BlocksClient } from "@turnstream/conformance/clients/blocks-client.ts";
 import { TasksClient } from "@turnstream/conformance/clients/tasks-client.ts";
 import { get, type IncomingMessage } from "node:http";
@@ -62,19 +65,22 @@ async function turn(text: string): Promise<void> {
   await world.append(...events);
 }
 
-/** Tells more than the systems at both ends take, until something is dropped. @returns the most that was held */
+/**
+ * Writes more than the buffers of both systems take, until frames are dropped. @returns the largest number of buffered
+ * bytes
+ */
 async function overrun(isOver: () => boolean): Promise<number> {
   let most = 0;
   for (let n = 0; n < 800 && !isOver(); n++) {
     await turn(TEXT);
-    // Whoever reads has the time to.
+    // Gives other clients time to read.
     await new Promise((resolve) => setImmediate(resolve));
     most = Math.max(most, server.server.stats().maxBufferedBytes);
   }
   return most;
 }
 
-/** Once nobody is left, or it has taken too long. */
+/** Waits until no connection is left, or the timeout. */
 async function loadInTheEnd(): Promise<object> {
   const deadline = performance.now() + 30_000;
   while (server.server.stats().connections > 0 && performance.now() < deadline)
@@ -86,8 +92,8 @@ function isEnd({ type }: Record<string, unknown>): boolean {
   return ["turn.end", "message_stop", "task.done"].includes(type as string);
 }
 
-describe("a socket that is not read (reliability 11)", () => {
-  test.for(["native", "blocks", "tasks"])("in %s", async (dialect) => {
+describe("socket that is not read (reliability 11)", () => {
+  test.for(["native", "blocks", "tasks"])("has a bounded buffer and catches up in %s", async (dialect) => {
     await open();
     const [fast, slow] = [await connect(dialect), await connect(dialect)];
     slow.socket.pause();
@@ -109,7 +115,7 @@ describe("a socket that is not read (reliability 11)", () => {
     expect(notice).toEqual({
       type: "subscribed",
       session_id: world.ref.session,
-      // A client of `blocks` begins anew where more was missed than a window holds.
+      // A `blocks` client restarts if it missed more than a window contains.
       resumed: dialect === "blocks" ? (expect.any(Boolean) as boolean) : dialect === "tasks",
       reason: "slow",
       ...(dialect === "native" ? { head: expect.any(String) as string } : {}),
@@ -130,7 +136,7 @@ describe("a socket that is not read (reliability 11)", () => {
     expect(shown[1]).toEqual(shown[0]);
   });
 
-  test("that never drains is cut off, and what was kept for it is gone", async () => {
+  test("is closed if it never drains, and its buffer is released", async () => {
     await open({ stallTimeoutMs: 300, heartbeatMs: 20 });
     const slow = await connect("native");
     slow.socket.pause();
@@ -138,7 +144,7 @@ describe("a socket that is not read (reliability 11)", () => {
     expect(await loadInTheEnd()).toMatchObject({ connections: 0, bufferedBytes: 0 });
   });
 
-  test("still gets the answers to its commands", async () => {
+  test("still receives the replies to its commands", async () => {
     await open();
     const slow = await connect("native");
     slow.socket.pause();
@@ -157,8 +163,8 @@ describe("a socket that is not read (reliability 11)", () => {
   });
 });
 
-describe("an event stream that is not read (reliability 11)", () => {
-  test("and never drains is cut off", async () => {
+describe("event stream that is not read (reliability 11)", () => {
+  test("is closed if it never drains", async () => {
     await open({ stallTimeoutMs: 300, heartbeatMs: 20 });
     const path = `/api/v1/sessions/${world.ref.session}/events?dialect=native`;
     const response = await new Promise<IncomingMessage>((resolve) => {
@@ -170,7 +176,7 @@ describe("an event stream that is not read (reliability 11)", () => {
     response.destroy();
   });
 
-  test("is told, and gets what is there now", async () => {
+  test("receives a notice and a snapshot of the current state", async () => {
     await open();
     const path = `/api/v1/sessions/${world.ref.session}/events?dialect=native`;
     const response = await new Promise<IncomingMessage>((resolve) => {
@@ -184,7 +190,7 @@ describe("an event stream that is not read (reliability 11)", () => {
       });
     });
     response.removeAllListeners("data").pause();
-    // It has read to the end, and takes what comes.
+    // The client has read everything and accepts more.
     await new Promise((resolve) => setTimeout(resolve, 50));
     let peak = 0;
     const most = await overrun(() => {

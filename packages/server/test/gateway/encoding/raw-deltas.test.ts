@@ -1,4 +1,4 @@
-/** Deltas that are taken from the log as text say exactly what they say when they are parsed. */
+/** Tests that frames made from the raw text of log entries equal frames made from parsed entries. */
 import { emptyState, fold, type SessionState } from "@turnstream/protocol";
 import type { EventDraft } from "@turnstream/protocol/writer";
 import fc from "fast-check";
@@ -24,8 +24,8 @@ function delta(text: string, more: object = {}): object {
   return { type: "text.delta", ...PLACE, text, ...more };
 }
 
-describe("a block that is being spoken", () => {
-  test("more of it is the JSON of its text, whatever the text is", () => {
+describe("raw deltas of an open block", () => {
+  test("have the JSON of the text, whatever the text is", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), fc.string({ unit: "binary" }), (first, next) => {
         const run = matchDeltaRun(entryOf(delta(first)));
@@ -40,26 +40,26 @@ describe("a block that is being spoken", () => {
     ["another turn", { ...delta("x"), turn: "t2" }],
     ["thinking", { ...delta("x"), type: "thinking.delta" }],
     ["its end", { type: "text.end", ...PLACE, final: true }],
-    ["annotations behind the text", delta("x", { annotations: NOTE })],
+    ["annotations after the text", delta("x", { annotations: NOTE })],
     ["annotations that look like text", delta('x","y":"', { annotations: [] })],
     ["annotations before the text", { type: "text.delta", ...PLACE, annotations: NOTE, text: "x" }],
     ["another order of fields", { text: "x", type: "text.delta", ...PLACE }],
-    ["a text that is none", { type: "text.delta", ...PLACE, text: 7 }],
-  ])("%s is not more of it", ([, draft]) => {
+    ["a text that is not a string", { type: "text.delta", ...PLACE, text: 7 }],
+  ])("exclude %s", ([, draft]) => {
     const run = matchDeltaRun(entryOf(delta("Hello")));
     expect(run && extractRawText(run, entryOf(draft))).toBeNull();
   });
 
   test.for<[string, object]>([
-    ["one with annotations", delta("x", { annotations: NOTE })],
+    ["a delta with annotations", delta("x", { annotations: NOTE })],
     ["a text that is not the last field", { text: "x", type: "text.delta", ...PLACE }],
     ["the end of a block", { type: "text.end", ...PLACE, final: true }],
     ["arguments of a call", { type: "tool_call.delta", ...PLACE, args: "x" }],
-  ])("%s begins nothing", ([, draft]) => {
+  ])("don't start with %s", ([, draft]) => {
     expect(matchDeltaRun(entryOf(draft))).toBeNull();
   });
 
-  test("said at once, it folds to what it folds to one by one", () => {
+  test("fold to the same state merged as one by one", () => {
     fc.assert(
       fc.property(fc.array(fc.string({ unit: "binary" }), { minLength: 1 }), (texts) => {
         const entries = createDeltas(texts);
@@ -75,7 +75,7 @@ describe("a block that is being spoken", () => {
     );
   });
 
-  test.for(["socket", "sse"] as const)("told from its text, it is the same on a %s", (wire) => {
+  test.for(["socket", "sse"] as const)("give the same frames on a %s", (wire) => {
     const format = { dialect: "blocks", wire, includeToolTags: false } as const;
     const target = createEncodingTarget(format, "ses_1", (blob) => blob);
     fc.assert(
@@ -101,8 +101,8 @@ describe("a block that is being spoken", () => {
   });
 });
 
-describe("the session where a feed stands", () => {
-  test("is what it would be if everything had been folded at once, whenever it is looked at", () => {
+describe("LiveState", () => {
+  test("equals the fold of all events whenever it is read", () => {
     const looks = fc.array(fc.tuple(fc.string(), fc.boolean(), fc.boolean()), { minLength: 1 });
     fc.assert(
       fc.property(looks, (deltas) => {
@@ -129,7 +129,7 @@ function createDeltas(texts: readonly string[]): LogEntry[] {
   return texts.map((text, n) => entryOf({ type: "text.delta", ...BLOCK, text }, n + 5));
 }
 
-/** A session in which a block has just begun. */
+/** A session in which a block has just started. */
 function openedState(): SessionState {
   const turn = { turn: "t", number: 1, message_number: 1, agent: "a", mode: "agent", from_share: false };
   const drafts = [

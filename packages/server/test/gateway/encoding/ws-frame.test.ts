@@ -1,4 +1,4 @@
-/** What is told arrives as it was told, whatever is in it: over real event streams, by Node's answers and by web streams. */
+/** Tests that any text arrives unchanged over real event streams, Node responses and web streams. */
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -39,7 +39,7 @@ const ways: Record<string, () => Promise<StreamClient>> = {
   web: async () => StreamClient.of(new Response(toWebStream(options(), new AbortController().signal))),
 };
 
-/** Tells each text as the data of one event, and again as the text of a frame. */
+/** Sends each text as the data of one event, and again as the text of a frame. */
 async function receive(way: string, texts: readonly string[]): Promise<SseMessage[]> {
   open = (sink) => {
     for (const text of texts)
@@ -84,7 +84,7 @@ describe("any string (reliability 24)", () => {
     );
   });
 
-  test("is one WebSocket text frame, of every length at which the head grows", () => {
+  test("is one WebSocket text frame, at every length where the header grows", () => {
     for (const length of [0, 1, 125, 126, 65_535, 65_536, 70_000]) {
       const frame = encodeTextFrame("é".repeat(Math.floor(length / 2)) + "x".repeat(length % 2));
       const short = (frame[1] as number) & 0x7f;
@@ -99,8 +99,8 @@ describe("any string (reliability 24)", () => {
   });
 });
 
-describe("a web stream", () => {
-  test("holds little itself, lets who reads slowly catch up, and hears that somebody left", async () => {
+describe("toWebStream", () => {
+  test("buffers little, lets a slow reader catch up, and reports that the reader left", async () => {
     const events: string[] = [];
     const sent: string[] = [];
     open = (sink) => {

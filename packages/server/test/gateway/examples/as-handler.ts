@@ -1,4 +1,4 @@
-/** An example of the gateway for whatever speaks Request and Response. Printed in docs/gateway.md. */
+/** `handlersOf` serves the gateway with Request and Response, for example in Next.js. Printed in docs/gateway.md. */
 import { createGateway, type GatewayOptions } from "@turnstream/server";
 
 export function handlersOf(options: GatewayOptions) {

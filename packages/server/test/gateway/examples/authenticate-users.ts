@@ -1,6 +1,6 @@
-/** An example of letting a person's browser in. Printed in docs/gateway.md. */
+/** `tokenFor` and `socketAddress` authenticate a user's browser. Printed in docs/gateway.md. */
 
-/** On your own server, for somebody who has signed in there. */
+/** Runs on your own server, for a user who has signed in there. */
 export async function tokenFor(api: string, key: string, user: string): Promise<string> {
   const answer = await fetch(`${api}/api/v1/tokens`, {
     method: "POST",
@@ -11,7 +11,7 @@ export async function tokenFor(api: string, key: string, user: string): Promise<
   return token;
 }
 
-/** In the browser: the address of one socket, good for half a minute. */
+/** Runs in the browser. The returned URL is valid for one socket and 30 seconds. */
 export async function socketAddress(api: string, token: string): Promise<string> {
   const answer = await fetch(`${api}/api/v1/tickets`, {
     method: "POST",

@@ -1,4 +1,4 @@
-/** An example of the gateway in an app of Fastify. Printed in docs/gateway.md. */
+/** `ownApp` adds the gateway to a Fastify app. Printed in docs/gateway.md. */
 import { createGateway, type GatewayOptions } from "@turnstream/server";
 import { fastify } from "fastify";
 

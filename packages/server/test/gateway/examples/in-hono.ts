@@ -1,4 +1,4 @@
-/** An example of the gateway in an app of Hono, on Node. Printed in docs/gateway.md. */
+/** `honoApp` adds the gateway to a Hono app on Node. Printed in docs/gateway.md. */
 import { serve } from "@hono/node-server";
 import { createGateway, type GatewayOptions } from "@turnstream/server";
 import { Hono } from "hono";

@@ -1,4 +1,4 @@
-/** An example of the gateway in a plain server of Node. Printed in docs/gateway.md. */
+/** `nodeApp` adds the gateway to a server of `node:http`. Printed in docs/gateway.md. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -23,7 +23,7 @@ function createListener(gateway: Gateway) {
     } = await gateway.handle(request, { clientAddress: socket.remoteAddress ?? "" });
     outgoing.writeHead(status, Object.fromEntries(responseHeaders));
     if (body === null) outgoing.end();
-    // It fails when the client leaves, which is nobody's fault.
+    // The pipeline fails when the client disconnects, which is not an error.
     else await pipeline(Readable.fromWeb(body), outgoing).catch(() => {});
   };
 }

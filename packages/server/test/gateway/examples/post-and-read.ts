@@ -1,4 +1,4 @@
-/** An example of sending a message and reading the answer as it comes. Printed in docs/gateway.md. */
+/** `ask` sends a message and streams the answer. Printed in docs/gateway.md. */
 import { createSseParser } from "@turnstream/protocol";
 
 export async function ask(
@@ -10,7 +10,7 @@ export async function ask(
 ): Promise<string> {
   const response = await fetch(`${api}/api/v1/chats/${chat}/messages`, {
     method: "POST",
-    // The same id again gets the same answer: safe to repeat when the connection was lost.
+    // A retry with the same key gets the same answer, so it is safe after a lost connection.
     headers: { ...headers, "content-type": "application/json", "idempotency-key": crypto.randomUUID() },
     body: JSON.stringify({ message, stream: true }),
   });

@@ -1,4 +1,4 @@
-/** An example of a gateway as a server of its own. Printed in docs/gateway.md. */
+/** `startServer` runs the gateway as a standalone server. Printed in docs/gateway.md. */
 import {
   createRedisLog,
   createRedisSignals,
@@ -18,9 +18,9 @@ export async function startServer(redis: string, postgres: string, secret: strin
     store,
     log,
     signals,
-    // At least 32 bytes. To change it, put the new one first, and take the old one away a day later.
+    // At least 32 bytes. To rotate it, put the new one first, and remove the old one a day later.
     secrets: [secret],
-    // Pages of other origins than the server's own.
+    // Origins of pages, other than the server's own origin.
     allowedOrigins: ["https://app.example.com"],
     onError: (error, { during }) => console.error(during, error),
   });

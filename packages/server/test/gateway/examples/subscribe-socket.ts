@@ -1,15 +1,16 @@
-/** An example of a page that watches a session over a socket, and comes back by itself. Printed in docs/gateway.md. */
+/** `watch` subscribes to a session over a WebSocket and reconnects. Printed in docs/gateway.md. */
 
 export interface WatchOptions {
   readonly session: string;
-  /** A new address for every connection: a ticket is good once. */
+  /** Returns a new URL for every connection, because a ticket is valid once. */
   address(): Promise<string>;
-  /** Frames of the dialect; `onSubscribed` says whether to forget what is shown. */
+  /** If `resumed` is false, discard what is shown: the frames that follow replace it. */
   onSubscribed(info: { resumed: boolean; reason: string }): void;
+  /** Receives every frame of the dialect. */
   frame(frame: { type: string; event_id?: string }): void;
 }
 
-/** @returns how to leave */
+/** @returns a function that unsubscribes */
 export function watch(options: WatchOptions): () => void {
   let lastEventId: string | undefined;
   let socket: WebSocket | undefined;
@@ -26,7 +27,7 @@ export function watch(options: WatchOptions): () => void {
       if (frame.type === "subscribed") options.onSubscribed(frame);
       else options.frame(frame);
     });
-    // 4401: sign in again. Anything else: come back, not all at once.
+    // 4401: sign in again. Otherwise reconnect after a random delay, so that clients don't reconnect all at once.
     socket.addEventListener("close", ({ code }) => {
       if (!isClosed && code !== 4401) setTimeout(() => void connect(), 500 + Math.random() * 2_500);
     });

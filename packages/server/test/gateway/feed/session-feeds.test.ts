@@ -1,4 +1,7 @@
-/** Feeds in memory: beginning, resuming and going on in each dialect, the end of turns and sessions, what waits for turns. */
+/**
+ * Tests feeds in memory: starting, resuming and following in each dialect, the end of turns and sessions, and waiting
+ * for turns.
+ */
 import {
   emptyState,
   foldAll,
@@ -41,7 +44,7 @@ async function stage(): Promise<{ world: SessionHarness; feeds: SessionFeeds }> 
   return { world, feeds };
 }
 
-/** Two turns, the second under way. */
+/** Two turns, the second still running. */
 function talk(): SessionEvent[] {
   const w = new LogWriter().session();
   for (const turn of ["t1", "t2"]) {
@@ -60,7 +63,7 @@ function talk(): SessionEvent[] {
   return w.events;
 }
 
-/** What a native client has made of its frames. */
+/** The state that a native client builds from its frames. */
 function folded(frames: readonly Frame[], from?: SessionState): SessionState {
   let state = from ?? foldAll([]);
   for (const frame of frames) {
@@ -71,7 +74,7 @@ function folded(frames: readonly Frame[], from?: SessionState): SessionState {
   return state;
 }
 
-test("a fresh native viewer gets a snapshot, then every event once", async () => {
+test("a new native subscriber receives a snapshot, then every event once", async () => {
   const { world, feeds } = await stage();
   const events = talk();
   await world.write(events.slice(0, 40));
@@ -88,13 +91,13 @@ test("a fresh native viewer gets a snapshot, then every event once", async () =>
   expect(strip(rest)).toEqual(strip(foldAll(world.events)));
 });
 
-test("a fresh viewer of responses begins with the turn that runs, whatever was looked at before", async () => {
+test("a new subscriber of responses starts with the running turn, whatever was read before", async () => {
   const { world, feeds } = await stage();
   const events = talk();
   const second = events.findIndex((event) => "turn" in event && event.turn === "t2");
   await world.write(events.slice(0, 12));
   const native = new TestSubscriber(streamFormat("native")).subscribe(feeds, world.ref, null);
-  // So that the feed has states of the first turn, and of nothing after it.
+  // The feed then has states of the first turn, and none after it.
   const early = new TestSubscriber(streamFormat("tasks")).subscribe(feeds, world.ref, null);
   await until(() => early.frames.length > 0);
   await waitUntilIdle(early);
@@ -113,14 +116,14 @@ test("a fresh viewer of responses begins with the turn that runs, whatever was l
   expect(subscriber.end).toBeNull();
 });
 
-/** The world remembers events without their times. */
+/** The harness records events without their times. */
 function strip(value: unknown): unknown {
   return JSON.parse(
     JSON.stringify(value, (key, field: unknown) => (/(^at|_at|duration_ms)$/.test(key) ? 0 : field)),
   );
 }
 
-test("a cursor anywhere in the log goes on right after it, in each dialect", async () => {
+test("resumes directly after any cursor of the log, in each dialect", async () => {
   const { world, feeds } = await stage();
   const events = talk();
   await world.write(events);
@@ -160,7 +163,7 @@ function seenUpTo(world: SessionHarness, k: number): Frame[] {
   return framesFrom(blocks, emptyState, world.events.slice(0, k + 1));
 }
 
-test("bad cursors are told, and answered with what is there", async () => {
+test("reports an invalid cursor and sends a snapshot", async () => {
   const { world, feeds } = await stage();
   await world.write(talk());
   for (const [cursor, reason] of [
@@ -179,7 +182,7 @@ test("bad cursors are told, and answered with what is there", async () => {
   }
 });
 
-test("what is there is made once for all who come with nothing, or with a bad cursor", async () => {
+test("builds one snapshot for all subscribers without a cursor or with an invalid one", async () => {
   const { world, feeds } = await stage();
   await world.start();
   await world.append(...talk());
@@ -205,7 +208,7 @@ test("what is there is made once for all who come with nothing, or with a bad cu
   }
 });
 
-test("a stream of one turn ends right after it; a session that is erased ends them all", async () => {
+test("a stream of one turn ends after the turn, and erasing the session ends all streams", async () => {
   const { world, feeds } = await stage();
   const events = talk();
   await world.write(events.slice(0, 20));
@@ -222,7 +225,7 @@ test("a stream of one turn ends right after it; a session that is erased ends th
   expect(all.end).toBe("gone");
 });
 
-test("turns are found by their message before and after they begin, and waited for", async () => {
+test("finds a turn by its message and waits for its start and end", async () => {
   const { world, feeds } = await stage();
   const events = talk();
   const signal = AbortSignal.timeout(5_000);
@@ -236,12 +239,12 @@ test("turns are found by their message before and after they begin, and waited f
   expect(await early).toEqual(late);
   expect(late).toEqual({ turn: "t1", before: world.events[1]?.id });
   expect((await ended).turn.status).toBe("end_turn");
-  await expect(feeds.waitForTurnStart(world.ref, "nobody", signal)).rejects.toMatchObject({
+  await expect(feeds.waitForTurnStart(world.ref, "missing", signal)).rejects.toMatchObject({
     code: "NOT_FOUND",
   });
 });
 
-test("a slow viewer is told, and gets what is there now", async () => {
+test("a slow subscriber receives a notice and the current state", async () => {
   const { world, feeds } = await stage();
   const events = talk();
   await world.write(events.slice(0, 10));
@@ -253,7 +256,7 @@ test("a slow viewer is told, and gets what is there now", async () => {
   for (const subscriber of subscribers) await waitUntilIdle(subscriber);
   for (const subscriber of subscribers) subscriber.clog();
   await world.write(events.slice(10));
-  // As at the end of every turn, before the next one begins.
+  // As at the end of every turn, before the next one starts.
   await archiveSession(world.backend, world.ref);
   await until(() => subscribers.every((subscriber) => subscriber.isDropped));
   for (const subscriber of subscribers) subscriber.unclog();

@@ -1,4 +1,4 @@
-/** A viewer that can't keep up, in each dialect: in the end it shows what one shows that could. */
+/** Tests that a subscriber that can't keep up shows the same in the end as one that could, in each dialect. */
 import { BlocksClient } from "@turnstream/conformance/clients/blocks-client.ts";
 import { TasksClient } from "@turnstream/conformance/clients/tasks-client.ts";
 import { legalLog } from "@turnstream/conformance/generator/legal-log.ts";
@@ -22,7 +22,7 @@ import { streamFormat, type Frame, waitUntilIdle, TestSubscriber } from "../test
 const CASES: CaseCounts = { fixed: 10, fresh: 30, full: 40 };
 const LOGS = totalCases(CASES);
 
-/** What each client makes of its frames. It forgets everything when it is told to. */
+/** The state that each client builds from its frames. It clears everything on a restart. */
 const DISPLAYS = {
   native: (subscriber: TestSubscriber) => {
     let state = emptyState;
@@ -56,12 +56,12 @@ const DISPLAYS = {
   },
 };
 
-/** After it was told to forget what it has. */
+/** The frames after the last restart. */
 function framesAfterReset({ frames, starts }: TestSubscriber): Frame[] {
   return frames.slice(starts.findLast((one) => !one.resumed)?.after ?? 0);
 }
 
-test(`W16 in ${LOGS} logs, a client of each dialect that was slow shows what one shows that was not`, async () => {
+test(`W16 in ${LOGS} logs, a slow client of each dialect shows the same as a fast one`, async () => {
   const seen = { slow: 0 };
   await assertCases(
     fc.asyncProperty(legalLog(80), fc.array(fc.nat(5), { minLength: 6 }), async (events, moves) => {

@@ -1,4 +1,4 @@
-/** A turn that only the archive has: whoever comes new sees it all the same, in every dialect, and what comes after it. */
+/** Tests a turn that only the archive contains: new subscribers see it in every dialect, and what follows it. */
 import type { Endpoint } from "@turnstream/conformance/clients/connections.ts";
 import { RenderedState } from "@turnstream/conformance/clients/rendered-state.ts";
 import { SessionClient } from "@turnstream/conformance/clients/session-client.ts";
@@ -24,7 +24,7 @@ beforeAll(async () => {
     store,
     log,
     signals,
-    secrets: ["a secret that only this test knows, and nobody else"],
+    secrets: ["a secret of this test with enough characters"],
     onError: (error, { during }) => failures.push(`${during}: ${String(error)}`),
   });
   await server.listen();
@@ -55,7 +55,7 @@ async function createTrimmedTurn(): Promise<SessionHarness> {
 
 async function finish(world: SessionHarness): Promise<void> {
   await world.append(
-    { type: "text.delta", ...block, text: "said" },
+    { type: "text.delta", ...block, text: "text" },
     { type: "text.end", ...block, final: true },
     { type: "run.end", ...turn, run: "main", status: "completed" },
   );
@@ -79,7 +79,7 @@ async function createEndpoint({ actor }: SessionHarness): Promise<Endpoint> {
   return { url: server.url, headers: { "x-api-key": secret, "x-user-id": actor.user } };
 }
 
-test.each(["while it runs", "once it is over"])("it is all there %s", async (when) => {
+test.each(["while it runs", "once it is over"])("shows all of it %s", async (when) => {
   const world = await createTrimmedTurn();
   const endpoint = await createEndpoint(world);
   if (when === "once it is over") {
@@ -93,7 +93,7 @@ test.each(["while it runs", "once it is over"])("it is all there %s", async (whe
     ),
   );
   for (const subscriber of subscribers)
-    await subscriber.until("told", () => subscriber.rendered.starts.length > 0);
+    await subscriber.until("subscribed", () => subscriber.rendered.starts.length > 0);
   if (when === "while it runs") await finish(world);
   const end = world.events.at(-1)?.id;
   for (const subscriber of subscribers) {
@@ -109,7 +109,7 @@ test.each(["while it runs", "once it is over"])("it is all there %s", async (whe
   expect(failures).toEqual([]);
 });
 
-/** They are the log's own. */
+/** The log assigns the times. */
 function withoutTimes(shown: unknown): unknown {
   const times = new Set(["at", "started_at", "ended_at", "decided_at"]);
   return JSON.parse(JSON.stringify(shown, (key, value: unknown) => (times.has(key) ? undefined : value)));

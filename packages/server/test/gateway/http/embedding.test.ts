@@ -1,4 +1,4 @@
-/** The gateway in an app of Hono, and in a plain server of Node: JSON, event streams and who leaves them, files, sockets. */
+/** Tests the gateway in a Hono app and in a plain Node server: JSON, event streams, disconnects, files and sockets. */
 import { once } from "node:events";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -24,12 +24,12 @@ let ref: SessionRef;
 const at = (end: string) => `${url}/api/v1/sessions/${ref.session}${end}`;
 
 describe.each([
-  ["an app of Hono", honoApp],
-  ["a plain server of Node", nodeApp],
-])("in %s", (_, appOf) => {
+  ["a Hono app", honoApp],
+  ["a plain Node server", nodeApp],
+])("gateway in %s", (_, appOf) => {
   beforeEach(async () => {
     stage = await TurnHarness.open(createMemoryBackend());
-    const model = scriptedModel(({ text }) => [script.text(`You said ${text}.`)]);
+    const model = scriptedModel(({ text }) => [script.text(`You wrote ${text}.`)]);
     await stage.worker([defineAgent({ name: "a", title: false, model })], { leaseTtlMs: 20_000 });
     const mounted = appOf({ ...stage.backend, secrets: ["s".repeat(32)] }, 0);
     gateway = mounted.gateway;
@@ -48,7 +48,7 @@ describe.each([
     await stage.close();
   });
 
-  test("JSON, refusals, and the app's own routes", async () => {
+  test("serves JSON, errors, and the app's own routes", async () => {
     expect(await (await fetch(url)).text()).toBe("your own routes stay as they are");
     const made = await fetch(`${url}/api/v1/sessions`, {
       method: "POST",
@@ -62,31 +62,31 @@ describe.each([
     expect([deleted.status, await deleted.text()]).toEqual([204, ""]);
   });
 
-  test("a message is answered by a stream, piece by piece, to its [DONE]", async () => {
+  test("answers a message with a stream that ends with [DONE]", async () => {
     const stream = await StreamClient.open(at("/messages"), {
       method: "POST",
       headers: { ...auth, "content-type": "application/json" },
       body: JSON.stringify({ message: "hello", stream: true }),
     });
     await stream.ended();
-    expect(stream.frames.at(-1)).toMatchObject({ final_text: "You said hello." });
+    expect(stream.frames.at(-1)).toMatchObject({ final_text: "You wrote hello." });
     expect(stream.messages.at(-1)).toMatchObject({ data: "[DONE]" });
     await expect.poll(() => gateway.stats().connections).toBe(0);
   });
 
-  test("who leaves a stream is not told any more", async () => {
+  test("ends the subscription when the client leaves a stream", async () => {
     const complained = vi.spyOn(console, "error");
     const stream = await StreamClient.open(at("/events?dialect=native"), { headers: auth });
     await stream.frame("subscribed");
     expect(gateway.stats().connections).toBe(1);
     stream.disconnect();
     await expect.poll(() => gateway.stats().connections, { timeout: 30_000 }).toBe(0);
-    // Some time after the last viewer has left, nobody looks at the session.
+    // Some time after the last subscriber has left, the feed of the session is closed.
     await expect.poll(() => gateway.stats().sessions, { timeout: 30_000 }).toBe(0);
     expect(complained).not.toHaveBeenCalled();
   });
 
-  test("a file comes whole, and goes whole", async () => {
+  test("uploads and downloads a file completely", async () => {
     const bytes = Buffer.alloc(3_000_000, "some bytes of a file, ");
     const headers = { ...auth, "content-type": "text/plain" };
     const sent = await fetch(at("/files?name=a.txt"), { method: "POST", headers, body: bytes });
@@ -96,7 +96,7 @@ describe.each([
     expect(Buffer.from(await got.arrayBuffer()).equals(bytes)).toBe(true);
   });
 
-  test("a socket is opened beside it", async () => {
+  test("opens a socket on the same server", async () => {
     const client = await SocketClient.open({ url, auth });
     expect(await client.request({ type: "subscribe", session_id: ref.session })).toMatchObject({
       type: "subscribed",

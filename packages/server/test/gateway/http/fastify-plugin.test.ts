@@ -1,4 +1,7 @@
-/** The gateway inside somebody else's app, and as a server of its own: what it leaves alone, what it logs, how it feels. */
+/**
+ * Tests the gateway as a Fastify plugin and as a standalone server: isolation from the host app, logs, health and
+ * shutdown.
+ */
 import { request as httpRequest } from "node:http";
 import { once } from "node:events";
 import { fastify, type FastifyBaseLogger } from "fastify";
@@ -29,7 +32,7 @@ async function host(prefix?: string) {
   const app = fastify();
   app.post("/own", (request, reply) => reply.send({ got: request.body }));
   app.get("/fails", () => {
-    throw new Error("the host's own words");
+    throw new Error("an error of the host");
   });
   await app.register(gateway.plugin, prefix === undefined ? {} : { prefix });
   closing.push(() => app.close());
@@ -38,8 +41,8 @@ async function host(prefix?: string) {
   return { url, auth: { "x-api-key": secret } };
 }
 
-describe("in an app of Fastify", () => {
-  test("its routes, parsers, errors and 404 stay the app's own", async () => {
+describe("gateway in a Fastify app", () => {
+  test("leaves the app's routes, parsers, errors and 404 unchanged", async () => {
     const { url, auth } = await host();
     const own = await fetch(`${url}/own`, {
       method: "POST",
@@ -47,13 +50,13 @@ describe("in an app of Fastify", () => {
       body: '{"a":1}',
     });
     expect(await own.json()).toEqual({ got: { a: 1 } });
-    expect(await (await fetch(`${url}/fails`)).json()).toMatchObject({ message: "the host's own words" });
+    expect(await (await fetch(`${url}/fails`)).json()).toMatchObject({ message: "an error of the host" });
     expect(await (await fetch(`${url}/none`)).json()).toMatchObject({ error: "Not Found" });
     expect((await fetch(`${url}/api/v1/sessions`, { headers: auth })).status).toBe(200);
     expect(await (await fetch(`${url}/api/v1/none`)).json()).toMatchObject({ error: "NOT_FOUND" });
   });
 
-  test("it can stand under a prefix", async () => {
+  test("can be mounted under a prefix", async () => {
     const { url, auth } = await host("/agents");
     expect((await fetch(`${url}/agents/api/v1/sessions?limit=1`, { headers: auth })).status).toBe(200);
     const socket = new WebSocket(`${url.replace("http", "ws")}/agents/api/v1/socket`, { headers: auth });
@@ -62,7 +65,7 @@ describe("in an app of Fastify", () => {
   });
 });
 
-test("secrets that could be guessed are refused", () => {
+test("refuses secrets that could be guessed", () => {
   expect(() => createGateway({ ...createMemoryBackend(), secrets: [SECRET, "short"] })).toThrow(
     /at least 32 bytes/,
   );
@@ -77,12 +80,12 @@ test.each([
   [{ heartbeatMs: 1 }, "limits.heartbeatMs must be a whole number from 20"],
   [{ sendQueueBytes: Number.NaN }, "limits.sendQueueBytes must"],
   [{ maxBodyBytes: -1 }, "limits.maxBodyBytes must"],
-  [{ snapshotTurns: 20, sendQueueByte: 1 }, "limits.sendQueueByte is no limit of a gateway"],
-])("limits that can't be kept are refused: %j", (limits, message) => {
+  [{ snapshotTurns: 20, sendQueueByte: 1 }, "limits.sendQueueByte is not a limit of a gateway"],
+])("refuses invalid limits: %j", (limits, message) => {
   expect(() => createGateway({ ...createMemoryBackend(), secrets: [SECRET], limits })).toThrow(message);
 });
 
-test("no secret is in any log: keys, tokens, tickets and links, by every route (promise 20)", async () => {
+test("logs no secrets: keys, tokens, tickets and links, on every route (promise 20)", async () => {
   const lines: string[] = [];
   const write = (...line: unknown[]) => void lines.push(JSON.stringify(line));
   const logger = { level: "trace", child: () => logger } as unknown as FastifyBaseLogger;
@@ -100,7 +103,7 @@ test("no secret is in any log: keys, tokens, tickets and links, by every route (
       .replace("{session}", id)
       .replace("{token}", share)
       .replaceAll(/\{\w+\}/g, "x");
-    // Last, or the others would have nothing to ask for.
+    // Last, because the other requests need the session.
     if (method === "DELETE" && path === "/sessions/{session}") continue;
     for (const headers of auths)
       await server.request(method, `${filled}?ticket=${ticket}&api_key=${server.key.secret}`, { headers });
@@ -123,8 +126,8 @@ async function statusOf(url: string): Promise<number> {
   return (await fetch(url)).status;
 }
 
-describe("a server of its own", () => {
-  test("says that it lives, and whether it can serve", async () => {
+describe("standalone gateway", () => {
+  test("reports its liveness and readiness", async () => {
     const server = await opened();
     expect(await statusOf(`${server.url}/healthz`)).toBe(200);
     expect(await (await fetch(`${server.url}/readyz`)).json()).toEqual({ status: "ready" });
@@ -135,7 +138,7 @@ describe("a server of its own", () => {
     await vi.waitFor(async () => expect(await statusOf(`${server.url}/readyz`)).toBe(200), 30_000);
   });
 
-  test("answers what is no request in the one shape, and lives on", async () => {
+  test("responds to malformed requests with the error schema and keeps running", async () => {
     const server = await opened();
     const asked = httpRequest(server.url, { path: "/%zz" });
     asked.end();
@@ -149,7 +152,7 @@ describe("a server of its own", () => {
     expect(() => new URL(server.server.url)).not.toThrow();
   });
 
-  test("who closes it is not kept waiting by who is connected", async () => {
+  test("closes without waiting for connected clients", async () => {
     const server = await openServer();
     const { session_id: id } = (await server.request("POST", "/sessions", { body: {} })).json;
     const socket = new WebSocket(`${server.url.replace("http", "ws")}/api/v1/socket`, {

@@ -1,4 +1,4 @@
-/** What was said, by HTTP: pages of history and of turns, snapshots, end states; stopping and trying again. */
+/** The contract of history over HTTP: pages of history and turns, snapshots, end states, stops and retries. */
 import { listBlocks, foldAll, restore, type Snapshot, snapshot } from "@turnstream/protocol";
 import { type BlocksHistory, toHistory, turnMessages } from "@turnstream/protocol/blocks";
 import { BlocksClient } from "@turnstream/conformance/clients/blocks-client.ts";
@@ -19,7 +19,7 @@ const FORM = {
 };
 
 const OPEN = (): Promise<void> => Promise.resolve();
-/** What its tool waits for. */
+/** The gate that its tool waits for. */
 let toolGate = OPEN;
 
 const guide = defineAgent({
@@ -47,7 +47,7 @@ const guide = defineAgent({
   }),
 });
 
-/** What a client shows of the agent: frames don't bring it what the user wrote, history does. */
+/** What a client shows of the agent. Frames don't contain the user's message, but history does. */
 function answers(client: BlocksClient): unknown {
   return Object.entries(client.display()).map(([id, { items, ...rest }]) => [
     id,
@@ -62,7 +62,7 @@ export function historyContract(name: string, makeParts: () => Promise<HarnessBa
     await harness.stage.worker([guide]);
     return harness.stage.session();
   };
-  /** All pages of an address, the oldest first. */
+  /** All pages of a URL, the oldest first. */
   async function pages(path: string, limit: number): Promise<Record<string, unknown>[]> {
     const all: Record<string, unknown>[] = [];
     for (let before = ""; ;) {
@@ -74,19 +74,19 @@ export function historyContract(name: string, makeParts: () => Promise<HarnessBa
     }
   }
 
-  describe(`over HTTP on ${name}`, () => {
+  describe(`history over HTTP on ${name}`, () => {
     afterEach(() => harness.close());
 
-    it("H01 H02 history comes in pages, back in time, and joined they are the whole", async () => {
+    it("H01 H02 history has pages back in time, which together contain everything", async () => {
       const ref = await open();
       const { stage } = harness;
-      // A form that stays open keeps its turn in every window, and must not be shown twice.
+      // A pending form keeps its turn in every page, and must not be shown twice.
       await stage.ask(ref, "form");
       await stage.ask(ref, "form");
       for (const text of ["a", "b", "c"]) await stage.ask(ref, text);
       await archiveSession(stage.backend, ref);
       for (const text of ["d", "e"]) await stage.ask(ref, text);
-      // What became of the other one is only in the log.
+      // The result of the other form is only in the log.
       const [{ key }] = (await harness.json("GET", `/sessions/${ref.session}/interactions?limit=1`))
         .interactions;
       await harness.json("POST", `/sessions/${ref.session}/interactions/${key}/decline`, { go_on: false });
@@ -105,7 +105,7 @@ export function historyContract(name: string, makeParts: () => Promise<HarnessBa
       expect(await harness.json("GET", `/chats/${number}/history?limit=1`)).toMatchObject({ has_more: true });
     });
 
-    it("H03 history and the stream after its cursor amount to the whole, whenever one comes", async () => {
+    it("H03 history plus the stream after its cursor equals the whole session at any moment", async () => {
       const ref = await open();
       const { stage, server } = harness;
       await stage.ask(ref, "a");
@@ -119,7 +119,7 @@ export function historyContract(name: string, makeParts: () => Promise<HarnessBa
         return { history, stream };
       };
       const reloads = [await reload()];
-      // Held at each of its tools until some have come: on a busy machine it would be over before.
+      // The turn waits at each of its tools until some clients have loaded. On a busy machine it would end before.
       const waiting: (() => void)[] = [];
       toolGate = () => new Promise((resolve) => void waiting.push(resolve));
       const message = await stage.send(ref, "slow");
@@ -147,7 +147,7 @@ export function historyContract(name: string, makeParts: () => Promise<HarnessBa
         expect(answers(client)).toEqual(answers(whole));
         stream.disconnect();
       }
-      // Some came while it ran, or this shows nothing.
+      // Some clients must have loaded while the turn ran, or the test proves nothing.
       const running = reloads.filter(({ history }) => history.agent_status === "running");
       expect(running.length).toBeGreaterThan(3);
       expect(new Set(running.map(({ history }) => history.last_event_id)).size).toBeGreaterThan(1);
@@ -181,7 +181,7 @@ export function historyContract(name: string, makeParts: () => Promise<HarnessBa
       );
     });
 
-    it("H04 a reload finds the approval, which can be decided, and later every group closed", async () => {
+    it("H04 a reload shows the approval, which can be decided, and later every group is closed", async () => {
       const ref = await open();
       const { stage } = harness;
       const path = `/sessions/${ref.session}`;
@@ -206,7 +206,7 @@ export function historyContract(name: string, makeParts: () => Promise<HarnessBa
       expect(places.filter((place) => place === "group_end")).toHaveLength(1);
     });
 
-    it("T01 the end state of a turn has what the model read, for its owner", async () => {
+    it("T01 the end state of a turn contains what the model read, for its owner", async () => {
       const ref = await open();
       const { stage, server } = harness;
       const turn = await stage.ask(ref, "a");
@@ -220,7 +220,7 @@ export function historyContract(name: string, makeParts: () => Promise<HarnessBa
       expect((await harness.request("GET", path, { headers })).status).toBe(404);
     });
 
-    it("a turn is stopped with a receipt, and a failed one tried again", async () => {
+    it("stops a turn with a receipt, and retries a failed one", async () => {
       const ref = await open();
       const { stage } = harness;
       const path = `/sessions/${ref.session}`;
@@ -247,14 +247,14 @@ export function historyContract(name: string, makeParts: () => Promise<HarnessBa
       expect(turnMessages(again).length).toBeGreaterThan(0);
     });
 
-    it("a message that waits is taken back, once", async () => {
+    it("withdraws a queued message once", async () => {
       const ref = await open();
       const { stage } = harness;
       await stage.send(ref, "hang");
       await stage.until(ref, 40_000, (state) => state.turns.last() ?? null);
       const message = await stage.send(ref, "later");
       const path = `/sessions/${ref.session}/messages/${message}`;
-      // The snapshot is as of now; history is as of the quiet point, which may lie before the message or between the two.
+      // The snapshot is current. History ends at the handoff point, which can be before the message or between the two.
       const waiting = async () => {
         const now = await harness.json("GET", `/sessions/${ref.session}/snapshot`);
         return restore(now.snapshot as Snapshot).waiting.map(({ id }) => id);

@@ -1,4 +1,4 @@
-/** History and turns by HTTP, in one process. */
+/** Runs the contract of history over HTTP in one process. */
 import { historyContract } from "./history.contract.ts";
 import { createMemoryBackend } from "../test-server.ts";
 

@@ -1,6 +1,6 @@
 /**
- * Whatever is sent to whichever route: it is done, or refused in the one shape with a word that says whose fault it is. The
- * requests are made from the table, so that a new route can't escape.
+ * The contract of hostile requests: every route executes a request or refuses it with the error schema and a code. The
+ * requests are derived from the route table, so that a new route can't be missed.
  */
 import { errorReply } from "@turnstream/protocol/schema";
 import fc from "fast-check";
@@ -13,7 +13,7 @@ import type { HarnessBackend } from "../../runtime/turn-harness.ts";
 import { requestInteraction } from "../pending-interactions.ts";
 
 const LONG = "x".repeat(1_000_000);
-/** As they stand in an address. */
+/** Names as they appear in a URL. */
 const SEGMENTS = [
   "%00",
   "a%00b",
@@ -95,7 +95,7 @@ const RAW = [
   "\ufeff{}",
   `"${"x".repeat(3_000_000)}"`,
 ];
-/** Bodies that get past the schemas, with something odd inside. */
+/** Bodies that match the schemas but contain unusual values. */
 const NEARLY = [
   { decision: "approve" },
   { decision: "edit", args: { count: "\0" } },
@@ -119,7 +119,7 @@ const NEARLY = [
   { message: "\0\ud800", client_message_id: "\ud800", content_urls: ["\0", "\ud800"] },
   { message: "x", resume_form_request_id: "\0", form_values: { "\0": 1 } },
 ];
-/** These wait for a turn, or for ever: nobody stays for that. */
+/** Some routes wait for a turn or never end, so the test aborts their requests after this time. */
 const TIMEOUT_MS = 150;
 
 interface Given {
@@ -129,7 +129,7 @@ interface Given {
 }
 
 export function hostileContract(name: string, makeParts: () => Promise<HarnessBackend>, runs: number): void {
-  describe(`on ${name}`, () => {
+  describe(`hostile requests on ${name}`, () => {
     let parts: HarnessBackend;
     let gateway: Gateway;
     let things: Readonly<Record<string, string>>;
@@ -157,7 +157,7 @@ export function hostileContract(name: string, makeParts: () => Promise<HarnessBa
       await Promise.all([parts.store.close(), parts.log.close(), parts.signals.close()]);
     });
 
-    /** Something is there to be hit, and is there again when the last request has erased or decided it. */
+    /** Creates a session with data, and again after a request has erased or decided it. */
     async function furnish({ path }: Route): Promise<void> {
       const actor = { tenant: "acme", user: "an" };
       const there =
@@ -208,7 +208,7 @@ export function hostileContract(name: string, makeParts: () => Promise<HarnessBa
     );
 
     test.each(ROUTES.map((route) => [`${route.method} ${route.path}`, route] as const))(
-      "%s is done or refused, whatever comes",
+      "%s executes or refuses any request",
       async (_, route) => {
         const params = (route.path.match(/\{\w+\}/g) ?? []).length;
         const request = fc.record({
@@ -246,7 +246,7 @@ export function hostileContract(name: string, makeParts: () => Promise<HarnessBa
       120_000,
     );
 
-    /** What is the caller's own is reached, half of the time. */
+    /** Half of the requests address the caller's own resources. */
     function pathOf({ path }: Route, { segments, ownSession, ownRest }: Given): string {
       const rest = [...segments];
       return path.replaceAll(/\{(\w+)\}/g, (_all, param: string) => {

@@ -1,4 +1,7 @@
-/** Hostile requests to every route, on PostgreSQL and Redis: what memory takes, a database may not. */
+/**
+ * Runs the contract of hostile requests on PostgreSQL and Redis, because a database can refuse values that memory
+ * accepts.
+ */
 import { openRealBackend } from "../../runtime/real-backend.ts";
 import { hostileContract } from "./hostile.contract.ts";
 

@@ -1,4 +1,4 @@
-/** Hostile requests to every route, in one process. */
+/** Runs the contract of hostile requests in one process. */
 import { hostileContract } from "./hostile.contract.ts";
 import { createMemoryBackend } from "../test-server.ts";
 

@@ -1,4 +1,4 @@
-/** What docs/http.md says of routes, errors and limits is what the code does. Its program is run by the test of all documents. */
+/** docs/http.md lists the routes, errors and idempotent routes of the code. conformance/docs.test.ts runs its program. */
 import { readFileSync } from "node:fs";
 import { readCode, readFences, readTables } from "@turnstream/conformance/support/markdown.ts";
 import { ERRORS } from "@turnstream/protocol";
@@ -31,12 +31,12 @@ function rowOf({ method, path, scope, query, body, rawBody, summary }: Route): s
 }
 
 test("every route is in the tables of docs/http.md, as it is, and nothing else", () => {
-  const written = rowsOf("route").map((cells) => `| ${cells.join(" | ")} |`);
+  const written = rowsOf("Route").map((cells) => `| ${cells.join(" | ")} |`);
   expect(written.toSorted()).toEqual(ROUTES.map(rowOf).toSorted());
 });
 
 test("S09 every error is in the table, with its number and the status that it has over HTTP", () => {
-  const written = rowsOf("error").map(([word, ...rest]) => [...readCode(word ?? ""), ...rest].join(" "));
+  const written = rowsOf("Error").map(([word, ...rest]) => [...readCode(word ?? ""), ...rest].join(" "));
   const real = Object.entries(ERRORS).map(([word, { number, can_retry }]) =>
     [word, number, HTTP_STATUS[word as keyof typeof ERRORS], can_retry ? "yes" : "no"].join(" "),
   );
@@ -44,7 +44,7 @@ test("S09 every error is in the table, with its number and the status that it ha
 });
 
 test("the routes that a key makes safe to repeat are those that are listed", () => {
-  const listed = readCode(/is heeded by (.*?)\. /.exec(page)?.[1] ?? "");
+  const listed = readCode(/accept `idempotency-key`: (.*?)\.$/m.exec(page)?.[1] ?? "");
   const real = ROUTES.filter(({ idempotent = false }) => idempotent !== false);
   expect(listed.toSorted()).toEqual(real.map(({ method, path }) => `${method} ${path}`).toSorted());
 });

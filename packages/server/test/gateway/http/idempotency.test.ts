@@ -1,4 +1,7 @@
-/** Every POST that makes something makes it once under its `idempotency-key`. Walks the table: a new route has to be listed. */
+/**
+ * Tests that every POST that creates something creates it once per `idempotency-key`. It covers the route table, so a
+ * new route must be listed.
+ */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { ROUTES } from "../../../src/gateway/http/routes/index.ts";
 import { script } from "../../../src/models/script-parts.ts";
@@ -9,7 +12,7 @@ import type { SessionRef } from "../../../src/store/refs.ts";
 import { GatewayHarness } from "../gateway-harness.ts";
 import { createMemoryBackend } from "../test-server.ts";
 
-/** They change what is there, or let somebody in; repeated, they do no harm. */
+/** Routes that change existing data or authenticate. A repeated request does no harm. */
 const MAKE_NOTHING = [
   "POST /tokens",
   "POST /tickets",
@@ -28,11 +31,11 @@ interface Asking {
 }
 
 interface Making {
-  /** @returns the path to ask, and what to send */
+  /** @returns the path and the body of a request */
   readonly ready: () => Promise<Asking>;
   /** @returns another request to the same route */
   readonly other: () => Promise<Asking>;
-  /** How many there are. */
+  /** The number of created resources. */
   readonly count: () => Promise<number>;
 }
 
@@ -93,7 +96,7 @@ const MAKINGS: Readonly<Record<string, Making>> = {
   "POST /sessions/{session}/files": {
     ready: async () => ({ path: at("/files?name=a.json"), body: { any: "bytes" } }),
     other: async () => ({ path: at("/files?name=a.json"), body: { other: "bytes" } }),
-    // Nobody lists them: the answers are compared.
+    // Files can't be listed, so the test compares the responses.
     count: async () => 1,
   },
   "POST /knowledge/{base}/objects": {
@@ -103,7 +106,7 @@ const MAKINGS: Readonly<Record<string, Making>> = {
   },
 };
 
-test("a POST makes something and heeds the key, or is known to make nothing", () => {
+test("every POST either creates something and respects the key, or is listed as creating nothing", () => {
   const posts = ROUTES.filter(({ method }) => method === "POST");
   const nameOf = ({ method, path }: (typeof posts)[number]) => `${method} ${path}`;
   const making = posts.filter(({ idempotent = false }) => idempotent !== false).map(nameOf);
@@ -111,7 +114,7 @@ test("a POST makes something and heeds the key, or is known to make nothing", ()
   expect(posts.map(nameOf).toSorted()).toEqual([...making, ...MAKE_NOTHING].toSorted());
 });
 
-test("the same key for other bytes, or for bytes of another name, is a conflict", async () => {
+test("the same key with other bytes or another name is a conflict", async () => {
   const headers = { ...harness.server.auth, "idempotency-key": "file" };
   const upload = (name: string, body: unknown) =>
     harness.request("POST", at(`/files?name=${name}`), { headers, body });
@@ -127,7 +130,7 @@ function post({ path, body }: Asking, key: string): ReturnType<GatewayHarness["r
   return harness.request("POST", path, { headers, ...(body === undefined ? {} : { body }) });
 }
 
-test.each(MADE)("%s, asked again and at once, makes one", async (_, { ready, count }) => {
+test.each(MADE)("%s, repeated and sent concurrently, creates one resource", async (_, { ready, count }) => {
   const asking = await ready();
   const [first, second] = await Promise.all([post(asking, "once"), post(asking, "once")]);
   expect(first.status, first.text).toBeLessThan(300);
@@ -142,7 +145,7 @@ test.each(MADE)("%s, asked again and at once, makes one", async (_, { ready, cou
   expect(JSON.stringify(other.json)).not.toBe(JSON.stringify(first.json));
 });
 
-test.each(MADE)("%s, asked for something else under the same key, is a conflict", async (_, making) => {
+test.each(MADE)("%s with another body under the same key is a conflict", async (_, making) => {
   const asking = await making.ready();
   const other = await making.other();
   expect((await post(asking, "once")).status).toBeLessThan(300);
@@ -151,7 +154,7 @@ test.each(MADE)("%s, asked for something else under the same key, is a conflict"
   expect(await making.count()).toBe(many);
 });
 
-test.each(MADE)("%s refuses a key that is none", async (_, { ready, count }) => {
+test.each(MADE)("%s refuses an invalid key", async (_, { ready, count }) => {
   const asking = await ready();
   const many = await count();
   for (const bad of ["with spaces", "x".repeat(201)])
@@ -159,7 +162,7 @@ test.each(MADE)("%s refuses a key that is none", async (_, { ready, count }) => 
   expect(await count()).toBe(many);
 });
 
-test("how a message's answer is told is no part of the request: a repeat may have it as a stream", async () => {
+test("the response format is not part of the request: a repeat of a message may be a stream", async () => {
   const body = { message: "hello" };
   const whole = await post({ path: at("/messages"), body }, "once");
   const streamed = await post({ path: at("/messages"), body: { ...body, stream: true } }, "once");
@@ -168,7 +171,7 @@ test("how a message's answer is told is no part of the request: a repeat may hav
   expect(await turns()).toBe(1);
 });
 
-test("a share whose answer was lost is found by the repeat", async () => {
+test("a repeat returns the share whose response was lost", async () => {
   const { shares } = harness.stage.backend.store;
   const create = shares.create.bind(shares);
   vi.spyOn(shares, "create").mockImplementationOnce(async (...asked) => {

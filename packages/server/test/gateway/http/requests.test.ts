@@ -1,4 +1,4 @@
-/** The pure pieces of the front door: JSON from outside, the table of routes, errors, what may be logged. */
+/** Tests the pure parts of HTTP handling: JSON input, the route table, errors, and redacted logs. */
 import { ERRORS, type ErrorCode } from "@turnstream/protocol";
 import { FORM_PROBLEMS } from "@turnstream/protocol/writer";
 import { errorReply } from "@turnstream/protocol/schema";
@@ -15,8 +15,8 @@ import { BlobError } from "../../../src/session/blobs/open-blob.ts";
 import { InputValidationError } from "../../../src/session/validation-error.ts";
 import { StoreError } from "../../../src/store/errors.ts";
 
-describe("JSON from outside", () => {
-  test("is what it says", () => {
+describe("parsing JSON input", () => {
+  test("returns the parsed value", () => {
     for (const text of ["null", "5", '"x"', '{"a":[{"b":null}],"prototype":1,"constructor":2}'])
       expect(parseUntrustedJson(text)).toEqual(JSON.parse(text));
     expect(parseUntrustedJson(`${"[".repeat(64)}${"]".repeat(64)}`)).toBeDefined();
@@ -30,7 +30,7 @@ describe("JSON from outside", () => {
     '{"\\u005f_proto__":1}',
     `${"[".repeat(65)}${"]".repeat(65)}`,
     `${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}`,
-  ])("is refused: %#", (text) => {
+  ])("refuses invalid input: %#", (text) => {
     expect(() => parseUntrustedJson(text)).toThrow(RequestError);
   });
 });
@@ -39,7 +39,7 @@ function made(method: Route["method"], path: string): Route {
   return defineRoute({ method, path, summary: "", scope: null, handle: async () => ({ status: 204 }) });
 }
 
-describe("the table of routes", () => {
+describe("route table", () => {
   const routes = [
     made("GET", "/sessions"),
     made("GET", "/sessions/{session}"),
@@ -49,7 +49,7 @@ describe("the table of routes", () => {
   ];
   const router = createRouter(routes);
 
-  test("is found by method and path, a fixed word before a parameter", () => {
+  test("matches by method and path, a fixed segment before a parameter", () => {
     expect(router.find("GET", "/sessions")).toMatchObject({ route: routes[0], params: {} });
     expect(router.find("HEAD", "/chats/7")).toMatchObject({ route: routes[1], params: { session: "7" } });
     expect(router.find("GET", "/chats/a%2Fb")).toMatchObject({ params: { session: "a/b" } });
@@ -74,21 +74,21 @@ describe("the table of routes", () => {
     });
   });
 
-  test("says each thing once", () => {
+  test("contains each route once", () => {
     expect(() => createRouter([...routes, made("GET", "/sessions/{session}")])).toThrow(/two routes/);
     expect(() => createRouter([...routes, made("GET", "/sessions/{id}/x")])).toThrow(/another route calls/);
   });
 });
 
-describe("whatever was thrown", () => {
-  test("has a status for every word, and fits the shape", () => {
+describe("toErrorResponse", () => {
+  test("returns the status of every code and matches the schema", () => {
     for (const word of Object.keys(ERRORS) as ErrorCode[]) {
-      const { status, reply, isInternal } = toErrorResponse(new RequestError(word, "words"));
+      const { status, reply, isInternal } = toErrorResponse(new RequestError(word, "a message"));
       expect([status, isInternal]).toEqual([HTTP_STATUS[word], false]);
       expect(errorReply.parse(reply)).toEqual({
         error: word,
         code: ERRORS[word].number,
-        message: "words",
+        message: "a message",
         can_retry: ERRORS[word].can_retry,
       });
     }
@@ -110,13 +110,13 @@ describe("whatever was thrown", () => {
     [new BlobError("NOT_FOUND"), 404, "NOT_FOUND", false],
     [new TypeError("x is not a function"), 500, "SERVER_ERROR", true],
     ["a string", 500, "SERVER_ERROR", true],
-  ])("%s", (error, status, word, isInternal) => {
+  ])("maps %s", (error, status, word, isInternal) => {
     const answer = toErrorResponse(error);
     expect(answer).toMatchObject({ status, isInternal, reply: { error: word } });
     if (isInternal && error instanceof Error) expect(answer.reply.message).not.toContain(error.message);
   });
 
-  test("tells a person what doesn't fit, without ids and the store's own words", () => {
+  test("reports invalid input to the user without ids and messages of the store", () => {
     const { reply } = toErrorResponse(
       new InputValidationError("approval s_1", "seats: 0 is not more than 0"),
     );
@@ -125,7 +125,7 @@ describe("whatever was thrown", () => {
     expect(form.reply.message).toBe(`email: ${FORM_PROBLEMS.required}`);
   });
 
-  test("says where a body is wrong, and never what was sent", () => {
+  test("reports where a body is invalid, and never its content", () => {
     const { error } = z.strictObject({ a: z.object({ b: z.int() }) }).safeParse({ a: { b: "hunter2" } });
     const { reply } = toErrorResponse(error);
     expect(reply.message).toMatch(/^a[.]b: /);
@@ -133,7 +133,7 @@ describe("whatever was thrown", () => {
   });
 });
 
-test("what lets somebody in is left out of an address that is logged", () => {
+test("removes credentials from a logged URL", () => {
   expect(redactPath("/api/v1/socket?ticket=x&dialect=blocks")).toBe("/api/v1/socket");
   expect(redactPath("/api/v1/blobs/secret.sig")).toBe("/api/v1/blobs/*");
   expect(redactPath("/x/api/v1/shares/secret/fork?a\nb")).toBe("/x/api/v1/shares/*/fork");

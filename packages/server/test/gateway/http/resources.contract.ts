@@ -1,4 +1,4 @@
-/** Interactions, allowances, blobs, files, knowledge and memories, by HTTP. */
+/** The contract of interactions, allowances, blobs, files, knowledge and memories over HTTP. */
 import { createHash } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { SessionRef } from "../../../src/store/refs.ts";
@@ -22,7 +22,7 @@ export function resourcesContract(name: string, makeParts: () => Promise<Harness
     afterEach(() => harness.close());
     const at = (key: string, verb: string) => `${path}/interactions/${key}${verb === "" ? "" : `/${verb}`}`;
 
-    it("W13 an approval is decided once, by whoever saw what was asked", async () => {
+    it("W13 decides an approval once, by a user who saw the request", async () => {
       const key = await requestInteraction(parts, ref, "approval", { digest: "sha256:1" });
       const decide = { decision: "approve", always: true, digest: "sha256:1" };
       const mismatch = { ...decide, digest: "sha256:2" };
@@ -51,7 +51,7 @@ export function resourcesContract(name: string, makeParts: () => Promise<Harness
       expect(await harness.requestError("DELETE", `${path}/allowances/broker/trade`)).toBe("404 NOT_FOUND");
     });
 
-    it("what waits is listed in pages, the oldest first", async () => {
+    it("lists pending interactions in pages, the oldest first", async () => {
       const keys = [];
       for (let n = 0; n < 5; n++) keys.push(await requestInteraction(parts, ref, "question"));
       await harness.json("POST", at(keys[1] ?? "", "dismiss"), { reason: "later" });
@@ -76,7 +76,7 @@ export function resourcesContract(name: string, makeParts: () => Promise<Harness
       expect(await harness.requestError("GET", `${path}/interactions?status=all`)).toBe("400 BAD_REQUEST");
     });
 
-    it("S07 a form is kept as a draft, submitted or declined, and gone on from unless one says no", async () => {
+    it("S07 saves a form as a draft, submits or declines it, and starts the next turn unless `go_on` is false", async () => {
       const form = await requestInteraction(parts, ref, "form");
       expect(await harness.json("GET", at(form, "draft"))).toEqual({ draft: null });
       const values = { email: "a@x.test" };
@@ -97,7 +97,7 @@ export function resourcesContract(name: string, makeParts: () => Promise<Harness
       expect(await parts.store.queuedMessages.list(ref)).toMatchObject([{ resumes: other }]);
     });
 
-    it("a blob is loaded from the address that a snapshot gives, without a key and as nothing that runs", async () => {
+    it("serves a blob from the URL in a snapshot, without a key and never executable", async () => {
       const { stage, server } = harness;
       const text = `<script>alert(1)</script>${"x".repeat(100_000)}`;
       await stage.send(ref, text);
@@ -125,7 +125,7 @@ export function resourcesContract(name: string, makeParts: () => Promise<Harness
       expect((await load(url)).status).toBe(404);
     });
 
-    it("a file is taken as a stream, given back as it came, and bounded", async () => {
+    it("accepts a file as a stream, returns it unchanged, and enforces limits", async () => {
       const { server } = harness;
       const bytes = Buffer.alloc(2_500_000, "ab\r\n\0é");
       const put = async (
@@ -144,7 +144,7 @@ export function resourcesContract(name: string, makeParts: () => Promise<Harness
       };
       const sent = await put(bytes, { "content-type": "text/html", "idempotency-key": "one" });
       expect(sent).toMatchObject({ status: 201, json: { size: bytes.length, media_type: "text/html" } });
-      // A repeat is the same file.
+      // A repeated upload is the same file.
       expect((await put(bytes, { "content-type": "text/html", "idempotency-key": "one" })).json).toEqual(
         sent.json,
       );
@@ -157,7 +157,7 @@ export function resourcesContract(name: string, makeParts: () => Promise<Harness
         "content-disposition": `attachment; filename="download"; filename*=UTF-8''a%20%22b%22%C3%A9%0D%0A.html`,
         "content-security-policy": "default-src 'none'; sandbox",
       });
-      // Of one, and of all of the session.
+      // The limits of one file and of all files of the session.
       expect((await put(Buffer.alloc(3_000_001))).json["error"]).toBe("TOO_LARGE");
       expect((await put(bytes)).json["error"]).toBe("TOO_LARGE");
       expect((await put(Buffer.from("small"))).status).toBe(201);
@@ -165,7 +165,7 @@ export function resourcesContract(name: string, makeParts: () => Promise<Harness
       expect(await harness.requestError("GET", `${path}/files/nothing`)).toBe("404 NOT_FOUND");
     });
 
-    it("knowledge is brought in, listed and taken out", async () => {
+    it("adds, lists and removes knowledge", async () => {
       const objects = [
         { id: "docs/a.md", text: "# Beds\nTwelve." },
         { id: "docs/b", text: "Food", title: "Meals", url: "https://x.test/b", metadata: { n: 1 } },
@@ -192,7 +192,7 @@ export function resourcesContract(name: string, makeParts: () => Promise<Harness
       expect(await harness.json("DELETE", "/knowledge/huts")).toEqual({ removed: 1 });
     });
 
-    it("people see what is remembered of them, change it, and have it forgotten", async () => {
+    it("lists, changes and erases the memories of a user", async () => {
       const { actor } = harness.stage;
       for (const id of ["one", "two", "three"]) await parts.store.memories.save(actor, { id, text: id });
       await parts.store.memories.save({ ...actor, user: "else" }, { id: "theirs", text: "x" });

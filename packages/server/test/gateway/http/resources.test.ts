@@ -1,4 +1,4 @@
-/** Resources by HTTP, in one process. */
+/** Runs the contract of resources over HTTP in one process. */
 import { resourcesContract } from "./resources.contract.ts";
 import { createMemoryBackend } from "../test-server.ts";
 

@@ -1,4 +1,7 @@
-/** Event streams over real connections: posted messages as in 002, following a session, and how streams begin and end. */
+/**
+ * Tests event streams over real connections: posted messages of the `responses` dialect, following a session, and how
+ * streams start and end.
+ */
 import { afterEach, describe, expect, test } from "vitest";
 import { postMessageReply, responsesFrameSchema } from "@turnstream/protocol/schema";
 import { createGateway } from "../../../src/gateway/gateway.ts";
@@ -14,7 +17,7 @@ import { createMemoryBackend, openServer, type TestServer } from "../test-server
 let stage: TurnHarness;
 let server: TestServer;
 const streams: StreamClient[] = [];
-/** Two texts, as one. */
+/** Two texts, joined. */
 const SLOW = "It\n\n took a while.";
 
 const agent = defineAgent({
@@ -31,8 +34,8 @@ const agent = defineAgent({
           questions: [{ question: "Which day?", options: ["Sat", "Sun"] }],
         }),
       ];
-    // In one piece: on a slow machine several would not be gathered into one frame, which is what tests look for.
-    return [script.text(`You said ${text}.`, { chunk: 1_000 })];
+    // In one chunk: on a slow machine, several chunks would not be merged into one frame, which the tests expect.
+    return [script.text(`You wrote ${text}.`, { chunk: 1_000 })];
   }),
   tools: { book: tool({ approval: true, run: () => "booked" }) },
   askUser: true,
@@ -40,7 +43,7 @@ const agent = defineAgent({
 
 async function open(options: Parameters<typeof openServer>[1] = {}): Promise<SessionRef> {
   stage = await TurnHarness.open(createMemoryBackend());
-  // A busy machine must not make the one worker look dead.
+  // A busy machine must not make the only worker lose its lease.
   await stage.worker([agent], { leaseTtlMs: 20_000 });
   server = await openServer(stage.backend, { actor: stage.actor, ...options });
   return stage.session();
@@ -81,8 +84,8 @@ afterEach(async () => {
   await stage.close();
 });
 
-describe("a posted message", () => {
-  test("S01 S02: is answered by a stream of its turn that ends with [DONE]", async () => {
+describe("posted message", () => {
+  test("S01 S02: returns a stream of its turn that ends with [DONE]", async () => {
     const ref = await open();
     const stream = await post(ref, { message: "hello" });
     expect(stream.response.status).toBe(200);
@@ -101,11 +104,11 @@ describe("a posted message", () => {
     expect(stream.frames[0]).toMatchObject({ type: "response.created" });
     expect(stream.frames.at(-1)).toMatchObject({
       type: "response.output_text.completed",
-      final_text: "You said hello.",
+      final_text: "You wrote hello.",
     });
   });
 
-  test("S01: without stream the answer is one object with the same end state", async () => {
+  test("S01: returns one object with the same end state if `stream` is false", async () => {
     const ref = await open();
     const streamed = await post(ref, { message: "hello" });
     await streamed.ended();
@@ -116,7 +119,7 @@ describe("a posted message", () => {
     expect(json).toMatchObject({ status: "completed", final_text, chat_id, interactions: [] });
   });
 
-  test("S01: has to wait behind another turn, and gets its own", async () => {
+  test("S01: waits behind another turn and returns its own", async () => {
     const ref = await open({ limits: { sseKeepAliveMs: 60, heartbeatMs: 20 } });
     const first = await post(ref, { message: "slower" });
     await first.frame("response.output_text.delta");
@@ -124,15 +127,15 @@ describe("a posted message", () => {
     await second.ended();
     expect(second.comments.filter((text) => text.includes("keep-alive")).length).toBeGreaterThan(0);
     expect(second.frames.filter(({ type }) => type === "response.created").length).toBe(1);
-    expect(second.frames.at(-1)).toMatchObject({ final_text: "You said two." });
-    expect((await third).json).toMatchObject({ status: "completed", final_text: "You said three." });
+    expect(second.frames.at(-1)).toMatchObject({ final_text: "You wrote two." });
+    expect((await third).json).toMatchObject({ status: "completed", final_text: "You wrote three." });
     expect(first.frames.at(-1)).toMatchObject({ final_text: SLOW });
   });
 
   test.for([
     { by: "client_message_id", body: { client_message_id: "m-1" }, headers: {} },
     { by: "idempotency-key", body: {}, headers: { "idempotency-key": "k-1" } },
-  ])("sent again under the same $by attaches to the same turn", async ({ body, headers }) => {
+  ])("attaches to the same turn when it is repeated with the same $by", async ({ body, headers }) => {
     const ref = await open();
     const first = await post(ref, { message: "slow", ...body }, headers);
     await first.frame("response.output_text.delta");
@@ -149,7 +152,7 @@ describe("a posted message", () => {
     expect((await stage.state(ref)).turns.length).toBe(1);
   });
 
-  test("sent again when the log holds the turn no longer, it is still answered", async () => {
+  test("returns the answer of a repeated message although the log no longer contains the turn", async () => {
     const ref = await open();
     const body = { message: "hello", client_message_id: "m-1" };
     const first = await post(ref, body);
@@ -157,7 +160,7 @@ describe("a posted message", () => {
     await stage.ended(ref, () => true);
     const { archived } = await stage.backend.store.archive.header(ref);
     expect(await stage.backend.log.trim(ref.session, archived)).toBe(true);
-    // Another process: it has seen nothing of it.
+    // Another process that has read nothing of the session.
     await server.close();
     server = await openServer(stage.backend, { actor: stage.actor });
     const again = await post(ref, body);
@@ -169,7 +172,7 @@ describe("a posted message", () => {
     expect(again.messages.at(-1)).toEqual(first.messages.at(-1));
     expect((await whole(ref, body)).json).toMatchObject({
       status: "completed",
-      final_text: "You said hello.",
+      final_text: "You wrote hello.",
     });
     await stage.ask(ref, "next");
     const later = await post(ref, body);
@@ -177,7 +180,7 @@ describe("a posted message", () => {
     expect(later.frames.at(-1)).toEqual(first.frames.at(-1));
   });
 
-  test("S01: is answered in the same way by the plain handler, for whatever server calls it", async () => {
+  test("S01: returns the same stream through the plain handler of any server", async () => {
     const ref = await open();
     const gateway = createGateway({ ...stage.backend, secrets: server.secrets });
     const headers = { ...server.auth, "content-type": "application/json" };
@@ -189,9 +192,9 @@ describe("a posted message", () => {
     expect(response.headers.get("content-type")).toBe("text/event-stream; charset=utf-8");
     const stream = StreamClient.of(response);
     await stream.ended();
-    expect(stream.frames.at(-1)).toMatchObject({ final_text: "You said hello." });
+    expect(stream.frames.at(-1)).toMatchObject({ final_text: "You wrote hello." });
     expect(stream.messages.at(-1)).toMatchObject({ data: "[DONE]" });
-    expect(await (await ask({ message: "hello" })).json()).toMatchObject({ final_text: "You said hello." });
+    expect(await (await ask({ message: "hello" })).json()).toMatchObject({ final_text: "You wrote hello." });
     const left = await ask({ message: "slow", stream: true });
     await left.body?.cancel();
     expect((await stage.ended(ref, ({ number }) => number === 3)).status).toBe("end_turn");
@@ -199,9 +202,9 @@ describe("a posted message", () => {
     await gateway.close();
   });
 
-  test("that is withdrawn while it waits ends its stream with the reason", async () => {
+  test("ends its stream with the reason when it is withdrawn while it waits", async () => {
     const ref = await open();
-    // It never ends by itself: on a busy machine, a shorter one was over before the second was sent.
+    // The turn never ends by itself. On a busy machine, a shorter one ended before the second message was sent.
     await (await post(ref, { message: "silent" })).frame("response.output_text.delta");
     const waiting = await post(ref, { message: "two", client_message_id: "w" });
     const [{ id } = { id: "" }] = await stage.backend.store.queuedMessages.list(ref);
@@ -214,7 +217,7 @@ describe("a posted message", () => {
     await stage.stop(ref);
   });
 
-  test("leaving doesn't stop the turn", async () => {
+  test("a disconnect doesn't stop the turn", async () => {
     const ref = await open();
     const stream = await post(ref, { message: "slow" });
     await stream.frame("response.output_text.delta");
@@ -233,7 +236,7 @@ describe("a posted message", () => {
     expect(server.errors).toEqual([]);
   });
 
-  test("S01: a person must act: the stream goes on, the whole answer says so at once", async () => {
+  test("S01: if the user must act, the stream continues, and a response without stream returns immediately", async () => {
     const ref = await open();
     const stream = await post(ref, { message: "book", client_message_id: "b" });
     const asked = await stream.frame("response.interaction_request");
@@ -246,12 +249,12 @@ describe("a posted message", () => {
       body: { decision: "approve" },
     });
     await stream.ended();
-    expect(stream.frames.at(-1)).toMatchObject({ final_text: "You said book." });
+    expect(stream.frames.at(-1)).toMatchObject({ final_text: "You wrote book." });
     const after = await whole(ref, { message: "book", client_message_id: "b" });
     expect(after.json).toMatchObject({ status: "completed", interactions: [] });
   });
 
-  test("S01: the whole answer says so however many forms wait", async () => {
+  test("S01: a response without stream returns immediately however many forms are pending", async () => {
     const ref = await open();
     const form = { kind: "form", run: "main", block: "b1", index: 1, request: {} } as const;
     for (let n = 0; n < 101; n += 1)
@@ -260,22 +263,22 @@ describe("a posted message", () => {
     expect(json).toMatchObject({ status: "requires_interaction" });
   });
 
-  test("that answers a question begins no turn: its answer is the rest of the turn that asked", async () => {
+  test("that answers a question starts no turn: it returns the rest of the turn that asked", async () => {
     const ref = await open();
     const first = await post(ref, { message: "ask" });
     await first.frame("response.interaction_request");
     const answer = await post(ref, { message: "Sun", client_message_id: "a" });
     await answer.ended();
     expect(answer.frames[0]).toMatchObject({ type: "response.interaction_update", status: "answered" });
-    expect(answer.frames.at(-1)).toMatchObject({ final_text: "You said ask." });
+    expect(answer.frames.at(-1)).toMatchObject({ final_text: "You wrote ask." });
     expect(answer.frames[0]?.["response_id"]).toBe(first.frames[0]?.["response_id"]);
     await first.ended();
     const again = await whole(ref, { message: "Sun", client_message_id: "a" });
-    expect(again.json).toMatchObject({ status: "completed", final_text: "You said ask." });
+    expect(again.json).toMatchObject({ status: "completed", final_text: "You wrote ask." });
     expect((await stage.state(ref)).turns.length).toBe(1);
   });
 
-  test("S02 S09: a turn that fails ends its stream with the error and [DONE], and is an HTTP error when whole", async () => {
+  test("S02 S09: a failed turn ends its stream with the error and [DONE], and is an HTTP error without stream", async () => {
     const ref = await open();
     const stream = await post(ref, { message: "fail" });
     await stream.ended();
@@ -287,7 +290,7 @@ describe("a posted message", () => {
     expect(json).toMatchObject({ error: error?.["error"] as string, code: error?.["code"] as number });
   });
 
-  test("what is wrong with it is said before a stream begins", async () => {
+  test("reports an invalid request before a stream starts", async () => {
     const ref = await open();
     for (const [body, error] of [
       [{ message: "" }, "BAD_REQUEST"],
@@ -302,7 +305,7 @@ describe("a posted message", () => {
 
 describe("following a session", () => {
   test.for(["native", "blocks", "tasks"])(
-    "in %s says how it began, and stays for the next turn",
+    "in %s reports how it started, and stays for the next turn",
     async (dialect) => {
       const ref = await open();
       await stage.ask(ref, "before");
@@ -317,7 +320,7 @@ describe("following a session", () => {
       expect(stream.messages[0]?.event).toBe("subscribed");
       for (const text of ["one", "two"]) {
         await stage.ask(ref, text);
-        await stream.until(text, ({ data }) => data.includes(`You said ${text}.`));
+        await stream.until(text, ({ data }) => data.includes(`You wrote ${text}.`));
       }
       const { id = "" } = stream.messages.findLast(({ id: cursor }) => cursor !== undefined) ?? {};
       expect(id).toMatch(/^\d+-\d+$/);
@@ -325,12 +328,12 @@ describe("following a session", () => {
       await stage.ask(ref, "three");
       const again = await follow(ref, `events?dialect=${dialect}`, { "last-event-id": id });
       expect(await again.frame("subscribed")).toMatchObject({ resumed: true, reason: "cursor" });
-      await again.until("three", ({ data }) => data.includes("You said three."));
-      expect(again.text).not.toContain("You said two.");
+      await again.until("three", ({ data }) => data.includes("You wrote three."));
+      expect(again.text).not.toContain("You wrote two.");
     },
   );
 
-  test("S10: in responses goes to the end of the turn; with nothing to tell it is done at once", async () => {
+  test("S10: in responses ends with the turn, and immediately if there is nothing to send", async () => {
     const ref = await open();
     const posted = await post(ref, { message: "slow" });
     await posted.frame("response.output_text.delta");
@@ -361,7 +364,7 @@ describe("following a session", () => {
     }
   });
 
-  test("goes by the header where the address has a cursor too: who reconnects sends both", async () => {
+  test("prefers Last-Event-ID to the cursor in the URL, because a reconnect sends both", async () => {
     const ref = await open();
     await stage.ask(ref, "one");
     const first = await follow(ref, "events?dialect=native&after=0-0");
@@ -386,7 +389,7 @@ describe("following a session", () => {
   });
 
   test.for(["native", "blocks", "tasks", "responses"])(
-    "S10: 180 s without an event end a stream of %s with one error; comments don't count",
+    "S10: 180 s without an event end a stream of %s with one error, and comments don't count",
     async (dialect) => {
       const ref = await open({ limits: { turnIdleTimeoutMs: 1_000, heartbeatMs: 20, sseKeepAliveMs: 50 } });
       await stage.send(ref, "silent");
@@ -402,15 +405,15 @@ describe("following a session", () => {
           : [{ type: "error", error: "STREAM_TIMEOUT", can_retry: true }],
       );
       if (dialect === "responses") expect(stream.messages.at(-1)).toMatchObject({ data: "[DONE]" });
-      expect((await stage.state(ref)).turns.last()?.status, "the turn goes on").toBe("running");
+      expect((await stage.state(ref)).turns.last()?.status, "the turn continues").toBe("running");
       await stage.stop(ref);
     },
   );
 
-  test("S10: a turn that waits for a person is not silent", async () => {
+  test("S10: a turn that waits for the user doesn't time out", async () => {
     const ref = await open({ limits: { turnIdleTimeoutMs: 500, heartbeatMs: 20 } });
     await stage.send(ref, "book");
-    // Before the stream begins: a busy machine may need longer than the limit to get there.
+    // Before the stream starts: a busy machine may need longer than the limit to get there.
     await stage.until(ref, 30_000, async () =>
       (await stage.backend.store.interactions.list(ref, { pending: true })).length > 0 ? true : null,
     );
@@ -420,7 +423,7 @@ describe("following a session", () => {
     expect(stream.isOver).toBe(false);
   });
 
-  test("a session that is deleted ends its streams with the reason", async () => {
+  test("deleting a session ends its streams with the reason", async () => {
     const ref = await open();
     const stream = await follow(ref, "events");
     await stream.frame("subscribed");
@@ -429,7 +432,7 @@ describe("following a session", () => {
     expect(stream.frames.at(-1)).toMatchObject({ type: "error", error: "NOT_FOUND" });
   });
 
-  test("a server that goes down says when to come back", async () => {
+  test("a server that shuts down sends when to reconnect", async () => {
     const ref = await open();
     const stream = await follow(ref, "events");
     await stream.frame("subscribed");
@@ -442,7 +445,7 @@ describe("following a session", () => {
   });
 
   test.each(["posted", "followed", "waiting"])(
-    "S02: a stream of responses that is %s when the server goes down ends with [DONE] too",
+    "S02: a stream of responses that is %s during a shutdown ends with [DONE] too",
     async (how) => {
       const ref = await open();
       const first = await post(ref, { message: "silent" });
@@ -461,7 +464,7 @@ describe("following a session", () => {
       const error = { type: "response.error", chat_id: number, error: "STREAM_CLOSED", can_retry: true };
       expect(stream.frames.at(-1)).toMatchObject(error);
       expect(stream.messages.at(-1)).toMatchObject({ data: "[DONE]" });
-      expect((await stage.state(ref)).turns.last()?.status, "the turn goes on").toBe("running");
+      expect((await stage.state(ref)).turns.last()?.status, "the turn continues").toBe("running");
     },
   );
 });

@@ -1,7 +1,7 @@
 /**
- * The seam between replay and live, under every order that the scheduler can think of: viewers come at any cursor, are slow,
- * drain and leave, while the log is written, claimed, archived and trimmed, loses its newest entries or all of them. Every
- * viewer gets exactly the log after where it began, or is told that it begins anew.
+ * Tests the transition from replay to live under random schedules. Subscribers start at any cursor, are slow, drain and
+ * leave, while the log is written, claimed, archived, trimmed, or loses entries. Every subscriber receives exactly the
+ * log after its start, or restarts explicitly.
  */
 import {
   assertCases,
@@ -27,11 +27,11 @@ import { longTurn, generateDrafts, createTakeover } from "../generated-turns.ts"
 import { streamFormat, type TestSubscriber } from "../test-subscriber.ts";
 
 const CASES: CaseCounts = { fixed: 100, fresh: 1_000, full: 10_000 };
-/** `npm run test:interleavings` has 100,000, which end within half an hour. */
+/** `npm run test:interleavings` runs 100,000 cases within half an hour. */
 const LONG_MS = Math.max(600_000, totalCases(CASES) * 18);
 
 type Command =
-  | { readonly do: "say"; readonly which: readonly number[] }
+  | { readonly do: "write"; readonly which: readonly number[] }
   | { readonly do: "claim" | "archive" | "reconnect" | "wipe" }
   | { readonly do: "clog" | "unclog" | "leave"; readonly who: number }
   | { readonly do: "fail over"; readonly lose: number }
@@ -43,7 +43,7 @@ type Command =
     };
 
 const write = fc.record({
-  do: fc.constant("say" as const),
+  do: fc.constant("write" as const),
   which: fc.array(fc.nat(0xffff), { minLength: 1, maxLength: 6 }),
 });
 const view = fc.record({
@@ -89,7 +89,7 @@ function ofMood(mood: "calm" | "rough", commands: fc.Arbitrary<Command>[]) {
   const step = fc.record({ command: fc.oneof(...commands), steps: fc.oneof(fc.nat(2), fc.nat(20)) });
   return fc.record({
     mood: fc.constant(mood),
-    /** There is so much already that it is told in several pieces. */
+    /** The session is so long that it is sent in several pages. */
     isLong: fc.integer({ min: 0, max: 29 }).map((n) => n === 29),
     commands: fc.array(step, { minLength: 3, maxLength: 14 }),
   });
@@ -112,7 +112,7 @@ class Scenario {
   readonly feed: SessionFeed;
   readonly subscribers: ExactSubscriber[] = [];
   readonly logHistory: LogHistory;
-  /** What the writer takes the session to be. */
+  /** The state that the writer assumes. */
   #state = emptyState;
   #writing: Promise<void> = Promise.resolve();
   #count = 0;
@@ -150,8 +150,8 @@ class Scenario {
   async run(command: Command): Promise<void> {
     const { world, engine } = this;
     switch (command.do) {
-      case "say":
-        // A writer is one: what it says comes in order.
+      case "write":
+        // There is one writer, so its writes are in order.
         this.#writing = this.#writing.then(() =>
           this.#try(async () => {
             await world.append(...generateDrafts(this.#state, command.which, () => this.#count++));
@@ -204,13 +204,13 @@ class Scenario {
     return this.subscribers.at(-1 - (who % Math.max(1, this.subscribers.length)));
   }
 
-  /** An answer may be later than that to a newer claim. */
+  /** This result can arrive after that of a newer claim. */
   #lookUp(): void {
     const state = this.logHistory.stateAt(this.world.events.at(-1)?.id ?? START_CURSOR);
     if (comparePositions(state, this.#state) > 0) this.#state = state;
   }
 
-  /** What a log refuses after a loss is for its writer to mend, with the next claim. */
+  /** Ignores refusals of the log after a loss. The next claim of the writer repairs them. */
   async #try(work: () => Promise<void>): Promise<void> {
     try {
       await work();
@@ -230,10 +230,10 @@ class Scenario {
 
 const MANY_STEPS = 5_000;
 
-/** Everything that is under way, to its end; false when there is none. */
+/** Runs everything under way to its end. Returns false if there is no end. */
 async function rests(scheduler: Scheduler): Promise<boolean> {
   for (let steps = 0; ; steps++) {
-    // What follows from the last step may take a while to show.
+    // The next task can appear some ticks after the last step.
     for (let n = 0; n < 40 && scheduler.count() === 0; n++) await Promise.resolve();
     if (scheduler.count() === 0) await new Promise((resolve) => setImmediate(resolve));
     if (scheduler.count() === 0) return true;
@@ -243,11 +243,11 @@ async function rests(scheduler: Scheduler): Promise<boolean> {
 }
 
 async function idle(scheduler: Scheduler): Promise<void> {
-  if (!(await rests(scheduler))) throw new Error("it never comes to rest");
+  if (!(await rests(scheduler))) throw new Error("it never becomes idle");
 }
 
 test(
-  `${totalCases(CASES)} interleavings: every viewer gets exactly the log, or is told that it begins anew`,
+  `${totalCases(CASES)} interleavings: every subscriber receives exactly the log, or restarts explicitly`,
   async () => {
     await assertCases(
       fc.asyncProperty(
@@ -255,7 +255,7 @@ test(
         fc.oneof(ofMood("calm", calm), ofMood("rough", rough)),
         async (scheduler, { commands, mood, isLong }) => {
           const scenario = await Scenario.make(scheduler);
-          const before = isLong ? scenario.run({ do: "say", which: longTurn(40) }) : undefined;
+          const before = isLong ? scenario.run({ do: "write", which: longTurn(40) }) : undefined;
           if (isLong) await idle(scheduler);
           await before;
           const running: Promise<void>[] = [];
@@ -263,19 +263,19 @@ test(
             running.push(scenario.run(command));
             for (let n = 0; n < steps && scheduler.count() > 0; n++) await scheduler.waitOne();
           }
-          // Where an archived entry was lost, viewers begin again and again, with pauses, until somebody mends it.
+          // If an archived entry was lost, subscribers restart repeatedly, with pauses, until a claim repairs the log.
           const settle = mood === "calm" ? idle : rests;
           await settle(scheduler);
           await Promise.all(running);
           for (const subscriber of scenario.subscribers) subscriber.unclog();
           await settle(scheduler);
-          // Nobody waits for something that has come already.
+          // No subscriber may wait for an entry that is already there.
           if (mood === "calm") await scenario.check();
-          // Somebody mends what was lost.
+          // The claim repairs the loss.
           const ending = scenario.run({ do: "claim" });
           await idle(scheduler);
           await ending;
-          const last = scenario.run({ do: "say", which: [0, 1] });
+          const last = scenario.run({ do: "write", which: [0, 1] });
           await idle(scheduler);
           await last;
           await scenario.check();
@@ -308,7 +308,7 @@ test(
   LONG_MS,
 );
 
-/** Where nothing was lost or trimmed, only who was slow begins again. */
+/** Without losses and trims, only a slow subscriber restarts. */
 function expectNoRestart(subscriber: TestSubscriber): void {
   for (const { reason } of subscriber.starts.slice(1)) expect(reason).toBe("slow");
 }

@@ -1,6 +1,6 @@
 /**
- * Promise 5 over real connections: a cursor that the log can't go on from gets an explicit answer within a second, over
- * sockets, in the header of event streams and in their address. Nobody is left waiting, and nobody gets what isn't theirs.
+ * Promise 5 over real connections: a cursor that can't be resumed gets an explicit response within a second, over
+ * sockets, in the header of event streams and in their URL. No client waits forever or receives another user's data.
  */
 import { randomUUID } from "node:crypto";
 import { EventStreamReader, type StreamMessage } from "@turnstream/conformance/clients/event-stream.ts";
@@ -20,7 +20,7 @@ const WITHIN_MS = 1_000;
 
 let parts: HarnessBackend;
 let server: Server;
-/** Nothing is written into them while others look. */
+/** Nothing is written to these sessions while clients connect. */
 let mine: Opened;
 let foreign: Opened;
 const failures: string[] = [];
@@ -32,7 +32,7 @@ beforeAll(async () => {
     store,
     log,
     signals,
-    secrets: ["a secret that only this test knows, and nobody else"],
+    secrets: ["a secret of this test with enough characters"],
     onError: (error, { during }) => failures.push(`${during}: ${String(error)}`),
   });
   await server.listen();
@@ -62,7 +62,7 @@ interface Opened {
 const turn = { turn: "t1" };
 const place = { ...turn, run: "main" };
 
-/** A session of two epochs; of the first nothing is left in the log. A turn of the second runs, and waits for a person. */
+/** A session of two epochs. The log contains nothing of the first. A turn of the second runs and waits for the user. */
 async function session(): Promise<Opened> {
   const world = await (await SessionHarness.make(parts)).start();
   await world.append(title("one"), title("two"));
@@ -79,7 +79,7 @@ async function session(): Promise<Opened> {
     { type: "run.start", ...place, agent: "a" },
     { type: "text.start", ...text, part: false },
     { type: "text.delta", ...text, text: "some " },
-    { type: "text.delta", ...text, text: "words" },
+    { type: "text.delta", ...text, text: "text" },
     { type: "text.end", ...text, final: false },
     { type: "question.request", ...asked, key: "k1", call: "c1", questions: QUESTIONS, timeout_seconds: 300 },
     title("four"),
@@ -89,13 +89,13 @@ async function session(): Promise<Opened> {
 
 const at = (world: SessionHarness, n: number): string => world.events.at(n)?.id ?? "";
 
-/** What is wrong with it, and the cursor. */
+/** The problem and the cursor. */
 const CURSORS: readonly (readonly [string, (world: SessionHarness, other: SessionHarness) => string])[] = [
   ["trimmed", (world) => at(world, 1)],
-  ["from before everything that is kept", () => "0-0"],
+  ["from before the oldest entry", () => "0-0"],
   ["ahead", (world) => at(world, -1).replace(/\d+$/, (seq) => String(Number(seq) + 1_000))],
-  ["of an epoch to come", (world) => at(world, -1).replace(/^\d+/, (epoch) => String(Number(epoch) + 7))],
-  ["of a timeline that was lost", (world) => at(world, -1).replace(/^\d+/, "1")],
+  ["of a future epoch", (world) => at(world, -1).replace(/^\d+/, (epoch) => String(Number(epoch) + 7))],
+  ["of a lost timeline", (world) => at(world, -1).replace(/^\d+/, "1")],
   ["of another session", (_, other) => at(other, -1)],
   ["a word", () => "yesterday"],
   ["negative", () => "-1--1"],
@@ -105,16 +105,16 @@ const CURSORS: readonly (readonly [string, (world: SessionHarness, other: Sessio
   ["with a space", () => "1-2 "],
 ];
 
-/** Those that can't stand in a header, or would change its meaning. */
+/** Cursors that are not allowed in a header or would change its meaning. */
 const NOT_IN_HEADERS: readonly (readonly [string, string])[] = [
-  ["with CRLF", "1-2\r\nx-user-id: somebody-else"],
+  ["with CRLF", "1-2\r\nx-user-id: another-user"],
   ["with LF", "1-2\n"],
   ["with NUL", "1-2\0"],
   ["in other digits", "١-٢"],
   ["of 1 MB", "9".repeat(1_000_000)],
 ];
 
-/** Nothing but these is an answer. */
+/** The only valid reasons. */
 const RESTART_REASONS = new Set(["expired", "invalid"]);
 
 async function answerOf(
@@ -144,39 +144,39 @@ const WIRES = [
   ["responses", "sse"],
 ] as const;
 
-describe.each(CURSORS)("a cursor that is %s", (_, make) => {
-  test.each(WIRES)("is answered in %s over %s, and the state comes anew", TIMED, async (dialect, wire) => {
+describe.each(CURSORS)("cursor that is %s", (_, make) => {
+  test.each(WIRES)("restarts with the current state in %s over %s", TIMED, async (dialect, wire) => {
     const { world, endpoint } = mine;
     const { world: other } = foreign;
     const subscriber = new SessionClient({ session: world.ref.session, dialect, wire });
     subscriber.connect(endpoint, make(world, other));
     const { isRestarted, error, ms } = await answerOf(subscriber);
     expect(ms).toBeLessThan(WITHIN_MS);
-    // A socket refuses what is no cursor at all; whatever is one begins anew.
+    // A socket refuses an invalid cursor. A well-formed one restarts.
     expect(isRestarted || error === "BAD_REQUEST").toBe(true);
     if (isRestarted && dialect === "native")
       await subscriber.until("all there", () => subscriber.rendered.cursor === at(world, -1), WITHIN_MS);
-    // Its streams begin nowhere but with the turn that runs.
+    // Its streams start only with the running turn.
     if (dialect === "responses")
       await subscriber.until("all there", () => subscriber.rendered.cursor === at(world, -1), WITHIN_MS);
     subscriber.cut();
     if (dialect === "responses")
       expect(subscriber.rendered.display()).toMatchObject({
-        output: "some words",
+        output: "some text",
         interactions: [{ type: "response.interaction_request", approval_key: "k1" }],
       });
     expect(subscriber.rendered.problems).toEqual([]);
   });
 
-  test("is answered in the address of an event stream", TIMED, async () => {
+  test("restarts in the URL of an event stream", TIMED, async () => {
     const { world, endpoint } = mine;
     const { world: other } = foreign;
     const answer = await firstOf(endpoint, world, make(world, other));
-    expect(answer).toBe("anew");
+    expect(answer).toBe("restarted");
   });
 });
 
-describe.each(NOT_IN_HEADERS)("a cursor %s", (_, cursor) => {
+describe.each(NOT_IN_HEADERS)("cursor %s", (_, cursor) => {
   test("is refused over a socket", TIMED, async () => {
     const { world, endpoint } = mine;
     const subscriber = new SessionClient({ session: world.ref.session, dialect: "blocks", wire: "socket" });
@@ -188,22 +188,22 @@ describe.each(NOT_IN_HEADERS)("a cursor %s", (_, cursor) => {
     subscriber.cut();
   });
 
-  test("is answered in the address of an event stream", TIMED, async () => {
+  test("is answered in the URL of an event stream", TIMED, async () => {
     const { world, endpoint } = mine;
     const started = performance.now();
     const answer = await firstOf(endpoint, world, cursor);
-    // What is too long for an address is refused before anybody reads it.
-    expect(answer).toBe(cursor.length > 10_000 ? "refused" : "anew");
+    // A cursor that is too long for a URL is refused before it is parsed.
+    expect(answer).toBe(cursor.length > 10_000 ? "refused" : "restarted");
     expect(performance.now() - started).toBeLessThan(WITHIN_MS);
   });
 });
 
-/** Of an event stream with the cursor in its address. */
+/** Returns the first response of an event stream with the cursor in its URL. */
 async function firstOf(
   { url, headers }: Endpoint,
   { ref }: SessionHarness,
   after: string,
-): Promise<"anew" | "refused"> {
+): Promise<"restarted" | "refused"> {
   const query = new URLSearchParams({ dialect: "native", after }).toString();
   const leave = new AbortController();
   const signal = AbortSignal.any([leave.signal, AbortSignal.timeout(WITHIN_MS)]);
@@ -224,42 +224,38 @@ async function firstOf(
   const frame = JSON.parse(first.data) as Frame;
   expect(frame).toMatchObject({ type: "subscribed", resumed: false });
   expect(RESTART_REASONS).toContain(frame["reason"]);
-  return "anew";
+  return "restarted";
 }
 
-describe("a session of somebody else", () => {
-  test.each(WIRES)(
-    "is not there for another tenant or person, in %s over %s",
-    TIMED,
-    async (dialect, wire) => {
-      const { world } = mine;
-      const { world: other, endpoint } = foreign;
-      const neighbour = await createEndpoint({ tenant: world.actor.tenant, user: `user-${randomUUID()}` });
-      for (const stranger of [endpoint, neighbour])
-        for (const cursor of [null, at(world, -1), at(other, -1)]) {
-          const subscriber = new SessionClient({ session: world.ref.session, dialect, wire });
-          subscriber.connect(stranger, cursor);
-          const { error, ms } = await answerOf(subscriber);
-          expect(error).toBe("NOT_FOUND");
-          expect(ms).toBeLessThan(WITHIN_MS);
-          expect(subscriber.rendered.frames).toEqual([]);
-          subscriber.cut();
-        }
-    },
-  );
+describe("session of another user", () => {
+  test.each(WIRES)("is not found for another tenant or user in %s over %s", TIMED, async (dialect, wire) => {
+    const { world } = mine;
+    const { world: other, endpoint } = foreign;
+    const neighbour = await createEndpoint({ tenant: world.actor.tenant, user: `user-${randomUUID()}` });
+    for (const stranger of [endpoint, neighbour])
+      for (const cursor of [null, at(world, -1), at(other, -1)]) {
+        const subscriber = new SessionClient({ session: world.ref.session, dialect, wire });
+        subscriber.connect(stranger, cursor);
+        const { error, ms } = await answerOf(subscriber);
+        expect(error).toBe("NOT_FOUND");
+        expect(ms).toBeLessThan(WITHIN_MS);
+        expect(subscriber.rendered.frames).toEqual([]);
+        subscriber.cut();
+      }
+  });
 });
 
-test("a good cursor goes on", async () => {
+test("resumes at a valid cursor", async () => {
   const { world, endpoint } = mine;
   for (const [dialect, wire] of WIRES) {
     const subscriber = new SessionClient({ session: world.ref.session, dialect, wire });
     subscriber.connect(endpoint, at(world, -2));
-    await subscriber.until("told", () => subscriber.rendered.starts.length > 0, WITHIN_MS);
+    await subscriber.until("subscribed", () => subscriber.rendered.starts.length > 0, WITHIN_MS);
     expect(subscriber.rendered.starts).toEqual([{ resumed: true, reason: "cursor" }]);
     subscriber.cut();
   }
 });
 
-test("none of it was an error of the gateway", () => {
+test("the gateway reports no error for any of these", () => {
   expect(failures).toEqual([]);
 });

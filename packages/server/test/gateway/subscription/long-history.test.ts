@@ -1,4 +1,4 @@
-/** Long turns make short pages: an answer stays of a size that can be sent in one go. */
+/** Tests that long turns give short pages, so that a response has a bounded size. */
 import type { EventDraft } from "@turnstream/protocol/writer";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { SessionHarness } from "../../session/session-harness.ts";
@@ -54,7 +54,7 @@ afterAll(async () => {
   await Promise.all([store.close(), log.close(), signals.close()]);
 });
 
-test("H01 pages of history end early, and still none is left out", async () => {
+test("H01 pages of history end early, and no turn is left out", async () => {
   const asked: string[] = [];
   const sizes: number[] = [];
   for (let before = ""; ;) {
@@ -70,7 +70,7 @@ test("H01 pages of history end early, and still none is left out", async () => {
   expect(Math.max(...sizes)).toBeLessThan(2_500_000);
 });
 
-test("a snapshot has fewer turns, and says how many there are before them", async () => {
+test("a snapshot has fewer turns and the number of earlier ones", async () => {
   const { snapshot } = (await server.request("GET", `${path}/snapshot?turns=50`)).json;
   expect([snapshot.turns.length, snapshot.earlier]).toEqual([2, 3]);
   const before = snapshot.turns[0].start;

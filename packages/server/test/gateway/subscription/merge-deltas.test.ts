@@ -1,4 +1,4 @@
-/** Merging entries by their text gives what merging their events gives. */
+/** Tests that merging entries by their text equals merging their events. */
 import { coalesce, type EventDraft } from "@turnstream/protocol/writer";
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -12,11 +12,11 @@ const draft = fc.record({
   block: fc.constantFrom("b1", "b1", "b1", "b2"),
   text: fc.oneof(fc.string({ unit: "binary" }), fc.constant("x".repeat(3_000))),
   hasNote: fc.integer({ min: 0, max: 9 }).map((n) => n === 0),
-  /** Now and then something is missing, or another epoch begins. */
+  /** Sometimes an entry is missing, or another epoch starts. */
   step: fc.constantFrom("next", "next", "next", "next", "next", "next", "gap", "epoch"),
 });
 
-test("whatever the entries are, a gap or a new epoch between them included", () => {
+test("merges any entries equally, also with a gap or a new epoch between them", () => {
   fc.assert(
     fc.property(fc.array(draft, { maxLength: 40 }), (drafts) => {
       let [epoch, seq] = [1, 0];

@@ -1,4 +1,7 @@
-/** Who comes at any moment, wherever the archive has got to and whatever the feed has dropped, sees the session as it is. */
+/**
+ * Tests that a new subscriber sees the current session at any moment, whatever is archived and whatever the feed has
+ * dropped.
+ */
 import { legalLog } from "@turnstream/conformance/generator/legal-log.ts";
 import { assertCases, type CaseCounts, totalCases } from "@turnstream/conformance/support/cases.ts";
 import { restore, type Snapshot } from "@turnstream/protocol";
@@ -14,7 +17,7 @@ import { streamFormat, waitUntilIdle, TestSubscriber, until } from "../test-subs
 
 const CASES: CaseCounts = { fixed: 5, fresh: 5, full: 20 };
 
-test(`in ${totalCases(CASES)} logs, archived anywhere, a fresh viewer gets a snapshot of all there is`, async () => {
+test(`in ${totalCases(CASES)} logs archived anywhere, a new subscriber receives a snapshot of everything`, async () => {
   const anyMoves = fc.array(fc.nat(11), { minLength: 6, maxLength: 40 });
   await assertCases(
     fc.asyncProperty(legalLog(80), anyMoves, fc.boolean(), async (events, moves, isQuick) => {
@@ -49,7 +52,7 @@ test(`in ${totalCases(CASES)} logs, archived anywhere, a fresh viewer gets a sna
           await until(() => subscriber.frames.length > 0);
           subscriber.close();
           const shown = restore(subscriber.frames[0]?.["snapshot"] as Snapshot);
-          // It may be given what another was given a moment ago.
+          // The subscriber may receive a snapshot that was built for another one shortly before.
           expect(plain(shown)).toEqual(resolveBlobUrls(plain(world.folded(shown.seq)), (blob) => blob));
           if (isLast) expect(shown.seq).toBe(world.events.length);
         });

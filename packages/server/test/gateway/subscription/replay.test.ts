@@ -1,4 +1,7 @@
-/** Replays through the pure machines: from every position, over both wires, exactly what the dialect says comes after it. */
+/**
+ * Tests replays with the pure functions: from every position and over both wires, exactly the frames that the dialect
+ * defines.
+ */
 import { legalLog } from "@turnstream/conformance/generator/legal-log.ts";
 import {
   assertCases,
@@ -23,7 +26,7 @@ import { streamFormat, type Frame, readFrames } from "../test-subscriber.ts";
 
 const CASES: CaseCounts = { fixed: 5, fresh: 5, full: 30 };
 const LOGS = totalCases(CASES);
-/** `npm run test:replays` has 600 logs with more than 1,000 turns, which end within half an hour. */
+/** `npm run test:replays` runs 600 logs with more than 1,000 turns within half an hour. */
 const LONG_MS = Math.max(600_000, LOGS * 3_000);
 
 function entryOf({ id, ...rest }: SessionEvent): LogEntry {
@@ -31,7 +34,7 @@ function entryOf({ id, ...rest }: SessionEvent): LogEntry {
   return new LogEntry(epoch, seq, `w:0 ${JSON.stringify(rest)}`);
 }
 
-/** The state as a feed has it: folded from right before the turn began. */
+/** The state as a feed has it: folded from the position before the turn. */
 function slimStates(states: readonly SessionState[], events: readonly SessionEvent[]): SessionState[] {
   let base = emptyState;
   return states.map((state, k) => {
@@ -48,7 +51,7 @@ function frames(of: StreamFormat, state: SessionState, events: readonly SessionE
   return page.chunks.flatMap((bytes) => readFrames(of, bytes));
 }
 
-/** What the wire adds or moves. */
+/** The additions of the wire. */
 function bare({ session_id, ...frame }: Frame): Frame {
   const isOwn = ["message_start", "session_title", "task.created"].includes(frame["type"] as string);
   return isOwn && session_id !== "s" ? { ...frame, session_id } : frame;
@@ -64,7 +67,7 @@ const EXPECTED_FRAMES: Readonly<
 };
 
 test(
-  `at every position of ${LOGS} logs, a replay of each dialect and wire is what the dialect says`,
+  `a replay from every position of ${LOGS} logs equals the frames of each dialect and wire`,
   async () => {
     let turns = 0;
     await assertCases(
@@ -96,7 +99,7 @@ function withoutSession({ session_id: _, ...frame }: Frame): Frame {
 }
 
 function sorted(frame: Frame): Frame {
-  // A native event over SSE has its cursor as its id too.
+  // A native event over SSE also has its cursor as its id.
   const { event_id, ...rest } = frame;
   const all = rest["id"] === event_id || event_id === undefined ? rest : frame;
   return Object.fromEntries(Object.entries(all).toSorted(([a], [b]) => (a < b ? -1 : 1)));

@@ -1,4 +1,4 @@
-/** Who may open a socket, and for how long: origins, tickets, refusals, and the end of whoever is no longer let in. */
+/** Tests who can open a socket and for how long: origins, tickets, refusals, and the end of revoked connections. */
 import { once } from "node:events";
 import { type ClientRequest, type IncomingMessage, request as httpRequest } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -48,13 +48,13 @@ async function upgrade(query = "", headers: Record<string, string> = server.auth
 
 async function ticket(headers: Record<string, string> = server.auth): Promise<string> {
   const given = (await server.request("POST", "/tickets", { headers, body: {} })).json;
-  // The server's own time, by which a page corrects deadlines.
+  // The server's own time, with which a page corrects deadlines.
   expect(given.expires_at - given.now).toBe(30_000);
   return given.ticket as string;
 }
 
-describe("a socket", () => {
-  test("is opened by a key or a token in headers, in a dialect that sockets have", async () => {
+describe("socket", () => {
+  test("opens with a key or a token in headers, in a dialect of sockets", async () => {
     const { token } = (await server.request("POST", "/tokens", { body: { user_id: "u" } })).json;
     for (const headers of [server.auth, { authorization: `Bearer ${token}` }])
       for (const query of ["", "?dialect=blocks", "?dialect=native", "?dialect=tasks"]) {
@@ -66,7 +66,7 @@ describe("a socket", () => {
       expect(await upgrade(query), query).toMatchObject({ status: 400, word: "BAD_REQUEST" });
   });
 
-  test("is refused by an HTTP answer in the one shape", async () => {
+  test("is refused with an HTTP response in the error schema", async () => {
     const { status, word, type } = await upgrade("", {});
     expect([status, word, type]).toEqual([401, "UNAUTHENTICATED", "application/json; charset=utf-8"]);
   });
@@ -79,7 +79,7 @@ describe("a socket", () => {
     expect(await upgrade("", { "x-api-key": secret })).toMatchObject({ status: 403, word: "FORBIDDEN" });
   });
 
-  test("of a foreign page is refused, whatever it has (promise 21)", async () => {
+  test("of a page of another origin is refused, whatever its credentials (promise 21)", async () => {
     const foreign = [
       "https://evil.example",
       "null",
@@ -92,7 +92,7 @@ describe("a socket", () => {
       expect(await upgrade("", { ...server.auth, origin }), origin).toMatchObject({ status: 403 });
       expect(await upgrade(`?ticket=${await ticket()}`, { origin }), origin).toMatchObject({ status: 403 });
     }
-    // No page leaves its origin out, so no ticket comes without.
+    // Every page sends its origin, so a ticket without one is refused.
     expect(await upgrade(`?ticket=${await ticket()}`, {})).toMatchObject({ status: 403 });
     for (const origin of [PAGE, server.url]) {
       const { status, socket } = await upgrade(`?ticket=${await ticket()}`, { origin });
@@ -101,7 +101,7 @@ describe("a socket", () => {
     }
   });
 
-  test("elsewhere is refused, and nothing hangs", async () => {
+  test("at another path is refused, and no connection hangs", async () => {
     const asked = httpRequest(`${server.url}/other`, {
       headers: { connection: "Upgrade", upgrade: "websocket" },
     });
@@ -112,10 +112,10 @@ describe("a socket", () => {
   });
 });
 
-describe("a ticket (promise 20)", () => {
+describe("ticket (promise 20)", () => {
   const origin = PAGE;
 
-  test("opens one socket, for whoever asked for it", async () => {
+  test("opens one socket for the caller that requested it", async () => {
     const { token } = (await server.request("POST", "/tokens", { body: { user_id: server.actor.user } }))
       .json;
     const text = await ticket({ authorization: `Bearer ${token}` });
@@ -129,14 +129,14 @@ describe("a ticket (promise 20)", () => {
     expect(await upgrade(`?ticket=${text}`, { origin })).toMatchObject({ status: 401 });
   });
 
-  test("of ten who try at once, one gets in", async () => {
+  test("opens one socket when ten clients try at once", async () => {
     const text = await ticket();
     const all = await Promise.all(Array.from({ length: 10 }, () => upgrade(`?ticket=${text}`, { origin })));
     expect(all.filter(({ status }) => status === 101)).toHaveLength(1);
     for (const { socket } of all) socket.terminate();
   });
 
-  test("is good for half a minute, unchanged, alone, and while its key is", async () => {
+  test("is valid for half a minute, unchanged, without other credentials, and while its key is valid", async () => {
     const text = await ticket();
     expect(await upgrade(`?ticket=${text}`, { ...server.auth, origin })).toMatchObject({ status: 401 });
     expect(await upgrade(`?ticket=${text}x`, { origin })).toMatchObject({ status: 401 });
@@ -163,7 +163,7 @@ async function openBoth(headers: Record<string, string>) {
   return { socket, ended: stream.text() };
 }
 
-describe("whoever is no longer let in", () => {
+describe("revoked caller", () => {
   test("loses socket and stream when the key is revoked, and others don't (promise 19)", async () => {
     const { key, secret } = await server.backend.store.keys.create(server.actor.tenant, {
       name: "k",
@@ -193,12 +193,12 @@ describe("whoever is no longer let in", () => {
     await ended;
   });
 
-  test("stays when the store can't be asked", async () => {
+  test("stays connected while the store is unreachable", async () => {
     const { keys } = server.backend.store;
     const { socket } = await upgrade();
     const broken = vi.spyOn(keys, "live").mockRejectedValue(new Error("no store"));
     const reported = () => server.errors.map(({ during }) => during);
-    await expect.poll(reported).toContain("asking which keys are still good");
+    await expect.poll(reported).toContain("checking for revoked keys");
     await sleep(200);
     broken.mockRestore();
     expect(socket.readyState).toBe(WebSocket.OPEN);
@@ -206,7 +206,7 @@ describe("whoever is no longer let in", () => {
   });
 });
 
-test("an origin is ours by name, or by being where we are", () => {
+test("an origin is allowed by its name, or if it is the gateway's own", () => {
   const here = { origins: [PAGE], host: "chat.example.com", publicUrl: undefined };
   expect(isAllowedOrigin("https://chat.example.com", here)).toBe(true);
   expect(isAllowedOrigin("https://chat.example.com:8443", here)).toBe(false);
@@ -218,7 +218,7 @@ test("an origin is ours by name, or by being where we are", () => {
     "ws://chat.example.com",
   ])
     expect(isAllowedOrigin(odd, here), odd).toBe(false);
-  // Behind a proxy it is the public name that counts, whatever the proxy sends as the host.
+  // Behind a proxy the public name counts, whatever host the proxy sends.
   const proxied = { ...here, host: "10.0.0.5:3000", publicUrl: "https://chat.example.com/agents" };
   expect(isAllowedOrigin("https://chat.example.com", proxied)).toBe(true);
   expect(isAllowedOrigin("http://10.0.0.5:3000", proxied)).toBe(false);

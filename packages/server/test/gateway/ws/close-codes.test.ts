@@ -1,10 +1,10 @@
-/** The codes with which sockets are closed are the ones that docs/gateway.md has, and the other way round. */
+/** Compares the close codes of sockets with the tables of docs/gateway.md and PROTOCOL.md, in both directions. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { CLOSE_CODES } from "../../../src/gateway/ws/close-codes.ts";
 
-test("docs/gateway.md has every code with which a socket is closed, and no other", () => {
-  const doc = readFileSync(new URL("../../../../../docs/gateway.md", import.meta.url), "utf8");
+test.each(["docs/gateway.md", "PROTOCOL.md"])("%s has every close code of a socket, and no other", (path) => {
+  const doc = readFileSync(new URL(`../../../../../${path}`, import.meta.url), "utf8");
   const documented = [...doc.matchAll(/^\| (\d{4}) \|/gm)].map(([, code]) => Number(code));
   expect(documented).toEqual(Object.values(CLOSE_CODES).map(({ code }) => code));
 });

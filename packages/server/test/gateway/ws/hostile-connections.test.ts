@@ -1,4 +1,7 @@
-/** Connections that mean ill, byte by byte: whatever they send, the process lives, holds little, and answers the others. */
+/**
+ * Tests hostile connections byte by byte: whatever they send, the process keeps running, buffers little, and serves
+ * others.
+ */
 import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -35,7 +38,7 @@ function head(line: string, headers: Readonly<Record<string, string>>): string {
   return `${line} HTTP/1.1\r\n${lines.join("")}\r\n`;
 }
 
-/** @returns all that came until the text was in it */
+/** @returns everything received until it contains the text */
 async function answerTo(request: string, until: string): Promise<string> {
   const socket = await open();
   let text = "";
@@ -55,32 +58,38 @@ const UPGRADE = {
 const PING = 0x9;
 const LONG = "y".repeat(100_000);
 
-/** Masked with zeros; of at most 125 bytes. */
+/** Masked with zeros, at most 125 bytes. */
 function frame(kind: number, payload: string): Buffer {
   const start = Buffer.from([0x80 | kind, 0x80 | payload.length, 0, 0, 0, 0]);
   return Buffer.concat([start, Buffer.from(payload)]);
 }
 
-describe("at the door", () => {
+describe("hostile request", () => {
   test.for(["/nowhere", "/api/v1/socket", "/api/v1/socket?ticket=x"])(
-    "who asks for a socket at %s and is gone at once ends nothing",
+    "a client that requests a socket at %s and disconnects causes no error",
     async (path) => {
       for (let n = 0; n < 50; n++) {
         const socket = await open();
         socket.write(head(`GET ${path}`, UPGRADE));
         socket.resetAndDestroy();
       }
-      // An error that nobody listens to comes a little later, and fails the run.
+      // An unhandled error event would come a little later and fail the run.
       await sleep(50);
       expect((await server.request("GET", "/sessions")).status).toBe(200);
     },
   );
 
   test.for([
-    { what: "no HTTP at all", line: "hello? what is", headers: {}, status: 400, error: "BAD_REQUEST" },
-    { what: "a bad header", line: "GET /x", headers: { "a b": "c" }, status: 400, error: "BAD_REQUEST" },
     {
-      what: "a bad length",
+      what: "a request that is not HTTP",
+      line: "hello? what is",
+      headers: {},
+      status: 400,
+      error: "BAD_REQUEST",
+    },
+    { what: "an invalid header", line: "GET /x", headers: { "a b": "c" }, status: 400, error: "BAD_REQUEST" },
+    {
+      what: "an invalid length",
       line: "POST /x",
       headers: { "content-length": "-1" },
       status: 400,
@@ -88,7 +97,7 @@ describe("at the door", () => {
     },
     { what: "a long header", line: "GET /x", headers: { x: LONG }, status: 431, error: "TOO_LARGE" },
     { what: "a long address", line: `GET /${LONG}`, headers: {}, status: 431, error: "TOO_LARGE" },
-  ])("$what is answered in the one shape of errors", async ({ line, headers, status, error }) => {
+  ])("$what gets a response in the error schema", async ({ line, headers, status, error }) => {
     const text = await answerTo(head(line, headers), "can_retry");
     const [lines = "", body = ""] = text.split("\r\n\r\n");
     expect(lines).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
@@ -97,14 +106,14 @@ describe("at the door", () => {
     expect(server.errors).toEqual([]);
   });
 
-  test("who offers HTTP/2 with a request gets the request answered", async () => {
+  test("a request that offers HTTP/2 is answered over HTTP/1.1", async () => {
     const offer = { connection: "Upgrade, HTTP2-Settings", upgrade: "h2c", "http2-settings": "AAMAAABk" };
     const text = await answerTo(head("GET /api/v1/sessions", { ...server.auth, ...offer }), "\r\n\r\n");
     expect(text).toMatch(/^HTTP\/1.1 200 /);
   });
 
   test.for(["///", "a b", "\u00ff", "application/json, text/plain", "text/plain"])(
-    "a body that calls itself %j is refused, and is no fault of ours",
+    "a body of type %j is refused without an internal error",
     async (type) => {
       const headers = { ...server.auth, "content-type": type, "content-length": "2" };
       const text = await answerTo(`${head("POST /api/v1/sessions", headers)}{}`, "can_retry");
@@ -114,7 +123,7 @@ describe("at the door", () => {
   );
 });
 
-test("a file that breaks off on its way is no fault of ours", async () => {
+test("an interrupted upload is not an internal error", async () => {
   const { id } = await createSession(server.backend, server.actor, {});
   const headers = { ...server.auth, "content-length": "1000000" };
   for (let n = 0; n < 5; n++) {
@@ -127,12 +136,12 @@ test("a file that breaks off on its way is no fault of ours", async () => {
   expect(server.errors).toEqual([]);
 });
 
-test("a body that comes byte by byte is kept as its bytes, not as a list of pieces", async () => {
+test("a body that arrives byte by byte is stored as bytes, not as a list of chunks", async () => {
   const given = JSON.stringify({ text: "\u00e9".repeat(500), more: [1, 2, 3] });
   const piece = new Uint8Array(1);
   async function* body() {
     for (const byte of Buffer.from(given)) {
-      // Whoever keeps the pieces has the last one many times.
+      // Code that retains the chunks would have the last one many times.
       piece[0] = byte;
       yield piece;
     }
@@ -142,14 +151,14 @@ test("a body that comes byte by byte is kept as its bytes, not as a list of piec
   await expect(readJsonBody({ headers: new Map(), body: body() }, size - 1)).rejects.toThrow("at most");
 });
 
-describe("over a socket", () => {
-  test("pings of one who doesn't read are not all answered, and the newest is when they read", async () => {
+describe("hostile socket", () => {
+  test("gets a bounded number of pongs while it doesn't read, and the newest one when it does", async () => {
     const socket = await open();
     socket.write(head("GET /api/v1/socket", { ...server.auth, ...UPGRADE }));
     await expect.poll(() => server.server.stats().connections).toBe(1);
     const pings = Buffer.concat(Array.from({ length: 2_000 }, () => frame(PING, "x".repeat(125))));
     let most = 0;
-    // More than the system's own buffers take, however late the server comes to read them.
+    // More than the system's buffers take, however late the server reads them.
     for (let n = 0; n < 120 || (most === 0 && n < 2_000); n++) {
       socket.write(pings);
       await sleep(2);
@@ -163,7 +172,7 @@ describe("over a socket", () => {
     await expect.poll(() => tail).toContain("the last one");
   });
 
-  test("what is nested deeper than a body may be is refused", async () => {
+  test("gets an error for values that are nested too deeply", async () => {
     const { id } = await createSession(server.backend, server.actor, {});
     const client = await SocketClient.open(server);
     const values = { x: JSON.parse(`${"[".repeat(100)}${"]".repeat(100)}`) as unknown };
@@ -177,7 +186,7 @@ describe("over a socket", () => {
   });
 });
 
-test("a stream of the plain handler ends with its request, though nobody reads or cancels it", async () => {
+test("a stream of the plain handler ends with its request, although it is neither read nor cancelled", async () => {
   const { store, log, signals } = server.backend;
   const gateway = createGateway({ store, log, signals, secrets: server.secrets });
   const { id } = await createSession(server.backend, server.actor, {});

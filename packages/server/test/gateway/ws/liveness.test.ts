@@ -1,4 +1,7 @@
-/** Signs of life, and the rule of 180 seconds: on a clock of our own for the real times, and on real links that go silent. */
+/**
+ * Tests heartbeats and the limit of 180 seconds: on a fake clock with the real limits, and on real links that go
+ * silent.
+ */
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
@@ -15,7 +18,7 @@ import { openServer, type TestServer } from "../test-server.ts";
 const { pingIntervalMs, pongTimeoutMs, heartbeatMs, turnIdleTimeoutMs, sseKeepAliveMs } =
   DEFAULT_GATEWAY_LIMITS;
 
-/** Beats of a socket, each a little late, until it is given up. @returns when that was, and when it was asked */
+/** Simulates late heartbeats of a socket until it is closed. @returns the time of that, and the times of the pings */
 function simulate(
   lateness: readonly number[],
   bytesAt: readonly number[],
@@ -46,10 +49,10 @@ function simulate(
   }
 }
 
-describe("a socket (reliability 12)", () => {
+describe("socket (reliability 12)", () => {
   const late = fc.array(fc.integer({ min: 0, max: 900 }), { minLength: 1, maxLength: 30 });
 
-  test("that is gone is given up within 35 s of its last sign, and never before it could have answered", () => {
+  test("that is dead is closed within 35 s of its last sign of life, and never before it could have answered", () => {
     fc.assert(
       fc.property(
         late,
@@ -64,7 +67,7 @@ describe("a socket (reliability 12)", () => {
     );
   });
 
-  test("that answers in time is never given up, and is asked at least every 25 s", () => {
+  test("that answers in time is never closed, and is pinged at least every 25 s", () => {
     fc.assert(
       fc.property(late, fc.integer({ min: 0, max: 8_000 }), (lateness, answersAfter) => {
         const { dead, pings } = simulate(lateness, [], answersAfter);
@@ -76,7 +79,10 @@ describe("a socket (reliability 12)", () => {
   });
 });
 
-/** Events of a turn, and when it waits for a person; a beat each second. @returns when the stream is ended */
+/**
+ * Simulates the events of a turn, times in which it waits for the user, and a heartbeat each second. @returns when the
+ * stream ends
+ */
 function ended(
   events: readonly number[],
   waits: readonly (readonly [number, number])[],
@@ -90,19 +96,19 @@ function ended(
   return Infinity;
 }
 
-describe("the rule of 180 seconds (reliability 13)", () => {
-  test("S10: ends a stream 180 s after the last event; what keeps it alive is no event", () => {
+describe("limit of 180 seconds (reliability 13)", () => {
+  test("S10: ends a stream 180 s after the last event, and keep-alives are not events", () => {
     expect(sseKeepAliveMs).toBeLessThan(turnIdleTimeoutMs);
     expect(ended([0], [])).toBe(180_000);
     expect(ended([0, 60_000, 100_000], [])).toBe(280_000);
     expect(ended([0, 179_000], [])).toBe(359_000);
   });
 
-  test("S10: waiting for a person is not silence, and its end is an event", () => {
+  test("S10: does not count while the turn waits for the user, and the end of the wait is an event", () => {
     expect(ended([0, 10_000, 700_000], [[10_000, 700_000]])).toBe(880_000);
   });
 
-  test("S10: who comes late to a silent turn has waited no longer than it was there", () => {
+  test("S10: starts at the connection for a client that connects to a silent turn", () => {
     expect(ended([0], [], 170_000)).toBe(350_000);
   });
 });
@@ -111,7 +117,7 @@ describe("over a real link (reliability 12)", () => {
   let server: TestServer;
   afterEach(() => server.close());
 
-  test("a half-open socket is given up in time, and one that only listens is not", async () => {
+  test("a half-open socket is closed in time, and one that only receives is not", async () => {
     server = await openServer();
     const { backend, secrets } = server;
     const gateway = createGateway({
@@ -136,11 +142,11 @@ describe("over a real link (reliability 12)", () => {
       expect([listener.socket.readyState, lost.socket.readyState, open.size]).toEqual([1, 1, 2]);
       proxy.blackhole();
       const since = performance.now();
-      // By the limits it takes some seconds; by what TCP does alone, a quarter of an hour.
+      // The limits take some seconds. TCP alone would take a quarter of an hour.
       while (open.size > 1 && performance.now() - since < 60_000)
         await new Promise((resolve) => setTimeout(resolve, 5));
       expect(open.size).toBe(1);
-      // Pinged while the other one was given up, and twice more.
+      // It was pinged while the other one was closed, and twice more.
       const before = pings;
       expect(before).toBeGreaterThan(0);
       await expect.poll(() => pings).toBeGreaterThan(before + 1);

@@ -1,4 +1,7 @@
-/** One socket that follows a hundred sessions, over real TCP: what they share is bounded, and who isn't slow isn't told so. */
+/**
+ * Tests one socket that follows a hundred sessions over real TCP: their shared buffer is bounded, and a client that is
+ * not slow gets no slow notice.
+ */
 import { BlocksClient } from "@turnstream/conformance/clients/blocks-client.ts";
 import { TasksClient } from "@turnstream/conformance/clients/tasks-client.ts";
 import { emptyState, type SessionEvent, fold, restore, type Snapshot } from "@turnstream/protocol";
@@ -11,7 +14,7 @@ import { until } from "../test-subscriber.ts";
 
 const SESSIONS = 100;
 const QUEUE_BYTES = 512 * 1024;
-/** The queue, and what Node holds for a connection before it says that it is enough, with one write over it. */
+/** The queue, plus Node's buffer for a connection before backpressure, plus one write above it. */
 const MOST_BYTES = QUEUE_BYTES + 128 * 1024;
 const ON = { turn: "t", run: "t", block: "t/0", index: 0 };
 const START = { number: 1, message_number: 1, agent: "a", mode: "agent", from_share: false } as const;
@@ -63,14 +66,17 @@ function append(world: SessionHarness, text: string): Promise<void> {
   return world.append({ type: "text.delta", ...ON, text } satisfies EventDraft);
 }
 
-/** A word in each session, and time for whoever reads. @returns the most that was held for a connection */
+/**
+ * Appends one delta to each session and gives clients time to read. @returns the largest number of buffered bytes of a
+ * connection
+ */
 async function round(text = TEXT): Promise<number> {
   await Promise.all(worlds.map((world) => append(world, text)));
   await new Promise((resolve) => setTimeout(resolve, 1));
   return server.server.stats().maxBufferedBytes;
 }
 
-/** Speaks on until a client that doesn't read has filled the systems at both ends, and our queue, twice over. */
+/** Writes until a client that doesn't read has filled the buffers of both systems and the send queue twice. */
 async function overrun(): Promise<number> {
   let most = 0;
   while (most < QUEUE_BYTES / 2) most = Math.max(most, await round());
@@ -104,7 +110,7 @@ function shown({ frames }: SocketClient, dialect: string): string[] {
   });
 }
 
-/** Looks at each frame once, for there are many. */
+/** Reads each frame once, because there are many. */
 async function allHave({ frames }: SocketClient, text: string): Promise<void> {
   const missing = new Set(worlds.map(({ ref }) => ref.session));
   let next = 0;
@@ -116,7 +122,7 @@ async function allHave({ frames }: SocketClient, text: string): Promise<void> {
 }
 
 test.for(["native", "blocks", "tasks"])(
-  "one of %s that hangs for a moment gets every word of a hundred sessions, and is not told that it is slow (reliability 11)",
+  "a client of %s that pauses briefly receives every delta of a hundred sessions without a slow notice (reliability 11)",
   { timeout: 200_000 },
   async (dialect) => {
     await open("");

@@ -1,4 +1,4 @@
-/** WebSockets over real connections: commands and their replies, what is no command, bounds, and leaving. */
+/** Tests WebSockets over real connections: commands and replies, invalid commands, limits, and disconnects. */
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { script } from "../../../src/models/script-parts.ts";
 import { scriptedModel } from "../../../src/models/scripted-model.ts";
@@ -17,15 +17,15 @@ const agent = defineAgent({
   model: scriptedModel(({ text, step }) => {
     if (text === "slow") return [script.text("be"), script.delay(60_000), script.text("gin")];
     if (text === "book" && step === 0) return [script.toolCall("book", { beds: 2 })];
-    // In one piece: on a slow machine several would not be gathered into one frame, which is what tests look for.
-    return [script.text(`You said ${text}.`, { chunk: 1_000 })];
+    // In one chunk: on a slow machine, several chunks would not be merged into one frame, which the tests expect.
+    return [script.text(`You wrote ${text}.`, { chunk: 1_000 })];
   }),
   tools: { book: tool({ approval: true, run: () => "booked" }) },
 });
 
 async function open(options: Parameters<typeof openServer>[1] = {}): Promise<void> {
   stage = await TurnHarness.open(createMemoryBackend());
-  // A busy machine must not make the one worker look dead.
+  // A busy machine must not make the only worker lose its lease.
   await stage.worker([agent], { leaseTtlMs: 20_000 });
   server = await openServer(stage.backend, { actor: stage.actor, ...options });
 }
@@ -43,7 +43,7 @@ afterEach(async () => {
 });
 
 describe("commands over a socket", () => {
-  test("are done as far as the scopes of the key reach", async () => {
+  test("are executed within the scopes of the key", async () => {
     await open();
     const { tenant } = stage.actor;
     const { secret } = await stage.backend.store.keys.create(tenant, { name: "reads", scopes: ["read"] });
@@ -72,7 +72,7 @@ describe("commands over a socket", () => {
     expect((await stage.state({ tenant, session: session_id })).turns.length).toBe(0);
   });
 
-  test("a ping is answered, whatever the key may do, and is of no session", async () => {
+  test("a ping is answered with any scope and belongs to no session", async () => {
     await open();
     const { secret } = await stage.backend.store.keys.create(stage.actor.tenant, {
       name: "socket",
@@ -87,7 +87,7 @@ describe("commands over a socket", () => {
     expect(await client.request({ type: "ping", session_id: "s" })).toMatchObject({ error: "BAD_REQUEST" });
   });
 
-  test("a native client that comes back is told how far back it is", async () => {
+  test("a native client that reconnects receives the current head", async () => {
     await open();
     const ref = await stage.session();
     await stage.ask(ref, "one");
@@ -119,7 +119,7 @@ describe("commands over a socket", () => {
     const end = { blocks: "message_stop", native: "turn.end", tasks: "task.done" }[dialect];
     const last = await client.until("the end", ({ type }) => type === end);
     expect(last["session_id"]).toBe(session);
-    expect(JSON.stringify(client.frames)).toContain("You said hello.");
+    expect(JSON.stringify(client.frames)).toContain("You wrote hello.");
     expect(client.frames.filter((frame) => !("session_id" in frame))).toEqual([ack]);
     expect(await client.request(send), "the same message again is the same message").toEqual({
       ...ack,
@@ -128,7 +128,7 @@ describe("commands over a socket", () => {
     expect((await stage.state({ tenant: stage.actor.tenant, session })).turns.length).toBe(1);
   });
 
-  test("are done in order for a session, by whichever of its names they call it", async () => {
+  test("are executed in order for a session, by id or by number", async () => {
     await open();
     const client = await connect();
     const ref = await stage.session();
@@ -146,7 +146,7 @@ describe("commands over a socket", () => {
       stop(number).then(() => order.push("by number")),
       stop(ref.session).then(() => order.push("by id")),
     ]);
-    // Of no session, so it waits for none; and whatever overtakes has done so by then.
+    // A ping belongs to no session, so it waits for none. A command that overtakes has done so by then.
     expect(await client.request({ type: "ping" })).toMatchObject({ type: "ack" });
     expect(await client.request({ type: "ping" })).toMatchObject({ type: "ack" });
     expect(order).toEqual([]);
@@ -155,14 +155,14 @@ describe("commands over a socket", () => {
     expect(order).toEqual(["by number", "by id"]);
   });
 
-  test("W16: stop, and a decision, from another socket than the one that watches", async () => {
+  test("W16: stop and decide work from another socket than the one that watches", async () => {
     await open();
     const [watcher, other] = [await connect(), await connect("native")];
     const ref = await stage.session();
     const session_id = ref.session;
     await watcher.request({ type: "subscribe", session_id });
     await other.request({ type: "send", session_id, client_message_id: "m1", text: "slow" });
-    const { message_id } = await watcher.until("begun", ({ type }) => type === "message_start");
+    const { message_id } = await watcher.until("started", ({ type }) => type === "message_start");
     const receipt = "stopping";
     expect(await other.request({ type: "stop", session_id })).toMatchObject({
       type: "ack",
@@ -184,10 +184,10 @@ describe("commands over a socket", () => {
       error: "INTERACTION_CLOSED",
       code: 13001,
     });
-    await watcher.until("the answer", (frame) => JSON.stringify(frame).includes("You said book."));
+    await watcher.until("the answer", (frame) => JSON.stringify(frame).includes("You wrote book."));
   });
 
-  test("after unsubscribe nothing comes; a session is taken up again after a cursor", async () => {
+  test("after unsubscribe no frames arrive, and subscribe resumes after a cursor", async () => {
     await open();
     const client = await connect();
     const { session: session_id } = await stage.session();
@@ -207,11 +207,11 @@ describe("commands over a socket", () => {
       resumed: true,
       reason: "cursor",
     });
-    await client.until("the second answer", (frame) => JSON.stringify(frame).includes("You said two."));
-    expect(client.frames.filter((frame) => JSON.stringify(frame).includes("You said one.")).length).toBe(1);
+    await client.until("the second answer", (frame) => JSON.stringify(frame).includes("You wrote two."));
+    expect(client.frames.filter((frame) => JSON.stringify(frame).includes("You wrote one.")).length).toBe(1);
   });
 
-  test("a session can be named by its number; one of somebody else's is not there", async () => {
+  test("a session can be named by its number, and another user's session is not found", async () => {
     await open();
     const client = await connect();
     const ref = await stage.session();
@@ -232,17 +232,17 @@ describe("commands over a socket", () => {
     }
   });
 
-  test("a deleted session says so, and only once", async () => {
+  test("a deleted session ends its subscription once", async () => {
     await open();
     const client = await connect();
     const { session: session_id } = await stage.session();
     await client.request({ type: "subscribe", session_id });
     await server.request("DELETE", `/sessions/${session_id}`);
-    const notice = await client.until("gone", ({ type }) => type === "unsubscribed");
+    const notice = await client.until("the end", ({ type }) => type === "unsubscribed");
     expect(notice).toEqual({ type: "unsubscribed", session_id, reason: "gone" });
   });
 
-  test("a socket takes so many sessions and no more", async () => {
+  test("a socket has a limited number of sessions", async () => {
     await open({ limits: { maxSubscriptionsPerSocket: 2 } });
     const client = await connect();
     const ids = [await stage.session(), await stage.session(), await stage.session()].map(
@@ -261,8 +261,8 @@ describe("commands over a socket", () => {
   });
 });
 
-describe("what is no command", () => {
-  test("is refused with its name on it, and the socket stays", async () => {
+describe("invalid command", () => {
+  test("is refused with its request id, and the socket stays open", async () => {
     await open();
     const client = await connect();
     for (const [text, request_id] of [
@@ -285,7 +285,7 @@ describe("what is no command", () => {
   test.for([
     { what: "binary", frames: [Buffer.from([1, 2])], code: 1003 },
     { what: "too large", frames: [`"${"x".repeat(3_000)}"`], code: 1009 },
-    { what: "again and again", frames: Array.from({ length: 21 }, () => "no"), code: 4400 },
+    { what: "repeated too often", frames: Array.from({ length: 21 }, () => "no"), code: 4400 },
   ])("closes the socket when it is $what", async ({ frames, code }) => {
     await open({ limits: { maxBodyBytes: 2_000 } });
     const client = await connect();
@@ -293,11 +293,11 @@ describe("what is no command", () => {
     expect(await client.closed()).toMatchObject({ code });
   });
 
-  test("a flood of commands is refused, then closed, and others don't notice", async () => {
+  test("a flood of commands is refused, then closed, and others are not affected", async () => {
     await open();
     const [flooding, other] = [await connect(), await connect()];
     const { session: session_id } = await stage.session();
-    // Far more than the bound: on a busy machine a beat, which counts anew, comes in the middle.
+    // Far more than the limit: on a busy machine, a heartbeat resets the count in between.
     for (let n = 0; n < 1_000; n++)
       flooding.socket.send(JSON.stringify({ type: "stop", session_id, request_id: `s${n}` }));
     expect(await flooding.closed()).toMatchObject({ code: 4429 });
@@ -308,7 +308,7 @@ describe("what is no command", () => {
   });
 });
 
-test("a server that goes down says 1012 to its sockets, and is gone", async () => {
+test("a server that shuts down closes its sockets with 1012", async () => {
   await open();
   const client = await connect();
   await server.server.close();

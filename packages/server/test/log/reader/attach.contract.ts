@@ -1,4 +1,4 @@
-/** The contract of following a log. */
+/** The contract of following a log with `attach` and `listen`. */
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Log } from "../../../src/log/log.ts";
@@ -11,7 +11,7 @@ export function attachContract(opened: () => Log): void {
   });
 
   describe.for(["attach", "listen"] as const)("%s", (way) => {
-    test("replays, then goes on live, and ends when asked", async () => {
+    test("replays the log, continues live, and ends when it is aborted", async () => {
       const session = await startSession(log);
       await log.append(session, { writer: "w1", epoch: 7, counter: 1, events: titles("a", "b") });
       const reader = new Reader(log, session, { after: "7-1" }, way);
@@ -29,7 +29,7 @@ export function attachContract(opened: () => Log): void {
       expect(reader.entries).toHaveLength(7);
     });
 
-    test("gives many readers from every cursor the same, while writers write", async () => {
+    test("delivers the same entries to many readers from every cursor while writers append", async () => {
       const session = await startSession(log);
       const work = { done: false };
       const writing = (async () => {
@@ -61,7 +61,7 @@ export function attachContract(opened: () => Log): void {
       expect(readers.length).toBeGreaterThan(0);
     });
 
-    test("waits at the archived position until a log begins there", async () => {
+    test("waits at the archived position until a log starts there", async () => {
       const session = randomUUID();
       const reader = new Reader(log, session, { after: "7-20", floor: "7-20" }, way);
       const other = new Reader(log, session, { after: "7-19", floor: "7-20" }, way);
@@ -84,7 +84,7 @@ export function attachContract(opened: () => Log): void {
       await reader.stop();
     });
 
-    test("tells everybody when the log is deleted", async () => {
+    test("ends every reader when the log is deleted", async () => {
       const session = await startSession(log);
       const readers = [
         new Reader(log, session, { after: "0-0" }, way),
@@ -97,7 +97,7 @@ export function attachContract(opened: () => Log): void {
       expect(await log.read(session, { after: "7-1" })).toEqual({ ok: false, reason: "missing" });
     });
 
-    test("can come and go on one session many times", async () => {
+    test("lets readers attach to one session and leave many times", async () => {
       const session = await startSession(log);
       for (let n = 0; n < 30; n++) {
         const reader = new Reader(log, session, { after: "0-0" }, way);
@@ -110,8 +110,8 @@ export function attachContract(opened: () => Log): void {
     });
   });
 
-  describe("a reader that asks", () => {
-    test("holds little for a slow reader, who still misses nothing", async () => {
+  describe("attach", () => {
+    test("buffers a bounded amount for a slow reader, which still receives every entry", async () => {
       const session = await startSession(log);
       const aborted = new AbortController();
       const stream = log.attach(session, { after: "7-1", signal: aborted.signal })[Symbol.asyncIterator]();
@@ -134,15 +134,15 @@ export function attachContract(opened: () => Log): void {
         most = Math.max(most, value.entries.length);
         for (const entry of value.entries) expect(entry.seq).toBe(++seq);
       }
-      // About a megabyte, and the batch that went over it.
+      // The limit is about one megabyte, plus the batch that exceeded it.
       expect(most).toBeLessThanOrEqual(1_500);
       aborted.abort();
       expect(await stream.next()).toEqual({ done: true, value: undefined });
     });
   });
 
-  describe("a reader that is called back", () => {
-    test("is over with what its listener throws", async () => {
+  describe("listen", () => {
+    test("rejects with the error that the listener throws", async () => {
       const session = await startSession(log);
       const listening = log.listen(session, { after: "7-1" }, () => {
         throw new Error("of its own");
@@ -151,7 +151,7 @@ export function attachContract(opened: () => Log): void {
       await expect(listening).rejects.toThrow("of its own");
     });
 
-    test("hands on in one piece what comes in one tick", async () => {
+    test("delivers everything that arrives in one tick in one call", async () => {
       const session = await startSession(log);
       const stopped = new AbortController();
       const sizes: number[] = [];

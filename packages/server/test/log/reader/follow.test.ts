@@ -1,4 +1,4 @@
-/** Single steps of the machine that follows a log, for the cases that hardly ever come about by chance. */
+/** Tests single steps of `reduceFollow`, for cases that rarely occur in the randomized tests. */
 import { expect, test } from "vitest";
 import type { PublishedBatch } from "../../../src/log/engine.ts";
 import { LogEntry } from "../../../src/log/entry.ts";
@@ -30,7 +30,7 @@ function describeEffect(effect: FollowEffect): string[] {
   return [effect.type === "read" ? `read ${effect.after.epoch}-${effect.after.seq}` : `end ${effect.reason}`];
 }
 
-/** What the machine says to do after each input, for a reader that begins after a cursor. */
+/** Returns the effects after each input, for a reader that starts after `after`. */
 function play(after: string, ...inputs: FollowInput[]): string[][] {
   let state = initialFollowState(at(after));
   return inputs.map((input) => {
@@ -40,7 +40,7 @@ function play(after: string, ...inputs: FollowInput[]): string[][] {
   });
 }
 
-test("news that came while reading follow the page, each entry once", () => {
+test("delivers entries that were published during a read after the page, each once", () => {
   const steps = play(
     "1-1",
     written(null, "1-2", "1-3"),
@@ -51,15 +51,15 @@ test("news that came while reading follow the page, each entry once", () => {
   expect(steps).toEqual([[], [], ["1-2", "1-3", "1-4"], ["1-5"]]);
 });
 
-test("a claim joins only the position that it says it followed", () => {
+test("accepts a claim only if it follows the current position", () => {
   expect(play("1-5", page(), written("1-5", "2-6"))).toEqual([[], ["2-6"]]);
-  // The same seq, but of a log that was lost and written anew.
+  // The same seq, but in a log that was lost and rewritten.
   expect(play("1-5", page(), written("2-5", "3-6"))).toEqual([[], ["read 1-5"]]);
   expect(play("1-5", page(), written("1-3", "2-4"))).toEqual([[], ["read 1-5"]]);
   expect(play("1-5", page(), written(null, "2-6"))).toEqual([[], ["read 1-5"]]);
 });
 
-test("a hole in the news is read, whether it shows live or among what was held", () => {
+test("reads again after a gap between published entries, live or buffered", () => {
   expect(play("1-1", page(), written(null, "1-3"), page("1-2", "1-3"), written(null, "1-4"))).toEqual([
     [],
     ["read 1-1"],
@@ -73,7 +73,7 @@ test("a hole in the news is read, whether it shows live or among what was held",
   ]);
 });
 
-test("what was told before is not told again, in part or as a whole", () => {
+test("drops entries that were already delivered, in part or completely", () => {
   expect(play("1-3", page(), written(null, "1-2", "1-3"), written(null, "1-3", "1-4"))).toEqual([
     [],
     [],
@@ -82,18 +82,18 @@ test("what was told before is not told again, in part or as a whole", () => {
   expect(play("2-3", page(), written(null, "1-4"))).toEqual([[], []]);
 });
 
-test("a doubt makes it read again, and forgets what came before the doubt", () => {
+test("reads again after a possible gap and drops the entries that it buffered before", () => {
   expect(play("1-1", page(), possibleGap, page("1-2"))).toEqual([[], ["read 1-1"], ["1-2"]]);
   expect(play("1-1", written(null, "1-2"), possibleGap, page(), page())).toEqual([[], [], ["read 1-1"], []]);
 });
 
-test("more news than it holds are let go and read", () => {
+test("drops the buffer and reads again when more entries are published than it can buffer", () => {
   const many = Array.from({ length: 6_000 }, (_, n) => written(null, `1-${n + 2}`));
   const [effects] = play("1-1", ...many, page("1-2")).slice(-1);
   expect(effects).toEqual(["1-2", "read 1-2"]);
 });
 
-test("after the end nothing happens any more", () => {
+test("ignores every input after the end", () => {
   expect(
     play("1-1", { type: "over", reason: "lost" }, page("1-2"), possibleGap, written(null, "1-2")),
   ).toEqual([["end lost"], [], [], []]);

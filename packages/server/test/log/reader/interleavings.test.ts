@@ -1,7 +1,6 @@
 /**
- * The seam between replay and live, under every order of events that the scheduler can think of: appends,
- * claims, trims, lost connections, failovers and wipes around readers that attach anywhere. Every reader sees
- * exactly the log, or is told to load the state anew.
+ * Tests the transition from replay to live under random schedules: appends, claims, trims, lost connections, failovers
+ * and wipes around readers that attach anywhere. Every reader receives exactly the log, or must resync.
  */
 import {
   assertCases,
@@ -59,7 +58,7 @@ const rough = [
 type Mood = "calm" | "lossy" | "rough";
 
 function ofMood(mood: Mood, commands: fc.Arbitrary<Command>[]) {
-  // After each, so many steps are taken before the next begins: some begin together, some one after the other.
+  // The number of scheduler steps before the next command: some commands overlap, some run one after the other.
   const step = fc.record({ command: fc.oneof(...commands), steps: fc.oneof(fc.nat(2), fc.nat(9)) });
   const list = fc.array(step, { minLength: 2, maxLength: 9 });
   return fc.record({ mood: fc.constant(mood), commands: list });
@@ -85,7 +84,7 @@ class World {
     const { log, engine } = this;
     switch (command.do) {
       case "append": {
-        // A zombie still believes in the epoch before.
+        // A zombie still writes with the previous epoch.
         const epoch = command.zombie ? this.epoch - 1 : this.epoch;
         const events = titles(...Array.from({ length: command.events }, (_, n) => `${this.counter}.${n}`));
         return this.write(
@@ -147,7 +146,7 @@ class World {
       seen.readers++;
       let at = after;
       for (const cursor of reader.cursors) {
-        // Exactly the one that came right after: no gap, no overlap, no jump to another timeline.
+        // The predecessor must match exactly: no gap, no overlap, no jump to another timeline.
         if (this.engine.before.get(cursor) !== at) throw new Error(`${cursor} delivered after ${at}`);
         at = cursor;
         seen.delivered++;
@@ -162,7 +161,7 @@ class World {
   }
 }
 
-test(`${totalCases(CASES)} interleavings: every reader sees exactly the log or is told to resync`, async () => {
+test(`${totalCases(CASES)} interleavings: every reader receives exactly the log or has to resync`, async () => {
   await assertCases(
     fc.asyncProperty(fc.scheduler(), anyCommands, async (scheduler, { commands, mood }) => {
       const world = new World(scheduler);
@@ -184,7 +183,7 @@ test(`${totalCases(CASES)} interleavings: every reader sees exactly the log or i
       await scheduler.waitIdle();
       await Promise.all(running);
       if (!commands.some(({ command }) => command.do === "drop")) await world.check(mood);
-      // Whatever was lost without a word shows with the next thing that is written.
+      // A silent loss becomes visible with the next write.
       const ending = Promise.all([world.run({ do: "join" }), world.run({ do: "claim" })]);
       await scheduler.waitIdle();
       await ending;
@@ -195,7 +194,7 @@ test(`${totalCases(CASES)} interleavings: every reader sees exactly the log or i
     }),
     CASES,
   );
-  // What was tried is worth the name: the unhappy ways were taken too.
+  // Check that the random cases also covered the failure paths.
   expect(seen.readers).toBeGreaterThan(leastSeen(1, CASES));
   expect(seen.delivered).toBeGreaterThan(leastSeen(1, CASES));
   expect(seen.ended).toBeGreaterThan(leastSeen(0.01, CASES));

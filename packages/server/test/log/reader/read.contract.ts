@@ -1,4 +1,4 @@
-/** The contract of reading a log: pages, trimming, expiry, and an answer for every bad cursor. */
+/** The contract of reading a log: pages, trimming, expiry, and a reason for every invalid cursor. */
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { InvalidCursorReason, Log } from "../../../src/log/log.ts";
@@ -13,7 +13,7 @@ export function readContract(opened: () => Log): void {
   });
 
   describe("read and trim", () => {
-    test("pages through everything, each entry once", async () => {
+    test("returns all entries in pages, each once", async () => {
       const session = await startSession(log);
       for (let n = 0; n < 25; n++) {
         await log.append(session, {
@@ -37,7 +37,7 @@ export function readContract(opened: () => Log): void {
       });
     });
 
-    test("keeps the boundary as a good cursor, also when nothing is left, and counts on", async () => {
+    test("accepts the trim boundary as a cursor, also in an empty log, and continues the sequence", async () => {
       const session = await startSession(log);
       await log.append(session, { writer: "w1", epoch: 7, counter: 1, events: titles("a", "b", "c") });
       expect(await log.trim(session, "7-2")).toBe(true);
@@ -63,9 +63,12 @@ export function readContract(opened: () => Log): void {
       expect((await readAll(log, session, "7-4")).map((entry) => entry.cursor)).toEqual(["7-5", "8-6"]);
     });
 
-    test("expires only what is archived, and not once somebody writes, with an epoch or without", async () => {
+    test("expires only an archived log, and cancels the expiry on a write with or without an epoch", async () => {
       const own = { writer: "w1", epoch: 7 };
-      /** A session that somebody has written to in time; tried anew when the machine stood still for so long that nobody could. */
+      /**
+       * Returns a session that was written to before it expired. Retries if the machine stalled and the write came too
+       * late.
+       */
       const storedAfter = async (write: (session: string) => Promise<unknown>): Promise<string> => {
         for (;;) {
           const session = await startSession(log);
@@ -87,7 +90,7 @@ export function readContract(opened: () => Log): void {
       ];
       await pause(300);
       for (const session of sessions) expect(await readAll(log, session)).toHaveLength(3);
-      // A claim makes a log that is gone anew: it is seen by what is before it.
+      // A claim recreates an expired log, so check that the earlier entries are still there.
       let claimed = "";
       let length = 0;
       while (length < 3) {
@@ -105,31 +108,31 @@ export function readContract(opened: () => Log): void {
     });
   });
 
-  describe("bad cursors", () => {
+  describe("cursors", () => {
     const cases: [name: string, cursor: string, reason: InvalidCursorReason | null][] = [
       ["a word", "garbage", "malformed"],
       ["nothing", "", "malformed"],
-      ["half a cursor", "7-", "malformed"],
+      ["an incomplete cursor", "7-", "malformed"],
       ["a leading zero", "07-1", "malformed"],
-      ["a negative one", "-1-1", "malformed"],
-      ["one with CR LF", "7-5\r\n", "malformed"],
-      ["one with NUL", "7-5\0", "malformed"],
+      ["a negative number", "-1-1", "malformed"],
+      ["a cursor with CR LF", "7-5\r\n", "malformed"],
+      ["a cursor with NUL", "7-5\0", "malformed"],
       ["an epoch of 2^64", "18446744073709551616-1", "malformed"],
       ["a seq of 2^64", "7-18446744073709551616", "malformed"],
       ["a megabyte", "7".repeat(1_000_000), "malformed"],
       ["the start", "0-0", "trimmed"],
-      ["one before the trim", "7-2", "trimmed"],
-      ["one of an epoch before", "6-4", "trimmed"],
-      ["one after the end", "9-9", "ahead"],
-      ["one of an epoch to come", "99-1", "ahead"],
-      ["one that its epoch never reached", "7-6", "lost"],
-      ["one of an epoch that never was", "8-5", "lost"],
-      ["one of another session", "7-99", "lost"],
-      ["the boundary", "7-3", null],
-      ["one that is there", "9-6", null],
-      ["the last one", "9-8", null],
+      ["a trimmed position", "7-2", "trimmed"],
+      ["a position of an earlier epoch", "6-4", "trimmed"],
+      ["a position after the end", "9-9", "ahead"],
+      ["a position of a future epoch", "99-1", "ahead"],
+      ["a position that its epoch never reached", "7-6", "lost"],
+      ["a position of an unused epoch", "8-5", "lost"],
+      ["a position of another session", "7-99", "lost"],
+      ["the trim boundary", "7-3", null],
+      ["an existing position", "9-6", null],
+      ["the last position", "9-8", null],
     ];
-    test.for(cases)("%s is answered by read and by attach", async ([, cursor, reason]) => {
+    test.for(cases)("read and attach accept or refuse: %s", async ([, cursor, reason]) => {
       const session = await startSession(log);
       await log.append(session, { writer: "w1", epoch: 7, counter: 1, events: titles("a", "b", "c", "d") });
       await log.claim(session, { epoch: 9, writer: "w2", event: takeover(), archivedUpTo: "7-3" });
@@ -151,7 +154,7 @@ export function readContract(opened: () => Log): void {
       await reader.stop();
     });
 
-    test("without a log every cursor is answered as missing", async () => {
+    test("without a log, every cursor is reported as missing", async () => {
       const session = randomUUID();
       expect(await log.read(session, { after: "7-1" })).toEqual({ ok: false, reason: "missing" });
       const reader = new Reader(log, session, { after: "7-1" });

@@ -1,4 +1,7 @@
-/** Slots of a Redis Cluster move in awkward moments: whoever listens goes on, and nobody else is disturbed. */
+/**
+ * Moves slots of a Redis Cluster during outages and races: readers of the slot continue, and other sessions are not
+ * affected.
+ */
 import { createClient } from "@redis/client";
 import { type RedisCluster, startRedisCluster } from "@turnstream/testkit/servers/start-redis-cluster.ts";
 import type { RedisServer } from "@turnstream/testkit/servers/start-redis.ts";
@@ -14,9 +17,9 @@ const ALL = ["session.start", "turn.takeover", "live"];
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 let cluster: RedisCluster;
-/** Of the readers. */
+/** The log of the readers. */
 let log: Log;
-/** Of the writers, who have heard of every move. */
+/** The log of the writers. Its longer timeouts cover every move. */
 let direct: Log;
 let first: RedisServer;
 let second: RedisServer;
@@ -44,7 +47,7 @@ async function begin(session: string): Promise<Reader> {
   return reader;
 }
 
-/** What the reader has got, once somebody has written on. */
+/** Writes further entries and returns everything that the reader received. */
 async function goOn(session: string, reader: Reader): Promise<string[]> {
   await direct.claim(session, { epoch: 2, writer: "w2", event: takeover(), archivedUpTo: "0-0" });
   await reader.until(({ entries }) => entries.length === 2, 30_000);
@@ -59,7 +62,7 @@ async function connectionsTo(node: RedisServer): Promise<number> {
   return Number(/total_connections_received:(\d+)/.exec(stats)?.[1]);
 }
 
-test("while the connection for news is down: the rest of the server's sessions are heard too", async () => {
+test("a slot moves while the subscription connection is down: readers of all sessions of the server continue", async () => {
   const moved = await sessionOn(cluster, second, "moved");
   const slot = slotOfSession(moved);
   const staying = await sessionOn(cluster, second, "staying");
@@ -78,7 +81,7 @@ test("while the connection for news is down: the rest of the server's sessions a
   for (const [n, session] of [moved, staying].entries()) {
     expect(await goOn(session, readers[n] as Reader)).toEqual(ALL);
   }
-  // Who had to wait may have come back in between: somebody who comes back for ever would be seen every time.
+  // A reconnect loop would show in every sample. A single reconnect after the wait is fine, so poll.
   const more = async () => {
     const before = await connectionsTo(second);
     await pause(500);
@@ -87,12 +90,12 @@ test("while the connection for news is down: the rest of the server's sessions a
   await expect.poll(more).toBeLessThan(3);
 });
 
-test("with servers that have not heard of it: tried again until the one who keeps it is found", async () => {
+test("a slot moves while some servers don't know the new owner: the log retries until it finds the owner", async () => {
   const session = await sessionOn(cluster, second, "stale");
   const slot = slotOfSession(session);
   const reader = await begin(session);
   await carrySlot(slot, second, third);
-  // Not in the usual order: for a while those who keep it point to each other.
+  // Not the usual order: for a while, the two owners redirect to each other.
   await setOwner(slot, third, second);
   await pause(400);
   await setOwner(slot, third, third);
@@ -101,7 +104,7 @@ test("with servers that have not heard of it: tried again until the one who keep
   expect(await goOn(session, reader)).toEqual(ALL);
 });
 
-test("from a server with a higher epoch to one with a lower, and back again", async () => {
+test("a slot moves to a server with a lower epoch and back: readers continue", async () => {
   const session = await sessionOn(cluster, third, "back");
   const slot = slotOfSession(session);
   const reader = await begin(session);
@@ -113,7 +116,7 @@ test("from a server with a higher epoch to one with a lower, and back again", as
   expect(await goOn(session, reader)).toEqual(ALL);
 });
 
-test("while an answer is awaited, which hides it from us: the connection is found wanting", async () => {
+test("a slot moves and returns during a pending response: the health check detects the lost subscription", async () => {
   const session = await sessionOn(cluster, second, "hidden");
   const slot = String(slotOfSession(session));
   const connection = await RedisConnection.open({ url: second.url, responseTimeoutMs: 30_000 });
@@ -135,7 +138,7 @@ test("while an answer is awaited, which hides it from us: the connection is foun
   connection.destroy();
 });
 
-test("with the key in it by which a wipe is noticed", async () => {
+test("the slot of the health check key moves: a later wipe is still detected", async () => {
   let n = 0;
   while ((await ownerOf(cluster, slotOf(`ts:pulse:{${n}}`)))[0] !== first) n++;
   const slot = slotOf(`ts:pulse:{${n}}`);
@@ -149,7 +152,7 @@ test("with the key in it by which a wipe is noticed", async () => {
   await reader.until(({ end }) => end === "missing", 30_000);
 });
 
-test("to a server that dies: sessions of the others are served, and readers of it go on when it is back", async () => {
+test("a slot moves to a server that dies: other sessions continue, and its readers continue after the restart", async () => {
   const [lost, other] = [
     await sessionOn(cluster, second, "lost"),
     await sessionOn(cluster, second, "served"),

@@ -1,4 +1,4 @@
-/** A slot moves from one primary of a Redis Cluster to another, with writers and readers on it. */
+/** Moves a slot from one primary of a Redis Cluster to another while writers and readers use it. */
 import { type RedisCluster, startRedisCluster } from "@turnstream/testkit/servers/start-redis-cluster.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { isLogError } from "../../../src/log/errors.ts";
@@ -19,13 +19,13 @@ afterAll(async () => {
   await cluster.stop();
 });
 
-test("slots are counted as Redis counts them", async () => {
+test("slotOf returns the same slot as Redis", async () => {
   for (const key of ["a", "ts:{x}:head", "{}b", "a{b}c{d}", "{漢}", "x{", "{}{a}"]) {
     expect(slotOf(key)).toBe(await cluster.nodes[0]?.command("CLUSTER", "KEYSLOT", key));
   }
 });
 
-test("the log goes on there after a claim, and readers with it", async () => {
+test("the log continues on the new server after a claim, and readers follow", async () => {
   const session = "moving";
   const slot = slotOf(`ts:{${session}}`);
   const append = async (epoch: number, counter: number, text: string) => {
@@ -47,7 +47,7 @@ test("the log goes on there after a claim, and readers with it", async () => {
   const keys = (await from.command("CLUSTER", "GETKEYSINSLOT", slot, 100)) as string[];
   expect(keys).toHaveLength(3);
   await from.command("MIGRATE", "127.0.0.1", to.port, "", 0, 5_000, "KEYS", ...keys);
-  // Its entries came along, but it is another server: whether they are all there is for a claim to settle.
+  // The entries were migrated, but the server is another one. Only a claim can confirm that all entries are there.
   expect(await append(1, 3, "too early")).toBe("UNCLAIMED");
   await log.claim(session, { epoch: 2, writer: "w2", event: takeover(), archivedUpTo: "0-0" });
   expect(await append(2, 1, "on its way")).toBe("added");

@@ -1,11 +1,11 @@
-/** Slots of a cluster for the tests: who keeps one, sessions of a server, and moving one in the usual steps. */
+/** Helpers for cluster slots: find the owner of a slot, find a session on a server, and move a slot step by step. */
 import type { RedisCluster } from "@turnstream/testkit/servers/start-redis-cluster.ts";
 import type { RedisServer } from "@turnstream/testkit/servers/start-redis.ts";
 import { slotOf } from "../../../src/log/redis/topology/slot-map.ts";
 
 export const slotOfSession = (session: string): number => slotOf(`ts:{${session}}`);
 
-/** A server has it for good, and may be dead when it is needed. */
+/** Cached, because a server keeps its id and may be dead when a test needs it. */
 const ids = new Map<RedisServer, string>();
 
 export async function idOf(node: RedisServer): Promise<string> {
@@ -19,7 +19,7 @@ async function portOf(asked: RedisServer, slot: number): Promise<number | undefi
   return ranges.find(([from, to]) => from <= slot && slot <= to)?.[2][1];
 }
 
-/** Who keeps it, as one that is alive says, and the others. */
+/** Returns the owner of the slot, according to a running node, and the two other nodes. */
 export async function ownerOf(
   { nodes }: RedisCluster,
   slot: number,
@@ -28,11 +28,11 @@ export async function ownerOf(
   const port = asked && (await portOf(asked, slot));
   const owner = nodes.find((node) => node.port === port);
   const [other, third] = nodes.filter((node) => node !== owner);
-  if (!owner || !other || !third) throw new Error("nobody owns the slot");
+  if (!owner || !other || !third) throw new Error("the slot has no owner");
   return [owner, other, third];
 }
 
-/** A name that is kept there. */
+/** Returns a session name whose slot belongs to `node`. */
 export async function sessionOn(cluster: RedisCluster, node: RedisServer, like: string): Promise<string> {
   for (let n = 0; ; n++) {
     const session = `${like}-${n}`;
@@ -40,7 +40,7 @@ export async function sessionOn(cluster: RedisCluster, node: RedisServer, like: 
   }
 }
 
-/** Its keys are at the other server, but nobody has been told. */
+/** Migrates the keys of a slot, but announces no new owner. */
 export async function carrySlot(slot: number, from: RedisServer, to: RedisServer): Promise<void> {
   await to.command("CLUSTER", "SETSLOT", slot, "IMPORTING", await idOf(from));
   await from.command("CLUSTER", "SETSLOT", slot, "MIGRATING", await idOf(to));
@@ -48,7 +48,7 @@ export async function carrySlot(slot: number, from: RedisServer, to: RedisServer
   if (keys.length > 0) await from.command("MIGRATE", "127.0.0.1", to.port, "", 0, 5_000, "KEYS", ...keys);
 }
 
-/** Tells servers, in this order, who keeps the slot from now on. */
+/** Announces the new owner of the slot to the nodes, in this order. */
 export async function setOwner(slot: number, owner: RedisServer, ...nodes: RedisServer[]): Promise<void> {
   const id = await idOf(owner);
   for (const node of nodes) await node.command("CLUSTER", "SETSLOT", slot, "NODE", id);

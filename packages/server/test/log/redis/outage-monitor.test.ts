@@ -1,4 +1,4 @@
-/** When a server counts as away, and who is told of it how often: on a clock of the test. */
+/** Tests when `OutageMonitor` reports a server as unreachable, and how often, on a fake clock. */
 import { expect, test } from "vitest";
 import type { LogError } from "../../../src/log/errors.ts";
 import { OutageMonitor } from "../../../src/log/redis/connection/outage-monitor.ts";
@@ -17,7 +17,7 @@ function rehearse() {
   return { outages, reported, stop, failAfter };
 }
 
-test("an outage is told once, and again after the server was there in between", () => {
+test("reports an outage once, and again after the server was reachable in between", () => {
   const { outages, reported, failAfter } = rehearse();
   outages.connecting(AT);
   for (let n = 0; n < 200; n++) failAfter(50);
@@ -30,7 +30,7 @@ test("an outage is told once, and again after the server was there in between", 
   expect(reported).toHaveLength(2);
 });
 
-test("what a failover takes is not told", () => {
+test("does not report an outage as short as a failover", () => {
   const { outages, reported, failAfter } = rehearse();
   for (let n = 0; n < 3; n++) {
     outages.connecting(AT);
@@ -40,7 +40,7 @@ test("what a failover takes is not told", () => {
   expect(reported).toEqual([]);
 });
 
-test("who comes late is told of what lasts, and who has left of nothing", () => {
+test("reports a lasting outage to a late listener, and nothing to a stopped one", () => {
   const { outages, reported, stop, failAfter } = rehearse();
   outages.connecting(AT);
   stop();

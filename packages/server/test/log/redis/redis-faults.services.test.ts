@@ -1,4 +1,4 @@
-/** What goes wrong between a process and its Redis: each is noticed, told with a code, and gone on from. */
+/** Tests faults between a process and its Redis: the log detects each, reports it with a code, and recovers. */
 import { createClient } from "@redis/client";
 import { startProxy, type TcpProxy } from "@turnstream/testkit/network/tcp-proxy.ts";
 import { type RedisServer, startRedis } from "@turnstream/testkit/servers/start-redis.ts";
@@ -45,8 +45,8 @@ async function codeOf(work: Promise<unknown>): Promise<string> {
   return isLogError(error) ? error.code : String(error);
 }
 
-describe("a connection", () => {
-  // No pulse, and no one else on the line, whose answer could be the one that is cut.
+describe("Redis connection", () => {
+  // Without health checks and other users, the cut response can only be that of the append.
   let calm: Log;
   let line: TcpProxy;
   beforeEach(async () => {
@@ -62,7 +62,7 @@ describe("a connection", () => {
     await line.close();
   });
 
-  test("that breaks between an append and its answer: the repeat finds it", async () => {
+  test("a retried append finds the first one when the connection breaks before its response", async () => {
     await calm.head(SESSION);
     for (let counter = 1; counter <= 20; counter++) {
       const batch = { ...own, counter, events: titles(`${counter}`) };
@@ -79,7 +79,7 @@ describe("a connection", () => {
     ]);
   });
 
-  test("that breaks before the append arrives: the repeat makes it", async () => {
+  test("a retried append is executed when the connection breaks before the request arrives", async () => {
     const batch = { ...own, counter: 1, events: titles("a") };
     await calm.head(SESSION);
     line.cutAfter(10, "toServer");
@@ -90,7 +90,7 @@ describe("a connection", () => {
     });
   });
 
-  test("that says nothing any more is noticed and replaced", async () => {
+  test("replaces a connection that stops responding", async () => {
     const url = `redis://127.0.0.1:${proxy.port}`;
     const hasty = await createRedisLog({
       url,
@@ -102,37 +102,37 @@ describe("a connection", () => {
     await reader.until(({ entries }) => entries.length === 1);
     const direct = await createRedisLog({ url: redis.url, responseTimeoutMs: 30_000 });
     proxy.blackhole();
-    await direct.append(SESSION, { writer: "g", counter: 1, events: titles("unheard") });
+    await direct.append(SESSION, { writer: "g", counter: 1, events: titles("missed") });
     await pause(1_200);
     await proxy.heal();
     await reader.until(({ entries }) => entries.length === 2, 30_000);
-    await direct.append(SESSION, { writer: "g", counter: 2, events: titles("heard") });
+    await direct.append(SESSION, { writer: "g", counter: 2, events: titles("delivered") });
     await reader.until(({ entries }) => entries.length === 3, 30_000);
-    expect(reader.texts).toEqual(["session.start", "unheard", "heard"]);
+    expect(reader.texts).toEqual(["session.start", "missed", "delivered"]);
     await reader.stop();
     await Promise.all([hasty.close(), direct.close()]);
   });
 
-  test("that can't be made is told after a bounded wait; readers are told too", async () => {
+  test("append and readers fail with UNAVAILABLE after a bounded wait when no connection can be made", async () => {
     const impatient = await createRedisLog({
       url: `redis://127.0.0.1:${proxy.port}`,
       connectionWaitMs: 300,
       timeoutMs: 600,
     });
     let reader: Reader;
-    // So impatient that a machine which stands still makes it give up before anything is cut.
+    // The timeouts are short enough that a stalled machine ends the reader before the cut. Try again in that case.
     do {
       reader = new Reader(impatient, SESSION, { after: "0-0" });
       await reader.until(({ entries, end }) => entries.length === 1 || end !== null);
     } while (reader.end !== null);
-    // Live by then: one who is reading would be told as well.
+    // Wait until the reader is live. During a read it would end as well.
     await pause(200);
     proxy.cut();
     const started = performance.now();
     expect(await codeOf(impatient.append(SESSION, { ...own, counter: 1, events: titles("a") }))).toBe(
       "UNAVAILABLE",
     );
-    // Without its own bound it would wait for as long as there is no server.
+    // Without its own timeout, the append would wait until a server is there.
     expect(performance.now() - started).toBeLessThan(10_000);
     const late = new Reader(impatient, SESSION, { after: "0-0" });
     await late.until(({ end }) => end === "unavailable", 30_000);
@@ -144,8 +144,8 @@ describe("a connection", () => {
   });
 });
 
-describe("Redis", () => {
-  test("restarted: entries are there, appends are refused until a claim, readers go on", async () => {
+describe("Redis server", () => {
+  test("after a restart, entries are there, appends are refused until a claim, and readers continue", async () => {
     const reader = new Reader(log, SESSION, { after: "0-0" });
     await log.append(SESSION, { ...own, counter: 1, events: titles("a") });
     await reader.until(({ entries }) => entries.length === 2);
@@ -165,11 +165,11 @@ describe("Redis", () => {
     await reader.stop();
   });
 
-  test("wiped: readers are told within a second, and nobody writes before a claim", async () => {
+  test("after a wipe, readers end as missing, and appends are refused until a claim", async () => {
     await log.append(SESSION, { ...own, counter: 1, events: titles("a") });
     const reader = new Reader(log, SESSION, { after: "0-0" });
     await reader.until(({ entries }) => entries.length === 2);
-    // The pulse has to have been there once, for its loss to be noticed.
+    // The health check key must exist before the wipe, so that its loss is detected.
     await pause(300);
     await redis.command("FLUSHALL");
     await reader.until(({ end }) => end === "missing", 30_000);
@@ -178,14 +178,14 @@ describe("Redis", () => {
     expect(await log.head(SESSION)).toEqual({ epoch: 2, last: "2-2", base: "1-1" });
   });
 
-  test("whose scripts were flushed gets them again", async () => {
+  test("after a script flush, the log loads its scripts again", async () => {
     await redis.command("SCRIPT", "FLUSH");
     expect(await log.append(SESSION, { ...own, counter: 1, events: titles("a") })).toMatchObject({ last: 2 });
     await redis.command("SCRIPT", "FLUSH");
     expect(await log.head(SESSION)).toMatchObject({ last: "1-2" });
   });
 
-  test("out of memory or turned into a replica refuses with words, and nothing is half written", async () => {
+  test("out of memory or as a replica, the server refuses an append and writes no part of it", async () => {
     await redis.command("CONFIG", "SET", "maxmemory", "1");
     const full = log.append(SESSION, { ...own, counter: 1, events: titles("a", "b") });
     await expect(full).rejects.toMatchObject({
@@ -198,7 +198,7 @@ describe("Redis", () => {
       await codeOf(log.append(SESSION, { ...own, counter: 1, events: titles("a"), isRetry: true })),
     ).toBe("UNAVAILABLE");
     await redis.command("REPLICAOF", "NO", "ONE");
-    // It was another server for a while, so that entries may be missing.
+    // The server was a replica for a while, so entries may be missing.
     await expect
       .poll(() => codeOf(log.append(SESSION, { ...own, counter: 1, events: titles("a"), isRetry: true })), {
         timeout: 30_000,
@@ -207,7 +207,7 @@ describe("Redis", () => {
     expect((await readAll(log, SESSION)).map(describeEntry)).toEqual(["session.start"]);
   });
 
-  test("that drops a slow subscriber: it reads again and misses nothing", async () => {
+  test("after the server drops a slow subscriber, the reader reads again and receives every entry", async () => {
     const reader = new Reader(log, SESSION, { after: "0-0" });
     await reader.until(({ entries }) => entries.length === 1);
     for (let round = 0; round < 5; round++) {
@@ -220,7 +220,7 @@ describe("Redis", () => {
   });
 });
 
-test("a session has one subscription per process, however many readers it has, and none when they are gone", async () => {
+test("a session has one subscription per process for all its readers, and none after they stop", async () => {
   const admin = createClient({ url: redis.url, RESP: 2 });
   await admin.connect();
   const subscribers = async () =>
@@ -230,7 +230,7 @@ test("a session has one subscription per process, however many readers it has, a
   expect(await subscribers()).toBe(1);
   await log.append(SESSION, { ...own, counter: 1, events: titles("a") });
   for (const reader of readers) await reader.until(({ entries }) => entries.length === 2);
-  // Parsed once for all of them.
+  // All readers share one parsed event.
   expect(new Set(readers.map(({ entries }) => entries[1]?.event)).size).toBe(1);
   await Promise.all(readers.map((reader) => reader.stop()));
   await expect.poll(subscribers, { timeout: 30_000 }).toBe(0);

@@ -1,4 +1,4 @@
-/** The contract of the log on one Redis and on a Redis Cluster. */
+/** Runs the contract of the log on one Redis and on a Redis Cluster. */
 import {
   freshPrefix,
   sharedClusterNodes,
@@ -7,7 +7,7 @@ import {
 import { createRedisLog } from "../../../src/log/redis/create-redis-log.ts";
 import { logContract } from "../log.contract.ts";
 
-/** A machine that stands still is not what this is about. */
+/** Long timeouts, so that a stalled machine doesn't fail the contract. */
 const responseTimeoutMs = 30_000;
 
 logContract("Redis", () =>

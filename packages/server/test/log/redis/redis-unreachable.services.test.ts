@@ -1,4 +1,7 @@
-/** A Redis that isn't there from the start: who starts a gateway or a worker on it is told, and nobody waits for long. */
+/**
+ * Tests a Redis that is unreachable from the start: the gateway and the worker report it, and reads fail after a
+ * bounded wait.
+ */
 import { freePort } from "@turnstream/testkit/network/free-port.ts";
 import { startRedis } from "@turnstream/testkit/servers/start-redis.ts";
 import { expect, test } from "vitest";
@@ -11,7 +14,7 @@ import { defineAgent } from "../../../src/runtime/define/agent.ts";
 import { startWorker } from "../../../src/runtime/worker/supervise.ts";
 import { createMemoryBackend } from "../../gateway/test-server.ts";
 
-test("the gateway's and the worker's onError name it once, without the password", async () => {
+test("onError of the gateway and of the worker name the server once, without the password", async () => {
   const port = await freePort();
   const log = await createRedisLog({ url: `redis://user:canary@127.0.0.1:${port}` });
   const parts = { ...createMemoryBackend(), log };
@@ -34,7 +37,7 @@ test("the gateway's and the worker's onError name it once, without the password"
   await log.close();
 });
 
-test("a read fails after one wait, as long as no server was ever there; then it is patient", async () => {
+test("a read fails after one wait if no server was ever reachable, and waits longer if one was", async () => {
   const WAIT_MS = 600;
   const away = await createRedisLog({
     url: `redis://127.0.0.1:${await freePort()}`,

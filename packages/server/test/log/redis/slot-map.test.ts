@@ -1,11 +1,11 @@
-/** The slot map that a server of a cluster gives, and the addresses in it. */
+/** Tests the slot map of a Redis Cluster and the addresses in it. */
 import { expect, test } from "vitest";
 import { addressOf, parseRedirection, urlAt } from "../../../src/log/redis/connection/address.ts";
 import { parseSlotMap } from "../../../src/log/redis/topology/slot-map.ts";
 
 const LAST = 16_383;
 
-/** The address of a server that has all slots, from the host that CLUSTER SLOTS names. */
+/** Returns the address of a server that owns all slots, for the host that CLUSTER SLOTS returns. */
 const parsedAddress = (host: string | null, metadata?: unknown) =>
   parseSlotMap([[0, LAST, [host, 7000, "a", metadata]]], "asked")[0];
 
@@ -28,20 +28,20 @@ test("a slot belongs to the primary of its range, and to none outside of all ran
   expect(new Set(parseSlotMap([], "asked"))).toEqual(new Set([null]));
 });
 
-test("an address may have a name, an IPv4 or an IPv6 host", () => {
+test("an address can have a host name, an IPv4 or an IPv6 host", () => {
   expect(parsedAddress("redis.example")).toBe("redis.example:7000");
   expect(parsedAddress("10.0.0.1")).toBe("10.0.0.1:7000");
   expect(parsedAddress("::1")).toBe("[::1]:7000");
 });
 
-test("a host that is missing is the one that was asked; one that is not known is left out", () => {
+test("a missing host means the server that was asked, and an unknown host is ignored", () => {
   expect(parsedAddress("")).toBe("asked:7000");
   expect(parsedAddress(null)).toBe("asked:7000");
   expect(parsedAddress("?")).toBeNull();
   expect(parsedAddress("?", { ip: "10.0.0.1" })).toBe("10.0.0.1:7000");
 });
 
-test("an address goes into a URL and comes out of a redirection", () => {
+test("an address can be formatted as a URL and parsed from a redirection", () => {
   expect(urlAt("[::1]:7000", "rediss://me:secret@10.0.0.1:1/0")).toBe("rediss://me:secret@[::1]:7000/0");
   expect(addressOf("redis://localhost")).toBe("localhost:6379");
   expect(addressOf("redis://[::1]:7000")).toBe("[::1]:7000");

@@ -1,4 +1,4 @@
-/** Subscribing ends, one way or the other: with a server that is away, that says nothing, and when the log closes. */
+/** Tests that every subscribe ends: if the server is unreachable, if it stops responding, and when the log closes. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { connect, createServer, type Server } from "node:net";
@@ -18,7 +18,7 @@ afterAll(() => redis.stop());
 
 interface Silencer {
   readonly url: string;
-  /** The next so many connections say nothing any more once something is sent over them that holds the word. */
+  /** The next `connections` connections stop responding once a request that contains `word` passes. */
   silence(word: string, connections: number): void;
   close(): Promise<void>;
 }
@@ -56,8 +56,8 @@ async function startSilencer(): Promise<Silencer> {
   };
 }
 
-describe("a server", () => {
-  test("that is away: the reader is told in time", async () => {
+describe("subscribe", () => {
+  test("ends the reader as unavailable in time when the server is unreachable", async () => {
     const log = await createRedisLog({ url: NO_SERVER, connectionWaitMs: 200, timeoutMs: 600 });
     const reader = new Reader(log, "s", { after: "1-1" });
     await reader.until(({ end }) => end !== null, 30_000);
@@ -66,7 +66,7 @@ describe("a server", () => {
   });
 
   test.for(["hello", "load", "ssubscribe"])(
-    "that falls silent at %s is left and tried again",
+    "replaces a connection that stops responding at %s and retries",
     async (word) => {
       const silencer = await startSilencer();
       const session = `silent-${word}`;
@@ -102,14 +102,14 @@ describe("a server", () => {
     },
   );
 
-  test("of a cluster that is away: there is no log to be had", async () => {
+  test("fails when no server of a cluster is reachable", async () => {
     expect(await refusal(createRedisLog({ url: [NO_SERVER, NO_SERVER], responseTimeoutMs: 300 }))).toBe(
       "UNAVAILABLE",
     );
   });
 });
 
-test("a log that closes lets go of everybody who waits", async () => {
+test("ends every pending call when the log closes", async () => {
   const log = await createRedisLog({ url: NO_SERVER, connectionWaitMs: 30_000 });
   const head = refusal(log.head("s"));
   const reader = new Reader(log, "s", { after: "1-1" });
@@ -119,7 +119,7 @@ test("a log that closes lets go of everybody who waits", async () => {
   await reader.stop();
 });
 
-describe("a process ends by itself", () => {
+describe("a process with a Redis log exits by itself", () => {
   const log = JSON.stringify(new URL("../../../src/log/redis/create-redis-log.ts", import.meta.url));
 
   async function run(script: string): Promise<{ code: number | null; ms: number; errors: string }> {
@@ -136,8 +136,8 @@ describe("a process ends by itself", () => {
   }
 
   test.for([
-    ["whose log was closed in the middle of everything", "await log.close();"],
-    ["whose log never reached its server", ""],
+    ["after the log was closed during pending calls", "await log.close();"],
+    ["if the log never reached its server", ""],
   ])("%s", { timeout: 60_000 }, async ([, close]) => {
     const url = close === "" ? NO_SERVER : redis.url;
     const script = `

@@ -24,7 +24,7 @@ export function writeContract(opened: () => Log): void {
   });
 
   describe("append", () => {
-    test("gives dense positions in one epoch, and stores the events as they are", async () => {
+    test("assigns dense positions in one epoch and stores the events unchanged", async () => {
       const session = await startSession(log);
       const one = await log.append(session, {
         writer: "w1",
@@ -43,7 +43,7 @@ export function writeContract(opened: () => Log): void {
       expect(entries[1]?.key).toBe("w1:1");
     });
 
-    test("is refused at once after another writer has claimed, and changes nothing", async () => {
+    test("is refused immediately after another writer's claim, and changes nothing", async () => {
       const session = await startSession(log);
       await log.claim(session, { epoch: 8, writer: "w2", event: takeover(), archivedUpTo: "0-0" });
       expect(
@@ -52,7 +52,7 @@ export function writeContract(opened: () => Log): void {
       expect((await readAll(log, session)).map((entry) => entry.cursor)).toEqual(["7-1", "8-2"]);
     });
 
-    test("is refused for another writer of the same epoch, a higher epoch, and without a log", async () => {
+    test("is refused for another writer of the same epoch, for a higher epoch, and without a log", async () => {
       const session = await startSession(log);
       expect(
         await refusal(log.append(session, { writer: "w9", epoch: 7, counter: 1, events: titles("x") })),
@@ -70,7 +70,7 @@ export function writeContract(opened: () => Log): void {
       expect(await log.head(none)).toBeNull();
     });
 
-    test("repeated after an unclear failure answers with the earlier positions", async () => {
+    test("returns the earlier positions when it is retried after an unclear failure", async () => {
       const session = await startSession(log);
       const batch = { writer: "w1", epoch: 7, counter: 1, events: titles("a", "b") };
       await log.append(session, batch);
@@ -85,13 +85,13 @@ export function writeContract(opened: () => Log): void {
       });
       const next = { ...batch, counter: 2, isRetry: true };
       expect(await log.append(session, next)).toEqual({ epoch: 7, first: 304, last: 305, repeated: false });
-      // Also by a writer that was fenced meanwhile: it happened.
+      // Also for a writer that was fenced in between, because the append did happen.
       await log.claim(session, { epoch: 8, writer: "w2", event: takeover(), archivedUpTo: "0-0" });
       expect((await log.append(session, next)).repeated).toBe(true);
       expect(await refusal(log.append(session, { ...next, counter: 3 }))).toBe("FENCED");
     });
 
-    test("repeated by anybody under one key happens once, however many race", async () => {
+    test("happens once under one key, however many writers retry it at once", async () => {
       const session = await startSession(log);
       const since = "7-1";
       const race = Array.from({ length: 20 }, () =>
@@ -109,7 +109,7 @@ export function writeContract(opened: () => Log): void {
       expect((await readAll(log, session)).map(describeEntry)).toEqual(["session.start", "decided"]);
     });
 
-    test("repeated with a bound that was trimmed is not guessed at", async () => {
+    test("fails as UNSURE when its `since` bound was trimmed", async () => {
       const session = await startSession(log);
       await log.append(session, { writer: "w1", epoch: 7, counter: 1, events: titles("a", "b", "c") });
       await log.trim(session, "7-3");
@@ -119,7 +119,7 @@ export function writeContract(opened: () => Log): void {
       expect((await log.append(session, batch)).repeated).toBe(true);
     });
 
-    test("repeated by a writer whose own claim was trimmed is not guessed at", async () => {
+    test("fails as UNSURE when the writer's own claim was trimmed", async () => {
       const session = await startSession(log);
       const batch = { writer: "w1", epoch: 7, counter: 1, events: titles("once") };
       await log.append(session, batch);
@@ -129,7 +129,7 @@ export function writeContract(opened: () => Log): void {
       expect(await refusal(log.append(session, { ...batch, isRetry: true }))).toBe("FENCED");
     });
 
-    test("refuses what no program should send", async () => {
+    test("refuses invalid batches", async () => {
       const session = await startSession(log);
       const append = (batch: object) =>
         refusal(log.append(session, { writer: "w1", epoch: 7, counter: 1, events: titles("a"), ...batch }));
@@ -160,7 +160,7 @@ export function writeContract(opened: () => Log): void {
       expect(await log.head(session)).toEqual({ epoch: 9, last: "9-4", base: "0-0" });
     });
 
-    test("repeated, only looks: one that did not happen, or was lost since, is not made", async () => {
+    test("does not claim on a retry: it only finds an earlier claim that is still there", async () => {
       const session = await startSession(log);
       const claim = { epoch: 8, writer: "w2", event: takeover(), archivedUpTo: "0-0" };
       expect(await refusal(log.claim(session, { ...claim, isRetry: true }))).toBe("OUTBID");
@@ -170,7 +170,7 @@ export function writeContract(opened: () => Log): void {
       expect(await log.head(session)).toBeNull();
     });
 
-    test("of many at once, the highest epoch has the log in the end, and all are in order", async () => {
+    test("lets the highest of many concurrent epochs win, with all claims in order", async () => {
       const session = await startSession(log);
       const claims = Array.from({ length: 20 }, (_, n) =>
         log
@@ -187,7 +187,7 @@ export function writeContract(opened: () => Log): void {
       expect(entries.at(-1)?.epoch).toBe(119);
     });
 
-    test("comes right after what its claimer has read, or not at all", async () => {
+    test("succeeds only directly after the position that the claimer has read", async () => {
       const session = await startSession(log);
       await log.append(session, { writer: "w1", epoch: 7, counter: 1, events: titles("a") });
       const claim = { epoch: 9, writer: "w2", event: takeover(), archivedUpTo: "7-1", last: "7-2" };
@@ -196,9 +196,9 @@ export function writeContract(opened: () => Log): void {
       for (const last of ["7-2", "7-1", "0-0", "7-4", "8-3"])
         expect(await refusal(log.claim(session, { ...claim, last }))).toBe("MOVED");
       expect(await log.head(session)).toEqual(before);
-      // Whoever had the log still has it.
+      // The previous writer still owns the log.
       await log.append(session, { writer: "w1", epoch: 7, counter: 3, events: titles("c") });
-      // The number isn't used up.
+      // The refused claim did not use up its epoch.
       expect(await log.claim(session, { ...claim, last: "7-4" })).toMatchObject({ epoch: 9, last: 5 });
       expect((await readAll(log, session)).map(({ cursor }) => cursor)).toEqual([
         "7-1",
@@ -207,18 +207,18 @@ export function writeContract(opened: () => Log): void {
         "7-4",
         "9-5",
       ]);
-      // It happened, whatever came after it.
+      // A retry succeeds, because the claim happened, whatever followed it.
       await log.append(session, { writer: "w2", epoch: 9, counter: 1, events: titles("d") });
       expect(await log.claim(session, { ...claim, last: "7-4", isRetry: true })).toMatchObject({
         last: 5,
         repeated: true,
       });
-      // A higher epoch is the reason to give, not what it wrote.
+      // The reported reason is the higher epoch, not the moved position.
       expect(await refusal(log.claim(session, { ...claim, epoch: 8, writer: "w3" }))).toBe("OUTBID");
       expect(await refusal(log.claim(session, { ...claim, epoch: 10, last: "x" }))).toBe("INVALID");
     });
 
-    test("of a log that is missing or ends before what is archived comes right after that, or not at all", async () => {
+    test("continues directly after the archived position when the log is missing or ends before it, or is refused", async () => {
       const missing = randomUUID();
       const claim = { epoch: 12, writer: "w2", event: takeover(), archivedUpTo: "11-40" };
       for (const last of ["0-0", "11-39", "11-41", "10-40"])
@@ -232,7 +232,7 @@ export function writeContract(opened: () => Log): void {
       expect(await log.claim(short, { ...claim, last: "11-40" })).toMatchObject({ last: 41 });
     });
 
-    test("of one writer that goes on until the last moment names exactly what it wrote", async () => {
+    test("follows exactly the last entry of a writer that appends until the claim", async () => {
       const session = await startSession(log);
       const writing = (async () => {
         for (let n = 1; ; n++) {
@@ -246,7 +246,7 @@ export function writeContract(opened: () => Log): void {
       for (let epoch = 8; ; epoch++) {
         const read = await readAll(log, session);
         const last = read.at(-1)?.cursor ?? "0-0";
-        // Once in a while the writer gets in between for sure.
+        // Sometimes let the writer append in between for sure.
         if (epoch < 12) await log.append(session, { writer: "g", counter: epoch, events: titles("g") });
         const claim = {
           epoch,
@@ -267,14 +267,14 @@ export function writeContract(opened: () => Log): void {
       expect(moved).toBeGreaterThanOrEqual(4);
     });
 
-    test("is outbid by what was archived under a higher epoch, or its own", async () => {
+    test("is outbid by an archived position of the same or a higher epoch", async () => {
       const session = await startSession(log);
       const claim = { epoch: 9, writer: "w2", event: takeover() };
       expect(await refusal(log.claim(session, { ...claim, archivedUpTo: "10-3" }))).toBe("OUTBID");
       expect(await refusal(log.claim(session, { ...claim, archivedUpTo: "9-3" }))).toBe("OUTBID");
     });
 
-    test("makes a missing log begin right after what is archived", async () => {
+    test("starts a missing log directly after the archived position", async () => {
       const session = randomUUID();
       const claim = { epoch: 12, writer: "w1", event: takeover(), archivedUpTo: "11-40" };
       expect(await log.claim(session, claim)).toMatchObject({ first: 41, last: 41 });
@@ -284,7 +284,7 @@ export function writeContract(opened: () => Log): void {
       expect(await log.read(session, { after: "0-0" })).toEqual({ ok: false, reason: "trimmed" });
     });
 
-    test("leaves no hole when the log ends before what is archived", async () => {
+    test("leaves no gap when the log ends before the archived position", async () => {
       const session = await startSession(log);
       await log.append(session, { writer: "w1", epoch: 7, counter: 1, events: titles("a") });
       await log.claim(session, { epoch: 8, writer: "w2", event: takeover(), archivedUpTo: "7-30" });

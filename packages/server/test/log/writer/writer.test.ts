@@ -1,4 +1,7 @@
-/** The writer on the memory log: what it joins, when it sends, how it holds up its caller, and how it ends. */
+/**
+ * Tests the writer on the memory log: how it merges deltas, when it sends, how it applies backpressure, and how it
+ * ends.
+ */
 import { legalLog } from "@turnstream/conformance/generator/legal-log.ts";
 import { emptyState, type SessionEvent, fold, foldAll, type SessionState } from "@turnstream/protocol";
 import { type EventDraft, checkEvent } from "@turnstream/protocol/writer";
@@ -51,7 +54,7 @@ const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 afterEach(() => void vi.useRealTimers());
 
-/** What a state says, without where in the log and when it was said. */
+/** The content of a state, without positions and times. */
 function content(state: SessionState): unknown {
   const positions = new Set([
     "seq",
@@ -72,7 +75,7 @@ function content(state: SessionState): unknown {
   );
 }
 
-test("what is written folds to what was meant, and is legal, however it was joined", async () => {
+test("merged events are legal and fold to the same state as the events that were written", async () => {
   await fc.assert(
     fc.asyncProperty(legalLog(120), fc.array(fc.nat(5), { minLength: 1 }), async (log, pauses) => {
       const end = log.findIndex((event) => event.type === "turn.takeover");
@@ -98,9 +101,9 @@ test("what is written folds to what was meant, and is legal, however it was join
   );
 });
 
-test("deltas are gathered, each block's own; the first goes at once, the rest after a few milliseconds", async () => {
+test("sends the first delta immediately and merges later deltas per block for a few milliseconds", async () => {
   vi.useFakeTimers();
-  // Long after the last one, which there never was.
+  // Start long after any earlier send, so that the first delta is sent immediately.
   await vi.advanceTimersByTimeAsync(1_000);
   const desk = new Desk();
   const writer = await desk.writer();
@@ -120,7 +123,7 @@ test("deltas are gathered, each block's own; the first goes at once, the rest af
   ]);
 });
 
-test("anything but a delta goes at once, after what was gathered; nothing is moved past it", async () => {
+test("sends other events immediately after the buffered deltas, and keeps the order", async () => {
   const desk = new Desk(new MemoryEngine(), { batchDelayMs: 10_000 });
   const writer = await desk.writer();
   for (const text of ["a", "b", "c"]) await writer.write(delta(text));
@@ -132,7 +135,7 @@ test("anything but a delta goes at once, after what was gathered; nothing is mov
   expect(written.join("")).toBe("abctext.endlatex");
 });
 
-test("who writes faster than the log takes is held up, and memory stays bounded", async () => {
+test("applies backpressure to a fast caller, so that memory stays bounded", async () => {
   const slow = new (class extends MemoryEngine {
     override async append(session: string, append: EngineAppend) {
       await pause(2);
@@ -152,7 +155,7 @@ test("who writes faster than the log takes is held up, and memory stays bounded"
   expect(await desk.events()).toHaveLength(2_001);
 });
 
-test("an append that may have happened is sent again and happens once", async () => {
+test("retries an append with an unknown outcome, and it happens once", async () => {
   let calls = 0;
   const unsure = new (class extends MemoryEngine {
     override async append(session: string, append: EngineAppend) {
@@ -176,7 +179,7 @@ test("an append that may have happened is sent again and happens once", async ()
   expect(calls).toBe(60);
 });
 
-test("the first refusal ends it", async () => {
+test("ends at the first refusal", async () => {
   const desk = new Desk();
   const writer = await desk.writer();
   await writer.write(delta("a"));
@@ -199,7 +202,7 @@ test("the first refusal ends it", async () => {
   await expect(other.flush()).rejects.toMatchObject({ code: "UNAVAILABLE" });
 });
 
-test("what is too large goes into a blob before its event, or is cut into several", async () => {
+test("stores oversized content in a blob before its event, or splits it into several events", async () => {
   const engine = new (class extends MemoryEngine {
     override async append(session: string, append: EngineAppend) {
       for (const [, id] of append.lines.join().matchAll(/"blob":"(\w+)"/g))
@@ -258,7 +261,7 @@ test("what is too large goes into a blob before its event, or is cut into severa
   });
 });
 
-test("takes very long deltas and very many citations in pieces that the log takes", async () => {
+test("splits very long deltas and many citations into parts that fit into the log", async () => {
   const stalled = new (class extends MemoryEngine {
     override async append(session: string, append: EngineAppend) {
       await pause(20);
@@ -279,7 +282,7 @@ test("takes very long deltas and very many citations in pieces that the log take
   expect(notes.map(({ start }) => start)).toEqual(Array.from({ length: 2_000 }, (_, n) => n * 4));
 });
 
-test("a flush waits for what was written before it, not for what others write", async () => {
+test("flush waits for earlier writes, not for concurrent ones", async () => {
   const desk = new Desk();
   const writer = await desk.writer();
   const busy = { is: true };

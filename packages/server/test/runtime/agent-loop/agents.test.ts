@@ -1,4 +1,4 @@
-/** What agents and tools can say about themselves, and what becomes of it in a turn. In memory. */
+/** Tests the options of agents and tools and their effect in a turn, in memory. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { listBlocks, type Turn } from "@turnstream/protocol";
@@ -31,8 +31,8 @@ async function play(replies: Script, options: Partial<AgentOptions> = {}, text =
 
 const nothing = z.object({});
 
-describe("a tool", () => {
-  it("has two sides: one for the model, one for people", async () => {
+describe("tool", () => {
+  it("returns content for the model and blocks for the user", async () => {
     let read: Prompt = [];
     const look = tool({
       input: nothing,
@@ -66,7 +66,7 @@ describe("a tool", () => {
     expect(JSON.stringify(turn)).not.toContain("secret");
   });
 
-  it("shows progress and pictures while it runs, and knows where it is", async () => {
+  it("shows progress and images while it runs, and receives its context", async () => {
     const seen: unknown[] = [];
     const draw = tool({
       input: nothing,
@@ -99,7 +99,7 @@ describe("a tool", () => {
     expect(result).toMatchObject({ artifact: { type: "file" }, preview: "drawn" });
   });
 
-  it("gets what its schema makes of the arguments, and the model hears when they don't fit", async () => {
+  it("receives the parsed arguments, and the model receives an error if they are invalid", async () => {
     const got: unknown[] = [];
     const add = tool({
       input: z.object({ n: z.number(), unit: z.string().default("kg") }),
@@ -123,7 +123,7 @@ describe("a tool", () => {
     expect(results[2]?.preview).toContain("missing");
   });
 
-  it("is stopped when its time is up, and its late words are not heard", async () => {
+  it("is stopped after its timeout, and its late output is ignored", async () => {
     let late: (() => void) | null = null;
     const slow = tool({
       input: nothing,
@@ -139,7 +139,7 @@ describe("a tool", () => {
     expect(harness.errors).toEqual([]);
   });
 
-  it("can be hidden, stand outside groups, or have a label from its input", async () => {
+  it("can be hidden, be outside of groups, or have a label from its input", async () => {
     const hidden = tool({ input: nothing, display: { call: false }, run: () => "q" });
     const loud = tool({
       input: z.object({ of: z.string() }),
@@ -172,7 +172,7 @@ describe("a tool", () => {
     expect(labels).toEqual(["", "Chart of rain", ""]);
   });
 
-  it("has a long result cut for the model and kept whole for people", async () => {
+  it("has a long result truncated for the model and stored in full for the user", async () => {
     let read = "";
     const long = tool({ input: nothing, run: () => "x".repeat(10_000) });
     const replies: Script = ({ step, prompt }) => {
@@ -199,7 +199,7 @@ describe("a tool", () => {
   });
 });
 
-describe("a tool that misbehaves", () => {
+describe("tool that misbehaves", () => {
   const odd: [string, unknown][] = [
     ["blocks", { content: 1, blocks: [{ type: "video" }] }],
     ["resultCount", { content: 1, resultCount: 1.5 }],
@@ -207,7 +207,7 @@ describe("a tool that misbehaves", () => {
     ["references", { content: 1, references: [{ title: "no content" }] }],
     ["picture", { content: 1, blocks: [{ type: "image", url: "javascript:alert(1)" }] }],
   ];
-  it.each(odd)("is an error result: bad %s", async (_, returned) => {
+  it.each(odd)("returns an error result for bad %s", async (_, returned) => {
     const turn = await play([[script.toolCall("odd")], [script.text("ok")]], {
       tools: { odd: tool({ run: () => returned }) },
     });
@@ -215,7 +215,7 @@ describe("a tool that misbehaves", () => {
     expect(turn.status).toBe("end_turn");
   });
 
-  it("says nothing to people that it doesn't mean to", async () => {
+  it("hides the message of a thrown error from the user", async () => {
     let read = "";
     const secret = tool({
       run: () => {
@@ -243,7 +243,7 @@ describe("limits", () => {
     ["cost", { limits: { maxCost: 0.001 }, pricing: { inputPerMillion: 100, outputPerMillion: 100 } }],
     ["time", { limits: { timeoutMs: 120 } }],
   ];
-  it.each(cases)("end a turn that goes on and on: %s", async (_, options) => {
+  it.each(cases)("end a turn that exceeds %s", async (_, options) => {
     const slow = tool({
       input: nothing,
       run: async () => new Promise((resolve) => setTimeout(() => resolve("more"), 20)),
@@ -259,7 +259,7 @@ describe("limits", () => {
     expect(listBlocks(turn).at(-1)).toMatchObject({ error: { code: "LIMIT_REACHED", can_retry: false } });
   });
 
-  it("bound how deep sub-agents go", async () => {
+  it("bound the depth of sub-agents", async () => {
     let agent = defineAgent({ name: "deepest", model: scriptedModel([[script.text("bottom")]]) });
     for (let n = 0; n < 3; n++) {
       agent = defineAgent({
@@ -269,7 +269,7 @@ describe("limits", () => {
           [script.text(`end of ${n}`)],
         ]),
         subAgents: { next: agent },
-        // Only what the main agent says counts.
+        // Only the limit of the main agent counts.
         ...(n === 2 ? { limits: { maxDepth: 2 } } : {}),
       });
     }
@@ -277,7 +277,7 @@ describe("limits", () => {
     const turn = await harness.ask(await harness.session(), "go");
     expect(turn.status).toBe("end_turn");
     expect(outline(turn).filter((line) => line.includes("error"))).toEqual([
-      "r2: result next error Sub-agents may not go deeper than 2 here.",
+      "r2: result next error Sub-agents can be nested at most 2 deep.",
     ]);
   });
 });
@@ -293,8 +293,8 @@ const loop = (limits: AgentOptions["limits"]) =>
     ...(limits === undefined ? {} : { limits }),
   });
 
-describe("a sub-agent", () => {
-  it("that fails is an error for the agent that called it, and closes what it had open", async () => {
+describe("sub-agent", () => {
+  it("that fails is an error result for its caller, and its open blocks are closed", async () => {
     const helper = defineAgent({
       name: "helper",
       label: "Helper",
@@ -325,7 +325,7 @@ describe("a sub-agent", () => {
     expect(turn.runs.map(({ status }) => status)).toEqual(["completed", "completed", "failed"]);
   });
 
-  it("has limits of its own, and the main agent's hold for all", async () => {
+  it("has limits of its own, and the main agent's limits apply to all", async () => {
     const own = await play([[script.toolCall("loop", { task: "x" })], [script.text("ok")]], {
       subAgents: { loop: loop({ maxSteps: 3 }) },
     });
@@ -351,12 +351,12 @@ const tradeOnce: Script = ({ prompt }) =>
     ? [script.error({ status: 500 }, { times: 1 }), script.text("traded")]
     : [script.toolCall("trade")];
 
-describe("a conversation", () => {
-  it("is told to the model again, with what tools gave it", async () => {
+describe("conversation", () => {
+  it("is sent to the model again with the tool results", async () => {
     const prompts: Prompt[] = [];
     const look = tool({
       input: nothing,
-      run: () => ({ content: "for the model only", preview: "for people" }),
+      run: () => ({ content: "for the model only", preview: "for users" }),
     });
     const replies: Script = ({ step, turn, prompt }) => {
       prompts.push(prompt);
@@ -381,10 +381,10 @@ describe("a conversation", () => {
     ]);
     for (const part of ["Be kind.", "one", "Looking.", "for the model only", "answer 1", "two"])
       expect(text).toContain(part);
-    expect(text).not.toContain("for people");
+    expect(text).not.toContain("for users");
   });
 
-  it("is summed up when it gets long, as a step that people can open", async () => {
+  it("is compacted when it gets long, as a step that the user can open", async () => {
     const prompts: Prompt[] = [];
     const replies: Script = ({ prompt, text }) => {
       prompts.push(prompt);
@@ -414,7 +414,7 @@ describe("a conversation", () => {
     expect(turn.usage?.calls).toBe(2);
   });
 
-  it("gets its title from the first words, or from a model, or not at all", async () => {
+  it("gets its title from the first message, from a model, or not at all", async () => {
     const titles = async (title: AgentOptions["title"], text: string): Promise<string | null> => {
       await harness.worker([
         defineAgent({
@@ -427,7 +427,7 @@ describe("a conversation", () => {
       await harness.ask(ref, text);
       return (await harness.state(ref)).title;
     };
-    // One worker at a time: they have agents of the same name.
+    // One worker at a time, because their agents have the same name.
     expect(await titles(undefined, `Where is ${"the station ".repeat(10)}\nsecond line`)).toMatch(
       /^Where is the .*…$/,
     );
@@ -449,7 +449,7 @@ describe("a conversation", () => {
     expect(await titles(false, "hello")).toBeNull();
   });
 
-  it("can try a failed turn again, and once only at a time", async () => {
+  it("can retry a failed turn, once at a time", async () => {
     const prompts: Prompt[] = [];
     const replies: Script = ({ prompt }) => {
       prompts.push(prompt);
@@ -474,7 +474,7 @@ describe("a conversation", () => {
     });
   });
 
-  it("doesn't do again what a failed turn had done when it is tried again", async () => {
+  it("does not repeat completed calls when a failed turn is retried", async () => {
     const trades: string[] = [];
     const trade = tool({ run: (_, { idempotencyKey }) => void trades.push(idempotencyKey) });
     await harness.worker([
@@ -494,7 +494,7 @@ describe("a conversation", () => {
     expect(trades).toHaveLength(1);
   });
 
-  it("keeps a long message whole for later turns", async () => {
+  it("keeps a long message complete for later turns", async () => {
     const prompts: Prompt[] = [];
     const replies: Script = ({ prompt }) => {
       prompts.push(prompt);
@@ -507,7 +507,7 @@ describe("a conversation", () => {
     for (const prompt of prompts) expect(JSON.stringify(prompt)).toContain("the end");
   });
 
-  it("counts what a tenant has used, once", async () => {
+  it("counts the usage of a tenant once", async () => {
     const turn = await play([[script.text("ok"), script.finish({ inputTokens: 7, outputTokens: 3 })]]);
     expect(turn.usage).toEqual({ input_tokens: 7, output_tokens: 3, total_tokens: 10, calls: 1 });
     const [day] = await harness.backend.store.usage.list(harness.actor.tenant, "2000-01-01", "2999-01-01");

@@ -1,4 +1,4 @@
-/** How much a worker, and one step of an agent, does at a time: never more than they were told to. In memory. */
+/** Tests the concurrency limits of a worker and of one step, in memory. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createMemoryLog } from "../../../src/log/memory.ts";
@@ -23,10 +23,10 @@ afterEach(() => harness.close());
 
 const AT_ONCE = 2;
 const WANTED = 6;
-/** Nobody dies here: on a busy machine a short lease would only be lost. */
+/** No worker dies here. On a busy machine, a short lease would only expire. */
 const TTL_MS = 60_000;
 
-/** Counts who is in it. The first wait for each other, so that as many as may are in it at once. */
+/** Counts concurrent callers. The first ones wait for each other, so that the maximum is reached. */
 function countConcurrent() {
   let inside = 0;
   let max = 0;
@@ -41,8 +41,8 @@ function countConcurrent() {
   };
 }
 
-describe("a worker", () => {
-  it("makes no more model calls at a time than `modelCalls`", async () => {
+describe("worker", () => {
+  it("makes at most `maxConcurrentModelCalls` model calls at a time", async () => {
     const { stay, max } = countConcurrent();
     const inner = scriptedModel([[script.text("done")]]);
     const model: Model = {
@@ -69,7 +69,7 @@ describe("a worker", () => {
 
   it.each([
     ["tools at a time than `maxConcurrentToolCalls`", { maxConcurrentToolCalls: AT_ONCE }, {}],
-    ["calls of a step side by side than `limits.maxParallelCalls`", {}, { maxParallelCalls: AT_ONCE }],
+    ["parallel calls of a step than `limits.maxParallelCalls`", {}, { maxParallelCalls: AT_ONCE }],
   ])("runs no more %s", async (_, options, limits) => {
     const { stay, max } = countConcurrent();
     const work = tool({ idempotent: true, run: () => stay() });

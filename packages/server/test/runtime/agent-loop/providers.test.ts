@@ -1,4 +1,7 @@
-/** Whole turns through @ai-sdk/openai and @ai-sdk/anthropic, over real HTTP, against servers that play the providers. */
+/**
+ * Tests whole turns through @ai-sdk/openai and @ai-sdk/anthropic over HTTP, against servers that simulate the
+ * providers.
+ */
 import { createAnthropic } from "@ai-sdk/anthropic";
 import { createOpenAI } from "@ai-sdk/openai";
 import type { Reply } from "@turnstream/testkit/model-servers/model-server.ts";
@@ -90,7 +93,7 @@ const expected = [
 
 const isContent = (line: string): boolean => !/^(thinking|[()])/.test(line);
 
-describe.each(providers)("a turn through %s", (_, open) => {
+describe.each(providers)("turn through %s", (_, open) => {
   async function play(replies: readonly Reply[]) {
     const { model, requests } = await open(replies);
     const agent = defineAgent({
@@ -128,20 +131,20 @@ describe.each(providers)("a turn through %s", (_, open) => {
     ],
     ["is overloaded", { status: 529, error: { type: "overloaded_error", message: "busy" } }],
     [
-      "breaks off in the middle",
+      "cuts the stream in the middle",
       { ...answer, cutAfterBytes: 400, parts: [{ type: "text", text: "wrong ".repeat(50) }] },
     ],
     ["sends garbage", { ...answer, at: { event: 3, do: "garbage" } }],
-    ["ends too soon", { ...answer, at: { event: 3, do: "end" } }],
+    ["ends the stream early", { ...answer, at: { event: 3, do: "end" } }],
   ];
-  it.each(faults)("goes on when the provider %s", async (__, fault) => {
+  it.each(faults)("continues when the provider %s", async (__, fault) => {
     const { turn } = await play([calls, fault, answer]);
-    // What is said of the retry stands in a group of its own, or in the one that is open.
+    // The retry notice is in a group of its own or in the open one.
     expect(outline(turn).filter(isContent)).toEqual(expected.filter(isContent));
     expect(turn.status).toBe("end_turn");
   });
 
-  it("reads a stream that comes one byte at a time", async () => {
+  it("reads a stream that arrives one byte at a time", async () => {
     const { turn } = await play([
       { ...calls, isBytewise: true },
       { ...answer, isBytewise: true },
@@ -149,7 +152,7 @@ describe.each(providers)("a turn through %s", (_, open) => {
     expect(outline(turn)).toEqual(expected);
   });
 
-  it("ends with words and without secrets when the provider stays away", async () => {
+  it("ends with a message without secrets when the provider stays unreachable", async () => {
     const broken: Reply = { status: 500, error: { type: "api_error", message: "key secret-key is bad" } };
     const { turn, ref } = await play([broken, broken, broken]);
     expect(turn.status).toBe("error");
@@ -158,7 +161,7 @@ describe.each(providers)("a turn through %s", (_, open) => {
   });
 });
 
-it("gives a thought back to Anthropic as it came", async () => {
+it("sends thinking back to Anthropic unchanged", async () => {
   const server = await startAnthropicServer((_, index) =>
     index === 0
       ? {

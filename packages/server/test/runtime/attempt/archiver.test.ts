@@ -1,4 +1,7 @@
-/** The archiver of an attempt: one commit at a time, shared by those who ask meanwhile, without reading what it knows. */
+/**
+ * Tests the archiver of an attempt: it runs one commit at a time, shares it between concurrent callers, and caches the
+ * archived position.
+ */
 import { describe, expect, it } from "vitest";
 import { createMemoryLog } from "../../../src/log/memory.ts";
 import { Archiver } from "../../../src/runtime/attempt/archiver.ts";
@@ -9,7 +12,7 @@ import { createMemoryStore } from "../../../src/store/memory/store.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { plain, SessionHarness } from "../../session/session-harness.ts";
 
-/** A world in which it is counted how often what is archived is read, and how often something is committed. */
+/** A backend that counts how often the archive is read and how often a commit runs. */
 async function counted() {
   const harness = await SessionHarness.make({ log: createMemoryLog(), store: createMemoryStore() });
   await harness.start();
@@ -44,8 +47,8 @@ async function counted() {
 
 const nothing = async (): Promise<void> => undefined;
 
-describe("the archiver of an attempt", () => {
-  it("reads what is archived once, and goes on from there", async () => {
+describe("archiver of an attempt", () => {
+  it("reads the archived position once and continues from there", async () => {
     const { archiver, count, appendMessage, isWhole } = await counted();
     for (let n = 0; n < 5; n++) {
       await appendMessage();
@@ -55,7 +58,7 @@ describe("the archiver of an attempt", () => {
     await isWhole();
   });
 
-  it("reads it again when somebody else has archived meanwhile", async () => {
+  it("reads it again when another process has archived meanwhile", async () => {
     const { harness, archiver, count, appendMessage, isWhole } = await counted();
     await appendMessage();
     await archiver.archive(nothing);
@@ -70,7 +73,7 @@ describe("the archiver of an attempt", () => {
     await isWhole();
   });
 
-  it("reads it again when the log was trimmed behind its back", async () => {
+  it("reads it again when the log was trimmed meanwhile", async () => {
     const { harness, archiver, appendMessage, isWhole } = await counted();
     await appendMessage();
     await archiver.archive(nothing);
@@ -84,7 +87,7 @@ describe("the archiver of an attempt", () => {
     await isWhole();
   });
 
-  it("commits together what is asked for while a commit is under way", async () => {
+  it("shares the next commit between requests that arrive during a commit", async () => {
     const { archiver, count, appendMessage } = await counted();
     const order: number[] = [];
     await appendMessage();
@@ -94,7 +97,7 @@ describe("the archiver of an attempt", () => {
     expect(count.commits).toBe(2);
   });
 
-  it("fails for all who share a commit, and goes on with the next", async () => {
+  it("rejects all callers of a failed commit and continues with the next", async () => {
     const { archiver, appendMessage, isWhole } = await counted();
     await appendMessage();
     const first = archiver.archive(nothing);
@@ -106,7 +109,7 @@ describe("the archiver of an attempt", () => {
     await isWhole();
   });
 
-  it("begins again when the log is gone", async () => {
+  it("starts again when the log is missing", async () => {
     const { harness, archiver, appendMessage } = await counted();
     await appendMessage();
     await archiver.archive(nothing);

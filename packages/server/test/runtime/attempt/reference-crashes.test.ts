@@ -1,6 +1,6 @@
 /**
- * A worker dies at every point at which something of a turn with references is written, and another one goes on: no id is
- * given twice or changed, every model reads the ids that people see, and what is cited stands where the marker is.
+ * Kills a worker at every write of a turn with references, and another worker continues. No reference id is used twice
+ * or changed, every model reads the ids that the user sees, and every citation is at its marker.
  */
 import { type Block, listBlocks, type Turn } from "@turnstream/protocol";
 import { expect, it } from "vitest";
@@ -11,7 +11,7 @@ import { type Agent, defineAgent } from "../../../src/runtime/define/agent.ts";
 import { tool } from "../../../src/runtime/define/tool.ts";
 import { startCrashingTurn } from "../crashing-turn.ts";
 
-/** What a model says of all that it was given: the word of each item, and the id under which it was given. */
+/** A model reply that cites every item it received: the item's word and the id that it was given. */
 function cite({ prompt }: ScriptCall): string {
   const text = prompt.flatMap((message) =>
     message.role === "tool"
@@ -77,7 +77,7 @@ function ofKind<K extends Block["kind"]>(turn: Turn, kind: K) {
 
 function check({ turn, events }: Awaited<ReturnType<typeof play>>, what: string): void {
   expect(turn.status, what).toBe("end_turn");
-  // Told once, and in all that was ever told an id meant one thing.
+  // Each id is written once and has one meaning in all events ever written.
   const meaning = new Map<number, string>();
   for (const event of events) {
     if (event.type !== "tool_result.delta" || event.reference === undefined) continue;
@@ -101,7 +101,7 @@ function check({ turn, events }: Awaited<ReturnType<typeof play>>, what: string)
       ).toBe(true);
   }
   const answer = ofKind(turn, "text").find((block) => block.final);
-  // Everything but what a tool that may not run again has taken with it.
+  // The answer cites every reference that is shown. A tool that must not run again may have lost some.
   expect(answer?.annotations.length, `${what}: ${answer?.text}`).toBe(shown.length);
   expect(shown.length, what).toBeGreaterThanOrEqual(6);
 }

@@ -1,4 +1,7 @@
-/** What turns use up and cost: whose prices count, what counts although it came to nothing, and what stops. In memory. */
+/**
+ * Tests the usage and cost of turns: which prices apply, that failed steps count, and which limits end a turn. In
+ * memory.
+ */
 import { stepCountIs, streamText, tool as aiTool } from "ai";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -23,7 +26,7 @@ beforeEach(async () => {
 });
 afterEach(() => harness.close());
 
-/** Nobody dies here: on a busy machine a short lease would only be lost. */
+/** No worker dies here. On a busy machine, a short lease would only expire. */
 const worker = (agents: readonly Agent[]) => harness.worker(agents, { leaseTtlMs: 60_000 });
 const used = (inputTokens: number, outputTokens = 0) => script.finish({ inputTokens, outputTokens });
 const LIMIT = "notice error LIMIT_REACHED";
@@ -56,19 +59,19 @@ async function play(root: AgentOptions["pricing"], sub: AgentOptions["pricing"])
   return harness.ask(await harness.session(), "go");
 }
 
-describe("what a turn costs", () => {
-  it("is counted at the prices of the agent that makes the step", async () => {
+describe("cost of a turn", () => {
+  it("uses the prices of the agent that makes the step", async () => {
     expect(outline(await play(EXPENSIVE, CHEAP)).at(-1)).toBe("text final done");
   });
 
   it.each([
-    ["a cheap one", CHEAP],
-    ["one without prices", undefined],
-  ])("is bounded when %s calls a dear sub-agent", async (_, root) => {
+    ["a cheap agent", CHEAP],
+    ["an agent without prices", undefined],
+  ])("is limited when %s calls an expensive sub-agent", async (_, root) => {
     expect(outline(await play(root, EXPENSIVE)).at(-1)).toBe(LIMIT);
   });
 
-  it("is counted again by whoever goes on", async () => {
+  it("is counted again after a takeover", async () => {
     const model = scriptedModel([
       [script.toolCall("wait"), used(6_000)],
       [script.text("done"), used(10)],
@@ -87,8 +90,8 @@ describe("what a turn costs", () => {
   });
 });
 
-describe("what a turn has used", () => {
-  it("counts a step that failed after something of it was shown", async () => {
+describe("usage of a turn", () => {
+  it("includes a step that failed after it had shown something", async () => {
     let asked = 0;
     const replies: Script = () =>
       asked++ === 0
@@ -100,7 +103,7 @@ describe("what a turn has used", () => {
     expect(await counted()).toMatchObject([{ turns: 1, calls: 2, input_tokens: 5_007 }]);
   });
 
-  it("counts a sub-agent that failed, and the title, also after a takeover", async () => {
+  it("includes a failed sub-agent and the title, also after a takeover", async () => {
     const broken: Script = [[script.text("half"), script.finish({ reason: "error", inputTokens: 500 })]];
     const helper = defineAgent({ name: "helper", model: scriptedModel(broken), retry: { maxAttempts: 1 } });
     const title = { model: scriptedModel(() => [script.text("A title"), used(40)]) };
@@ -129,10 +132,10 @@ describe("what a turn has used", () => {
     expect(turn.usage).toMatchObject({ input_tokens: 545, calls: 4 });
   });
 
-  it("counts a turn that asked no model as a turn", async () => {
-    await worker([defineStreamAgent({ name: "quiet", run: async function* () {} })]);
+  it("counts a turn without model calls as a turn", async () => {
+    await worker([defineStreamAgent({ name: "silent", run: async function* () {} })]);
     await harness.ask(await harness.session(), "go");
-    expect(await counted()).toMatchObject([{ model: "quiet", turns: 1, calls: 0 }]);
+    expect(await counted()).toMatchObject([{ model: "silent", turns: 1, calls: 0 }]);
   });
 });
 
@@ -156,26 +159,26 @@ const own = (
     ...options,
   });
 
-describe("the limits of a loop that a team brings along", () => {
+describe("limits of a stream agent", () => {
   it.each([
     ["steps", { limits: { maxSteps: 2 } }, 2],
     ["tokens", { limits: { maxTokens: 2_500 } }, 3],
     ["cost", { limits: { maxCost: 0.25 }, pricing: { inputPerMillion: 100, outputPerMillion: 100 } }, 3],
-  ])("are held when a step begins: %s", async (_, options, calls) => {
+  ])("are checked before each step: %s", async (_, options, calls) => {
     await worker([own(9, options)]);
     const turn = await harness.ask(await harness.session(), "go");
     expect(outline(turn).at(-1)).toBe(LIMIT);
     expect(turn.usage?.calls).toBe(calls);
   });
 
-  it("leave a loop alone that ends with its last step", async () => {
+  it("don't end a loop that ends with its last step", async () => {
     await worker([own(2, { limits: { maxSteps: 3, maxTokens: 3_000 } })]);
     const turn = await harness.ask(await harness.session(), "go");
     expect(turn.status).toBe("end_turn");
     expect(turn.usage?.calls).toBe(3);
   });
 
-  it("count what a loop used that broke off", async () => {
+  it("count the usage of a loop that broke off", async () => {
     await worker([own(2, {}, [script.text("half"), script.disconnect()])]);
     const turn = await harness.ask(await harness.session(), "go");
     expect(turn.status).toBe("error");

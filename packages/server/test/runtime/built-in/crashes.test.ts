@@ -1,6 +1,6 @@
 /**
- * A worker dies at every point of a turn that remembers something and calls services: a request that may not be made
- * again is made once at the most, also when a person made it one by an edit; the memory is there once.
+ * Kills a worker at every point of a turn that saves a memory and calls services. A request that must not be repeated
+ * is made at most once, also if the user's edit made it such a request. The memory is stored once.
  */
 import { expect, it } from "vitest";
 import { script } from "../../../src/models/script-parts.ts";
@@ -41,7 +41,7 @@ async function play(crash: { afterCalls: number; isExecuted: boolean }) {
   const agent = agentFor(server);
   const { parts, harness, ref, died, crashPoint } = await startCrashingTurn(() => agent, crash);
   const approver = setInterval(() => {
-    parts.signals.send("executors", "somebody");
+    parts.signals.send("executors", "executor");
     void (async () => {
       const input = { url: `${server.origin}/edited`, method: "POST" };
       for (const { key } of await parts.store.interactions.list(ref, { pending: true }))
@@ -56,7 +56,7 @@ async function play(crash: { afterCalls: number; isExecuted: boolean }) {
   return { turn, memories, asked: server.asked, died, calls: crashPoint.calls };
 }
 
-it("S11: http_request and memory do nothing twice that must not be", async () => {
+it("S11: http_request and memory repeat nothing that must not be repeated", async () => {
   const whole = await play({ afterCalls: Infinity, isExecuted: false });
   expect(whole.asked.map(({ method, path }) => `${method} ${path}`).toSorted()).toEqual([
     "POST /edited",

@@ -1,4 +1,4 @@
-/** The code in the documents is the code that is compiled and run here. */
+/** Checks that the code in the documents is the code that is compiled and run here. */
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 
@@ -11,7 +11,7 @@ import { importFaq } from "./examples/import-knowledge.ts";
 
 const read = (path: string) => readFileSync(new URL(path, import.meta.url), "utf8");
 
-describe("the documents", () => {
+describe("documents", () => {
   test.each([
     ["built-in-tools.md", "agent-with-tools.ts"],
     ["built-in-tools.md", "tavily-search.ts"],
@@ -36,7 +36,7 @@ describe("the documents", () => {
     ]);
   });
 
-  test("a tool can be taken and changed, as its types say", () => {
+  test("a tool can be copied and changed, as its types declare", () => {
     const tools = builtInTools({ memory: false, lookupHistory: true });
     const lookup_history = { ...tools.lookup_history, approval: true };
     const agent = defineAgent({ name: "a", model: scriptedModel([]), tools: { ...tools, lookup_history } });
@@ -44,7 +44,7 @@ describe("the documents", () => {
     expect(tools["memory"]).toBeUndefined();
   });
 
-  test("an import changes only what changed, and removes what is gone", async () => {
+  test("an import writes only changed objects and removes missing ones", async () => {
     const store = createMemoryStore();
     await store.tenants.create({ id: "acme", name: "Acme" });
     const faq = new Map([

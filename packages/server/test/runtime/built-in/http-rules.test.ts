@@ -1,4 +1,4 @@
-/** What `http_request` may call: what is named, and nothing that only looks like it. */
+/** Tests which requests the rules of `http_request` allow. */
 import { describe, expect, test } from "vitest";
 
 import { checkRules, type HttpRule, ruleFor } from "../../../src/runtime/built-in/http-rules.ts";
@@ -8,7 +8,7 @@ const RULES: readonly HttpRule[] = [
   { origin: "http://10.0.0.7:9000" },
 ];
 
-describe("S11: http_request may call", () => {
+describe("S11: http_request", () => {
   test.each([
     ["GET", "https://api.example.com/v1/orders"],
     ["GET", "https://API.example.com/v1/orders?x=1#y"],
@@ -16,7 +16,7 @@ describe("S11: http_request may call", () => {
     ["GET", "https://api.example.com:443/v1/items/8"],
     ["GET", "http://10.0.0.7:9000/anything"],
     ["HEAD", "http://10.0.0.7:9000/"],
-  ] as const)("%s %s", (method, url) => {
+  ] as const)("allows %s %s", (method, url) => {
     expect(ruleFor(RULES, url, method)).toBeDefined();
   });
 
@@ -44,7 +44,7 @@ describe("S11: http_request may call", () => {
     ["GET", ""],
     ["GET", "http://10.0.0.7/"],
     ["GET", "http://10.0.0.8:9000/"],
-  ] as const)("not %s %s", (method, url) => {
+  ] as const)("refuses %s %s", (method, url) => {
     expect(ruleFor(RULES, url, method)).toBeUndefined();
   });
 
@@ -55,7 +55,7 @@ describe("S11: http_request may call", () => {
     "ftp://example.com",
     "https://EXAMPLE.com",
     "",
-  ])("nothing, where the program names %j", (origin) => {
+  ])("allows nothing if the options name %j", (origin) => {
     expect(() => checkRules([{ origin }])).toThrow(/BAD_AGENT|no origin/);
   });
 });

@@ -1,4 +1,4 @@
-/** A real HTTP server on a free port that plays some service, and counts what it is asked. */
+/** A real HTTP server on a free port that simulates a service and counts its requests. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
@@ -11,7 +11,7 @@ export interface Asked {
 
 export interface LocalServer extends AsyncDisposable {
   readonly origin: string;
-  /** For a fetch policy. */
+  /** `host:port` for a fetch policy. */
   readonly place: string;
   readonly asked: Asked[];
 }

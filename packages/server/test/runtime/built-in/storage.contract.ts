@@ -1,4 +1,6 @@
-/** The built-in tools that work on the store, on the stage: what they do, and what they can't reach. */
+/**
+ * The contract of the built-in tools that use the store, in turns: their results, and the data that they can't reach.
+ */
 import { afterEach, describe, expect, it } from "vitest";
 import { script } from "../../../src/models/script-parts.ts";
 import { scriptedModel } from "../../../src/models/scripted-model.ts";
@@ -31,7 +33,7 @@ export function storageContract(makeBackend: () => Promise<HarnessBackend>): voi
   const open = async (): Promise<TurnHarness> => (harness = await TurnHarness.open(await makeBackend()));
   afterEach(() => harness.close());
 
-  /** A worker for one agent; made anew for each agent, so that a test can have several. */
+  /** Starts a worker for one agent and replaces the previous one, so that a test can use several agents. */
   const play = async (agents: readonly Agent[]): Promise<TurnHarness> => {
     const s = await open();
     await s.worker(agents);
@@ -39,7 +41,7 @@ export function storageContract(makeBackend: () => Promise<HarnessBackend>): voi
   };
 
   describe("memory", () => {
-    it("S11: memory saves, lists, searches and forgets, over sessions; people see how many, not what", async () => {
+    it("S11: memory saves, lists, searches and deletes across sessions, and the user sees counts, not contents", async () => {
       const tools = builtInTools({ memory: true });
       const first = caller([
         ["memory", { action: "save", text: "Thích cà phê sữa đá." }],
@@ -77,7 +79,7 @@ export function storageContract(makeBackend: () => Promise<HarnessBackend>): voi
       expect(outline(two)[2]).toBe("result memory success 2 memories");
     });
 
-    it("S11: memory is nobody else's: another person, another tenant, a fork of the session", async () => {
+    it("S11: memory is private to one user: not visible to another user, another tenant or a fork", async () => {
       const tools = builtInTools({ memory: true });
       const { model, last } = caller((text) =>
         text === "save"
@@ -113,7 +115,7 @@ export function storageContract(makeBackend: () => Promise<HarnessBackend>): voi
       }
     });
 
-    it("S11: what is remembered is part of the instructions, bounded, as it was when the turn began", async () => {
+    it("S11: memories are part of the instructions, bounded, as they were when the turn started", async () => {
       const { model, last } = caller((text) =>
         text === "save" ? [["memory", { action: "save", text: "a new one" }]] : [],
       );
@@ -137,7 +139,7 @@ export function storageContract(makeBackend: () => Promise<HarnessBackend>): voi
       expect(last.system).toMatch(/- fact 0\n- a new one\n- fact 4$/);
     });
 
-    it("S11: the person reads, edits and erases all of it, and the audit knows", async () => {
+    it("S11: the user reads, edits and erases all memories, and the audit records it", async () => {
       const s = await open();
       const { store } = s.backend;
       for (const id of ["a", "b", "c"]) await store.memories.save(s.actor, { id, text: id });
@@ -188,7 +190,7 @@ export function storageContract(makeBackend: () => Promise<HarnessBackend>): voi
       ).toEqual([2, 4]);
       expect(found).not.toContain("another session");
       expect(JSON.parse(read ?? "").text).toBe(
-        "Person: A grey heron ate frogs\nAgent: You said: A grey heron ate frogs",
+        "User: A grey heron ate frogs\nAgent: You said: A grey heron ate frogs",
       );
       expect(JSON.parse(newest ?? "").turns.map(({ turn }: { turn: number }) => turn)).toEqual([4, 3]);
       expect(JSON.parse(page ?? "").turns.map(({ turn }: { turn: number }) => turn)).toEqual([2, 1]);
@@ -196,7 +198,7 @@ export function storageContract(makeBackend: () => Promise<HarnessBackend>): voi
       expect(JSON.parse(rest ?? "").text).toMatch(/^ey heron ate frogs/);
     });
 
-    it("S11: lookup_history finds what people filled in, answered and decided", async () => {
+    it("S11: lookup_history finds submitted forms, answers and decisions", async () => {
       const looker = caller([
         ["lookup_history", { query: "zebra" }],
         ["lookup_history", { query: "ultramarine" }],
@@ -256,9 +258,9 @@ export function storageContract(makeBackend: () => Promise<HarnessBackend>): voi
       const results = looker.last.results.map(({ text }) => text);
       expect(results.slice(0, 3).map(turnsIn)).toEqual([[1], [2], [3]]);
       expect(textIn(results[3])).toContain(
-        'Form "Who": submitted\nPerson filled in Email: zebra@example.org',
+        'Form "Who": submitted\nUser filled in Email: zebra@example.org',
       );
-      expect(textIn(results[4])).toContain("Question: Colour?\nPerson answered: ultramarine");
+      expect(textIn(results[4])).toContain("Question: Colour?\nUser answered: ultramarine");
       expect(textIn(results[5])).toContain("Approval of Ordering {}: rejected, because: too expensive");
     });
 
@@ -283,13 +285,13 @@ export function storageContract(makeBackend: () => Promise<HarnessBackend>): voi
       await s.ask(ref, long);
       await s.ask(ref, "look", { agent: "look" });
       const pieces = looker.last.results.map(({ text }) => JSON.parse(text).text as string);
-      expect(pieces.join("")).toBe(`Person: ${long}\nAgent: ok`);
+      expect(pieces.join("")).toBe(`User: ${long}\nAgent: ok`);
       expect(pieces.every((piece) => piece.length <= 10_000)).toBe(true);
     });
   });
 
   describe("knowledge", () => {
-    it("S11: retrieve_context_objs and get_context_obj_lines find and read, to be cited", async () => {
+    it("S11: retrieve_context_objs and get_context_obj_lines find and read content that can be cited", async () => {
       const { model, last } = caller([
         ["retrieve_context_objs", { query: "營業時間" }],
         ["get_context_obj_lines", { object: "hours.md", from: 2, to: 3 }],
@@ -329,7 +331,7 @@ export function storageContract(makeBackend: () => Promise<HarnessBackend>): voi
       ]);
     });
 
-    it("S11: of two bases with an object of the same name, the one that is meant is read", async () => {
+    it("S11: if two bases have an object of the same name, the requested one is read", async () => {
       const { model, last } = caller([
         ["get_context_obj_lines", { object: "a", base: "two" }],
         ["get_context_obj_lines", { object: "a" }],
@@ -347,7 +349,7 @@ export function storageContract(makeBackend: () => Promise<HarnessBackend>): voi
       expect(last.results[1]?.text).toContain("1: of one");
     });
 
-    it("S11: the knowledge of another tenant is out of reach, whatever the model asks for", async () => {
+    it("S11: the knowledge of another tenant is not reachable, whatever the model asks for", async () => {
       const { model, last } = caller([
         ["retrieve_context_objs", { query: "heron" }],
         ["get_context_obj_lines", { object: "a", base: "help" }],
@@ -375,7 +377,7 @@ export function storageContract(makeBackend: () => Promise<HarnessBackend>): voi
     it("S11: call_agent calls a sub-agent by its name, shown like any other", async () => {
       const { model, last } = caller([
         ["call_agent", { agent: "birds", task: "herons" }],
-        ["call_agent", { agent: "nobody", task: "x" }],
+        ["call_agent", { agent: "missing", task: "x" }],
         ["call_agent", { agent: "__proto__", task: "x" }],
         ["call_agent", { agent: "trees" }],
         ["trees", { task: "oaks" }],

@@ -1,4 +1,4 @@
-/** The same on real servers. */
+/** Runs the contract of the built-in tools that use the store on real servers. */
 import { openRealBackend } from "../real-backend.ts";
 import { storageContract } from "./storage.contract.ts";
 

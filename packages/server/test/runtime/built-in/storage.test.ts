@@ -1,4 +1,4 @@
-/** The built-in tools that work on the store, in memory. */
+/** Runs the contract of the built-in tools that use the store in memory. */
 import { createMemoryLog } from "../../../src/log/memory.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
 import { createMemoryStore } from "../../../src/store/memory/store.ts";

@@ -1,4 +1,4 @@
-/** A model that calls tools one after the other, and what it was told of each. */
+/** A scripted model that calls tools one after the other and records their results. */
 import type { Prompt } from "../../../src/models/model.ts";
 import { script } from "../../../src/models/script-parts.ts";
 import { scriptedModel } from "../../../src/models/scripted-model.ts";
@@ -6,11 +6,11 @@ import { scriptedModel } from "../../../src/models/scripted-model.ts";
 export interface ToolResultText {
   readonly tool: string;
   readonly isError: boolean;
-  /** As text, whatever its form. */
+  /** The result as text, whatever its form. */
   readonly text: string;
 }
 
-/** The results in a prompt, in the order of their calls. */
+/** The tool results in a prompt, in the order of their calls. */
 function toolResultsIn(prompt: Prompt): ToolResultText[] {
   return prompt.flatMap((message) =>
     message.role === "tool"
@@ -32,8 +32,8 @@ function textOf(output: { readonly type: string; readonly value?: unknown }): st
 type Call = readonly [tool: string, input: object | ((results: readonly ToolResultText[]) => object)];
 
 /**
- * Makes the calls that the newest message's script says, each in a step of its own.
- * @returns the model, and what it was told last
+ * Makes the calls that the newest message's script contains, each in a step of its own.
+ * @returns the model, and the results that it received last
  */
 export function caller(calls: readonly Call[] | ((text: string) => readonly Call[])) {
   const last: { results: readonly ToolResultText[]; system: string; tools: readonly string[] } = {

@@ -1,4 +1,4 @@
-/** The built-in tools that go outside, on the stage, against real HTTP servers on this machine. */
+/** Tests the built-in tools that make requests, in turns, against local HTTP servers. */
 import { createOpenAI } from "@ai-sdk/openai";
 import { listBlocks } from "@turnstream/protocol";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -44,8 +44,8 @@ async function play(options: BuiltInOptions, calls: Calls, worker: Partial<Worke
 }
 
 describe("http_request", () => {
-  it("S11: http_request calls what is named, with headers that the model never sees", async () => {
-    // It answers with what it was asked, keys and all.
+  it("S11: http_request calls allowed URLs with headers that the model never sees", async () => {
+    // The server responds with the request that it received, including credentials.
     const service = await serve(({ method, path, headers }, response) => {
       response.setHeader("content-type", "application/json");
       response.end(JSON.stringify({ method, path, headers, key: headers.authorization?.split(" ")[1] }));
@@ -93,7 +93,7 @@ describe("http_request", () => {
     expect(service.asked[1]?.headers["idempotency-key"]).toContain(turn.id);
     expect(JSON.stringify([results, turn])).not.toContain("canary");
     expect(results[0]?.text).toContain("[redacted]");
-    // No header that was set is told, also where its name doesn't say that it is a key.
+    // No configured header is visible, also if its name doesn't show that it is a credential.
     expect(JSON.stringify([results, listBlocks(turn)])).not.toContain(harness.actor.user);
     expect(lines.slice(0, 3)).toEqual([
       `result http_request success GET ${service.place}: 200`,
@@ -102,7 +102,7 @@ describe("http_request", () => {
     ]);
   });
 
-  it("S11: http_request follows redirects within the list only, and bounds what it takes", async () => {
+  it("S11: http_request follows only allowed redirects and limits the size of responses", async () => {
     const elsewhere = await serve((_, response) => void response.end("secret"));
     const service = await serve(({ path }, response) => {
       if (path === "/out") response.writeHead(302, { location: `${elsewhere.origin}/x` }).end();
@@ -114,7 +114,7 @@ describe("http_request", () => {
     const { results } = await play(
       {
         httpRequest: { allow: [{ origin: service.origin }], maxBytes: 1_000, timeoutMs: 3_000 },
-        // It could be reached; it isn't on the list.
+        // The server is reachable, but not allowed.
         fetch: { allow: [elsewhere.place] },
       },
       ["/out", "/in", "/big", "/bytes", "/slow"].map(
@@ -129,10 +129,10 @@ describe("http_request", () => {
       expect.stringContaining('{"status":200,"type":"image/png","body":'),
       expect.stringContaining("TIMEOUT"),
     ]);
-    expect(results[3]?.text).toContain("3 bytes that are no text");
+    expect(results[3]?.text).toContain("3 bytes that are not text");
   });
 
-  it("S11: a request that changes something is not made again unless the service knows it again", () => {
+  it("S11: a request that changes something is not repeated unless the service accepts an idempotency key", () => {
     const rules = [{ origin: "https://a.example", methods: ["GET", "POST"] as const }];
     const keyed = [{ origin: "https://a.example", methods: ["POST"] as const, idempotencyHeader: "x-key" }];
     const isIdempotent = (allow: typeof rules | typeof keyed, method: string) =>
@@ -150,11 +150,11 @@ describe("http_request", () => {
 });
 
 describe("fetch_web_content", () => {
-  it("S11: fetch_web_content gives the readable text of a page, to be cited, in pieces", async () => {
+  it("S11: fetch_web_content returns the readable text of a page in pieces that can be cited", async () => {
     const site = await serve(({ path }, response) => {
       if (path === "/long") response.setHeader("content-type", "text/plain").end("word ".repeat(100));
       else if (path === "/bytes") response.setHeader("content-type", "application/zip").end("PK");
-      else if (path === "/gone") response.writeHead(404).end();
+      else if (path === "/missing") response.writeHead(404).end();
       else
         response
           .setHeader("content-type", "text/html; charset=utf-8")
@@ -169,13 +169,13 @@ describe("fetch_web_content", () => {
         ["fetch_web_content", { ...url("/long"), offset: 300 }],
         ["fetch_web_content", { ...url("/long"), offset: 3_000 }],
         ["fetch_web_content", url("/bytes")],
-        ["fetch_web_content", url("/gone")],
+        ["fetch_web_content", url("/missing")],
       ],
     );
     expect(results[0]?.text).toContain("# Hà Nội\n\nThủ đô.");
     expect(results[0]?.text).not.toMatch(/evil|menu/);
     expect(results[0]?.text).toContain("<referencable-item>\nID: 1");
-    expect(results[1]?.text).toContain("200 more characters: go on with offset 300.");
+    expect(results[1]?.text).toContain("200 more characters: continue with offset 300.");
     expect(results[2]?.text).toContain("This is the end of it.");
     expect(results.map(({ isError }) => isError)).toEqual([false, false, false, true, true, true]);
     const lines = turn.items.toArray().filter((item) => item?.kind === "tool_result");
@@ -185,7 +185,7 @@ describe("fetch_web_content", () => {
     });
   });
 
-  it("S11: fetch_web_content says when a page has more text than it reads", async () => {
+  it("S11: fetch_web_content reports when a page has more text than it reads", async () => {
     const site = await serve((_, response) => {
       response.setHeader("content-type", "text/plain").end("word ".repeat(100));
     });
@@ -194,12 +194,12 @@ describe("fetch_web_content", () => {
       [["fetch_web_content", { url: site.origin }]],
       { fileLimits: { maxChars: 300 } },
     );
-    expect(results[0]?.text).toContain("The page goes on, and no more of it can be read here.");
+    expect(results[0]?.text).toContain("The page continues, but no more of it can be read here.");
     expect(results[0]?.text).not.toContain("the end of it");
-    expect(lines[0]).toContain("(only its beginning)");
+    expect(lines[0]).toContain("(only the start)");
   });
 
-  it("S11: fetch_web_content reads PDF too, and what is damaged or no text is told as such", async () => {
+  it("S11: fetch_web_content reads PDF too, and reports damaged and non-text files", async () => {
     const bodies: Record<string, [type: string, body: Uint8Array | string]> = {
       "/report": ["application/pdf", makePdf([["Revenue 42"], ["Page two"]])],
       "/unnamed": ["application/octet-stream", "<!doctype html><title>T</title><p>Found.</p>"],
@@ -223,7 +223,7 @@ describe("fetch_web_content", () => {
     expect(results[4]?.text).toContain("is image/png, which can't be read as text");
   });
 
-  it("S11: the tools that fetch keep to the worker's policy, unless they have their own", async () => {
+  it("S11: the tools that fetch use the worker's policy, unless they have their own", async () => {
     const site = await serve(({ path }, response) => {
       response.setHeader("content-type", "text/plain").end(path === "/large" ? "x".repeat(2_000) : "hello");
     });
@@ -252,7 +252,7 @@ describe("fetch_web_content", () => {
     ]);
   });
 
-  it("S11: fetch_web_content stays outside", async () => {
+  it("S11: fetch_web_content reaches no internal addresses", async () => {
     const inside = await serve((_, response) => void response.end("secret"));
     const { results } = await play(
       { fetchWebContent: { mayFetch: ({ hostname }) => hostname !== "example.com" } },
@@ -269,7 +269,7 @@ describe("fetch_web_content", () => {
 });
 
 describe("search_web", () => {
-  it("S11: search_web on a real provider's wire gives pages that can be cited", async () => {
+  it("S11: search_web returns citable pages through the wire format of a real provider", async () => {
     const tavily = await serve(({ path, headers, body }, response) => {
       if (headers.authorization !== "Bearer tvly-key" || path !== "/search")
         return void response.writeHead(401).end();
@@ -309,7 +309,7 @@ describe("search_web", () => {
 });
 
 describe("generate_image", () => {
-  it("S11: generate_image on a real provider's wire shows the picture while it becomes clearer", async () => {
+  it("S11: generate_image shows partial images through the wire format of a real provider", async () => {
     const pictures = ["UklGRgAAAABXRUJQ", "UklGRgEAAABXRUJQ", "UklGRgIAAABXRUJQ"];
     const openai = await serve((_, response) => {
       response.writeHead(200, { "content-type": "text/event-stream" });
@@ -346,7 +346,7 @@ describe("generate_image", () => {
     const turn = await harness.ask(ref, "draw");
     expect(harness.errors).toEqual([]);
     expect(last.results).toMatchObject([
-      { isError: false, text: expect.stringContaining("shown to the person") },
+      { isError: false, text: expect.stringContaining("shown to the user") },
     ]);
     const [asked] = openai.asked;
     expect(asked?.path).toBe("/v1/responses");
@@ -366,7 +366,7 @@ describe("generate_image", () => {
     expect(result).toMatchObject({ parts: [{ media: "image", done: true }] });
   });
 
-  it("S11: generate_image refuses what is no picture, and a service that fails", async () => {
+  it("S11: generate_image refuses data that is not an image, and reports a failing service", async () => {
     const kinds: Record<string, () => AsyncIterable<{ data: string; mediaType: string }>> = {
       svg: async function* () {
         yield { data: "PHN2Zz4=", mediaType: "image/svg+xml" };
@@ -387,8 +387,8 @@ describe("generate_image", () => {
   });
 });
 
-describe("a vector search", () => {
-  it("S11: what a search gives of a base that was not named is left out", async () => {
+describe("vector search", () => {
+  it("S11: results from a base that is not configured are omitted", async () => {
     const hit = { object: "o", title: "T", url: null, firstLine: 1, lastLine: 1, score: 1 };
     const search = {
       search: async () => [
@@ -403,7 +403,7 @@ describe("a vector search", () => {
     expect(results[0]?.text).not.toContain("kumquat");
   });
 
-  it("S11: retrieve_context_objs takes another search, which can't go beyond its bases", async () => {
+  it("S11: retrieve_context_objs uses a custom search, which can't reach other bases", async () => {
     const service = await serve(({ body }, response) => {
       const { input } = JSON.parse(body) as { input: string | string[] };
       const embedding = String(input).includes("bird") ? [1, 0] : [0, 1];
@@ -415,7 +415,7 @@ describe("a vector search", () => {
     });
     const { store } = harness.backend;
     const { tenant } = harness.actor;
-    await store.knowledge.put(tenant, "help", { id: "w", title: "Words", text: "a bird by its word" });
+    await store.knowledge.put(tenant, "help", { id: "w", title: "Terms", text: "a bird by its word" });
     const piece = {
       object: "v",
       title: "Herons",

@@ -1,4 +1,4 @@
-/** Options of agents and tools that are misspelt or left out are refused when the program starts, in words that help. */
+/** Tests that misspelled and missing options of agents and tools are refused at startup with a helpful message. */
 import { expect, test } from "vitest";
 import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { type AgentOptions, defineAgent } from "../../../src/runtime/define/agent.ts";
@@ -9,26 +9,26 @@ import { tool, type ToolOptions } from "../../../src/runtime/define/tool.ts";
 const run = () => "done";
 const base = { name: "a", model: scriptedModel([]) };
 
-/** As a program in JavaScript would have it. */
+/** Options as a JavaScript program without types could pass them. */
 const asTool = (options: object) => () => tool(options as ToolOptions);
 const asAgent = (options: object) => () => defineAgent(options as AgentOptions);
 const asStream = (options: object) => () => defineStreamAgent(options as StreamAgentOptions);
 
 test.each<[message: string, define: () => unknown]>([
-  ["`execute` of a tool is not known here (there are run, input,", asTool({ execute: run })],
-  ["`inputSchema` of a tool is not known here (did you mean `input`?)", asTool({ inputSchema: {}, run })],
+  ["`execute` is not an option of a tool (there are run, input,", asTool({ execute: run })],
+  ["`inputSchema` is not an option of a tool (did you mean `input`?)", asTool({ inputSchema: {}, run })],
   ["`run` of a tool is missing", asTool({})],
   [
-    "`editible` of `approval` of a tool is not known here (did you mean `editable`?)",
+    "`editible` is not an option of `approval` of a tool (did you mean `editable`?)",
     asTool({ run, approval: { editible: true } }),
   ],
   ["did you mean `result`?", asTool({ run, display: { results: false } })],
   [
-    "`subagents` of an agent is not known here (did you mean `subAgents`?)",
+    "`subagents` is not an option of an agent (did you mean `subAgents`?)",
     asAgent({ ...base, subagents: {} }),
   ],
   ["`model` of an agent is missing", asAgent({ name: "a" })],
-  ["`step` of `limits` of the agent a is not known here", asAgent({ ...base, limits: { step: 1 } })],
+  ["`step` is not an option of `limits` of the agent a", asAgent({ ...base, limits: { step: 1 } })],
   [
     "`outputPerMillion` of `pricing` of the agent a is missing",
     asAgent({ ...base, pricing: { inputPerMillion: 1 } }),
@@ -38,25 +38,25 @@ test.each<[message: string, define: () => unknown]>([
     '`subAgentTool` of the agent a must be "single" or "perAgent", got true',
     asAgent({ ...base, subAgentTool: true }),
   ],
-  ["`rerun` of a tool is not known here", asTool({ run, rerun: "always" })],
-  ["`tools` of an agent of a stream is not known here", asStream({ name: "a", run, tools: {} })],
-])("says: %s", (message, define) => {
+  ["`rerun` is not an option of a tool", asTool({ run, rerun: "always" })],
+  ["`tools` is not an option of a stream agent", asStream({ name: "a", run, tools: {} })],
+])("throws: %s", (message, define) => {
   expect(define).toThrow(
     expect.objectContaining({ code: "BAD_AGENT", message: expect.stringContaining(message) }),
   );
 });
 
-test("what is there, and what is undefined, passes", () => {
+test("accepts known options and undefined values", () => {
   const options = { run, later: undefined, display: { call: false }, approval: { canRemember: false } };
   expect(asTool(options)().display.call).toBe(false);
-  // A tool can be taken and changed.
+  // A tool can be copied and changed.
   expect(tool({ ...tool({ run, timeoutMs: 5 }), label: "x" } as ToolOptions).timeoutMs).toBe(5);
   expect(
     asAgent({ ...base, title: false, recallMemories: true, limits: { maxSteps: 3 } })().limits.maxSteps,
   ).toBe(3);
 });
 
-test("the nearest name is the one with the fewest other letters, and none is better than a wild guess", () => {
+test("suggests the name with the fewest different letters, and none if all differ too much", () => {
   const known = ["tools", "tokens", "title"];
   expect(suggestName("toolz", known)).toBe("tools");
   expect(suggestName("Tokens", known)).toBe("tokens");

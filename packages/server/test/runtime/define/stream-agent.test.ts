@@ -1,4 +1,7 @@
-/** A team's own loop as the body of a turn: the AI SDK's streamText, or any iterable of events. In memory. */
+/**
+ * Tests stream agents: a developer's own loop as the body of a turn, with the AI SDK's streamText or any iterable of
+ * events. In memory.
+ */
 import { stepCountIs, streamText, tool as aiTool } from "ai";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -34,8 +37,8 @@ async function* bad(): AsyncGenerator<StreamBodyEvent> {
   yield { type: "text.start", block: "b", part: false };
 }
 
-describe("fromStream", () => {
-  it("tells what streamText of the AI SDK streams, tools included", async () => {
+describe("defineStreamAgent", () => {
+  it("writes what streamText of the AI SDK streams, including tool calls", async () => {
     const model = scriptedModel([
       [
         script.reasoning("Let me look."),
@@ -85,7 +88,7 @@ describe("fromStream", () => {
     expect(turn.usage?.calls).toBe(3);
   });
 
-  it("ends with an error when the stream has one, and stops when a person says so", async () => {
+  it("ends with an error if the stream has one, and stops when the user stops the turn", async () => {
     const broken = defineStreamAgent({
       name: "broken",
       run: ({ prompt }) =>
@@ -117,7 +120,7 @@ describe("fromStream", () => {
     expect(stopped.status).toBe("user_stopped");
   });
 
-  it("takes events, and holds them to the rules", async () => {
+  it("accepts events and checks them against the rules", async () => {
     await harness.worker([
       defineStreamAgent({ name: "good", run: good }),
       defineStreamAgent({ name: "bad", run: bad }),
@@ -128,7 +131,7 @@ describe("fromStream", () => {
     expect(outline(failed)).toEqual(["text ", "notice error SERVER_ERROR"]);
   });
 
-  it("is not resumed in the middle: it ends as an error, or runs as a whole once more", async () => {
+  it("is not resumed in the middle: it ends as an error or runs again from the start", async () => {
     let runs = 0;
     async function* once(): AsyncGenerator<StreamBodyEvent> {
       runs++;

@@ -1,4 +1,7 @@
-/** Citations are found while text streams, the same ones however it is cut, and nothing else is taken for one. */
+/**
+ * Tests that citation markers are found in streamed text, however it is split, and that other text is not taken for
+ * one.
+ */
 import type { Annotation, Json } from "@turnstream/protocol";
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
@@ -15,7 +18,7 @@ function scan(pieces: readonly string[]) {
   for (const piece of pieces) {
     const scanned = scanner.push(piece);
     texts.push(scanned.text);
-    // A writer may tell only what the text it has told holds.
+    // A writer may write annotations only for text that it has already written.
     for (const { end } of scanned.annotations) expect(end).toBeLessThanOrEqual(texts.join("").length);
     annotations.push(...scanned.annotations);
     const emitted = texts.join("").length;
@@ -25,7 +28,7 @@ function scan(pieces: readonly string[]) {
   return { text: texts.join(""), annotations, pending };
 }
 
-test("T07 ids go on from a journal, also from entries that are older than references", () => {
+test("T07 ids continue from a journal, also from entries without references", () => {
   const pool = [{ type: "text", text: "x", id: 7 }];
   const journal = new Map<string, Json>([
     ["call/old", { status: "success", content: "x" }],
@@ -35,8 +38,8 @@ test("T07 ids go on from a journal, also from entries that are older than refere
   expect(ReferenceIdAllocator.from(journal).next()).toBe(8);
 });
 
-describe("T07 markers in streamed text", () => {
-  test("001's answer is cited where the marker stands, in UTF-16 units", () => {
+describe("T07 citation markers in streamed text", () => {
+  test("the answer of the tasks document is cited at the position of the marker, in UTF-16 units", () => {
     const text = "The weather in Paris is sunny with a temperature of 15C.[^1]";
     expect(markersIn(text, isGiven)).toEqual([{ reference: 1, start: 56, end: 60 }]);
     expect(markersIn("👢🥾[^1]", isGiven)).toEqual([{ reference: 1, start: 4, end: 8 }]);
@@ -58,7 +61,7 @@ describe("T07 markers in streamed text", () => {
     "[^1.0]",
     "[^１]",
   ];
-  it.each(none)("%s is text", (text) => {
+  it.each(none)("%s is plain text", (text) => {
     expect(scan(text.split(""))).toMatchObject({ text, annotations: [] });
   });
 
@@ -68,12 +71,12 @@ describe("T07 markers in streamed text", () => {
     ["[^1][^2]", [0, 4, 4, 8]],
     ["[^12[^1]", [4, 8]],
     ["[^999999999]", [0, 12]],
-  ] as const)("%s has its markers", (text, places) => {
+  ] as const)("%s contains its markers", (text, places) => {
     const found = scan(text.split("")).annotations.flatMap(({ start, end }) => [start, end]);
     expect(found).toEqual([...places]);
   });
 
-  test("however it is cut, the same citations; nothing is lost; at most eleven characters wait", () => {
+  test("any split gives the same citations, loses nothing, and delays at most eleven characters", () => {
     const bit = fc.constantFrom(
       "[",
       "^",
@@ -111,7 +114,7 @@ describe("T07 markers in streamed text", () => {
     );
   });
 
-  test("without its markers a text says the same", () => {
+  test("a text without its markers is otherwise unchanged", () => {
     const text = "Sunny[^1], warm.[^12] [^3]";
     expect(withoutMarkers(text, markersIn(text, isGiven))).toBe("Sunny, warm. [^3]");
   });

@@ -1,6 +1,6 @@
 /**
- * A worker dies at every point of a turn that reads files: another one goes on, fetches no file again that was read, and
- * every event is legal.
+ * Kills a worker at every point of a turn that reads files. Another worker continues and fetches no file again that was
+ * read, and every event is legal.
  */
 import { listBlocks } from "@turnstream/protocol";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -21,7 +21,7 @@ let asked: string[] = [];
 beforeAll(async () => {
   server = await listen("127.0.0.1", (request, response) => {
     asked.push(request.url ?? "");
-    if (request.url === "/gone") response.writeHead(404);
+    if (request.url === "/missing") response.writeHead(404);
     response.end(`the text of ${request.url}`);
   });
 });
@@ -42,7 +42,7 @@ async function play(crash: { afterCalls: number; isExecuted: boolean }) {
   const harness = await TurnHarness.open(parts);
   const ref = await harness.session();
   const died: string[] = [];
-  // What was committed when it died must not be fetched again.
+  // Results that were committed before the crash must not be fetched again.
   let readBefore: string[] = [];
   const crashPoint = new CrashPoint(crash, (name) => {
     died.push(name);
@@ -57,7 +57,7 @@ async function play(crash: { afterCalls: number; isExecuted: boolean }) {
     pollIntervalMs: 20,
   };
   await harness.crashingWorker([agent], { ...reading, log, store, signals, onError: () => {} });
-  const files = ["/one", "/gone", "/two"].map((path) => ({ url: `${server.url}${path}` }));
+  const files = ["/one", "/missing", "/two"].map((path) => ({ url: `${server.url}${path}` }));
   await sendMessage(parts, ref, { id: "m", text: "go", files });
   await harness.worker([agent], reading);
   const turn = await harness.ended(ref, () => true, 30_000);
@@ -65,10 +65,10 @@ async function play(crash: { afterCalls: number; isExecuted: boolean }) {
   return { turn, died, readBefore, prompts, calls: crashPoint.calls, harness, attachments };
 }
 
-it("W12: goes on where the dead worker was", async () => {
+it("W12: continues where the dead worker stopped", async () => {
   const whole = await play({ afterCalls: Infinity, isExecuted: false });
   await whole.harness.close();
-  expect(asked).toEqual(["/one", "/gone", "/two"]);
+  expect(asked).toEqual(["/one", "/missing", "/two"]);
   expect(whole.calls).toBeGreaterThan(12);
   let wentOn = 0;
   for (let afterCalls = 2; afterCalls < whole.calls; afterCalls++) {

@@ -1,4 +1,7 @@
-/** Files that come with a message: fetched from real servers or uploaded, read before the model is asked, looked up later. */
+/**
+ * The contract of files in a message: fetched from real servers or uploaded, read before the model call, and searchable
+ * later.
+ */
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { gzipSync } from "node:zlib";
@@ -127,7 +130,7 @@ export function filesContract(makeBackend: () => Promise<HarnessBackend>): void 
       await server.close();
     });
 
-    it("W12: are read first, told as a block at index 0, and then the model is asked", async () => {
+    it("W12: are read first and shown as a block at index 0, before the model call", async () => {
       await harness.worker([agentWith([[script.reasoning("hm"), script.text("Read.")]])], options());
       const ref = await harness.session();
       const turn = await ask(ref, ["/report.md", "/lies.html"]);
@@ -139,14 +142,14 @@ export function filesContract(makeBackend: () => Promise<HarnessBackend>): void 
       expect(prompt).toContain("text/markdown");
       expect(prompt).toContain("line 1 of the report");
       expect(prompt).not.toContain("line 2999 of the report");
-      // By its bytes, whatever the server calls it.
+      // The type is detected from the bytes, whatever the server declares.
       expect(prompt).toContain("application/pdf");
       expect(prompt).toContain("Revenue 42");
       expect(prompt).toContain("lookup_attachments");
       expect(harness.errors).toEqual([]);
     });
 
-    it("W12: are told in all three dialects", async () => {
+    it("W12: are encoded in all three dialects", async () => {
       await harness.worker([agentWith([[script.text("Read.")]])], options());
       const ref = await harness.session();
       await ask(ref, ["/small.csv", "/missing.pdf"]);
@@ -172,7 +175,7 @@ export function filesContract(makeBackend: () => Promise<HarnessBackend>): void 
         expect(delta).not.toHaveProperty("type");
       }
       expect(JSON.stringify(deltas.at(-1))).toContain("Read 1 of 2 files");
-      // These two have no frame for files: the answer is the first that they tell of the turn.
+      // These two dialects have no frame for files, so their first frame of the turn is the answer.
       const inTasks = bare(framesFrom(tasks, emptyState, events));
       const inResponses = bare(framesFrom(responses, emptyState, events));
       expect(inTasks.map((frame) => "type" in frame && frame.type)).toEqual([
@@ -197,7 +200,7 @@ export function filesContract(makeBackend: () => Promise<HarnessBackend>): void 
       }
     });
 
-    it("W12: one that fails is told as failed, to people and the model, and the turn goes on", async () => {
+    it("W12: a file that can't be read is reported to the user and the model, and the turn continues", async () => {
       const limits = { maxFileBytes: 100_000, fileTimeoutMs: 5_000 };
       await harness.worker([agentWith([[script.text("Sorry.")]])], options(limits));
       const ref = await harness.session();
@@ -212,7 +215,7 @@ export function filesContract(makeBackend: () => Promise<HarnessBackend>): void 
         "/silent",
         "/program",
         "/broken.pdf",
-        "turnstream:upload/nobody",
+        "turnstream:upload/missing",
         "turnstream:upload/%00",
         `turnstream:upload/${"a".repeat(300)}`,
       ];
@@ -234,7 +237,7 @@ export function filesContract(makeBackend: () => Promise<HarnessBackend>): void 
       expect(prompt.split("could not be read").length - 1).toBe(bad.length);
     });
 
-    it("end the block as failed when none could be read, and too many are refused", async () => {
+    it("end the block as failed if none can be read, and too many files are refused", async () => {
       await harness.worker([agentWith([[script.text("None.")]])], options({ maxFiles: 1, maxTotalBytes: 5 }));
       const ref = await harness.session();
       const turn = await ask(ref, ["/small.csv", "/report.md"]);
@@ -243,7 +246,7 @@ export function filesContract(makeBackend: () => Promise<HarnessBackend>): void 
       expect(prompts[0]).toContain("too many files");
     });
 
-    it("W12: hold together what they come to, not what each might", async () => {
+    it("W12: count their actual sizes against the total, not their limits", async () => {
       await harness.worker(
         [agentWith([[script.text("All.")]])],
         options({ maxFileBytes: 1_000_000, maxTotalBytes: 1_000_000 }),
@@ -252,12 +255,12 @@ export function filesContract(makeBackend: () => Promise<HarnessBackend>): void 
       const uploads = await Promise.all(
         [1, 2].map(async (n) => (await upload(ref, `u${n}`, `u${n}.txt`, `hello ${n}`)).url),
       );
-      // Some servers say how much will come, others don't.
+      // Some servers send a content length, others don't.
       const turn = await ask(ref, ["/small.csv", ...uploads, "/chunked", "/large", "/report.md"]);
       expect(filesOf(turn)).toMatchObject({ status: "completed", message: "Read 6 files" });
     });
 
-    it("W12: beyond what all may have together are too large, in whichever way they come", async () => {
+    it("W12: that exceed the total size are refused as too large, whatever their source", async () => {
       await harness.worker(
         [agentWith([[script.text("Some.")]])],
         options({ maxFileBytes: 250_000, maxTotalBytes: 300_000 }),
@@ -269,22 +272,22 @@ export function filesContract(makeBackend: () => Promise<HarnessBackend>): void 
       expect(prompts[0]).toContain("it is too large");
     });
 
-    it("W12: one with more text than is kept is told as cut, to people and the model", async () => {
+    it("W12: a file with more text than the limit is reported as cut to the user and the model", async () => {
       await harness.worker([agentWith(lookup)], options({ maxChars: 1_000 }));
       const ref = await harness.session();
       const turn = await ask(ref, ["/report.md", "/small.csv"]);
-      expect(filesOf(turn)?.message).toBe("Read 2 files, 1 of them only the beginning");
+      expect(filesOf(turn)?.message).toBe("Read 2 files, 1 of them only the start");
       const messages = (await harness.events(ref)).flatMap((event) =>
         event.type === "files.delta" && event.status === "completed" ? [event.message] : [],
       );
-      expect(messages.toSorted()).toEqual(["", "report.md is very long: only its beginning was read."]);
+      expect(messages.toSorted()).toEqual(["", "report.md is very long: only the start of it was read."]);
       expect(prompts[0]).toContain("its first 1000 characters of text (it goes on");
       expect(prompts[0]).toContain("This is all that is kept of it.");
       expect(prompts[0]).toContain("8 characters of text, attachment file-1-2. This is all of it.");
-      expect(prompts[1]?.split("only the beginning is kept").length).toBe(3);
+      expect(prompts[1]?.split("only the start is stored").length).toBe(3);
     });
 
-    it("can't speak for the person: what a file says is quoted", async () => {
+    it("are quoted, so that a file can't impersonate the user", async () => {
       await harness.worker([agentWith([[script.text("ok")]])], options());
       const ref = await harness.session();
       await ask(ref, ["/evil.txt"]);
@@ -293,7 +296,7 @@ export function filesContract(makeBackend: () => Promise<HarnessBackend>): void 
       expect(prompts[0]?.split("</attachment>").length).toBe(2);
     });
 
-    it("may be uploads of the same session, and of no other", async () => {
+    it("can be uploads of the same session, and of no other", async () => {
       await harness.worker([agentWith([[script.text("ok")]])], options());
       const ref = await harness.session();
       const other = await harness.session();
@@ -306,7 +309,7 @@ export function filesContract(makeBackend: () => Promise<HarnessBackend>): void 
       expect(asked).toEqual([]);
     });
 
-    it("S11: can be looked up by lines, characters and words, in later turns too", async () => {
+    it("S11: can be searched by lines, characters and terms, also in later turns", async () => {
       const inputs = [
         {},
         { id: "file-1-1", line: 2_000, lines: 2 },
@@ -351,7 +354,7 @@ export function filesContract(makeBackend: () => Promise<HarnessBackend>): void 
       expect(asked).toEqual(["/report.md"]);
     });
 
-    it("S11: the tool is offered only where there are files, or it is asked for", async () => {
+    it("S11: the tool is offered only if there are files or the agent requests it", async () => {
       const offered: string[][] = [];
       const watch = (attachments: boolean, name: string) =>
         defineAgent({
@@ -379,7 +382,7 @@ export function filesContract(makeBackend: () => Promise<HarnessBackend>): void 
       ).toThrow("reserved");
     });
 
-    it("W12: a stop in the middle ends the block and the turn, and the fetch", TIMED, async () => {
+    it("W12: a stop during reading ends the block, the turn and the fetch", TIMED, async () => {
       await harness.worker([agentWith([[script.text("never")]])], options());
       const ref = await harness.session();
       const id = await send(ref, ["/small.csv", "/silent"]);
@@ -398,7 +401,7 @@ export function filesContract(makeBackend: () => Promise<HarnessBackend>): void 
     });
 
     it.each([[["/small.csv", "/late.md"]], [["/late.md"]]])(
-      "W12: that a stopped turn had not read are read by the one that tries it again: %j",
+      "W12: that a stopped turn had not read are read by its retry: %j",
       async (paths) => {
         let offered: string[] = [];
         const replies: Script = ({ tools }) => {

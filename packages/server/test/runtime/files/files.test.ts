@@ -1,4 +1,4 @@
-/** Files that come with a message, in one process. */
+/** Runs the contract of files in a message in one process. */
 import { createMemoryLog } from "../../../src/log/memory.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
 import { createMemoryStore } from "../../../src/store/memory/store.ts";

@@ -1,4 +1,6 @@
-/** What was approved is what runs: a call that changed after it was shown is not run, whatever was decided. */
+/**
+ * Tests that only the approved call runs: a call that changed after it was shown does not run, whatever the decision.
+ */
 import { afterEach, expect, test } from "vitest";
 import { z } from "zod";
 import { createMemoryLog } from "../../../src/log/memory.ts";
@@ -29,7 +31,7 @@ function broker(): Agent {
   return defineAgent({ name: "broker", model, tools: { trade }, title: false });
 }
 
-/** A store that reads the journal, or the requests, as somebody has changed them. */
+/** A store that returns a changed journal or changed interactions. */
 function altered(what: "journal" | "request"): { store: ClosableStore; alter: () => void } {
   const plain = createMemoryStore();
   let isAltered = false;
@@ -51,7 +53,7 @@ test.each([
   ["journal", "approve"],
   ["journal", "edit"],
   ["request", "approve"],
-] as const)("W13 a call whose %s was changed is not run: %s", async (what, decision) => {
+] as const)("W13 a call whose %s was changed does not run: %s", async (what, decision) => {
   const { store, alter } = altered(what);
   harness = await TurnHarness.open({ log: createMemoryLog(), store, signals: createMemorySignals() });
   trades.length = 0;

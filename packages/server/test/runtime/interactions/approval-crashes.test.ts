@@ -1,6 +1,6 @@
 /**
- * A worker dies at every point of a turn in which a person is asked, and the person decides at some time: the tool runs
- * once, or not at all when it was rejected, and every event is legal.
+ * Kills a worker at every point of a turn with an approval, while the user decides at some time. The tool runs once, or
+ * never after a rejection, and every event is legal.
  */
 import { expect, it } from "vitest";
 import { z } from "zod";
@@ -34,7 +34,7 @@ async function play(crash: { afterCalls: number; isExecuted: boolean }, decision
   });
   const { parts, harness, ref, died, crashPoint } = await startCrashingTurn(() => agent, crash);
   const approver = setInterval(() => {
-    parts.signals.send("executors", "somebody");
+    parts.signals.send("executors", "executor");
     void (async () => {
       const asked = await parts.store.interactions.list(ref, { pending: true });
       for (const { key } of asked)
@@ -46,7 +46,7 @@ async function play(crash: { afterCalls: number; isExecuted: boolean }, decision
   return { turn, runs, died, calls: crashPoint.calls, harness };
 }
 
-it("runs what was approved once, and what was rejected never", async () => {
+it("runs an approved call once and a rejected call never", async () => {
   for (const decision of ["approve", "reject"] as const) {
     const whole = await play({ afterCalls: Infinity, isExecuted: false }, decision);
     await whole.harness.close();

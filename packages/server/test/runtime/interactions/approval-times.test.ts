@@ -1,4 +1,4 @@
-/** How long an approval may be waited for, as a developer says it. */
+/** Tests the timeout that a developer sets for an approval. */
 import { expect, it } from "vitest";
 import { resolveApproval } from "../../../src/runtime/define/approval.ts";
 import { tool } from "../../../src/runtime/define/tool.ts";
@@ -6,16 +6,13 @@ import { tool } from "../../../src/runtime/define/tool.ts";
 const forEver = () => ({ timeoutMs: Infinity });
 const bad = [Infinity, NaN, -1_000, 1.5, 1_500, 1e12];
 
-it.each(bad)(
-  "an approval that would be waited for %d ms is refused where the tool is defined",
-  (timeoutMs) => {
-    expect(() => tool({ approval: { timeoutMs }, run: () => "" })).toThrow(
-      `\`approval.timeoutMs\` must be a whole number of seconds in milliseconds, from 0 to 316224000000 (ten years), got ${timeoutMs}.`,
-    );
-  },
-);
+it.each(bad)("a tool refuses an approval timeout of %d ms when it is defined", (timeoutMs) => {
+  expect(() => tool({ approval: { timeoutMs }, run: () => "" })).toThrow(
+    `\`approval.timeoutMs\` must be a whole number of seconds in milliseconds, from 0 to 316224000000 (ten years), got ${timeoutMs}.`,
+  );
+});
 
-it("and where a policy says so, it is the policy's failure", async () => {
+it("an invalid timeout from a policy is a failure of the policy", async () => {
   const context = { tenant: "t", session: "s", turn: "t1", call: "c1", user: "an" };
   await expect(resolveApproval(forEver, {}, context)).rejects.toThrow("got Infinity");
   const given = await resolveApproval({ timeoutMs: 0 }, {}, context);

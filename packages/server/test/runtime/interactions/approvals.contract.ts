@@ -1,4 +1,6 @@
-/** Approvals: a call waits for a person, and exactly one decision wins, whoever dies meanwhile. */
+/**
+ * The contract of approvals: a call waits for the user, and exactly one decision wins, even if a worker dies meanwhile.
+ */
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { type ApprovalBlock, listBlocks, type Json, type Turn } from "@turnstream/protocol";
@@ -29,7 +31,7 @@ export function approvalContract(makeBackend: () => Promise<HarnessBackend>): vo
   function broker(approval: Approval<Trade>, calls = 1): Agent {
     const trade = tool({
       label: "Trading",
-      // What can't be said as JSON Schema is for the worker to check.
+      // Rules that JSON Schema can't express are checked by the worker.
       input: z.object({
         symbol: z.string().refine((symbol) => symbol !== "bad"),
         count: z.int().positive(),
@@ -64,10 +66,10 @@ export function approvalContract(makeBackend: () => Promise<HarnessBackend>): vo
       ...decision,
     });
 
-  describe("an approval", () => {
+  describe("approval", () => {
     afterEach(() => harness.close());
 
-    it("is waited for inside its group, and then the tool runs", async () => {
+    it("waits inside its group, and then the tool runs", async () => {
       await open();
       await harness.worker([broker(true)]);
       const ref = await harness.session();
@@ -98,7 +100,7 @@ export function approvalContract(makeBackend: () => Promise<HarnessBackend>): vo
       [{ symbol: "FPT", count: 7 }, "result trade success traded 7 FPT"],
       [{ symbol: "bad", count: 1 }, "result trade error This did not work."],
     ] as const)(
-      "can change the arguments, which the tool's schema still has to like: %o",
+      "can edit the arguments, which the tool's schema still validates: %o",
       async (input, line) => {
         await open();
         await harness.worker([broker({ editable: true })]);
@@ -112,7 +114,7 @@ export function approvalContract(makeBackend: () => Promise<HarnessBackend>): vo
       },
     );
 
-    it("W13 refuses an edit that the tool's schema refuses, when it is decided, and still waits", async () => {
+    it("W13 refuses an edit that violates the tool's schema when it is decided, and stays pending", async () => {
       await open();
       await harness.worker([broker({ editable: true })]);
       const ref = await harness.session();
@@ -138,7 +140,7 @@ export function approvalContract(makeBackend: () => Promise<HarnessBackend>): vo
       expect(trades).toEqual([{ symbol: "FPT", count: 7 }]);
     });
 
-    it("refuses edits where there may be none, and decisions on something else", async () => {
+    it("refuses edits if they are not allowed, and decisions for another call", async () => {
       await open();
       await harness.worker([broker(true)]);
       const ref = await harness.session();
@@ -160,7 +162,7 @@ export function approvalContract(makeBackend: () => Promise<HarnessBackend>): vo
       expect(trades).toEqual([]);
     });
 
-    it("is timed out by the database's clock, which a worker whose own is ahead doesn't ask again and again", async () => {
+    it("times out by the database's clock, and a worker with a fast clock doesn't retry repeatedly", async () => {
       await open();
       const { store } = harness.backend;
       let tried = 0;
@@ -175,71 +177,68 @@ export function approvalContract(makeBackend: () => Promise<HarnessBackend>): vo
       const aheadMs = 2_900;
       const env = { ...systemEnv, now: () => systemEnv.now() + aheadMs };
       await harness.worker([broker({ timeoutMs: 3_000 })], { env, store: { ...store, transaction } });
-      // A machine that stops for three seconds leaves no time that is too early: then once more.
+      // If the machine stalls for three seconds, no try is too early. Repeat in that case.
       do {
         tried = 0;
         const turn = await harness.ask(await harness.session(), "trade");
         expect(approvalsOf(turn)[0]?.status).toBe("timed_out");
-        // Once too early, once in time, and once more for timers that ring a moment before their time.
+        // One try is too early, one in time, and more for timers that fire slightly early.
         expect(tried).toBeLessThanOrEqual(4);
       } while (tried < 2);
     });
 
-    it("counts as rejected when nobody decides in time", async () => {
+    it("counts as rejected when it times out", async () => {
       await open();
       await harness.worker([broker({ timeoutMs: 1_000 })]);
       const ref = await harness.session();
       const turn = await harness.ask(ref, "trade");
       expect(approvalsOf(turn)[0]?.status).toBe("timed_out");
-      expect(outline(turn)).toContain("result trade error Nobody approved this in time.");
+      expect(outline(turn)).toContain("result trade error This was not approved in time.");
       expect(trades).toEqual([]);
     });
 
     it.each([
-      ["as they come", "Writing"],
-      ["at once", () => "Writing it"],
-    ] as const)(
-      "W13 of large arguments, told %s, shows how they begin and binds the whole",
-      async (_, label) => {
-        await open();
-        const texts: string[] = [];
-        const write = tool({
-          label,
-          input: z.object({ text: z.string() }),
-          approval: { editable: true },
-          run: ({ text }) => {
-            texts.push(text);
-            return "written";
-          },
-        });
-        const text = "word ".repeat(14_000);
-        const model = scriptedModel([[script.toolCall("write", { text })], [script.text("done")]]);
-        await harness.worker([defineAgent({ name: "writer", model, tools: { write } })]);
-        const ref = await harness.session();
-        await harness.send(ref, "write");
-        const [asked] = await waiting(ref);
-        const { key = "", digest } = asked ?? {};
-        const shown = asked?.actions[0]?.input;
-        expect(shown).toMatch(/^\{"text":"word .* \[Cut here: 4096 of 70011 characters are shown\.\]$/);
-        expect(asked?.editable).toBe(false);
-        await expect(decide(ref, key, { decision: "edit", input: { text: "x" } })).rejects.toMatchObject({
-          code: "INVALID",
-        });
-        // The whole is where the call is told: piece by piece as it came, or at once as a blob.
-        const running = (await harness.state(ref)).turns.last();
-        const blocks = running === undefined ? [] : listBlocks(running);
-        const [block] = blocks.filter((one) => one.kind === "tool_call");
-        const { whole = null, args = "" } = block ?? {};
-        const blob = whole === null ? null : await harness.backend.store.blobs.get(ref, whole.blob);
-        expect(blob === null).toBe(typeof label === "string");
-        expect(JSON.parse(blob === null ? args : Buffer.from(blob.body).toString())).toEqual({ text });
-        expect(await decide(ref, key, { digest: digest ?? "" })).toMatchObject({ applied: true });
-        expect(outline(await harness.ended(ref, () => true)).at(-1)).toBe("text final done");
-        expect(texts).toEqual([text]);
-      },
-    );
+      ["streamed", "Writing"],
+      ["in one event", () => "Writing it"],
+    ] as const)("W13 of large arguments, %s, shows their start and binds the whole", async (_, label) => {
+      await open();
+      const texts: string[] = [];
+      const write = tool({
+        label,
+        input: z.object({ text: z.string() }),
+        approval: { editable: true },
+        run: ({ text }) => {
+          texts.push(text);
+          return "written";
+        },
+      });
+      const text = "word ".repeat(14_000);
+      const model = scriptedModel([[script.toolCall("write", { text })], [script.text("done")]]);
+      await harness.worker([defineAgent({ name: "writer", model, tools: { write } })]);
+      const ref = await harness.session();
+      await harness.send(ref, "write");
+      const [asked] = await waiting(ref);
+      const { key = "", digest } = asked ?? {};
+      const shown = asked?.actions[0]?.input;
+      expect(shown).toMatch(/^\{"text":"word .* \[Cut here: 4096 of 70011 characters are shown\.\]$/);
+      expect(asked?.editable).toBe(false);
+      await expect(decide(ref, key, { decision: "edit", input: { text: "x" } })).rejects.toMatchObject({
+        code: "INVALID",
+      });
+      // The whole arguments are in the call: streamed as deltas, or in one event as a blob.
+      const running = (await harness.state(ref)).turns.last();
+      const blocks = running === undefined ? [] : listBlocks(running);
+      const [block] = blocks.filter((one) => one.kind === "tool_call");
+      const { whole = null, args = "" } = block ?? {};
+      const blob = whole === null ? null : await harness.backend.store.blobs.get(ref, whole.blob);
+      expect(blob === null).toBe(typeof label === "string");
+      expect(JSON.parse(blob === null ? args : Buffer.from(blob.body).toString())).toEqual({ text });
+      expect(await decide(ref, key, { digest: digest ?? "" })).toMatchObject({ applied: true });
+      expect(outline(await harness.ended(ref, () => true)).at(-1)).toBe("text final done");
+      expect(texts).toEqual([text]);
+    });
 
-    it("is asked for only where the policy says so", async () => {
+    it("is requested only if the policy requires it", async () => {
       await open();
       await harness.worker([broker(({ count }) => count > 1, 2)]);
       const ref = await harness.session();
@@ -254,7 +253,7 @@ export function approvalContract(makeBackend: () => Promise<HarnessBackend>): vo
       ]);
     });
 
-    it("is asked for when the policy fails", async () => {
+    it("is requested if the policy throws", async () => {
       await open();
       await harness.worker([broker(brokenPolicy)]);
       const ref = await harness.session();
@@ -267,7 +266,7 @@ export function approvalContract(makeBackend: () => Promise<HarnessBackend>): vo
       expect(harness.errors).toHaveLength(1);
     });
 
-    it("waits side by side with others, each routed to its own call", async () => {
+    it("waits in parallel with others, and each decision reaches its own call", async () => {
       await open();
       await harness.worker([broker(true, 3)]);
       const ref = await harness.session();
@@ -284,7 +283,7 @@ export function approvalContract(makeBackend: () => Promise<HarnessBackend>): vo
       expect(turn.status).toBe("end_turn");
     });
 
-    it("can be given for the rest of the session, seen, and taken back", async () => {
+    it("can be allowed for the rest of the session, listed and revoked", async () => {
       await open();
       await harness.worker([broker(true)]);
       const ref = await harness.session();
@@ -299,7 +298,7 @@ export function approvalContract(makeBackend: () => Promise<HarnessBackend>): vo
       expect(await listAllowances(harness.backend, ref)).toMatchObject([
         { agent: "broker", tool: "trade", by: harness.actor.user },
       ]);
-      // The next call asks nobody; in another session it does.
+      // The next call needs no approval. In another session it does.
       const passed = await harness.ask(ref, "trade");
       expect(approvalsOf(passed)).toEqual([]);
       expect(trades).toHaveLength(2);
@@ -346,7 +345,7 @@ export function approvalContract(makeBackend: () => Promise<HarnessBackend>): vo
       expect(Number(row?.at)).toBeGreaterThan(0);
     });
 
-    it("is not given for good by a policy that doesn't say so, nor with another decision", async () => {
+    it("can't be allowed for the session unless the policy offers it, nor with another decision", async () => {
       await open();
       await harness.worker([broker(() => true)]);
       const ref = await harness.session();
@@ -362,7 +361,7 @@ export function approvalContract(makeBackend: () => Promise<HarnessBackend>): vo
       expect(trades).toEqual([]);
     });
 
-    it("is passed by a rule where a policy says that it may, and not by one that fails", async () => {
+    it("is granted by a session rule if the policy allows that, and not if the policy throws", async () => {
       await open();
       await harness.worker([broker(({ count }) => (count > 1 ? brokenPolicy() : { canRemember: true }), 2)]);
       const ref = await harness.session();
@@ -375,7 +374,7 @@ export function approvalContract(makeBackend: () => Promise<HarnessBackend>): vo
       expect(trades).toEqual([{ symbol: "VNM", count: 1 }]);
     });
 
-    it("of calls that wait already is still asked for when one of them is allowed for good", async () => {
+    it("stays pending for other waiting calls when one of them is allowed for the session", async () => {
       await open();
       await harness.worker([broker(true, 2)]);
       const ref = await harness.session();
@@ -388,7 +387,7 @@ export function approvalContract(makeBackend: () => Promise<HarnessBackend>): vo
       expect(trades).toHaveLength(1);
     });
 
-    it("is withdrawn by a stop, and nothing runs after that", async () => {
+    it("is withdrawn by a stop, and no tool runs after that", async () => {
       await open();
       await harness.worker([broker(true)]);
       const ref = await harness.session();
@@ -402,7 +401,7 @@ export function approvalContract(makeBackend: () => Promise<HarnessBackend>): vo
       expect(trades).toEqual([]);
     });
 
-    it("survives its worker, and runs the tool once", async () => {
+    it("survives its worker, and the tool runs once", async () => {
       await open();
       const first = await harness.worker([broker(true)]);
       const ref = await harness.session();
@@ -418,7 +417,7 @@ export function approvalContract(makeBackend: () => Promise<HarnessBackend>): vo
       expect(trades).toHaveLength(1);
     });
 
-    it("has one winner of many", async () => {
+    it("applies one of many concurrent decisions", async () => {
       await open();
       await harness.worker([broker(true)]);
       const ref = await harness.session();

@@ -1,4 +1,4 @@
-/** A decision is bound to what was shown: whatever changes in the call or its arguments, the digest is another one. */
+/** Tests that a decision is bound to the shown call: any change of the call or its arguments changes the digest. */
 import { assertCases, type CaseCounts, leastSeen } from "@turnstream/conformance/support/cases.ts";
 import type { Json } from "@turnstream/protocol";
 import fc from "fast-check";
@@ -12,7 +12,9 @@ const shown = (input: Json) => ({ session: "s", turn: "t", call: "c", name: "tra
 const json = fc.jsonValue({ maxDepth: 4 }) as fc.Arbitrary<Json>;
 const object = fc.dictionary(fc.string({ maxLength: 6 }), json, { maxKeys: 6 });
 
-/** Every JSON that differs from this one in one place: a leaf, a type, a field more or less, an item more or less. */
+/**
+ * Returns every JSON value that differs from this one in one place: a leaf, a type, a field or an item more or less.
+ */
 function* changes(value: Json): Generator<Json> {
   if (Array.isArray(value)) {
     yield [...value, null];
@@ -29,7 +31,7 @@ function* changes(value: Json): Generator<Json> {
         yield Object.fromEntries(fields.map((field, other) => (other === n ? [key, changed] : field)));
     }
   } else {
-    // The same to a careless eye: 1 and "1", null and "null", true and "true".
+    // Values that look alike: 1 and "1", null and "null", true and "true".
     yield typeof value === "string" ? `${value} ` : String(value);
     yield [value];
     if (typeof value === "number") yield value === 0 ? 1 : -value;
@@ -38,7 +40,7 @@ function* changes(value: Json): Generator<Json> {
   }
 }
 
-/** The same object, its keys in another order, all the way down. */
+/** The same object with its keys in another order, on every level. */
 function shuffled(value: Json): Json {
   if (Array.isArray(value)) return value.map((item) => shuffled(item as Json));
   if (typeof value !== "object" || value === null) return value;
@@ -49,7 +51,7 @@ function shuffled(value: Json): Json {
   );
 }
 
-test("W13 any change of the arguments is another digest, and the order of keys is none", async () => {
+test("W13 any change of the arguments changes the digest, and the order of keys does not", async () => {
   let changed = 0;
   await assertCases(
     fc.property(object, (input) => {
@@ -68,12 +70,12 @@ test("W13 any change of the arguments is another digest, and the order of keys i
   expect(changed).toBeGreaterThan(leastSeen(20 / 3, CASES));
 });
 
-test("W13 another session, turn, call or tool is another digest", () => {
+test("W13 another session, turn, call or tool changes the digest", () => {
   const of = { session: "s", turn: "t", call: "c", name: "trade", input: { a: 1 } };
   const digest = argumentsDigest(of);
   for (const field of ["session", "turn", "call", "name"] as const)
     expect(argumentsDigest({ ...of, [field]: `${of[field]}x` })).not.toBe(digest);
-  // Nor can what moves from one field to another go unseen.
+  // Text that moves from one field to another changes the digest too.
   expect(argumentsDigest({ ...of, session: "st", turn: "" })).not.toBe(
     argumentsDigest({ ...of, session: "s", turn: "t" }),
   );
@@ -84,7 +86,7 @@ function keyAt(epoch: number, length: number): string {
   return requestKey(attempt as Parameters<typeof requestKey>[0]);
 }
 
-test("W13 a place that another attempt tells anew has another key", () => {
+test("W13 a block that another attempt writes again has another key", () => {
   const keys = [1, 2, 2 ** 32 - 1].flatMap((epoch) => [0, 1, 9_999, 10_001].map((at) => keyAt(epoch, at)));
   expect(new Set(keys).size).toBe(keys.length);
   for (const key of keys) expect(key).toMatch(/^s_\d{1,16}$/);

@@ -1,15 +1,15 @@
-/** Whoever waits for a person hears of a decision, also of one that is made while the store is being asked. */
+/** Tests `DecisionWaiters`: a waiter is woken by a decision, also by one that is made while it reads the store. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { DecisionWaiters } from "../../../src/runtime/interactions/decision-waiters.ts";
 
 const LONG_MS = 60_000;
 const { signal } = new AbortController();
 
-// No time passes by itself: who comes back was woken.
+// Fake timers never fire by themselves, so a wait that ends was woken.
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-test("a decision between the look and the wait is heard", async () => {
+test("a decision between the check and the wait wakes the waiter", async () => {
   const waiters = new DecisionWaiters();
   const waiter = waiters.open("s");
   waiter.markChecked();
@@ -17,7 +17,7 @@ test("a decision between the look and the wait is heard", async () => {
   await expect(waiter.wait(LONG_MS, signal)).resolves.toBeUndefined();
 }, 30_000);
 
-test("one that was looked at is not heard again, nor one of another session, nor after leaving", async () => {
+test("a decision before the check, in another session or after close wakes no waiter", async () => {
   const waiters = new DecisionWaiters();
   const waiter = waiters.open("s");
   waiters.wake("s");
@@ -33,7 +33,7 @@ test("one that was looked at is not heard again, nor one of another session, nor
   await waited;
 });
 
-test("all who wait in a session are woken, and stopping ends a wait", async () => {
+test("wakes all waiters of a session, and an abort ends a wait", async () => {
   const waiters = new DecisionWaiters();
   const all = [waiters.open("s"), waiters.open("s")].map((waiter) => waiter.wait(LONG_MS, signal));
   waiters.wake("s");

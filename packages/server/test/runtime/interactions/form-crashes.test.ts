@@ -1,6 +1,6 @@
 /**
- * A worker dies at every point of two turns, the first of which asks for a form: it is asked for once, in the log and in
- * the store alike, and what the person fills in begins one more turn, which reads it.
+ * Kills a worker at every point of two turns, the first of which requests a form. The form is requested once, in the
+ * log and in the store, and its values start one further turn that reads them.
  */
 import { expect, it } from "vitest";
 import { listBlocks } from "@turnstream/protocol";
@@ -38,7 +38,7 @@ async function play(by: Parameters<typeof cast>[0], crash: { afterCalls: number;
   const { parts, harness, ref, died, crashPoint } = await startCrashingTurn(() => cast(by), crash);
   const values = { email: "an@example.org" };
   const submitter = setInterval(() => {
-    parts.signals.send("executors", "somebody");
+    parts.signals.send("executors", "executor");
     void (async () => {
       // As soon as the form can be submitted, even before its turn has ended.
       for (const { key } of await parts.store.interactions.list(ref, { pending: true }))
@@ -51,7 +51,7 @@ async function play(by: Parameters<typeof cast>[0], crash: { afterCalls: number;
 }
 
 it.each(["model", "tool", "sub-agent"] as const)(
-  "a form of a %s is asked for once and gone on from once, whoever dies when",
+  "a form of a %s is requested once and continued once, whichever worker dies",
   async (by) => {
     const whole = await play(by, { afterCalls: Infinity, isExecuted: false });
     await whole.harness.close();

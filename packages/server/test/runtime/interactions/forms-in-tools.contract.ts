@@ -1,4 +1,4 @@
-/** Forms that a tool asks for while it runs: told inside its open result, waited for, decided once. */
+/** The contract of forms that a tool requests while it runs: shown in its open result, waited for, and decided once. */
 import { afterEach, describe, expect, it } from "vitest";
 import { listBlocks, type FormBlock, type FormSchema } from "@turnstream/protocol";
 import { script } from "../../../src/models/script-parts.ts";
@@ -55,12 +55,12 @@ export function formInsideContract(makeBackend: () => Promise<HarnessBackend>): 
     });
   const values = { email: "an@example.org" };
 
-  describe("a form inside a turn", () => {
+  describe("form inside a turn", () => {
     afterEach(() => harness.close());
 
-    it("stands in its tool's open result, and its turn goes on with the values", async () => {
+    it("is in the open result of its tool, and the turn continues with the values", async () => {
       await open();
-      // Neither the tool's time nor its slot is used up by a person who takes longer.
+      // The wait for the user counts neither against the tool's timeout nor against its concurrency slot.
       await harness.worker([agentThat({ timeoutMs: 1_000, times: 2 })], { maxConcurrentToolCalls: 1 });
       const ref = await harness.session();
       await harness.send(ref, "go");
@@ -86,7 +86,7 @@ export function formInsideContract(makeBackend: () => Promise<HarnessBackend>): 
       expect(turn.status).toBe("end_turn");
       expect(outline(turn)[3]).toBe("form");
       expect(outline(turn).find((line) => line.startsWith("result"))).toContain('"declined"');
-      // It goes on in its turn: no message begins another.
+      // The turn continues by itself: no message starts another turn.
       expect((await harness.state(ref)).turns.length).toBe(1);
       expect(await harness.backend.store.queuedMessages.list(ref)).toEqual([]);
     });
@@ -119,7 +119,7 @@ export function formInsideContract(makeBackend: () => Promise<HarnessBackend>): 
     it.each([
       [true, "submitted"],
       [false, "cancelled"],
-    ] as const)("survives its worker where the tool is idempotent: %s", async (idempotent, status) => {
+    ] as const)("survives its worker if the tool is idempotent: %s", async (idempotent, status) => {
       await open();
       const agent = agentThat({ idempotent });
       const first = await harness.worker([agent], { shutdownGraceMs: 0 });

@@ -1,4 +1,7 @@
-/** Forms that end their turn: asked by the model or by a tool, filled in afterwards, gone on from in the next turn. */
+/**
+ * The contract of forms that end their turn: requested by the model or by a tool, submitted later, and continued in the
+ * next turn.
+ */
 import { afterEach, describe, expect, it } from "vitest";
 import { listBlocks, type FormBlock, type Turn } from "@turnstream/protocol";
 import type { Prompt } from "../../../src/models/model.ts";
@@ -34,7 +37,7 @@ export function formContract(makeBackend: () => Promise<HarnessBackend>): void {
     run: (_, context) => context.requestForm(FORM as never),
   });
 
-  /** Says `first` in its first turn, and "thanks" in the ones after. */
+  /** Replies `first` in its first turn and "thanks" in later ones. */
   function guide(first: readonly ScriptPart[], more: { subAgents?: Record<string, Agent> } = {}): Agent {
     const model = scriptedModel(({ prompt }) => {
       prompts.push(prompt);
@@ -60,10 +63,10 @@ export function formContract(makeBackend: () => Promise<HarnessBackend>): void {
   };
   const next = (ref: SessionRef): Promise<Turn> => harness.ended(ref, (turn) => turn.number === 2);
 
-  describe("S07 a form", () => {
+  describe("S07 form", () => {
     afterEach(() => harness.close());
 
-    it("ends the turn outside groups, after everything else of its step", async () => {
+    it("ends the turn outside of groups, after the rest of its step", async () => {
       await open();
       await harness.worker([
         guide([script.reasoning("hm"), script.toolCall("request_form", FORM), script.toolCall("look")]),
@@ -102,7 +105,7 @@ export function formContract(makeBackend: () => Promise<HarnessBackend>): void {
       expect(prompts).toHaveLength(1);
     });
 
-    it("is submitted once, and the next turn goes on from its values", async () => {
+    it("is submitted once, and the next turn continues with its values", async () => {
       await open();
       await harness.worker([
         guide([script.toolCall("request_form", FORM)]),
@@ -112,7 +115,7 @@ export function formContract(makeBackend: () => Promise<HarnessBackend>): void {
       const { form } = await asked(ref);
       const by = harness.actor.user;
       await expect(
-        submitForm(harness.backend, ref, { form, values: { email: "nobody", more: 1 }, userId: by }),
+        submitForm(harness.backend, ref, { form, values: { email: "no-address", more: 1 }, userId: by }),
       ).rejects.toMatchObject({
         code: "INVALID",
         problems: [
@@ -129,7 +132,7 @@ export function formContract(makeBackend: () => Promise<HarnessBackend>): void {
       expect(turn).toMatchObject({ resumes: form, status: "end_turn" });
       expect(turn.message).toMatchObject({ text: "", resumes: form });
       expect(outline(turn)).toEqual(["text final thanks"]);
-      // Straight on from the result: nobody has said anything.
+      // The model continues directly after the result, because there is no user message.
       const read = prompts[1] ?? [];
       expect(read.map(({ role }) => role)).toEqual(["user", "assistant", "tool"]);
       for (const part of ["Your e-mail", "an@example.org", "What about", "Food"])
@@ -139,7 +142,7 @@ export function formContract(makeBackend: () => Promise<HarnessBackend>): void {
       expect(state.turns.length).toBe(2);
     });
 
-    it("is declined, by the call or in words", async () => {
+    it("is declined by a command or by a message", async () => {
       await open();
       await harness.worker([guide([script.toolCall("request_form", FORM)])]);
       const ref = await harness.session();
@@ -159,7 +162,7 @@ export function formContract(makeBackend: () => Promise<HarnessBackend>): void {
       expect(prompts.at(-1)?.at(-1)?.role).toBe("user");
     });
 
-    it("is submitted by the next message, and only gone on from once it is done", async () => {
+    it("is submitted by the next message, and a message after that only continues from it", async () => {
       await open();
       await harness.worker([guide([script.toolCall("request_form", FORM)])]);
       const ref = await harness.session();
@@ -185,7 +188,7 @@ export function formContract(makeBackend: () => Promise<HarnessBackend>): void {
       expect(third).toMatchObject({ resumes: form });
     });
 
-    it("takes no values once it is done, and then the message isn't sent either", async () => {
+    it("accepts no values once it is closed, and then the message isn't sent either", async () => {
       await open();
       const ref = await harness.session();
       const guideWorker = await harness.worker([guide([script.toolCall("request_form", FORM)])]);
@@ -202,13 +205,13 @@ export function formContract(makeBackend: () => Promise<HarnessBackend>): void {
         lost: { current: { status: "submitted" } },
       });
       expect(await backend.store.queuedMessages.list(ref)).toEqual([]);
-      // Nothing is lost of the very same ones, nor in a repeat.
+      // The same values and a repeated message are accepted.
       expect(await late("m1", values)).toBe("sent");
       expect(await late("m1", { ...values, topic: "Beds" })).toBe("already");
       expect((await backend.store.queuedMessages.list(ref)).map(({ id }) => id)).toEqual(["m1"]);
     });
 
-    it("is not filled in yet, says the result while something else is asked", async () => {
+    it("is reported to the model as not filled in while the user asks something else", async () => {
       await open();
       await harness.worker([guide([script.toolCall("request_form", FORM)])]);
       const ref = await harness.session();
@@ -217,12 +220,12 @@ export function formContract(makeBackend: () => Promise<HarnessBackend>): void {
       expect(JSON.stringify(prompts[1])).toContain("has not filled it in");
       await submitForm(harness.backend, ref, { form, values });
       await harness.ended(ref, ({ number }) => number === 3);
-      // Not the last thing it has read any more, so it is told why it goes on.
+      // The form is no longer the last message, so the prompt explains why the turn continues.
       expect(prompts[2]?.at(-1)).toMatchObject({ role: "user" });
       expect(JSON.stringify(prompts[2]?.at(-1))).toContain("an@example.org");
     });
 
-    it("is asked one at a time, by a tool as well", async () => {
+    it("is limited to one at a time, also for a tool", async () => {
       await open();
       await harness.worker([
         guide([
@@ -244,11 +247,11 @@ export function formContract(makeBackend: () => Promise<HarnessBackend>): void {
       ]);
       await submitForm(harness.backend, ref, { form, values });
       await next(ref);
-      expect(JSON.stringify(prompts[1])).toContain("one form can be asked for at a time");
+      expect(JSON.stringify(prompts[1])).toContain("one form can be requested at a time");
       expect(JSON.stringify(prompts[1])).toContain("an@example.org");
     });
 
-    it("is said to be dealt with when another was asked for since, now and in later turns", async () => {
+    it("is named with its values if another form was requested since, in this turn and in later turns", async () => {
       await open();
       const model = scriptedModel(({ prompt, text }) => {
         prompts.push(prompt);
@@ -272,36 +275,44 @@ export function formContract(makeBackend: () => Promise<HarnessBackend>): void {
       }
     });
 
-    it.each(["", "Here you are"])("is known when its turn was summed up before, after %j", async (reply) => {
-      await open();
-      const model = scriptedModel(({ prompt, text }) => {
-        prompts.push(prompt);
-        if (text.startsWith("Sum up")) return [script.text("A form waits.")];
-        if (text === "ask") return [script.toolCall("request_form", FORM)];
-        return [script.text(`long answer ${"x".repeat(2_000)}`)];
-      });
-      const compaction = { afterTokens: 500, keepTurns: 1 };
-      await harness.worker([
-        defineAgent({ name: "guide", model, requestForms: true, title: false, compaction }),
-      ]);
-      const ref = await harness.session();
-      const [block] = formsOf(await harness.ask(ref, "ask"));
-      for (const text of ["one", "two", "three"]) await harness.ask(ref, text);
-      const form = block?.form ?? "";
-      if (reply === "") await submitForm(harness.backend, ref, { form, values });
-      else
-        await sendMessage(harness.backend, ref, { id: "m", text: reply, resumes: form, formValues: values });
-      await harness.ended(ref, (turn) => turn.number === 5);
-      expect(JSON.stringify(prompts.at(-1))).toContain("an@example.org");
-      await harness.ask(ref, "bye");
-      expect(JSON.stringify(prompts.at(-1))).toContain("an@example.org");
-    });
+    it.each(["", "Here you are"])(
+      "is known to the model if its turn was compacted before, after %j",
+      async (reply) => {
+        await open();
+        const model = scriptedModel(({ prompt, text }) => {
+          prompts.push(prompt);
+          if (text.startsWith("Sum up")) return [script.text("A form waits.")];
+          if (text === "ask") return [script.toolCall("request_form", FORM)];
+          return [script.text(`long answer ${"x".repeat(2_000)}`)];
+        });
+        const compaction = { afterTokens: 500, keepTurns: 1 };
+        await harness.worker([
+          defineAgent({ name: "guide", model, requestForms: true, title: false, compaction }),
+        ]);
+        const ref = await harness.session();
+        const [block] = formsOf(await harness.ask(ref, "ask"));
+        for (const text of ["one", "two", "three"]) await harness.ask(ref, text);
+        const form = block?.form ?? "";
+        if (reply === "") await submitForm(harness.backend, ref, { form, values });
+        else
+          await sendMessage(harness.backend, ref, {
+            id: "m",
+            text: reply,
+            resumes: form,
+            formValues: values,
+          });
+        await harness.ended(ref, (turn) => turn.number === 5);
+        expect(JSON.stringify(prompts.at(-1))).toContain("an@example.org");
+        await harness.ask(ref, "bye");
+        expect(JSON.stringify(prompts.at(-1))).toContain("an@example.org");
+      },
+    );
 
     it("of a sub-agent ends the turn too, and its siblings finish", async () => {
       await open();
       const clerk = defineAgent({
         name: "clerk",
-        model: scriptedModel([[script.toolCall("request_form", FORM)], [script.text("never said")]]),
+        model: scriptedModel([[script.toolCall("request_form", FORM)], [script.text("unused")]]),
         requestForms: true,
       });
       const walker = defineAgent({
@@ -322,7 +333,7 @@ export function formContract(makeBackend: () => Promise<HarnessBackend>): void {
       expect(JSON.stringify(prompts[1]?.at(-1))).toContain("an@example.org");
     });
 
-    it("that can't be shown is an error that the model reads, and the turn goes on", async () => {
+    it("that can't be shown is an error result for the model, and the turn continues", async () => {
       await open();
       const bad = [
         {},
@@ -344,7 +355,7 @@ export function formContract(makeBackend: () => Promise<HarnessBackend>): void {
       const turn = await harness.ask(ref, "go");
       expect(turn.status).toBe("end_turn");
       expect(formsOf(turn)).toEqual([]);
-      expect(JSON.stringify(prompts[1]).split("The form can't be shown").length - 1).toBe(bad.length);
+      expect(JSON.stringify(prompts[1]).split("The form is invalid").length - 1).toBe(bad.length);
     });
   });
 }

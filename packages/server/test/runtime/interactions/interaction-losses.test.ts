@@ -1,4 +1,4 @@
-/** What people are asked outlives more than a worker: a log that is lost meanwhile, and a wait beyond the turn's own time. */
+/** Tests that interactions survive a lost log, and a wait that is longer than the turn's timeout. */
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { listBlocks, type FormSchema, isPending } from "@turnstream/protocol";
 import { createMemoryLog } from "../../../src/log/memory.ts";
@@ -24,11 +24,11 @@ const schema: FormSchema = {
 const KINDS = ["approval", "question", "form"] as const;
 type Kind = (typeof KINDS)[number];
 
-/** Asks `times` times, one after the other; beside the first a tool has a result while the person is waited for. */
+/** Asks `times` times in sequence. Next to the first interaction, a tool returns a result while the user is asked. */
 function agentThatAsks(kind: Kind, { times = 1, timeoutMs = 60_000 } = {}): Agent {
   const look = tool({
     idempotent: true,
-    // Told after what is asked beside it; once it is journaled, before.
+    // The delay makes its result come after the interaction. Once it is journaled, a later attempt writes it before.
     approval: async () => {
       await new Promise((resolve) => setTimeout(resolve, 50));
       return false;
@@ -61,7 +61,7 @@ function agentThatAsks(kind: Kind, { times = 1, timeoutMs = 60_000 } = {}): Agen
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-describe("what people are asked", () => {
+describe("interaction", () => {
   let harness: TurnHarness;
   afterEach(async () => {
     await harness.close();
@@ -75,7 +75,7 @@ describe("what people are asked", () => {
     });
     return harness.session();
   };
-  /** The nth that was asked, once it waits in the log and in the store. */
+  /** Returns the key of the nth interaction, once it is pending in the log and in the store. */
   const asked = (ref: SessionRef, nth = 0): Promise<string> =>
     harness.until(ref, 30_000, async (state) => {
       const turn = state.turns.last();
@@ -99,7 +99,7 @@ describe("what people are asked", () => {
   };
 
   it.each(KINDS.flatMap((kind) => [true, false].map((isDecidedFirst) => ({ kind, isDecidedFirst }))))(
-    "outlives the log: $kind, decided before its worker knows: $isDecidedFirst",
+    "survives a lost log: $kind, decided before its worker knows: $isDecidedFirst",
     async ({ kind, isDecidedFirst }) => {
       const ref = await open();
       const first = await harness.worker([agentThatAsks(kind)]);
@@ -123,8 +123,8 @@ describe("what people are asked", () => {
     },
   );
 
-  it.each(KINDS)("outlives its worker beyond the turn's own time: %s", async (kind) => {
-    // The clock goes on by itself, and jumps over what nobody has to wait for.
+  it.each(KINDS)("survives its worker beyond the turn's timeout: %s", async (kind) => {
+    // The fake clock advances by itself, and the test skips long waits.
     vi.useFakeTimers({ shouldAdvanceTime: true });
     const ref = await open();
     const agent = agentThatAsks(kind, { timeoutMs: 60_000, times: 2 });

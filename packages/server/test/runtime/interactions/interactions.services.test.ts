@@ -1,4 +1,4 @@
-/** What people are asked in a turn, on PostgreSQL, Redis and DBOS. */
+/** Runs the contracts of interactions on PostgreSQL, Redis and DBOS. */
 import { approvalContract } from "./approvals.contract.ts";
 import { atOnceContract } from "../tool-calls/parallel-calls.contract.ts";
 import { formContract } from "./forms.contract.ts";

@@ -1,4 +1,4 @@
-/** What people are asked in a turn, in one process. */
+/** Runs the contracts of interactions in one process. */
 import { createMemoryLog } from "../../../src/log/memory.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
 import { createMemoryStore } from "../../../src/store/memory/store.ts";

@@ -1,4 +1,4 @@
-/** Questions: an agent asks the person in the middle of a turn, and a button or a plain message answers. */
+/** The contract of questions: an agent asks the user during a turn, and a button or a plain message answers. */
 import { afterEach, describe, expect, it } from "vitest";
 import { listBlocks, type QuestionBlock, type Turn } from "@turnstream/protocol";
 import type { Prompt } from "../../../src/models/model.ts";
@@ -47,10 +47,10 @@ export function questionContract(makeBackend: () => Promise<HarnessBackend>): vo
       return row !== undefined && block?.status === "pending" ? block : null;
     });
 
-  describe("a question", () => {
+  describe("question", () => {
     afterEach(() => harness.close());
 
-    it("stands outside groups, and later steps open a new one", async () => {
+    it("is outside of groups, and later steps open a new group", async () => {
       await open();
       await harness.worker([guide()]);
       const ref = await harness.session();
@@ -85,7 +85,7 @@ export function questionContract(makeBackend: () => Promise<HarnessBackend>): vo
       for (const part of ["Which day?", "Sunday", "Breakfast; Dinner; no meat"]) expect(read).toContain(part);
     });
 
-    it("is answered by a plain message, which begins no turn", async () => {
+    it("is answered by a plain message, which starts no turn", async () => {
       await open();
       await harness.worker([guide()]);
       const ref = await harness.session();
@@ -99,13 +99,13 @@ export function questionContract(makeBackend: () => Promise<HarnessBackend>): vo
       expect(state.turns.length).toBe(1);
       expect(state.waiting).toEqual([]);
       expect(await harness.backend.store.queuedMessages.list(ref)).toEqual([]);
-      // The next one begins a turn again.
+      // The next message starts a turn again.
       await harness.send(ref, "thanks");
       expect((await waiting(ref)).status).toBe("pending");
       expect((await harness.state(ref)).turns.length).toBe(2);
     });
 
-    it("W15 of several that a message answers, the agent reads it as the answer to all", async () => {
+    it("W15 of several: a message answers all of them, and the agent reads it as such", async () => {
       await open();
       await harness.worker([guide()]);
       const ref = await harness.session();
@@ -118,7 +118,7 @@ export function questionContract(makeBackend: () => Promise<HarnessBackend>): vo
         expect(read).toContain(part);
     });
 
-    it("W15 that takes only its options is dismissed by another message, which begins the next turn", async () => {
+    it("W15 without free text is dismissed by another message, which starts the next turn", async () => {
       await open();
       const only = { question: "Which day?", options: ["Saturday", "Sunday"], free_text: false };
       await harness.worker([guide({ questions: [only] })]);
@@ -141,7 +141,7 @@ export function questionContract(makeBackend: () => Promise<HarnessBackend>): vo
       ["with a file", "This one.", [{ url: "https://files.invalid/report.txt", name: "report.txt" }]],
       ["too long for an answer", `${"word ".repeat(14_000)}and its end`, []],
     ] as const)(
-      "W15 is dismissed by a message %s, which begins the next turn as a whole",
+      "W15 is dismissed by a message %s, which starts the next turn with all of it",
       async (_, text, files) => {
         await open();
         await harness.worker([guide({ questions: [{ question: "Which report?" }] })]);
@@ -151,7 +151,7 @@ export function questionContract(makeBackend: () => Promise<HarnessBackend>): vo
         await sendMessage(harness.backend, ref, { id: "m-2", text, files, userId: harness.actor.user });
         const turn = await harness.ended(ref, ({ number }) => number === 1);
         expect(questionsOf(turn)[0]).toMatchObject({ status: "dismissed", message: null });
-        expect(JSON.stringify(prompts[1])).toContain("A message of theirs waits");
+        expect(JSON.stringify(prompts[1])).toContain("Their next message is queued");
         await waiting(ref);
         const next = (await harness.state(ref)).turns.get(1);
         expect(next?.message).toMatchObject({ id: "m-2", files });
@@ -160,7 +160,7 @@ export function questionContract(makeBackend: () => Promise<HarnessBackend>): vo
       },
     );
 
-    it("W15 is answered by a message however many forms wait", async () => {
+    it("W15 is answered by a message however many forms are pending", async () => {
       await open();
       const ref = await harness.session();
       const form = { kind: "form", run: "main", block: "b1", index: 1, request: {} } as const;
@@ -174,17 +174,17 @@ export function questionContract(makeBackend: () => Promise<HarnessBackend>): vo
       expect(questionsOf(turn)[0]).toMatchObject({ status: "answered", message });
     });
 
-    it("W15 that is too large to show is the agent's to ask again, and nobody is asked", async () => {
+    it("W15 that is too large is not asked, and the agent has to ask less", async () => {
       await open();
       await harness.worker([guide({ questions: [{ question: "Which day? ".repeat(7_000) }] })]);
       const ref = await harness.session();
       const turn = await harness.ask(ref, "book");
       expect(turn.status).toBe("end_turn");
       expect(questionsOf(turn)).toEqual([]);
-      expect(JSON.stringify(prompts[1])).toContain("Ask less at once");
+      expect(JSON.stringify(prompts[1])).toContain("Ask fewer or shorter questions");
     });
 
-    it("can be dismissed, and then the agent goes on and reads why", async () => {
+    it("can be dismissed, and the agent continues and reads the reason", async () => {
       await open();
       await harness.worker([guide()]);
       const ref = await harness.session();
@@ -205,7 +205,7 @@ export function questionContract(makeBackend: () => Promise<HarnessBackend>): vo
       expect(JSON.stringify(prompts[1])).toContain("none of your business");
     });
 
-    it("takes only answers that fit, and one of many", async () => {
+    it("accepts only valid answers, and one of many concurrent ones", async () => {
       await open();
       await harness.worker([guide()]);
       const ref = await harness.session();

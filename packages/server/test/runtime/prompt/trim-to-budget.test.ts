@@ -1,4 +1,4 @@
-/** What becomes of a prompt that gets too long in the middle of a turn. Pure, but for one turn in memory. */
+/** Tests how a prompt that gets too long during a turn is trimmed, as a pure function and in one turn in memory. */
 import { describe, expect, it } from "vitest";
 import { createMemoryLog } from "../../../src/log/memory.ts";
 import type { Prompt } from "../../../src/models/model.ts";
@@ -35,13 +35,13 @@ const upTo = (n: number) => Array.from({ length: n }, (_, step) => step);
 
 const isCut = (message: Prompt[number] | undefined): boolean => JSON.stringify(message).includes("[cut, ");
 
-describe("a prompt that gets too long in a turn", () => {
-  it("is left alone while it fits", () => {
+describe("trimming a prompt to its budget", () => {
+  it("changes nothing while the prompt fits", () => {
     const prompt = promptOf(3);
     expect(trimToBudget(prompt, 2, estimateTokens(prompt))).toEqual(prompt);
   });
 
-  it("has the results of older steps shortened, eight at a time, and the newest as they were", () => {
+  it("shortens results of older steps, eight at a time, and keeps the newest", () => {
     const prompt = promptOf(20);
     const cutOf = (tokens: number) =>
       trimToBudget(prompt, 2, tokens).flatMap((message, at) => (isCut(message) ? [(at - 3) / 2] : []));
@@ -50,7 +50,7 @@ describe("a prompt that gets too long in a turn", () => {
     expect(cutOf(1)).toEqual(upTo(18));
   });
 
-  it("keeps what was shortened so while more steps come, and what was told before the turn", () => {
+  it("keeps shortened results stable in later steps, and the messages before the turn", () => {
     const tokens = estimateTokens(promptOf(10));
     const before = trimToBudget(promptOf(12), 2, tokens);
     const after = trimToBudget(promptOf(13), 2, tokens);
@@ -59,7 +59,7 @@ describe("a prompt that gets too long in a turn", () => {
     expect(trimToBudget(promptOf(12), 2 + 24, tokens).some(isCut)).toBe(false);
   });
 
-  it("is what the model reads in a turn of many steps", async () => {
+  it("applies to the prompts of a turn with many steps", async () => {
     const harness = await TurnHarness.open({
       log: createMemoryLog(),
       store: createMemoryStore(),

@@ -1,4 +1,4 @@
-/** Which addresses a picture may have: none that a browser would run. */
+/** Tests which URLs an image may have: none that a browser would execute. */
 import { expect, it } from "vitest";
 import { parseImage } from "../../../src/runtime/define/media-input.ts";
 
@@ -13,7 +13,7 @@ it.each([
   expect(() => parseImage(url)).toThrow(TypeError);
 });
 
-it("takes addresses of the web and of blobs", () => {
+it("accepts URLs of the web and of blobs", () => {
   for (const url of ["https://example.com/a b.png", "turnstream:blob/x", "/pictures/1.png"])
     expect(parseImage(url)).toEqual({ url });
 });

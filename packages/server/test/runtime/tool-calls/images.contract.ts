@@ -1,6 +1,6 @@
 /**
- * Pictures, artifacts and long results that no event takes: kept beside the log, told by a stable address, and loaded by a
- * browser through an address that is signed on delivery.
+ * The contract of images, artifacts and long results that are too large for an event: stored as blobs under a stable
+ * address, and loaded by a browser through an address that is signed on delivery.
  */
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -24,7 +24,7 @@ const bytes = (fill: number): Uint8Array => new Uint8Array(LARGE).fill(fill);
 const REPORT = { name: "báo cáo.csv", data: new Uint8Array(LARGE).fill(65), mediaType: "text/csv" };
 const ROWS = Array.from({ length: 3_000 }, (_, n) => [n, `row ${n}`]);
 
-/** Serves blobs as a gateway will. */
+/** Serves blobs like a gateway. */
 async function serve(harness: TurnHarness, now: () => number): Promise<{ server: Server; base: string }> {
   const server = createServer((request, response) => {
     openBlob(harness.backend, (request.url ?? "").slice("/blobs/".length), {
@@ -40,7 +40,7 @@ async function serve(harness: TurnHarness, now: () => number): Promise<{ server:
 }
 
 export function picturesContract(name: string, open: () => Promise<HarnessBackend>): void {
-  describe(`${name}: what is kept beside the log`, () => {
+  describe(`${name}: blobs of tool results`, () => {
     let harness: TurnHarness;
     let server: Server;
     let base = "";
@@ -119,7 +119,7 @@ export function picturesContract(name: string, open: () => Promise<HarnessBacken
     const deliver = <T>(value: T, secret = "new"): T =>
       resolveBlobUrls(value, createBlobUrls(ref, { base, secret, now }));
 
-    it("T05 partial pictures come in their order, each whole, the last one final", () => {
+    it("T05 partial images arrive in order, each complete, the last one final", () => {
       const pictures = events.flatMap((event) =>
         event.type === "tool_result.delta" && event.media === "image" && event.part === 1
           ? [[event.data.split("/")[0], event.done]]
@@ -144,7 +144,7 @@ export function picturesContract(name: string, open: () => Promise<HarnessBacken
       for (const event of events) expect(JSON.stringify(event).length).toBeLessThan(40_000);
     });
 
-    it("T05 a file that a tool gives is kept, and saved by its name", async () => {
+    it("T05 a file from a tool is stored and downloaded under its name", async () => {
       const { artifact, preview } = deliver(resultOf("report")) ?? {};
       expect(preview).toBe("made");
       expect(artifact).toEqual({
@@ -169,11 +169,11 @@ export function picturesContract(name: string, open: () => Promise<HarnessBacken
       expect(await saved.text()).toBe("<script>first</script>");
       expect(resultOf("badFile")).toMatchObject({ status: "error", artifact: null });
       expect(harness.errors.map(({ error }) => String(error)).join()).toContain(
-        "artifact.data.data has to be base64",
+        "artifact.data.data must be base64",
       );
     });
 
-    it("T05 an image element can load it: signed on delivery, shown and never run", async () => {
+    it("T05 an image element can load it: signed on delivery, displayed and never executed", async () => {
       const [, , last] = findBlobIds(resultOf("draw")?.parts);
       expect(last).toBeDefined();
       const part = deliver(resultOf("draw"))?.parts[1];
@@ -189,7 +189,7 @@ export function picturesContract(name: string, open: () => Promise<HarnessBacken
       expect(Buffer.from(await answer.arrayBuffer()).equals(Buffer.from(bytes(2)))).toBe(true);
     });
 
-    it("what a browser could run is only saved", async () => {
+    it("content that a browser could execute is only downloaded", async () => {
       const svg = deliver(resultOf("draw"))?.parts.at(-1)?.data ?? "";
       expect((await fetch(svg)).headers.get("content-disposition")).toMatch(/^attachment/);
       const html = deliver(resultOf("page"))?.whole?.url ?? "";
@@ -202,7 +202,7 @@ export function picturesContract(name: string, open: () => Promise<HarnessBacken
       expect(page.headers.get("content-type")).toBe("application/octet-stream");
     });
 
-    it("W07 a large artifact keeps a beginning, and the whole is where it says; a wrong one names its field", async () => {
+    it("W07 a large artifact contains its start and the address of the whole, and an invalid one names its field", async () => {
       const artifact = deliver(resultOf("draw"))?.artifact;
       expect(artifact?.data).toEqual({ columns: ["n", "row"], rows: ROWS.slice(0, 20), total: 3_000 });
       const whole = (await (await fetch(artifact?.whole?.url ?? "")).json()) as { rows: Json };
@@ -211,7 +211,7 @@ export function picturesContract(name: string, open: () => Promise<HarnessBacken
       expect(String(harness.errors[0]?.error)).toContain("artifact.data.rows[0] has 2 cells");
     });
 
-    it("live and replay are the same but for the signature, and that is the same for a while", () => {
+    it("live and replayed events are equal except for the signature, which is stable for a while", () => {
       for (const event of events) expect(parseEvent(deliver(event))).toMatchObject({ ok: true });
       const [first, again] = [deliver(events), deliver(events)];
       expect(again).toEqual(first);
@@ -221,7 +221,7 @@ export function picturesContract(name: string, open: () => Promise<HarnessBacken
       expect(JSON.stringify(events)).not.toContain(base);
     });
 
-    it("an address that is old, changed, of another secret, session or tenant opens nothing", async () => {
+    it("refuses an address that is expired, changed, or of another secret, session or tenant", async () => {
       const [blob = ""] = findBlobIds(events);
       const grant = { ...ref, blob, expires: now + 1_000 };
       const code = async (token: string, at = now): Promise<string> =>

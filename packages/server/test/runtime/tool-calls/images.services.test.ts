@@ -1,4 +1,4 @@
-/** The contract of what is kept beside the log, on real servers. */
+/** Runs the contract of blobs of tool results on real servers. */
 import { openRealBackend } from "../real-backend.ts";
 import { picturesContract } from "./images.contract.ts";
 

@@ -1,4 +1,4 @@
-/** The contract of what is kept beside the log, in memory. */
+/** Runs the contract of blobs of tool results in memory. */
 import { createMemoryLog } from "../../../src/log/memory.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
 import { createMemoryStore } from "../../../src/store/memory/store.ts";

@@ -1,4 +1,4 @@
-/** People and programs that react the moment they are told, and forms whose fields are files. */
+/** The contract of reactions directly after an event, and of forms with file fields. */
 import { afterEach, describe, expect, it } from "vitest";
 import { listBlocks, type SessionEvent } from "@turnstream/protocol";
 import type { Prompt } from "../../../src/models/model.ts";
@@ -23,7 +23,7 @@ export function atOnceContract(makeBackend: () => Promise<HarnessBackend>): void
   const trade = tool({ idempotent: true, approval: true, run: () => "traded" });
   const apply = tool({ idempotent: true, run: (_, context) => context.requestForm(CV) });
 
-  /** Reacts to the first event of the type, in the same breath. */
+  /** Reacts to the first event of the type, in the same tick. */
   async function react(
     ref: SessionRef,
     type: SessionEvent["type"],
@@ -60,10 +60,10 @@ export function atOnceContract(makeBackend: () => Promise<HarnessBackend>): void
     return { ref, form, prompts };
   }
 
-  describe("who reacts at once", () => {
+  describe("immediate reaction", () => {
     afterEach(() => harness.close());
 
-    it("decides on an approval that was told a moment ago", async () => {
+    it("decides an approval directly after its event", async () => {
       harness = await TurnHarness.open(await makeBackend());
       const model = scriptedModel([[script.toolCall("trade")], [script.text("done")]]);
       await harness.worker([defineAgent({ name: "a", model, tools: { trade }, title: false })]);
@@ -79,7 +79,7 @@ export function atOnceContract(makeBackend: () => Promise<HarnessBackend>): void
       expect(turn.status).toBe("end_turn");
     });
 
-    it("answers a question that was told a moment ago", async () => {
+    it("answers a question directly after its event", async () => {
       harness = await TurnHarness.open(await makeBackend());
       const model = scriptedModel([
         [script.toolCall("ask_user_question", { questions: [{ question: "Which?" }] })],
@@ -95,7 +95,7 @@ export function atOnceContract(makeBackend: () => Promise<HarnessBackend>): void
       });
     });
 
-    it("fills in a form that was told a moment ago, and is told soon of one that never was", async () => {
+    it("saves a draft directly after a form's event, and fails soon for an unknown form", async () => {
       harness = await TurnHarness.open(await makeBackend());
       const model = scriptedModel([[script.toolCall("apply")], [script.text("thanks")]]);
       await harness.worker([defineAgent({ name: "a", model, tools: { apply }, title: false })]);
@@ -116,7 +116,7 @@ export function atOnceContract(makeBackend: () => Promise<HarnessBackend>): void
 
     const values = { cv: { upload: "u-1", name: "cv.md" } };
 
-    it("are uploads of the session, and what is none is refused", async () => {
+    it("must be uploads of the session", async () => {
       const { ref, form } = await asked();
       const refused = submitForm(harness.backend, ref, {
         form,
@@ -126,14 +126,14 @@ export function atOnceContract(makeBackend: () => Promise<HarnessBackend>): void
       await expect(refused).rejects.toMatchObject({ problems: [{ field: "cv", problem: "not_uploaded" }] });
     });
 
-    it("are read before the model goes on", async () => {
+    it("are read before the model continues", async () => {
       const { ref, form, prompts } = await asked();
       await submitForm(harness.backend, ref, { form, values });
       await harness.ended(ref, ({ message }) => message?.resumes === form);
       expect(JSON.stringify(prompts.at(-1))).toContain("ten years of bread");
     });
 
-    it("are called what the upload is called, whatever the client says", async () => {
+    it("have the name of the upload, whatever the client sends", async () => {
       const { ref, form } = await asked();
       const lie = { upload: "u-1", name: "salary.pdf", media_type: "application/pdf", size: 1 };
       const result = await submitForm(harness.backend, ref, { form, values: { cv: lie } });
@@ -144,7 +144,7 @@ export function atOnceContract(makeBackend: () => Promise<HarnessBackend>): void
       expect(JSON.stringify(result)).not.toContain("pdf");
     });
 
-    it("are read when a message submits it, beside its own", async () => {
+    it("are read when a message submits the form, in addition to its own files", async () => {
       const { ref, form, prompts } = await asked();
       await sendMessage(harness.backend, ref, { id: "m-2", text: "here", resumes: form, formValues: values });
       await harness.ended(ref, ({ message }) => message?.id === "m-2");

@@ -1,4 +1,7 @@
-/** Tools that come from a source: noted when a run begins, found again at every call, and never the death of a turn. */
+/**
+ * Tests tool sources: their tools are recorded when a run starts and resolved at every call, and their failures don't
+ * end a turn.
+ */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createMemoryLog } from "../../../src/log/memory.ts";
@@ -15,9 +18,9 @@ const INPUT = z.object({ text: z.string() });
 type Offer = Partial<ToolOptions<typeof INPUT>> & { schema?: SourceTool["schema"] };
 
 function offer({ schema, ...options }: Offer = {}): SourceTool {
-  const made = tool({ input: INPUT, run: ({ text }) => `said ${text}`, ...options });
+  const made = tool({ input: INPUT, run: ({ text }) => `echo ${text}`, ...options });
   const plain = { type: "object", properties: { text: { type: "string" } }, required: ["text"] };
-  return { ...made, label: "Saying", schema: schema ?? plain };
+  return { ...made, label: "Echoing", schema: schema ?? plain };
 }
 
 class FakeSource implements ToolSource {
@@ -42,7 +45,7 @@ class FakeSource implements ToolSource {
   }
 }
 
-describe("a tool source", () => {
+describe("tool source", () => {
   let harness: TurnHarness;
   let asked: ScriptCall[];
   beforeEach(async () => {
@@ -64,7 +67,7 @@ describe("a tool source", () => {
     });
   const toolsOffered = (n = 0): string[] => (asked[n]?.tools ?? []).map(({ name }) => name);
 
-  it("offers its tools to the model beside the agent's own, and they run", async () => {
+  it("offers its tools to the model next to the agent's own, and they run", async () => {
     const own = tool({ run: () => "own" });
     await harness.worker([agentWith([new FakeSource("echo", { speech: offer() })], { tools: { own } })]);
     const turn = await harness.ask(await harness.session(), "go");
@@ -72,20 +75,20 @@ describe("a tool source", () => {
     expect(outline(turn)).toEqual([
       "(",
       'call echo_speech {"text":"hi"}',
-      "result echo_speech success said hi",
-      ") Saying",
+      "result echo_speech success echo hi",
+      ") Echoing",
       "text final done",
     ]);
   });
 
-  it("gives the model its schema as it is", async () => {
+  it("passes its schema to the model unchanged", async () => {
     const schema = { type: "object", properties: { any: { type: "object", additionalProperties: true } } };
     await harness.worker([agentWith([new FakeSource("echo", { speech: offer({ schema }) })])]);
     await harness.ask(await harness.session(), "go");
     expect(asked[0]?.tools?.[0]).toMatchObject({ inputSchema: schema });
   });
 
-  it("has its input checked before a call", async () => {
+  it("has its input validated before a call", async () => {
     const input = z.object({ text: z.string().max(1) });
     await harness.worker([agentWith([new FakeSource("echo", { speech: offer({ input }) })])]);
     const turn = await harness.ask(await harness.session(), "go");
@@ -94,7 +97,7 @@ describe("a tool source", () => {
     );
   });
 
-  it("that has lost a tool since the run began gives an error result", async () => {
+  it("that has lost a tool since the run started returns an error result", async () => {
     const source = new FakeSource("echo", { speech: offer() });
     let lists = 0;
     const offers = source.offers;
@@ -105,11 +108,11 @@ describe("a tool source", () => {
     expect(JSON.stringify(asked[1]?.prompt)).toContain("There is no tool echo_speech any more.");
   });
 
-  it("that died since the run began gives an error result, and the turn goes on", async () => {
+  it("that died since the run started returns an error result, and the turn continues", async () => {
     const source = new FakeSource("echo", { speech: offer() });
     let lists = 0;
     const offers = source.offers;
-    source.offers = () => (lists++ === 0 ? offers() : Promise.reject(new Error("gone")));
+    source.offers = () => (lists++ === 0 ? offers() : Promise.reject(new Error("unreachable")));
     await harness.worker([agentWith([source])]);
     const turn = await harness.ask(await harness.session(), "go");
     expect(outline(turn)).toContain("result echo_speech error This did not work.");
@@ -117,7 +120,7 @@ describe("a tool source", () => {
     expect(harness.errors.map(({ during }) => during)).toContain("the tool source echo");
   });
 
-  it("that can't list in time offers nothing, is told of, and the turn goes on", async () => {
+  it("that can't list its tools in time offers none and is reported, and the turn continues", async () => {
     const silent = new FakeSource("silent", {});
     silent.offers = () => new Promise(() => {});
     await harness.worker([agentWith([silent, new FakeSource("echo", { speech: offer() })])]);
@@ -129,7 +132,7 @@ describe("a tool source", () => {
     ]);
   });
 
-  it("loses a tool whose input no model could be told", async () => {
+  it("omits a tool whose input can't be described to a model", async () => {
     const schema = { type: "object", properties: { x: { enum: Array(20_000).fill("long") } } };
     const source = new FakeSource("echo", {
       speech: offer(),
@@ -145,31 +148,31 @@ describe("a tool source", () => {
     ]);
   });
 
-  it("serves sub-agents too, is opened once by a worker, and closed with it", async () => {
+  it("serves sub-agents too, is opened once per worker, and is closed with it", async () => {
     const source = new FakeSource("echo", { speech: offer() });
     const sub = agentWith([source], { name: "sub" });
     const main = defineAgent({
       name: "main",
-      model: scriptedModel([[script.toolCall("sub", { task: "say hi" })], [script.text("all done")]]),
+      model: scriptedModel([[script.toolCall("sub", { task: "greet" })], [script.text("all done")]]),
       toolSources: [source],
       subAgents: { sub },
     });
     const worker = await harness.worker([main, sub]);
     const turn = await harness.ask(await harness.session(), "go");
-    expect(outline(turn)).toContain("r1: result echo_speech success said hi");
+    expect(outline(turn)).toContain("r1: result echo_speech success echo hi");
     expect([source.opened, source.closed]).toEqual([1, 0]);
     await worker.shutdown();
     expect(source.closed).toBe(1);
   });
 
-  it("is refused with a name that no tool name could begin with, or given twice", () => {
+  it("is refused with an invalid name, or if it is given twice", () => {
     expect(() => agentWith([new FakeSource("1st", {})])).toThrow(/BAD|letter followed by up to 31/);
     expect(() => agentWith([new FakeSource("a", {}), new FakeSource("a", {})])).toThrow(/two sources/);
   });
 });
 
-describe("a turn that goes on after its worker died", () => {
-  it("offers the same tools, and doesn't run again what was begun, whatever became of the source", async () => {
+describe("turn that continues after its worker died", () => {
+  it("offers the same tools and does not repeat a started call, whatever happened to the source", async () => {
     const parts = { log: createMemoryLog(), store: createMemoryStore(), signals: createMemorySignals() };
     const harness = await TurnHarness.open(parts);
     const asked: ScriptCall[] = [];
@@ -189,7 +192,7 @@ describe("a turn that goes on after its worker died", () => {
       await harness.until(ref, 30_000, (state) =>
         JSON.stringify(state.turns.last()?.items.toArray() ?? []).includes("tool_result") ? true : null,
       );
-      source.offers = () => Promise.reject(new Error("gone for good"));
+      source.offers = () => Promise.reject(new Error("unreachable"));
       await first.shutdown();
       await harness.worker([agent]);
       const turn = await harness.ended(ref, () => true);

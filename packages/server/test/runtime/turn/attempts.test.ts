@@ -1,4 +1,4 @@
-/** How often a turn may be begun again: as often as it gets on, or is handed over. In memory. */
+/** Tests how often a turn can be attempted: as long as it makes progress or is handed over. In memory. */
 import { listBlocks, type SessionState } from "@turnstream/protocol";
 import { afterEach, expect, it } from "vitest";
 import { createMemoryLog } from "../../../src/log/memory.ts";
@@ -26,7 +26,7 @@ const look = tool({ idempotent: true, run: () => "seen" });
 const isAsked = ({ turns }: SessionState) =>
   turns.toArray().some((turn) => listBlocks(turn).some((block) => "version" in block)) || null;
 
-it("a turn that waits for a person outlasts any number of deploys", async () => {
+it("a turn that waits for the user survives any number of deploys", async () => {
   await open();
   const model = scriptedModel([[script.toolCall("trade")], [script.text("done")]]);
   const trade = tool({ approval: { timeoutMs: 864_000_000 }, run: () => "traded" });
@@ -48,7 +48,7 @@ it("a turn that waits for a person outlasts any number of deploys", async () => 
   expect((await harness.ended(ref, () => true)).status).toBe("user_stopped");
 });
 
-it("a turn whose every step breaks off once goes on", async () => {
+it("a turn whose every step breaks off once continues", async () => {
   await open();
   const steps = 3 * maxAttempts;
   const model = scriptedModel(({ step }) =>
@@ -64,7 +64,7 @@ it("a turn whose every step breaks off once goes on", async () => {
   expect(outline(turn).at(-1)).toBe("text final done");
 });
 
-it("a turn whose attempts come to nothing ends", async () => {
+it("a turn whose attempts make no progress ends", async () => {
   await open();
   let asked = 0;
   const model = scriptedModel(() => {

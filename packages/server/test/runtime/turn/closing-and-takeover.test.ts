@@ -1,6 +1,6 @@
 /**
- * The pure halves of ending and taking over, held to the rules over generated logs: wherever a turn stands, closing it
- * writes a legal rest, and making void what was not journaled is a legal takeover that nothing half-written survives.
+ * Tests the pure functions for ending and taking over a turn on generated logs. Closing a turn at any position writes
+ * legal events. Superseding what was not journaled is a legal takeover that leaves nothing half-written.
  */
 import { legalLog } from "@turnstream/conformance/generator/legal-log.ts";
 import { assertCases, type CaseCounts, leastSeen } from "@turnstream/conformance/support/cases.ts";
@@ -43,7 +43,7 @@ function write(state: SessionState, draft: object, epoch = state.epoch): Session
   return fold(state, event);
 }
 
-/** Cut somewhere, with a turn that runs, has its main run, and is not at its notice yet. */
+/** A log that is cut at a position where a turn runs, has its main run, and has no notice yet. */
 function runningAt(log: readonly SessionEvent[], cut: number): { state: SessionState; turn: Turn } | null {
   const state = foldAll(log.slice(0, cut % (log.length + 1)));
   const turn = state.turns.last();
@@ -51,7 +51,7 @@ function runningAt(log: readonly SessionEvent[], cut: number): { state: SessionS
   return listBlocks(turn).at(-1)?.kind === "notice" ? null : { state, turn };
 }
 
-it("closing a turn wherever it stands is legal, and says once why it ended", async () => {
+it("closing a turn at any position is legal, and writes its reason once", async () => {
   let [tried, withRuns, withCalls, withGroups] = [0, 0, 0, 0];
   await assertCases(
     fc.property(legalLog(120), fc.nat(), fc.nat(ENDS.length - 1), (log, cut, n) => {
@@ -80,7 +80,7 @@ it("closing a turn wherever it stands is legal, and says once why it ended", asy
     expect(count).toBeGreaterThan(leastSeen(0.01, CASES));
 });
 
-it("a takeover of what was not journaled is legal, keeps what was, and can be closed", async () => {
+it("a takeover of unjournaled events is legal, keeps journaled ones, and can be closed", async () => {
   let [tried, voids, runsVoid, groupsVoid] = [0, 0, 0, 0];
   await assertCases(
     fc.property(legalLog(120), fc.nat(), fc.nat(), (log, cut, from) => {
@@ -114,7 +114,7 @@ it("a takeover of what was not journaled is legal, keeps what was, and can be cl
 });
 
 /**
- * What a journal could hold of a turn: everything up to a place, as far as it has ended. What a person was asked is
+ * What a journal can contain of a turn: everything up to a position, as far as it has ended. An interaction is
  * committed with its call, and a run that has ended was journaled to its end.
  */
 function journaledAt(

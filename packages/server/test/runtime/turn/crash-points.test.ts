@@ -1,6 +1,6 @@
 /**
- * A worker dies at every point of a rich turn at which something is written, before it has happened and after, and another
- * one goes on: the turn ends well, every event is legal, nothing that forbids it runs twice, and the answer is the same.
+ * Kills a worker at every write of a rich turn, before and after the write, and another worker continues. The turn ends
+ * well, every event is legal, no tool that forbids it runs twice, and the answer is the same.
  */
 import { batchesOf } from "@turnstream/conformance/support/cases.ts";
 import { seededRandom } from "@turnstream/testkit/util/seeded-random.ts";
@@ -17,7 +17,7 @@ import { createMemoryStore } from "../../../src/store/memory/store.ts";
 import { CrashPoint, withCrashPoint } from "../crash-injection.ts";
 import { outline, TurnHarness } from "../turn-harness.ts";
 
-/** Two parallel sub-agents, both kinds of tools, a shared thought, groups, text between steps. */
+/** A turn with two parallel sub-agents, both kinds of tools, a shared thought, groups, and text between steps. */
 function cast(effects: string[]): Agent {
   const note = (idempotent: boolean) =>
     tool({
@@ -115,7 +115,7 @@ function check({ turn, effects, left, harness }: Awaited<ReturnType<typeof play>
     "text part x is fine",
     "text part y is fine",
   ]);
-  // Neither of the two got what the other was asked for.
+  // No sub-agent got the task of the other.
   const asked = listBlocks(turn).flatMap((block) =>
     block.kind === "tool_call" && block.name === "helper" ? [block] : [],
   );
@@ -167,24 +167,24 @@ it("a worker can die at every point of a turn", async () => {
   expect(takeovers).toBeGreaterThan(total);
 });
 
-it("and the one that goes on can die as well", async () => {
+it("the worker that takes over can die as well", async () => {
   for (const { seed, runs } of batchesOf({ fixed: 5, fresh: 20, full: 25 })) {
     const random = seededRandom(seed);
     for (let round = 0; round < runs; round++) {
-      // A turn has more calls than that: the first one dies for sure.
+      // A turn has more calls than that, so the first worker dies for sure.
       const deaths = Array.from({ length: 3 }, () => ({
         afterCalls: Math.floor(random() * 40),
         isExecuted: random() < 0.5,
       }));
       const one = await play(deaths);
       check(one, JSON.stringify(deaths));
-      expect(one.died.length, "somebody died").toBeGreaterThan(0);
+      expect(one.died.length, "a worker died").toBeGreaterThan(0);
       await one.harness.close();
     }
   }
 });
 
-it("a turn that is stopped when its worker dies ends as stopped, or as it had ended", async () => {
+it("a turn that is stopped when its worker dies ends as stopped, or as it had already ended", async () => {
   let stopped = 0;
   for (let afterCalls = 2; afterCalls < 48; afterCalls++) {
     const one = await play([{ afterCalls, isExecuted: afterCalls % 2 === 0 }], { isStopped: true });

@@ -1,4 +1,4 @@
-/** Rare courses of a turn that once went wrong, or easily could. In memory. */
+/** Tests rare courses of a turn that failed once or easily could. In memory. */
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { listBlocks } from "@turnstream/protocol";
@@ -25,7 +25,7 @@ afterEach(() => harness.close());
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 const look = tool({ idempotent: true, run: () => "seen" });
 
-/** Loses its end, as a failover does. */
+/** Loses the newest entries, like a failover. */
 class LossyEngine extends MemoryEngine {
   lose(session: string, count: number): void {
     const stream = this.streams.get(session);
@@ -34,39 +34,42 @@ class LossyEngine extends MemoryEngine {
   }
 }
 
-describe("the log loses its acknowledged end before it is archived", () => {
-  it.each(["tool_call.end", "text.end", "turn.end"])("with a %s", async (type) => {
-    const engine = new LossyEngine();
-    await open(createStreamLog(engine, {}));
-    let isLost = false;
-    const { log } = harness.backend;
-    const lossy: Log = Object.assign(Object.create(log) as Log, {
-      append: async (session: string, batch: AppendBatch) => {
-        const appended = await log.append(session, batch);
-        if (!isLost && batch.events.at(-1)?.type === type) {
-          isLost = true;
-          engine.lose(session, batch.events.length);
-        }
-        return appended;
-      },
-    });
-    const model = scriptedModel([[script.toolCall("look")], [script.text("done")]]);
-    await harness.worker([defineAgent({ name: "a", model, tools: { look } })], { log: lossy });
-    const ref = await harness.session();
-    const turn = await harness.ask(ref, "go");
-    expect(isLost).toBe(true);
-    expect(outline(turn)).toEqual([
-      "(",
-      "call look {}",
-      "result look success seen",
-      ") Look",
-      "text final done",
-    ]);
-    expect((await harness.ask(ref, "again")).status).toBe("end_turn");
-  });
+describe("log that loses acknowledged entries before they are archived", () => {
+  it.each(["tool_call.end", "text.end", "turn.end"])(
+    "ends the turn normally after losing a %s",
+    async (type) => {
+      const engine = new LossyEngine();
+      await open(createStreamLog(engine, {}));
+      let isLost = false;
+      const { log } = harness.backend;
+      const lossy: Log = Object.assign(Object.create(log) as Log, {
+        append: async (session: string, batch: AppendBatch) => {
+          const appended = await log.append(session, batch);
+          if (!isLost && batch.events.at(-1)?.type === type) {
+            isLost = true;
+            engine.lose(session, batch.events.length);
+          }
+          return appended;
+        },
+      });
+      const model = scriptedModel([[script.toolCall("look")], [script.text("done")]]);
+      await harness.worker([defineAgent({ name: "a", model, tools: { look } })], { log: lossy });
+      const ref = await harness.session();
+      const turn = await harness.ask(ref, "go");
+      expect(isLost).toBe(true);
+      expect(outline(turn)).toEqual([
+        "(",
+        "call look {}",
+        "result look success seen",
+        ") Look",
+        "text final done",
+      ]);
+      expect((await harness.ask(ref, "again")).status).toBe("end_turn");
+    },
+  );
 });
 
-it("what the log won't take ends the turn, and nobody is told to try again", async () => {
+it("an event that the log refuses ends the turn, and no retry is offered", async () => {
   await open();
   const { log } = harness.backend;
   const strict: Log = Object.assign(Object.create(log) as Log, {
@@ -84,7 +87,7 @@ it("what the log won't take ends the turn, and nobody is told to try again", asy
 });
 
 describe("branches", () => {
-  it("whose models give the same ids to their calls keep them apart", async () => {
+  it("stay separate if their models use the same call ids", async () => {
     await open();
     const helper = defineAgent({
       name: "helper",
@@ -94,7 +97,7 @@ describe("branches", () => {
       tools: {
         ask: tool({
           input: z.object({ of: z.string() }),
-          // Such a label holds the call back until its input is known.
+          // Such a label delays the call until its input is known.
           label: ({ of }) => `Asking ${of}`,
           run: async ({ of }) => {
             await pause(5);
@@ -119,7 +122,7 @@ describe("branches", () => {
     ]);
   });
 
-  it("wait for a tool that may not be run again when another of them begins anew", async () => {
+  it("wait for a tool that must not run again when another branch restarts", async () => {
     await open();
     let runs = 0;
     const pay = tool({
@@ -146,8 +149,8 @@ describe("branches", () => {
   });
 });
 
-describe("a tool that may not be run again", () => {
-  it("and was stopped while it ran is not told to the model as not done", async () => {
+describe("tool that must not run again", () => {
+  it("is reported to the model with an unknown outcome if it was stopped while it ran", async () => {
     await open();
     const prompts: Prompt[] = [];
     const pay = tool({ run: () => new Promise(() => {}) });
@@ -162,10 +165,10 @@ describe("a tool that may not be run again", () => {
     await harness.stop(ref);
     await harness.ended(ref, () => true);
     await harness.ask(ref, "did it?");
-    expect(JSON.stringify(prompts.at(-1))).toContain("Nobody knows whether it took effect");
+    expect(JSON.stringify(prompts.at(-1))).toContain("It is unknown whether it took effect");
   });
 
-  it("keeps its outcome while the database is away for a moment", async () => {
+  it("keeps its outcome during a short outage of the database", async () => {
     await open();
     const { store } = harness.backend;
     let failures = 3;
@@ -195,8 +198,8 @@ async function* fails(): AsyncGenerator<never> {
   throw new StoreError("NOT_FOUND", "session of their own");
 }
 
-describe("a worker that is frozen", () => {
-  it("right before it is given its epoch takes nothing from the one that has the turn by then", async () => {
+describe("frozen worker", () => {
+  it("that wakes up before it gets its epoch takes nothing from the worker that has the turn by then", async () => {
     await open();
     const { store } = harness.backend;
     const gate = new AbortController();
@@ -214,7 +217,7 @@ describe("a worker that is frozen", () => {
           return store.epochs.next(...args);
         },
       },
-      // Its lease runs out meanwhile.
+      // Its lease expires meanwhile.
       leases: { ...store.leases, renew: () => awake.then(() => false) },
     };
     const agent = defineAgent({
@@ -225,7 +228,7 @@ describe("a worker that is frozen", () => {
     const ref = await harness.session();
     await harness.send(ref, "go");
     await harness.until(ref, 30_000, () => (isFrozen ? true : null));
-    // It looks for the frozen one every two seconds.
+    // The worker checks for expired leases every two seconds.
     await harness.worker([agent], { leaseTtlMs: 6_000 });
     await harness.until(ref, 40_000, (state) => ((state.turns.last()?.open ?? 0) > 0 ? true : null));
     gate.abort();
@@ -235,8 +238,8 @@ describe("a worker that is frozen", () => {
   });
 });
 
-describe("odd streams", () => {
-  it("what is no picture is not shown, and fails nothing", async () => {
+describe("unusual streams", () => {
+  it("data that is not an image is not shown and causes no failure", async () => {
     await open();
     let runs = 0;
     const draw = tool({
@@ -265,7 +268,7 @@ describe("odd streams", () => {
     expect(runs).toBe(1);
   });
 
-  it("a text is the last one although a thought comes after it", async () => {
+  it("a text is final although thinking follows it", async () => {
     await open();
     await harness.worker([
       defineAgent({
@@ -277,7 +280,7 @@ describe("odd streams", () => {
     expect(outline(turn)).toContain("text final the answer");
   });
 
-  it("a body that throws an error of the store fails its turn, and the next one begins", async () => {
+  it("a body that throws a store error fails its turn, and the next one starts", async () => {
     await open();
     const body = defineStreamAgent({
       name: "a",
@@ -288,7 +291,7 @@ describe("odd streams", () => {
     for (const text of ["one", "two"]) expect((await harness.ask(ref, text)).status).toBe("error");
   });
 
-  it("arguments that are no object are not sent back as they are", async () => {
+  it("arguments that are not an object are not sent back to the model", async () => {
     await open();
     const prompts: Prompt[] = [];
     const model = scriptedModel(({ prompt, step, turn }) => {
@@ -309,7 +312,7 @@ describe("odd streams", () => {
     }
   });
 
-  it("two thoughts of one step stand one after the other", async () => {
+  it("two thinking blocks of one step are written in sequence", async () => {
     await open();
     const model = scriptedModel([
       [

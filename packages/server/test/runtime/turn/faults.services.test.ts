@@ -1,4 +1,4 @@
-/** What a running turn makes of servers that fail under it, and what is left of a session that is erased. */
+/** Tests a running turn when its servers fail, and what remains of an erased session. */
 import { randomUUID } from "node:crypto";
 import { startPostgres } from "@turnstream/testkit/servers/start-postgres.ts";
 import { startRedis } from "@turnstream/testkit/servers/start-redis.ts";
@@ -25,7 +25,7 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
 });
 
-/** Without a listener, each failure while the database is away would be a warning of Node. */
+/** Without a listener, each failure during the database outage would be a Node warning. */
 function ignore(): void {}
 
 const count = tool({
@@ -60,14 +60,14 @@ const steps = [
   "text final the end, at last, of a long answer",
 ];
 
-/** Waits until the turn has got that far. */
+/** Waits until the turn has that many items. */
 async function reached(harness: TurnHarness, ref: SessionRef, items: number): Promise<void> {
   await harness.until(ref, 40_000, (state) =>
     (state.turns.last()?.items.length ?? 0) >= items ? true : null,
   );
 }
 
-describe("a running turn", () => {
+describe("running turn", () => {
   it.each([2, 4, 7, 9])(
     "ends well when Redis is wiped after %i items",
     { timeout: 120_000 },
@@ -87,7 +87,7 @@ describe("a running turn", () => {
     },
   );
 
-  it("ends well when Redis is killed and comes back", { timeout: 120_000 }, async () => {
+  it("ends well when Redis is killed and restarted", { timeout: 120_000 }, async () => {
     const redis = await startRedis();
     cleanups.push(() => redis.stop());
     const harness = await TurnHarness.open(await openBackendOn(redis.url, await migratedDatabaseUrl()));
@@ -104,7 +104,7 @@ describe("a running turn", () => {
   });
 
   it.each([200, 5_000])(
-    "ends well when PostgreSQL is away for %i ms",
+    "ends well when PostgreSQL is unreachable for %i ms",
     { timeout: 120_000 },
     async (awayMs) => {
       const postgres = await startPostgres();
@@ -139,7 +139,7 @@ describe("a running turn", () => {
   );
 });
 
-describe("an erased session", () => {
+describe("erased session", () => {
   it("leaves nothing in any table of the store or the engine", { timeout: 120_000 }, async () => {
     const databaseUrl = await migratedDatabaseUrl();
     const harness = await TurnHarness.open(await openBackendOn(sharedRedisUrl(), databaseUrl));
@@ -163,7 +163,7 @@ describe("an erased session", () => {
     expect((await search(client, needles)).length).toBeGreaterThan(5);
     for (const ref of [ended, running]) await eraseSession(harness.backend, ref);
     await expect.poll(() => worker.running, { timeout: 30_000 }).toBe(0);
-    // What the worker's upkeep does once a minute.
+    // The worker's maintenance does this once a minute.
     await finishErasures(harness.backend, { graceMs: 0, ...(forget === null ? {} : { forget }) });
     expect(await search(client, needles)).toEqual([]);
   });

@@ -1,4 +1,4 @@
-/** What a turn does, from a message to its end, on whatever store, log and engine. */
+/** The contract of a turn from a message to its end, on any store, log and engine. */
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { script } from "../../../src/models/script-parts.ts";
@@ -19,7 +19,7 @@ export function turnContract(makeBackend: () => Promise<HarnessBackend>): void {
   const open = async (): Promise<TurnHarness> => (harness = await TurnHarness.open(await makeBackend()));
   afterEach(() => harness.close());
 
-  describe("a turn", () => {
+  describe("turn", () => {
     it("thinks, calls a tool and answers", async () => {
       const s = await open();
       const model = scriptedModel([
@@ -45,7 +45,7 @@ export function turnContract(makeBackend: () => Promise<HarnessBackend>): void {
       expect(left.map(({ key }) => key.split("/")[0])).toEqual(["start", "call"]);
     });
 
-    it("runs calls side by side and tells each result", async () => {
+    it("runs calls in parallel and writes each result", async () => {
       const s = await open();
       const model = scriptedModel([
         [
@@ -66,7 +66,7 @@ export function turnContract(makeBackend: () => Promise<HarnessBackend>): void {
       await s.worker([defineAgent({ name: "a", model, tools: { slow } })]);
       const turn = await s.ask(await s.session(), "go");
       const lines = outline(turn);
-      // In whichever order they begin.
+      // They may start in any order.
       expect(lines.filter((line) => line.startsWith("result")).toSorted()).toEqual([
         "result slow error no such time",
         "result slow success 10 ms",
@@ -75,23 +75,23 @@ export function turnContract(makeBackend: () => Promise<HarnessBackend>): void {
       expect(turn.status).toBe("end_turn");
     });
 
-    it("answers waiting messages one after the other", async () => {
+    it("answers queued messages one after the other", async () => {
       const s = await open();
-      const model = scriptedModel(({ text }) => [script.delay(20), script.text(`You said ${text}`)]);
+      const model = scriptedModel(({ text }) => [script.delay(20), script.text(`You wrote ${text}`)]);
       await s.worker([defineAgent({ name: "a", model })]);
       const ref = await s.session();
       const ids = [await s.send(ref, "one"), await s.send(ref, "two"), await s.send(ref, "three")];
       await s.ended(ref, (turn) => turn.message?.id === ids[2]);
       const { turns } = await s.state(ref);
       expect(turns.toArray().map((turn) => outline(turn))).toEqual([
-        ["text final You said one"],
-        ["text final You said two"],
-        ["text final You said three"],
+        ["text final You wrote one"],
+        ["text final You wrote two"],
+        ["text final You wrote three"],
       ]);
       expect(turns.toArray().map((turn) => turn.number)).toEqual([1, 2, 3]);
     });
 
-    it("runs sub-agents side by side inside their calls", async () => {
+    it("runs sub-agents in parallel inside their calls", async () => {
       const s = await open();
       const helper = defineAgent({
         name: "helper",
@@ -119,7 +119,7 @@ export function turnContract(makeBackend: () => Promise<HarnessBackend>): void {
       expect(turn.usage?.calls).toBe(4);
     });
 
-    it("shares a thought outside groups", async () => {
+    it("shares a thought outside of groups", async () => {
       const s = await open();
       const model = scriptedModel([
         [script.reasoning("first"), script.toolCall("greet", { name: "A" })],
@@ -146,7 +146,7 @@ export function turnContract(makeBackend: () => Promise<HarnessBackend>): void {
       ]);
     });
 
-    it("tries a model again that is busy, and shows it", async () => {
+    it("retries a busy model and shows it", async () => {
       const s = await open();
       const model = scriptedModel([
         [script.error({ status: 429, retryAfterMs: 20 }, { times: 2 }), script.text("at last")],
@@ -158,7 +158,7 @@ export function turnContract(makeBackend: () => Promise<HarnessBackend>): void {
       expect(outline(turn).at(-1)).toBe("text final at last");
     });
 
-    it("makes void what a model said before it broke off", async () => {
+    it("supersedes the output of a model that broke off", async () => {
       const s = await open();
       const model = scriptedModel([[script.text("half of it"), script.disconnect({ times: 2 })]]);
       await s.worker([defineAgent({ name: "a", model, retry: { initialDelayMs: 5 } })]);
@@ -170,7 +170,7 @@ export function turnContract(makeBackend: () => Promise<HarnessBackend>): void {
       expect(takeovers).toHaveLength(2);
     });
 
-    it("ends with an error that can be tried again when the model stays away", async () => {
+    it("ends with a retryable error when the model stays unreachable", async () => {
       const s = await open();
       const model = scriptedModel([[script.error({ status: 529 }, { times: 3 }), script.text("there")]]);
       await s.worker([defineAgent({ name: "a", model, retry: { maxAttempts: 3, initialDelayMs: 1 } })]);
@@ -180,10 +180,10 @@ export function turnContract(makeBackend: () => Promise<HarnessBackend>): void {
       expect(outline(turn).at(-1)).toBe("notice error LLM_RATE_LIMITED");
     });
 
-    it("stops at once while it waits to try a broken model again", TIMED, async () => {
+    it("stops immediately during the delay before a retry", TIMED, async () => {
       const s = await open();
       const model = scriptedModel([[script.text("half"), script.disconnect()]]);
-      // Whatever else could end it takes longer than anybody waits here.
+      // Everything else that could end it takes longer than the test waits.
       await s.worker([defineAgent({ name: "a", model, retry: { initialDelayMs: 600_000 } })], {
         pollIntervalMs: 600_000,
       });

@@ -1,4 +1,4 @@
-/** Turns in one process, on the engine, log and store in memory. */
+/** Runs the contract of a turn in one process, with the engine, log and store in memory. */
 import { createMemoryLog } from "../../../src/log/memory.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
 import { createMemoryStore } from "../../../src/store/memory/store.ts";

@@ -1,4 +1,7 @@
-/** Turns that go on under other code than they began with: what was told stands, and what follows fits it. In memory. */
+/**
+ * Tests turns that continue under other code than they started with: written events stay, and what follows fits them.
+ * In memory.
+ */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { listBlocks, listPendingInteractions, findToolResult } from "@turnstream/protocol";
 import { createMemoryLog } from "../../../src/log/memory.ts";
@@ -21,16 +24,16 @@ beforeEach(async () => {
 });
 afterEach(() => harness.close());
 
-/** Nobody dies here: on a busy machine a short lease would only be lost. */
+/** No worker dies here. On a busy machine, a short lease would only expire. */
 const TTL_MS = 60_000;
 
-/** Never done: whoever runs it is replaced meanwhile. */
+/** Never returns: the worker that runs it is replaced meanwhile. */
 const stuck = (options: Partial<ToolOptions> = {}) =>
   tool({ idempotent: true, run: () => new Promise(() => {}), ...options });
 const quick = (options: Partial<ToolOptions> = {}) =>
   tool({ idempotent: true, run: () => "new", ...options });
 
-/** Plays a turn under the old code until a tool runs or a person is asked, and then to its end under the new one. */
+/** Runs a turn under the old code until a tool runs or the user is asked, and then to its end under the new code. */
 async function deploy(name: string, before: Partial<AgentOptions>, after: Partial<AgentOptions>) {
   const model = scriptedModel([[script.toolCall(name, { task: "t" })], [script.text("done")]]);
   const old = await harness.worker([defineAgent({ name: "a", model, ...before })], {
@@ -64,8 +67,8 @@ const sub = (work: ReturnType<typeof tool>) =>
     tools: { work },
   });
 
-describe("29 a deploy in the middle of a call", () => {
-  it("keeps the result of a hidden call hidden when its tool is gone", async () => {
+describe("29 deploy during a call", () => {
+  it("keeps the result of a hidden call hidden if its tool is removed", async () => {
     const before = { tools: { secret: stuck({ display: { call: false } }) } };
     const { lines } = await deploy("secret", before, {});
     expect(lines).toEqual([
@@ -75,32 +78,32 @@ describe("29 a deploy in the middle of a call", () => {
     ]);
   });
 
-  it("keeps it hidden when the tool shows its calls now", async () => {
+  it("keeps it hidden if the tool shows its calls now", async () => {
     const before = { tools: { secret: stuck({ display: { call: false } }) } };
     const { lines } = await deploy("secret", before, { tools: { secret: quick() } });
     expect(lines).toContain("result hidden secret success new");
   });
 
-  it("shows the result of a shown call when the tool hides its calls now", async () => {
+  it("shows the result of a shown call if the tool hides its calls now", async () => {
     const after = { tools: { open: quick({ display: { call: false, result: false } }) } };
     const { lines } = await deploy("open", { tools: { open: stuck() } }, after);
     expect(lines).toContain("result open success new");
   });
 
-  it("runs no sub-agent under a call that was told as a hidden tool", async () => {
+  it("runs no sub-agent under a call that was written as a hidden tool", async () => {
     const before = { tools: { secret: stuck({ display: { call: false } }) } };
     const { lines } = await deploy("secret", before, { subAgents: { secret: sub(quick()) } });
     expect(lines).toContain("result hidden secret error There is no tool secret any more.");
   });
 
-  it("ends the run of a sub-agent that is gone, and what is open in it", async () => {
+  it("ends the run of a removed sub-agent and its open blocks", async () => {
     const { turn, lines } = await deploy("sub", { subAgents: { sub: sub(stuck()) } }, {});
     expect(turn.runs.map(({ status }) => status)).toEqual(["completed", "failed"]);
     expect(lines).toContain("r1: result work cancelled ");
     expect(lines).toContain("result sub error There is no tool sub any more.");
   });
 
-  it("ends it as well when a tool has taken its name", async () => {
+  it("ends the run too if a tool has taken the sub-agent's name", async () => {
     const { turn, lines } = await deploy(
       "sub",
       { subAgents: { sub: sub(stuck()) } },
@@ -110,7 +113,7 @@ describe("29 a deploy in the middle of a call", () => {
     expect(lines).toContain("result sub error There is no tool sub any more.");
   });
 
-  it("withdraws what a sub-agent asks that is gone", async () => {
+  it("withdraws the interaction of a removed sub-agent", async () => {
     const asks = stuck({ approval: true });
     const { ref, turn } = await deploy("sub", { subAgents: { sub: sub(asks) } }, {});
     expect(listBlocks(turn).filter((block) => block.kind === "approval")).toMatchObject([
@@ -120,9 +123,9 @@ describe("29 a deploy in the middle of a call", () => {
   });
 
   it.each([
-    ["gone", {}],
+    ["removed", {}],
     ["a sub-agent", { subAgents: { pay: sub(quick()) } }],
-  ])("says that the outcome is unknown of a tool that ran and is %s now", async (_, after) => {
+  ])("reports an unknown outcome for a tool that ran and is now %s", async (_, after) => {
     const { lines } = await deploy("pay", { tools: { pay: stuck({ idempotent: false }) } }, after);
     expect(lines).toContain(`result pay error ${DEFAULT_STRINGS.errors.OUTCOME_UNKNOWN}`);
   });

@@ -1,4 +1,4 @@
-/** A worker that leaves uses nothing any more that it was given. */
+/** Tests that a closed `TurnDispatcher` no longer uses its dependencies. */
 import { expect, test } from "vitest";
 import { TurnDispatcher } from "../../../src/runtime/worker/dispatcher.ts";
 import { systemEnv } from "../../../src/util/env.ts";
@@ -13,7 +13,7 @@ function slowStore() {
   return { looks, store: { ...store, running: { ...running, begin, get: async () => null } } };
 }
 
-test("who closes waits for what is being begun, and begins nothing after it", async () => {
+test("close waits for a turn that is being started, and starts none after it", async () => {
   const { looks, store } = slowStore();
   const errors: unknown[] = [];
   const dispatch = new TurnDispatcher(

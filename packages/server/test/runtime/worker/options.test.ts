@@ -1,4 +1,7 @@
-/** Worker options that can't work are refused before the worker starts, with the option, its value and what is expected. */
+/**
+ * Tests that invalid worker options are refused before the worker starts, with the option, its value and what is
+ * expected.
+ */
 import { describe, expect, it, test, vi } from "vitest";
 import { createMemoryEngine } from "../../../src/engine/memory.ts";
 import { createMemoryLog } from "../../../src/log/memory.ts";
@@ -21,48 +24,42 @@ const base = (): WorkerOptions => ({
   agents: [defineAgent({ name: "a", model: scriptedModel([]) })],
 });
 
-/** As a program in JavaScript would pass them. */
+/** Options as a JavaScript program without types could pass them. */
 const resolve = (options: object) => () => resolveOptions({ ...base(), ...options });
 
-describe("the options of a worker", () => {
+describe("worker options", () => {
   test.each<[message: string, options: object]>([
-    ["`ttlMs` of the worker is not known here (did you mean `leaseTtlMs`?)", { ttlMs: 1_000 }],
-    [
-      "`polIntervalMs` of the worker is not known here (did you mean `pollIntervalMs`?)",
-      { polIntervalMs: 1 },
-    ],
-    ["`colour` of the worker is not known here (there are store, log,", { colour: {} }],
-    ["`leaseTtlMs` of the worker must be a whole number from 1 to 2147483647, got 0", { leaseTtlMs: 0 }],
+    ["`ttlMs` is not an option of the worker (did you mean `leaseTtlMs`?)", { ttlMs: 1_000 }],
+    ["`polIntervalMs` is not an option of the worker (did you mean `pollIntervalMs`?)", { polIntervalMs: 1 }],
+    ["`colour` is not an option of the worker (there are store, log,", { colour: {} }],
+    ["`leaseTtlMs` of the worker must be an integer from 1 to 2147483647, got 0", { leaseTtlMs: 0 }],
     [`got ${MAX_TIMER_MS + 1}`, { leaseTtlMs: MAX_TIMER_MS + 1 }],
-    ["`pollIntervalMs` of the worker must be a whole number", { pollIntervalMs: MAX_TIMER_MS }],
-    ["`maintenanceIntervalMs` of the worker must be a whole number", { maintenanceIntervalMs: 0.5 }],
-    ["`shutdownGraceMs` of the worker must be a whole number", { shutdownGraceMs: -1 }],
-    ["`shutdownGraceMs` of the worker must be a whole number", { shutdownGraceMs: MAX_TIMER_MS }],
+    ["`pollIntervalMs` of the worker must be an integer", { pollIntervalMs: MAX_TIMER_MS }],
+    ["`maintenanceIntervalMs` of the worker must be an integer", { maintenanceIntervalMs: 0.5 }],
+    ["`shutdownGraceMs` of the worker must be an integer", { shutdownGraceMs: -1 }],
+    ["`shutdownGraceMs` of the worker must be an integer", { shutdownGraceMs: MAX_TIMER_MS }],
     [
-      '`jobRetentionMs` of the worker must be a whole number from 0 to 3153600000000, got "1h"',
+      '`jobRetentionMs` of the worker must be an integer from 0 to 3153600000000, got "1h"',
       { jobRetentionMs: "1h" },
     ],
-    ["`sessionRetentionMs` of the worker must be a whole number", { sessionRetentionMs: Infinity }],
-    ["`maxConcurrentToolCalls` of the worker must be a whole number", { maxConcurrentToolCalls: 0 }],
+    ["`sessionRetentionMs` of the worker must be an integer", { sessionRetentionMs: Infinity }],
+    ["`maxConcurrentToolCalls` of the worker must be an integer", { maxConcurrentToolCalls: 0 }],
+    ["`maxAttemptsWithoutProgress` of the worker must be an integer", { maxAttemptsWithoutProgress: NaN }],
     [
-      "`maxAttemptsWithoutProgress` of the worker must be a whole number",
-      { maxAttemptsWithoutProgress: NaN },
-    ],
-    [
-      "`maxFile` of `fileLimits` of the worker is not known here (did you mean `maxFiles`?)",
+      "`maxFile` is not an option of `fileLimits` of the worker (did you mean `maxFiles`?)",
       { fileLimits: { maxFile: 1 } },
     ],
     [
-      "`fileTimeoutMs` of `fileLimits` of the worker must be a whole number",
+      "`fileTimeoutMs` of `fileLimits` of the worker must be an integer",
       { fileLimits: { fileTimeoutMs: 2 ** 31 } },
     ],
-    ["`timeoutMs` of `fetchPolicy` of the worker must be a whole number", { fetchPolicy: { timeoutMs: 0 } }],
+    ["`timeoutMs` of `fetchPolicy` of the worker must be an integer", { fetchPolicy: { timeoutMs: 0 } }],
     [
-      "`allowed` of `fetchPolicy` of the worker is not known here (did you mean `allow`?)",
+      "`allowed` is not an option of `fetchPolicy` of the worker (did you mean `allow`?)",
       { fetchPolicy: { allowed: [] } },
     ],
     [
-      "`stoped` of `strings` of the worker is not known here (did you mean `stopped`?)",
+      "`stoped` is not an option of `strings` of the worker (did you mean `stopped`?)",
       { strings: { stoped: "" } },
     ],
     ["`strings` of the worker must be an object, got null", { strings: null }],
@@ -99,7 +96,7 @@ describe("the options of a worker", () => {
     });
   });
 
-  it("may be as long as a timer can wait", () => {
+  it("can be as long as the longest timer", () => {
     const options = { leaseTtlMs: MAX_TIMER_MS, shutdownGraceMs: 0, sessionRetentionMs: 0 };
     expect(resolve(options)()).toMatchObject(options);
   });

@@ -1,4 +1,4 @@
-/** What a worker erases by itself: nothing, unless it is told for how long sessions are kept. In memory. */
+/** Tests that a worker erases old sessions only if `sessionRetentionMs` is set. In memory. */
 import { expect, it, vi } from "vitest";
 import { createMemoryLog } from "../../../src/log/memory.ts";
 import { script } from "../../../src/models/script-parts.ts";
@@ -11,7 +11,7 @@ import { TurnHarness } from "../turn-harness.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
-it("25 a worker with a retention erases the sessions that are older, and no others", async () => {
+it("25 a worker with a retention erases older sessions and no others", async () => {
   let now = 0;
   const store = createMemoryStore({ ...systemEnv, now: () => systemEnv.now() + now });
   const log = createMemoryLog();
@@ -19,7 +19,7 @@ it("25 a worker with a retention erases the sessions that are older, and no othe
   try {
     const agent = defineAgent({ name: "a", model: scriptedModel([[script.text("ok")]]), title: false });
     const prune = vi.spyOn(store.outbox, "prune");
-    // The lease outlasts the jump of the clock, and a timer can wait that long: at most 24.8 days.
+    // The lease outlasts the jump of the clock and still fits a timer: at most 24.8 days.
     const tidy = { leaseTtlMs: 20 * DAY_MS, maintenanceIntervalMs: 10 };
     const keeps = await harness.worker([agent], tidy);
     const old = await harness.session();

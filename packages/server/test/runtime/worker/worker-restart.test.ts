@@ -1,4 +1,7 @@
-/** What a turn says can't be kept at once, or for a while: it goes on, and the model isn't asked without end. In memory. */
+/**
+ * Tests turns whose events can't be committed at once or for a while: the turn continues, and model calls stay bounded.
+ * In memory.
+ */
 import { afterEach, describe, expect, it } from "vitest";
 import { parseCursor } from "@turnstream/protocol";
 import { createMemoryLog } from "../../../src/log/memory.ts";
@@ -20,20 +23,20 @@ const open = async (): Promise<TurnHarness> =>
   }));
 afterEach(() => harness.close());
 
-/** So much is told at once that a short lease would run out meanwhile. */
+/** Long, because writing so many events takes longer than a short lease. */
 const PATIENT = { leaseTtlMs: 60_000 };
 const WITHIN = { timeout: 40_000, interval: 50 };
 const isIdle = async (ref: SessionRef): Promise<boolean> =>
   (await harness.backend.store.running.get(ref)) === null;
 
-/** More than a page of the log, however quickly it comes: only deltas are merged. */
+/** More events than one page of the log. Only deltas are merged, so the number doesn't depend on timing. */
 const LONG = Array.from({ length: 400 }, (_, n) => [
   script.reasoning(`thought ${n}`),
   script.text(`word ${n}`),
 ]).flat();
 
-describe("a step of more than 2,000 events", () => {
-  it("breaks off, and the turn goes on", async () => {
+describe("step of more than 2,000 events", () => {
+  it("breaks off, and the turn continues", async () => {
     await open();
     let asked = 0;
     const model = scriptedModel(() =>
@@ -51,7 +54,7 @@ describe("a step of more than 2,000 events", () => {
     expect((await harness.ask(ref, "again")).status).toBe("end_turn");
   });
 
-  it("is handed over, and the turn goes on", async () => {
+  it("is handed over, and the turn continues", async () => {
     await open();
     let asked = 0;
     const model = scriptedModel(() =>
@@ -72,7 +75,7 @@ describe("a step of more than 2,000 events", () => {
   });
 });
 
-/** Where the archive takes nothing until it is told to. */
+/** A store whose archive refuses writes until the test opens it. */
 function closedArchive(store: ClosableStore): {
   readonly store: ClosableStore;
   refused: number;
@@ -94,8 +97,8 @@ function closedArchive(store: ClosableStore): {
   return gate;
 }
 
-describe("nothing can be kept", () => {
-  it("so the model is asked as often as it may fail, and the turn ends when it can", async () => {
+describe("archive that refuses writes", () => {
+  it("limits model calls to the retry limit, and the turn ends once it can commit", async () => {
     await open();
     let asked = 0;
     const model = scriptedModel(() => {
@@ -115,7 +118,7 @@ describe("nothing can be kept", () => {
     };
     await expect.poll(isEnding, WITHIN).toBe(true);
     const before = gate.refused;
-    // It goes on trying to end, ever more slowly, and asks nobody.
+    // The worker keeps trying to end the turn with backoff, and makes no model calls.
     await expect.poll(() => gate.refused, WITHIN).toBeGreaterThan(before + 1);
     expect(asked).toBe(3);
     gate.open = true;

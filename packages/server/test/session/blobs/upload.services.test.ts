@@ -1,4 +1,4 @@
-/** Uploads on a real PostgreSQL: a large one goes in and out in bounded memory, and what breaks off can be repeated. */
+/** Tests uploads on a real PostgreSQL: a large upload uses bounded memory, and an interrupted one can be repeated. */
 import { createHash } from "node:crypto";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
@@ -18,7 +18,7 @@ afterAll(() => harness.store.close());
 
 const PART = 64_000;
 
-/** Bytes that no compression makes smaller, in the pieces in which a network brings them. */
+/** Incompressible bytes, in chunks of the size that a network delivers. */
 async function* body(size: number, digest = createHash("sha256")): AsyncIterable<Uint8Array> {
   let state = 1;
   for (let left = size; left > 0; left -= PART) {
@@ -35,7 +35,7 @@ const uploadOf = (id: string, size: number) => ({ id, name: id, userId: null, bo
 setFlagsFromString("--expose-gc");
 const collect = runInNewContext("gc") as () => void;
 
-/** Buffers are freed by a thread beside this one; a second collection waits for it. */
+/** A separate thread frees buffers, so a second collection waits for it. */
 function taken(): number {
   collect();
   collect();
@@ -43,7 +43,7 @@ function taken(): number {
   return heapUsed + external;
 }
 
-/** The most memory that was held meanwhile, over what there was before; what nobody holds any more doesn't count. */
+/** Returns the peak memory during `work`, above the level before it. Unreferenced memory doesn't count. */
 async function peakOf(work: () => Promise<void>): Promise<number> {
   const before = taken();
   let peak = 0;
@@ -53,7 +53,7 @@ async function peakOf(work: () => Promise<void>): Promise<number> {
   return peak;
 }
 
-test("100 MB go in and out, and never stand in memory", { timeout: 180_000 }, async () => {
+test("stores and reads 100 MB without holding all of it in memory", { timeout: 180_000 }, async () => {
   const { ref } = await newSession(harness.store);
   const size = 100_000_000;
   const [sent, got] = [createHash("sha256"), createHash("sha256")];
@@ -73,7 +73,7 @@ test("100 MB go in and out, and never stand in memory", { timeout: 180_000 }, as
   console.info(
     `100 MB: ${Math.round(up / 1e6)} MB of memory going in, ${Math.round(down / 1e6)} MB going out`,
   );
-  // As a whole it would be 100 MB, and three times that on its way out of the driver, which reads bytes as text.
+  // In one piece it would be 100 MB, and three times that in the driver, which reads bytes as text.
   expect(up).toBeLessThan(90_000_000);
   expect(down).toBeLessThan(90_000_000);
 });
@@ -83,18 +83,18 @@ async function* broken(): AsyncIterable<Uint8Array> {
   throw new Error("connection lost");
 }
 
-test("one that breaks off leaves nothing to read, and is repeated under the same id", async () => {
+test("an interrupted upload leaves nothing to read, and can be repeated under the same id", async () => {
   const { ref } = await newSession(harness.store);
   const again = { id: "u", name: "a.txt", mediaType: "text/plain", userId: null };
   await expect(uploadFile(harness, ref, { ...again, body: broken() })).rejects.toThrow("connection lost");
   expect(await readUpload(harness, ref, "u")).toBeNull();
   const done = await uploadFile(harness, ref, { ...again, body: body(10) });
   expect(done.size).toBe(10);
-  // A repeated call gives the same, and reads nothing.
+  // A repeated call returns the same result and reads no bytes.
   expect(await uploadFile(harness, ref, { ...again, body: broken() })).toEqual(done);
 });
 
-test("what is over a limit is refused and dropped", async () => {
+test("refuses and drops an upload that exceeds a limit", async () => {
   const { ref } = await newSession(harness.store);
   const limits = { bytes: 3_000_000, sessionBytes: 4_000_000 };
   await expect(uploadFile(harness, ref, uploadOf("a", 3_000_001), limits)).rejects.toMatchObject({
@@ -109,7 +109,7 @@ test("what is over a limit is refused and dropped", async () => {
   expect((await uploadFile(harness, ref, uploadOf("e", 0), limits)).size).toBe(0);
 });
 
-test("an address names one upload, whatever its id is made of", () => {
+test("an address identifies one upload, whatever characters its id contains", () => {
   expect(uploadIdOf("turnstream:upload/a%2Fb")).toBe("a/b");
   for (const url of [
     "https://example.com/",

@@ -1,4 +1,4 @@
-/** Hand-offs from the middle of a session, as tests that run on memory and on real servers. */
+/** The contract of handoff points inside a session. It runs on memory and on real servers. */
 import { legalLog } from "@turnstream/conformance/generator/legal-log.ts";
 import { emptyState, formatCursor, type SessionState } from "@turnstream/protocol";
 import { isHandoffPoint } from "@turnstream/protocol/writer";
@@ -10,7 +10,7 @@ import { foldTo } from "../../../src/session/history/fold-to.ts";
 import { readHandoffHistory } from "../../../src/session/history/handoff-history.ts";
 import { type MakeBackend, plain, type SessionBackend, SessionHarness } from "../session-harness.ts";
 
-/** The state at the latest quiet point of everything written. */
+/** The state at the latest handoff point of everything written. */
 function handoffOf(harness: SessionHarness): SessionState {
   for (let seq = harness.events.length; seq > 0; seq--) {
     const state = harness.folded(seq);
@@ -20,7 +20,7 @@ function handoffOf(harness: SessionHarness): SessionState {
 }
 
 export function handoffContract(name: string, makeBackend: MakeBackend, runs: number): void {
-  describe(`hand-offs on ${name}`, () => {
+  describe(`handoff history on ${name}`, () => {
     let parts: SessionBackend;
     beforeAll(async () => {
       parts = await makeBackend();
@@ -29,7 +29,7 @@ export function handoffContract(name: string, makeBackend: MakeBackend, runs: nu
       await Promise.all([parts.log.close(), parts.store.close()]);
     });
 
-    test("H03 the quiet point and the newest turn are exact at every moment, archived in mid-block and trimmed", async () => {
+    test("H03 the handoff point and the newest turn are exact at every moment, also archived within a block and trimmed", async () => {
       await fc.assert(
         fc.asyncProperty(
           legalLog(70),
@@ -58,7 +58,7 @@ export function handoffContract(name: string, makeBackend: MakeBackend, runs: nu
       );
     });
 
-    test("the checkpoint is right before the newest turn that is archived", async () => {
+    test("the checkpoint is directly before the newest archived turn", async () => {
       const harness = await (await SessionHarness.make(parts)).start();
       expect(await readCheckpoint(parts, harness.ref)).toEqual(emptyState);
       const start = { number: 1, message_number: 1, agent: "a", mode: "agent", from_share: false } as const;

@@ -1,4 +1,4 @@
-/** A slim state goes on like a whole one: the same frames in every dialect, from every position. */
+/** Tests that a trimmed state continues like the whole state: the same frames in every dialect, from every position. */
 import { atEveryCut } from "@turnstream/conformance/support/property-runs.ts";
 import { expectSame, framesFrom, statesOf } from "@turnstream/conformance/support/replay.ts";
 import { emptyState, type SessionEvent } from "@turnstream/protocol";
@@ -8,7 +8,7 @@ import { tasks } from "@turnstream/protocol/tasks";
 import { expect, test } from "vitest";
 import { trimState } from "../../../src/session/history/trim-state.ts";
 
-test("at every position of 20 logs, each dialect goes on from a slim state as from a whole one", () => {
+test("each dialect continues from a trimmed state as from the whole state at every position of 20 logs", () => {
   let dropped = 0;
   atEveryCut(
     (events: SessionEvent[], cuts: number[]) => {

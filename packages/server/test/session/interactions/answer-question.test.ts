@@ -1,4 +1,4 @@
-/** What a plain message is to the questions that wait. */
+/** Tests how a plain message is interpreted as the answer to pending questions. */
 import { expect, test } from "vitest";
 import { parseAnswer } from "../../../src/session/interactions/answer-question.ts";
 
@@ -13,29 +13,29 @@ const day = question("q1", ["Saturday", "Sunday"], true);
 const strict = question("q1", ["Saturday", "Sunday"], false);
 const meals = question("q2", ["Dinner"], false);
 
-test("W15 to one question it is the option that it names, or its text", () => {
+test("W15 one question: the answer is the option that the text names, or the text", () => {
   expect(parseAnswer([day], " sunday ")).toEqual([{ question: "q1", selected: ["o2"] }]);
   expect(parseAnswer([day], "on Sunday")).toEqual([{ question: "q1", selected: [], text: "on Sunday" }]);
 });
 
-test("W15 to a question that takes no text, what names no option is no answer", () => {
+test("W15 a question without free text: a text that names no option is no answer", () => {
   expect(parseAnswer([strict], "SUNDAY")).toEqual([{ question: "q1", selected: ["o2"] }]);
   expect(parseAnswer([strict], "on Sunday")).toBeNull();
 });
 
-test("W15 to several it is one text for all, if one of them takes text", () => {
+test("W15 several questions: the text answers the ones that take text, if there is one", () => {
   expect(parseAnswer([meals, day], "Sunday")).toEqual([{ question: "q1", selected: [], text: "Sunday" }]);
   expect(parseAnswer([meals, strict], "Dinner")).toBeNull();
 });
 
-test("W15 a text is an answer as a whole, or where no event could hold it, none", () => {
+test("W15 a text that doesn't fit into an event is no answer", () => {
   const long = "é".repeat(29_000);
   expect(parseAnswer([day], long)).toEqual([{ question: "q1", selected: [], text: long }]);
   expect(parseAnswer([day], `${long}${long}`)).toBeNull();
   expect(parseAnswer([day], "\n".repeat(31_000) + "so")).toBeNull();
 });
 
-test("what says nothing is no answer, and one label for two options names none", () => {
+test("a blank text is no answer, and a label of two options names neither", () => {
   expect(parseAnswer([day], "  ")).toBeNull();
   expect(parseAnswer([], "Sunday")).toBeNull();
   expect(parseAnswer([question("q1", ["Yes", "yes"], false)], "yes")).toBeNull();

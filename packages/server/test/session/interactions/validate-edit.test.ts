@@ -1,4 +1,4 @@
-/** What edited arguments are held to before they are committed. */
+/** Tests the validation of edited arguments before they are committed. */
 import type { Json } from "@turnstream/protocol";
 import { describe, expect, test } from "vitest";
 import { validateEditedInput } from "../../../src/session/interactions/validate-edit.ts";
@@ -16,7 +16,7 @@ const SCHEMA = {
 const json = (text: string) => JSON.parse(text) as Json;
 
 describe("edited arguments", () => {
-  test("pass when they fit", () => {
+  test("are accepted if they match the schema", () => {
     expect(validateEditedInput({ symbol: "FPT", count: 2, legs: [{ price: 1.5 }] }, SCHEMA)).toBeNull();
     expect(validateEditedInput({ anything: 1 }, { type: "object" })).toBeNull();
     expect(validateEditedInput({ anything: 1 }, null)).toBeNull();
@@ -29,7 +29,7 @@ describe("edited arguments", () => {
     [{ symbol: "FPT", legs: [{ price: 1 }, { price: "x" }] }, "legs.1.price: "],
     [{ symbol: "FPT", more: 1 }, "more: "],
     [{ count: 1 }, "the arguments: "],
-  ])("W13 15 are refused with the place where they don't: %j", (input, place) => {
+  ])("W13 15 are refused with the path of the mismatch: %j", (input, place) => {
     expect(validateEditedInput(input, SCHEMA)).toContain(place);
   });
 
@@ -37,7 +37,7 @@ describe("edited arguments", () => {
     [0, "count: 0 is not more than 0"],
     [-1, "count: -1 is not more than 0"],
     [9, "count: 9 is greater than or equal to 9"],
-  ])("W13 bounds that are not reached themselves are told as such: %j", (count, problem) => {
+  ])("W13 exclusive bounds are reported as exclusive: %j", (count, problem) => {
     const schema = { properties: { count: { exclusiveMinimum: 0, exclusiveMaximum: 9 } } };
     expect(validateEditedInput({ count }, schema)).toBe(problem);
   });
@@ -51,7 +51,7 @@ describe("edited arguments", () => {
     ['{"a":{"prototype":1}}', "a.prototype"],
     [`{"a":${"[".repeat(150)}${"]".repeat(150)}}`, "100 levels"],
     [JSON.stringify({ a: "x".repeat(40_000) }), "32768 bytes"],
-  ])("W13 are refused whatever the schema says: %.40s", (text, problem) => {
+  ])("W13 are refused whatever the schema allows: %.40s", (text, problem) => {
     expect(validateEditedInput(json(text), {})).toContain(problem);
     expect(validateEditedInput(json(text), null)).toContain(problem);
   });
@@ -63,16 +63,16 @@ describe("edited arguments", () => {
     ]),
   );
   test.each([
-    ["a pattern that never ends", { properties: { a: { pattern: "^(x+x+)+y$" } } }],
-    ["references that multiply", { $ref: "#/$defs/d0", $defs: { ...doubling, d40: {} } }],
-    ["a reference to itself", { $ref: "#" }],
-    ["a reference to nothing", { $ref: "#/$defs/gone" }],
-    ["a reference to elsewhere", { $ref: "https://schemas.example/a.json" }],
-    ["a pattern that is none", { properties: { a: { pattern: "(" } } }],
-  ])("are refused, soon, where the schema is hostile or broken: %s", (_, schema) => {
+    ["a catastrophic pattern", { properties: { a: { pattern: "^(x+x+)+y$" } } }],
+    ["exponential references", { $ref: "#/$defs/d0", $defs: { ...doubling, d40: {} } }],
+    ["a recursive reference", { $ref: "#" }],
+    ["a reference to a missing definition", { $ref: "#/$defs/missing" }],
+    ["an external reference", { $ref: "https://schemas.example/a.json" }],
+    ["an invalid pattern", { properties: { a: { pattern: "(" } } }],
+  ])("are refused quickly if the schema is hostile or broken: %s", (_, schema) => {
     const startedAt = process.threadCpuUsage();
     expect(validateEditedInput({ a: "x".repeat(40) }, schema)).toContain("can't be checked");
-    // Of the processor: others on the machine don't count.
+    // CPU time, so that other processes on the machine don't count.
     expect(process.threadCpuUsage(startedAt).user / 1_000).toBeLessThan(2_000);
   });
 });

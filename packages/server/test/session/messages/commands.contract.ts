@@ -1,4 +1,4 @@
-/** What gateways and workers ask of a session, as tests that run on memory and on real servers. */
+/** The contract of the session commands of gateways and workers. It runs on memory and on real servers. */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { LogError } from "../../../src/log/errors.ts";
@@ -52,7 +52,7 @@ export function commandsContract(name: string, makeBackend: () => Promise<TestCo
         "message" in event ? `${event.type} ${event.message}` : event.type,
       );
 
-    test("a session is created with its log, once, however often it is asked for", async () => {
+    test("creates a session with its log once, however often it is requested", async () => {
       const actor = await newActor();
       const options = { id: `s-${randomUUID()}`, title: "Stocks" };
       const ref = { tenant: actor.tenant, session: options.id };
@@ -66,7 +66,7 @@ export function commandsContract(name: string, makeBackend: () => Promise<TestCo
       const other = { ...actor, user: "else" };
       await expect(createSession(parts, other, options, systemEnv)).rejects.toMatchObject({ code: "EXISTS" });
       expect(await ensureSessionLog(parts, ref)).toBe(false);
-      // Its log has expired: it is not begun a second time. Nobody who was too late is in the archive's way.
+      // The log has expired and must not be started a second time. Late creators must not block archiving.
       expect(await archiveSession(parts, ref)).toMatchObject({ isBlocked: false, events: 1 });
       await parts.log.remove(ref.session);
       expect(await ensureSessionLog(parts, ref)).toBe(false);
@@ -75,7 +75,7 @@ export function commandsContract(name: string, makeBackend: () => Promise<TestCo
       });
     });
 
-    test("a session whose creator died before its log was begun is begun by whoever comes", async () => {
+    test("starts the log on the first message if the creator died before it did", async () => {
       const actor = await newActor();
       const id = `s-${randomUUID()}`;
       const ref = { tenant: actor.tenant, session: id };
@@ -85,7 +85,7 @@ export function commandsContract(name: string, makeBackend: () => Promise<TestCo
       expect(await ensureSessionLog(parts, ref)).toBe(false);
     });
 
-    test("a message waits, is in the log, and wakes somebody; repeated, it changes nothing", async () => {
+    test("a message waits, is in the log and wakes a worker, and a repeated one changes nothing", async () => {
       const ref = await created();
       const message = {
         id: "m1",
@@ -109,9 +109,9 @@ export function commandsContract(name: string, makeBackend: () => Promise<TestCo
       });
     });
 
-    test("a message of any length is sent; a long one is kept whole elsewhere", async () => {
+    test("sends a message of any length, and stores a long one completely in a blob", async () => {
       const ref = await created();
-      // Around where an event is full, and far beyond.
+      // Lengths around the size limit of an event, and far above it.
       for (const length of [63_000, 63_900, 64_100, 64_900, 64_990, 65_100, 66_000, 400_000]) {
         const text = "x".repeat(length);
         expect(await sendMessage(parts, ref, { id: `m${length}`, text })).toBe("sent");
@@ -131,7 +131,7 @@ export function commandsContract(name: string, makeBackend: () => Promise<TestCo
       expect(await sendMessage(parts, ref, again)).toBe("already");
     });
 
-    test("a message in a session whose log has expired or was lost claims it anew", async () => {
+    test("a message claims a log that has expired or was lost", async () => {
       const ref = await created();
       const { cursor } = await archiveSession(parts, ref);
       await parts.log.remove(ref.session);
@@ -146,7 +146,7 @@ export function commandsContract(name: string, makeBackend: () => Promise<TestCo
       );
     });
 
-    test("a log that is missing while a turn runs is left to the turn's worker", async () => {
+    test("leaves a missing log to the worker while a turn runs", async () => {
       const ref = await created();
       await sendMessage(parts, ref, { id: "m1", text: "x" });
       await archiveSession(parts, ref);
@@ -158,7 +158,7 @@ export function commandsContract(name: string, makeBackend: () => Promise<TestCo
       expect(await parts.store.queuedMessages.list(ref)).toHaveLength(1);
     });
 
-    test("a message is sent although the log can't be reached", async () => {
+    test("sends a message although the log is unreachable", async () => {
       const ref = await created();
       const log = { ...parts.log, append: () => Promise.reject(new LogError("UNAVAILABLE")) };
       expect(await sendMessage({ ...parts, log }, ref, { id: "m", text: "x" })).toBe("sent");
@@ -166,7 +166,7 @@ export function commandsContract(name: string, makeBackend: () => Promise<TestCo
       expect(await typesIn(ref)).toEqual(["session.start", "message.add m"]);
     });
 
-    test("a message can be withdrawn until a turn has it", async () => {
+    test("a message can be withdrawn until a turn takes it", async () => {
       const ref = await created();
       for (const id of ["a", "b"]) await sendMessage(parts, ref, { id, text: id });
       expect(await withdrawMessage(parts, ref, "b")).toBe(true);
@@ -181,7 +181,7 @@ export function commandsContract(name: string, makeBackend: () => Promise<TestCo
       });
     });
 
-    test("a stop is noted, answered with a receipt, and wakes somebody", async () => {
+    test("a stop is stored, returns a receipt and wakes a worker", async () => {
       const ref = await created();
       const over = { receipt: "over", turn: null };
       expect(await stopTurn(parts, ref, {})).toEqual(over);
@@ -197,12 +197,12 @@ export function commandsContract(name: string, makeBackend: () => Promise<TestCo
       expect((await parts.store.running.get(ref))?.stop).toMatchObject({ by: "an" });
     });
 
-    test("a claim that finds more than it has read is told so", async () => {
+    test("a claim fails as MOVED if the log contains more than the claimer has read", async () => {
       const ref = await created();
       let made = 0;
       const event = async () => {
         const last = (await parts.log.head(ref.session))?.last ?? "";
-        // The writer before writes until the last moment.
+        // The previous writer appends until the last moment.
         if (made++ < 2) await sendMessage(parts, ref, { id: `m${made}`, text: "x" });
         return {
           event: { type: "turn.takeover", turn: null, blocks: [], groups: [], runs: [] },
@@ -219,7 +219,7 @@ export function commandsContract(name: string, makeBackend: () => Promise<TestCo
       ]);
     });
 
-    test("what isn't a session's name wakes nobody", () => {
+    test("an invalid session name wakes no worker", () => {
       for (const text of ["", "x", "null", "[]", '{"tenant":1,"session":"s"}', '{"tenant":"t"}'])
         expect(decodeSessionRef(text)).toBeNull();
     });

@@ -1,4 +1,6 @@
-/** Addresses of blobs: only what was signed with a known secret is read, and the same one is given for a while. */
+/**
+ * Tests blob tokens: only tokens that were signed with a known secret are accepted, and a token is stable for a while.
+ */
 import { expect, test } from "vitest";
 import { createBlobUrls, blobUrlExpiry } from "../../../src/session/blobs/blob-url.ts";
 import { readBlobToken, signBlob } from "../../../src/store/rules/blob-token.ts";
@@ -6,7 +8,7 @@ import { signShare } from "../../../src/store/rules/share-token.ts";
 
 const GRANT = { tenant: "t", session: "s", blob: "ü \u{1f600}/[1]", expires: 1_000 };
 
-test("a token is read with any of the secrets that are good", () => {
+test("accepts a token that was signed with any of the valid secrets", () => {
   const token = signBlob(GRANT, "old");
   expect(token).toMatch(/^[\w-]+[.][\w-]{43}$/);
   expect(readBlobToken(token, ["new", "old"])).toEqual(GRANT);
@@ -14,7 +16,7 @@ test("a token is read with any of the secrets that are good", () => {
   expect(() => signBlob(GRANT, "")).toThrow(RangeError);
 });
 
-test("a changed character makes it void, and a signature made for a share is none", () => {
+test("refuses a token with a changed character, and a signature of a share", () => {
   const token = signBlob(GRANT, "secret");
   for (let n = 0; n < token.length; n += 1)
     for (const other of ["A", "B", "_", ".", "\n"]) {
@@ -26,7 +28,7 @@ test("a changed character makes it void, and a signature made for a share is non
     expect(readBlobToken(junk, ["secret"])).toBeNull();
 });
 
-test("the same address is given for half its life, and each is good for its whole life at least", () => {
+test("returns the same address for half its lifetime, and each is valid for at least its whole lifetime", () => {
   const life = 60_000;
   const given = new Set<string>();
   for (let now = 1_000_000; now < 1_300_000; now += 500) {

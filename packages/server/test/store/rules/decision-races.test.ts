@@ -1,6 +1,6 @@
 /**
- * One decision per approval in the pure rules: approve, edit, reject, time-out and stop in any order, around the deadline,
- * with a worker whose clock is wrong; and a tool that runs only after a decision that lets it.
+ * Tests that the pure rules accept one decision per approval: approve, edit, reject, timeout and stop in any order,
+ * around the deadline, with a worker whose clock is wrong. A tool runs only after a decision that allows it.
  */
 import { assertCases, type CaseCounts, leastSeen } from "@turnstream/conformance/support/cases.ts";
 import fc from "fast-check";
@@ -18,7 +18,7 @@ const USER_STATUSES = ["approved", "edited", "rejected"];
 
 interface Try {
   readonly to: string;
-  /** When it reaches the database, by the database's clock: no rule knows another one. */
+  /** When the try reaches the database, by the database's clock. The rules use no other clock. */
   readonly at: number;
   readonly digest: string | undefined;
 }
@@ -36,7 +36,7 @@ const oneTry: fc.Arbitrary<Try> = fc.record({
 
 const EARLY_MS = 100;
 
-/** A worker tries to time it out when its own clock says so, and again a little later while that was too early. */
+/** A worker tries to time out the approval by its own clock, and again a little later while it is too early. */
 function timeOuts(skew: number): Try[] {
   const tries: Try[] = [];
   for (let at = DEADLINE - skew; ; at += EARLY_MS) {
@@ -45,7 +45,7 @@ function timeOuts(skew: number): Try[] {
   }
 }
 
-/** What the store does with tries in the order in which they reach it. */
+/** Applies the tries in the order in which they reach the store. */
 function playAll(tries: readonly Try[]): { wins: Try[]; last: TransitionState; runs: number } {
   let now: TransitionState = {
     kind: "approval",
@@ -64,13 +64,13 @@ function playAll(tries: readonly Try[]): { wins: Try[]; last: TransitionState; r
     if (transitionError(now, transition, one.at) !== null) continue;
     wins.push(one);
     now = { ...now, status: one.to, version: now.version + 1 };
-    // The worker that waits looks at the status, and at nothing else.
+    // The waiting worker reads only the status.
     if (now.status === "approved" || now.status === "edited") runs++;
   }
   return { wins, last: now, runs };
 }
 
-/** What is wrong with how it went; null when nothing is. Not by `expect`, which takes its time a million times. */
+/** Returns a problem of the outcome, or null. Without `expect`, which is too slow for a million cases. */
 function wrongIn({ wins, last, runs }: ReturnType<typeof playAll>): string | null {
   const [winner] = wins;
   if (wins.length !== 1 || winner === undefined || last.version !== 1) return `${wins.length} winners`;
@@ -81,7 +81,7 @@ function wrongIn({ wins, last, runs }: ReturnType<typeof playAll>): string | nul
   return to === "timed_out" && at < DEADLINE ? "timed out too early" : null;
 }
 
-test("W13 one decision wins of any that race, in time and on what was shown, and no tool runs after a refusal", async () => {
+test("W13 one of many concurrent decisions wins, in time and for the shown call, and no tool runs after a refusal", async () => {
   const won: Record<string, number> = {};
   let atTheEdge = 0;
   await assertCases(

@@ -1,4 +1,4 @@
-/** The pure rules of the ledger: decisions, payments, keys, and the form that hashes are made over. */
+/** Tests the pure rules of the ledger: decisions, payments, keys, and the canonical JSON of hashes. */
 import { createHash } from "node:crypto";
 
 import { assertCases, type CaseCounts, leastSeen } from "@turnstream/conformance/support/cases.ts";
@@ -33,7 +33,7 @@ describe("decisions", () => {
   );
   const transition = fc.record({ to: status, at: fc.nat(20), version: fc.option(fc.nat(2), { nil: null }) });
 
-  test("of any number of wishes in any order, one is final", async () => {
+  test("exactly one of many transitions in any order is final", async () => {
     let decided = 0;
     await assertCases(
       fc.property(
@@ -49,7 +49,7 @@ describe("decisions", () => {
             if (why !== null) continue;
             const passed = deadline !== null && deadline <= at;
             const late = to === "timed_out" || to === "expired";
-            // Not `expect`, which would take most of the time.
+            // Without `expect`, which would take most of the time.
             if (!allowedFrom(of, to).includes(current.status)) throw new Error("not a transition");
             if (to !== "cancelled" && late !== passed) throw new Error("not in time");
             current = { ...current, status: to, version: current.version + 1 };
@@ -64,7 +64,7 @@ describe("decisions", () => {
     expect(decided).toBeGreaterThan(leastSeen(0.3, CASES));
   });
 
-  test("the very moment of the deadline is after it", () => {
+  test("the exact moment of the deadline is after it", () => {
     const at: TransitionState = {
       kind: "approval",
       status: "pending",
@@ -78,7 +78,7 @@ describe("decisions", () => {
     expect(transitionError(at, { to: "timed_out" }, 300_000)).toBeNull();
   });
 
-  test("names that every object has are no statuses", () => {
+  test("property names of every object are not statuses", () => {
     for (const name of ["constructor", "__proto__", "toString"]) {
       const odd: TransitionState = { kind: "form", status: name, version: 0, digest: null, deadline: null };
       expect(transitionError(odd, { to: "submitted" }, 0)).toBe("status");
@@ -101,7 +101,7 @@ describe("payments", () => {
     { requiredKeys: ["to"] },
   );
 
-  test("whatever is said in whatever order: forward only, paid at most once, never another amount", () => {
+  test("any order of notices only moves forward, pays at most once, and never changes the amount", () => {
     fc.assert(
       fc.property(fc.array(word, { maxLength: 20 }), (updates) => {
         let order: Payable = { ...money, gateway: "a", status: "pending" };
@@ -129,7 +129,7 @@ describe("payments", () => {
 });
 
 describe("keys", () => {
-  test("are made of the bytes given, and are nobody else's", () => {
+  test("are made of the given bytes and are unique", () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 44, maxLength: 44 }), (random) => {
         const { id, secret, hash } = generateKey(random);
@@ -142,7 +142,7 @@ describe("keys", () => {
     expect(() => generateKey(new Uint8Array(43))).toThrow(RangeError);
   });
 
-  test("are told from anything else", () => {
+  test("are recognized among other strings", () => {
     for (const text of [
       undefined,
       null,
@@ -160,7 +160,7 @@ describe("keys", () => {
 });
 
 describe("canonical JSON", () => {
-  test("is JSON of the same value, whatever the order of keys", () => {
+  test("is JSON of the same value, independent of the order of keys", () => {
     fc.assert(
       fc.property(fc.jsonValue({ noUnicodeString: false }), (value) => {
         const text = canonicalJson(value as Json);

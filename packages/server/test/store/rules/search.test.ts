@@ -1,11 +1,11 @@
-/** Words and their ranks: pure, for text of any language. */
+/** Tests the pure functions of search: terms and ranks for text of any language. */
 import { describe, expect, test } from "vitest";
 import fc from "fast-check";
 
 import { chunksOf, linesOf } from "../../../src/store/rules/knowledge.ts";
 import { matches, MAX_TERMS, snippetOf, queryTerms, tokenize } from "../../../src/store/rules/search.ts";
 
-describe("words", () => {
+describe("search terms", () => {
   test.each([
     ["Hà Nội, Đà Nẵng!", ["ha", "noi", "da", "nang"]],
     ["營業時間", ["營業", "業時", "時間", "間"]],
@@ -19,7 +19,7 @@ describe("words", () => {
     expect(tokenize(text)).toEqual(tokens);
   });
 
-  test("of a query are few, distinct, and begin longer ones", () => {
+  test("of a query are few, distinct, and match prefixes", () => {
     expect(queryTerms("Invoices invoice 2024 of class")).toEqual([
       { word: "invoice", isPrefix: true },
       { word: "2024", isPrefix: false },
@@ -30,7 +30,7 @@ describe("words", () => {
     expect(queryTerms(Array.from({ length: 100 }, (_, n) => `w${n}`).join(" "))).toHaveLength(MAX_TERMS);
   });
 
-  test("any word of a text finds that text, and no word needs quoting", () => {
+  test("any term of a text finds that text, and no term needs quoting", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary", maxLength: 200 }), (text) => {
         const tokens = tokenize(text);
@@ -42,8 +42,8 @@ describe("words", () => {
   });
 });
 
-describe("pieces", () => {
-  test("hold every line once, in order, and none is long", () => {
+describe("pieces of a text", () => {
+  test("contain every line once, in order, and none is long", () => {
     fc.assert(
       fc.property(fc.array(fc.string({ unit: "binary", maxLength: 3_000 }), { maxLength: 60 }), (parts) => {
         const lines = linesOf(parts.join("\n"));
@@ -62,7 +62,7 @@ describe("pieces", () => {
     );
   });
 
-  test("the snippet is where the words are", () => {
+  test("have a snippet around the matching terms", () => {
     const text = `${"Nothing here. ".repeat(50)}The heron eats frogs. ${"More. ".repeat(50)}`;
     expect(snippetOf(queryTerms("heron frogs"), text, 60)).toMatch(/^The heron eats frogs[.]/);
     expect(snippetOf(queryTerms("heron"), text, 60).length).toBeLessThanOrEqual(60);

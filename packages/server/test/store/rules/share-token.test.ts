@@ -1,9 +1,9 @@
-/** Share links: only what was signed with a known secret is read, and nothing that is nearly that. */
+/** Tests share tokens: only tokens that were signed with a known secret are accepted. */
 import { expect, test } from "vitest";
 
 import { readShareToken, signShare } from "../../../src/store/rules/share-token.ts";
 
-test("a link is read with any of the secrets that are good", () => {
+test("accepts a link that was signed with any of the valid secrets", () => {
   for (const id of ["share_1", "b7e1", "ü \u{1f600}"]) {
     const token = signShare(id, "old");
     expect(token).toMatch(/^[\w-]+[.][\w-]{43}$/);
@@ -14,7 +14,7 @@ test("a link is read with any of the secrets that are good", () => {
   }
 });
 
-test("a changed character makes it void", () => {
+test("refuses a link with a changed character", () => {
   const token = signShare("share_1", "secret");
   for (let n = 0; n < token.length; n += 1)
     for (const other of ["A", "B", "_", ".", "\n"]) {
@@ -25,6 +25,6 @@ test("a changed character makes it void", () => {
     expect(readShareToken(junk, ["secret"])).toBeNull();
 });
 
-test("an empty secret signs nothing", () => {
+test("refuses to sign with an empty secret", () => {
   expect(() => signShare("share_1", "")).toThrow(RangeError);
 });

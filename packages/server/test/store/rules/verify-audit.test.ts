@@ -1,4 +1,4 @@
-/** The verifier on chains made up for it: any one change to any row is found, and the row named. */
+/** Tests the audit verifier on generated chains: any single change of any row is detected, and the row is named. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 
@@ -19,7 +19,7 @@ function chain(length: number): { rows: AuditRow[]; head: AuditHead } {
 
 const { rows, head } = chain(12);
 
-test("a whole chain is fine, also without rows", async () => {
+test("accepts a complete chain, also without rows", async () => {
   expect(await verifyAudit("t", rows, head, [head, EMPTY_AUDIT_HEAD])).toEqual({ ok: true, head });
   expect(await verifyAudit("t", [], null)).toEqual({ ok: true, head: EMPTY_AUDIT_HEAD });
   async function* slowly() {
@@ -28,7 +28,7 @@ test("a whole chain is fine, also without rows", async () => {
   expect(await verifyAudit("t", slowly(), head)).toEqual({ ok: true, head });
 });
 
-test("any edit of any field names its row", async () => {
+test("reports the row of any edit of any field", async () => {
   const field = fc.constantFrom("tenant", "at", "actor", "action", "subject", "detail", "prevHash", "hash");
   await fc.assert(
     fc.asyncProperty(fc.nat(11), field, fc.string({ minLength: 1 }), async (at, name, text) => {
@@ -42,7 +42,7 @@ test("any edit of any field names its row", async () => {
   );
 });
 
-test("any rows taken out or exchanged name the first of them", async () => {
+test("reports the first of any removed or swapped rows", async () => {
   await fc.assert(
     fc.asyncProperty(fc.uniqueArray(fc.nat(11), { minLength: 1, maxLength: 11 }), async (taken) => {
       const left = rows.filter((_, at) => !taken.includes(at));
@@ -68,7 +68,7 @@ test("any rows taken out or exchanged name the first of them", async () => {
   );
 });
 
-test("a row that comes twice, or a head that is behind or gone", async () => {
+test("reports a duplicate row, and a head that is behind or missing", async () => {
   const twice = [...rows.slice(0, 5), rows[4] as AuditRow, ...rows.slice(5)];
   expect(await verifyAudit("t", twice, head)).toMatchObject({ fault: { n: 5, why: "inserted" } });
   const behind = { n: 10, hash: rows[9]?.hash ?? "" };

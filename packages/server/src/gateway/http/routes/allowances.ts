@@ -1,4 +1,4 @@
-/** Routes of what needs no approval any more in a session: see it, take it back. It is given with a decision. */
+/** `allowanceRoutes` list and revoke the standing approvals of a session. Deciding an approval creates them. */
 import { restReplies } from "@turnstream/protocol/schema";
 import { listAllowances, revokeAllowance } from "../../../session/interactions/allowances.ts";
 import { RequestError } from "../../errors.ts";
@@ -7,7 +7,7 @@ import { type Route, defineRoute } from "../route.ts";
 const list = defineRoute({
   method: "GET",
   path: "/sessions/{session}/allowances",
-  summary: "Which tools of which agents were approved for the rest of the session.",
+  summary: "Lists the tools that the user allowed for the rest of the session, by agent.",
   scope: "read",
   responseSchema: restReplies.allowances,
   handle: async ({ context, ref }) => ({
@@ -19,12 +19,12 @@ const list = defineRoute({
 const revoke = defineRoute({
   method: "DELETE",
   path: "/sessions/{session}/allowances/{agent}/{tool}",
-  summary: "Takes one back: from the next call on, a person is asked again.",
+  summary: "Revokes an allowance. The next call needs an approval again.",
   scope: "decide",
   async handle({ context, caller, ref, params }) {
     const { agent = "", tool = "" } = params;
     if (!(await revokeAllowance(context, ref, { agent, tool, userId: caller.user, clientId: caller.from })))
-      throw new RequestError("NOT_FOUND", "This was not approved for the rest of the session.");
+      throw new RequestError("NOT_FOUND", "This tool is not approved for the rest of the session.");
     return { status: 204 };
   },
 });

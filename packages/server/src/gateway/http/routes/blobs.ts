@@ -1,4 +1,4 @@
-/** The route at which the addresses of blobs lead somewhere: pictures, long results, artifacts. The address is the grant. */
+/** `blobRoutes` serve blobs: images, long results and artifacts. The signed token in the URL is the authorization. */
 import { createHash } from "node:crypto";
 import { openBlob } from "../../../session/blobs/open-blob.ts";
 import { type Route, defineRoute } from "../route.ts";
@@ -6,7 +6,7 @@ import { type Route, defineRoute } from "../route.ts";
 const get = defineRoute({
   method: "GET",
   path: "/blobs/{token}",
-  summary: "What an address in a frame, in history or in a snapshot leads to.",
+  summary: "Downloads the content of a URL from a frame, history or a snapshot.",
   scope: null,
   async handle({ context, params, headers }) {
     const { secrets, env } = context;
@@ -14,7 +14,7 @@ const get = defineRoute({
       secrets,
       now: env.now(),
     });
-    // The next address of the same blob is another one; what is there is not.
+    // Each URL of a blob differs, but its content does not change.
     const etag = `"${createHash("sha256").update(body).digest("base64url")}"`;
     if (!matchesEtag(headers.get("if-none-match"), etag))
       return { status: 200, bytes: body, headers: { ...downloadHeaders, etag } };

@@ -1,4 +1,7 @@
-/** `GET /sessions/{session}/events`: a session as an event stream, in any dialect, from the beginning or from a cursor. */
+/**
+ * `eventRoutes` serve `GET /sessions/{session}/events`: a session as an event stream, in any dialect, from the current
+ * state or from a cursor.
+ */
 import { z } from "zod";
 import { DIALECTS } from "../../encoding/stream-format.ts";
 import { sessionStream } from "../../sse/session-stream.ts";
@@ -13,13 +16,13 @@ const query = z.strictObject({
 export const eventRoutes = defineRoute({
   method: "GET",
   path: "/sessions/{session}/events",
-  summary: "Follow a session as an event stream, from now or after the last event seen.",
+  summary: "Streams the events of a session, from now or after a cursor.",
   scope: "read",
   query,
   handle: async ({ context, ref, query: { dialect, after, include_tool_tags }, headers }) => {
     const options = {
       after: resolveCursor(after, headers.get("last-event-id")),
-      // A client of 002 reads one answer to its [DONE]; the others stay for the next.
+      // A `responses` client reads one answer up to its [DONE]. Other clients stay connected for further turns.
       ...(dialect === "responses" ? { untilIdle: true } : {}),
     };
     const format = { dialect, wire: "sse", includeToolTags: include_tool_tags === "true" } as const;
@@ -27,7 +30,7 @@ export const eventRoutes = defineRoute({
   },
 });
 
-/** A client that reconnects sends the header beside its original address: the header is the newer one. */
+/** A reconnecting client sends the header together with its original URL, so the header is newer. */
 function resolveCursor(after: string | undefined, header: string | undefined): string | null {
   const inHeader = header === "" ? undefined : header;
   const inQuery = after === "" ? undefined : after;

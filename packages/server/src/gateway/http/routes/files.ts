@@ -1,4 +1,4 @@
-/** Routes of files: bytes come and go as a stream, within limits. A file is good in its own session only. */
+/** `fileRoutes` upload and download files as streams, within limits. A file is accessible in its own session only. */
 import { createHash } from "node:crypto";
 import { restReplies } from "@turnstream/protocol/schema";
 import { z } from "zod";
@@ -12,7 +12,7 @@ const MAX_TYPE_LENGTH = 200;
 const upload = defineRoute({
   method: "POST",
   path: "/sessions/{session}/files",
-  summary: "Takes the bytes of a file. One that broke off is sent again with the same `idempotency-key`.",
+  summary: "Uploads a file. Repeat an interrupted upload with the same `idempotency-key`.",
   scope: "write",
   rawBody: true,
   idempotent: true,
@@ -45,7 +45,7 @@ function toFileId(key: string): string {
 const get = defineRoute({
   method: "GET",
   path: "/sessions/{session}/files/{file}",
-  summary: "Gives a file back as it came.",
+  summary: "Downloads an uploaded file.",
   scope: "read",
   async handle({ context, ref, params }) {
     const file = await readUpload(context, ref, params["file"] ?? "");

@@ -1,4 +1,7 @@
-/** Routes that show what was said: history for clients of `blocks`, snapshots and turns for native ones, end states. */
+/**
+ * `historyRoutes` return past content of a session: history for `blocks` clients, snapshots and turns for native
+ * clients, and end states of tasks.
+ */
 import { turnSnapshot, resolveBlobUrls } from "@turnstream/protocol/writer";
 import { toHistory, turnMessages } from "@turnstream/protocol/blocks";
 import { restReplies } from "@turnstream/protocol/schema";
@@ -23,7 +26,7 @@ const page = z.strictObject({ before: pageBefore, limit: pageLimit(MAX_TURNS, DE
 const history = defineRoute({
   method: "GET",
   path: "/sessions/{session}/history",
-  summary: "A page of history, the newest first; subscribe after its `last_event_id`.",
+  summary: "Returns a page of history, the newest first. Subscribe after its `last_event_id`.",
   scope: "read",
   query: page,
   responseSchema: restReplies.history,
@@ -32,7 +35,8 @@ const history = defineRoute({
     const { turns, next } = await readTurnPage(context, ref, state, query);
     const { messages: _, ...current } = toHistory(state);
     return jsonWithBlobUrls(context, ref, {
-      // An older page is joined to one that has been shown: where to subscribe was said there.
+      // Only the first page contains the cursor to subscribe after. Older pages extend a page that the client already
+      // shows.
       ...(query.before === undefined ? current : {}),
       messages: turns.flatMap(turnMessages),
       has_more: next !== null,
@@ -45,7 +49,7 @@ const getSnapshot = defineRoute({
   method: "GET",
   path: "/sessions/{session}/snapshot",
   summary:
-    "The state as it is now, with its newest turns, for native clients; subscribe after its `event_id`.",
+    "Returns the current state with its newest turns, for native clients. Subscribe after its `event_id`.",
   scope: "read",
   query: z.strictObject({ turns: pageLimit(MAX_TURNS, DEFAULT_TURNS) }),
   responseSchema: restReplies.snapshot,
@@ -65,7 +69,7 @@ const getSnapshot = defineRoute({
 const listTurns = defineRoute({
   method: "GET",
   path: "/sessions/{session}/turns",
-  summary: "A page of turns as they are in snapshots; those before the oldest that a client has.",
+  summary: "Returns a page of turns in the format of snapshots, before the oldest turn that the client has.",
   scope: "read",
   query: page,
   responseSchema: restReplies.turns,
@@ -83,7 +87,7 @@ const listTurns = defineRoute({
 const getTurn = defineRoute({
   method: "GET",
   path: "/sessions/{session}/turns/{turn}",
-  summary: "One turn.",
+  summary: "Returns one turn.",
   scope: "read",
   responseSchema: restReplies.turn,
   async handle({ context, ref, params }) {
@@ -97,7 +101,7 @@ const endState = defineRoute({
   method: "GET",
   path: "/sessions/{session}/turns/{turn}/end-state",
   summary:
-    "The end state of a turn's task, or of the sub-agent's that the call `task` started, with what the model read.",
+    "Returns the end state of a turn, or of the sub-agent that the call `task` started, with the results that the model read.",
   scope: "read",
   query: z.strictObject({ task: z.string().min(1).max(256).exactOptional() }),
   responseSchema: restReplies.end_state,
@@ -112,7 +116,7 @@ function turnNotFound(): RequestError {
   return new RequestError("NOT_FOUND", "This session has no such turn or task.");
 }
 
-/** What is kept beside the log gets addresses that can be loaded for a while. */
+/** Returns temporary URLs for blobs, which are stored outside of the log. */
 function createBlobUrlResolver(
   { blobBase, secrets, env }: GatewayContext,
   ref: SessionRef,

@@ -1,4 +1,4 @@
-/** The one table of routes. A test compares it with the docs, and another holds every route to its owner. */
+/** `ROUTES` lists all HTTP routes. Tests compare it with the docs, and check that every route enforces ownership. */
 import type { Route } from "../route.ts";
 import { allowanceRoutes } from "./allowances.ts";
 import { blobRoutes } from "./blobs.ts";

@@ -1,4 +1,4 @@
-/** Routes of what a person must decide or do: what waits, the decisions, and drafts of forms. Never decides by itself. */
+/** `interactionRoutes` list interactions, execute the user's decisions, and store drafts of forms. */
 import { restBodies, restReplies } from "@turnstream/protocol/schema";
 import { z } from "zod";
 import { readFormDraft, saveFormDraft } from "../../../session/interactions/form-drafts.ts";
@@ -16,7 +16,8 @@ const INTERACTION_PATH = "/sessions/{session}/interactions/{interaction}";
 const list = defineRoute({
   method: "GET",
   path: "/sessions/{session}/interactions",
-  summary: "What people were asked, the oldest first; with `status=pending` only what waits.",
+  summary:
+    "Lists the interactions of a session, the oldest first. `status=pending` selects those that wait for the user.",
   scope: "read",
   query: z.strictObject({
     status: z.literal("pending").exactOptional(),
@@ -42,7 +43,7 @@ const list = defineRoute({
 const get = defineRoute({
   method: "GET",
   path: INTERACTION_PATH,
-  summary: "One of them, by its key, and how it came to what it is.",
+  summary: "Returns one interaction by its key, with its history.",
   scope: "read",
   responseSchema: restReplies.decided,
   handle: readInteraction,
@@ -51,7 +52,7 @@ const get = defineRoute({
 const decide = defineRoute({
   method: "POST",
   path: `${INTERACTION_PATH}/decide`,
-  summary: "Approves a call, with other arguments or for good, or rejects it.",
+  summary: "Approves a call, also with changed arguments or for the rest of the session, or rejects it.",
   scope: "decide",
   body: restBodies.decide,
   responseSchema: restReplies.decided,
@@ -73,7 +74,7 @@ const answer = defineRoute({
 const dismiss = defineRoute({
   method: "POST",
   path: `${INTERACTION_PATH}/dismiss`,
-  summary: "Leaves a question unanswered; the turn goes on without.",
+  summary: "Leaves a question unanswered. The turn continues without an answer.",
   scope: "decide",
   body: restBodies.dismiss,
   responseSchema: restReplies.decided,
@@ -84,7 +85,7 @@ const dismiss = defineRoute({
 const submit = defineRoute({
   method: "POST",
   path: `${INTERACTION_PATH}/submit`,
-  summary: "Submits a form. The next turn goes on from it, unless `go_on` is false.",
+  summary: "Submits a form. The next turn continues from it, unless `go_on` is false.",
   scope: "decide",
   body: restBodies.submit,
   responseSchema: restReplies.decided,
@@ -101,7 +102,7 @@ const submit = defineRoute({
 const decline = defineRoute({
   method: "POST",
   path: `${INTERACTION_PATH}/decline`,
-  summary: "Declines a form. The next turn goes on without it, unless `go_on` is false.",
+  summary: "Declines a form. The next turn continues without it, unless `go_on` is false.",
   scope: "decide",
   body: restBodies.decline,
   responseSchema: restReplies.decided,
@@ -118,7 +119,7 @@ const decline = defineRoute({
 const getDraft = defineRoute({
   method: "GET",
   path: `${INTERACTION_PATH}/draft`,
-  summary: "What was filled into a form so far.",
+  summary: "Returns the draft of a form.",
   scope: "read",
   responseSchema: restReplies.draft,
   async handle(routeContext) {
@@ -130,7 +131,7 @@ const getDraft = defineRoute({
 const putDraft = defineRoute({
   method: "PUT",
   path: `${INTERACTION_PATH}/draft`,
-  summary: "Keeps what was filled into a form so far. The last one counts.",
+  summary: "Stores the draft of a form. It replaces the previous draft.",
   scope: "decide",
   body: restBodies.save_draft,
   responseSchema: restReplies.draft,

@@ -1,4 +1,7 @@
-/** Routes of a tenant's knowledge bases: what is in them, bringing texts in, taking them out. Agents search, these don't. */
+/**
+ * `knowledgeRoutes` list, import and remove the texts of a tenant's knowledge bases. Searching is done by agents, not
+ * by these routes.
+ */
 import { restBodies, restReplies } from "@turnstream/protocol/schema";
 import { z } from "zod";
 import { importKnowledge } from "../../../knowledge/import.ts";
@@ -12,7 +15,7 @@ const DEFAULT_OBJECTS = 50;
 const bases = defineRoute({
   method: "GET",
   path: "/knowledge",
-  summary: "The knowledge bases, and how many objects each has.",
+  summary: "Lists the knowledge bases and how many objects each has.",
   scope: "knowledge",
   responseSchema: restReplies.bases,
   handle: async ({ context, caller }) => ({
@@ -24,7 +27,7 @@ const bases = defineRoute({
 const objects = defineRoute({
   method: "GET",
   path: "/knowledge/{base}/objects",
-  summary: "A page of a base, by id.",
+  summary: "Returns a page of a base, by id.",
   scope: "knowledge",
   query: z.strictObject({
     after: z.string().min(1).max(256).exactOptional(),
@@ -58,14 +61,15 @@ const objects = defineRoute({
 const importObjects = defineRoute({
   method: "POST",
   path: "/knowledge/{base}/objects",
-  summary: "Brings texts into a base. What is there as it is stays; with `prune` the rest of the base goes.",
+  summary:
+    "Imports objects into a base. Unchanged objects stay. `prune` removes all objects that are not in the request.",
   scope: "knowledge",
   idempotent: true,
   body: restBodies.import_knowledge,
   responseSchema: restReplies.imported,
   async handle({ context, caller, params, body }) {
     const files = body.objects.map(({ text, media_type, ...file }) => {
-      // It came as a text, so that is what it is unless it says more.
+      // The content was sent as text, so without a type or file extension it is plain text.
       const mediaType = media_type ?? (file.id.includes(".") ? undefined : "text/plain");
       return { ...file, ...(mediaType === undefined ? {} : { mediaType }), read: async () => text };
     });
@@ -84,7 +88,7 @@ const importObjects = defineRoute({
 const remove = defineRoute({
   method: "DELETE",
   path: "/knowledge/{base}/objects/{object}",
-  summary: "Takes one object out.",
+  summary: "Removes one object.",
   scope: "knowledge",
   async handle({ context, caller, params }) {
     const { base = "", object = "" } = params;
@@ -97,7 +101,7 @@ const remove = defineRoute({
 const removeBase = defineRoute({
   method: "DELETE",
   path: "/knowledge/{base}",
-  summary: "Takes a whole base out.",
+  summary: "Removes a base.",
   scope: "knowledge",
   responseSchema: restReplies.removed,
   handle: async ({ context, caller, params }) => ({

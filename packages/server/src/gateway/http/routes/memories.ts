@@ -1,4 +1,4 @@
-/** Routes by which people see what agents remember of them, put it right, and have it forgotten. */
+/** `memoryRoutes` let users list, edit and erase what agents remember about them. */
 import { restBodies, restReplies } from "@turnstream/protocol/schema";
 import { editMemory, eraseMemories, eraseMemory, listMemories } from "../../../session/memories.ts";
 import type { Memory } from "../../../store/ports/knowledge.ts";
@@ -8,7 +8,7 @@ import { type Route, defineRoute } from "../route.ts";
 const list = defineRoute({
   method: "GET",
   path: "/memories",
-  summary: "What is remembered of the caller: pinned ones first, then the last changed first.",
+  summary: "Lists the caller's memories: pinned ones first, then the last changed first.",
   scope: "read",
   responseSchema: restReplies.memories,
   handle: async ({ context, caller }) => ({
@@ -20,7 +20,7 @@ const list = defineRoute({
 const edit = defineRoute({
   method: "PATCH",
   path: "/memories/{memory}",
-  summary: "Changes one, or pins it.",
+  summary: "Changes or pins a memory.",
   scope: "write",
   body: restBodies.edit_memory,
   responseSchema: restReplies.memory,
@@ -33,11 +33,11 @@ const edit = defineRoute({
 const erase = defineRoute({
   method: "DELETE",
   path: "/memories/{memory}",
-  summary: "Forgets one.",
+  summary: "Deletes a memory.",
   scope: "write",
   async handle({ context, caller, params }) {
     if (!(await eraseMemory(context, caller, params["memory"] ?? "")))
-      throw new RequestError("NOT_FOUND", "This is not remembered, or not of you.");
+      throw new RequestError("NOT_FOUND", "The memory does not exist, or belongs to another user.");
     return { status: 204 };
   },
 });
@@ -45,7 +45,7 @@ const erase = defineRoute({
 const eraseAll = defineRoute({
   method: "DELETE",
   path: "/memories",
-  summary: "Forgets everything that is remembered of the caller.",
+  summary: "Deletes all memories of the caller.",
   scope: "write",
   responseSchema: restReplies.removed,
   handle: async ({ context, caller }) => ({

@@ -1,6 +1,7 @@
 /**
- * `POST /sessions/{session}/messages` as in 002: sends a message, and answers with the turn that answers it, as a stream or
- * whole. Leaving doesn't stop the turn. Sending again under the same id attaches to the same turn.
+ * `messageRoutes` serve `POST /sessions/{session}/messages`: sends a message and returns the answering turn in the
+ * `responses` dialect, as a stream or as one object. The turn continues if the client disconnects. A repeated request
+ * with the same id attaches to the same turn.
  */
 import { type PostMessage, postMessage } from "@turnstream/protocol/schema";
 import type { SessionRef } from "../../../store/refs.ts";
@@ -16,7 +17,7 @@ const PATH = "/sessions/{session}/messages";
 export const messageRoutes = defineRoute({
   method: "POST",
   path: PATH,
-  summary: "Send a message; the answer comes as an event stream, or whole once it is there.",
+  summary: "Sends a message. Returns the answer as an event stream, or as a whole when it is complete.",
   scope: "write",
   idempotent: "itself",
   body: postMessage,
@@ -41,17 +42,17 @@ export const messageRoutes = defineRoute({
 });
 
 interface SentMessage {
-  /** Its id. */
+  /** The message's id. */
   readonly message: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** The stored response is only the message's id: the answer is sent again, and may be a stream. */
+/** Stores only the message's id as the idempotent response. The answer is sent again, possibly as a stream. */
 async function sendOnce(routeContext: RouteContext<PostMessage, unknown>): Promise<SentMessage> {
   const { context, caller, ref, body, headers } = routeContext;
   const key = headers.get("idempotency-key");
   if (key === undefined) return { message: await send(routeContext, `post:${context.env.id()}`) };
-  // How the answer is told is no part of what is sent.
+  // The format of the answer is not part of the message.
   const { stream: _, include_tool_tags: __, ...sent } = body;
   const { session } = ref;
   const request = {

@@ -1,7 +1,7 @@
-/** Values of a query, which come as text: numbers of pages, and ids. Pure. */
+/** `pageBefore` and `pageLimit` parse the numbers of page queries, which arrive as text. Pure. */
 import { z } from "zod";
 
-/** As clients write numbers: digits, and nothing that only a parser takes for one. */
+/** Digits only. Rejects other notations that `Number` would accept. */
 const digits = z
   .string()
   .regex(/^\d{1,15}$/, "must be a whole number")

@@ -1,4 +1,4 @@
-/** Routes of sessions themselves: making, listing, naming and erasing them. What is said in one has routes of its own. */
+/** `sessionRoutes` create, list, rename and erase sessions. Other modules have the routes for their content. */
 import { z } from "zod";
 import { SESSION_ID_PATTERN, SESSION_ID_RULE } from "../../../util/names.ts";
 import { createSession } from "../../../session/lifecycle/create.ts";
@@ -14,9 +14,9 @@ const title = z.string().min(1).max(500);
 const sessionId = z
   .string()
   .regex(SESSION_ID_PATTERN, `must be ${SESSION_ID_RULE}`)
-  .refine((id) => !isSessionNumber(id), "must not be digits only: such an address means a session's number");
+  .refine((id) => !isSessionNumber(id), "must not be digits only: those are session numbers");
 
-/** A session as clients see it. */
+/** Converts a session to the JSON that clients receive. */
 export function toSessionJson(session: Session) {
   const { id, number, title: name, forkedFromShare, createdAt, updatedAt } = session;
   return {
@@ -32,7 +32,7 @@ export function toSessionJson(session: Session) {
 const create = defineRoute({
   method: "POST",
   path: "/sessions",
-  summary: "Makes a session. With an id of the caller's own, a repeat gives the same one.",
+  summary: "Creates a session. With an id chosen by the caller, a repeat returns the same session.",
   scope: "write",
   idempotent: true,
   body: z.strictObject({ session_id: sessionId.exactOptional(), title: title.exactOptional() }),
@@ -49,7 +49,7 @@ const create = defineRoute({
 const list = defineRoute({
   method: "GET",
   path: "/sessions",
-  summary: "The caller's sessions, the last used first.",
+  summary: "Lists the caller's sessions, the last used first.",
   scope: "read",
   query: z.strictObject({
     limit: z.coerce.number().int().min(1).max(MAX_PAGE).default(DEFAULT_PAGE),
@@ -64,11 +64,11 @@ const list = defineRoute({
 const get = defineRoute({
   method: "GET",
   path: "/sessions/{session}",
-  summary: "One session.",
+  summary: "Returns one session.",
   scope: "read",
   async handle({ context, caller, ref }) {
     const session = await context.store.sessions.get(caller, ref.session);
-    if (session === null) throw new RequestError("NOT_FOUND", "The session is gone.");
+    if (session === null) throw new RequestError("NOT_FOUND", "The session was deleted.");
     return { status: 200, json: toSessionJson(session) };
   },
 });
@@ -76,7 +76,7 @@ const get = defineRoute({
 const rename = defineRoute({
   method: "PATCH",
   path: "/sessions/{session}",
-  summary: "Gives a session another title. Whoever looks at it sees it change.",
+  summary: "Renames a session. Its subscribers see the new title immediately.",
   scope: "write",
   body: z.strictObject({ title }),
   async handle({ context, caller, ref, body }) {
@@ -90,7 +90,7 @@ const rename = defineRoute({
 const remove = defineRoute({
   method: "DELETE",
   path: "/sessions/{session}",
-  summary: "Erases a session and everything in it, for good.",
+  summary: "Permanently erases a session and everything in it.",
   scope: "write",
   async handle({ context, ref }) {
     await eraseSession(context, ref);

@@ -1,4 +1,7 @@
-/** Routes of shares: links to a session as it is now, for whoever has one. A link reads, and can be copied; no more. */
+/**
+ * `shareRoutes` create, list, revoke, read and fork shares. A share is a link to a session as it was when the link was
+ * created. The link allows its bearer only to read and to fork.
+ */
 import { z } from "zod";
 import { archiveSession } from "../../../session/archive/archive.ts";
 import { createBlobUrls } from "../../../session/blobs/blob-url.ts";
@@ -27,25 +30,25 @@ function toShareJson({ id, upTo, createdAt }: Share, secret: string) {
 }
 
 function shareNotFound(): RequestError {
-  return new RequestError("NOT_FOUND", "There is no such share, or it is no longer open.");
+  return new RequestError("NOT_FOUND", "The share does not exist, or was revoked.");
 }
 
 const create = defineRoute({
   method: "POST",
   path: "/sessions/{session}/shares",
-  summary: "Shares a session as it is now. What comes later is not in it.",
+  summary: "Creates a share of the session as it is now. Later events are not part of it.",
   scope: "share",
   idempotent: true,
   body: z.strictObject({}),
   async handle({ context, caller, ref, newId }) {
-    // A share reaches as far as the archive does.
+    // A share contains only archived events, so archive the session first.
     await archiveSession(context, ref);
     const share = await createShareOnce(context, caller, ref.session, newId());
     return { status: 201, json: toShareJson(share, context.secrets[0]) };
   },
 });
 
-/** A repeat finds what the first has made. */
+/** A repeated request finds the share of the first one. */
 async function createShareOnce(
   { store }: GatewayContext,
   caller: Caller,
@@ -64,7 +67,7 @@ async function createShareOnce(
 const list = defineRoute({
   method: "GET",
   path: "/sessions/{session}/shares",
-  summary: "The shares of a session that are open.",
+  summary: "Lists the open shares of a session.",
   scope: "share",
   async handle({ context, caller, ref }) {
     const shares = await context.store.shares.list(caller, ref.session);
@@ -75,7 +78,7 @@ const list = defineRoute({
 const revoke = defineRoute({
   method: "DELETE",
   path: "/sessions/{session}/shares/{share}",
-  summary: "Closes a share, by its `share_id`: its link shows nothing from now on.",
+  summary: "Closes a share, by its `share_id`. Its link stops working.",
   scope: "share",
   async handle({ context, caller, ref, params }) {
     const { shares } = context.store;
@@ -88,13 +91,13 @@ const revoke = defineRoute({
 const read = defineRoute({
   method: "GET",
   path: "/shares/{token}",
-  summary: "What a link shows: a snapshot of the session as it was shared. The link is all that is needed.",
+  summary: "Returns a snapshot of the session as it was shared. Needs no credentials besides the link.",
   scope: null,
   query: z.strictObject({ turns: pageLimit(MAX_TURNS, DEFAULT_TURNS) }),
   async handle({ context, params, query }) {
     const token = params["token"] ?? "";
     const id = readShareToken(token, context.secrets);
-    // Asked by everybody: a link that was closed a moment ago shows nothing, whoever else is still being shown it.
+    // Check this for every request, before results are shared: a share that was just revoked must not be shown.
     if (id === null || (await context.store.shares.find(id)) === null) throw shareNotFound();
     const key = JSON.stringify([token, query.turns]);
     const jsonText = await getFlight(context.store).run(key, () =>
@@ -105,7 +108,7 @@ const read = defineRoute({
   },
 });
 
-/** By store: a link may be opened by many clients at once, without a key and with the same query. */
+/** Per store. Many clients can open the same link at once, without a key and with the same query. */
 const flights = new WeakMap<Store, SingleFlight<string | null>>();
 
 function getFlight(store: Store): SingleFlight<string | null> {
@@ -130,7 +133,7 @@ async function readSharedJson(
 const fork = defineRoute({
   method: "POST",
   path: "/shares/{token}/fork",
-  summary: "Makes a session of the caller's own from a share of their tenant.",
+  summary: "Creates a session of the caller from a share of the same tenant.",
   scope: "write",
   idempotent: true,
   body: z.strictObject({}),
@@ -142,7 +145,7 @@ const fork = defineRoute({
   },
 });
 
-/** A repeat finds what the first has made. */
+/** A repeated request finds the session of the first one. */
 async function forkOnce(
   { store }: GatewayContext,
   caller: Caller,

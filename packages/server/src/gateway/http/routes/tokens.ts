@@ -1,4 +1,7 @@
-/** Routes by which a team's own server lets its people in: tokens for apps and browsers, tickets for sockets. */
+/**
+ * `tokenRoutes` issue tokens for browsers and apps, and tickets for sockets. The developer's own server requests the
+ * tokens for its users.
+ */
 import { z } from "zod";
 import { isId } from "../../../store/rules/arguments.ts";
 import { hasScope } from "../../auth/access.ts";
@@ -12,7 +15,7 @@ const MAX_TOKEN_SECONDS = 24 * 60 * 60;
 const createToken = defineRoute({
   method: "POST",
   path: "/tokens",
-  summary: "Makes a token for one person, to be handed to their browser or app.",
+  summary: "Creates a token for one user, to pass to the user's browser or app.",
   scope: "tokens",
   body: z.strictObject({
     user_id: z.string().refine(isId, "must have 1 to 256 characters"),
@@ -24,7 +27,7 @@ const createToken = defineRoute({
     const scopes = body.scopes ?? TOKEN_SCOPES.filter((scope) => scope !== "knowledge");
     const grantedScopes = scopes.filter((scope) => hasScope(caller, scope));
     if (grantedScopes.length === 0 || (body.scopes !== undefined && grantedScopes.length < scopes.length))
-      throw new RequestError("FORBIDDEN", "A token can't do more than the key that makes it.");
+      throw new RequestError("FORBIDDEN", "A token can't have scopes that its API key does not have.");
     const now = env.now();
     const expiresAt = Math.floor((now + (body.seconds ?? limits.tokenTtlMs / 1_000) * 1_000) / 1_000) * 1_000;
     const { tenant, key } = caller;
@@ -41,7 +44,7 @@ const createTicket = defineRoute({
   method: "POST",
   path: "/tickets",
   summary:
-    "Makes a ticket for one socket: what a page puts into the address, since it can send no headers. `now` is the server's time.",
+    "Creates a ticket for one socket. A page puts it into the URL, because it can't send headers. `now` is the server's time.",
   scope: "read",
   body: z.strictObject({}),
   async handle({ context, caller }) {

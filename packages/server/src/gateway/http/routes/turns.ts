@@ -1,4 +1,4 @@
-/** Routes that act on turns and on messages that wait for one: stop, try again, take back. */
+/** `turnRoutes` stop and retry turns, and withdraw queued messages. */
 import { restReplies } from "@turnstream/protocol/schema";
 import { retryTurn } from "../../../session/messages/retry-turn.ts";
 import { withdrawMessage } from "../../../session/messages/send.ts";
@@ -12,7 +12,7 @@ import { type Route, defineRoute } from "../route.ts";
 const stop = defineRoute({
   method: "POST",
   path: "/sessions/{session}/stop",
-  summary: "Stops the turn that runs. The receipt says whether there was one.",
+  summary: "Stops the running turn. The receipt reports whether there was one.",
   scope: "write",
   responseSchema: restReplies.stop,
   handle: ({ context, caller, ref }) => handleStop(context, caller, ref),
@@ -21,7 +21,7 @@ const stop = defineRoute({
 const stopById = defineRoute({
   method: "POST",
   path: "/sessions/{session}/turns/{turn}/stop",
-  summary: "Stops this turn, if it is the one that runs.",
+  summary: "Stops this turn, if it is running.",
   scope: "write",
   responseSchema: restReplies.stop,
   handle: ({ context, caller, ref, params }) =>
@@ -41,7 +41,7 @@ async function handleStop(
 const retry = defineRoute({
   method: "POST",
   path: "/sessions/{session}/turns/{turn}/retry",
-  summary: "Tries the last turn again, if it failed in a way that allows it or was stopped.",
+  summary: "Retries the last turn, if it was stopped or failed with a retryable error.",
   scope: "write",
   idempotent: true,
   responseSchema: restReplies.retry,
@@ -54,13 +54,13 @@ const retry = defineRoute({
 const withdraw = defineRoute({
   method: "DELETE",
   path: "/sessions/{session}/messages/{message}",
-  summary: "Takes back a message that waits, by its `user_message_id`.",
+  summary: "Withdraws a queued message, by its `user_message_id`.",
   scope: "write",
   async handle({ context, ref, params }) {
     if (!(await withdrawMessage(context, ref, params["message"] ?? "")))
       throw new RequestError(
         "NOT_FOUND",
-        "No such message waits: a turn has it, or it was taken back before.",
+        "The message is not queued: a turn has taken it, or it was withdrawn.",
       );
     return { status: 204 };
   },

@@ -1,8 +1,11 @@
-/** Where a server is, as `host:port`, with brackets around an IPv6 host: the host of a URL. Pure. */
+/**
+ * `formatAddress` and its helpers format and parse addresses of Redis servers: `host:port`, with brackets around an
+ * IPv6 host, as in a URL. Pure.
+ */
 
 const DEFAULT_PORT = 6379;
 
-/** A name or an IPv4 or IPv6 address, with or without brackets. */
+/** Accepts a host name, an IPv4 address, or an IPv6 address with or without brackets. */
 export function formatAddress(host: string, port: number): string {
   return host.includes(":") && !host.startsWith("[") ? `[${host}]:${port}` : `${host}:${port}`;
 }
@@ -11,7 +14,7 @@ export function isRedisUrl(url: unknown): url is string {
   return typeof url === "string" && /^rediss?:\/\//.test(url) && URL.canParse(url);
 }
 
-/** Throws a TypeError. What comes from an environment may be missing, whatever its type says. */
+/** Accepts `unknown` because a URL from an environment variable may be missing. @throws TypeError */
 export function validateUrls(url: unknown): void {
   const urls: readonly unknown[] = Array.isArray(url) ? url : [url];
   if (urls.length === 0 || !urls.every(isRedisUrl))
@@ -27,14 +30,17 @@ export function hostOf(address: string): string {
   return address.slice(0, address.lastIndexOf(":"));
 }
 
-/** As Redis names it when it sends us away, without brackets; no host, or `?`, when it doesn't know it itself. */
+/**
+ * Parses the address of a MOVED or ASK reply, which has no brackets. The host is empty or `?` if the server doesn't
+ * know it.
+ */
 export function parseRedirection(text: string, unknownHost: string): string {
   const colon = text.lastIndexOf(":");
   const host = text.slice(0, colon);
   return formatAddress(host === "" || host === "?" ? unknownHost : host, Number(text.slice(colon + 1)));
 }
 
-/** The same kind of connection to another server. */
+/** Returns `like` with another server's address. */
 export function urlAt(address: string, like: string): string {
   const url = new URL(like);
   url.host = address;

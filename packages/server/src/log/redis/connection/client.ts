@@ -1,4 +1,7 @@
-/** The settings with which the client library is used: one connection, no queue, no reconnecting. Never connects. */
+/**
+ * `createConnectionClient` configures the Redis client for one connection, without an offline queue and without
+ * reconnecting. `connection.ts` relies on both: a command must never be sent again on another connection.
+ */
 import { createClient } from "@redis/client";
 
 export interface ConnectionOptions {
@@ -18,7 +21,7 @@ export function createConnectionClient({ url, username, password, responseTimeou
     ...(username === undefined ? {} : { username }),
     ...(password === undefined ? {} : { password }),
     disableOfflineQueue: true,
-    // A timer per command costs more than the command. The ping finds out about a dead server.
+    // A timer per command costs more than the command. The health check detects a dead server.
     commandOptions: { timeout: 0 },
     maintNotifications: "disabled",
     socket: { reconnectStrategy: false, connectTimeout: responseTimeoutMs },

@@ -1,7 +1,9 @@
 /**
- * One connection to one Redis server, from its opening to its end. It never reconnects: a new connection may
- * reach another server, so that whatever was known over the old one has to be asked again (`reconnecting.ts` opens it).
- * For the same reason nothing is queued for later: what can't be sent now fails now.
+ * `RedisConnection` is one connection to one Redis server, until it ends.
+ *
+ * Invariant: it never reconnects and never queues. A new connection may reach another server, so everything learned
+ * over the old one must be read again (`reconnecting.ts` opens new connections). A command that can't be sent now fails
+ * now.
  */
 import { LogError } from "../../errors.ts";
 import { type RedisClient, createConnectionClient, type ConnectionOptions } from "./client.ts";
@@ -10,9 +12,9 @@ import { type ShardedSubscriptionEvents, ShardedSubscriptions } from "./sharded-
 import { withTimeout } from "./with-timeout.ts";
 
 export class RedisConnection {
-  /** Redis's replication id as of the opening. */
+  /** The server's replication id when the connection opened. */
   readonly replicationId: string;
-  /** Fulfilled once the connection is gone. */
+  /** Resolves when the connection has ended. */
   readonly ended: Promise<void>;
   readonly #client: RedisClient;
   readonly #subscriptions: ShardedSubscriptions;
@@ -31,13 +33,13 @@ export class RedisConnection {
     this.ended = ended;
   }
 
-  /** Takes no longer than the server may take to answer. */
+  /** Opens a connection, or fails after `responseTimeoutMs`. */
   static async open(options: ConnectionOptions, signal?: AbortSignal): Promise<RedisConnection> {
     const { responseTimeoutMs } = options;
     const client = createConnectionClient(options);
     const ended = new Promise<void>((resolve) => {
       client.once("end", resolve).once("terminated", resolve);
-      // Each command in flight gets the error itself.
+      // Without a listener Node throws the error. Each command in flight also gets it.
       client.on("error", () => undefined);
     });
     let isAborted = false;
@@ -45,7 +47,7 @@ export class RedisConnection {
       isAborted = true;
       client.destroy();
     };
-    // Until then there is no socket that it could destroy.
+    // `destroy` has no effect before the socket exists, so an abort during the connect takes effect here.
     client.on("connect", () => {
       if (isAborted) client.destroy();
     });
@@ -71,19 +73,19 @@ export class RedisConnection {
     return this.#client.sendCommand(args);
   }
 
-  /** Sends commands so that nothing comes between them. */
+  /** Sends the commands as one transaction, so no other command runs between them. */
   async multi(commands: readonly (readonly string[])[]): Promise<unknown[]> {
     const multi = this.#client.multi();
     for (const command of commands) multi.addCommand([...command]);
     return multi.exec();
   }
 
-  /** Messages of the channels that are subscribed over this connection go there. */
+  /** Sets the handlers for messages of the channels that are subscribed over this connection. */
   listen(events: ShardedSubscriptionEvents): void {
     this.#subscriptions.listen(events);
   }
 
-  /** A server that doesn't answer ends the connection; one that refuses doesn't. */
+  /** Ends the connection if the server doesn't answer, but not if it refuses the subscription. */
   async subscribe(channel: string): Promise<void> {
     try {
       await withTimeout(this.#subscriptions.subscribe(channel), this.#timeout);
@@ -97,14 +99,17 @@ export class RedisConnection {
     await this.#subscriptions.unsubscribe(channel);
   }
 
-  /** Whether it is still the server it was, alive, and tells us what we subscribed to. Ends the connection if not. */
+  /**
+   * Checks that the server is alive, has the same replication id and still has our subscriptions. Ends the connection
+   * if not.
+   */
   async healthCheck(): Promise<void> {
     try {
       const answers = Promise.all([this.send(["INFO", "replication"]), this.#subscriptions.isIntact()]);
       const [info, isIntact] = await withTimeout(answers, this.#timeout);
       if (isIntact && parseReplicationId(String(info)) === this.replicationId) return;
     } catch {
-      // Ended below, as it would be for another replication id.
+      // Handled below, like another replication id.
     }
     this.destroy();
   }
@@ -114,7 +119,7 @@ export class RedisConnection {
   }
 }
 
-/** Asks who the server is, before anything else is sent, and sees to it that it knows our scripts. */
+/** Reads the replication id before any other command is sent, and loads the scripts. */
 async function prepare(client: RedisClient): Promise<string> {
   await client.connect();
   const [info] = await Promise.all([
@@ -124,15 +129,15 @@ async function prepare(client: RedisClient): Promise<string> {
   return parseReplicationId(info);
 }
 
-/** Enough of the id to tell two apart; every append carries it. */
+/** How many characters of the id are used. They distinguish two ids, and every append carries them. */
 const REPLICATION_ID_LENGTH = 12;
 
-/** A replica answers too, but takes no appends: a log can not be claimed on it. */
+/** Adds the role for a replica: it answers too, but refuses appends, so a log can't be claimed on it. */
 function parseReplicationId(info: string): string {
   const id = /^master_replid:(\w+)/m.exec(info)?.[1]?.slice(0, REPLICATION_ID_LENGTH);
   const role = /^role:(\w+)/m.exec(info)?.[1];
   if (id === undefined)
-    throw new LogError("UNAVAILABLE", { detail: "Redis doesn't tell its replication id" });
+    throw new LogError("UNAVAILABLE", { detail: "The INFO reply of Redis has no replication id" });
   return role === "master" ? id : `${id}-${role}`;
 }
 

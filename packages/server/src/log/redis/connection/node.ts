@@ -1,9 +1,10 @@
 /**
- * One Redis server as the log knows it: a connection for commands, a connection for publish and subscribe, each replaced when it
- * breaks. Commands wait for a connection for a bounded time and are never sent twice.
+ * `RedisNode` is one Redis server: a connection for commands and a connection for publish and subscribe. Each is
+ * replaced when it breaks.
  *
- * Reports when notifications may have been missed: a connection for them is new, or the server's data were wiped. Who is
- * subscribed to what is none of its business (`subscriptions.ts`).
+ * Invariant: a command waits a bounded time for a connection and is never sent twice. The node reports every case in
+ * which notifications may be lost: a new pub/sub connection, or wiped data. It does not know the subscriptions; see
+ * `topology/subscriptions.ts`.
  */
 import { randomUUID } from "node:crypto";
 import { ErrorReply } from "@redis/client";
@@ -13,22 +14,22 @@ import type { RedisConnection } from "./connection.ts";
 import type { OutageMonitor } from "./outage-monitor.ts";
 
 export interface NodeOptions extends ReconnectOptions {
-  /** How often to look whether the server is alive, the same, and has its data. */
+  /** How often the node checks that the server is alive, is the same one, and has its data. */
   readonly healthCheckMs: number;
-  /** How long a command waits for a connection. */
+  /** How long a command waits for a connection before it fails with UNAVAILABLE. */
   readonly connectionWaitMs: number;
   readonly outages: OutageMonitor;
 }
 
 export interface NodeEvents {
-  /** Nothing is subscribed over it yet. */
+  /** Called for a new connection. Nothing is subscribed over it yet. */
   onPubSubOpened(node: RedisNode, connection: RedisConnection): void;
   onPubSubLost(connection: RedisConnection): void;
   onMessage(connection: RedisConnection, channel: string, message: string): void;
-  /** The server no longer serves the channel. */
+  /** The server no longer serves the channel's slot. */
   onMoved(connection: RedisConnection, channel: string): void;
   onDataLoss(node: RedisNode): void;
-  /** It can't be reached, or sends us away: perhaps others do its work by now. */
+  /** The server is unreachable or replied MOVED: another server may have its slots by now. */
   onTopologyDoubt(redirectedBy?: RedisConnection): void;
 }
 
@@ -53,7 +54,8 @@ export class RedisNode {
     this.#commands = new ReconnectingConnection(options, {
       onOpened: (connection) => {
         outages.connected(address);
-        // Sent ahead of every command: who has read something must not miss a wipe before the first beat.
+        // Sent before any other command of this connection. Otherwise a wipe after a read, but before the first health
+        // check, would stay unnoticed.
         void this.#checkSentinel(connection);
       },
       onLost: () => outages.connecting(address),
@@ -76,17 +78,17 @@ export class RedisNode {
     this.#scheduleHealthCheck();
   }
 
-  /** The present connection for commands, without waiting when there is one. */
+  /** The current connection for commands, or null. */
   get connection(): RedisConnection | null {
     return this.#commands.connection;
   }
 
-  /** The present connection for publish and subscribe. */
+  /** The current connection for publish and subscribe, or null. */
   get pubSub(): RedisConnection | null {
     return this.#pubSub.connection;
   }
 
-  /** A connection for commands, waiting a bounded time for one. */
+  /** Waits up to `connectionWaitMs` for a connection for commands. */
   async waitForConnection(): Promise<RedisConnection> {
     try {
       return await this.#commands.waitForConnection(this.#options.connectionWaitMs);
@@ -100,11 +102,12 @@ export class RedisNode {
     return this.#sentinelKey;
   }
 
-  /** A key of this server's own that is there as long as its data are; null while it keeps no key at all. */
+  /** A key on this server that exists as long as the server has its data. Null while the server has no slots. */
   set sentinelKey(key: string | null) {
     if (key === this.#sentinelKey) return;
     this.#sentinelKey = key;
-    // The old key may have been out of sight for a while, and a wipe with it: whatever is found counts as one.
+    // The old key may have been unreadable for a while, and a wipe unnoticed. The empty token makes the next check
+    // report data loss.
     if (this.#sentinelToken !== null) this.#sentinelToken = "";
     if (this.connection !== null) void this.#checkSentinel(this.connection);
   }
@@ -132,11 +135,11 @@ export class RedisNode {
     if (connection !== null) await this.#checkSentinel(connection);
   }
 
-  /** Whether the data are still there: the key would be gone with them. */
+  /** Reports data loss if the key's token has changed: a wipe deletes the key. */
   async #checkSentinel(connection: RedisConnection): Promise<void> {
     const key = this.#sentinelKey;
     if (key === null) return;
-    // Always a new one: were the known one put back, other processes would not notice.
+    // Always a new token. If a process restored the known one, other processes would not notice the wipe.
     const token = randomUUID();
     try {
       const found = await connection.send(["SET", key, token, "NX", "GET"]);
@@ -145,13 +148,13 @@ export class RedisNode {
       this.#sentinelToken = typeof found === "string" ? found : token;
       if (isWiped) this.#events.onDataLoss(this);
     } catch (error) {
-      // A connection that is gone is replaced, and tells by itself.
+      // A broken connection is replaced, and the replacement is reported.
       if (isMoved(error)) this.#events.onTopologyDoubt(connection);
     }
   }
 }
 
-/** The server no longer has the slot. */
+/** True if the server no longer has the slot. */
 export function isMoved(error: unknown): boolean {
   return error instanceof ErrorReply && error.message.startsWith("MOVED");
 }

@@ -1,10 +1,12 @@
 /**
- * Notices when a server can't be reached, and says so once, until it is there again. Never tells of a moment, such as
- * a failover takes, and never a password.
+ * `OutageMonitor` reports a server that is unreachable, once per outage. It ignores short interruptions such as a
+ * failover, and its errors contain no passwords.
  */
 import { LogError } from "../../errors.ts";
 
-/** Shorter than one try at a server that doesn't answer, so that the first one tells. */
+/**
+ * Shorter than one connection attempt to a server that doesn't answer, so that the first failed attempt is reported.
+ */
 const REPORT_AFTER_MS = 2_500;
 
 type OutageListener = (error: LogError) => void;
@@ -20,19 +22,19 @@ export class OutageMonitor {
     this.#now = now;
   }
 
-  /** Whether any server has ever been there: if not, the address is more likely wrong than a server restarting. */
+  /** True once any server has answered. If none has, the address is more likely wrong than a server restarting. */
   get hasConnected(): boolean {
     return this.#hasConnected;
   }
 
-  /** Who comes late is told of what still lasts. @returns ends it */
+  /** Adds a listener and calls it for every outage that still lasts. @returns a function that removes the listener */
   listen(listener: OutageListener): () => void {
     this.#listeners.add(listener);
     for (const error of this.#reported.values()) listener(error);
     return () => void this.#listeners.delete(listener);
   }
 
-  /** There is no connection to it, and one is sought. */
+  /** Records that there is no connection to the server and that a connection attempt starts. */
   connecting(address: string): void {
     this.#since.set(address, this.#now());
   }
@@ -50,12 +52,12 @@ export class OutageMonitor {
     this.forget(address);
   }
 
-  /** Some server did, over whichever connection. */
+  /** Records that a server has answered, over any connection. */
   answered(): void {
     this.#hasConnected = true;
   }
 
-  /** Nobody seeks it any more. */
+  /** Stops tracking a server. */
   forget(address: string): void {
     this.#since.delete(address);
     this.#reported.delete(address);

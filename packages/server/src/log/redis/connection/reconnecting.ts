@@ -1,6 +1,8 @@
 /**
- * A connection for one purpose that is replaced whenever it ends, until the line is closed. Never sends anything
- * over it, and never hides a replacement: each connection is told when it is there and when it is gone.
+ * `ReconnectingConnection` provides a connection and replaces it whenever it ends, until `close` is called.
+ *
+ * Invariant: it reports every new and every lost connection, so that its owner can check what was missed. Does not send
+ * commands.
  */
 import { retry } from "../../../util/retry.ts";
 import { sleep } from "../../../util/sleep.ts";
@@ -16,7 +18,7 @@ export interface ReconnectOptions extends ConnectionOptions {
 export interface ReconnectEvents {
   onOpened(connection: RedisConnection): void;
   onLost(connection: RedisConnection): void;
-  /** It could not be opened, and is tried again. */
+  /** An attempt to open it failed and will be retried. */
   onFailed(error: unknown): void;
 }
 
@@ -37,7 +39,7 @@ export class ReconnectingConnection {
     return this.#connection;
   }
 
-  /** A connection, now or as soon as there is one. */
+  /** Returns the connection, or waits for one for up to `connectionWaitMs`. */
   async waitForConnection(connectionWaitMs: number): Promise<RedisConnection> {
     if (this.#closing.signal.aborted) throw closed();
     if (this.#connection !== null) return this.#connection;
@@ -63,7 +65,7 @@ export class ReconnectingConnection {
       this.#pending.resolve(connection);
       this.#events.onOpened(connection);
       await connection.ended;
-      // It also has to let go of what a connection that broke by itself leaves behind.
+      // A connection that broke by itself also needs this, to release its resources.
       connection.destroy();
       this.#connection = null;
       if (signal.aborted) return;
@@ -72,7 +74,7 @@ export class ReconnectingConnection {
     }
   }
 
-  /** Null once it is closed. */
+  /** Returns null once it is closed. */
   async #open(signal: AbortSignal): Promise<RedisConnection | null> {
     try {
       const connection = await retry(() => RedisConnection.open(this.#options, signal), {
@@ -85,7 +87,7 @@ export class ReconnectingConnection {
       if (!signal.aborted) return connection;
       connection.destroy();
     } catch {
-      // It fails only once it was closed.
+      // `retry` fails only after `close`.
     }
     return null;
   }
@@ -106,7 +108,7 @@ function createPending(): PendingConnection {
     resolve = fulfil;
     reject = fail;
   });
-  // There may be nobody who waits.
+  // Without a handler, a rejection while no caller waits would be unhandled.
   promise.catch(nothing);
   return { promise, resolve, reject };
 }

@@ -1,24 +1,25 @@
 /**
- * The channels subscribed over one connection. They don't outlive it, and nothing is tried twice here: who
- * subscribes is told how it went (`subscriptions.ts` tries again).
+ * `ShardedSubscriptions` manages the channels that are subscribed over one connection. They end with the connection. It
+ * does not retry: `topology/subscriptions.ts` does.
  *
- * The library tells the end of a subscription that the server ends (its slot has moved) only while no answer is
- * awaited; otherwise it takes it for that answer. Hence the ping behind a subscription, and the count.
+ * Invariant: every subscription is followed by a ping, and `isIntact` compares the number of channels. The library
+ * reports that the server ended a subscription (its slot moved) only while no reply is pending. Otherwise it takes that
+ * message for the reply.
  */
 import type { RedisClient } from "./client.ts";
 
 export interface ShardedSubscriptionEvents {
   onMessage(channel: string, message: string): void;
-  /** The server says that the channel is no longer its business. */
+  /** The server no longer serves the channel. */
   onMoved(channel: string): void;
 }
 
 export class ShardedSubscriptions {
   readonly #client: RedisClient;
   readonly #queues = new Map<string, Promise<unknown>>();
-  /** What the server should hold once it has answered everything sent so far. */
+  /** The channels that the server should have once it has answered everything sent so far. */
   readonly #expected = new Set<string>();
-  /** How often it went otherwise. */
+  /** Counts failed and moved subscriptions, so that `isIntact` ignores a count that was read meanwhile. */
   #mismatches = 0;
   #pendingPing: Promise<unknown> | null = null;
   #events: ShardedSubscriptionEvents = { onMessage: () => undefined, onMoved: () => undefined };
@@ -36,7 +37,7 @@ export class ShardedSubscriptions {
     this.#events = events;
   }
 
-  /** Fulfilled once the server has said yes. */
+  /** Resolves when the server has confirmed the subscription. */
   subscribe(channel: string): Promise<void> {
     return this.#serialize(channel, async () => {
       this.#expected.add(channel);
@@ -57,7 +58,10 @@ export class ShardedSubscriptions {
     });
   }
 
-  /** Whether the server holds as many subscriptions as we think. A server that doesn't tell is believed. */
+  /**
+   * Returns false if the server has another number of subscriptions than expected. Returns true if the server reports
+   * none.
+   */
   async isIntact(): Promise<boolean> {
     const { size } = this.#expected;
     if (size === 0) return true;
@@ -69,7 +73,7 @@ export class ShardedSubscriptions {
 
   readonly #onMessage = (message: string, channel: string): void => this.#events.onMessage(channel, message);
 
-  /** The library mistakes a second command for a channel while the first one is under way. */
+  /** One command per channel at a time: the library mishandles a second one while the first is pending. */
   #serialize(channel: string, work: () => Promise<void>): Promise<void> {
     const before = this.#queues.get(channel);
     const turn = before === undefined ? work() : before.then(work);
@@ -82,7 +86,7 @@ export class ShardedSubscriptions {
     return turn;
   }
 
-  /** Fulfilled once whatever was sent so far is answered; one ping for all who ask in the same moment. */
+  /** Resolves when everything sent so far is answered. Callers in the same tick share one ping. */
   #ping(): Promise<unknown> {
     this.#pendingPing ??= Promise.resolve().then(() => {
       this.#pendingPing = null;

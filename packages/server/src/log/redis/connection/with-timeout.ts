@@ -1,15 +1,21 @@
-/** Waiting with an end. Never keeps a process alive, except where told that somebody waits for the outcome. */
+/**
+ * `withTimeout` rejects with UNAVAILABLE if a promise takes too long. Its timer does not keep the process alive, except
+ * with `keepAlive`.
+ */
 import { LogError } from "../../errors.ts";
 
 export interface TimeoutOptions {
   readonly ms: number;
-  /** What can't be had, for the error: "No answer". */
+  /** The start of the error message, such as "No answer". */
   readonly message: string;
-  /** Somebody waits for it: the process has to stay. */
+  /** Keeps the process alive while it waits. @default false */
   readonly keepAlive?: boolean;
 }
 
-/** A process that stood still counts that as one part only: what came meanwhile is read before the time is up. */
+/**
+ * The timeout is counted in this many intervals. If the process was suspended, that counts as one interval only, so
+ * replies that arrived meanwhile are read before the timeout.
+ */
 const PARTS = 4;
 
 export async function withTimeout<T>(

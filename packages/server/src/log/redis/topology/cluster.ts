@@ -1,7 +1,7 @@
 /**
- * The primaries of a Redis Cluster, each with its slots. `ClusterTopology` asks one server for the slot map every few
- * seconds, and soon when the map is in doubt: a server replies MOVED, or can't be reached. It asks the server that replied
- * MOVED first, because that one knows of the move. Never waits for a subscription.
+ * `ClusterTopology` tracks the primaries of a Redis Cluster and their slots. It fetches the slot map every few seconds,
+ * and sooner after MOVED or when a server is unreachable. It first asks the server that replied MOVED, because that
+ * server knows of the move. Does not wait for subscriptions.
  */
 import { sleep } from "../../../util/sleep.ts";
 import { LogError } from "../../errors.ts";
@@ -13,13 +13,13 @@ import { type SlotMap, slotOf, SLOTS } from "./slot-map.ts";
 import { SubscriptionManager, type Listener } from "./subscriptions.ts";
 import type { RedisTopology, TopologySettings } from "./topology.ts";
 
-/** How often the slot map is fetched although nothing is in doubt. */
+/** How often the slot map is fetched while nothing is in doubt. */
 const REFRESH_INTERVAL_MS = 3_000;
-/** How often it is fetched while it is in doubt. */
+/** How soon after the last fetch the slot map is fetched again while it is in doubt. */
 const DOUBT_INTERVAL_MS = 500;
-/** How often commands that were redirected may have it fetched: many are redirected by one move. */
+/** Minimum time between two fetches. One move redirects many commands. */
 const MIN_INTERVAL_MS = 100;
-/** How long a server is connected that has no slot yet, because one is on its way there. */
+/** How long a server without slots stays connected while a slot is migrating to it. */
 const EXPECTED_MS = 30_000;
 
 export class ClusterTopology implements RedisTopology {
@@ -27,7 +27,7 @@ export class ClusterTopology implements RedisTopology {
   readonly #settings: TopologySettings;
   readonly #subscriptions: SubscriptionManager;
   readonly #nodes = new Map<string, RedisNode>();
-  /** Until when a server stays connected that has no slots, by address. */
+  /** Until when a server without slots stays connected, by address. */
   readonly #expected = new Map<string, number>();
   readonly #closing = new AbortController();
   #slots: readonly string[] = [];
@@ -68,7 +68,7 @@ export class ClusterTopology implements RedisTopology {
 
   refresh(redirectedBy: RedisConnection | null = null): Promise<void> {
     this.#redirectedBy = redirectedBy ?? this.#redirectedBy;
-    // Not the one under way: the caller knows of a move that it may have missed.
+    // Don't reuse the fetch that is running: it may have missed the move that the caller knows of.
     this.#nextRefresh ??= this.#refreshAfter(this.#refreshing);
     return this.#nextRefresh;
   }
@@ -101,7 +101,7 @@ export class ClusterTopology implements RedisTopology {
     await this.#refreshing;
   }
 
-  /** Keeps an earlier date. */
+  /** Schedules a fetch, unless an earlier one is scheduled. */
   #refreshBy(dueAt: number): void {
     if (this.#closing.signal.aborted || dueAt >= this.#dueAt) return;
     if (this.#timer !== null) clearTimeout(this.#timer);
@@ -127,9 +127,9 @@ export class ClusterTopology implements RedisTopology {
 
   #apply(slots: SlotMap): void {
     const anyAddress = slots.find((address) => address !== null);
-    if (anyAddress === undefined) throw new LogError("UNAVAILABLE", { detail: "No server has any slot" });
+    if (anyAddress === undefined) throw new LogError("UNAVAILABLE", { detail: "The slot map has no server" });
     const before = this.#slots;
-    // A slot without a server may come back to where it was.
+    // A slot without a server may return to its last server.
     this.#slots = slots.map((address, slot) => address ?? before[slot] ?? anyAddress);
     const inUse = new Set(this.#slots);
     for (const address of inUse) this.#prepare(address);
@@ -142,7 +142,7 @@ export class ClusterTopology implements RedisTopology {
     }
   }
 
-  /** Connected before it is needed, so that there are others to ask when one is lost. */
+  /** Connects to each server before it is needed, so that other servers can be asked when one is lost. */
   #prepare(address: string): void {
     const node = this.#node(address);
     const isOwn = (key: string) => this.#slots[slotOf(key)] === address;
@@ -158,7 +158,9 @@ export class ClusterTopology implements RedisTopology {
     return null;
   }
 
-  /** In the order in which they are asked; another one is first each time, so that none is trusted for ever. */
+  /**
+   * Returns the servers in the order in which they are asked. The order rotates, so that no server is trusted forever.
+   */
   #sources(): TopologySource[] {
     const redirectedBy = this.#redirectedBy;
     this.#redirectedBy = null;
@@ -167,7 +169,8 @@ export class ClusterTopology implements RedisTopology {
       const isFirst = redirectedBy !== null && (redirectedBy === connection || redirectedBy === pubSub);
       return [{ connection, host: hostOf(address), isFirst }];
     });
-    // Those that are left may be cut off from the others, and know only old addresses.
+    // The connected servers may be partitioned from the others and know only old addresses, so the seeds rotate with
+    // them.
     const isWhole = connected.length === this.#nodes.size;
     const sources: TopologySource[] = isWhole
       ? [...rotate(connected, this.#refreshes), ...this.#seeds]

@@ -1,6 +1,6 @@
 /**
- * Asks a cluster which server has which slot: `fetchSlotMap` asks one server after the other until one answers. What it
- * answers may be out of date: a server that no longer has a slot replies MOVED, and the log's fence keeps appends safe.
+ * `fetchSlotMap` asks the servers of a cluster for the slot map, one after the other, until one answers. The answer may
+ * be out of date. That is safe: a server without the slot replies MOVED, and the log's fence protects appends.
  */
 import { LogError } from "../../errors.ts";
 import { addressOf, hostOf } from "../connection/address.ts";
@@ -9,15 +9,15 @@ import { RedisConnection, unavailable } from "../connection/connection.ts";
 import { withTimeout } from "../connection/with-timeout.ts";
 import { parseSlotMap, type SlotMap } from "./slot-map.ts";
 
-/** A server with a connection, or the URL of one. */
+/** A server with an open connection, or a URL. */
 export type TopologySource = { readonly connection: RedisConnection; readonly host: string } | string;
 
 export type TopologyQueryOptions = Omit<ConnectionOptions, "url"> & { readonly signal: AbortSignal };
 
-/** There are other servers to ask: one that hangs must not hold up the answer for as long as a command may. */
+/** A server that hangs must not delay the answer for the whole response timeout, because other servers can be asked. */
 const MAX_ANSWER_MS = 1_000;
 
-/** Throws UNAVAILABLE when no server answers. */
+/** @throws LogError with UNAVAILABLE if no server answers. */
 export async function fetchSlotMap(
   sources: readonly TopologySource[],
   options: TopologyQueryOptions,
@@ -32,7 +32,7 @@ export async function fetchSlotMap(
     }
   }
   throw firstError === undefined
-    ? new LogError("UNAVAILABLE", { detail: "No server to ask" })
+    ? new LogError("UNAVAILABLE", { detail: "There is no server that could return the slot map" })
     : unavailable(firstError);
 }
 

@@ -1,4 +1,7 @@
-/** The servers of a log: one Redis that keeps everything, or a cluster. Never looks into a log. */
+/**
+ * `singleServer` and `openCluster` open the Redis servers of a log. Both return a `RedisTopology`. Neither reads or
+ * writes a log.
+ */
 import { SubscriptionManager } from "./subscriptions.ts";
 import { ClusterTopology } from "./cluster.ts";
 import { RedisNode } from "../connection/node.ts";
@@ -31,7 +34,7 @@ export async function openCluster(
   settings: TopologySettings,
 ): Promise<RedisTopology> {
   const cluster = new ClusterTopology(urls, settings);
-  // Fetching the slot map does not keep the process alive, but the caller waits for it here.
+  // The fetch of the slot map does not keep the process alive, but the caller waits for it here.
   const keepAlive = setInterval(() => undefined, 1_000);
   try {
     await cluster.refresh();

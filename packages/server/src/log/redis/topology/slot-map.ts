@@ -1,12 +1,15 @@
-/** Which server of a cluster has which slot, as one server says, and the slot of a key. Pure. */
+/** `parseSlotMap` parses the slot map of a cluster, and `slotOf` computes the slot of a key. Pure. */
 import { formatAddress } from "../connection/address.ts";
 
-/** The address of the primary, by slot; null where it is not known. */
+/** The address of the primary by slot, or null if it is unknown. */
 export type SlotMap = readonly (string | null)[];
 
 type SlotsReply = readonly [number, number, ...[string | null, number, string, unknown?][]][];
 
-/** @param reply to CLUSTER SLOTS @param askedHost of the server that replied */
+/**
+ * @param reply of CLUSTER SLOTS
+ * @param askedHost host of the server that replied
+ */
 export function parseSlotMap(reply: unknown, askedHost: string): SlotMap {
   const slots = Array.from<string | null>({ length: SLOTS }).fill(null);
   for (const [from, to, primary] of reply as SlotsReply) {
@@ -18,7 +21,7 @@ export function parseSlotMap(reply: unknown, askedHost: string): SlotMap {
   return slots;
 }
 
-/** No host means the host that was asked. A question mark means a host whose name the server doesn't know. */
+/** An empty host means the host that was asked. `?` means that the server doesn't know the host name. */
 function parseHost(host: string | null, metadata: unknown, askedHost: string): string | null {
   if (host === null || host === "") return askedHost;
   if (host !== "?") return host;
@@ -28,7 +31,7 @@ function parseHost(host: string | null, metadata: unknown, askedHost: string): s
 
 export const SLOTS = 16_384;
 
-/** The hash slot of a key in Redis Cluster: CRC16 (XMODEM) of its hash tag, or of the whole key. */
+/** Returns the Redis Cluster hash slot of a key: CRC16 (XMODEM) of its hash tag, or of the whole key. */
 export function slotOf(key: string): number {
   return crc16(Buffer.from(hashTag(key))) % SLOTS;
 }

@@ -1,9 +1,10 @@
 /**
- * Who listens to which channel, and over which connection each channel comes: the one place that knows. A channel
- * belongs to the server that keeps its session and follows it; one that is not subscribed is tried again until it
- * is, or until nobody wants it any more. Never asks who keeps what, and never waits for a server to move a channel.
+ * `SubscriptionManager` owns all channel subscriptions: the listeners of each channel and the connection over which it
+ * is subscribed. Each channel follows its session to the server that has it. A channel that is not subscribed is
+ * retried until it is, or until it has no listeners.
  *
- * A listener that may have missed something gets `possible-gap` once its channel is subscribed again.
+ * Invariant: a listener that may have missed a message gets `possible-gap` once its channel is subscribed again. Does
+ * not fetch the slot map.
  */
 import type { LogNotification } from "../../engine.ts";
 import { backoffDelay } from "../../../util/retry.ts";
@@ -14,13 +15,13 @@ import { parseNotification } from "../script-replies.ts";
 
 export interface SubscriptionManagerOptions {
   nodeFor(channel: string): RedisNode;
-  /** A server can't be reached, or replied MOVED over this connection: the slot map may be out of date. */
+  /** A server is unreachable, or replied MOVED over this connection: the slot map may be out of date. */
   onTopologyDoubt(redirectedBy?: RedisConnection): void;
-  /** How long a subscriber waits. */
+  /** How long `subscribe` waits before it fails with UNAVAILABLE. */
   readonly connectionWaitMs: number;
 }
 
-/** Readers who reconnect come back within moments. */
+/** How long a channel without listeners stays subscribed. Readers that reconnect return within moments. */
 const RELEASE_DELAY_MS = 1_000;
 const BACKOFF = { initialDelayMs: 50, maxDelayMs: 1_000 };
 
@@ -47,7 +48,7 @@ export class SubscriptionManager implements NodeEvents {
     };
   }
 
-  /** Takes every channel to the server that keeps it by now. */
+  /** Moves every channel to the server that now has its slot. */
   rebalance(): void {
     for (const channel of this.#channels.values()) {
       const owner = this.#options.nodeFor(channel.name);
@@ -116,7 +117,7 @@ export class SubscriptionManager implements NodeEvents {
         channel.waiting.delete(settle);
         if (this.#isClosed) return reject(closed());
         if (channel.connection !== null) {
-          // At once: a notification may come before the promise is seen to be fulfilled.
+          // Add the listener here: a notification may arrive before the caller sees the resolved promise.
           channel.listeners.add(listener);
           return resolve();
         }
@@ -131,7 +132,7 @@ export class SubscriptionManager implements NodeEvents {
     });
   }
 
-  /** Without a connection there is nothing to do: the next one to open comes back here. */
+  /** Does nothing without a connection: `onPubSubOpened` calls it again. */
   #subscribe(channel: Channel): void {
     const connection = channel.node.pubSub;
     if (connection === null || channel.connection !== null || channel.attempt !== null) return;
@@ -180,7 +181,7 @@ export class SubscriptionManager implements NodeEvents {
   }
 }
 
-/** A message that is not ours: whether something was written is for the log to say. */
+/** A message in an unknown format is not ours. The readers re-read the log to find out whether it was written. */
 function parseOrPossibleGap(message: string): LogNotification {
   try {
     return parseNotification(message);
@@ -193,30 +194,28 @@ function closed(): LogError {
   return new LogError("UNAVAILABLE", { detail: "The log is closed" });
 }
 
-/**
- * One channel: who listens, which server it belongs to, and how far it is subscribed there. Plain state, and the
- * steps that need nothing else; when to take them is for `subscriptions.ts`.
- */
+/** Receives the notifications of one channel. */
 export type Listener = (notification: LogNotification) => void;
 
-/** An attempt to subscribe; a later one makes it void. */
+/** One attempt to subscribe. A later attempt replaces it. */
 export interface SubscribeAttempt {
   readonly connection: RedisConnection;
 }
 
+/** State of one channel. `SubscriptionManager` decides when it changes. */
 export interface Channel {
   readonly name: string;
   readonly listeners: Set<Listener>;
-  /** Called once it is subscribed. */
+  /** Called when the channel is subscribed, and on close. */
   readonly waiting: Set<() => void>;
   node: RedisNode;
-  /** Over which it is subscribed; null while it is not. */
+  /** The connection over which the channel is subscribed, or null. */
   connection: RedisConnection | null;
   attempt: SubscribeAttempt | null;
   failures: number;
   lastError: unknown;
   retryTimer: NodeJS.Timeout | null;
-  /** Nobody listens any more, and soon it is let go. */
+  /** Set while the channel has no listeners. It is unsubscribed when the timer fires. */
   releaseTimer: NodeJS.Timeout | null;
 }
 
@@ -235,12 +234,14 @@ function newChannel(name: string, node: RedisNode): Channel {
   };
 }
 
-/** Takes it off its connection; an attempt under way is undone once it is over. */
+/**
+ * Unsubscribes the channel. A pending attempt is undone when it finishes, because commands of a channel are serialized.
+ */
 function unsubscribe(channel: Channel): void {
   const connection = channel.connection ?? channel.attempt?.connection;
   channel.connection = null;
   channel.attempt = null;
-  // A connection that is gone has taken the subscription with it; a server that lost the slot has ended it.
+  // Errors don't matter: a lost connection or a moved slot has ended the subscription already.
   connection?.unsubscribe(channel.name).catch(() => undefined);
 }
 

@@ -1,4 +1,4 @@
-/** What the log asks of the servers that keep it, and the settings they need. */
+/** `RedisTopology` is the interface between the log and its Redis servers, with their settings. */
 import type { Listener } from "./subscriptions.ts";
 import type { RedisConnection } from "../connection/connection.ts";
 import type { NodeOptions, RedisNode } from "../connection/node.ts";
@@ -6,9 +6,12 @@ import type { NodeOptions, RedisNode } from "../connection/node.ts";
 export interface RedisTopology {
   nodeFor(key: string): RedisNode;
   subscribe(channel: string, listener: Listener): Promise<() => void>;
-  /** Fetches the slot map again. @param redirectedBy the connection over which a server replied MOVED */
+  /**
+   * Fetches the slot map again.
+   * @param redirectedBy the connection over which a server replied MOVED
+   */
   refresh(redirectedBy?: RedisConnection | null): Promise<void>;
-  /** The server at `host:port`, for a slot that is on its way there. */
+  /** Returns the server at `host:port`, for a slot that is migrating to it. */
   nodeAt(address: string): RedisNode;
   close(): Promise<void>;
 }

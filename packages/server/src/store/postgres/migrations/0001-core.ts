@@ -1,12 +1,13 @@
 /**
- * Migration 0001: tenants, sessions and what hangs on a session. Never edited once released: add another.
+ * Migration 0001: tenants, sessions and the tables of a session. Don't change it after its release: add another
+ * migration.
  *
- * - Everything of a session refers to it with ON DELETE CASCADE, so erasing a session is one DELETE.
- * - Events, drafts, snapshots and messages are `json`, not `jsonb`: jsonb refuses \u0000 and lone surrogates,
- *   which models and tools do write, and it reorders keys. Nobody searches inside them.
- * - Pages order ids by collate "C", so that every database sorts them alike. Only their indexes say so: a column
- *   of another collation than the one it refers to keeps joins and cascades from using an index.
- * - Times keep milliseconds, so that what JavaScript read can be compared again (pages).
+ * - Every table of a session references it with ON DELETE CASCADE, so erasing a session is one DELETE.
+ * - Events, drafts, snapshots and messages are `json`, not `jsonb`. `jsonb` refuses \u0000 and lone surrogates, which
+ *   models and tools produce, and it reorders keys. No query searches inside them.
+ * - Pages order ids by collate "C", so that every database sorts them alike. Only the indexes have this collation. A
+ *   column with another collation than the one it references would prevent joins and cascades from using an index.
+ * - Times have milliseconds, so that a value read by JavaScript can be compared again (pages).
  */
 import { type Kysely, sql } from "kysely";
 import type { Migration } from "kysely/migration";
@@ -18,7 +19,7 @@ const statements = [
     created_at timestamptz(3) not null default clock_timestamp()
   )`,
 
-  // Archiving rewrites the row again and again; room on the page keeps that off the indexes.
+  // Archiving updates the row often. Free space on the page keeps these updates out of the indexes.
   `create table sessions (
     id text primary key,
     tenant_id text not null references tenants on delete cascade,
@@ -60,8 +61,8 @@ const statements = [
   )`,
   `create index turns_open on turns (session_id, start_seq) where open`,
 
-  // A message that waits no longer keeps its row without a body: told again, it must not wait again. Who sent it
-  // stands in a column, so that it can be taken out without reading the message.
+  // A message that is no longer queued keeps its row without a body, so that a repeat does not queue it again. The
+  // sender has its own column, so that it can be erased without reading the message.
   `create table waiting_messages (
     session_id text not null references sessions on delete cascade,
     id text not null,

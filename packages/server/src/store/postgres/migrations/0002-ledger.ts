@@ -1,11 +1,11 @@
 /**
- * Migration 0002: keys, interactions, payments, usage, people and the audit. Never edited once released: add
- * another.
+ * Migration 0002: keys, interactions, payments, usage, user numbers and the audit. Don't change it after its release:
+ * add another migration.
  *
- * - What a person or a gateway wrote is `json`, even a single text: `text` refuses \u0000.
- * - `tenant_id` stands in the row itself, so that one statement can check it without a join. It is copied from
- *   the session when the row is made and never changes.
- * - The audit refers to nothing: it outlives its sessions, people and tenant, and holds only ids and numbers.
+ * - Values written by a user or a gateway are `json`, even a single text, because `text` refuses \u0000.
+ * - `tenant_id` is in the row itself, so that one statement can check it without a join. It is copied from the session
+ *   when the row is created and never changes.
+ * - The audit references no other table. It outlives its sessions, users and tenant, and contains only ids and numbers.
  */
 import { type Kysely, sql } from "kysely";
 import type { Migration } from "kysely/migration";
@@ -49,7 +49,7 @@ const statements = [
   )`,
   `create index interactions_in_order on interactions (session_id, n)`,
   `create index interactions_pending on interactions (session_id, n) where status in ('pending', 'processing')`,
-  // Payments are not here: what becomes of them is asked of their gateway, see payments_to_check.
+  // Without payments: their gateway is queried instead, see payments_to_check.
   `create index interactions_due on interactions (deadline, n)
     where status = 'pending' and kind <> 'payment' and deadline is not null`,
 
@@ -65,7 +65,7 @@ const statements = [
     primary key (session_id, interaction_id, version),
     foreign key (session_id, interaction_id) references interactions on delete cascade
   )`,
-  // For taking a person's id out of everything they decided.
+  // For erasing a user's id from their decisions.
   `create index interaction_changes_by_user on interaction_changes (by_user) where by_user is not null`,
 
   `create table payments (
@@ -91,7 +91,7 @@ const statements = [
   )`,
   `create index payments_to_check on payments (next_check_at, created_at) where next_check_at is not null`,
 
-  // A notice may come before its order is committed: then it has no session yet.
+  // A notice may arrive before its order is committed. It then has no session yet.
   `create table payment_notices (
     tenant_id text not null references tenants on delete cascade,
     gateway text not null,
@@ -133,7 +133,7 @@ const statements = [
     unique (tenant_id, user_id)
   )`,
 
-  // Subject and detail are the very text that was hashed, and `at` the very number.
+  // Subject and detail are exactly the hashed text, and `at` exactly the hashed number.
   `create table audit_log (
     tenant_id text not null,
     n bigint not null check (n > 0),

@@ -1,17 +1,17 @@
 /**
- * Migration 0003: the turns that run, their journal, and what a waiting message asks for. Never edited once
- * released: add another. As in 0001, JSON is `json` and everything of a session goes with it.
+ * Migration 0003: running turns, their journal, and the options of queued messages. Don't change it after its release:
+ * add another migration. As in migration 0001, JSON is `json`, and rows are erased with their session.
  */
 import { type Kysely, sql } from "kysely";
 import type { Migration } from "kysely/migration";
 
 const statements = [
   `alter table waiting_messages add column options json`,
-  // For the sweep over all sessions: the longest waiting first.
+  // For the search over all sessions, oldest message first.
   `create index waiting_by_age on waiting_messages (added_at, n) where body is not null`,
 
-  // One for each session: the key is what lets only one begin. People stand in columns of their own, so that they can
-  // be forgotten without reading the message.
+  // The primary key allows one running turn per session. User ids have their own columns, so that they can be erased
+  // without reading the message.
   `create table running_turns (
     session_id text primary key references sessions on delete cascade,
     turn text not null,

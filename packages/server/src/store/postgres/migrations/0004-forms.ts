@@ -1,6 +1,6 @@
 /**
- * Migration 0004: what people have filled in so far. Never edited once released: add another. As in 0001, JSON is `json`
- * and everything of a session goes with it.
+ * Migration 0004: drafts of forms. Don't change it after its release: add another migration. As in migration 0001, JSON
+ * is `json`, and rows are erased with their session.
  */
 import { type Kysely, sql } from "kysely";
 import type { Migration } from "kysely/migration";

@@ -1,12 +1,12 @@
 /**
- * Migration 0005: what edited arguments are checked against, and what people have allowed for the rest of a session.
- * Never edited once released: add another. Everything of a session goes with it.
+ * Migration 0005: schemas of edited arguments, and allowances for the rest of a session. Don't change it after its
+ * release: add another migration. Rows are erased with their session.
  */
 import { type Kysely, sql } from "kysely";
 import type { Migration } from "kysely/migration";
 
 const statements = [
-  // Apart from the request, which is read far more often than anybody edits.
+  // Separate from the request, which is read far more often than it is edited.
   `create table interaction_schemas (
     session_id text not null,
     interaction_id text not null,
@@ -25,7 +25,7 @@ const statements = [
     given_at timestamptz(3) not null default clock_timestamp(),
     primary key (session_id, agent, tool)
   )`,
-  // For taking a person's id out of everything they allowed.
+  // For erasing a user's id from their allowances.
   `create index allowances_by_user on allowances (by_user) where by_user is not null`,
 ];
 

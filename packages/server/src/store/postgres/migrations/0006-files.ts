@@ -1,6 +1,6 @@
 /**
- * Migration 0006: what was read from files, in pieces, and what was uploaded, in chunks. Never edited once released: add
- * another. Everything of a session goes with it.
+ * Migration 0006: text of files in pieces, and uploads in chunks. Don't change it after its release: add another
+ * migration. Rows are erased with their session.
  */
 import { type Kysely, sql } from "kysely";
 import type { Migration } from "kysely/migration";
@@ -55,7 +55,7 @@ const statements = [
     primary key (session_id, upload_id, n),
     foreign key (session_id, upload_id) references uploads on delete cascade
   )`,
-  // What people upload is mostly packed already: packing it again costs time for nothing.
+  // Uploads are mostly compressed already, so compressing them again would cost time for nothing.
   `alter table upload_chunks alter column bytes set storage external`,
 ];
 

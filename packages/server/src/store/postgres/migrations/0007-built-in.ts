@@ -1,9 +1,10 @@
 /**
- * Migration 0007: memories of people and knowledge bases of tenants. Never edited once released: add another.
+ * Migration 0007: memories of users and knowledge bases of tenants. Don't change it after its release: add another
+ * migration.
  *
- * - `words` is a tsvector of words that we make ourselves (rules/search-words.ts), so no configuration of the server has
- *   a say. Each has the word of its base in it (rules/knowledge-rules.ts): one index serves all tenants, and a search
- *   reads only what is in its own base.
+ * - `words` is a tsvector of our own tokens (`rules/search.ts`), so the server's configuration has no effect. Each row
+ *   also has the token of its base (`rules/knowledge.ts`). So one index serves all tenants, and a search reads only its
+ *   own base.
  */
 import { type Kysely, sql } from "kysely";
 import type { Migration } from "kysely/migration";

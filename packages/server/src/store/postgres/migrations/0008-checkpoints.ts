@@ -1,6 +1,6 @@
 /**
- * Migration 0008: beside the header of a session, the state right before its newest archived turn began. Never edited once
- * released: add another.
+ * Migration 0008: the state right before the newest archived turn started, in addition to the header of a session.
+ * Don't change it after its release: add another migration.
  */
 import { type Kysely, sql } from "kysely";
 import type { Migration } from "kysely/migration";

@@ -1,6 +1,6 @@
 /**
- * Migration 0009: what gateways must not do twice. Never edited once released: add another. As in 0001, JSON is `json`, and
- * everything of a session goes with it.
+ * Migration 0009: redeemed tickets and idempotent requests of the gateway. Don't change it after its release: add
+ * another migration. As in migration 0001, JSON is `json`, and rows are erased with their session.
  */
 import { type Kysely, sql } from "kysely";
 import type { Migration } from "kysely/migration";

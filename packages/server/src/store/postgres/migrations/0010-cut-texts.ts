@@ -1,4 +1,6 @@
-/** Migration 0010: whether a file had more text than is kept. Never edited once released: add another. */
+/**
+ * Migration 0010: whether the text of a file is truncated. Don't change it after its release: add another migration.
+ */
 import { type Kysely, sql } from "kysely";
 import type { Migration } from "kysely/migration";
 

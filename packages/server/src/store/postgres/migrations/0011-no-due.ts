@@ -1,6 +1,6 @@
 /**
- * Migration 0011: whoever waits for a decision ends it in time; nobody looks for all that are due. Never edited once
- * released: add another.
+ * Migration 0011: drops the index of due interactions. The turn that waits for a decision ends it at its deadline, so
+ * no query searches for all due ones. Don't change it after its release: add another migration.
  */
 import { type Kysely, sql } from "kysely";
 import type { Migration } from "kysely/migration";

@@ -1,4 +1,4 @@
-/** Migration 0012: what a download of a blob is called. Never edited once released: add another. */
+/** Migration 0012: file names for downloads of blobs. Don't change it after its release: add another migration. */
 import { type Kysely, sql } from "kysely";
 import type { Migration } from "kysely/migration";
 

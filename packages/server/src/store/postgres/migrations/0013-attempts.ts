@@ -1,5 +1,6 @@
 /**
- * Migration 0013: how many attempts at a turn in a row journaled nothing. Never edited once released: add another.
+ * Migration 0013: how many consecutive attempts at a turn wrote nothing to the journal. Don't change it after its
+ * release: add another migration.
  */
 import { type Kysely, sql } from "kysely";
 import type { Migration } from "kysely/migration";

@@ -1,4 +1,4 @@
-/** An example of an agent with built-in tools. Printed in docs/built-in-tools.md. */
+/** `helpDesk` defines an agent with built-in tools. Printed in docs/built-in-tools.md. */
 import { builtInTools, defineAgent, type Model, type WebSearch } from "@turnstream/server";
 
 export function helpDesk(model: Model, search: WebSearch, crmKey: string) {

@@ -1,4 +1,4 @@
-/** An example of bringing texts into a knowledge base. Printed in docs/knowledge.md. */
+/** `importFaq` imports texts into a knowledge base. Printed in docs/knowledge.md. */
 import { importKnowledge } from "@turnstream/server";
 import type { Store } from "@turnstream/server/ports";
 
@@ -9,6 +9,6 @@ export function importFaq(store: Store, tenant: string, faq: ReadonlyMap<string,
     url: `https://acme.example/faq#${n}`,
     read: async () => `# ${question}\n\n${answer}`,
   }));
-  // Only what changed is written; with `prune`, what is no longer there is removed.
+  // Writes only changed objects. `prune` removes objects that are not in `files`.
   return importKnowledge(store, { tenant, base: "faq", files, prune: true });
 }

@@ -1,7 +1,4 @@
-/**
- * An example of an ImageGenerator: OpenAI's image generation by the AI SDK, with pictures that become clearer. Printed in
- * docs/built-in-tools.md.
- */
+/** `openaiImages` generates images with OpenAI and shows previews. Printed in docs/built-in-tools.md. */
 import type { createOpenAI } from "@ai-sdk/openai";
 import type { ImageGenerator } from "@turnstream/server";
 import { streamText } from "ai";
@@ -27,7 +24,7 @@ export function openaiImages(openai: ReturnType<typeof createOpenAI>, model = "g
       });
       for await (const part of stream) {
         if (part.type === "error") throw part.error;
-        // Preliminary results are the picture so far; the last one is the picture.
+        // Each result replaces the previous one. The last one is the finished image.
         if (part.type === "tool-result" && part.toolName === "image_generation")
           yield { data: (part.output as { result: string }).result, mediaType: "image/webp" };
       }

@@ -1,4 +1,4 @@
-/** An example of a WebSearch: Tavily's search API. Printed in docs/built-in-tools.md. */
+/** `tavilySearch` implements WebSearch with Tavily's API. Printed in docs/built-in-tools.md. */
 import type { WebSearch } from "@turnstream/server";
 
 interface TavilyAnswer {

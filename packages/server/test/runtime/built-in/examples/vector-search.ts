@@ -1,6 +1,6 @@
 /**
- * An example of a KnowledgeSearch: by meaning, with vectors of an embedding model, joined with the search by words. The
- * vectors are in an array here; yours are in pgvector, Qdrant or the like. Printed in docs/knowledge.md.
+ * `vectorSearch` combines a vector search with the full-text search. The vectors are in an array here; use pgvector,
+ * Qdrant or similar instead. Printed in docs/knowledge.md.
  */
 import { fullTextSearch, type KnowledgeSearch } from "@turnstream/server";
 import type { KnowledgeHit, Store } from "@turnstream/server/ports";
@@ -15,7 +15,7 @@ export function vectorSearch(model: EmbeddingModel, pieces: readonly Piece[], st
       const { tenant, bases, text, limit, signal } = query;
       const { embedding } = await embed({ model, value: text, abortSignal: signal });
       const near = pieces
-        // Whoever asks must get nothing of another tenant, or of another base.
+        // The result must not contain anything of another tenant or another base.
         .filter((piece) => piece.tenant === tenant && bases.includes(piece.base))
         .map((piece) => ({ ...piece, score: cosineSimilarity(embedding, piece.vector) }))
         .filter(({ score }) => score > 0.5)

@@ -1,0 +1,45 @@
+/** The option tables in docs/ list exactly the options of the types. */
+import { readFileSync } from "node:fs";
+import { readCode, readSection, readTables } from "@turnstream/conformance/support/markdown.ts";
+import { expect, test } from "vitest";
+
+const read = (path: string) => readFileSync(new URL(path, import.meta.url), "utf8");
+
+/** The names of an interface's own members, as our formatter writes them. */
+function membersOf(file: string, name: string): string[] {
+  const [, body = ""] =
+    new RegExp(`^export interface ${name}\\b[^\\n]*\\{\\n(.*?)^\\}`, "ms").exec(read(`../src/${file}`)) ?? [];
+  return [...body.matchAll(/^ {2}(?:readonly )?(\w+)\??[:(]/gm)].map((match) => match[1] ?? "");
+}
+
+function checkTable(page: string, heading: string, column: string, expected: readonly string[]): void {
+  const [rows = []] = readTables(readSection(read(`../../../docs/${page}`), heading), column);
+  const written = rows.flatMap(([cell = ""]) => readCode(cell));
+  expect(expected.length).toBeGreaterThan(2);
+  expect(written.toSorted()).toEqual(expected.toSorted());
+}
+
+test.each([
+  ["agents.md", "## `defineAgent(options)`", "Option", "runtime/define/agent.ts", "AgentOptions"],
+  ["agents.md", "### Limits", "Option", "runtime/define/limits.ts", "Limits"],
+  ["agents.md", "## `tool(options)`", "Option", "runtime/define/tool.ts", "ToolOptions"],
+  ["agents.md", "### `approval`", "Option", "runtime/define/approval.ts", "ApprovalOptions"],
+  ["agents.md", "### `context`", "Field", "runtime/define/tool.ts", "ToolContext"],
+  ["agents.md", "## `startWorker(options)`", "Option", "runtime/worker/options.ts", "WorkerOptions"],
+  ["agents.md", "### Strings", "String", "runtime/strings.ts", "RuntimeStrings"],
+  ["gateway.md", "### Limits", "Option", "gateway/options.ts", "GatewayLimits"],
+  ["files.md", "## Options of the worker", "Option", "runtime/define/file-limits.ts", "FileLimits"],
+  ["files.md", "## Safe fetch", "Option", "safe-fetch/policy.ts", "FetchPolicy"],
+  ["built-in-tools.md", "## `builtInTools(options)`", "Option", "runtime/built-in/tools.ts", "BuiltInOptions"],
+  ["client.md", "### Options of `createClient`", "Option", "../../client/src/options.ts", "ClientOptions"],
+])("%s: the table under '%s' lists what its type has", (page, heading, column, file, name) => {
+  checkTable(page, heading, column, membersOf(file, name));
+});
+
+test("gateway.md: the table of createGateway lists what its types have", () => {
+  checkTable("gateway.md", "## Options of `createGateway` and `createServer`", "Option", [
+    ...["store", "log", "signals"],
+    ...membersOf("gateway/options.ts", "GatewayOptions"),
+    ...membersOf("gateway/create-server.ts", "ServerOptions"),
+  ]);
+});
