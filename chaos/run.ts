@@ -1,6 +1,6 @@
 /**
  * Runs one scenario: `npm run chaos -- NAME`. It injects one kind of fault into real servers as often as
- * docs/reliability.md states, and prints one JSON object per figure and a summary line. The exit code is 0 only if every
+ * docs/reliability.md states. It prints one JSON object per figure and a summary line. The exit code is 0 only if every
  * figure is within its bounds.
  */
 import { readSeed, seededRandom } from "@turnstream/testkit/util/seeded-random.ts";
