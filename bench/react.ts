@@ -1,7 +1,7 @@
 /**
  * `benchReact` measures what a page spends on a streaming answer (W1, 200 frames a second), in an empty thread and in
- * one of 200 messages, and compares other libraries on the same turn. All run alternately in one run, and medians of
- * the rounds count. `--short` runs one round of a shorter answer as a smoke test.
+ * one of 200 messages. It compares other libraries on the same turn. All run alternately in one run, and medians of the
+ * rounds count. `--short` runs one round of a shorter answer as a smoke test.
  */
 import { openBrowser } from "@turnstream/browser/chromium.ts";
 import { median } from "@turnstream/testkit/util/median.ts";

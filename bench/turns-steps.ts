@@ -1,6 +1,6 @@
 /**
- * `measureSteps` measures what a step costs PostgreSQL. It compares turns with one call per step, turns with two, and
- * turns of one step without calls, and derives the cost of a turn, a model step and a call. The engine's own
+ * `measureSteps` measures what a step costs PostgreSQL. It runs turns with one call per step, turns with two, and turns
+ * of one step without calls. From these it derives the cost of a turn, a model step and a call. The engine's own
  * transactions are included.
  */
 import { setTimeout as sleep } from "node:timers/promises";

@@ -1,6 +1,6 @@
 /**
- * `openRecorded` opens the page of recorded sessions in Chromium for one test. Every console message of the page fails
- * the test.
+ * `openRecorded` opens the page of recorded sessions in Chromium for one test. Every error or warning in its console
+ * fails the test.
  */
 import type { SessionEvent } from "@turnstream/protocol";
 import type { Browser, Page } from "playwright-core";

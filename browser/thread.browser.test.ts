@@ -35,7 +35,7 @@ function withTool(): Story {
 }
 
 describe("a call", () => {
-  test("U03 is expanded while it runs, stays so for users who saw it run, and shows its request", async () => {
+  test("U03 is expanded while it runs and for users who saw it run, and shows request and response", async () => {
     const page = await openRecorded();
     const log = withTool();
     const at = after(log, "tool_result.start");

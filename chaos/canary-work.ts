@@ -17,7 +17,7 @@ export interface Work {
 
 const PAUSE_MS = 2;
 
-/** One job of each kind. After the erasure each of them must be refused. */
+/** One job of each kind. Refusals are expected once the session is erased. */
 function jobs(backend: Backend, { ref, user, canary, claimed, orderNo }: Filled) {
   const { store, log } = backend;
   const { tenant, session } = ref;

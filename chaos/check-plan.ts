@@ -25,7 +25,7 @@ interface Verdict {
 }
 
 const UNKNOWN = DEFAULT_STRINGS.errors.OUTCOME_UNKNOWN;
-/** The start of the notice about a retried model call, up to its first number. */
+/** The start of the text about a retried model call, up to its first number. */
 const RETRYING = DEFAULT_STRINGS.retrying(1, 1, 1).split("1")[0] ?? "";
 
 /** @param mayBeCut true if a worker died during the turn, so that non-idempotent tools may have been cut off */

@@ -20,9 +20,9 @@ import { TurnEnvironment } from "./turn-environment.ts";
 const CALLS = 10;
 const CONCURRENCY = 3;
 const WAIT_SECONDS = 3;
-/** Decisions are sent at most this long before or after the deadline, or after a stop. */
+/** Decisions on a call are aimed at random moments in this window around the deadline, or after a stop. */
 const AIM_MS = 200;
-/** Decisions on the same call are at most this far apart. */
+/** Decisions on the same call differ from that moment by at most this time. */
 const TOGETHER_MS = 20;
 const KINDS = ["users", "deadline", "stop"] as const;
 type Kind = (typeof KINDS)[number];

@@ -217,7 +217,7 @@ async function deployOnce(
   await sleep(random() * 600);
   if (way !== "mixed") await Promise.all(fresh.map((worker) => worker.begin()));
   const [one, ...others] = old;
-  // The tool that runs longer than the drain time blocks its own turn, so its turn is not part of the measurement.
+  // The tool that runs longer than the drain time delays its own turn. It must not delay the others.
   const followers = plays.flatMap(({ follower, plan }) => (plan.name.endsWith(STUBBORN) ? [] : [follower]));
   if (one !== undefined) {
     await replace(way === "mixed" ? [one] : old, way === "SIGKILL" ? "SIGKILL" : "SIGTERM", followers, found);

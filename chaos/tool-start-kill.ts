@@ -1,7 +1,7 @@
 /**
  * `toolStartKill` tests promise 28 for tools: a committed start or result is shown, once. Each worker reaches Redis
- * through its own slow proxy. As soon as the start or the result of a tool is in the journal and not yet in the log,
- * the proxy drops what is in flight and the worker is killed with -9.
+ * through its own slow proxy. The test waits until the start or the result of a tool is in the journal and not yet in
+ * the log. Then the proxy drops what is in flight, and the worker is killed with -9.
  */
 import { listBlocks, type EventType, type Json } from "@turnstream/protocol";
 import type { LogEntry } from "@turnstream/server/internal";

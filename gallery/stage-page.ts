@@ -31,7 +31,7 @@ const ANYWHERE: Address = {
   dir: "ltr",
 };
 
-/** Opens a page for one test. Every console message of the page fails the test. */
+/** Opens a page for one test. Every error or warning in its console fails the test. */
 export async function openStage({ address, prepare, ...options }: StageOptions = {}): Promise<Page> {
   if (browser === undefined) throw new Error("call withBrowser() first");
   const context = await browser.newContext({ viewport: { width: 900, height: 900 }, ...options });

@@ -1,7 +1,7 @@
 /**
- * `CORPUS` lists texts that answers, tools, files and web pages could contain to run a script in the user's page or to
- * make it send a request (reliability.md 23). A successful attack calls `ran()` or loads from `evil.example`. Data
- * only.
+ * `CORPUS` lists hostile texts that answers, tools, files and web pages could contain (reliability.md 23). They try to
+ * run a script in the user's page, or to make it send a request. A successful attack calls `ran()` or loads from
+ * `evil.example`. Data only.
  */
 const E = "https://evil.example";
 const hidden = "\u202e\u200b\u2066";

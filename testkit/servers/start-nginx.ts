@@ -1,6 +1,6 @@
 /**
- * `startNginx` starts a private `nginx` on a free port and in a temporary folder, with a configuration from a test or
- * from a page of the docs. Does not read the system's configuration.
+ * `startNginx` starts a private `nginx` on a free port and in a temporary folder. Its configuration comes from a test
+ * or from a page of the docs. Does not read the system's configuration.
  */
 import { execFile } from "node:child_process";
 import { writeFileSync } from "node:fs";
