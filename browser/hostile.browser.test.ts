@@ -113,7 +113,7 @@ test("U07: no answer runs a script, loads a resource or navigates, whole or in c
   }
 }, 300_000);
 
-test("U07: neither does any other content: names, labels, arguments, results, cards, artifacts", async () => {
+test("U07: no name, label, argument, result, card or artifact runs a script, loads a resource or navigates", async () => {
   const { page, events } = await watched();
   for (const text of CORPUS) {
     await start(page, numbered(everywhere(text)));

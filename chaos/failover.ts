@@ -193,7 +193,11 @@ function figures(times: number, found: Found, load: Load): Figure[] {
     { figure: "readers that saw lost events and were not notified", value: found.sawLostUntold, exactly: 0 },
     { figure: "positions with two meanings", value: found.twoMeanings, exactly: 0 },
     { figure: "events accepted before a new claim", value: found.beforeClaim, exactly: 0 },
-    { figure: "tries before a claim that were not refused", value: found.tries - found.refused, exactly: 0 },
+    {
+      figure: "appends before a claim that were not refused",
+      value: found.tries - found.refused,
+      exactly: 0,
+    },
     { figure: "events lost that the new primary had", value: found.lostForNothing, exactly: 0 },
     { figure: "gaps in the sequence", value: found.gaps, exactly: 0 },
     { figure: "duplicate events", value: found.duplicates, exactly: 0 },

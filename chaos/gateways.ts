@@ -42,7 +42,7 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
   const each = Math.floor(times / FAULTS.length);
   return [
     ...FAULTS.map((fault) => ({ figure: `turns: ${fault}`, value: found.rounds[fault], atLeast: each })),
-    { figure: "viewers", value: found.viewers, exactly: times * GATEWAYS * CLIENT_KINDS.length },
+    { figure: "clients", value: found.viewers, exactly: times * GATEWAYS * CLIENT_KINDS.length },
     { figure: "connections lost and reopened", value: found.returns, atLeast: each * CLIENT_KINDS.length },
     {
       figure: "clients that differ from the log, and turns that did not end as planned",

@@ -78,7 +78,7 @@ test("forwards and counts all bytes, and forwards the end of each side", async (
   caller.socket.end(large);
   await closed(caller);
   expect(caller.text).toBe(large);
-  await until("the connection to be over", () => proxy.counters().open === 0);
+  await until("the connection to be closed", () => proxy.counters().open === 0);
   expect(proxy.counters()).toEqual({
     open: 0,
     accepted: 1,
@@ -153,7 +153,7 @@ test("blackhole: the server is not notified when a client disconnects", async ()
   await sleep(100);
   expect(echo.sockets.size).toBe(2);
   await proxy.heal();
-  await until("the server to learn of it", () => echo.sockets.size === 0);
+  await until("the server to notice the disconnect", () => echo.sockets.size === 0);
 });
 
 test("blackhole in one direction: the request arrives, the answer doesn't", async () => {
@@ -222,5 +222,5 @@ test("a slow reader slows the writer down without loss", async () => {
   await sleep(300);
   expect(proxy.counters().bytes.toClient).toBeLessThan(large.length);
   caller.socket.resume();
-  await until("all of it", () => caller.text.length === large.length);
+  await until("all bytes", () => caller.text.length === large.length);
 });

@@ -1,10 +1,10 @@
 /**
- * `watch` and `makeFolder` register servers and temporary folders with a watchdog process.
+ * `watch` and `makeFolder` register servers and temporary folders with a watchdog process. This module does not kill
+ * anything itself.
  *
  * Invariant: no server or temporary folder outlives this process, however it ends. Handlers for `exit` and signals are
  * not enough, because nothing runs after kill -9. `setpriv --pdeathsig` reaches only the direct child, and its signal
- * comes when a thread ends. So one watchdog per process waits for the end of a pipe. This module does not kill anything
- * itself.
+ * comes when a thread ends, not the process. So one watchdog per process waits for the end of a pipe.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
