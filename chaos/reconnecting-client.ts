@@ -67,8 +67,8 @@ export class ReconnectingClient {
     const endpoints = this.#endpoints();
     const endpoint = endpoints[this.#next++ % endpoints.length];
     if (endpoint === undefined) throw new Error("no gateway is left");
-    // A `responses` stream ends while no turn runs. Without a cursor, the client starts at the start of the log, so that
-    // it doesn't miss the start of a turn.
+    // A `responses` stream ends while no turn runs. Without a cursor, the client reads from the start of the log, so
+    // that it doesn't miss the start of a turn.
     this.client.connect(endpoint, this.client.rendered.cursor ?? (this.#isOfAnswers ? START_CURSOR : null));
   }
 }
