@@ -1,6 +1,7 @@
 /**
  * `openBaselineServer` is the minimal server that the gateway is compared with, in three variants. It uses the same
- * Redis subscriptions and forwards the bytes unchanged. It has no sessions, positions or authentication.
+ * Redis subscriptions and forwards the last bytes of each message without parsing them. It has no sessions, positions
+ * or authentication.
  */
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
@@ -9,7 +10,7 @@ import { WebSocketServer } from "ws";
 
 export type BaselineKind = "ws" | "corked" | "sse";
 
-/** The approximate size of one event on the wire. */
+/** How many bytes of a message are forwarded: the approximate size of one event on the wire. */
 const FRAME_BYTES = 200;
 const READY = "ready";
 

@@ -138,7 +138,7 @@ export async function openWriters(
   }
 }
 
-/** Returns an event as it was before the log added its position. */
+/** Returns an event without the fields that the log adds. */
 export function toDraft({ v: _v, id: _id, at: _at, ...draft }: SessionEvent): EventDraft {
   return draft;
 }

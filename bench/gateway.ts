@@ -1,7 +1,7 @@
 /**
  * `benchGateway` measures the gateway on real servers: the cost of a delivery, the memory of an idle connection, and a
- * reconnect of all clients at once. Each is compared with a minimal server in the same run. It takes less than half an
- * hour.
+ * reconnect of all clients at once. The first two are compared with a minimal server in the same run. It takes less
+ * than half an hour.
  */
 import { type FanOutSize, measureFanOut } from "./gateway-fan-out.ts";
 import { type MemorySize, measureMemory } from "./gateway-memory.ts";

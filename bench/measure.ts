@@ -1,8 +1,6 @@
 /**
  * `alternate` measures candidates in turns, so that noise of the machine affects all of them, and takes the median of
- * each.
- *
- * Invariant: a bench may only bound ratios within one run, never absolute times.
+ * each. Prefer ratios within one run as bounds, because absolute times depend on the machine.
  */
 import { median } from "@turnstream/testkit/util/median.ts";
 

@@ -12,7 +12,7 @@ const NAMES: Readonly<Record<TargetName, string>> = {
   turnstream: "Turnstream",
   "use-chat": "useChat + react-markdown",
   "use-chat-memo": "useChat + react-markdown, memoized, throttle 50",
-  streamdown: "useChat + Streamdown, memoised",
+  streamdown: "useChat + Streamdown, memoized",
 };
 const SUBJECTS = Object.keys(NAMES) as TargetName[];
 const THREADS = { "empty thread": 0, "200 messages": 200 } as const;

@@ -42,7 +42,7 @@ export async function readCounters(
   };
 }
 
-/** CPU ticks of a process, of its children, and of their exited children. */
+/** CPU milliseconds of a process, its running children and its exited children. */
 function processorTime(pid: number): number {
   let ticks = 0;
   for (const name of readdirSync("/proc")) {

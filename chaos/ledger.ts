@@ -15,7 +15,7 @@ export interface Ack {
 /** How often each forbidden thing was found. Whether `lost` is allowed depends on the scenario. */
 export interface Findings {
   readonly lost: readonly Ack[];
-  /** Deltas that a turn writer had flushed and that are missing. */
+  /** Numbers that a `Writer` had flushed and that are missing. */
   readonly lostTexts: number;
   readonly gaps: number;
   readonly duplicates: number;
@@ -26,7 +26,7 @@ export interface Findings {
 
 export interface WriterRecord {
   readonly name: string;
-  /** How many deltas were written, and how many of them a flush has confirmed. */
+  /** How many numbers were written, and how many of them a flush has confirmed. */
   written: number;
   flushed: number;
   /** How many of them the last comparison found in the log. */
@@ -88,7 +88,7 @@ export class Ledger {
     return { lost, lostTexts: short.reduce((sum, n) => sum + n, 0), ...counts };
   }
 
-  /** Continues after these entries. Forgets turn writers that no longer write. */
+  /** Continues after these entries. Forgets each `Writer` that no longer writes. */
   settle(entries: readonly LogEntry[], writerName: string | null): void {
     this.checked = entries.at(-1)?.cursor ?? this.checked;
     this.acks = [];
@@ -104,7 +104,7 @@ export class Ledger {
       counts.torn++;
   }
 
-  /** The deltas of a turn writer are numbers that count up. */
+  /** A `Writer` writes numbers that count up. */
   #compareWriter(text: string, counts: { duplicates: number; gaps: number }): void {
     const [name = "", numbers = ""] = text.split("~");
     const record = this.writers.get(name);

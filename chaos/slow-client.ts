@@ -1,6 +1,6 @@
 /**
- * `slowClient` runs one socket that doesn't read among a hundred that do. Each round runs once with it and once without
- * it, and only rounds of one pair are compared.
+ * `slowClient` runs one socket that doesn't read and 99 that do. Each round runs once with it and once without it, and
+ * only rounds of one pair are compared.
  *
  * Invariant: the gateway buffers a bounded number of bytes for the stalled socket. The others are not delayed, neither
  * while it fills and is degraded nor while it drains and catches up.

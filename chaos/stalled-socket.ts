@@ -1,6 +1,6 @@
 /**
- * `openStalled` opens a WebSocket on a raw TCP connection that subscribes and then never reads again. The operating
- * system still buffers some bytes for it.
+ * `openStalled` opens a WebSocket on a raw TCP connection that subscribes and then stops reading, until the caller
+ * resumes it. The operating system still buffers some bytes for it.
  */
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";

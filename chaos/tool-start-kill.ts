@@ -177,7 +177,7 @@ async function killOnce(
   return hit !== null;
 }
 
-/** A plan with tools of both kinds, side by side. */
+/** A plan with idempotent and non-idempotent tools, side by side. */
 function planOf(name: string, random: () => number): Plan {
   const tool = (key: string): PlanCall => ({
     tool: "once",

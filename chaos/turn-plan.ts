@@ -20,7 +20,7 @@ export interface Plan {
 
 interface PlanStep {
   readonly think: string;
-  /** How many times the step repeats its thought, without pauses. @default 1 */
+  /** How many times the step repeats its thought, almost without pauses. @default 1 */
   readonly thoughts?: number;
   readonly text: string;
   readonly calls: readonly PlanCall[];

@@ -2,8 +2,8 @@
  * `streamInto` opens the bench page in Chromium, streams one answer and reads its cost. `buildPages` builds and serves
  * the page.
  *
- * Invariant: times are CPU time of the page's main thread, not wall-clock time, so that other programs on the machine
- * don't count.
+ * Invariant: the costs of `Cost` are CPU time of the page's main thread, so that other programs on the machine don't
+ * count. Only `loadMs` and the fields of `Smoothness` are wall-clock time.
  */
 import { execFile } from "node:child_process";
 import { join } from "node:path";
@@ -35,7 +35,7 @@ export interface Cost extends Smoothness {
   /** CPU time of each task over 50 ms. */
   readonly longTasksCpu: readonly number[];
   readonly heapMb: number;
-  /** From the first byte until the earlier turns are rendered. */
+  /** From the start of the navigation until the page with the earlier turns is idle. */
   readonly loadMs: number;
 }
 

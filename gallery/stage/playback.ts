@@ -1,7 +1,8 @@
 /**
  * `openPlayback` creates a session from a state, and `moveTo` moves it through its log.
  *
- * Invariant: the server's clock is at the shown event, so that countdowns look the same every day.
+ * Invariant: the server's clock comes from the log, so that countdowns look the same every day. It is at the shown
+ * event, or `leftSeconds` before the last deadline.
  */
 import type { SessionView } from "@turnstream/client";
 import { createStaticSession, type StaticSession } from "@turnstream/client/static";

@@ -27,8 +27,7 @@ function answerFrom({ output }: Result): ToolAnswer {
 }
 
 /**
- * Reads the session id from the instructions. The script fails once per session, and another process must know which
- * one it is.
+ * Reads the session id from the instructions. The scripted model counts its attempts per session.
  */
 export function readSession({ prompt }: ScriptCall): string {
   const system = prompt.find((message) => message.role === "system");

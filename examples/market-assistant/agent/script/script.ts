@@ -107,7 +107,7 @@ function playsOf({ script: lines }: Lines, streamer: TextStreamer): Readonly<Rec
     ),
     forecast(asked) {
       if (asked.step === 0) return [think(forecast.think), script.toolCall("get_index")];
-      // The first attempt in each session fails, so that the user can try a retry.
+      // Every other attempt in a session fails, starting with the first, so that the user can try a retry.
       const session = readSession(asked);
       const times = forecasts.get(session) ?? 0;
       forecasts.set(session, times + 1);
