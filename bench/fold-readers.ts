@@ -32,7 +32,7 @@ export function parseAndJoin(frames: readonly string[]): void {
 export type ReadByClient = (frames: readonly string[]) => void;
 
 /**
- * Connected clients that have received nothing yet. Their notifications never fire, because that cost belongs to the page.
+ * Connected clients that have received nothing yet. Their notifications never fire: that cost belongs to the page.
  */
 export async function connectedClients(count: number): Promise<() => ReadByClient> {
   const readers = await Promise.all(Array.from({ length: count }, connectedClient));

@@ -26,7 +26,7 @@ const TTL_MS = 1_500;
 const SETTINGS = { asks: true, ttlMs: TTL_MS };
 const HAND_OVER_MS = 2_000;
 
-/** Less than the drain time of a worker that shuts down. */
+/** Less than the shutdown grace period of a worker. */
 const SLOWEST_HAND_OVER_MS = 4_500;
 const STUBBORN = "stubborn";
 const STUBBORN_MS = 10_000;
@@ -147,7 +147,7 @@ async function run({ times: replaced, random, progress }: RunOptions): Promise<F
       { figure: "events that broke a rule", value: found.illegal.length, exactly: 0 },
       { figure: "tools cut off by kill -9, outcome unknown", value: found.killed.length },
       {
-        figure: "tools that ran longer than the drain time after SIGTERM, outcome unknown",
+        figure: "tools that ran longer than the shutdown grace period after SIGTERM, outcome unknown",
         value: found.left.length - unrun.length,
       },
       {
@@ -217,7 +217,7 @@ async function deployOnce(
   await sleep(random() * 600);
   if (way !== "mixed") await Promise.all(fresh.map((worker) => worker.begin()));
   const [one, ...others] = old;
-  // The tool that runs longer than the drain time delays its own turn. It must not delay the others.
+  // The tool that runs longer than the shutdown grace period delays its own turn. It must not delay the others.
   const followers = plays.flatMap(({ follower, plan }) => (plan.name.endsWith(STUBBORN) ? [] : [follower]));
   if (one !== undefined) {
     await replace(way === "mixed" ? [one] : old, way === "SIGKILL" ? "SIGKILL" : "SIGTERM", followers, found);
@@ -294,7 +294,7 @@ const isAsked = ({ steps }: Plan): boolean =>
 /**
  * Plans that are interrupted in a slow tool, in a non-idempotent tool, in backoff, between quick steps, in a sub-agent,
  * in mid-stream and while waiting for a user. Further plans call tools that the other version hides, shows, lacks or
- * defines differently. With SIGTERM, one tool runs longer than the drain time.
+ * defines differently. With SIGTERM, one tool runs longer than the shutdown grace period.
  */
 function plansOf(name: string, version: Version, way: Way, random: () => number): Plan[] {
   const removedTool = version === "a" ? "extra" : "added";

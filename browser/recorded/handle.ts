@@ -9,8 +9,8 @@ export interface Recorded {
   /** Renders a session after these events. With a server's HTML, hydrates that instead. */
   start(events: readonly SessionEvent[], html?: string): void;
   /**
-   * Loads lazy parts, as a page must before it hydrates HTML of a server that preloaded them. Resolves when they are
-   * rendered.
+   * Loads lazy parts, and resolves when they are loaded. A page must do this before it hydrates HTML of a server that
+   * preloaded them.
    */
   preload(): Promise<void>;
   /** Renders another session in the same place. */

@@ -46,7 +46,7 @@ interface DriverContext {
   readonly stage: TurnHarness;
 }
 
-/** After an odd reload the story continues slowly for this many beats. After an even one it pauses. */
+/** During every other reload the story continues slowly for this many beats. During the others it pauses. */
 const BEATS_ON = 4;
 const SLOW_MS = 60;
 

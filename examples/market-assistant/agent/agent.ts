@@ -33,7 +33,7 @@ export function marketAgents(models: Models, pace: Pace): Agent[] {
       subAgents: { analyst: createAnalyst(lines, models.analyst(lines), pace) },
       shareThought: true,
       askUser: true,
-      // The user can retry after an error; automatic retries would only delay it.
+      // The scripted model has one attempt, so that the user sees its error and can retry.
       retry: { maxAttempts: models.maxAttempts },
     }),
   );

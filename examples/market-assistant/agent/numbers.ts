@@ -2,7 +2,7 @@
 export interface Numbers {
   readonly money: (value: number) => string;
   readonly whole: (value: number) => string;
-  /** Always with a sign, and at most two decimal digits. */
+  /** With a sign except for zero, and at most two decimal digits. */
   readonly signed: (value: number) => string;
   readonly plain: (value: number) => string;
 }
