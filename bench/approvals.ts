@@ -1,6 +1,7 @@
 /**
- * Three thousand calls that wait for a person in one worker: what each weighs, what they ask of PostgreSQL while nobody
- * decides, and how soon a tool starts once somebody does. On private servers. Takes some minutes.
+ * `benchApprovals` measures three thousand calls that wait for approval in one worker: the memory of each, the load on
+ * PostgreSQL without decisions, and the time from a decision to the start of its tool. It uses private servers and
+ * takes several minutes.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { decideApproval, type SessionRef } from "@turnstream/server";
@@ -19,11 +20,14 @@ import {
 import { WorkerProcess } from "./worker-process.ts";
 
 const WAITING = 3_000;
-/** As long as a worker takes to look at all of them by itself. */
+/** In this time a worker polls each waiting call once. */
 const IDLE_MS = 60_000;
 const DECIDED = 200;
 const AT_ONCE = 50;
-/** It is not the lease that is measured here, and collecting the garbage of thousands of turns takes its time. */
+/**
+ * Longer than the default: the garbage collection of thousands of turns could delay a renewal, and this bench doesn't
+ * measure leases.
+ */
 const TTL_MS = 30_000;
 const NAME = `${WAITING} waiting approvals`;
 
@@ -60,11 +64,11 @@ export async function benchApprovals(): Promise<Measurement[]> {
   }
 }
 
-/** A few at a time: how many turns a worker can begin at once is another bench. */
+/** Starts the turns in small batches. Another bench measures how many turns a worker can start at once. */
 async function askAll(environment: TurnsEnvironment, refs: readonly SessionRef[]): Promise<void> {
   for (let n = 0; n < refs.length; n += AT_ONCE) {
     await Promise.all(refs.slice(n, n + AT_ONCE).map((ref) => send(environment, ref, "asking")));
-    // The next ones may begin while the last of these do.
+    // Don't wait for the last calls of this batch: the next batch may start meanwhile.
     await waitFor(environment, n);
   }
   await waitFor(environment, refs.length);
@@ -81,7 +85,9 @@ async function waitFor({ backend }: TurnsEnvironment, count: number): Promise<vo
   }
 }
 
-/** One after the other, with all the others still waiting. @returns milliseconds from the command to the tool's start */
+/**
+ * Decides one call after the other while all others wait. @returns milliseconds from each command to the tool's start
+ */
 async function decideSome(environment: TurnsEnvironment, refs: readonly SessionRef[]): Promise<number[]> {
   const times: number[] = [];
   for (const ref of refs) {
@@ -90,7 +96,7 @@ async function decideSome(environment: TurnsEnvironment, refs: readonly SessionR
       if (type === "tool_result.start") started.open();
     });
     const [asked] = await environment.backend.store.interactions.list(ref, { pending: true });
-    if (asked === undefined) throw new Error(`nothing waits in ${ref.session}`);
+    if (asked === undefined) throw new Error(`no approval is pending in ${ref.session}`);
     const startedAt = performance.now();
     await Promise.all([
       decideApproval(environment.backend, ref, {

@@ -1,6 +1,7 @@
 /**
- * The least that a server can do for its viewers, in three ways, to hold the gateway against: the same subscriptions of the
- * same Redis, and then the bytes as they came. No sessions, no positions, nobody is asked who they are.
+ * `openBaselineServer` is the minimal server that the gateway is compared with, in three variants. It uses the same
+ * Redis subscriptions and forwards the last bytes of each message without parsing them. It has no sessions, positions
+ * or authentication.
  */
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
@@ -9,7 +10,7 @@ import { WebSocketServer } from "ws";
 
 export type BaselineKind = "ws" | "corked" | "sse";
 
-/** What one event amounts to on the wire, about. */
+/** How many bytes of a message are forwarded: the approximate size of one event on the wire. */
 const FRAME_BYTES = 200;
 const READY = "ready";
 
@@ -17,11 +18,11 @@ type Viewers<T> = ReadonlyMap<string, Set<T>>;
 
 interface Bare {
   readonly server: Server;
-  /** What to do with a message of Redis. */
+  /** Forwards a message of Redis. */
   onMessage(session: string, text: string): void;
 }
 
-/** Viewers name their session in the query. @returns its port */
+/** Starts a server. Clients name their session in the query. @returns its port */
 export async function openBaselineServer(
   kind: BaselineKind,
   redisUrl: string,
@@ -48,7 +49,7 @@ export async function openBaselineServer(
 
 type Subscribe = (session: string) => Promise<unknown>;
 
-/** Plain `ws.send` of bytes that were prepared once. */
+/** Plain `ws.send` of bytes that are built once. */
 function bareSockets(subscribe: Subscribe): Bare {
   const viewers = new Map<string, Set<{ send(data: Buffer, options: { binary: boolean }): void }>>();
   const sockets = new WebSocketServer({ noServer: true, clientTracking: false });
@@ -69,7 +70,7 @@ function bareSockets(subscribe: Subscribe): Bare {
   };
 }
 
-/** One frame for all, written to sockets that stay corked until everything that came at once is written. */
+/** One frame for all subscribers, written to sockets that stay corked until all frames of one tick are written. */
 function corkedSockets(subscribe: Subscribe): Bare {
   const viewers = new Map<string, Set<Socket>>();
   const sockets = new WebSocketServer({ noServer: true, clientTracking: false });
@@ -104,7 +105,7 @@ function corkedSockets(subscribe: Subscribe): Bare {
   };
 }
 
-/** `res.write` of one Buffer; http corks by itself. */
+/** `res.write` of one Buffer. `http` corks by itself. */
 function bareStreams(subscribe: Subscribe): Bare {
   const viewers = new Map<string, Set<ServerResponse>>();
   const server = createServer((request, response) => {
@@ -126,7 +127,7 @@ function sessionOf(url: string | undefined): string {
   return new URL(url ?? "/", "http://localhost").searchParams.get("session") ?? "";
 }
 
-/** @returns how to take it out again */
+/** @returns a function that removes the client */
 function add<T>(viewers: Map<string, Set<T>>, session: string, client: T): () => void {
   const there = viewers.get(session) ?? new Set();
   viewers.set(session, there.add(client));

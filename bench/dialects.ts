@@ -1,5 +1,6 @@
 /**
- * Bench `dialects`: what encoding and decoding cost beside the fold, and how both grow with a turn's length.
+ * `benchDialects` measures what encoding and decoding cost compared with the fold, and how both grow with the length of
+ * a turn.
  */
 import { decodeAll, framesFrom } from "@turnstream/conformance/support/replay.ts";
 import { emptyState, type SessionEvent, foldAll, type SessionState } from "@turnstream/protocol";

@@ -1,7 +1,7 @@
 /**
- * Bench `fold --peers`: what other libraries take for the same turns, as multiples of the same floor: parsing our frames and
- * joining their text. Each gets its own frames as JSON text and gives its own message after every delta. Never in CI: two
- * of them take seconds for a long call.
+ * `benchFoldPeers` (`fold --peers`) measures other libraries on the same turns, as multiples of the same baseline:
+ * parsing our frames and joining their text. Each library gets its own frames as JSON text and returns its own message
+ * after every delta. Does not run in CI, because two libraries take seconds for a long call.
  */
 import type { SessionEvent } from "@turnstream/protocol";
 import { connectedClients, onWire, parseAndJoin } from "./fold-readers.ts";
@@ -12,7 +12,7 @@ import { readByAgUi, readByAi, readByAssistantStream } from "./peers/readers.ts"
 import { toUiChunks } from "./peers/ui-chunks.ts";
 import { longArguments, longCall, typicalTurn } from "./workloads.ts";
 
-/** What is quick is run this often in its turn, so that the clock sees it. */
+/** Fast candidates repeat this often per measurement, so that the timer's resolution is sufficient. */
 const TIMES = 20;
 
 const PEERS = ["ai readUIMessageStream", "@ag-ui/client runAgent", "assistant-stream accumulator"] as const;
@@ -29,7 +29,7 @@ function often(run: () => void): () => Promise<void> {
   };
 }
 
-/** @param runs how often each will be run */
+/** @param runs how often each candidate will run */
 async function candidates(log: readonly string[], runs: number): Promise<Candidates> {
   const frames = onWire(log);
   const next = await connectedClients(runs * TIMES);
@@ -46,7 +46,7 @@ async function candidates(log: readonly string[], runs: number): Promise<Candida
   };
 }
 
-/** The figures of the slow ones are of one run each, those of the quick ones of many. */
+/** Converts times to one turn: slow candidates run once per measurement, fast ones `TIMES` times. */
 function perTurn(times: Readonly<Record<string, number>>): Record<string, number> {
   return Object.fromEntries(
     Object.entries(times).map(([name, time]) => [

@@ -1,4 +1,8 @@
-/** Ways to read the frames of a turn that the benches of the fold compare. Each leaves something behind, so that no work is optimised away. */
+/**
+ * `parseAndJoin` and `connectedClients` read the frames of a turn in the ways that the fold benches compare.
+ *
+ * Invariant: each writes its result to `sink`, so that the engine can't optimize the work away.
+ */
 import { createClient } from "@turnstream/client";
 import { emptyState, currentInput } from "@turnstream/protocol";
 import { InProcessGateway } from "./in-process-gateway.ts";
@@ -7,12 +11,12 @@ export const sink: { value: unknown } = { value: undefined };
 
 const SESSION = "ses_market";
 
-/** As a socket says them: with the session, since it carries many. */
+/** Adds the session to each frame, as on a socket that carries many sessions. */
 export function onWire(frames: readonly string[]): string[] {
   return frames.map((frame) => `${frame.slice(0, -1)},"session_id":"${SESSION}"}`);
 }
 
-/** The floor: parse every frame and append its text to one string per block. */
+/** The baseline: parses every frame and appends its text to one string per block. */
 export function parseAndJoin(frames: readonly string[]): void {
   const texts = new Map<string, string>();
   for (const frame of frames) {
@@ -24,15 +28,17 @@ export function parseAndJoin(frames: readonly string[]): void {
   sink.value = texts;
 }
 
-/** Reads the frames of a whole log by a client of its own, once. After each frame it looks at the newest block. */
+/** Reads the frames of a whole log with a new client, once. After each frame it reads the newest block. */
 export type ReadByClient = (frames: readonly string[]) => void;
 
-/** Clients that are connected and have seen nothing yet. Nobody is told of changes: what that costs is the page's. */
+/**
+ * Connected clients that have received nothing yet. Their notifications never fire: that cost belongs to the page.
+ */
 export async function connectedClients(count: number): Promise<() => ReadByClient> {
   const readers = await Promise.all(Array.from({ length: count }, connectedClient));
   return () => {
     const reader = readers.pop();
-    if (reader === undefined) throw new Error("More clients are needed than were made.");
+    if (reader === undefined) throw new Error("`connectedClients` was called with too small a count.");
     return reader;
   };
 }
@@ -56,7 +62,7 @@ async function connectedClient(): Promise<ReadByClient> {
       sink.value = block?.kind === "tool_call" ? currentInput(block) : block;
     }
     const status = session.getSnapshot().state.turns.last()?.status;
-    if (status !== "end_turn") throw new Error(`The client has not seen the end of the turn: ${status}.`);
+    if (status !== "end_turn") throw new Error(`The turn's status must be end_turn, got ${status}.`);
     client.close();
   };
 }

@@ -1,13 +1,14 @@
 /**
- * Bench `fold`: what the fold costs beside parsing its frames, and how that grows. All figures are ratios of
- * medians measured side by side.
+ * `benchFold` measures what the fold costs compared with parsing its frames, and how that grows.
+ *
+ * Invariant: all figures are ratios of medians that are measured side by side.
  */
 import { emptyState, type SessionEvent, fold, type SessionState } from "@turnstream/protocol";
 import { connectedClients, onWire, parseAndJoin, sink } from "./fold-readers.ts";
 import { alternate, growth, type Measurement, ratio, RUNS, round } from "./measure.ts";
 import { longAnswer, longArguments, longCall, manyRecords, turnAfter, typicalTurn } from "./workloads.ts";
 
-/** Growth is told from runs long enough that the machine's noise is small beside them. */
+/** Growth is measured on runs that are long compared with the machine's noise. */
 const LONGER = 5;
 
 function parseAll(frames: readonly string[]): void {
@@ -45,7 +46,7 @@ export async function benchFold(): Promise<Measurement[]> {
   const short = parsed(longAnswer(2_000));
   const long = parsed(longAnswer(20_000));
   const answers = alternate({
-    // Ten times as many short ones, so that both candidates run about as long.
+    // Ten times as many short runs, so that both candidates take about the same time.
     short: () => {
       for (let n = 0; n < 10 * LONGER; n++) foldEvents(short);
     },
@@ -71,7 +72,7 @@ export async function benchFold(): Promise<Measurement[]> {
       atMost: 2,
     },
     {
-      measure: "typical turn: what a client does with a frame / parse and join (goal 3)",
+      measure: "typical turn: a client reading its frames / parse and join (goal 3)",
       value: ratio(reading, "client", "floor"),
       atMost: 3,
     },
@@ -91,7 +92,7 @@ export async function benchFold(): Promise<Measurement[]> {
   ];
 }
 
-/** 4,000 argument deltas of 40 kB in all, of one shape. */
+/** Measures 4,000 argument deltas of 40 kB in total, of one shape. */
 async function calls(shape: string, make: (length: number) => string[]): Promise<Measurement[]> {
   const w2 = onWire(longCall(make(40_000)));
   const next = await connectedClients(RUNS);
@@ -120,7 +121,7 @@ async function calls(shape: string, make: (length: number) => string[]): Promise
       note: `${w2.length} frames`,
     },
     {
-      measure: `4,000 argument deltas, ${shape}: what a client does with a frame, the partial value read at every delta / parse and join (goal 4)`,
+      measure: `4,000 argument deltas, ${shape}: a client that reads the partial value at every delta / parse and join (goal 4)`,
       value: ratio(times, "client", "floor"),
       ...(shape === "one long string" ? { atMost: 4 } : {}),
     },

@@ -1,4 +1,4 @@
-/** Who looks, and at what: the servers' names for their ways in, and how a raw client asks for a session there. */
+/** `toClientOptions` builds the request with which a raw client opens a session on one of the measured servers. */
 import type { RawClientOptions } from "./raw-client.ts";
 import type { MeasuredServerSettings } from "./processes/measured-server.ts";
 
@@ -10,10 +10,10 @@ export interface ClientKind {
 
 export interface ClientTarget {
   readonly port: number;
-  /** What lets a client in. */
+  /** The headers that authenticate a client. */
   readonly headers: Readonly<Record<string, string>>;
   readonly session: string;
-  /** The last event that the client has seen. */
+  /** The last event that the client has received. */
   readonly after?: string;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The environment of the bench of the gateway: private servers, sessions with running turns, and the writers of these
- * sessions. No worker: events are written here, as fast as a bench needs them.
+ * `openGatewayEnvironment` starts the private servers of the gateway bench, and `openWriters` creates sessions with
+ * running turns. There is no worker: `SessionWriter` writes events at the rate that a bench needs.
  */
 import { createHmac } from "node:crypto";
 import type { SessionEvent } from "@turnstream/protocol";
@@ -12,11 +12,11 @@ import { startPostgres } from "@turnstream/testkit/servers/start-postgres.ts";
 import { startRedis } from "@turnstream/testkit/servers/start-redis.ts";
 
 const TENANT = "bench";
-const USER = "somebody";
-/** How many sessions are made at a time. */
+const USER = "user-1";
+/** How many sessions are created at the same time. */
 const CONCURRENCY = 20;
 const BATCH = 500;
-const SECRET = "only for the bench, and only on this machine";
+const SECRET = "a secret that only the bench uses, on this machine";
 const TOKEN_SECONDS = 3_600;
 
 export interface GatewayBenchEnvironment {
@@ -24,14 +24,14 @@ export interface GatewayBenchEnvironment {
   readonly databaseUrl: string;
   readonly keyPrefix: string;
   readonly secret: string;
-  /** What lets a client in. */
+  /** The headers that authenticate a client. */
   readonly headers: Readonly<Record<string, string>>;
   readonly store: Store;
   readonly log: Log;
   close(): Promise<void>;
 }
 
-/** Where the servers are, for a test that has them already. */
+/** The servers, so that a test can pass the ones that it already has. */
 export interface Servers {
   readonly redisUrl: string;
   readonly databaseUrl: string;
@@ -39,7 +39,7 @@ export interface Servers {
 }
 
 export async function startServers(): Promise<Servers> {
-  // Syncing at every append would measure the disk.
+  // With a sync at every append the bench would measure the disk.
   const redis = await startRedis({ config: { appendfsync: "everysec" } });
   const postgres = await startPostgres();
   return {
@@ -75,7 +75,7 @@ export async function openGatewayEnvironment(
   };
 }
 
-/** As a team signs it for its own users. */
+/** Signs a token as an application does for its users. */
 function signToken(secret: string): string {
   const claims = { sub: USER, tenant: TENANT, exp: Math.floor(Date.now() / 1_000) + TOKEN_SECONDS };
   const sections = [{ alg: "HS256", typ: "JWT" }, claims];
@@ -85,7 +85,7 @@ function signToken(secret: string): string {
   return `${text}.${createHmac("sha256", secret).update(text).digest("base64url")}`;
 }
 
-/** Writes one session. */
+/** Writes the events of one session. */
 export class SessionWriter {
   readonly session: string;
   readonly #log: Log;
@@ -102,7 +102,7 @@ export class SessionWriter {
     return this.#claimed.epoch;
   }
 
-  /** One append, one message of Redis. */
+  /** Appends events. One append is one message of Redis. */
   async write(events: readonly EventDraft[]): Promise<void> {
     const { writer, epoch } = this.#claimed;
     await this.#log.append(this.session, { writer, epoch, counter: ++this.#counter, events });
@@ -113,7 +113,7 @@ export class SessionWriter {
   }
 }
 
-/** Sessions of that name, numbered, each with its first event and what comes right after it. */
+/** Creates numbered sessions with this name, each with its first event and the given events. */
 export async function openWriters(
   { store, log }: GatewayBenchEnvironment,
   name: string,
@@ -138,7 +138,7 @@ export async function openWriters(
   }
 }
 
-/** An event as it was before the log has taken it. */
+/** Returns an event without the fields that the log adds. */
 export function toDraft({ v: _v, id: _id, at: _at, ...draft }: SessionEvent): EventDraft {
   return draft;
 }

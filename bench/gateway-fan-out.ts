@@ -1,7 +1,7 @@
 /**
- * What a delivery costs the server's processor, from Redis to the sockets of all who look: the gateway against bare loops on
- * the same subscription. Events come in bursts, each as an append of its own; the next burst comes when everybody has all of
- * the last one. All servers stay open and take turns.
+ * `measureFanOut` measures the server's CPU time per delivery, from Redis to the sockets of all subscribers: the
+ * gateway against baseline servers on the same subscription. Events come in bursts, each event as its own append. The
+ * next burst starts when all subscribers have the last one. All servers stay open and alternate.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { EventDraft } from "@turnstream/protocol/writer";
@@ -19,17 +19,17 @@ import { type Measurement, round } from "./measure.ts";
 import { MARK, RawClient } from "./raw-client.ts";
 
 export interface FanOutSize {
-  /** Connections to each server, whatever the number of viewers per session. */
+  /** Connections to each server, independent of the number of subscribers per session. */
   readonly clients: number;
   readonly rounds: number;
   readonly burst: number;
-  /** Of one run, at least; by viewers per session. */
+  /** Minimum deliveries of one run, by subscribers per session. */
   readonly deliveries: Readonly<Record<number, number>>;
 }
 
 interface Kind extends ClientKind {
   readonly name: string;
-  /** Letters of one delta, so that a frame has about 200 bytes. */
+  /** Characters of one delta, so that a frame has about 200 bytes. */
   readonly letters: number;
 }
 
@@ -50,7 +50,7 @@ const AT_MOST_TIMES_BARE = 1.3;
 const SETTLE_MS = 500;
 const TIMEOUT_MS = 60_000;
 
-/** One server with its viewers, at one number of viewers per session. */
+/** One server and its clients, with one number of subscribers per session. */
 class ServerClients {
   readonly name: string;
   readonly #server: MeasuredServer;
@@ -96,7 +96,7 @@ class ServerClients {
     return hall;
   }
 
-  /** @returns microseconds of the server's processor per delivery, and bytes */
+  /** @returns microseconds of the server's CPU time per delivery, and bytes */
   async run(burst: number, deliveries: number) {
     const bytes = this.#bytes();
     const before = await this.#server.measure();
@@ -133,11 +133,11 @@ class ServerClients {
   #arrived(more: number): void {
     this.#missing -= more;
     if (this.#missing === 0) this.#onAllArrived?.();
-    else if (this.#missing < 0) throw new Error(`${this.name}: more has come than was sent`);
+    else if (this.#missing < 0) throw new Error(`${this.name}: received more deliveries than were sent`);
   }
 }
 
-/** A turn that has begun to speak, without what the log adds and without the session's own first event. */
+/** The first events of a turn up to its text, as drafts and without the session's own first event. */
 const writer = new LogWriter().session().begin("Go on.");
 const place = writer.place();
 writer.add({ type: "text.start", ...place, part: false });
@@ -172,7 +172,7 @@ async function compare(
     }
     await sleep(SETTLE_MS);
     const runs = new Map(halls.map((hall) => [hall.name, [] as { micros: number; bytes: number }[]]));
-    // The first round warms everything up and doesn't count.
+    // The first round is a warm-up and doesn't count.
     for (let n = 0; n <= size.rounds; n++) {
       for (const hall of n % 2 === 0 ? halls : halls.toReversed()) {
         const run = await hall.run(size.burst, deliveries);
@@ -186,25 +186,29 @@ async function compare(
     for (const { name } of kinds) {
       const isBare = bare.includes(name);
       const bytes = Math.round(median(runs.get(name)?.map((run) => run.bytes) ?? []));
-      const measure = `${name}: CPU per delivery, ${viewers} viewers`;
+      const measure = `${name}: CPU per delivery, ${viewers} subscribers per session`;
       measurements.push({ measure, value: round(cost(name)), note: `us; ${bytes} bytes` });
       if (isBare) continue;
       const times = round(cost(name) / best);
-      measurements.push({ measure: `${measure}, times bare`, value: times, atMost: AT_MOST_TIMES_BARE });
+      measurements.push({
+        measure: `${measure}, times the baseline`,
+        value: times,
+        atMost: AT_MOST_TIMES_BARE,
+      });
       if (bare.includes("ws.send")) {
         const saved = round(cost("ws.send") / cost(name));
-        measurements.push({ measure: `${measure}, ws.send costs times that`, value: saved });
+        measurements.push({ measure: `${measure}, ws.send as a multiple of it`, value: saved });
       }
     }
   }
   return measurements;
 }
 
-/** A delivery that never comes must end the bench, not hold it. */
+/** Fails after a timeout: a delivery that never comes must not block the bench. */
 async function withinTime(arrived: Promise<void>, name: string): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`${name}: not everybody got everything`)), TIMEOUT_MS);
+    timer = setTimeout(() => reject(new Error(`${name}: not all clients got every delivery`)), TIMEOUT_MS);
   });
   await Promise.race([arrived, late]).finally(() => clearTimeout(timer));
 }

@@ -1,8 +1,10 @@
 /**
- * What an idle connection holds, each with a session of its own: resident memory of the server before and after thousands have
- * come, with garbage collected both times. A first part of them comes before, so that what is loaded and grown once is
- * not counted. Every server is a fresh process in every round: memory that was once resident rarely goes back. Subjects take
- * turns, and medians count.
+ * `measureMemory` measures the memory of an idle connection with its own session: the server's resident memory before
+ * and after thousands of connections, with garbage collected both times. A first part connects before the measurement,
+ * so that one-time costs are not counted.
+ *
+ * Invariant: every server is a new process in every round, because resident memory is rarely returned to the system.
+ * Servers alternate, and medians count.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { type GatewayBenchEnvironment, openWriters } from "./gateway-environment.ts";
@@ -14,15 +16,15 @@ import { RawClient } from "./raw-client.ts";
 
 export interface MemorySize {
   readonly connections: number;
-  /** How many come before. */
+  /** How many connections are opened before the measurement. */
   readonly warmUp: number;
-  /** Idle is who has heard nothing for so long: a gateway drops what a silent session holds after five seconds. */
+  /** How long connections must be idle. The gateway drops the buffers of an idle session after five seconds. */
   readonly settleMs: number;
   readonly rounds: number;
 }
 
 const AT_MOST_MORE_KB = 12;
-/** How many connect at a time. */
+/** How many clients connect at the same time. */
 const AT_A_TIME = 50;
 
 interface Kind {
@@ -69,13 +71,18 @@ export async function measureMemory(
     const note = `KB at ${connections} connections`;
     const [least, most] = [medianUse(bare, "rss"), medianUse(ours, "rss")];
     return [
-      figure(`${name}, bare: memory per idle connection`, least, note),
-      figure(`${name}, bare: of this in the heap`, medianUse(bare, "heap"), note),
+      figure(`${name}, baseline: memory per idle connection`, least, note),
+      figure(`${name}, baseline: of this in the heap`, medianUse(bare, "heap"), note),
       figure(`${name}, gateway: memory per idle connection`, most, note),
       figure(`${name}, gateway: of this in the heap`, medianUse(ours, "heap"), note),
-      figure(`${name}, bare: with what V8 has not given back yet`, medianUse(bare, "grown"), note),
-      figure(`${name}, gateway: with what V8 has not given back yet`, medianUse(ours, "grown"), note),
-      figure(`${name}: memory per idle connection, more than bare`, most - least, "KB", AT_MOST_MORE_KB),
+      figure(`${name}, baseline: with pages that V8 has not released yet`, medianUse(bare, "grown"), note),
+      figure(`${name}, gateway: with pages that V8 has not released yet`, medianUse(ours, "grown"), note),
+      figure(
+        `${name}: memory per idle connection, more than the baseline`,
+        most - least,
+        "KB",
+        AT_MOST_MORE_KB,
+      ),
     ];
   });
 }

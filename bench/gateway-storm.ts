@@ -1,8 +1,10 @@
 /**
- * Everybody comes back at once, into turns that run: how long until all have what they missed, and what it takes in bytes.
- * The turn is W1, stopped shortly before its end; the last delta that is there carries the mark, so that whoever has seen the
- * mark has caught up. Turns go on meanwhile, a few deltas a second. Every round has a fresh process and fresh sessions for
- * each way in, so that none has more to read than another; ways take turns, and medians count.
+ * `measureStorm` lets all clients reconnect at once into running turns, and measures the time until all have caught up
+ * and the bytes that they receive. The turn is W1, stopped shortly before its end. Its last written delta carries the
+ * mark, so a client that has received the mark has caught up. Meanwhile turns continue with a few deltas per second.
+ *
+ * Invariant: every round has a new process and new sessions for each kind of client, so that none has more to read than
+ * another. Kinds alternate, and medians count.
  */
 import type { EventDraft } from "@turnstream/protocol/writer";
 import {
@@ -21,7 +23,7 @@ import { typicalTurn } from "./workloads.ts";
 export interface StormSize {
   readonly sessions: number;
   readonly clients: number;
-  /** The smaller storm, and how often it comes in one process. */
+  /** The number of clients of the smaller storm, and how often it runs in one process. */
   readonly few: number;
   readonly times: number;
   readonly rounds: number;
@@ -31,9 +33,9 @@ const SHARES = [0.5, 0.9, 0.99] as const;
 const FRESH_AT_MOST_BYTES = 20_000;
 const MORE_THAN_NEW_BYTES = 1_024;
 const FEW_AT_MOST_MS = 100;
-/** Of the answer's deltas, how many are still to come. */
+/** How many deltas of the answer are not written yet. */
 const LEFT = 10;
-/** 5,000 viewers take 20,000 deliveries a second then: more would measure those. */
+/** With 5,000 clients this is 20,000 deliveries a second. A higher rate would measure the deliveries instead. */
 const WRITE_EVERY_MS = 250;
 const TIMEOUT_MS = 60_000;
 
@@ -46,7 +48,7 @@ const WAYS: readonly (ClientKind & { readonly name: string })[] = [
 
 type Turn = ReturnType<typeof cutTurn>;
 
-/** W1 up to the mark: what is in the log, what is still to come, and where its deltas of text are. */
+/** W1 up to the mark: the events in the log, the events still to come, and the positions of its text deltas. */
 function cutTurn() {
   const events = typicalTurn()
     .map((frame) => toDraft(JSON.parse(frame) as Parameters<typeof toDraft>[0]))
@@ -55,10 +57,10 @@ function cutTurn() {
   const last = deltas.at(-LEFT - 1) ?? 0;
   const there = events.slice(0, last);
   const marked = events[last];
-  if (marked?.type !== "text.delta") throw new Error("the turn has no text");
+  if (marked?.type !== "text.delta") throw new Error("the turn has no text delta");
   there.push({ ...marked, text: MARK });
   const coming = deltas.slice(-LEFT).flatMap((n) => events.slice(n, n + 1));
-  /** The seq of an event is one more than its place: the first of all is the session's own. */
+  /** The seq of an event is its index plus 2: seq is 1-based, and the session's own event comes first. */
   const cursorAt = (share: number) => {
     const at = deltas[Math.floor(deltas.length * share)] ?? 0;
     const text = there.slice(at + 1).map((event) => (event.type === "text.delta" ? event.text : ""));
@@ -67,7 +69,7 @@ function cutTurn() {
   return { there, coming, cursorAt };
 }
 
-/** What a round has found for one way, in milliseconds. */
+/** The times of one round for one kind of client, in milliseconds. */
 interface Storm {
   readonly few: number;
   readonly all: number;
@@ -108,7 +110,7 @@ async function stormIn(
 ): Promise<Storm> {
   const writers = await openWriters(environment, name, sessions, turn.there);
   const server = await MeasuredServer.start(environment, way.kind);
-  // Some were away for long, some for a moment.
+  // Some clients missed half of the answer, some only its last deltas.
   const seqs = SHARES.map((share) => turn.cursorAt(share).seq);
   const storm = async (count: number): Promise<number[]> => {
     const stop = goOn(writers, turn.coming);
@@ -122,13 +124,13 @@ async function stormIn(
     await stop();
     return took;
   };
-  // The first one warms everything up and doesn't count.
+  // The first storm is a warm-up and doesn't count.
   await storm(few);
   const small: number[] = [];
   for (let n = 0; n < times; n++) small.push(Math.max(...(await storm(few))));
   const all = await storm(clients);
   await server.stop();
-  // Thousands of events each: what Redis holds must not grow with every round.
+  // Each session has thousands of events. Without this, the memory of Redis would grow with every round.
   await Promise.all(writers.map(async ({ session }) => environment.log.remove(session)));
   return { few: median(small), all: Math.max(...all), half: percentile(all, 0.5) };
 }
@@ -143,9 +145,9 @@ function sightOf(
   return { port, headers: environment.headers, session, ...after };
 }
 
-/** In a session in which nothing more is said. */
+/** Counts the bytes in a session without new events. */
 async function measureBytes(environment: GatewayBenchEnvironment, turn: Turn): Promise<Measurement[]> {
-  const [idle] = await openWriters(environment, "quiet", 1, turn.there);
+  const [idle] = await openWriters(environment, "idle", 1, turn.there);
   const server = await MeasuredServer.start(environment, "gateway");
   const measurements: Measurement[] = [];
   for (const way of WAYS)
@@ -190,7 +192,7 @@ async function bytesOf(way: ClientKind, sight: ClientTarget): Promise<number> {
   });
 }
 
-/** All connect in one go. @returns when each of them had caught up, in milliseconds since then */
+/** Connects all clients at once. @returns the milliseconds until each of them had caught up */
 async function comeBack(clientOptions: readonly ReturnType<typeof toClientOptions>[]): Promise<number[]> {
   const started = performance.now();
   const caughtUp = clientOptions.map(
@@ -204,14 +206,14 @@ async function comeBack(clientOptions: readonly ReturnType<typeof toClientOption
   );
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error("not everybody could catch up")), TIMEOUT_MS);
+    timer = setTimeout(() => reject(new Error("not all clients caught up in time")), TIMEOUT_MS);
   });
   const all = await Promise.race([Promise.all(caughtUp), late]).finally(() => clearTimeout(timer));
   for (const { client } of all) client.close();
   return all.map(({ ms }) => ms);
 }
 
-/** The turns speak on. What is still to come is said again and again. @returns how to stop */
+/** Continues the turns by writing the remaining deltas repeatedly. @returns a function that stops it */
 function goOn(writers: readonly SessionWriter[], coming: readonly EventDraft[]): () => Promise<void> {
   let n = 0;
   let written: Promise<unknown> = Promise.resolve();

@@ -1,4 +1,4 @@
-/** The bench of the gateway in its smallest form, so that it can't rot. What it measures here means nothing. */
+/** Runs the gateway bench in its smallest form, so that it stays usable. The times measured here mean nothing. */
 import { freshDatabaseUrl, freshPrefix, sharedRedisUrl } from "@turnstream/testkit/servers/shared-servers.ts";
 import { expect, test } from "vitest";
 import { type GatewayBenchSize, runGatewayBench } from "./gateway.ts";
@@ -9,7 +9,7 @@ const SMALLEST: GatewayBenchSize = {
   storm: { sessions: 2, clients: 6, few: 3, times: 1, rounds: 1 },
 };
 
-test("the bench of the gateway runs through", { timeout: 600_000 }, async () => {
+test("the gateway bench completes", { timeout: 600_000 }, async () => {
   const servers = {
     redisUrl: sharedRedisUrl(),
     databaseUrl: await freshDatabaseUrl(),
@@ -18,7 +18,7 @@ test("the bench of the gateway runs through", { timeout: 600_000 }, async () => 
   const measurements = await runGatewayBench(servers, freshPrefix(), SMALLEST);
   expect(measurements.length).toBeGreaterThan(35);
   expect(measurements.filter(({ value }) => !Number.isFinite(value))).toEqual([]);
-  // Everybody comes back over both wires.
+  // All clients reconnect over both wires.
   expect(measurements.filter(({ measure }) => / 6 clients at once, all /.test(measure))).toHaveLength(4);
   // Bytes are the same on every machine, however busy it is.
   const bytes = measurements.filter(({ measure }) => / bytes for a cursor at /.test(measure));

@@ -1,7 +1,7 @@
 /**
- * The gateway on the real thing: what a delivery costs, what an idle connection holds, and what it takes when everybody comes
- * back at once; each against the least that a server can do, in the same run. Takes less than
- * half an hour.
+ * `benchGateway` measures the gateway on real servers: the cost of a delivery, the memory of an idle connection, and a
+ * reconnect of all clients at once. The first two are compared with a minimal server in the same run. It takes less
+ * than half an hour.
  */
 import { type FanOutSize, measureFanOut } from "./gateway-fan-out.ts";
 import { type MemorySize, measureMemory } from "./gateway-memory.ts";
@@ -30,7 +30,7 @@ export async function benchGateway(): Promise<Measurement[]> {
   return runGatewayBench(await startServers(), "bench", FULL);
 }
 
-/** Ends the servers as well. */
+/** Stops the servers at the end. */
 export async function runGatewayBench(
   servers: Servers,
   prefix: string,

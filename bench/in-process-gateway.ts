@@ -1,6 +1,7 @@
 /**
- * A gateway inside the process: lets a client in, gives it a snapshot, and then says whatever frame it is handed, as text.
- * Everything from the socket up is the client's own: reading, order, folding, telling. For benches, in pages and in Node.
+ * `InProcessGateway` is a gateway inside the process of its client: it accepts the client, sends a snapshot, and then
+ * delivers the frames that the bench passes in, as text. Everything above the socket is the real client: parsing,
+ * order, folding and notifications. For benches in pages and in Node.
  */
 import type { ClientEnv } from "@turnstream/client";
 import { formatCursor, type SessionState, snapshot } from "@turnstream/protocol";
@@ -47,7 +48,10 @@ export class InProcessGateway {
 
 type Listener = (event: { readonly data?: string }) => void;
 
-/** As much of a WebSocket as the client uses; an event costs a call, so that what is measured is the client. */
+/**
+ * The part of a WebSocket that the client uses. An event is one function call, so that the bench measures only the
+ * client.
+ */
 class FedSocket {
   readonly OPEN = 1;
   readyState = 0;

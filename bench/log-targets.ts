@@ -1,6 +1,7 @@
 /**
- * The two ways from an append to a reader that the bench of the log compares: ours, and the least that Redis can
- * do for it, with the same client library at the same settings. Both take an event and give an event.
+ * `openTurnstreamLog` and `openBaseline` are the two ways from an append to a reader that the log bench compares: ours,
+ * and the minimum that Redis needs. Both use the same client library with the same settings, and take and return an
+ * event.
  */
 import { createClient } from "@redis/client";
 import { SCHEMA_VERSION } from "@turnstream/protocol";
@@ -12,7 +13,7 @@ interface LogTarget {
   close(): Promise<void>;
 }
 
-/** Called with each event that arrives. */
+/** Called for each event that arrives. */
 type Arrival = (session: number, event: object) => void;
 
 export type OpenLogTarget = (url: string, sessions: number, arrival: Arrival) => Promise<LogTarget>;
@@ -33,7 +34,7 @@ export const openBaseline: OpenLogTarget = async (url, sessions, arrival) => {
   );
   return {
     append: (n, draft) => {
-      // The same event as ours carries, but for its position.
+      // The same event as ours, except for its position.
       const event = { v: SCHEMA_VERSION, at: Date.now(), ...draft };
       return commands.sendCommand(["EVALSHA", sha, "1", keys[n] ?? "", JSON.stringify(event)]);
     },

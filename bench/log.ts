@@ -1,6 +1,6 @@
 /**
- * The log against the bare engine: processor time per event (client and Redis), latency, and throughput, from an
- * append to a reader. Ours and the bare loop take turns on one private Redis; medians of five.
+ * `benchLog` compares the log with a bare Redis stream: CPU time per event (client and Redis), latency and throughput,
+ * from an append to a reader. Both alternate on one private Redis, and medians of five runs count.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { EventDraft } from "@turnstream/protocol/writer";
@@ -40,7 +40,7 @@ async function redisCpuMicros(redis: RedisServer): Promise<number> {
   return (read("used_cpu_user") + read("used_cpu_sys")) * 1e6;
 }
 
-/** A steady stream, spread over all sessions. */
+/** Appends at a steady rate, spread over all sessions. */
 async function pace(redis: RedisServer, open: OpenLogTarget): Promise<Omit<Run, "perSecond">> {
   const sent: number[][] = Array.from({ length: SESSIONS }, () => []);
   const latencies: number[] = [];
@@ -76,7 +76,7 @@ async function pace(redis: RedisServer, open: OpenLogTarget): Promise<Omit<Run, 
   };
 }
 
-/** As fast as it goes: every session sends its next event when the last one is answered. */
+/** Appends at the maximum rate: every session sends its next event when the last one is acknowledged. */
 async function rush(redis: RedisServer, open: OpenLogTarget): Promise<number> {
   const count = { sent: 0, arrived: 0 };
   const subject = await open(redis.url, SESSIONS, () => count.arrived++);
@@ -95,12 +95,12 @@ async function rush(redis: RedisServer, open: OpenLogTarget): Promise<number> {
 }
 
 export async function benchLog(): Promise<Measurement[]> {
-  // Syncing every round would take most of the time of both, and hide what they differ in.
+  // A sync at every append would take most of the time of both and hide their difference.
   const redis = await startRedis({ config: { appendfsync: "everysec" } });
   const runs: Record<"bare" | "ours", Run[]> = { bare: [], ours: [] };
   const subjects = { bare: openBaseline, ours: openTurnstreamLog } as const;
   try {
-    // The first round warms everything up and doesn't count.
+    // The first round is a warm-up and doesn't count.
     for (let n = 0; n <= ROUNDS; n++) {
       for (const name of n % 2 === 0 ? (["bare", "ours"] as const) : (["ours", "bare"] as const)) {
         const run = { ...(await pace(redis, subjects[name])), perSecond: await rush(redis, subjects[name]) };

@@ -1,6 +1,6 @@
 /**
- * How the benches measure: candidates take turns, so that a noisy machine is noisy for all of them, and the
- * median of each counts. Ratios inside one run are what a bench may promise; never absolute times.
+ * `alternate` measures candidates in turns, so that noise of the machine affects all of them, and takes the median of
+ * each. Prefer ratios within one run as bounds, because absolute times depend on the machine.
  */
 import { median } from "@turnstream/testkit/util/median.ts";
 
@@ -9,7 +9,7 @@ const WARM_UPS = 5;
 /** How often `alternate` runs each candidate. */
 export const RUNS = REPETITIONS + WARM_UPS;
 
-/** Median milliseconds of each candidate over alternating repetitions, after warming all of them up. */
+/** Returns the median milliseconds of each candidate over alternating repetitions, after a warm-up of all. */
 export function alternate(
   candidates: Readonly<Record<string, () => unknown>>,
   repetitions = REPETITIONS,
@@ -28,7 +28,7 @@ export function alternate(
   return Object.fromEntries(names.map((name) => [name, median(times[name] ?? [])]));
 }
 
-/** The same for candidates that take their time, such as streams. */
+/** Like `alternate`, for asynchronous candidates such as streams. */
 export async function alternateAsync(
   candidates: Readonly<Record<string, () => Promise<unknown>>>,
   repetitions: number,
@@ -49,7 +49,7 @@ export function percentile(values: readonly number[], share: number): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length * share)] ?? Number.NaN;
 }
 
-/** One measurement: what it is, its figure, and the bound it is held against, if any. */
+/** One measurement: its label, its value, and its bound, if any. */
 export interface Measurement {
   readonly measure: string;
   readonly value: number;
@@ -58,7 +58,7 @@ export interface Measurement {
   readonly note?: string;
 }
 
-/** A measurement, rounded, with its unit as the note. */
+/** Creates a rounded measurement with its unit as the note. */
 export function figure(measure: string, value: number, note: string, atMost?: number): Measurement {
   return { measure, value: round(value), note, ...(atMost === undefined ? {} : { atMost }) };
 }
@@ -72,12 +72,12 @@ export function round(value: number): number {
   return Number(value.toPrecision(3));
 }
 
-/** How a cost grows: 1 when it is proportional to the size, 2 when it is quadratic. */
+/** The growth exponent of a cost: 1 if it is proportional to the size, 2 if it is quadratic. */
 export function growth(small: number, large: number, factor: number): number {
   return Math.log(large / small) / Math.log(factor);
 }
 
-/** How many times one candidate takes what another takes. */
+/** Returns the time of candidate `a` divided by the time of candidate `b`. */
 export function ratio(times: Readonly<Record<string, number>>, a: string, b: string): number {
   return round((times[a] ?? Number.NaN) / (times[b] ?? Number.NaN));
 }

@@ -1,4 +1,4 @@
-/** `MeasuredServer` is a server whose use of CPU and memory is measured; processes/measured-server.ts is its program. */
+/** `MeasuredServer` starts the program processes/measured-server.ts and reads its CPU time and memory. */
 import { join } from "node:path";
 import { ChildProgram } from "@turnstream/testkit/processes/child-program.ts";
 import type { GatewayBenchEnvironment } from "./gateway-environment.ts";
@@ -16,16 +16,16 @@ export class MeasuredServer {
 
   private constructor(settings: MeasuredServerSettings) {
     const file = join(import.meta.dirname, "processes/measured-server.ts");
-    // BENCH_FLAGS, such as --cpu-prof, is for a closer look.
+    // BENCH_FLAGS passes flags such as --cpu-prof for a profile.
     const nodeFlags = ["--expose-gc", ...(process.env["BENCH_FLAGS"]?.split(" ") ?? [])];
     this.#program = new ChildProgram({ file, settings, nodeFlags });
     void this.#failOnExit();
   }
 
-  /** Ends the bench with an unhandled rejection: it would wait for frames that never come. */
+  /** Ends the bench with an unhandled rejection. Otherwise it would wait forever for frames. */
   async #failOnExit(): Promise<void> {
     const { code } = await this.#program.exited;
-    if (!this.#isStopping) throw new Error(`a server of the bench has exited by itself (${String(code)})`);
+    if (!this.#isStopping) throw new Error(`a server of the bench exited unexpectedly (${String(code)})`);
   }
 
   static async start(
@@ -42,7 +42,7 @@ export class MeasuredServer {
     return this.#port;
   }
 
-  /** "clean" collects garbage before. */
+  /** "clean" collects garbage first. */
   async measure(how: "now" | "clean" = "now"): Promise<ServerUsage> {
     return (await this.#program.request({ measure: how }, "usage")).usage;
   }

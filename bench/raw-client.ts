@@ -1,10 +1,10 @@
 /**
- * A viewer that costs next to nothing: a TCP socket that speaks just enough HTTP and WebSocket to be let in, then counts
- * bytes and marks without parsing anything. Never checks what it is sent; tests do that.
+ * `RawClient` is a client with almost no cost: a TCP socket with just enough HTTP and WebSocket to connect. It counts
+ * bytes and marks without parsing. Does not check what it receives; tests do that.
  */
 import { connect, type Socket } from "node:net";
 
-/** Stands once in every event that a bench waits for, and nowhere else. */
+/** Occurs once in every event that a bench waits for, and nowhere else. */
 export const MARK = "@@";
 
 const AT = MARK.charCodeAt(0);
@@ -15,18 +15,18 @@ export interface RawClientOptions {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly wire: "socket" | "sse";
-  /** What a socket says once it is open. */
+  /** The first message of a socket. */
   readonly first?: string;
 }
 
-/** Called with how many more marks have come. */
+/** Called with the number of new marks. */
 type OnMarks = (more: number, client: RawClient) => void;
 
 export class RawClient {
-  /** Of what came after the head of the answer. */
+  /** Bytes received after the response head. */
   bytes = 0;
   marks = 0;
-  /** Fulfilled when the first bytes after the head are there. */
+  /** Resolves when the first bytes after the head have arrived. */
   readonly ready: Promise<void>;
   readonly #socket: Socket;
   readonly #onMarks: OnMarks;
@@ -44,7 +44,9 @@ export class RawClient {
     this.#socket.write(requestOf(options));
     this.#socket.on("data", (chunk) => this.#take(chunk, options));
     this.#socket.on("error", (error) => this.#fail(error));
-    this.#socket.on("close", () => this.#fail(new Error(`the server has closed ${options.path}`)));
+    this.#socket.on("close", () =>
+      this.#fail(new Error(`the server closed the connection to ${options.path}`)),
+    );
   }
 
   close(): void {
@@ -52,7 +54,7 @@ export class RawClient {
     this.#socket.destroy();
   }
 
-  /** Stops reading, as a client does whose tab sleeps. */
+  /** Stops reading, as a suspended tab does. */
   pause(): void {
     this.#socket.pause();
   }
@@ -117,7 +119,7 @@ function requestOf({ path, headers, wire }: RawClientOptions): string {
   return `GET ${path} HTTP/1.1\r\n${lines.join("")}\r\n`;
 }
 
-/** Masked with zeros, which changes nothing. */
+/** Uses a mask of zeros, which leaves the payload unchanged. */
 function clientFrame(text: string): Buffer {
   const payload = Buffer.from(text);
   const isShort = payload.length < 126;

@@ -1,7 +1,7 @@
 /**
- * Bench `react`: what it costs a page to show an answer while it streams (W1, 200 frames a second), in an empty thread and
- * in one of 200 messages, beside what others would do with the same turn. All in one run, in turns, medians of the rounds.
- * `--short` takes one round of a shorter answer, to see that everything works.
+ * `benchReact` measures what a page spends on a streaming answer (W1, 200 frames a second), in an empty thread and in
+ * one of 200 messages. It compares other libraries on the same turn. All run alternately in one run, and medians of the
+ * rounds count. `--short` runs one round of a shorter answer as a smoke test.
  */
 import { openBrowser } from "@turnstream/browser/chromium.ts";
 import { median } from "@turnstream/testkit/util/median.ts";
@@ -11,15 +11,15 @@ import { buildPages, type Cost, streamInto, type TargetName } from "./react/page
 const NAMES: Readonly<Record<TargetName, string>> = {
   turnstream: "Turnstream",
   "use-chat": "useChat + react-markdown",
-  "use-chat-memo": "useChat + react-markdown, memoised, throttle 50",
-  streamdown: "useChat + Streamdown, memoised",
+  "use-chat-memo": "useChat + react-markdown, memoized, throttle 50",
+  streamdown: "useChat + Streamdown, memoized",
 };
 const SUBJECTS = Object.keys(NAMES) as TargetName[];
 const THREADS = { "empty thread": 0, "200 messages": 200 } as const;
 type Thread = keyof typeof THREADS;
 const PACE = 200;
 
-/** A long life: every turn of a year, and an answer the length of a book's chapter, ten times as fast as people see. */
+/** A long session: 1,000 messages, and an answer of 50,000 deltas at ten times the usual rate. */
 const LONG = { subject: "turnstream", messages: 1000, deltas: 50_000, pace: 2000 } as const;
 
 type Costs = Readonly<Record<string, readonly Cost[]>>;
@@ -57,11 +57,11 @@ function measurements(costs: Costs, thread: Thread): Measurement[] {
     const title = `${thread}, ${NAMES[subject]}`;
     const isOurs = subject === "turnstream";
     return [
-      figure(`${title}: scripting`, script(subject), "ms of processor time"),
+      figure(`${title}: scripting`, script(subject), "ms of CPU time"),
       figure(
-        `${title}: all the main thread did`,
+        `${title}: total main-thread work`,
         of(subject, ({ taskMs }) => taskMs),
-        "ms of processor time",
+        "ms of CPU time",
       ),
       figure(
         `${title}: render of a commit, p95`,
@@ -76,18 +76,18 @@ function measurements(costs: Costs, thread: Thread): Measurement[] {
       figure(
         `${title}: scripting per commit`,
         of(subject, ({ scriptMs, commits }) => scriptMs / commits.length),
-        "ms of processor time; a page that can't keep up draws less often",
+        "ms of CPU time; a page that can't keep up commits less often",
       ),
       figure(
-        `${title}: tasks over 50 ms of processor time`,
+        `${title}: tasks over 50 ms of CPU time`,
         of(subject, ({ longTasksCpu }) => longTasksCpu.length),
         "count",
         isOurs ? 0 : undefined,
       ),
       figure(
-        `${title}: tasks over 50 ms on the wall's clock`,
+        `${title}: tasks over 50 ms of wall-clock time`,
         of(subject, ({ longTasks }) => longTasks.length),
-        "count; on a busy machine also what others did",
+        "count; on a busy machine this includes other programs",
       ),
       figure(
         `${title}: dropped frames`,
@@ -105,12 +105,12 @@ function measurements(costs: Costs, thread: Thread): Measurement[] {
 function longThread({ scriptMs, longTasksCpu, commits, heapMb, loadMs }: Cost): Measurement[] {
   const title = "1,000 messages, an answer of 50,000 deltas at 2,000 a second";
   return [
-    figure(`${title}: from opening the page until it is quiet`, loadMs, "ms on the wall's clock"),
-    figure(`${title}: scripting`, scriptMs, "ms of processor time"),
+    figure(`${title}: from opening the page until it is idle`, loadMs, "ms of wall-clock time"),
+    figure(`${title}: scripting`, scriptMs, "ms of CPU time"),
     figure(`${title}: render of a commit, p95`, percentile(commits, 0.95), "ms"),
-    // No bound: ten times the pace at which people are written to, in one round only.
-    figure(`${title}: tasks over 50 ms of processor time`, longTasksCpu.length, "count"),
-    figure(`${title}: longest of these`, Math.max(0, ...longTasksCpu), "ms of processor time"),
+    // No bound: the rate is ten times the usual one, and there is only one round.
+    figure(`${title}: tasks over 50 ms of CPU time`, longTasksCpu.length, "count"),
+    figure(`${title}: longest of these`, Math.max(0, ...longTasksCpu), "ms of CPU time"),
     figure(`${title}: heap at its end`, heapMb, "MB"),
   ];
 }

@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- NAME`: prints one JSON object per measurement and a last line that sums up.
- * With `--check` the exit code tells whether every bound was kept.
+ * Runs one bench: `npm run bench -- NAME`. It prints one JSON object per measurement and a summary line. With `--check`
+ * the exit code is 0 only if every measurement is within its bound.
  */
 import { benchApprovals } from "./approvals.ts";
 import { benchDialects } from "./dialects.ts";
@@ -25,9 +25,9 @@ const BENCHES: Readonly<Record<string, () => Measurement[] | Promise<Measurement
 const HELP = `npm run bench -- NAME [--check]
 
 Benches: ${Object.keys(BENCHES).join(", ")}
-  --check   exit with 1 when a figure is over its bound
-  --peers   fold only: what other libraries take for the same turns instead (two minutes)
-  --short   react only: one round of a short answer, to see that everything works
+  --check   exit with 1 if a figure is not within its bound
+  --peers   fold only: measure other libraries on the same turns instead (two minutes)
+  --short   react only: one round of a short answer, as a smoke test
 
 Example: npm run bench -- fold --check`;
 

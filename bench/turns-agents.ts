@@ -1,6 +1,7 @@
 /**
- * The agents whose turns are measured: one that answers at once, some with many steps, one that streams at the pace of a
- * real model and says when it spoke, one that waits, and a tree of sub-agents. Plain definitions; never starts anything.
+ * `benchAgents` defines the agents whose turns are measured: one that answers at once, some with many steps, and one
+ * that streams at the rate of a real model and stamps its deltas. Others wait, ask for approval, or call a tree of
+ * sub-agents. Definitions only; starts nothing.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Agent, defineAgent, tool } from "@turnstream/server";
@@ -9,17 +10,17 @@ import { type ScriptedReply, script, scriptedModel } from "@turnstream/server/te
 type Model = ReturnType<typeof scriptedModel>;
 type Request = Parameters<Model["doStream"]>[0];
 
-/** Model steps of a turn with many. */
+/** How many model steps a long turn has. */
 export const STEPS = 20;
 export const PACE_MS = 50;
 const THOUGHTS = 200;
 const WORD_COUNT = 400;
-/** How long the model of `paced` takes to say everything. */
+/** How long the model of `paced` streams. */
 export const PACED_MS = (THOUGHTS + WORD_COUNT) * PACE_MS;
 export const WIDE = 50;
 export const DEEP = 5;
 
-/** As long as a stamp and the space after it, so that stamping changes no length. */
+/** As long as a stamp and the space after it, so that stamping doesn't change the length. */
 const PIECE = "1700000000000.0 ";
 
 const anything = {
@@ -35,7 +36,7 @@ const quick = { input: anything, label: "Look", run: () => "found" };
 const look = tool({ ...quick, idempotent: true });
 const trade = tool({ ...quick, idempotent: false });
 
-/** Milliseconds since 1970 with a fraction; comparable between processes of one machine. */
+/** Milliseconds since 1970 with a fraction, comparable between processes of one machine. */
 export function wallClock(): number {
   return performance.timeOrigin + performance.now();
 }
@@ -48,7 +49,7 @@ function steps(name: string, calls: number, used = look): Agent {
   return defineAgent({ name, model: scriptedModel(answers), tools: { look: used }, title: false });
 }
 
-/** Plays a script, and puts into each delta the moment at which it came from the model. */
+/** Plays a script and writes into each delta the time at which the model produced it. */
 function stamped(replies: readonly ScriptedReply[]): Model {
   const plain = scriptedModel(replies);
   async function doStream(request: Request) {
@@ -101,17 +102,17 @@ function waiting(): Agent {
   return defineAgent({ name: "waiting", model, tools: { wait }, title: false });
 }
 
-/** Waits for a person, longer than any bench takes. */
+/** Waits for an approval, longer than any bench takes. */
 function asking(): Agent {
   const order = tool({ ...quick, approval: { timeoutMs: 7_200_000, editable: true } });
   const model = scriptedModel([
-    [script.reasoning("This needs a person."), script.toolCall("order", { n: 1 })],
+    [script.reasoning("This needs an approval."), script.toolCall("order", { n: 1 })],
     [script.text("Done.")],
   ]);
   return defineAgent({ name: "asking", model, tools: { order }, title: false });
 }
 
-/** Fifty sub-agents side by side, each with a chain below it, so that it is five deep at fifty places. */
+/** Fifty parallel sub-agents, each with a chain below it, so that the tree is five levels deep at fifty places. */
 function tree(): Agent {
   let below = defineAgent({
     name: "level5",

@@ -1,11 +1,11 @@
-/** What the servers have done so far, by their own count. Never changes anything, and counts itself out where it can. */
+/** `readCounters` reads the servers' own counters. Read-only, and excludes its own queries where possible. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { readdirSync, readFileSync } from "node:fs";
 import { runSql } from "@turnstream/testkit/servers/run-sql.ts";
 import { DATABASE, type TurnsEnvironment } from "./turns-environment.ts";
 
 export interface Counters {
-  /** Transactions that PostgreSQL committed, and those of them that wrote. */
+  /** Transactions that PostgreSQL committed, and how many of them wrote. */
   readonly commits: number;
   readonly writes: number;
   readonly redisCommands: number;
@@ -14,17 +14,17 @@ export interface Counters {
   readonly at: number;
 }
 
-/** A connection that does nothing tells the server what it did after ten seconds. */
+/** An idle connection reports its counters to the server after ten seconds. */
 const REPORTED_MS = 11_500;
 const TICKS_PER_SECOND = 100;
 
-/** Exact, once everything that was done is reported; give `settled: false` for what needs no such wait. */
+/** Waits until all connections have reported, so the counters are exact. `settled: false` skips the wait. */
 export async function readCounters(
   environment: TurnsEnvironment,
   { settled = true } = {},
 ): Promise<Counters> {
   if (settled) await sleep(REPORTED_MS);
-  // Over the server's own database, so that asking isn't counted.
+  // Uses the server's default database, so that this query isn't counted.
   const [row = {}] = await runSql(
     environment.backend.postgres.url,
     `select (select xact_commit from pg_stat_database where datname = '${DATABASE}') as commits,
@@ -42,7 +42,7 @@ export async function readCounters(
   };
 }
 
-/** Of a process, those it has started, and those of these that have ended. */
+/** CPU milliseconds of a process, its running children and its exited children. */
 function processorTime(pid: number): number {
   let ticks = 0;
   for (const name of readdirSync("/proc")) {
@@ -56,7 +56,7 @@ function processorTime(pid: number): number {
   return (ticks * 1000) / TICKS_PER_SECOND;
 }
 
-/** From its state on: the name before may hold anything. */
+/** Returns the fields after the process name, because the name can contain spaces and parentheses. */
 function statOf(pid: string): string[] {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, "utf8");

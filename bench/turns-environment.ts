@@ -1,6 +1,6 @@
 /**
- * The environment of the bench of turns: private servers, and this process as the gateway that sends and reads.
- * worker-process.ts is the worker. Never runs a turn here.
+ * `openTurnsEnvironment` starts the private servers of the turns bench. This process is the gateway that sends and
+ * reads. worker-process.ts starts the worker. Does not run turns.
  */
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -9,9 +9,9 @@ import { createSession, type SessionRef, sendMessage } from "@turnstream/server"
 import { type Actor, systemEnv } from "@turnstream/server/ports";
 import { type StartedBackend, startBackend } from "@turnstream/testkit/backend/open-backend.ts";
 
-/** In front of all keys in Redis. */
+/** The prefix of all keys in Redis. */
 export const KEY_PREFIX = "bench";
-/** turns-counters.ts counts what is done in it. */
+/** turns-counters.ts counts the transactions of this database. */
 export const DATABASE = "bench";
 
 export interface TurnsEnvironment {
@@ -24,10 +24,10 @@ export async function openTurnsEnvironment(): Promise<TurnsEnvironment> {
     name: "bench-gateway",
     keyPrefix: KEY_PREFIX,
     databaseName: DATABASE,
-    // Syncing at every append would measure the disk.
+    // With a sync at every append the bench would measure the disk.
     redis: { config: { appendfsync: "everysec" } },
   });
-  const actor = { tenant: "bench", user: "somebody" };
+  const actor = { tenant: "bench", user: "user-1" };
   await backend.store.tenants.create({ id: actor.tenant, name: "Bench" });
   return { backend, actor };
 }
@@ -51,7 +51,7 @@ export async function send(
 ): Promise<void> {
   await sendMessage(backend, ref, {
     id: randomUUID(),
-    text: "Go on.",
+    text: "Continue.",
     userId: actor.user,
     options: { agent },
   });
@@ -59,7 +59,7 @@ export async function send(
 
 export type OnEvent = (event: SessionEvent, session: string) => void;
 
-/** Reads sessions from where they are now. @returns how to stop */
+/** Reads sessions from their current position. @returns a function that stops it */
 export async function watchSessions(
   { backend }: TurnsEnvironment,
   refs: readonly SessionRef[],
@@ -87,7 +87,7 @@ export async function watchSessions(
   };
 }
 
-/** Sends to all of them, spread over a while, and waits until all turns have ended. */
+/** Sends a message to all sessions, spread over `overMs`, and waits until all turns have ended. */
 export async function runTurns(
   environment: TurnsEnvironment,
   refs: readonly SessionRef[],

@@ -1,4 +1,7 @@
-/** From `sendMessage` in one process to the first events of its turn, which runs in another; and what waiting costs. */
+/**
+ * `measureLatency` measures the time from `sendMessage` in one process to the first events of its turn in another, and
+ * the load of an idle worker.
+ */
 import { setTimeout as sleep } from "node:timers/promises";
 import { figure, type Measurement, percentile } from "./measure.ts";
 import { subtractCounters, readCounters } from "./turns-counters.ts";
@@ -9,7 +12,7 @@ const SESSIONS = 10;
 const TURNS = 300;
 const WARM_UP = 30;
 const IDLE_MS = 20_000;
-/** After a turn has ended it is still archived; the next one is not to wait for that. */
+/** An ended turn is still being archived. This pause keeps the next turn from waiting for that. */
 const REST_MS = 40;
 
 export interface IdleCost {
@@ -60,11 +63,7 @@ export async function measureLatency(
       figure("send to the first text, p99", percentile(word, 0.99), "ms"),
       figure("idle worker: PostgreSQL transactions", idle.commitsPerSecond, "per second"),
       figure("idle worker: of these writing", idle.writesPerSecond, "per second"),
-      figure(
-        "idle worker: Redis commands",
-        idle.redisPerSecond,
-        "per second, those of the idle gateway included",
-      ),
+      figure("idle worker: Redis commands", idle.redisPerSecond, "per second, including the idle gateway"),
     ],
   };
 }

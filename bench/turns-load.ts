@@ -1,6 +1,6 @@
 /**
- * Many turns at a time in one worker, each at the pace of a real model: processor time, memory, and how long a delta takes
- * from the model to a reader of the log.
+ * `measureLoad` runs many turns at a time in one worker, each at the rate of a real model. It measures CPU time,
+ * memory, and how long a delta takes from the model to a reader of the log.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { figure, type Measurement, percentile } from "./measure.ts";
@@ -24,7 +24,7 @@ export async function measureLoad(environment: TurnsEnvironment, turns = TURNS):
   const stop = await watchSessions(environment, refs, (event, session) => {
     if (event.type === "text.delta" || event.type === "thinking.delta") {
       if (!isMeasured) return;
-      // Deltas that were joined have a stamp each.
+      // Merged deltas have one stamp each.
       for (const stamp of event.text.trim().split(" ")) latencies.push(wallClock() - Number(stamp));
     } else if (event.type === "turn.start") {
       startedAt.set(session, performance.now());
@@ -61,18 +61,22 @@ export async function measureLoad(environment: TurnsEnvironment, turns = TURNS):
   const name = `${turns} turns`;
   const kilobytes = (bytes: number) => bytes / 1024 / turns;
   return [
-    figure(`${name}: deltas`, latencies.length / spent.seconds, `per second, of ${wanted} wanted`),
+    figure(`${name}: deltas`, latencies.length / spent.seconds, `per second, of ${wanted} expected`),
     figure(`${name}: worker CPU`, cpuMs / wallMs, "cores"),
-    // So much is one core at the pace that is wanted, however much of it a busy machine allows.
+    // This bound is one core at the full rate, however much of that rate a busy machine reaches.
     figure(`${name}: worker CPU per delta`, (cpuMs * 1000) / latencies.length, "us", 1e6 / wanted),
     figure(`${name}: Redis CPU`, spent.redisMs / wallMs, "cores"),
     figure(`${name}: PostgreSQL CPU`, spent.postgresMs / wallMs, "cores"),
-    figure(`${name}: CPU of the one who reads`, (gateway.user + gateway.system) / 1000 / wallMs, "cores"),
+    figure(`${name}: CPU of the reader`, (gateway.user + gateway.system) / 1000 / wallMs, "cores"),
     figure(`${name}: resident memory`, kilobytes(full.rss - empty.rss), "KB per turn"),
     figure(`${name}: heap in use`, kilobytes(clean.heap - empty.heap), "KB per turn"),
     figure(`${name}: model to log, p50`, percentile(latencies, 0.5), "ms"),
     figure(`${name}: model to log, p99`, percentile(latencies, 0.99), "ms"),
-    figure(`${name}: time taken / time the model needs`, percentile(durations, 0.5) / PACED_MS, "median"),
-    figure(`${name}: failed and tried again`, failures, "times"),
+    figure(
+      `${name}: duration / duration of the model's stream`,
+      percentile(durations, 0.5) / PACED_MS,
+      "median",
+    ),
+    figure(`${name}: failures that were retried`, failures, "times"),
   ];
 }

@@ -1,6 +1,7 @@
 /**
- * What a step costs PostgreSQL. Turns with one call per step, with two, and with none but one step: from these follow the
- * shares of a turn, of a model step and of a call. The engine's own transactions are among them.
+ * `measureSteps` measures what a step costs PostgreSQL. It runs turns with one call per step, turns with two, and turns
+ * of one step without calls. From these it derives the cost of a turn, a model step and a call. The engine's own
+ * transactions are included.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { figure, type Measurement } from "./measure.ts";
@@ -18,14 +19,14 @@ interface Cost {
   readonly statements: number;
 }
 
-/** Per turn of this agent, without what a worker does anyway. */
+/** The cost per turn of this agent, without the load of an idle worker. */
 async function costOf(environment: TurnsEnvironment, agent: string, idle: IdleCost): Promise<Cost> {
   const worker = await WorkerProcess.start(environment, { countsStatements: true });
   const refs = await openSessions(environment, TURNS);
   const before = await readCounters(environment);
   const { statements: sentBefore } = await worker.measure();
   for (const ref of refs) await runTurns(environment, [ref], agent);
-  // Its end is told before its last commit.
+  // The turn's end is in the log before its last commit.
   await sleep(500);
   const { statements: sent } = await worker.measure();
   const spent = subtractCounters(before, await readCounters(environment));
@@ -53,22 +54,22 @@ export async function measureSteps(environment: TurnsEnvironment, idle: IdleCost
   const markOf = (kind: keyof Cost) => (of("careful_call", kind) - of("one_call", kind)) / calls;
   return [
     figure("a model step: transactions", stepOf("commits"), "committed", 3),
-    figure("a model step: of these writing", stepOf("writes"), "transaction ids given out"),
+    figure("a model step: of these writing", stepOf("writes"), "transaction ids assigned"),
     figure(
       "a model step: statements",
       stepOf("statements"),
-      "rounds to PostgreSQL, begin and commit included",
+      "round trips to PostgreSQL, including begin and commit",
     ),
     figure("a tool call: transactions", callOf("commits"), "committed", 3),
-    figure("a tool call: of these writing", callOf("writes"), "transaction ids given out"),
-    figure("a tool call: statements", callOf("statements"), "rounds to PostgreSQL"),
+    figure("a tool call: of these writing", callOf("writes"), "transaction ids assigned"),
+    figure("a tool call: statements", callOf("statements"), "round trips to PostgreSQL"),
     figure("a model step with one call: transactions", stepOf("commits") + callOf("commits"), "committed", 3),
-    figure("a tool that may not run twice: transactions more", markOf("commits"), "committed"),
+    figure("a non-idempotent tool: additional transactions", markOf("commits"), "committed"),
     figure(
       "a turn with one step: transactions",
       of("instant", "commits"),
-      "committed, send and engine included",
+      "committed, including send and the engine",
     ),
-    figure("a turn with one step: of these writing", of("instant", "writes"), "transaction ids given out"),
+    figure("a turn with one step: of these writing", of("instant", "writes"), "transaction ids assigned"),
   ];
 }

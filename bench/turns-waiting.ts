@@ -1,4 +1,7 @@
-/** Turns that wait, and one turn with many sub-agents: what they weigh, and what they ask of the servers. */
+/**
+ * `measureWaiting` measures the memory and server load of waiting turns, and `measureTree` those of one turn with many
+ * sub-agents.
+ */
 import { setTimeout as sleep } from "node:timers/promises";
 import { stopTurn } from "@turnstream/server";
 import { median } from "@turnstream/testkit/util/median.ts";
@@ -50,7 +53,7 @@ export async function measureWaiting(environment: TurnsEnvironment): Promise<Mea
     figure(`${name}: worker CPU`, (after.cpuMs - before.cpuMs) / IDLE_MS, "cores"),
     figure(`${name}: PostgreSQL transactions`, spent.commits / spent.seconds, "per second"),
     figure(`${name}: Redis commands`, spent.redisCommands / spent.seconds, "per second"),
-    figure(`${name}: all stopped after`, stopMs, "ms, the commands one after the other"),
+    figure(`${name}: all stopped after`, stopMs, "ms, one command after the other"),
   ];
 }
 
@@ -70,7 +73,7 @@ export async function measureTree(environment: TurnsEnvironment): Promise<Measur
     await runTurns(environment, refs, "tree");
     times.push(performance.now() - startedAt);
     peak = Math.max(peak, (await worker.measure()).rss);
-    // The reader that counts may be a little behind the one that saw the end.
+    // The reader that counts may be slightly behind the reader that saw the end.
     await sleep(100);
     await stop();
     runs.push(ended);
@@ -81,6 +84,6 @@ export async function measureTree(environment: TurnsEnvironment): Promise<Measur
   return [
     { measure: `${name}: runs that ended well`, value: Math.min(...runs), atLeast: all },
     figure(`${name}: time`, median(times), "ms"),
-    figure(`${name}: resident memory`, (peak - empty.rss) / 2 ** 20, `MB more after ${ROUNDS} of them`),
+    figure(`${name}: resident memory`, (peak - empty.rss) / 2 ** 20, `MB added after ${ROUNDS} of them`),
   ];
 }

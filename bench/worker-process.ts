@@ -1,4 +1,4 @@
-/** `WorkerProcess` is the worker that the bench of turns measures; processes/turn-worker.ts is its program. */
+/** `WorkerProcess` starts the program processes/turn-worker.ts, the worker that the turns bench measures. */
 import { join } from "node:path";
 import { ChildProgram } from "@turnstream/testkit/processes/child-program.ts";
 import type { WorkerMessage, WorkerRequest, WorkerSettings, WorkerUsage } from "./processes/turn-worker.ts";
@@ -14,10 +14,10 @@ export class WorkerProcess {
     void this.#failOnExit();
   }
 
-  /** Ends the bench with an unhandled rejection: it would wait for turns that never end. */
+  /** Ends the bench with an unhandled rejection. Otherwise it would wait forever for turns to end. */
   async #failOnExit(): Promise<void> {
     const { code } = await this.#program.exited;
-    if (!this.#isStopping) throw new Error(`the worker has exited by itself (${String(code)})`);
+    if (!this.#isStopping) throw new Error(`the worker exited unexpectedly (${String(code)})`);
   }
 
   static async start(
@@ -31,12 +31,12 @@ export class WorkerProcess {
     return worker;
   }
 
-  /** "clean" collects garbage before. */
+  /** "clean" collects garbage first. */
   async measure(how: "now" | "clean" = "now"): Promise<WorkerUsage> {
     return (await this.#program.request({ measure: how }, "usage")).usage;
   }
 
-  /** @returns how often something failed in it that was then tried again; turns end all the same */
+  /** @returns how many failures the worker retried; turns end in spite of them */
   async shutdown(): Promise<number> {
     const { failures } = await this.measure();
     this.#isStopping = true;

@@ -1,6 +1,8 @@
 /**
- * The turns that benches run on, as frames of JSON text: W1, a typical turn, and W2, one call with very long
- * arguments. Deterministic: the same bytes on every run.
+ * `typicalTurn` (W1), `longCall` (W2) and further functions generate the turns that benches run on, as frames of JSON
+ * text.
+ *
+ * Invariant: deterministic, the same bytes on every run.
  */
 import { LogWriter } from "@turnstream/conformance/support/log-writer.ts";
 
@@ -25,7 +27,7 @@ function pieces(count: number): string[] {
   );
 }
 
-/** JSON text of `length` characters or a little more, in pieces of ten: a file's content, as coding agents send it. */
+/** JSON text of at least `length` characters in chunks of ten: the content of a file, as coding agents send it. */
 export function longArguments(length: number): string[] {
   const line = 'const x = "a\\tb"; // line\n';
   const content = line.repeat(Math.ceil(length / (JSON.stringify(line).length - 2)));
@@ -36,7 +38,7 @@ function row(n: number): object {
   return { id: n, symbol: `S${n % 97}`, price: n * 1.5, tags: ["a", "b"] };
 }
 
-/** The same size as a list of small records: many containers, many keys. */
+/** The same size as a list of small records, with many containers and keys. */
 export function manyRecords(length: number): string[] {
   const size = JSON.stringify(row(100)).length + 1;
   return inPieces(
@@ -55,7 +57,7 @@ function frames(log: LogWriter): string[] {
   return log.events.map((event) => JSON.stringify(event));
 }
 
-/** 200 thinking deltas, 3 calls of 60 argument deltas with 2 kB results, 2,000 text deltas with citations. */
+/** 200 thinking deltas, 3 calls of 60 argument deltas with 2 kB results, and 2,000 text deltas with citations. */
 export function typicalTurn(): string[] {
   const log = new LogWriter().session().begin("How is VNM doing?").openGroup().think(pieces(200));
   const args = inPieces(JSON.stringify({ query: "VNM ".repeat(144), limit: 10 }), 10);
@@ -68,24 +70,24 @@ export function typicalTurn(): string[] {
 
 /** One answer of `count` text deltas. */
 export function longAnswer(count: number): string[] {
-  return frames(new LogWriter().session().begin("Tell me all").text(pieces(count), { final: true }).end());
+  return frames(new LogWriter().session().begin("Write it all").text(pieces(count), { final: true }).end());
 }
 
-/** One call whose arguments come in the given pieces. */
+/** One call whose arguments arrive in the given chunks. */
 export function longCall(args: readonly string[]): string[] {
   const log = new LogWriter().session().begin("Write the file");
   const call = log.call("write_file", args);
   return frames(log.result(call, "write_file", "written").text(["Done."], { final: true }).end());
 }
 
-/** A turn streamed into a session that already has many turns. */
+/** A turn that is streamed into a session with many turns. */
 export function turnAfter(turns: number, deltas: number): string[] {
   const log = new LogWriter({ check: false }).session();
   for (let n = 0; n < turns; n++) log.begin("again").text(pieces(3), { final: true }).end();
   return frames(log.begin("and now?").text(pieces(deltas), { final: true }).end());
 }
 
-/** A turn of many short steps: a call, its result, a little text from a sub-agent every tenth time. */
+/** A turn of many short steps: a call and its result, and some text of a sub-agent in every tenth step. */
 export function manySteps(count: number): string[] {
   const log = new LogWriter({ check: false }).session().begin("Do it all").openGroup();
   for (let n = 0; n < count; n++) {

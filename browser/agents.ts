@@ -1,15 +1,18 @@
-/** The agents of the tests without a story: `longAnswerAgent` writes at length, `askingAgent` asks before it acts. */
+/**
+ * `longAnswerAgent` writes a long answer, and `askingAgent` asks the user before it acts. Both are for tests without a
+ * story.
+ */
 import { type Agent, defineAgent, tool } from "@turnstream/server";
 import { script, scriptedModel } from "@turnstream/server/testing";
 
-/** Waits before each chunk; rejects when the signal aborts. */
+/** Waits before each chunk. Rejects when the signal aborts. */
 export type Pause = (ms: number, signal: AbortSignal) => Promise<unknown>;
 
 export const LONG_ANSWER = "long-answer";
 export const ASKING = "asking";
 const WORD_COUNT = 60;
 
-/** The answer of `longAnswerAgent`: no two words are the same. */
+/** The answer of `longAnswerAgent`. All of its tokens differ, so that a test notices a gap or a duplicate. */
 export function answerTo(text: string): string {
   return Array.from({ length: WORD_COUNT }, (_, n) => `${text}-${n + 1}`).join(" ");
 }
@@ -42,7 +45,7 @@ const FORM = {
   fields: [{ name: "email", label: "Email", type: "shortText", required: true }],
 };
 
-/** Asks for what the message names: "approval", "question" or "form"; then says so. */
+/** Asks for what the message names ("approval", "question" or "form"), then answers with a fixed text. */
 export function askingAgent(): Agent {
   const calls: Readonly<Record<string, ReturnType<typeof script.toolCall>>> = {
     approval: script.toolCall("write_note", { note: "Buy milk" }),

@@ -1,4 +1,4 @@
-/** What the live regions of a page say in the course of whole stories, in order. */
+/** Tests which texts the live regions of a page announce during whole stories, and in which order. */
 import { listEvents, SCENARIOS } from "@turnstream/conformance/scenarios/index.ts";
 import type { SessionEvent } from "@turnstream/protocol";
 import type { Page } from "playwright-core";
@@ -13,7 +13,10 @@ declare global {
   }
 }
 
-/** Writes down what is put into live regions from now on, as a screen reader hears it; what is urgent is marked. */
+/**
+ * Records the texts that are added to live regions from now on, as a screen reader gets them. Assertive ones start with
+ * "!".
+ */
 async function listen(page: Page): Promise<void> {
   await page.evaluate(() => {
     const announced: string[] = [];
@@ -34,13 +37,13 @@ async function listen(page: Page): Promise<void> {
 
 const readAnnounced = async (page: Page) => await page.evaluate(() => window.announced);
 
-/** Two regions: each in its order, and nobody knows which is read first. */
+/** Sorts polite before assertive texts. Each region has its own order, and the order between the two is undefined. */
 const byRegion = (list: readonly string[] = []) =>
   list.toSorted((a, b) => Number(a.startsWith("!")) - Number(b.startsWith("!")));
 
 function logOf(name: string): readonly SessionEvent[] {
   const scenario = SCENARIOS[name];
-  if (scenario === undefined) throw new Error(`there is no scenario ${name}`);
+  if (scenario === undefined) throw new Error(`the scenario ${name} does not exist`);
   return listEvents(scenario);
 }
 
@@ -57,7 +60,7 @@ const STORIES: readonly (readonly [name: string, texts: readonly string[]])[] = 
   ["stopped", [STARTED, "Stopped."]],
 ];
 
-test.each(STORIES)("U07 the page says what happens, event by event: %s", async (name, texts) => {
+test.each(STORIES)("U07 announces what happens, event by event: %s", async (name, texts) => {
   const page = await openRecorded();
   const [first, ...events] = logOf(name);
   await start(page, first === undefined ? [] : [first]);
@@ -66,7 +69,7 @@ test.each(STORIES)("U07 the page says what happens, event by event: %s", async (
   await expect.poll(() => readAnnounced(page)).toEqual(texts);
 });
 
-test.each(STORIES)("U07 nothing is left out where all of it comes at once: %s", async (name, texts) => {
+test.each(STORIES)("U07 announces everything when all events arrive at once: %s", async (name, texts) => {
   const page = await openRecorded();
   const [first, ...events] = logOf(name);
   await start(page, first === undefined ? [] : [first]);

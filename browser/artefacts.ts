@@ -1,6 +1,6 @@
 /**
- * What is left of a failed test: a picture, the HTML and what the console said of every page that it had open, in
- * `.artefacts/`. Never writes anything for a test that passed.
+ * `keepArtefacts` writes a picture, the HTML and the console of every open page to `.artefacts/` when a test fails. It
+ * writes nothing for a test that passed.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ const PICTURE_MS = 5_000;
 
 const consoleLines = new WeakMap<Page, string[]>();
 
-/** Keeps what its pages say, and writes it all down if the test that runs now fails. */
+/** Records the console of a context's pages, and writes the artefacts if the current test fails. */
 export function keepArtefacts(context: BrowserContext): void {
   context.on("page", listen);
   context.pages().forEach(listen);
@@ -22,13 +22,13 @@ export function keepArtefacts(context: BrowserContext): void {
   });
 }
 
-/** What a page has said on its console, and what went wrong in it. */
+/** Returns the console messages and uncaught errors of a page. */
 export function readConsole(page: Page): readonly string[] {
   return consoleLines.get(page) ?? [];
 }
 
 function listen(page: Page): void {
-  // Over several tests it is one page.
+  // One page can be used in several tests.
   if (consoleLines.has(page)) return;
   const lines: string[] = [];
   consoleLines.set(page, lines);
@@ -40,7 +40,7 @@ async function write(page: Page, name: string): Promise<void> {
   mkdirSync(FOLDER, { recursive: true });
   const file = (ending: string) => join(FOLDER, `${name}.${ending}`);
   writeFileSync(file("txt"), readConsole(page).join("\n"));
-  // A page that hangs must not keep the others from being told of.
+  // A page that hangs must not prevent the artefacts of the others.
   await page.screenshot({ path: file("png"), timeout: PICTURE_MS }).catch(() => undefined);
   const html = await Promise.race([page.content().catch(String), late()]);
   writeFileSync(file("html"), html);

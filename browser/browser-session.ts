@@ -1,4 +1,7 @@
-/** `BrowserSession` is what most tests here start with: a browser, a gateway on real servers, and a worker with agents.ts. */
+/**
+ * `BrowserSession` is the setup of most tests here: a browser, a gateway on real servers, and a worker with the agents
+ * of agents.ts.
+ */
 import type { SessionRef } from "@turnstream/server";
 import type { Browser, BrowserContext } from "playwright-core";
 import { TurnHarness } from "../packages/server/test/runtime/turn-harness.ts";
@@ -10,7 +13,7 @@ import { Tab } from "./tab.ts";
 
 interface BrowserSessionOptions {
   readonly gateway?: GatewayPlace;
-  /** Without one, the test starts workers itself. */
+  /** If false, the test starts workers itself. @default true */
   readonly hasWorker?: boolean;
 }
 
@@ -18,7 +21,7 @@ export class BrowserSession {
   readonly browser: Browser;
   readonly environment: TestEnvironment;
   readonly harness: TurnHarness;
-  /** How fast the agent writes its long answer, and when it pauses. */
+  /** Controls how fast the agent writes its long answer, and when it pauses. */
   readonly pace: PacedGates;
 
   private constructor(
@@ -49,7 +52,7 @@ export class BrowserSession {
     return await this.harness.session();
   }
 
-  /** A browser of the user whose sessions these are. */
+  /** Opens a browser context for the user who owns the sessions. */
   async openContext(): Promise<BrowserContext> {
     return await this.environment.openContext(this.browser, this.harness.actor);
   }
@@ -58,12 +61,12 @@ export class BrowserSession {
     return await Tab.open(context, { url: this.environment.url, session, agent });
   }
 
-  /** Reads the newest position of a session's log. */
+  /** Returns a function that reads the newest position of a session's log. */
   readHead({ session }: SessionRef): () => Promise<string> {
     return async () => (await this.environment.backend.log.head(session))?.last ?? "";
   }
 
-  /** The texts that users have sent to a session, as the log has them. */
+  /** Returns the texts that users have sent to a session, from the log. */
   async readMessages(ref: SessionRef): Promise<string[]> {
     const { turns, waiting } = await this.harness.state(ref);
     const taken = turns.toArray().flatMap(({ message }) => (message === null ? [] : [message.text]));

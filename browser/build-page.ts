@@ -1,4 +1,7 @@
-/** Builds a page with Vite, as it would be published. In a process of its own: a test's NODE_ENV would bundle the React that developers use. */
+/**
+ * `buildPage` builds a page with Vite for production. It runs in its own process, because the NODE_ENV of a test would
+ * select the development build of React.
+ */
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";

@@ -1,4 +1,4 @@
-/** That each card can be answered by keyboard alone, and what is sent then (U05, U07). */
+/** Tests that each card can be answered by keyboard alone, and which command the page then sends (U05, U07). */
 import type { SessionEvent } from "@turnstream/protocol";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
@@ -48,7 +48,7 @@ async function press(page: Page, ...keys: readonly string[]): Promise<void> {
   for (const key of keys) await page.keyboard.press(key);
 }
 
-test("U05: A goes to the approval and decides nothing; Y then approves what was shown", async () => {
+test("U05: A focuses the approval without a decision; Y then approves what was shown", async () => {
   const page = await open(approval);
   await page.locator(".ts-scroll").focus();
   await press(page, "y");
@@ -66,7 +66,7 @@ test("U05: A goes to the approval and decides nothing; Y then approves what was 
   await expect.poll(() => page.locator("[data-action=approve]").isDisabled()).toBe(true);
 });
 
-test("U05: keys are letters while something is typed", async () => {
+test("U05: keys only type letters while a text field has the focus", async () => {
   const page = await open(approval);
   await page.locator(".ts-composer textarea").focus();
   await press(page, "a", "y");
@@ -74,7 +74,7 @@ test("U05: keys are letters while something is typed", async () => {
   expect(await commands(page)).toEqual([]);
 });
 
-test("U05: arguments are edited by keyboard, keep their types, and can't be sent while wrong", async () => {
+test("U05: arguments are edited by keyboard, keep their types, and can't be sent while invalid", async () => {
   const page = await open(approval);
   await page.locator(".ts-scroll").focus();
   await press(page, "a", "e", "Tab");
@@ -90,7 +90,7 @@ test("U05: arguments are edited by keyboard, keep their types, and can't be sent
     .toEqual([["decideApproval", "k", { decision: "edit", args, digest: "d1" }]]);
 });
 
-test("U05: arguments that are too large to show say so, are found whole, and are not edited", async () => {
+test("U05: arguments that are too large to show are marked, can be loaded in full, and can't be edited", async () => {
   const whole = { blob: "b", size: 70_011, media_type: "application/json", url: "https://x.test/whole" };
   const input = '{"text":"word [Cut here: 13 of 70011 characters are shown.]';
   const page = await open(
@@ -105,7 +105,7 @@ test("U05: arguments that are too large to show say so, are found whole, and are
   await expect.poll(() => card.getByRole("button", { name: "Edit" }).count()).toBe(0);
 });
 
-test("U05: a refusal takes a reason, and Escape goes back to the card", async () => {
+test("U05: a rejection takes a reason, and Escape returns to the card", async () => {
   const page = await open(approval);
   await page.locator(".ts-scroll").focus();
   await press(page, "a", "n");
@@ -119,10 +119,16 @@ test("U05: a refusal takes a reason, and Escape goes back to the card", async ()
   await expect.poll(() => commands(page)).toEqual([["decideApproval", "k", decision]]);
 });
 
-test("U05: decided elsewhere, the card says by whom, and the focus stays with it", async () => {
+test("U05: a card that was decided elsewhere names the user who decided, and keeps the focus", async () => {
   const page = await open(approval);
   await page.getByRole("button", { name: "Approve" }).focus();
-  const update = { type: "approval.update", version: 1, status: "rejected", by: "binh", reason: "Too dear." };
+  const update = {
+    type: "approval.update",
+    version: 1,
+    status: "rejected",
+    by: "binh",
+    reason: "Too expensive.",
+  };
   await page.evaluate(
     (more) => window.recorded?.append(JSON.parse(more) as SessionEvent[]),
     JSON.stringify(numbered([{ ...update, ...on(0) }], 5)),
@@ -151,7 +157,7 @@ test("U07: a question is answered with Tab, arrows, Space and Enter", async () =
   await expect.poll(() => commands(page)).toEqual([["answerQuestion", "q", answers]]);
 });
 
-test("U07: a form says what is missing, goes there, and is sent when it is right", async () => {
+test("U07: a form names missing fields, focuses the first, and is sent when it is valid", async () => {
   const fields = [
     { name: "name", label: "Name", type: "text", required: true },
     { name: "age", label: "Age", type: "number", required: true, min: 18 },
@@ -181,7 +187,7 @@ test("U07: a form says what is missing, goes there, and is sent when it is right
     .toEqual([["submitForm", "f1", values]]);
 });
 
-test("U07: who types on after a refusal types into the field that is wrong, whenever the next picture is drawn", async () => {
+test("U07: typing after a rejected submit reaches the invalid field, whenever the next frame is drawn", async () => {
   const fields = ["name", "town"].map((name) => ({ name, label: name, type: "text", required: true }));
   const page = await open({ type: "form.request", form: "f1", schema: { id: "f", title: "Who?", fields } });
   await page.evaluate(() => {
@@ -193,7 +199,7 @@ test("U07: who types on after a refusal types into the field that is wrong, when
   await expect.poll(() => page.getByRole("textbox", { name: "name" }).inputValue()).toBe("An");
 });
 
-test("U07: what is typed into a form is kept as a draft, a moment later", async () => {
+test("U07: a form saves its input as a draft after a moment", async () => {
   const fields = [{ name: "name", label: "Name", type: "text", required: true }];
   const page = await open({
     type: "form.request",
@@ -206,7 +212,7 @@ test("U07: what is typed into a form is kept as a draft, a moment later", async 
   expect(saved).toEqual([["saveFormDraft", "f1", { name: "An" }]]);
 });
 
-test("U07: a payment is refreshed, and its checkout is opened, by keyboard", async () => {
+test("U07: a payment is refreshed and its checkout opened by keyboard", async () => {
   const page = await open({
     type: "payment.request",
     payment: "p",
@@ -225,7 +231,7 @@ test("U07: a payment is refreshed, and its checkout is opened, by keyboard", asy
     .toBe("https://pay.example/1");
 });
 
-test("U07: a citation opens by Enter, shows its source, and leads there; Escape shuts it", async () => {
+test("U07: Enter opens a citation with its source and link; Escape closes it", async () => {
   const of = { call: "c", name: "search", label: "Searching" };
   const page = await openRecorded();
   const log = logWith(

@@ -1,4 +1,4 @@
-/** That there is a browser at all, and that it draws what was built. */
+/** Tests that Chromium is available and renders the built pages. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Browser } from "playwright-core";
 import { closeBrowser, openBrowser } from "./chromium.ts";
@@ -14,7 +14,7 @@ afterAll(async () => {
   await closeBrowser(browser);
 });
 
-test.each<PageName>(["gallery", "live"])("Chromium draws the page %s", async (name) => {
+test.each<PageName>(["gallery", "live"])("Chromium renders the page %s", async (name) => {
   const page = await browser.newPage();
   await page.goto(pageUrl(name));
   await page.waitForSelector(".ts-root");

@@ -1,4 +1,7 @@
-/** The browser that the tests look through: Debian's Chromium. A missing one fails the run; a hung one can't hang it. */
+/**
+ * `openBrowser` starts Debian's Chromium for the tests. A missing browser fails the run, and `closeBrowser` never
+ * hangs.
+ */
 import { existsSync } from "node:fs";
 import { type Browser, chromium } from "playwright-core";
 
@@ -9,11 +12,11 @@ const CLOSE_MS = 10_000;
 export async function openBrowser(): Promise<Browser> {
   const executablePath = CANDIDATES.find((path) => path !== undefined && existsSync(path));
   if (executablePath === undefined)
-    throw new Error("No Chromium found. Install it (apt-get install chromium), or name it by CHROMIUM.");
+    throw new Error("No Chromium found. Install it (apt-get install chromium), or set CHROMIUM to its path.");
   return await chromium.launch({
     executablePath,
     timeout: START_MS,
-    // Pages in the background run as those in front do: which of them a machine calls hidden is chance.
+    // Background pages run like foreground ones. Otherwise it is random which of several pages is throttled.
     args: [
       "--no-sandbox",
       "--disable-dev-shm-usage",
@@ -24,7 +27,7 @@ export async function openBrowser(): Promise<Browser> {
   });
 }
 
-/** Playwright kills the browser when this process ends, so one that doesn't answer is left to that. */
+/** Closes a browser, at most for `CLOSE_MS`. Playwright kills a browser that doesn't answer when this process ends. */
 export async function closeBrowser(browser: Browser | undefined): Promise<void> {
   if (browser === undefined) return;
   let timer: NodeJS.Timeout | undefined;

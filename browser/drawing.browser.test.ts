@@ -1,4 +1,4 @@
-/** How little is drawn when something comes, and that what a server drew is taken over as it is. */
+/** Tests how little a page renders for one event, and that it hydrates the HTML of a server without changes. */
 import { Story } from "@turnstream/conformance/scenarios/story.ts";
 import { listEvents, SCENARIOS } from "@turnstream/conformance/scenarios/index.ts";
 import { createStaticSession } from "@turnstream/client/static";
@@ -12,7 +12,9 @@ import { append, openRecorded, settled, start, withRecordedPages } from "./recor
 
 withRecordedPages();
 
-/** So many messages, each with an answer; the last answer is still coming, after two groups of tools. */
+/**
+ * A log with this many messages, each with an answer. The last answer is still streaming, after two groups of tools.
+ */
 function longLog(messages: number): Story {
   const log = new Story({ check: false }).session("ses_long", 9);
   for (let n = 0; n < messages / 2 - 1; n++) {
@@ -24,11 +26,11 @@ function longLog(messages: number): Story {
   return log;
 }
 
-test("U08 a delta draws one block, in a thread of 200 messages", async () => {
+test("U08 a delta renders one block in a thread of 200 messages", async () => {
   const page = await openRecorded();
   const log = longLog(200).begin("And now?");
   log.openGroup();
-  for (const name of ["get_price", "get_news"]) {
+  for (const name of ["get_price", "get_volume"]) {
     const call = log.call(name, ['{"n":1}'], { label: name });
     log.endResult(log.startResult(call, name, { label: name }), "here");
   }
@@ -39,7 +41,7 @@ test("U08 a delta draws one block, in a thread of 200 messages", async () => {
   const [first = 0, second = 0] = deltas;
   await start(page, events.slice(0, first + 1));
   await page.waitForFunction(() => document.querySelectorAll(".ts-turn").length === 100);
-  // Whatever loads late has been drawn before the counting.
+  // Wait until lazy parts are rendered, so that they are not counted.
   await settled(page);
   await page.evaluate(() => {
     window.touched = [];
@@ -64,9 +66,9 @@ test("U08 a delta draws one block, in a thread of 200 messages", async () => {
 
 const STRIDE = 7;
 
-// In this order: what is preloaded here stays so.
+// The order matters: what is preloaded stays preloaded.
 test.each(["as it loads", "preloaded"])(
-  "what a server drew is taken over without a difference, at many points of every scenario: %s",
+  "hydrates server HTML without differences, at many points of every scenario: %s",
   async (how) => {
     const page = await openRecorded();
     if (how === "preloaded") {
@@ -82,7 +84,7 @@ test.each(["as it loads", "preloaded"])(
         drawn.add(html);
       }
     }
-    // Effects are over; what React mended by itself counts as a difference, as does what the console says.
+    // Wait for effects. Errors that React recovered from count as differences, and so do console messages.
     await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 0))));
     expect(await page.evaluate(() => window.recorded?.mended)).toEqual([]);
     expect(drawn.size).toBeGreaterThan(50);
@@ -98,7 +100,7 @@ test.each(["as it loads", "preloaded"])(
 
 declare global {
   interface Window {
-    /** Where the page was changed. */
+    /** Class names of the elements that changed. */
     touched?: string[];
   }
 }

@@ -1,8 +1,8 @@
 /**
- * What all tests of the project `browser` share: real servers, and the pages, built once and served. Ends all of it after
- * the last test. Tests read where the pages are with pages.ts.
+ * Starts what all tests of the project `browser` share: real servers, and the pages, which are built once and served.
+ * It stops everything after the last test. Tests get the URLs of the pages from pages.ts.
  */
-// By path: what vitest runs before the tests is resolved without our condition.
+// Imported by path: vitest resolves its global setup without our export condition.
 import { join } from "node:path";
 import { setup as startServers } from "../testkit/servers/global-setup.ts";
 import { makeFolder, removeFolder } from "../testkit/processes/watch.ts";

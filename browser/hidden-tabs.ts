@@ -1,4 +1,4 @@
-/** Tabs that nobody looks at: hidden behind another, or not running at all. Playwright itself keeps every page in sight. */
+/** `setHidden` and `freeze` make a tab hidden, or stop its scripts. Playwright itself keeps every page visible. */
 import type { BrowserContext } from "playwright-core";
 import type { Tab } from "./tab.ts";
 
@@ -8,7 +8,10 @@ declare global {
   }
 }
 
-/** Before its tabs are opened: lets them be hidden. As in a real one, no frame is drawn then. */
+/**
+ * Allows tabs of this context to be hidden. Call it before the tabs are opened. A hidden tab draws no frames, as in a
+ * real browser.
+ */
 export async function allowHiding(context: BrowserContext): Promise<void> {
   await context.addInitScript(() => {
     let isHidden = false;
@@ -29,13 +32,13 @@ export async function setHidden(tab: Tab, isHidden: boolean): Promise<void> {
   await tab.page.evaluate((value) => window.setHidden?.(value), isHidden);
 }
 
-/** Nothing of it runs from its next statement on. @returns how it goes on */
+/** Stops all scripts of a tab at its next statement. @returns a function that resumes them */
 export async function freeze({ page }: Tab): Promise<() => Promise<void>> {
   const developer = await page.context().newCDPSession(page);
   await developer.send("Debugger.enable");
   const paused = new Promise((resolve) => developer.once("Debugger.paused", resolve));
   await developer.send("Debugger.pause");
-  // Something has to run for it to stop there.
+  // The debugger stops only when a statement runs.
   void page.evaluate(() => undefined).catch(() => undefined);
   await paused;
   return async () => {

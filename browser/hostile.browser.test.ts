@@ -1,6 +1,7 @@
 /**
- * That nothing somebody else wrote runs in the page, loads from elsewhere, or leads away (reliability.md 23): the corpus as
- * answers, whole and in pieces, and in every other place where it is shown. The page has no CSP that could help it.
+ * Tests that untrusted content can't run scripts, load from other hosts, or navigate away (reliability.md 23). It uses
+ * the corpus as answers, whole and in chunks, and in every other place where it is shown. The page has no CSP, so the
+ * renderer alone must prevent it.
  */
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
@@ -12,7 +13,7 @@ withRecordedPages();
 
 interface Watched {
   readonly page: Page;
-  /** What happened that must not: scripts that ran, requests to others, places gone to. */
+  /** Events that must not happen: scripts that ran, requests to other hosts, navigations. */
   readonly events: string[];
 }
 
@@ -23,7 +24,7 @@ async function watched(): Promise<Watched> {
   await page.route("**", async (route) => {
     const url = route.request().url();
     if (url.startsWith(`${origin}/`) && !/\/(logout|evil|x|p)\b/.test(url)) return await route.continue();
-    events.push(`asked for ${url}`);
+    events.push(`requested ${url}`);
     await route.fulfill({ contentType: "image/svg+xml", body: '<svg xmlns="http://www.w3.org/2000/svg"/>' });
   });
   page.context().on("page", (opened) => events.push(`opened ${opened.url()}`));
@@ -33,7 +34,7 @@ async function watched(): Promise<Watched> {
   return { page, events };
 }
 
-/** Elements that an answer could only have made itself, and addresses that lead nowhere good. */
+/** Returns elements that only untrusted content could have created, and unsafe URLs. */
 async function strangers(page: Page): Promise<string[]> {
   return await page.evaluate(() => {
     const found: string[] = [];
@@ -62,18 +63,18 @@ async function strangers(page: Page): Promise<string[]> {
   });
 }
 
-/** Some time for what would be loaded, and a look over everything with mouse and keyboard. */
+/** Moves mouse and focus over the page, and waits for requests that would be sent. */
 async function linger(page: Page): Promise<void> {
   await page.mouse.move(400, 300);
   await page.keyboard.press("Tab");
   await page.waitForTimeout(250);
 }
 
-test("the corpus is large enough to mean something", () => {
+test("the corpus has at least 150 different texts", () => {
   expect(new Set(CORPUS).size).toBeGreaterThanOrEqual(150);
 });
 
-test("what watches the page sees what must not happen", async () => {
+test("the test itself detects forbidden events", async () => {
   const { page, events } = await watched();
   await start(page, numbered(everywhere("x")));
   await page.evaluate(() => {
@@ -81,16 +82,16 @@ test("what watches the page sees what must not happen", async () => {
     made.innerHTML = `<img src="https://evil.example/p" onload="ran()">`;
     document.querySelector(".ts-turns")?.append(made);
   });
-  await expect.poll(() => events).toEqual(["asked for https://evil.example/p", "a script ran"]);
+  await expect.poll(() => events).toEqual(["requested https://evil.example/p", "a script ran"]);
   expect(await strangers(page)).toEqual(["onload=ran()"]);
 });
 
-test("U07: no answer runs, loads or leads away, whole or in pieces", async () => {
+test("U07: no answer runs a script, loads a resource or navigates, whole or in chunks", async () => {
   const { page, events } = await watched();
   const bodies = () => page.locator(".ts-markdown > *:not(.ts-plain)").count();
   const cuts = [
     (text: string) => [text],
-    // Different for each text, and the same in each run.
+    // Differs between texts, but is the same in every run.
     (text: string) => {
       const size = 1 + (text.length % 7);
       const parts = Array.from({ length: 9 }, (_, n) => text.slice(n * size, (n + 1) * size));
@@ -112,7 +113,7 @@ test("U07: no answer runs, loads or leads away, whole or in pieces", async () =>
   }
 }, 300_000);
 
-test("U07: nor does anything in another place: names, labels, arguments, results, cards, artifacts", async () => {
+test("U07: no name, label, argument, result, card or artifact runs a script, loads a resource or navigates", async () => {
   const { page, events } = await watched();
   for (const text of CORPUS) {
     await start(page, numbered(everywhere(text)));
@@ -129,7 +130,7 @@ test("U07: nor does anything in another place: names, labels, arguments, results
   expect(events).toEqual([]);
 }, 600_000);
 
-test("a link outside the list asks first, shows the real host, and opens without telling where from", async () => {
+test("a link to an unlisted host asks first, shows the real host, and opens without a referrer", async () => {
   const { page, events } = await watched();
   const [first = [], ...rest] = texts(["[https://good.example](https://evil.example/x?q=1)"], (text) => [
     text,
@@ -151,7 +152,7 @@ test("a link outside the list asks first, shows the real host, and opens without
   await expect.poll(() => page.locator(".ts-link-ask").count()).toBe(0);
 });
 
-test("a picture from elsewhere is loaded after a click, and not before", async () => {
+test("an image from another host is loaded only after a click", async () => {
   const { page, events } = await watched();
   const [first = [], ...rest] = texts(["![A cat](https://evil.example/cat.png)"], (text) => [text]);
   await start(page, numbered([...first, ...rest.flat()]));
@@ -160,20 +161,20 @@ test("a picture from elsewhere is loaded after a click, and not before", async (
   await expect.poll(() => page.locator(".ts-image-ask").textContent()).toContain("evil.example");
   expect(events).toEqual([]);
   await load.click();
-  await expect.poll(() => events).toEqual(["asked for https://evil.example/cat.png"]);
+  await expect.poll(() => events).toEqual(["requested https://evil.example/cat.png"]);
 });
 
-test("a picture that was asked for is that one: another address in its place is asked about anew", async () => {
+test("a click loads one image URL: another URL in its place needs another click", async () => {
   const { page, events } = await watched();
-  // The address still comes in while the picture is there already.
+  // The URL is still streaming when the image is already shown.
   const parts = ["![A cat][c]\n\n[c]: https://evil.example/cat", ".example/dog.png"];
   const [first = [], half = [], ...rest] = texts([parts.join("")], () => parts);
   await start(page, numbered([...first, ...half]));
   const load = page.getByRole("button", { name: "Load" });
   await load.click();
-  await expect.poll(() => events).toEqual(["asked for https://evil.example/cat"]);
+  await expect.poll(() => events).toEqual(["requested https://evil.example/cat"]);
   await append(page, numbered(rest.flat(), first.length + half.length));
   await load.waitFor();
   await linger(page);
-  expect(events).toEqual(["asked for https://evil.example/cat"]);
+  expect(events).toEqual(["requested https://evil.example/cat"]);
 });

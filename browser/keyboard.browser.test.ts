@@ -1,4 +1,4 @@
-/** Whoever has only a keyboard can answer everything that they are asked. No mouse is touched here. */
+/** Tests that a user can answer every card by keyboard alone. The tests never use the mouse. */
 import { ASKING } from "./agents.ts";
 import { en } from "@turnstream/react";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
@@ -32,7 +32,7 @@ async function askedFor(what: "approval" | "question" | "form") {
   return { ref, tab };
 }
 
-/** What has the focus, by its name, as a screen reader says it. */
+/** Returns the accessible name of the focused element. */
 async function focused({ page }: Tab): Promise<string> {
   return await page.evaluate(() => {
     const element = document.activeElement;
@@ -42,7 +42,7 @@ async function focused({ page }: Tab): Promise<string> {
   });
 }
 
-/** Goes back from the composer, stop by stop. */
+/** Moves the focus backwards from the composer, stop by stop, until it reaches the name. */
 async function goTo(tab: Tab, name: RegExp): Promise<void> {
   const passed: string[] = [];
   for (let n = 0; n < MOST_STOPS; n++) {
@@ -51,12 +51,12 @@ async function goTo(tab: Tab, name: RegExp): Promise<void> {
     passed.push(now);
     await tab.page.keyboard.press("Shift+Tab");
   }
-  throw new Error(`${String(name)} can't be reached; there were ${JSON.stringify(passed)}`);
+  throw new Error(`${String(name)} can't be reached; the focus stops were ${JSON.stringify(passed)}`);
 }
 
-test("U05 an approval: A goes to the card, and Y decides", async () => {
+test("U05 an approval: A focuses the card, and Y approves", async () => {
   const { tab } = await askedFor("approval");
-  // In a text field letters are letters.
+  // In a text field, letters are only typed.
   await tab.page.keyboard.press("a");
   await expect.poll(() => tab.composer.inputValue()).toBe("a");
   await tab.page.keyboard.press("Shift+Tab");
@@ -91,7 +91,7 @@ test("U05 a question", async () => {
 test("U07 a form", async () => {
   const { tab } = await askedFor("form");
   await goTo(tab, /^Email/);
-  // Empty, it is refused, and the person is left where something has to be done.
+  // An empty form is not sent, and the focus moves to the invalid field.
   await tab.page.keyboard.press("Enter");
   await tab.reads(strings.fixFields(1));
   await expect.poll(() => focused(tab)).toMatch(/^Email/);

@@ -1,4 +1,4 @@
-/** Servers that are killed under a page: what it shows in the end is what a page shows that has only just come. */
+/** Tests pages whose gateway or worker is killed. In the end they show the same as a page that was just opened. */
 import { join } from "node:path";
 import { ChildProgram } from "@turnstream/testkit/processes/child-program.ts";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
@@ -8,7 +8,7 @@ import { BrowserSession } from "./browser-session.ts";
 import { readText } from "./screen.ts";
 import { compareScreens } from "./story/compare.ts";
 
-/** Longer than a busy machine stands still: a worker that loses its lease ends itself. */
+/** Longer than a busy machine may pause, because a worker that loses its lease exits. */
 const TTL_MS = 10_000;
 
 let browserSession: BrowserSession;
@@ -29,7 +29,7 @@ async function startWorker(name: string, paceMs: number) {
   return worker;
 }
 
-test("a gateway that is killed in mid-answer, and started again", async () => {
+test("a gateway that is killed in mid-answer and restarted", async () => {
   await startWorker("steady", 30);
   const ref = await browserSession.createSession();
   const tab = await browserSession.openTab(await browserSession.openContext(), ref);
@@ -37,14 +37,14 @@ test("a gateway that is killed in mid-answer, and started again", async () => {
   await tab.send("gateway");
   await tab.reads("gateway-5 ");
   await browserSession.environment.killGateway();
-  await tab.until("to notice", ({ phase }) => phase !== "live");
+  await tab.until("the tab to notice the lost connection", ({ phase }) => phase !== "live");
   await browserSession.environment.restartGateway();
   await tab.reads(answerTo("gateway"));
   const fresh = await browserSession.openTab(await browserSession.openContext(), ref);
   await compareScreens(tab, fresh, browserSession.readHead(ref));
 });
 
-test("a worker that is killed in mid-answer, and another that goes on", async () => {
+test("a worker that is killed in mid-answer and replaced by another", async () => {
   const first = await startWorker("first", 60);
   const ref = await browserSession.createSession();
   const tab = await browserSession.openTab(await browserSession.openContext(), ref);
@@ -54,7 +54,7 @@ test("a worker that is killed in mid-answer, and another that goes on", async ()
   await first.kill();
   await startWorker("second", 5);
   await tab.reads(answerTo("worker"));
-  // What the first one had said is void: the page shows one answer.
+  // The blocks of the first worker are superseded: the page shows one answer.
   expect((await readText(tab.page)).split("worker-1 ")).toHaveLength(2);
   const fresh = await browserSession.openTab(await browserSession.openContext(), ref);
   await compareScreens(tab, fresh, browserSession.readHead(ref));

@@ -1,4 +1,6 @@
-/** Pages whose network goes and comes back in the middle of an answer: they end with all of it, once. */
+/**
+ * Tests pages whose network fails and recovers in the middle of an answer. In the end they show the whole answer, once.
+ */
 import { until } from "@turnstream/testkit/util/until.ts";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { outline } from "../packages/server/test/runtime/turn-harness.ts";
@@ -24,7 +26,7 @@ afterAll(async () => {
   await browserSession?.close();
 });
 
-/** A tab in the middle of an answer that has more to come. */
+/** Opens a tab and waits until its answer is half streamed. */
 async function halfAnswered(question: string) {
   const ref = await browserSession.createSession();
   const context = await browserSession.openContext();
@@ -36,7 +38,7 @@ async function halfAnswered(question: string) {
   return { ref, context, tab };
 }
 
-/** It ends as a tab that has only just come. */
+/** Waits for the end of the answer, and compares the tab with one that was just opened. */
 async function endsWhole({ ref, tab }: Awaited<ReturnType<typeof halfAnswered>>, question: string) {
   browserSession.pace.paceMs = null;
   await tab.reads(answerTo(question));
@@ -47,11 +49,14 @@ async function endsWhole({ ref, tab }: Awaited<ReturnType<typeof halfAnswered>>,
   expect(readConsole(tab.page).filter((line) => line.startsWith("thrown"))).toEqual([]);
 }
 
-test("a connection that is cut and comes back", async () => {
+test("a connection that is cut and restored", async () => {
   const half = await halfAnswered("cut");
   browserSession.environment.proxy.cut();
-  await half.tab.until("to notice", ({ phase }) => phase === "waiting" || phase === "connecting");
-  // The answer goes on meanwhile.
+  await half.tab.until(
+    "the tab to notice the lost connection",
+    ({ phase }) => phase === "waiting" || phase === "connecting",
+  );
+  // The answer continues meanwhile.
   await browserSession.harness.until(half.ref, 60_000, ({ turns }) => {
     const [turn] = turns.toArray();
     return turn !== undefined && outline(turn).join(" ").includes("cut-30 ") ? true : null;
@@ -60,16 +65,20 @@ test("a connection that is cut and comes back", async () => {
   await endsWhole(half, "cut");
 });
 
-test("connections that are reset again and again", async () => {
+test("connections that are reset repeatedly", async () => {
   const half = await halfAnswered("reset");
   for (let n = 0; n < 5; n++) {
     await half.tab.live();
     const { accepted } = browserSession.environment.proxy.counters();
     browserSession.environment.proxy.cutConnections();
-    // It may be back before anybody can see that it was away.
-    await until("it to notice", () => browserSession.environment.proxy.counters().accepted > accepted, {
-      timeoutMs: 60_000,
-    });
+    // The tab may reconnect before a change of its phase is visible, so count accepted connections instead.
+    await until(
+      "the tab to notice the lost connection",
+      () => browserSession.environment.proxy.counters().accepted > accepted,
+      {
+        timeoutMs: 60_000,
+      },
+    );
   }
   await endsWhole(half, "reset");
 });
@@ -77,26 +86,30 @@ test("connections that are reset again and again", async () => {
 test("a machine that is offline for a while", async () => {
   const half = await halfAnswered("offline");
   await half.context.setOffline(true);
-  await half.tab.until("to notice", ({ phase }) => phase === "offline");
+  await half.tab.until("the tab to notice the lost connection", ({ phase }) => phase === "offline");
   await half.context.setOffline(false);
   await endsWhole(half, "offline");
 });
 
-test("a connection that goes silent without a word", async () => {
+test("a connection that stops transmitting without closing", async () => {
   const half = await halfAnswered("silent");
   browserSession.environment.proxy.blackhole();
-  // Long enough for the answer to have ended on the server.
+  // Lets the answer end on the server.
   browserSession.pace.paceMs = null;
   await browserSession.harness.ended(half.ref, () => true, 60_000);
-  await until("it to notice", async () => (await half.tab.view())?.phase !== "live", {
-    timeoutMs: 90_000,
-    everyMs: 200,
-  });
+  await until(
+    "the tab to notice the lost connection",
+    async () => (await half.tab.view())?.phase !== "live",
+    {
+      timeoutMs: 90_000,
+      everyMs: 200,
+    },
+  );
   await browserSession.environment.proxy.heal();
   await endsWhole(half, "silent");
 }, 240_000);
 
-test("who presses Retry now, in whichever tab, doesn't wait for the next attempt", async () => {
+test("Retry now reconnects immediately, in whichever tab it is pressed", async () => {
   const ref = await browserSession.createSession();
   const context = await browserSession.openContext();
   const tabs = [
@@ -119,7 +132,7 @@ test("who presses Retry now, in whichever tab, doesn't wait for the next attempt
   const wouldTryAt = await retryAt();
   await browserSession.environment.proxy.heal();
   await pressed.page.getByRole("button", { name: "Retry now" }).click();
-  await pressed.until("to try", ({ phase }) => phase !== "waiting");
+  await pressed.until("the tab to reconnect", ({ phase }) => phase !== "waiting");
   expect(await now()).toBeLessThan(wouldTryAt);
   for (const tab of tabs) await tab.live();
 }, 300_000);

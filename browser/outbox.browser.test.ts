@@ -1,4 +1,4 @@
-/** Messages that are sent while there is no connection, or whose answer is lost: each arrives, and arrives once. */
+/** Tests messages that are sent without a connection, or whose acknowledgement is lost. Each arrives exactly once. */
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { answerTo } from "./agents.ts";
 import { BrowserSession } from "./browser-session.ts";
@@ -27,10 +27,10 @@ async function openTab() {
   return { ref, context, tab };
 }
 
-/** Everything that was said is there once, and answered. */
+/** Waits until every message is answered, and checks that each is in the log once. */
 async function arrivesOnce({ ref, tab }: Awaited<ReturnType<typeof openTab>>, texts: readonly string[]) {
   for (const text of texts) await tab.reads(answerTo(text));
-  await tab.until("nothing to be on its way", ({ outbox }) => outbox.length === 0);
+  await tab.until("the outbox to be empty", ({ outbox }) => outbox.length === 0);
   expect(await browserSession.readMessages(ref)).toEqual(texts);
   const fresh = await browserSession.openTab(await browserSession.openContext(), ref);
   await compareScreens(tab, fresh, browserSession.readHead(ref));
@@ -39,7 +39,7 @@ async function arrivesOnce({ ref, tab }: Awaited<ReturnType<typeof openTab>>, te
 test("sent while the machine is offline", async () => {
   const open = await openTab();
   await open.context.setOffline(true);
-  await open.tab.until("to notice", ({ phase }) => phase === "offline");
+  await open.tab.until("the tab to notice the lost connection", ({ phase }) => phase === "offline");
   await open.tab.send("hello");
   await open.tab.reads("hello");
   expect(await browserSession.readMessages(open.ref)).toEqual([]);
@@ -47,13 +47,13 @@ test("sent while the machine is offline", async () => {
   await arrivesOnce(open, ["hello"]);
 });
 
-test("sent without a connection, and the page is reloaded before there is one", async () => {
+test("sent without a connection, and the page is reloaded before it reconnects", async () => {
   const open = await openTab();
   browserSession.environment.proxy.cut();
-  await open.tab.until("to notice", ({ phase }) => phase !== "live");
+  await open.tab.until("the tab to notice the lost connection", ({ phase }) => phase !== "live");
   await open.tab.send("first");
   await open.tab.send("second");
-  await open.tab.until("to keep them", ({ outbox }) => outbox.length === 2);
+  await open.tab.until("the outbox to have both messages", ({ outbox }) => outbox.length === 2);
   await open.tab.reload();
   await open.tab.reads("first");
   await open.tab.reads("second");
@@ -63,7 +63,7 @@ test("sent without a connection, and the page is reloaded before there is one", 
   await arrivesOnce(open, ["first", "second"]);
 });
 
-test("delivered, and the answer is lost", async () => {
+test("delivered, but the acknowledgement is lost", async () => {
   const open = await openTab();
   browserSession.environment.proxy.blackhole("toClient");
   await open.tab.send("lost");
@@ -72,24 +72,24 @@ test("delivered, and the answer is lost", async () => {
   await arrivesOnce(open, ["lost"]);
 });
 
-test("delivered, the answer is lost, and the page is reloaded", async () => {
+test("delivered, but the acknowledgement is lost and the page is reloaded", async () => {
   const open = await openTab();
   browserSession.environment.proxy.blackhole("toClient");
-  await open.tab.send("gone");
+  await open.tab.send("reloaded");
   await browserSession.harness.until(open.ref, 60_000, ({ turns }) => (turns.length > 0 ? true : null));
-  await open.tab.until("to keep it", ({ outbox }) => outbox.length === 1);
+  await open.tab.until("the outbox to have the message", ({ outbox }) => outbox.length === 1);
   await open.tab.reload();
   await browserSession.environment.proxy.heal();
-  await arrivesOnce(open, ["gone"]);
+  await arrivesOnce(open, ["reloaded"]);
 });
 
-test("sent without a connection, and the page is opened again at another session", async () => {
+test("sent without a connection, and the page is opened again with another session", async () => {
   const open = await openTab();
   const { ref, context, tab } = open;
   browserSession.environment.proxy.cut();
-  await tab.until("to notice", ({ phase }) => phase !== "live");
+  await tab.until("the tab to notice the lost connection", ({ phase }) => phase !== "live");
   await tab.send("elsewhere");
-  await tab.until("to keep it", ({ outbox }) => outbox.length === 1);
+  await tab.until("the outbox to have the message", ({ outbox }) => outbox.length === 1);
   await tab.close();
   const other = await browserSession.openTab(context, await browserSession.createSession());
   await browserSession.environment.proxy.heal();

@@ -1,4 +1,7 @@
-/** The page of recorded sessions in Chromium: opened for a test, gone after it; whatever it complains of fails the test. */
+/**
+ * `openRecorded` opens the page of recorded sessions in Chromium for one test. Every error or warning in its console
+ * fails the test.
+ */
 import type { SessionEvent } from "@turnstream/protocol";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, onTestFinished } from "vitest";
@@ -8,7 +11,7 @@ import { pageUrl } from "./pages.ts";
 
 let browser: Browser | undefined;
 
-/** To be called once in a test file, before what needs a page. */
+/** Opens a browser for the test file. Call it once, before the tests. */
 export function withRecordedPages(): void {
   beforeAll(async () => {
     browser = await openBrowser();
@@ -17,7 +20,7 @@ export function withRecordedPages(): void {
 }
 
 export async function openRecorded(size = { width: 900, height: 700 }): Promise<Page> {
-  if (browser === undefined) throw new Error("withRecordedPages() has to be called first");
+  if (browser === undefined) throw new Error("call withRecordedPages() first");
   const context = await browser.newContext({ viewport: size });
   keepArtefacts(context);
   const page = await context.newPage();
@@ -36,7 +39,7 @@ export async function openRecorded(size = { width: 900, height: 700 }): Promise<
 }
 
 export async function start(page: Page, events: readonly SessionEvent[], html?: string): Promise<void> {
-  // As text: how playwright types arguments is too much for events.
+  // Passed as text, because playwright's types for arguments are too deep for events.
   const log = JSON.stringify(events);
   await page.evaluate(
     ([text, markup]) => window.recorded?.start(JSON.parse(text) as SessionEvent[], markup ?? undefined),
@@ -45,7 +48,7 @@ export async function start(page: Page, events: readonly SessionEvent[], html?: 
   await page.waitForSelector(".ts-thread");
 }
 
-/** Folds events in, and waits until the page has been drawn with them. */
+/** Folds events in, and waits until the page is rendered. */
 export async function append(page: Page, events: readonly SessionEvent[]): Promise<void> {
   await page.evaluate(async (more) => {
     window.recorded?.append(JSON.parse(more) as SessionEvent[]);
@@ -53,7 +56,7 @@ export async function append(page: Page, events: readonly SessionEvent[]): Promi
   }, JSON.stringify(events));
 }
 
-/** Waits until whatever loads late has been drawn. */
+/** Waits until lazy parts are rendered. */
 export async function settled(page: Page): Promise<void> {
   await page.evaluate(async () => await window.recorded?.preload());
   const drawn = async () => await page.evaluate(() => Object.keys(window.recorded?.drawn() ?? {}));

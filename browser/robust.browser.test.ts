@@ -1,4 +1,6 @@
-/** That one bad part stays one bad part, and that nothing of one session or of one decision gets into another. */
+/**
+ * Tests that an error in one component doesn't affect others, and that no state leaks into another session or decision.
+ */
 import { Story } from "@turnstream/conformance/scenarios/story.ts";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
@@ -16,7 +18,7 @@ function answered(): Story {
   return log.text(["It stands at 82,000."], { final: true }).end();
 }
 
-/** Opened by hand: React reports what was thrown to the console, as it should. */
+/** Opens its own page, because React reports the thrown error to the console, which fails other pages. */
 async function withSpoilt(part: string, look: (page: Page) => Promise<void>): Promise<void> {
   const browser = await openBrowser();
   try {
@@ -31,7 +33,7 @@ async function withSpoilt(part: string, look: (page: Page) => Promise<void>): Pr
   }
 }
 
-test("a part that throws is said to be missing, the others stay, and it can be drawn again", async () => {
+test("a component that throws is replaced by a message, the others stay, and it can be rendered again", async () => {
   await withSpoilt("TextBlock", async (page) => {
     await page.getByText("This can't be shown.").waitFor();
     await expect.poll(() => page.getByRole("button", { name: /Reading the price/ }).count()).toBe(1);
@@ -43,7 +45,7 @@ test("a part that throws is said to be missing, the others stay, and it can be d
   });
 });
 
-test("what is half written in one session isn't carried into another", async () => {
+test("unsent text of one session isn't carried into another", async () => {
   const page = await openRecorded();
   await start(page, answered().events);
   const field = page.locator(".ts-composer textarea");
@@ -74,7 +76,7 @@ const APPROVAL = numbered([
   },
 ]);
 
-test("U05: after a refusal that failed, the button that approves still says so", async () => {
+test("U05: after a rejection that failed, the approve button is unchanged", async () => {
   const page = await openRecorded();
   await start(page, APPROVAL);
   await page.evaluate(() => window.recorded?.refuse("OFFLINE"));
@@ -105,7 +107,7 @@ test("U07: a question has the frame of the other cards", async () => {
   expect(frame[1]).toBeGreaterThan(0);
 });
 
-test("an input method's Escape takes back a word, not what was edited", async () => {
+test("Escape in an input method cancels the composition, not the edit", async () => {
   const page = await openRecorded();
   await start(page, APPROVAL);
   await page.getByRole("button", { name: "Edit" }).click();

@@ -1,16 +1,17 @@
 /**
- * A thread as it stands on a screen, as lines that can be compared: what every person at that point of the log must see.
- * Left out is what is a person's own: what is folded open or shut, what is typed, where the focus is; and clocks, which
- * tell of the moment. So are the composer and the banner, which stand outside of the thread. Never changes the page, but for `openAll`.
+ * `readScreen` returns a thread as comparable lines: what every user must see at that point of the log.
+ *
+ * Invariant: it excludes state of one user: expanded parts, typed text and the focus. It also excludes clocks, and the
+ * composer and banner outside of the thread. Only `openAll` changes the page.
  */
 import type { Page } from "playwright-core";
 
-/** Everything that can be folded, opened: so that what is inside can be compared too. */
+/** Expands everything that can be expanded, so that its content is compared too. */
 export async function openAll(page: Page): Promise<void> {
   await page.evaluate(async () => {
     const shut =
       ".ts-turns [aria-expanded=false]:not([aria-haspopup]):not([popovertarget]):not(.ts-text *):not([disabled])";
-    // What opens may hold more that is shut. Some things don't open, and must not hold us up.
+    // Expanded parts may contain more collapsed ones. The number of rounds is limited, because some never expand.
     for (let round = 0; round < 6; round++) {
       const found = [...document.querySelectorAll<HTMLElement>(shut)];
       if (found.length === 0) return;
@@ -26,7 +27,7 @@ export async function readScreen(page: Page): Promise<string> {
     const COMPARED = ["role", "aria-label", "aria-busy", "href", "src", "alt", "title", "disabled"];
     const lines: string[] = [];
 
-    // Signed addresses differ from one connection to the next.
+    // Signed URLs differ between connections.
     const signed = /\/blobs\/[^/?#]+/;
 
     function describe(element: Element): string {
@@ -63,7 +64,7 @@ export async function readScreen(page: Page): Promise<string> {
   });
 }
 
-/** What can be read on it, as a person would say it aloud. */
+/** Returns the visible text of the thread. */
 export async function readText(page: Page): Promise<string> {
   const text = await page.evaluate(() => document.querySelector<HTMLElement>(".ts-turns")?.innerText ?? "");
   return text.replaceAll(/\s+/g, " ").trim();

@@ -1,4 +1,4 @@
-/** Serves the files of a built page on a free port of this machine. Never anything outside of its folder. */
+/** `serveFolder` serves the files of a built page on a free local port. It never serves files outside of the folder. */
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";

@@ -1,8 +1,9 @@
 /**
- * Every story on a real screen: asked, decided and stopped on a page, against a real gateway and worker. One tab is
- * reloaded at the moments that the story names, whenever somebody is asked, and at random ones; another never is. Whenever
- * the story stands still, and in the end, both show the same. TURNSTREAM_RELOADS says at how many random moments;
- * TURNSTREAM_SEED plays the same ones again.
+ * Plays every story in real pages against a real gateway and worker. One tab is reloaded at the moments that the story
+ * names, whenever the user is asked, and at random moments. Another tab is never reloaded.
+ *
+ * Invariant: whenever the story pauses, and in the end, both tabs show the same. TURNSTREAM_RELOADS sets the number of
+ * random reloads, and TURNSTREAM_SEED repeats the same ones.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
@@ -50,7 +51,7 @@ afterAll(async () => {
 
 describe.each(STORIES.map((story, n) => ({ story, name: story.name, n })))("$name", ({ story, n }) => {
   test(
-    `U01 U02 U05 U07 U09 is seen on screen, and a reload changes nothing (seed ${SEED})`,
+    `U01 U02 U05 U07 U09 is shown completely, and a reload changes nothing (seed ${SEED})`,
     async () => {
       const own = gates.get(story) ?? new PacedGates();
       const random = seededRandom(SEED + n);
@@ -74,7 +75,7 @@ describe.each(STORIES.map((story, n) => ({ story, name: story.name, n })))("$nam
   );
 });
 
-/** Groups that have just ended fold up a moment later: they are opened again. */
+/** Groups that have just ended collapse a moment later, so expand them again. */
 async function settledOutline({ page }: Tab, expected: readonly string[]): Promise<string[]> {
   const deadline = performance.now() + 30_000;
   while (true) {
@@ -85,6 +86,6 @@ async function settledOutline({ page }: Tab, expected: readonly string[]): Promi
   }
 }
 
-test("no story has met an error of the gateway", () => {
+test("the gateway reported no error in any story", () => {
   expect(environment.failures).toEqual([]);
 });

@@ -1,4 +1,4 @@
-/** A tab that shows a live session, and what a person does in it. */
+/** `Tab` shows a live session and does what a user does in it. */
 import { until } from "@turnstream/testkit/util/until.ts";
 import type { BrowserContext, Page } from "playwright-core";
 import { pageUrl } from "./pages.ts";
@@ -6,10 +6,10 @@ import type { LiveView } from "./page/live.ts";
 import { openAll, readScreen, readText } from "./screen.ts";
 
 export interface TabOptions {
-  /** The gateway, as this tab reaches it. */
+  /** The URL of the gateway for this tab. */
   readonly url: string;
   readonly session: string;
-  /** Who answers what is sent from here. */
+  /** The agent that answers messages from this tab. */
   readonly agent?: string;
 }
 
@@ -30,7 +30,7 @@ export class Tab {
     return new Tab(page);
   }
 
-  /** What its session's store says; null before there is one. */
+  /** Returns the state of its session store, or null before there is one. */
   async view(): Promise<LiveView | null> {
     return await this.page.evaluate(() => window.turnstream?.view() ?? null);
   }
@@ -42,7 +42,7 @@ export class Tab {
       return last !== null && isTrue(last);
     };
     await until(what, look, POLL).catch((error: unknown) => {
-      throw new Error(`${String(error)}; it shows ${JSON.stringify(last)}`);
+      throw new Error(`${String(error)}; the tab shows ${JSON.stringify(last)}`);
     });
   }
 
@@ -62,23 +62,23 @@ export class Tab {
     return this.page.locator(".ts-composer textarea");
   }
 
-  /** By keyboard: into the composer, and away. */
+  /** Types into the composer and presses Enter. */
   async send(text: string): Promise<void> {
     await this.composer.focus();
     await this.page.keyboard.insertText(text);
     await this.page.keyboard.press("Enter");
   }
 
-  /** Waits until it can be read. */
+  /** Waits until the text is visible. */
   async reads(text: string): Promise<void> {
     let last = "";
     const look = async () => (last = await readText(this.page)).includes(text);
-    await until(`"${text}" to be read`, look, POLL).catch((error: unknown) => {
-      throw new Error(`${String(error)}; it reads "${last}"`);
+    await until(`"${text}" to be visible`, look, POLL).catch((error: unknown) => {
+      throw new Error(`${String(error)}; the tab shows "${last}"`);
     });
   }
 
-  /** As everybody must see it, with everything folded open. */
+  /** Returns what every user must see, with everything expanded. */
   async screen(): Promise<string> {
     await openAll(this.page);
     return await readScreen(this.page);

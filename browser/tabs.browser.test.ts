@@ -1,4 +1,4 @@
-/** Tabs of one person: what is done in one is seen in the others, and one connection does for all. */
+/** Tests several tabs of one user: actions in one tab are visible in the others, and all tabs share one connection. */
 import { until } from "@turnstream/testkit/util/until.ts";
 import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from "vitest";
 import { freeze, allowHiding, setHidden } from "./hidden-tabs.ts";
@@ -30,17 +30,17 @@ async function openTabs(count: number, agent?: string) {
   for (let n = 0; n < count; n++) tabs.push(await browserSession.openTab(context, ref, agent));
   for (const tab of tabs) await tab.live();
   const [first, second] = tabs;
-  if (first === undefined || second === undefined) throw new Error("two tabs at the least");
+  if (first === undefined || second === undefined) throw new Error("at least two tabs are needed");
   return { ref, context, tabs, first, second };
 }
 
-/** Sockets of tabs that were closed may take a moment to go. */
+/** The sockets of closed tabs may take a moment to close. */
 async function connectionsAre(count: number): Promise<void> {
   await until(`${count} connections`, () => browserSession.environment.connections === count);
 }
 
 test.each(["one browser", "two browsers"])(
-  "U05 an approval that is decided in one tab goes in the other: %s",
+  "U05 an approval that is decided in one tab is decided in the other: %s",
   async (where) => {
     const { ref, context, first } = await openTabs(2, ASKING);
     const other = where === "one browser" ? context : await browserSession.openContext();
@@ -55,7 +55,7 @@ test.each(["one browser", "two browsers"])(
   },
 );
 
-/** However long the test takes from there, there is more to come. */
+/** Pauses the answer after this many beats, so that the turn still runs however long the test takes. */
 function holdAfter(count: number): void {
   let goOn: (() => void) | undefined;
   const over = new Promise<void>((resolve) => (goOn = resolve));
@@ -67,14 +67,14 @@ function holdAfter(count: number): void {
   });
 }
 
-test("a turn that is stopped from the other tab", async () => {
+test("a turn that is stopped from another tab", async () => {
   const { ref, first, second } = await openTabs(2);
   holdAfter(10);
   await first.send("stop");
   await second.reads("stop-3 ");
   await stop(second);
   for (const tab of [first, second])
-    await tab.until("to be stopped", ({ turns }) => turns.at(-1) === "user_stopped");
+    await tab.until("the turn to be stopped", ({ turns }) => turns.at(-1) === "user_stopped");
   const screen = await compareScreens(first, second, browserSession.readHead(ref));
   expect(screen).not.toContain("data-running");
   expect(screen).not.toContain("stop-60");
@@ -85,7 +85,7 @@ test("U08 two tabs have one connection, and none when both are closed", async ()
   await connectionsAre(1);
   await second.send("one");
   for (const tab of [first, second]) await tab.reads(answerTo("one"));
-  // The one that had the connection goes; the other takes over where it was.
+  // The tab with the connection is closed, and the other continues from the same position.
   await first.close();
   await second.send("two");
   await second.reads(answerTo("two"));
@@ -103,7 +103,7 @@ test("ten tabs have one connection, and show the same", async () => {
   for (const tab of tabs.slice(1)) await compareScreens(first, tab, browserSession.readHead(ref));
 });
 
-test("U08 a hidden tab catches up when it is looked at", async () => {
+test("U08 a hidden tab catches up when it becomes visible", async () => {
   const { ref, first, second } = await openTabs(2);
   await setHidden(second, true);
   await first.send("hidden");
@@ -113,7 +113,7 @@ test("U08 a hidden tab catches up when it is looked at", async () => {
   await compareScreens(first, second, browserSession.readHead(ref));
 });
 
-test("a tab that did not run for a while catches up", async () => {
+test("a frozen tab catches up", async () => {
   const { ref, first, second } = await openTabs(2);
   const goOn = await freeze(second);
   await first.send("frozen");
@@ -123,7 +123,7 @@ test("a tab that did not run for a while catches up", async () => {
   await compareScreens(first, second, browserSession.readHead(ref));
 });
 
-test("a tab that has the connection of all and doesn't run doesn't hold up the others", async () => {
+test("a frozen tab with the shared connection doesn't block the others", async () => {
   const { ref, first, second } = await openTabs(2);
   const goOn = await freeze(first);
   await second.send("leader");

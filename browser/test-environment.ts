@@ -1,6 +1,6 @@
 /**
- * `TestEnvironment` is what a test's pages connect to: a gateway on real servers, with a proxy in front of it for the
- * faults of the network, and tokens for users. The test starts the worker.
+ * `TestEnvironment` is what a test's pages connect to: a gateway on real servers, a proxy in front of it for network
+ * faults, and tokens for users. The test starts the worker.
  */
 import { randomBytes } from "node:crypto";
 import { createServer, type Server, signToken } from "@turnstream/server";
@@ -21,7 +21,7 @@ import { pageUrl } from "./pages.ts";
 /** What other processes need to open the same backend. */
 export type BackendUrls = Required<Pick<BackendOptions, "databaseUrl" | "redisUrl" | "keyPrefix">>;
 
-/** Where the gateway runs: in the test's process, or in one of its own, to be killed. */
+/** Where the gateway runs: in the test's process, or in its own process, which can be killed. */
 export type GatewayPlace = "in-process" | "child-process";
 
 const TOKEN_MS = 3_600_000;
@@ -50,7 +50,7 @@ export class TestEnvironment {
       keyPrefix: freshPrefix(),
     };
     const backend = await openBackend({ ...urls, hasLeasePool: true });
-    // The gateway has to know where pages reach it, which is the proxy.
+    // The gateway must know the URL that pages use, which is the proxy's.
     const proxy = await startProxy({ to: { host: "127.0.0.1", port: 1 } });
     const environment = new TestEnvironment(urls, backend, proxy);
     const url = await environment.#openGateway(place);
@@ -77,22 +77,22 @@ export class TestEnvironment {
     return `http://${this.proxy.host}:${this.proxy.port}`;
   }
 
-  /** How many sockets and streams the gateway has open; NaN if it is a process of its own. */
+  /** How many sockets and streams the gateway has open. NaN if it has its own process. */
   get connections(): number {
     return this.#server?.stats().connections ?? Number.NaN;
   }
 
-  /** kill -9 of a gateway that is a process of its own. */
+  /** Kills a gateway that has its own process with -9. */
   async killGateway(): Promise<void> {
     await this.#program?.kill();
   }
 
-  /** Starts a killed gateway again, at the same port. */
+  /** Restarts a killed gateway on the same port. */
   async restartGateway(): Promise<void> {
     this.#program = (await this.#program?.relaunch()) ?? null;
   }
 
-  /** A browser of one user: its tabs know each other, and no other user's. */
+  /** Opens a browser context for one user. Its tabs share state with each other, and with no other user. */
   async openContext(browser: Browser, { tenant, user }: Actor): Promise<BrowserContext> {
     const grant = { tenant, user, key: null, scopes: SCOPES, expiresAt: Date.now() + TOKEN_MS };
     const token = await signToken(grant, this.#secret, Date.now());
@@ -102,7 +102,7 @@ export class TestEnvironment {
     return context;
   }
 
-  /** Closes the gateway and the proxy. Shut down the worker before. */
+  /** Closes the gateway and the proxy. Shut down the worker first. */
   async close(): Promise<void> {
     await this.proxy.close();
     await this.#server?.close();

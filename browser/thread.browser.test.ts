@@ -1,4 +1,6 @@
-/** What a person does in a thread, and what it does by itself: opening, following, loading older turns, writing. */
+/**
+ * Tests what a user does in a thread and what it does by itself: expanding, following, loading older turns and writing.
+ */
 import { Story } from "@turnstream/conformance/scenarios/story.ts";
 import { foldAll } from "@turnstream/protocol";
 import { turnSnapshot } from "@turnstream/protocol/writer";
@@ -12,15 +14,15 @@ function startedStory(question = "How is VNM?"): Story {
   return new Story({ check: false }).session("ses_thread", 3).begin(question);
 }
 
-/** Where the nth event of a type is, counted from 1; what stands after it. */
+/** Returns the index after the nth event of a type, counted from 1. */
 function after(log: Story, type: string, nth = 1): number {
   const places = log.events.flatMap((event, n) => (event.type === type ? [n + 1] : []));
   const place = places[nth - 1];
-  if (place === undefined) throw new Error(`there is no ${type} ${nth}`);
+  if (place === undefined) throw new Error(`the log has no ${type} number ${nth}`);
   return place;
 }
 
-/** Folds in what stands between two places of a log. */
+/** Folds in the events between two indexes of a log. */
 async function play(page: Page, log: Story, from: number, to = log.events.length): Promise<void> {
   await append(page, log.events.slice(from, to));
 }
@@ -33,7 +35,7 @@ function withTool(): Story {
 }
 
 describe("a call", () => {
-  test("U03 is open while it runs, stays so for who saw it run, and opens to request and response", async () => {
+  test("U03 is expanded while it runs and for users who saw it run, and shows request and response", async () => {
     const page = await openRecorded();
     const log = withTool();
     const at = after(log, "tool_result.start");
@@ -50,7 +52,7 @@ describe("a call", () => {
     await expect.poll(() => page.locator(".ts-panel").count()).toBe(0);
   });
 
-  test("U03 is shut in history", async () => {
+  test("U03 is collapsed in history", async () => {
     const page = await openRecorded();
     await start(page, withTool().events);
     const head = page.getByRole("button", { name: /Reading the price/ });
@@ -59,7 +61,7 @@ describe("a call", () => {
     await expect.poll(() => page.locator(".ts-panel").count()).toBe(2);
   });
 
-  test("U02 U01 shows how it stands by its dot, and its result once", async () => {
+  test("U02 U01 shows its status as a dot, and its result once", async () => {
     const page = await openRecorded();
     const log = startedStory();
     const ends = [
@@ -70,7 +72,7 @@ describe("a call", () => {
     for (const [status] of ends) {
       const call = log.call("look_up", ["{}"], { label: `Ends with ${status}` });
       const on = log.startResult(call, "look_up", { label: `Ends with ${status}` });
-      log.endResult(on, `said ${status}`, { status });
+      log.endResult(on, `result ${status}`, { status });
     }
     log.call("look_up", ["{}"], { label: "Never ends" });
     log.end("user_stopped");
@@ -82,11 +84,11 @@ describe("a call", () => {
     expect(new Set(colours).size).toBe(3);
     const moving = await dots.evaluateAll((all) => all.map((dot) => getComputedStyle(dot).animationName));
     expect(new Set(moving)).toEqual(new Set(["none"]));
-    expect((await page.locator(".ts-thread").innerText()).split("said success").length).toBe(2);
+    expect((await page.locator(".ts-thread").innerText()).split("result success").length).toBe(2);
   });
 });
 
-test("a thought is open while it comes and shuts by itself; what the person chose stays", async () => {
+test("a thought is expanded while it streams and then collapses; a choice of the user stays", async () => {
   const page = await openRecorded();
   const log = startedStory()
     .think(["First ", "one."])
@@ -106,7 +108,7 @@ test("a thought is open while it comes and shuts by itself; what the person chos
   await expect.poll(open).toEqual(["true", "false"]);
 });
 
-test("U06 the brand stands above the first block of a turn, once, and only with it", async () => {
+test("U06 the brand is above the first block of a turn, once, and never without a block", async () => {
   const page = await openRecorded();
   const log = withTool();
   const at = after(log, "run.start");
@@ -120,7 +122,7 @@ test("U06 the brand stands above the first block of a turn, once, and only with 
   expect(order.slice(0, 3)).toEqual(["ts-user", "ts-brand", "ts-step"]);
 });
 
-/** A thread that is taller than the page, with an answer that is still coming. */
+/** A thread that is taller than the page, with an answer that is still streaming. */
 function tall(): { readonly log: Story; readonly at: number } {
   const log = new Story({ check: false }).session("ses_tall", 4);
   for (let n = 0; n < 12; n++)
@@ -130,7 +132,7 @@ function tall(): { readonly log: Story; readonly at: number } {
       .end();
   log
     .begin("And now?")
-    .text(["More words. ".repeat(40), "Still more. ".repeat(200)], { final: true })
+    .text(["More lines. ".repeat(40), "Still more. ".repeat(200)], { final: true })
     .end();
   return { log, at: after(log, "text.delta", 13) };
 }
@@ -140,13 +142,13 @@ const topOf = async (page: Page) => await scroller(page).evaluate(({ scrollTop }
 const leftBelow = async (page: Page) =>
   await scroller(page).evaluate((box) => Math.round(box.scrollHeight - box.scrollTop - box.clientHeight));
 
-/** Turns the wheel up, away from the end, and waits until the browser says that it rests: that takes some frames. */
+/** Scrolls up with the wheel, and waits for `scrollend`, which takes some frames. */
 async function wheelUp(page: Page, by: number): Promise<number> {
   await expect.poll(() => leftBelow(page)).toBeLessThanOrEqual(1);
   const moved = await scroller(page).evaluateHandle((box, least) => {
     const from = box.scrollTop;
     const isOver = new Promise<void>((resolve) => {
-      // One that belongs to an earlier move says nothing.
+      // A `scrollend` of an earlier movement doesn't count.
       const look = (): void => void (from - box.scrollTop >= least && resolve());
       box.addEventListener("scrollend", look);
     });
@@ -171,7 +173,7 @@ describe("following", () => {
     await expect.poll(() => topOf(page)).toBeGreaterThan(before);
   });
 
-  test("ends with a small move up, and begins again by the button", async () => {
+  test("stops on a small scroll up, and starts again with the button", async () => {
     const page = await openRecorded();
     const { log, at } = tall();
     await start(page, log.events.slice(0, at));
@@ -186,7 +188,7 @@ describe("following", () => {
     await expect.poll(() => button.count()).toBe(0);
   });
 
-  test("begins again with what is sent here, not with what another tab sends or with what is discarded", async () => {
+  test("starts again with a message sent here, not with one from another tab or a discarded one", async () => {
     const page = await openRecorded();
     await start(page, tall().log.events);
     await settled(page);
@@ -216,7 +218,7 @@ describe("following", () => {
     await expect.poll(() => button.count()).toBe(1);
   });
 
-  test("what is opened by hand opens where it is", async () => {
+  test("keeps the position of a part that the user expands", async () => {
     const page = await openRecorded();
     const { log } = tall();
     const call = log.begin("Look it up").call("look_up", ["{}"], { label: "Looking it up" });
@@ -233,7 +235,7 @@ describe("following", () => {
   });
 });
 
-test("older turns that come leave what is read where it is", async () => {
+test("loading older turns keeps the scroll position", async () => {
   const page = await openRecorded();
   const { log } = tall();
   await start(page, log.events);
@@ -250,7 +252,7 @@ test("older turns that come leave what is read where it is", async () => {
   await page.evaluate((turns) => window.recorded?.showTurns(turns, false), text(0));
   await page.locator(".ts-user", { hasText: "Question 0" }).waitFor({ state: "attached" });
   const now = (await read.boundingBox())?.y ?? 0;
-  // The button above it is gone, with its height.
+  // The button above it disappears, with its height.
   expect(Math.abs(now - before)).toBeLessThan(80);
 });
 
@@ -297,7 +299,7 @@ describe("the composer", () => {
     await expect.poll(() => page.locator(".ts-attachments").count()).toBe(0);
   });
 
-  test("U07 stops what runs", async () => {
+  test("U07 stops the running turn", async () => {
     const page = await openRecorded();
     const log = startedStory();
     await start(page, log.events);
@@ -310,7 +312,7 @@ describe("the composer", () => {
     await expect.poll(() => page.getByRole("button", { name: "Stop" }).count()).toBe(0);
   });
 
-  test("a message that was refused says why, and can be sent again or discarded", async () => {
+  test("a refused message shows the reason, and can be sent again or discarded", async () => {
     const page = await openRecorded();
     await start(page, []);
     await page.evaluate(() => {

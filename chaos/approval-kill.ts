@@ -1,7 +1,10 @@
 /**
- * Approvals and dying processes: a worker is killed with -9 while calls wait, while they are being decided, when a decision
- * is committed and not in the log yet (the process that decided dies too), and just after it was told. What was refused never
- * runs, and what was approved runs once, or ends as unknown when its start had been noted.
+ * `approvalKill` kills a worker with -9 at four moments of an approval: while calls wait, while they are decided, after
+ * a decision is committed but not yet in the log, and just after it is in the log. In the third case the process that
+ * decided is killed too.
+ *
+ * Invariant: a rejected call never runs. An approved call runs once, or ends as "outcome unknown" if its start was
+ * already journaled.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { listBlocks } from "@turnstream/protocol";
@@ -26,14 +29,14 @@ import type { WorkerProcess } from "./worker-process.ts";
 const WORKERS = 3;
 const TTL_MS = 1_500;
 const DELAY_MS = 20;
-const MOMENTS = ["waits", "is decided", "is committed, not told", "was told"] as const;
+const MOMENTS = ["waits", "is decided", "is committed, not in the log", "is in the log"] as const;
 type Moment = (typeof MOMENTS)[number];
 const DECISIONS = ["approve", "reject", "edit"] as const;
 const SETTINGS = { asks: true, ttlMs: TTL_MS };
 
 interface Found {
   readonly kills: Record<Moment, number>;
-  /** Decisions that nobody but a relay or the next worker could bring to the log. */
+  /** Decisions that only a relay or the next worker could append to the log. */
   between: number;
   approved: number;
   refused: number;
@@ -42,7 +45,7 @@ interface Found {
   readonly illegal: string[];
 }
 
-/** A process that decides, behind a slow line to Redis that can be cut. */
+/** A process that decides, with a slow connection to Redis that the test can cut. */
 interface Slow {
   readonly decider: DeciderProcess;
   readonly proxy: TcpProxy;
@@ -76,14 +79,18 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
         atLeast: share,
       })),
       {
-        figure: "decisions told by others than who made them",
+        figure: "decisions appended by another process than the one that decided",
         value: found.between,
         atLeast: Math.min(share, 1),
       },
       { figure: "approved or edited", value: found.approved, atLeast: times },
-      { figure: "of these, cut off after their start was noted", value: found.unknown },
+      { figure: "of these, cut off after their start was journaled", value: found.unknown },
       { figure: "rejected", value: found.refused, atLeast: Math.floor(times / 2) },
-      { figure: "not decided, told and carried out as promised", value: found.problems.length, exactly: 0 },
+      {
+        figure: "calls not decided, logged and executed as promised",
+        value: found.problems.length,
+        exactly: 0,
+      },
       { figure: "events that broke a rule", value: found.illegal.length, exactly: 0 },
       { figure: "turns left running", value: running, exactly: 0 },
       { figure: "journal rows left", value: journal, exactly: 0 },
@@ -106,14 +113,14 @@ async function playOne(
   const follower = environment.follow(ref);
   const message = await environment.send(ref, approvalPlan(name, DECISIONS.length, 300));
   const rows = await waitForApprovals(environment, ref, DECISIONS.length);
-  const decisions = rows.map((row, n) => createDecision(row, DECISIONS[n] ?? "reject", "somebody"));
+  const decisions = rows.map((row, n) => createDecision(row, DECISIONS[n] ?? "reject", "user-1"));
   const victim = await hit(environment, follower, rows, decisions, moment, random, found);
   if (victim !== null) {
     found.kills[moment]++;
     await victim.exited;
     environment.keepWorkers(WORKERS, SETTINGS);
   }
-  // Whatever is not decided yet is decided as it was meant; the rest is lost to the first decision.
+  // Decide the calls that are still pending. For the others the earlier decision wins.
   for (const decision of decisions) await decideApproval(environment.backend, ref, decision);
   const turn = await follower.untilEnded(message);
   await environment.untilIdle(ref);
@@ -126,18 +133,18 @@ async function playOne(
     const report = (problem: string) => found.problems.push(`${key} (${moment}): ${problem}`);
     if (status === "rejected") {
       found.refused++;
-      if (plain + edited > 0 || result !== "error") report(`refused, and ${JSON.stringify(outcome)}`);
+      if (plain + edited > 0 || result !== "error") report(`rejected, but ${JSON.stringify(outcome)}`);
       continue;
     }
     found.approved++;
     const [right, wrong] = status === "edited" ? [edited, plain] : [plain, edited];
     if (wrong > 0 || right > 1) report(`ran ${JSON.stringify(outcome)}`);
     if (result === "unknown") found.unknown++;
-    else if (result !== "success" || right !== 1) report(`approved, and ${JSON.stringify(outcome)}`);
+    else if (result !== "success" || right !== 1) report(`approved, but ${JSON.stringify(outcome)}`);
   }
 }
 
-/** Kills at the moment. @returns who was killed */
+/** Kills the worker of the turn at the given moment. @returns the killed worker, or null if the turn had none */
 async function hit(
   environment: TurnEnvironment,
   follower: TurnFollower,
@@ -157,7 +164,7 @@ async function hit(
   switch (moment) {
     case "waits": {
       const victim = kill();
-      // Half of them are decided while nobody has the turn.
+      // In half of these rounds the turn has no worker while the calls are decided.
       if (random() < 0.5) await until("a takeover", () => follower.takeovers > 0);
       return victim;
     }
@@ -168,9 +175,9 @@ async function hit(
       await Promise.all(decided);
       return victim;
     }
-    case "is committed, not told":
+    case "is committed, not in the log":
       return killBetween(environment, follower, rows, decisions, kill, found);
-    case "was told": {
+    case "is in the log": {
       let victim: WorkerProcess | null = null;
       const after = random() < 0.5 ? 0 : random() * 20;
       const updated = atMoment([follower], {
@@ -240,7 +247,8 @@ function isPublished({ running }: TurnFollower, { block }: Interaction): boolean
 
 export const approvalKill: Scenario = {
   promise: 14,
-  about: "kills workers with -9 while an approval waits, is decided, is committed and not told, and was told",
+  about:
+    "kills workers with -9 while an approval waits, is decided, is committed but not in the log, and is in the log",
   times: 120,
   short: 3,
   run,

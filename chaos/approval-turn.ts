@@ -1,6 +1,8 @@
 /**
- * A turn whose calls wait for a person, and what must have become of each: one decision in the store and in the log, and a
- * tool that ran as the decision says. Never decides anything itself.
+ * `approvalPlan` builds a turn whose calls wait for an approval, and `readOutcomes` checks each call afterwards.
+ *
+ * Invariant: each call has one decision in the store, the same one in the log, and a tool that ran as decided. Does not
+ * decide anything itself.
  */
 import { listBlocks, type SessionEvent, type Turn } from "@turnstream/protocol";
 import { DEFAULT_STRINGS, type ApprovalDecision, type SessionRef } from "@turnstream/server";
@@ -19,7 +21,7 @@ export function approvalPlan(name: string, calls: number, wait: number): Plan {
   return { name, steps: [{ think: "", text: "", calls: asked }], final: `Done with ${name}`, paceMs: 1 };
 }
 
-/** Once all of its calls wait. */
+/** Waits until all calls of the turn wait for a decision. */
 export async function waitForApprovals(
   environment: TurnEnvironment,
   ref: SessionRef,
@@ -35,7 +37,7 @@ export async function waitForApprovals(
 
 const EDITED = "!";
 
-/** The same three decisions on each; an edit changes the key that the tool writes down. */
+/** Builds a decision. An edit changes the key that the tool writes, so that the effect shows which arguments ran. */
 export function createDecision(
   row: Interaction,
   decision: ApprovalDecision["decision"],
@@ -47,17 +49,17 @@ export function createDecision(
   return { key: row.key, decision, userId: by, ...digest, ...(decision === "edit" ? { input } : {}) };
 }
 
-/** What became of one call. */
+/** The outcome of one call. */
 export interface Outcome {
   readonly key: string;
   readonly status: string;
-  /** How often its tool ran, with the arguments as they were shown and as they were edited. */
+  /** How often its tool ran with the original arguments and with the edited ones. */
   readonly plain: number;
   readonly edited: number;
   readonly result: "success" | "unknown" | "error";
 }
 
-/** @param effects by the key that the tool was given */
+/** @param effects how often each tool ran, by the key in its arguments */
 export async function readOutcomes(
   environment: TurnEnvironment,
   ref: SessionRef,
@@ -78,11 +80,11 @@ export async function readOutcomes(
       key: "?",
     };
     const [update] = updates;
-    if (changes.length !== 1) problems.push(`${key}: ${changes.length} changes`);
-    if (asked.length !== 1) problems.push(`${key}: asked ${asked.length} times`);
-    if (updates.length !== 1) problems.push(`${key}: ${updates.length} events of its decision`);
+    if (changes.length !== 1) problems.push(`${key}: ${changes.length} changes instead of 1`);
+    if (asked.length !== 1) problems.push(`${key}: requested ${asked.length} times`);
+    if (updates.length !== 1) problems.push(`${key}: ${updates.length} decision events`);
     if (update?.type === "approval.update" && update.status !== status)
-      problems.push(`${key}: told ${update.status}, is ${status}`);
+      problems.push(`${key}: the log has ${update.status}, the store has ${status}`);
     const results = listBlocks(turn).filter((each) => each.kind === "tool_result" && each.call === call);
     const [shown] = results;
     if (results.length !== 1) problems.push(`${key}: ${results.length} results`);
@@ -95,7 +97,7 @@ export async function readOutcomes(
   return outcomes;
 }
 
-/** How often each tool ran. */
+/** Counts how often each tool ran, by the key in its arguments. */
 export async function countEffects(environment: TurnEnvironment): Promise<Map<string, number>> {
   const counts = new Map<string, number>();
   for (const { key } of await environment.readEffects()) counts.set(key, (counts.get(key) ?? 0) + 1);

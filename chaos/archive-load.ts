@@ -1,6 +1,9 @@
 /**
- * A session whose log grows turn by turn while two archivers move it to the store, and what must be true of its
- * archive afterwards: as far as was acknowledged, and exactly the log up to where it says. Never trims.
+ * `ArchiveLoad` writes turns to one session while two archivers move its log to the store, and checks the archive
+ * afterwards.
+ *
+ * Invariant: the archive reaches the last acknowledged position, and equals the log up to its own position. Does not
+ * trim the log.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import {
@@ -20,11 +23,11 @@ import { isStoreError } from "@turnstream/server/ports";
 import { readArchive, readLog } from "@turnstream/testkit/backend/read-all-events.ts";
 
 export interface ArchiveAftermath {
-  /** Archived events that were acknowledged and are not there. */
+  /** Events whose archiving was acknowledged and that are missing. */
   lost: number;
-  /** Whether the position, the events, the turns and the header are not all of the same moment. */
+  /** 1 if the position, the events, the turns and the header are from different moments. */
   half: number;
-  /** Whether archiving the rest, twice, gave something else than the whole log. */
+  /** 1 if archiving the rest twice did not give the whole log. */
   repeatedWrong: number;
 }
 
@@ -33,7 +36,7 @@ const AHEAD = 30;
 const AGAIN_MS = 50;
 
 export class ArchiveLoad {
-  /** How many calls were acknowledged, how many cut off by the kill, and up to which seq the archive was said to go. */
+  /** Acknowledged calls, calls cut off by the kill, and the highest seq that was acknowledged as archived. */
   acknowledged = 0;
   ambiguous = 0;
   #archived = 0;
@@ -70,7 +73,7 @@ export class ArchiveLoad {
           events: [draft],
         });
       }
-      // Not so far ahead that archiving never gets to its end.
+      // Don't get too far ahead, or archiving never reaches the end of the log.
       do await sleep(2);
       while (!isOver() && this.#counter - this.#archived > AHEAD);
     }
@@ -101,7 +104,7 @@ export class ArchiveLoad {
     return { lost: Math.max(0, this.#archived - end), half, repeatedWrong: isRight && isAll ? 0 : 1 };
   }
 
-  /** Both what the archived events amount to and what was folded beside them. */
+  /** Compares the log with both the archived events and the folded state that is stored with them. */
   async #isLogUpTo(seq: number): Promise<boolean> {
     const { store } = this.#backend;
     const { header, turns, earlier } = await store.archive.window(this.#ref, WINDOW);
@@ -145,7 +148,7 @@ function turn(n: number): EventDraft[] {
     { type: "run.start", ...t, run: "main", agent: "a" },
     { type: "text.start", ...b, part: false },
     { type: "text.delta", ...b, text: `turn ${n} ` },
-    { type: "text.delta", ...b, text: "says this" },
+    { type: "text.delta", ...b, text: "has this text" },
     { type: "text.end", ...b, final: true },
     { type: "run.end", ...t, run: "main", status: "completed" },
     { type: "turn.end", ...t, reason: "end_turn", duration_ms: n },

@@ -1,14 +1,18 @@
-/** Waits for a chosen moment in sessions that are followed, and acts in it: in the very call that brings the event. */
+/**
+ * `atMoment` waits for a chosen event in followed sessions and acts on it.
+ *
+ * Invariant: it acts synchronously in the call that receives the event, so nothing can happen in between.
+ */
 import type { LogEntry } from "@turnstream/server/internal";
 import type { Listener, TurnFollower } from "./turn-follower.ts";
 
 interface Aim {
-  /** Acts when it is the moment. @returns whether it was */
+  /** Acts if this is the moment. @returns true if it was */
   readonly act: (entry: LogEntry, follower: TurnFollower) => boolean;
   readonly timeoutMs: number;
 }
 
-/** @returns whether the moment came */
+/** @returns true if the moment came before the timeout */
 export function atMoment(followers: Iterable<TurnFollower>, { act, timeoutMs }: Aim): Promise<boolean> {
   const all = [...followers];
   return new Promise((resolve) => {

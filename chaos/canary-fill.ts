@@ -1,6 +1,8 @@
 /**
- * Fills one session with a canary wherever something that a person or a model wrote can stand: store, log, archive,
- * outbox, ledger. The owner's id is one too. Never looks for it again.
+ * `fill` writes a canary text to every place of one session that can store content of a user or a model: store, log,
+ * archive, outbox and ledger. The owner's id is a canary too.
+ *
+ * Invariant: a new column or key with content must be filled here, or the search after an erasure can't find it.
  */
 import type { EventDraft } from "@turnstream/protocol/writer";
 import type { Backend, SessionRef } from "@turnstream/server";
@@ -12,14 +14,14 @@ export interface Filled {
   readonly canary: string;
   readonly claimed: Claimed;
   readonly orderNo: string;
-  /** The id of a share of all that was archived. */
+  /** The id of a share of everything that was archived. */
   readonly share: string;
 }
 
 const BLOCK = { turn: "t", run: "main" } as const;
 const MONEY = { amount: 990, currency: "TWD" } as const;
 
-/** @param signs who the messages of the log say they are by */
+/** @param signs the user id in the log's messages; the owner by default */
 export async function fill(
   backend: Backend,
   ref: SessionRef,
@@ -36,7 +38,7 @@ export async function fill(
   await log.append(session, { epoch, writer, counter: 1, events: turn(signs, canary) });
   await archiveSession(backend, ref);
   const share = await store.shares.create({ tenant, user }, session);
-  // This stays in the log alone.
+  // This event is only in the log, not in the archive.
   await log.append(session, {
     epoch,
     writer,
@@ -49,7 +51,7 @@ export async function fill(
     by: user,
     files: [{ url: `https://x.test/${canary}` }],
   });
-  // Its message runs, and another one waits.
+  // One message has a running turn, and another one is queued.
   await store.running.begin(ref, { turn: "t2" });
   await store.running.requestStop(ref, { by: user });
   const entry = { turn: "t2", key: canary, value: { text: canary }, epoch, isRetained: true };
@@ -57,7 +59,7 @@ export async function fill(
   await store.queuedMessages.add(ref, { id: "m3", text: canary, by: user, options: { agent: canary } });
   await store.blobs.put(ref, { id: "b", mediaType: "text/plain", body: Buffer.from(`a blob of ${canary}`) });
   const draft = { type: "session.update", title: canary } as const;
-  await store.outbox.add(ref, { key: "told", draft, since: claimed.cursor });
+  await store.outbox.add(ref, { key: "outbox", draft, since: claimed.cursor });
   await ledger(backend, ref, user, canary);
   return { ref, user, canary, claimed, orderNo: orderOf(session), share: share.id };
 }

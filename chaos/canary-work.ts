@@ -1,6 +1,7 @@
 /**
- * Everybody who is still at work on a session while it is being erased: writers, takeovers, archivers, people who
- * decide, gateways, relays. They go on until they are told to stop, also when the session is gone. Never erases.
+ * `workOn` keeps working on a session while it is erased: writers, takeovers, archivers, decisions, payment gateways
+ * and relays. The work continues until `isOver` returns true, also after the session is erased. Does not erase
+ * anything.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Backend } from "@turnstream/server";
@@ -9,14 +10,14 @@ import { isLogError, isStoreError } from "@turnstream/server/ports";
 import type { Filled } from "./canary-fill.ts";
 
 export interface Work {
-  /** What was still done, and what was refused. */
+  /** Jobs that succeeded, and jobs that were refused. */
   done: number;
   refused: number;
 }
 
 const PAUSE_MS = 2;
 
-/** One round of each; what is refused is what should be, once the session is gone. */
+/** One job of each kind. Refusals are expected once the session is erased. */
 function jobs(backend: Backend, { ref, user, canary, claimed, orderNo }: Filled) {
   const { store, log } = backend;
   const { tenant, session } = ref;
@@ -35,7 +36,8 @@ function jobs(backend: Backend, { ref, user, canary, claimed, orderNo }: Filled)
     (n: number) => store.running.end(ref, `w${n}`),
     () => store.running.requestStop(ref, { by: user }),
     (n: number) => {
-      // Claims go on beside it: an epoch of the far future is never behind.
+      // Other jobs claim new epochs meanwhile. This epoch is far in the future, so the journal never refuses it as
+      // outdated.
       const entry = {
         turn: "t2",
         key: `${canary}.${n}`,
@@ -56,14 +58,14 @@ function jobs(backend: Backend, { ref, user, canary, claimed, orderNo }: Filled)
         await tx.outbox.add(ref, { key: `i${n}`, draft });
       }),
     (n: number) => {
-      // Gateways repeat what they said for days, also of orders that are gone.
+      // Payment gateways repeat their notices for days, also for orders that are already erased.
       const notice = { gateway: "newebpay", event: `${session}.late.${n}`, body: { payer: user, canary } };
       return store.payments.apply(tenant, { orderNo, to: "processing", notice });
     },
   ];
 }
 
-/** A session in which nobody works: its log expires, and now and then there is something to tell. */
+/** Jobs of a session without a worker: its log expires, and the outbox sometimes has a row for it. */
 function idleJobs(backend: Backend, { ref, canary }: Filled) {
   const { store, log } = backend;
   const draft = { type: "session.update", title: canary } as const;

@@ -1,6 +1,6 @@
 /**
- * Compares a turn that has ended with its plan: everything said and called, in order, each result once and in its own
- * place, sub-agents included. Pure.
+ * `checkPlan` compares an ended turn with its plan: every text, thought and call in order, and each result once and at
+ * its own call. It also checks the runs of sub-agents. Pure.
  */
 import {
   type Block,
@@ -16,31 +16,31 @@ import { type Plan, type PlanCall, formatToolResult } from "./turn-plan.ts";
 
 interface Verdict {
   readonly problems: string[];
-  /** Keys of tools that ended with their outcome unknown. */
+  /** Keys of tools that ended as "outcome unknown". */
   readonly unknown: string[];
-  /** Keys of tools that ended well. */
+  /** Keys of tools that succeeded. */
   readonly done: string[];
-  /** Keys of calls of a tool that isn't there (any more). */
+  /** Keys of calls to tools or sub-agents that the agent no longer has. */
   readonly removed: string[];
 }
 
 const UNKNOWN = DEFAULT_STRINGS.errors.OUTCOME_UNKNOWN;
-/** How a wait for a busy model is told, up to its first number. */
+/** The start of the text about a retried model call, up to its first number. */
 const RETRYING = DEFAULT_STRINGS.retrying(1, 1, 1).split("1")[0] ?? "";
 
-/** @param mayBeCut whether a worker died in it, so that tools that may not run again can have been cut off */
+/** @param mayBeCut true if a worker died during the turn, so that non-idempotent tools may have been cut off */
 export function checkPlan(turn: Turn, plan: Plan, mayBeCut: boolean): Verdict {
   const verdict: Verdict = { problems: [], unknown: [], done: [], removed: [] };
   const report = (problem: string) => verdict.problems.push(`${plan.name}: ${problem}`);
-  if (turn.status !== "end_turn") report(`ended as ${turn.status}`);
+  if (turn.status !== "end_turn") report(`ended with status ${turn.status}, expected end_turn`);
   if (turn.open > 0) report(`${turn.open} blocks are open`);
   const open = turn.runs.filter(({ status }) => status === "running").length;
   if (open > 0) report(`${open} runs are open`);
   const main = turn.runs.find(({ parent }) => parent === null);
-  if (main === undefined) report("no main run");
+  if (main === undefined) report("has no main run");
   else checkRun(turn, main, plan, mayBeCut, verdict, report);
   const finals = listBlocks(turn).filter((block) => block.kind === "text" && block.final);
-  if (finals.length !== 1) report(`${finals.length} final texts`);
+  if (finals.length !== 1) report(`${finals.length} final texts instead of 1`);
   const planned = callsIn(plan, verdict.removed);
   const failed = new Set(turn.runs.flatMap(({ id, status }) => (status === "failed" ? [id] : [])));
   const results = listBlocks(turn).filter(
@@ -50,7 +50,7 @@ export function checkPlan(turn: Turn, plan: Plan, mayBeCut: boolean): Verdict {
   return verdict;
 }
 
-/** @param removed sub-agents that could not go on */
+/** @param removed names of sub-agents that the agent no longer has */
 function callsIn({ steps }: Plan, removed: readonly string[]): number {
   const calls = steps.flatMap((step) => step.calls);
   const within = (each: PlanCall) =>
@@ -89,14 +89,14 @@ function checkRun(
       const thoughts = blocks.filter((block) => block.kind === "text" && block.call === call);
       const isRight =
         thoughts.length === 1 && thoughts[0]?.kind === "text" && thoughts[0].text === planned.thought;
-      if (!isRight) report(`a shared thought is there ${thoughts.length} times, or is another`);
+      if (!isRight) report(`a shared thought appears ${thoughts.length} times, or has another text`);
     }
     if (!("plan" in planned)) continue;
     const sub = turn.runs.filter((each) => each.call === call && each.status !== "superseded");
     if (verdict.removed.includes(planned.plan.name)) {
-      // Nothing is left of one that had journaled nothing.
+      // A sub-agent that had journaled nothing leaves no run.
       if (sub.some(({ status }) => status !== "failed"))
-        report(`a run of ${call} that is gone has not failed`);
+        report(`a run of ${call}, whose agent was removed, has not failed`);
       continue;
     }
     if (sub.length !== 1 || sub[0] === undefined || sub[0].status !== "completed")
@@ -117,7 +117,7 @@ function checkResult(
     unknown.push(planned.key);
     return;
   }
-  // What a deploy has taken away is an error that the model can read.
+  // A call to a tool that a deploy removed ends as an error that the model can read.
   if (status === "error" && isRemoved(planned.tool, preview)) {
     removed.push(keyOf(planned));
     return;
@@ -127,13 +127,13 @@ function checkResult(
   const expected =
     "plan" in planned ? planned.plan.final : "key" in planned ? formatToolResult(planned.key) : "";
   if (preview !== expected && !("plan" in planned && preview.startsWith(expected))) {
-    report(`the result of ${keyOf(planned)} is ${preview}`);
+    report(`the result of ${keyOf(planned)} is unexpected: ${preview}`);
   }
 }
 
 const PASSING = ["extra", "added", "veiled", "passing", "turning"];
 
-/** A tool that has become a sub-agent finds no task in its call, and the other way round no arguments. */
+/** A tool that became a sub-agent finds no `task` in its call. A sub-agent that became a tool finds no arguments. */
 const isRemoved = (tool: string, preview: string): boolean =>
   PASSING.includes(tool) &&
   [`There is no tool ${tool}`, "`task` is missing.", `The arguments don't fit the tool ${tool}`].some(
@@ -143,7 +143,7 @@ const isRemoved = (tool: string, preview: string): boolean =>
 const keyOf = (planned: PlanCall): string =>
   "key" in planned ? planned.key : "plan" in planned ? planned.plan.name : planned.thought;
 
-/** Ends with … where more may follow. */
+/** A line that ends with … matches any continuation. */
 function linesOf({ steps, final, echo }: Plan): string[] {
   const lines = steps.flatMap((step) => [
     ...listThoughts(step).map((text) => `thinking ${text}`),
@@ -161,11 +161,11 @@ function lineOf(block: Block): string[] {
   if (block.kind === "thinking") return block.text.startsWith(RETRYING) ? [] : [`thinking ${block.text}`];
   if (block.kind === "text") return block.call === null ? [`text ${block.text}`] : [];
   if (block.kind === "tool_call") return [callLine(block.name, block.input)];
-  // What became of it is seen by its call's result.
+  // The result of its call shows the outcome.
   return block.kind === "tool_result" || block.kind === "approval" ? [] : [block.kind];
 }
 
-/** However the keys are ordered. */
+/** Sorts the keys, so that their order makes no difference. */
 function callLine(name: string, input: Json): string {
   const entries = typeof input === "object" && input !== null ? Object.entries(input) : [];
   return `call ${name} ${JSON.stringify(entries.toSorted(([a], [b]) => (a < b ? -1 : 1)))}`;

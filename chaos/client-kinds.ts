@@ -1,4 +1,4 @@
-/** Every way to look at a session: each dialect over each wire that carries it. */
+/** `CLIENT_KINDS` lists every dialect with every wire that carries it. */
 import type { SessionClientOptions } from "@turnstream/conformance/clients/session-client.ts";
 
 export const CLIENT_KINDS: readonly Pick<SessionClientOptions, "dialect" | "wire">[] = [

@@ -1,6 +1,6 @@
 /**
- * `CommitterProcess` is started ahead of its use, commits on request, and is killed with -9; processes/committer.ts is its
- * program. Fails if the process exits by itself.
+ * `CommitterProcess` starts the program processes/committer.ts, lets it commit on request, and kills it with -9. It
+ * fails if the process exits by itself.
  */
 import { join } from "node:path";
 import { ChildProgram } from "@turnstream/testkit/processes/child-program.ts";
@@ -11,7 +11,7 @@ export class CommitterProcess extends ChildProgram<CommitterMessage, CommitReque
     super({ file: join(import.meta.dirname, "processes/committer.ts"), settings, name: settings.name });
   }
 
-  /** The keys that it has committed, in their order. */
+  /** The keys that the process reported as committed, in commit order. */
   get committed(): string[] {
     return this.findAll("committed").map(({ committed }) => committed);
   }
@@ -21,14 +21,14 @@ export class CommitterProcess extends ChildProgram<CommitterMessage, CommitReque
     this.send(request);
   }
 
-  /** Kills it the very moment it reports its n-th commit. */
+  /** Kills the process as soon as it reports its n-th commit. */
   async killAt(commits: number): Promise<void> {
     await this.#killOnCommit((count) => {
       if (count >= commits) this.signal("SIGKILL");
     });
   }
 
-  /** Kills it that long after its first commit. */
+  /** Kills the process this many milliseconds after its first commit. */
   async killAfter(ms: number): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     await this.#killOnCommit((count) => {

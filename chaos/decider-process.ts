@@ -1,4 +1,7 @@
-/** `DeciderProcess` decides on approvals on request, and may be killed; processes/decider.ts is its program. */
+/**
+ * `DeciderProcess` starts the program processes/decider.ts and lets it decide approvals. The process can be killed at
+ * any time.
+ */
 import { join } from "node:path";
 import { ChildProgram } from "@turnstream/testkit/processes/child-program.ts";
 import type { DeciderMessage, DeciderSettings, DecideRequest, DecideResult } from "./processes/decider.ts";
@@ -16,7 +19,7 @@ export class DeciderProcess extends ChildProgram<DeciderMessage, DecideRequest> 
     return decider;
   }
 
-  /** Stays pending if the process is killed meanwhile. */
+  /** Stays pending if the process is killed before it answers. */
   decide(request: Omit<DecideRequest, "id">): Promise<DecideResult> {
     const id = ++this.#requests;
     return this.request({ id, ...request }, "won", (result) => result.id === id);

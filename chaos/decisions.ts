@@ -1,6 +1,7 @@
 /**
- * Promise 14: exactly one decision per approval. Two processes approve, edit and reject the same calls at once, as they
- * are, around the deadline, and while the turn is stopped; a worker process runs what was approved.
+ * `decisions` tests promise 14: exactly one decision per approval. Two processes approve, edit and reject the same
+ * calls at once: without further events, around the deadline, and while the turn is stopped. A worker process runs the
+ * approved calls.
  */
 import type { Turn } from "@turnstream/protocol";
 import type { ApprovalDecision, SessionRef } from "@turnstream/server";
@@ -19,11 +20,11 @@ import { TurnEnvironment } from "./turn-environment.ts";
 const CALLS = 10;
 const CONCURRENCY = 3;
 const WAIT_SECONDS = 3;
-/** So close to the deadline, or to the moment in which a stop withdraws what waits, the decisions on a call are aimed. */
+/** Decisions on a call are aimed at random moments in this window around the deadline, or after a stop. */
 const AIM_MS = 200;
-/** And so close to each other. */
+/** Decisions on the same call differ from that moment by at most this time. */
 const TOGETHER_MS = 20;
-const KINDS = ["people", "deadline", "stop"] as const;
+const KINDS = ["users", "deadline", "stop"] as const;
 type Kind = (typeof KINDS)[number];
 const DECISIONS = ["approve", "edit", "reject"] as const;
 
@@ -48,7 +49,7 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
     const work = async (): Promise<void> => {
       while (next < turns) {
         const n = next++;
-        const kind = KINDS[n % KINDS.length] ?? "people";
+        const kind = KINDS[n % KINDS.length] ?? "users";
         played.push(await playOne(environment, deciders, `d${n}`, kind, random, failures));
         progress(`${played.length} of ${turns} turns`);
       }
@@ -77,7 +78,7 @@ async function playOne(
   const rows = await waitForApprovals(environment, ref, CALLS);
   const stopAt = kind === "stop" ? Date.now() + TOGETHER_MS : null;
   const aimed = new Map(
-    // A stop takes a moment until it withdraws anything.
+    // A stop takes a moment before it cancels pending approvals.
     rows.map(({ id }) => [id, (random() - (kind === "stop" ? 0 : 0.5)) * AIM_MS] as const),
   );
   const favourites = new Map(rows.map(({ id }) => [id, favouriteOf(random)] as const));
@@ -89,7 +90,7 @@ async function playOne(
       const decisions = rows.flatMap((row) =>
         DECISIONS.toSorted(() => random() - 0.5).map((decision) => ({
           at:
-            kind === "people"
+            kind === "users"
               ? now + TOGETHER_MS + leadOf(row.id, decision)
               : (stopAt ?? row.deadline ?? 0) + (aimed.get(row.id) ?? 0) + leadOf(row.id, decision),
           decision: createDecision(row, decision, `side-${side}`),
@@ -105,7 +106,10 @@ async function playOne(
   return { kind, ref, turn, won: results.flatMap(({ won }) => won) };
 }
 
-/** One of the decisions on a call may get a start: an edit is checked first, takes longer, and would hardly ever win. */
+/**
+ * Picks a decision that is sent first, or none. An edit is validated first, so without a head start it would almost
+ * never win.
+ */
 function favouriteOf(random: () => number): ApprovalDecision["decision"] | null {
   return DECISIONS[Math.floor(random() * 2 * DECISIONS.length)] ?? null;
 }
@@ -139,7 +143,7 @@ async function judgeAll(
       const isPeoples = Object.values(STATUS).includes(outcome.status);
       if (winners.length !== (isPeoples ? 1 : 0)) problems.push(`${outcome.key}: ${winners.length} winners`);
       if (winners.some(({ decision }) => STATUS[decision] !== outcome.status))
-        problems.push(`${outcome.key}: another one won`);
+        problems.push(`${outcome.key}: another decision is stored than the one that won`);
       if (!ranRightly(outcome, kind === "stop")) {
         problems.push(`${outcome.key}: ${JSON.stringify(outcome)}`);
         if (!["approved", "edited"].includes(outcome.status)) refusedAndRun++;
@@ -151,20 +155,20 @@ async function judgeAll(
   const few = Math.floor(times / 100);
   return [
     { figure: "approvals", value: approvals, atLeast: times },
-    { figure: "decisions at once for each", value: 2 * DECISIONS.length },
+    { figure: "concurrent decisions per approval", value: 2 * DECISIONS.length },
     ...["approved", "edited", "rejected", "timed_out", "cancelled"].map((status) => ({
       figure: `won: ${status}`,
       value: counts[status] ?? 0,
       atLeast: few,
     })),
-    { figure: "executions after a refusal", value: refusedAndRun, exactly: 0 },
-    { figure: "not decided, told and carried out once", value: problems.length, exactly: 0 },
+    { figure: "executions after a rejection, time-out or stop", value: refusedAndRun, exactly: 0 },
+    { figure: "calls not decided, logged and executed once", value: problems.length, exactly: 0 },
     { figure: "decisions that failed", value: failures.length, exactly: 0 },
     { figure: "events that broke a rule", value: illegal.length, exactly: 0 },
   ];
 }
 
-/** @param mayBeStopped whether a stop may have come between the decision and the tool */
+/** @param mayBeStopped true if a stop may have come between the decision and the tool */
 function ranRightly({ status, plain, edited }: Outcome, mayBeStopped: boolean): boolean {
   const least = mayBeStopped ? 0 : 1;
   if (status === "approved") return edited === 0 && plain <= 1 && plain >= least;
@@ -174,7 +178,8 @@ function ranRightly({ status, plain, edited }: Outcome, mayBeStopped: boolean): 
 
 export const decisions: Scenario = {
   promise: 14,
-  about: "lets two processes approve, edit and reject the same calls at once, at the deadline and in a stop",
+  about:
+    "lets two processes approve, edit and reject the same calls at once, also at the deadline and during a stop",
   times: 2_000,
   short: 20,
   run,

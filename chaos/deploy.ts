@@ -1,9 +1,10 @@
 /**
- * Promise 29: turns go on while the code of their agent changes. Workers of one version are replaced by workers of the
- * other (other words, other tools in another order, another sub-agent), by SIGTERM, by kill -9, or only some of them, so that
- * both versions work at once. Every turn keeps the instructions and tools that it had before its first block, what the new
- * code doesn't have ends as an error that the model can read, and a turn that waits for a person goes on when it is decided
- * after the deploy.
+ * `deploy` tests promise 29: turns continue while the code of their agent changes. Workers of one version are replaced
+ * by workers of the other, which has other instructions, tools and sub-agents. They are replaced by SIGTERM, by kill
+ * -9, or only some of them, so that both versions run at once.
+ *
+ * Invariant: a turn keeps the instructions and tools that it had before its first block. A call to a removed tool ends
+ * as an error that the model can read. A turn that waits for a user continues when the user decides after the deploy.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { listBlocks } from "@turnstream/protocol";
@@ -20,12 +21,12 @@ import { TurnEnvironment, findTurn } from "./turn-environment.ts";
 import type { WorkerProcess } from "./worker-process.ts";
 
 const WORKERS = 2;
-/** Shorter than usual, so that many rounds end in time; a hand-over never waits for it. */
+/** Shorter than the default, so that many rounds end in time. A hand-over never waits for the lease. */
 const TTL_MS = 1_500;
 const SETTINGS = { asks: true, ttlMs: TTL_MS };
 const HAND_OVER_MS = 2_000;
 
-/** Less than the grace of a worker that leaves. */
+/** Less than the shutdown grace period of a worker. */
 const SLOWEST_HAND_OVER_MS = 4_500;
 const STUBBORN = "stubborn";
 const STUBBORN_MS = 10_000;
@@ -42,13 +43,16 @@ const TOOLS: Readonly<Record<Version, readonly string[]>> = {
 interface Found {
   turns: number;
   moved: number;
-  /** Of those: what waited for a person meanwhile, and what was in a call that the new code tells or does differently. */
+  /**
+   * Of the moved turns: those that waited for a user, and those in a call that the new code declares or runs
+   * differently.
+   */
   waited: number;
   changed: number;
   echoes: number;
   removed: number;
   wrongEcho: number;
-  /** Tools with an unknown outcome: cut off by kill -9, or by a worker that left. */
+  /** Tools that ended as "outcome unknown": after kill -9, and after SIGTERM. */
   killed: string[];
   left: string[];
   problems: string[];
@@ -61,7 +65,7 @@ interface Found {
 interface Pool {
   version: Version;
   workers: WorkerProcess[];
-  /** Of the other version, loaded and paused. */
+  /** Workers of the other version, loaded and paused. */
   next: WorkerProcess[];
 }
 
@@ -113,25 +117,29 @@ async function run({ times: replaced, random, progress }: RunOptions): Promise<F
       { figure: "workers replaced", value: times * WORKERS, atLeast: replaced },
       { figure: "deploys", value: times, exactly: times },
       { figure: "turns in flight", value: found.turns, atLeast: 8 * times },
-      { figure: "turns that went on under other code", value: found.moved, atLeast: times },
+      { figure: "turns that continued under other code", value: found.moved, atLeast: times },
       {
-        figure: "of those that waited for a person until after the deploy",
+        figure: "of those that waited for a user until after the deploy",
         value: found.waited,
         atLeast: Math.floor(times / 3),
       },
       {
-        figure: "of those in a call of what the new code tells or does differently",
+        figure: "of those in a call that the new code declares or runs differently",
         value: found.changed,
         atLeast: Math.floor(times / 3),
       },
-      { figure: "answers that tell what the model was given", value: found.echoes, atLeast: 8 * times },
+      {
+        figure: "answers that quote the model's instructions and tools",
+        value: found.echoes,
+        atLeast: 8 * times,
+      },
       {
         figure: "of those with other instructions or tools than at the start",
         value: found.wrongEcho,
         exactly: 0,
       },
       {
-        figure: "calls of a tool that is gone, as an error",
+        figure: "calls of a removed tool that ended as an error",
         value: found.removed,
         atLeast: Math.floor(times / 3),
       },
@@ -139,7 +147,7 @@ async function run({ times: replaced, random, progress }: RunOptions): Promise<F
       { figure: "events that broke a rule", value: found.illegal.length, exactly: 0 },
       { figure: "tools cut off by kill -9, outcome unknown", value: found.killed.length },
       {
-        figure: "tools that outlasted the grace of SIGTERM, outcome unknown",
+        figure: "tools that ran longer than the shutdown grace period after SIGTERM, outcome unknown",
         value: found.left.length - unrun.length,
       },
       {
@@ -157,12 +165,12 @@ async function run({ times: replaced, random, progress }: RunOptions): Promise<F
         unit: "ms",
       },
       {
-        figure: "hand-over, slowest, beside a tool of 10 s that may not be run again",
+        figure: "hand-over, slowest, while a non-idempotent tool runs for 10 s",
         value: Math.round(Math.max(...found.handOvers)),
         atMost: SLOWEST_HAND_OVER_MS,
         unit: "ms",
       },
-      { figure: "slowest worker to leave", value: Math.round(Math.max(...found.leaves)), unit: "ms" },
+      { figure: "slowest worker to shut down", value: Math.round(Math.max(...found.leaves)), unit: "ms" },
       { figure: "takeover after kill -9, median", value: Math.round(median(found.takeovers)), unit: "ms" },
     ];
   });
@@ -183,7 +191,7 @@ async function deployOnce(
   const old = pool.workers;
   const version = pool.version === "a" ? "b" : "a";
   const fresh = pool.next;
-  // Loaded while this round goes on.
+  // The next workers load while this round runs.
   pool.next = launchPaused(environment, pool.version);
   await Promise.all(fresh.map((worker) => (way === "mixed" ? worker.begin() : worker.loaded())));
   const plays = await Promise.all(
@@ -191,7 +199,7 @@ async function deployOnce(
       const ref = await environment.createSession();
       const follower = environment.follow(ref);
       const versions: Version[] = [];
-      /** Of those who had it until its first block: what it goes by was noted by then. */
+      /** Versions that had the turn before its first block. One of them journaled the instructions and tools. */
       const beginners = new Set<Version>();
       follower.listeners.add(({ event }) => {
         if (event.type !== "turn.start" && event.type !== "turn.takeover") return;
@@ -203,13 +211,13 @@ async function deployOnce(
       return { follower, plan, versions, beginners, message: await environment.send(ref, plan) };
     }),
   );
-  await until("the turns to begin", () =>
+  await until("the turns to start", () =>
     plays.every(({ follower }) => follower.state.turns.last() !== undefined),
   );
   await sleep(random() * 600);
   if (way !== "mixed") await Promise.all(fresh.map((worker) => worker.begin()));
   const [one, ...others] = old;
-  // The tool that outlasts the grace keeps its own turn, and must not keep the others.
+  // The tool that runs longer than the shutdown grace period delays its own turn. It must not delay the others.
   const followers = plays.flatMap(({ follower, plan }) => (plan.name.endsWith(STUBBORN) ? [] : [follower]));
   if (one !== undefined) {
     await replace(way === "mixed" ? [one] : old, way === "SIGKILL" ? "SIGKILL" : "SIGTERM", followers, found);
@@ -228,7 +236,7 @@ async function deployOnce(
     const turn = findTurn(state, message);
     const verdict = turn === undefined ? null : checkPlan(turn, plan, follower.takeovers > 0);
     found.turns++;
-    found.problems.push(...(verdict?.problems ?? [`${plan.name}: no turn`]));
+    found.problems.push(...(verdict?.problems ?? [`${plan.name}: the turn is missing`]));
     found.removed += verdict?.removed.length ?? 0;
     (way === "SIGKILL" ? found.killed : found.left).push(...(verdict?.unknown ?? []));
     if (new Set(versions).size > 1) {
@@ -252,7 +260,7 @@ async function deployOnce(
   pool.workers = fresh;
 }
 
-/** Ends workers, and measures how long their turns are nobody's. */
+/** Stops workers and measures how long their turns have no worker. */
 async function replace(
   workers: readonly WorkerProcess[],
   signal: "SIGTERM" | "SIGKILL",
@@ -284,9 +292,9 @@ const isAsked = ({ steps }: Plan): boolean =>
   steps.some(({ calls }) => calls.some((each) => each.tool === "asked"));
 
 /**
- * In a slow tool, in one that may not be run again, in backoff, between quick steps, in a sub-agent, in mid-stream, waiting
- * for a person, and in calls of what the other version hides, shows, has not, or has as something else; and where workers
- * are asked to leave, in a tool that outlasts their grace.
+ * Plans that are interrupted in a slow tool, in a non-idempotent tool, in backoff, between quick steps, in a sub-agent,
+ * in mid-stream and while waiting for a user. Further plans call tools that the other version hides, shows, lacks or
+ * defines differently. With SIGTERM, one tool runs longer than the shutdown grace period.
  */
 function plansOf(name: string, version: Version, way: Way, random: () => number): Plan[] {
   const removedTool = version === "a" ? "extra" : "added";
@@ -316,7 +324,7 @@ function plansOf(name: string, version: Version, way: Way, random: () => number)
       : [tool("turning", "turning", 1_200)];
   const quick = Array.from({ length: 12 }, (_, n) => step(tool(`quick.${n}`, "again", 60 + random() * 60)));
   return [
-    plan("slow", [step(tool("slow", "again", 1_200)), step(tool("slow.gone", removedTool, 10))]),
+    plan("slow", [step(tool("slow", "again", 1_200)), step(tool("slow.removed", removedTool, 10))]),
     plan("once", [
       step(tool("once.a", "once", 500)),
       step(tool("once.b", "once", 500)),
@@ -337,7 +345,7 @@ function plansOf(name: string, version: Version, way: Way, random: () => number)
 
 export const deploy: Scenario = {
   promise: 29,
-  about: "replaces workers by others with changed code while turns are in flight",
+  about: "replaces workers with ones that run changed code while turns are in flight",
   times: 30 * WORKERS,
   short: 4,
   run,

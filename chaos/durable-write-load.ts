@@ -1,6 +1,9 @@
 /**
- * Clients that do one deed after the other, whatever happens to the database, and remember which were acknowledged
- * and which were cut off. Afterwards they say what became of each. Never repeats a deed while it works.
+ * `DurableWriteLoad` lets clients commit one write after the other while the database fails, and records which writes
+ * were acknowledged and which were cut off. `aftermath()` then checks each write in the store.
+ *
+ * Invariant: a write is repeated only in `aftermath()`, never while the load runs. Otherwise a lost write would be
+ * restored unnoticed.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { EventDraft } from "@turnstream/protocol/writer";
@@ -13,11 +16,11 @@ export type Db = ReturnType<typeof openDatabase>;
 export interface Aftermath {
   acknowledged: number;
   lost: number;
-  /** Cut off by the kill: nobody was told whether they happened. */
+  /** Cut off by the kill: their client got no answer. */
   cutOff: number;
   cutOffThere: number;
   half: number;
-  /** Deeds that were not wholly there, once, after they were repeated. */
+  /** Writes that were not completely stored exactly once after they were repeated. */
   repeatedWrong: number;
 }
 
@@ -26,7 +29,7 @@ const AGAIN_MS = 50;
 export class DurableWriteLoad {
   readonly acknowledged: DurableWrite[] = [];
   readonly #cutOff: DurableWrite[] = [];
-  /** Begun while there was no server. */
+  /** Started while the server was down. */
   readonly #refused: DurableWrite[] = [];
   readonly #store: Store;
   readonly #db: Db;
@@ -39,7 +42,7 @@ export class DurableWriteLoad {
     this.#refs = refs;
   }
 
-  /** One client. The name makes its keys its own. */
+  /** Runs one client until `isOver`. The name makes its keys unique. */
   async work(name: string, isOver: () => boolean, isDown: () => boolean): Promise<void> {
     for (let n = 0; !isOver(); n++) {
       for (const write of this.#next(name, n)) if (!(await this.#tried(write, isDown()))) break;
@@ -93,7 +96,7 @@ export class DurableWriteLoad {
   }
 }
 
-/** The drafts of all outbox rows, delivered or not, in the order of their commits. */
+/** The drafts of all outbox rows in commit order, delivered or not. */
 export async function readOutboxDrafts(
   db: Db,
   refs: readonly SessionRef[],

@@ -1,20 +1,23 @@
 /**
- * What must not get lost: decisions, tool starts and steps of payments, each committed together with the outbox
- * row that tells of it. A deed can be repeated, and says by content what is there of it. Never delivers anything.
+ * `toolStart`, `decision` and `paymentSteps` build writes that must not get lost. Each is committed together with the
+ * outbox row of its event.
+ *
+ * Invariant: `commit` is idempotent, and `look` judges by content whether the write is stored. Does not publish
+ * anything.
  */
 import type { EventDraft } from "@turnstream/protocol/writer";
 import type { SessionRef } from "@turnstream/server";
 import type { Store } from "@turnstream/server/ports";
 
-/** `half` is also: there twice, or with other content. */
+/** `half` also means: stored twice, or with other content. */
 export type Trace = "whole" | "nothing" | "half";
 
 export interface DurableWrite {
   readonly ref: SessionRef;
-  /** Of its outbox row, and somewhere in its event. */
+  /** The key of the outbox row. The event contains it too. */
   readonly key: string;
   readonly draft: EventDraft;
-  /** All of it in one transaction. Doing it again changes nothing. */
+  /** Commits all parts in one transaction. A repeated call changes nothing. */
   commit(store: Store, since?: string): Promise<void>;
   /** @param drafts the drafts of the session's outbox rows, by key */
   look(store: Store, drafts: ReadonlyMap<string, EventDraft>): Promise<Trace>;
@@ -23,7 +26,7 @@ export interface DurableWrite {
 const PLACE = { turn: "t", run: "main", index: 1 } as const;
 const MONEY = { amount: 1_250, currency: "TWD" } as const;
 
-/** The key of the write that an event belongs to; null for other events. */
+/** Returns the key of the write that an event belongs to, or null for other events. */
 export function findWriteKey(event: EventDraft): string | null {
   if (event.type === "approval.update" || event.type === "payment.update") return event.reason ?? null;
   return event.type === "tool_result.start" ? event.block : null;
@@ -33,7 +36,7 @@ function row(write: Pick<DurableWrite, "key" | "draft">, since: string | undefin
   return { key: write.key, draft: write.draft, ...(since === undefined ? {} : { since }) };
 }
 
-/** All of them must be there, or none. */
+/** Returns `whole` if all parts are stored, `nothing` if none is, and `half` otherwise. */
 function summarizeChecks(checks: readonly (boolean | "wrong")[]): Trace {
   if (checks.every((part) => part === true)) return "whole";
   return checks.every((part) => part === false) ? "nothing" : "half";
@@ -103,7 +106,7 @@ export function decision(ref: SessionRef, key: string, by: string): DurableWrite
   };
 }
 
-/** The two steps of one payment; the second only after the first is committed. */
+/** The two steps of one payment. The second may start only after the first is committed. */
 export function paymentSteps(ref: SessionRef, orderNo: string): [DurableWrite, DurableWrite] {
   return [paymentStep(ref, orderNo, 1), paymentStep(ref, orderNo, 2)];
 }
@@ -138,7 +141,7 @@ function paymentStep(ref: SessionRef, orderNo: string, version: 1 | 2): DurableW
     async look(store, drafts) {
       const found = await store.payments.byOrderNo(ref.tenant, orderNo);
       const asked = await store.interactions.get(ref, orderNo);
-      // Order and request always say the same.
+      // Order and payment request must always have the same status.
       if (found?.status !== asked?.status) return "half";
       const changes = await store.interactions.changes(ref, orderNo);
       const noted = changes.filter((change) => change.version === version || change.status === status);

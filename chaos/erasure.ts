@@ -1,7 +1,9 @@
 /**
- * Promise 25: of an erased session or person nothing is left, neither in PostgreSQL nor in Redis nor in their files,
- * although everybody goes on working on it meanwhile; and nobody else loses anything. What is searched for is a
- * canary that stands wherever content can. Left out: PostgreSQL's write-ahead log, which is overwritten in time.
+ * `erasure` tests promise 25: nothing of an erased session or user is left in PostgreSQL, in Redis or in their files,
+ * although other processes keep working on it. Sessions of other users lose nothing. The test searches for a canary
+ * that `fill` writes to every place with content.
+ *
+ * Not searched: PostgreSQL's write-ahead log, which is overwritten in time.
  */
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -27,17 +29,17 @@ import { idleOn, relayAll, workOn } from "./canary-work.ts";
 import type { Figure, RunOptions, Scenario } from "./scenario.ts";
 import { searchFiles, searchRedis, searchTables } from "./search.ts";
 
-const ABOUT = "erases sessions and people at work, then looks for them everywhere";
+const ABOUT = "erases sessions and users that are in use, then searches for them everywhere";
 const TENANT = "chaos";
 const LONGEST_MS = 150;
 const AFTERWARDS_MS = 50;
 const HANGS_MS = 20_000;
-/** Sessions that a round erases. */
+/** Sessions that one round erases. */
 const PER_ROUND = 5;
 
-/** Words that stand nowhere else. */
-const ERASED = `gone${randomUUID().slice(0, 8)}`;
-const RETAINED = `kept${randomUUID().slice(0, 8)}`;
+/** Canaries: texts that occur nowhere else. */
+const ERASED = `erased${randomUUID().slice(0, 8)}`;
+const RETAINED = `retained${randomUUID().slice(0, 8)}`;
 const LENT = `lent${randomUUID().slice(0, 8)}`;
 
 const COUNTS = {
@@ -64,7 +66,7 @@ interface World {
 }
 
 async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
-  // Plain bytes, so that they can be found.
+  // Uncompressed, so that a search finds the bytes.
   const config = { rdbcompression: "no", "aof-use-rdb-preamble": "no" };
   const [server, redis] = await Promise.all([startPostgres(), startRedis({ config })]);
   const db = openDatabase({ url: server.url, max: 30 });
@@ -90,20 +92,22 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
     sum.retainedFiles = files(RETAINED).length;
     return figuresOf(sum, rounds);
   } finally {
-    // The servers first: who hangs in them would else never let go.
+    // Stop the servers first: a client that hangs on one of them would otherwise never close.
     await Promise.all([server.stop(), redis.stop()]);
     await Promise.all([backend.store.close(), backend.log.close()]);
   }
 }
 
-/** First the planner's samples of the tables, which stand in one too; then all are written anew without the deleted. */
+/**
+ * Rewrites all tables without deleted rows. `analyze` comes first, because the planner's samples are in a table too.
+ */
 async function rewritePostgres(url: string): Promise<void> {
   await runSql(url, "analyze", "vacuum full", "checkpoint");
 }
 
 async function rewriteRedis(redis: RedisServer): Promise<void> {
   await redis.command("BGREWRITEAOF");
-  await until("the file of Redis to be written anew", async () => {
+  await until("Redis to rewrite its file", async () => {
     const info = String(await redis.command("INFO", "persistence"));
     return info.includes("aof_rewrite_in_progress:0") && info.includes("aof_rewrite_scheduled:0");
   });
@@ -112,19 +116,20 @@ async function rewriteRedis(redis: RedisServer): Promise<void> {
 async function round(world: World, n: number, eraseMs: number): Promise<typeof COUNTS> {
   const { url, backend, redis } = world;
   const session = (name: string) => ({ tenant: TENANT, session: `${name}.${n}` });
-  const user = `${ERASED}.person.${n}`;
-  const stays = `${RETAINED}.person.${n}`;
+  const user = `${ERASED}.author.${n}`;
+  const stays = `${RETAINED}.author.${n}`;
   const [one, two, idle, lent, mine, other] = [
-    await fill(backend, session("one"), user, `${ERASED}.said.${n}`),
-    await fill(backend, session("two"), user, `${ERASED}.said.${n}`),
-    await fill(backend, session("idle"), user, `${ERASED}.said.${n}`),
-    // Its fork is somebody else's and stays, and so does the id of the person who signed what is in it.
-    await fill(backend, session("lent"), user, `${LENT}.said.${n}`, `${LENT}.person.${n}`),
-    await fill(backend, session("mine"), stays, `${ERASED}.said.${n}`),
-    await fill(backend, session("other"), stays, `${RETAINED}.said.${n}`),
+    await fill(backend, session("one"), user, `${ERASED}.text.${n}`),
+    await fill(backend, session("two"), user, `${ERASED}.text.${n}`),
+    await fill(backend, session("idle"), user, `${ERASED}.text.${n}`),
+    // The fork of this session belongs to another user and stays. The id of the user who wrote its messages must not
+    // stay.
+    await fill(backend, session("lent"), user, `${LENT}.text.${n}`, `${LENT}.author.${n}`),
+    await fill(backend, session("mine"), stays, `${ERASED}.text.${n}`),
+    await fill(backend, session("other"), stays, `${RETAINED}.text.${n}`),
   ];
   await forkShare(backend.store, { tenant: TENANT, user: stays }, lent.share, { id: `fork.${n}` });
-  // What the planner knows of the tables is content too.
+  // The planner's samples contain content too.
   await runSql(url, "analyze");
   const before = (await searchTables(url, ERASED)).length + (await searchRedis(redis, ERASED)).length;
   let over = false;
@@ -135,7 +140,7 @@ async function round(world: World, n: number, eraseMs: number): Promise<typeof C
   ];
   const relaying = [relayAll(backend, isOver), relayAll(backend, isOver)];
   const all = Promise.all([...working, ...relaying]);
-  // Its failure is reported where it is waited for.
+  // The failure is reported where `all` is awaited.
   all.catch(() => undefined);
   try {
     await eraseBeside(backend, user, mine, eraseMs);
@@ -146,7 +151,7 @@ async function round(world: World, n: number, eraseMs: number): Promise<typeof C
   await inTime(all);
   const work = await Promise.all(working);
   await finishErasures(backend, { graceMs: 0 });
-  // Word of orders that are gone is nobody's, and goes by age.
+  // Notices of erased orders belong to no session. They are pruned by age.
   await backend.store.payments.pruneNotices({ olderThanMs: 0, limit: 1_000 });
   return {
     ...COUNTS,
@@ -157,7 +162,7 @@ async function round(world: World, n: number, eraseMs: number): Promise<typeof C
   };
 }
 
-/** Erases a person and a session of somebody else, and lets a claim come late. */
+/** Erases a user and one session of another user, then lets a late claim arrive. */
 async function eraseBeside(backend: Backend, user: string, mine: Filled, eraseMs: number): Promise<void> {
   const { session } = mine.ref;
   await sleep(eraseMs);
@@ -173,19 +178,19 @@ async function eraseBeside(backend: Backend, user: string, mine: Filled, eraseMs
     ]),
   );
   await finishErasures(backend);
-  // Somebody got their epoch before the session was gone, and comes to claim only now.
+  // A worker got its epoch before the session was erased and claims only now.
   const event = { type: "session.start", session, number: 1, title: mine.canary } as const;
   await backend.log.claim(session, { epoch, writer: "late", event, archivedUpTo: archived });
 }
 
 async function inTime<T>(work: Promise<T>): Promise<T> {
   const late = sleep(HANGS_MS, undefined, { ref: false }).then(() => {
-    throw new Error(`those who erase and those who work still wait after ${HANGS_MS} ms`);
+    throw new Error(`erasure and concurrent work did not finish within ${HANGS_MS} ms`);
   });
   return Promise.race([work, late]);
 }
 
-/** Whoever erases tries again when others stood in the way. */
+/** Retries while concurrent work blocks the erasure. */
 async function erase(work: () => Promise<unknown>): Promise<void> {
   while (true) {
     try {
@@ -201,13 +206,13 @@ async function look({ url, backend, redis, progress }: World, n: number, other: 
   const tables = await searchTables(url, ERASED);
   const keys = await searchRedis(redis, ERASED);
   for (const hit of [...tables, ...keys]) progress(hit);
-  const retained = await searchTables(url, `${RETAINED}.said.${n}`);
-  const retainedRedis = await searchRedis(redis, `${RETAINED}.said.${n}`);
-  // The tables in which a session that nobody erased has something.
+  const retained = await searchTables(url, `${RETAINED}.text.${n}`);
+  const retainedRedis = await searchRedis(redis, `${RETAINED}.text.${n}`);
+  // The tables that contain rows of a session that was not erased.
   const names = new Set(retained.map((hit) => hit.split(":")[0]));
   const lost = (await backend.store.sessions.find(other.ref)) === null ? 1 : 0;
-  const signed = (await searchTables(url, `${LENT}.person.${n}`)).length;
-  const forked = (await searchTables(url, `${LENT}.said.${n}`)).filter((hit) =>
+  const signed = (await searchTables(url, `${LENT}.author.${n}`)).length;
+  const forked = (await searchTables(url, `${LENT}.text.${n}`)).filter((hit) =>
     hit.startsWith("archived_events"),
   );
   const { ok } = await verifyTenantAudit(backend.store.audit, TENANT);
@@ -226,21 +231,25 @@ async function look({ url, backend, redis, progress }: World, n: number, other: 
 function figuresOf(sum: typeof COUNTS, rounds: number): Figure[] {
   return [
     { figure: "erased sessions", value: rounds * PER_ROUND, exactly: rounds * PER_ROUND },
-    { figure: "rows and keys with the canary before", value: sum.before, atLeast: 50 * rounds },
-    { figure: "done meanwhile", value: sum.done, atLeast: 10 * rounds },
-    { figure: "refused meanwhile", value: sum.refused, atLeast: 10 * rounds },
+    { figure: "rows and keys with the canary before the erasure", value: sum.before, atLeast: 50 * rounds },
+    { figure: "operations that succeeded meanwhile", value: sum.done, atLeast: 10 * rounds },
+    { figure: "operations refused meanwhile", value: sum.refused, atLeast: 10 * rounds },
     { figure: "left in tables", value: sum.inTables, exactly: 0 },
     { figure: "left in Redis", value: sum.inRedis, exactly: 0 },
     { figure: "left in files", value: sum.inFiles, exactly: 0 },
-    { figure: "tables in which others' canaries still are", value: sum.retainedTables, atLeast: 10 * rounds },
     {
-      figure: "keys of Redis in which others' canaries still are",
+      figure: "tables that still contain the other users' canaries",
+      value: sum.retainedTables,
+      atLeast: 10 * rounds,
+    },
+    {
+      figure: "Redis keys that still contain the other users' canaries",
       value: sum.retainedRedis,
       atLeast: rounds,
     },
-    { figure: "files in which others' canaries still are", value: sum.retainedFiles, atLeast: 10 },
-    { figure: "others' sessions lost", value: sum.lost, exactly: 0 },
-    { figure: "rows of forks that name the erased person", value: sum.signed, exactly: 0 },
+    { figure: "files that still contain the other users' canaries", value: sum.retainedFiles, atLeast: 10 },
+    { figure: "other users' sessions lost", value: sum.lost, exactly: 0 },
+    { figure: "rows of forks that name the erased user", value: sum.signed, exactly: 0 },
     { figure: "forks lost", value: sum.forksLost, exactly: 0 },
     { figure: "audits that don't verify", value: sum.badAudits, exactly: 0 },
   ];

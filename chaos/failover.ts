@@ -1,8 +1,10 @@
 /**
- * Cuts the replica off, lets the primary go on alone for a while, then makes the replica the primary: what was
- * acknowledged meanwhile is lost. That must be noticed by everybody: nobody writes before a new claim, and every
- * reader has the new log exactly, told to begin anew where its own had gone another way. Owners and gateways change
- * over at different moments, so that for a while both servers are written to.
+ * `failover` cuts the replica off, lets the primary continue alone, and then promotes the replica, so events that were
+ * acknowledged meanwhile are lost.
+ *
+ * Invariant: the loss is always noticed. No event is accepted before a new claim, and every reader ends with exactly
+ * the new log, after a resync if its own log diverged. Owners and gateways switch at different moments, so for a while
+ * both servers receive writes.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Cursor, compareCursors } from "@turnstream/protocol";
@@ -22,17 +24,17 @@ const SESSIONS = 8;
 const HOST = "127.0.0.1";
 
 interface Found {
-  /** Acknowledged and gone: what a failover costs. */
+  /** Acknowledged and missing: the cost of a failover. */
   lost: number;
-  /** Gone although the new primary had it, or was written to it. */
+  /** Missing although the new primary already had it or acknowledged it. */
   lostForNothing: number;
   gaps: number;
   duplicates: number;
   torn: number;
   strangers: number;
-  /** Entries of the new primary from between its promotion and a claim. */
+  /** Entries that the new primary accepted between its promotion and a claim. */
   beforeClaim: number;
-  /** Tries to append there before a claim, and how many of them were refused as they must. */
+  /** Attempts to append there before a claim, and how many of them were refused. */
   tries: number;
   refused: number;
   sawLost: number;
@@ -40,13 +42,13 @@ interface Found {
   silentGaps: number;
   twoMeanings: number;
   reported: number;
-  /** Readers that went along with the new log and were never told anything. */
+  /** Readers that continued in the new log without a resync. */
   wentOn: number;
 }
 
 export const failover: Scenario = {
   promise: 2,
-  about: "cut the replica off, then fail over to it",
+  about: "cuts the replica off, then fails over to it",
   times: 50,
   run,
 };
@@ -80,12 +82,12 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
   let [primary, replica] = [pair.primary, pair.replica];
   try {
     for (let n = 1; n <= times; n++) {
-      // Their readers have seen nothing that the replica lacks.
+      // Readers of these sessions have seen nothing that the replica lacks.
       const resting = new Set([...load.crowds].filter(() => random() < 0.25));
       load.start(resting);
       await sleep(20 + random() * 80);
       pair.link.cut();
-      // One that the replica has never heard of.
+      // A session that the replica doesn't know.
       const newborn = await load.add();
       await sleep(20 + random() * 180);
       await replica.command("REPLICAOF", "NO", "ONE");
@@ -112,7 +114,7 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
   return figures(times, found, load);
 }
 
-/** Asks the new primary for what only a new claim may allow. Answers with where each log stands there. */
+/** Tries to append to the new primary before a claim. @returns the head of each log there */
 async function tryToAppend(load: Load, server: RedisServer, found: Found): Promise<Map<string, Cursor>> {
   const log = await createRedisLog({ url: server.url });
   const heads = new Map<string, Cursor>();
@@ -135,8 +137,9 @@ async function tryToAppend(load: Load, server: RedisServer, found: Found): Promi
 async function check(load: Load, crowd: Crowd, head: Cursor, found: Found): Promise<void> {
   const { ledger, owner, watchers } = crowd;
   const entries = await load.read(crowd);
-  // The replica had it before the link was cut.
-  if (entries === null) throw new Error(`the log of ${crowd.session} lost what was compared before`);
+  // The replica had these entries before the link was cut.
+  if (entries === null)
+    throw new Error(`the log of ${crowd.session} lost entries that were already compared`);
   const { lost, lostTexts, gaps, duplicates, torn, strangers } = ledger.compare(entries);
   found.lost += lost.length + lostTexts;
   found.gaps += gaps;
@@ -173,7 +176,7 @@ async function check(load: Load, crowd: Crowd, head: Cursor, found: Found): Prom
   await load.accept(crowd, entries);
 }
 
-/** The old primary becomes the replica of the new one, through the same link. */
+/** Makes the old primary the replica of the new one, over the same link. */
 async function follow(pair: RedisPair, primary: RedisServer, replica: RedisServer): Promise<void> {
   pair.link.retarget({ host: HOST, port: primary.port });
   await pair.link.heal();
@@ -186,21 +189,25 @@ async function follow(pair: RedisPair, primary: RedisServer, replica: RedisServe
 
 function figures(times: number, found: Found, load: Load): Figure[] {
   return [
-    { figure: "readers that silently don't have the log", value: found.silentGaps, exactly: 0 },
-    { figure: "readers that saw lost events and were not told", value: found.sawLostUntold, exactly: 0 },
+    { figure: "readers that differ from the log without notice", value: found.silentGaps, exactly: 0 },
+    { figure: "readers that saw lost events and were not notified", value: found.sawLostUntold, exactly: 0 },
     { figure: "positions with two meanings", value: found.twoMeanings, exactly: 0 },
     { figure: "events accepted before a new claim", value: found.beforeClaim, exactly: 0 },
-    { figure: "tries before a claim that were not refused", value: found.tries - found.refused, exactly: 0 },
+    {
+      figure: "appends before a claim that were not refused",
+      value: found.tries - found.refused,
+      exactly: 0,
+    },
     { figure: "events lost that the new primary had", value: found.lostForNothing, exactly: 0 },
-    { figure: "gaps in the order", value: found.gaps, exactly: 0 },
-    { figure: "events twice", value: found.duplicates, exactly: 0 },
-    { figure: "batches torn", value: found.torn, exactly: 0 },
-    { figure: "events that were refused and are there", value: found.strangers, exactly: 0 },
+    { figure: "gaps in the sequence", value: found.gaps, exactly: 0 },
+    { figure: "duplicate events", value: found.duplicates, exactly: 0 },
+    { figure: "incomplete batches", value: found.torn, exactly: 0 },
+    { figure: "events that were refused and are in the log", value: found.strangers, exactly: 0 },
     { figure: "acknowledged events", value: load.tally.acknowledged, atLeast: times * SESSIONS },
     { figure: "acknowledged events lost in the failover", value: found.lost, atLeast: times },
     { figure: "readers that saw lost events", value: found.sawLost, atLeast: times },
-    { figure: "readers told to begin anew", value: found.reported, atLeast: times },
-    { figure: "readers that could go on as they were", value: found.wentOn, atLeast: times },
+    { figure: "readers that had to resync", value: found.reported, atLeast: times },
+    { figure: "readers that continued without a resync", value: found.wentOn, atLeast: times },
     { figure: "refusals until a new claim", value: found.refused + load.tally.unclaimed, atLeast: times },
   ];
 }

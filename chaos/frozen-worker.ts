@@ -1,7 +1,7 @@
 /**
- * Promise 9: a worker that is frozen past its lease and wakes up changes nothing. It is frozen while a model speaks,
- * between a model's step and its tools, and while tools run; others take over, and it wakes up either right then or when
- * its turns have ended.
+ * `frozenWorker` tests promise 9: a worker that is frozen past its lease and wakes up changes nothing. It is frozen
+ * while a model streams, between a model step and its tools, and while tools run. Other workers take over, and it wakes
+ * up right then or after its turns have ended.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { EventType } from "@turnstream/protocol";
@@ -19,13 +19,13 @@ import type { WorkerProcess } from "./worker-process.ts";
 const WORKERS = 4;
 const CONCURRENCY = 2;
 const TURNS = 3;
-/** Shorter than usual, so that a hundred rounds end in time. */
+/** Shorter than the default, so that a hundred rounds end in time. */
 const TTL_MS = 1_000;
 const SLOWNESS = 0.4;
 const AIM_MS = 3_000;
-/** How soon after it wakes it has to know. */
+/** How soon after waking up it must detect that its lease is lost. */
 const LEARN_MS = 2_000;
-/** How long it is watched after that. */
+/** How long it is observed after that. */
 const AFTER_MS = 400;
 
 const AIMS: readonly (readonly EventType[])[] = [
@@ -35,7 +35,7 @@ const AIMS: readonly (readonly EventType[])[] = [
   ["thinking.end", "text.end", "tool_result.end"],
 ];
 
-/** Who wrote which row, in the words of the database itself. */
+/** Records in the database which process wrote each journal row. */
 const NOTES = [
   "create table journal_notes (session text not null, who text not null)",
   `create function note_journal() returns trigger language plpgsql as $$ begin
@@ -49,13 +49,13 @@ const COUNTS = {
   journal: 0,
   journalBefore: 0,
   starts: 0,
-  /** Tools that it had called before it was frozen, and whose effect came when it woke up. */
+  /** Tools that it had called before the freeze and that took effect after it woke up. */
   late: 0,
   unreported: 0,
   problems: 0,
   illegal: 0,
   early: 0,
-  /** Journal rows in turns of it that nobody had taken over yet when it woke up. */
+  /** Journal rows in its turns that no worker had taken over yet when it woke up. */
   untaken: 0,
 };
 
@@ -99,21 +99,30 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
     return [
       { figure: "freezes past the lease, in mid-turn", value: times, exactly: times },
       ...[
-        "while a model spoke",
+        "while a model streamed",
         "between a step and its tools",
         "while a tool ran",
         "after a block's end",
       ].map((when, n) => ({ figure: `of those ${when}`, value: aimed[n] ?? 0, atLeast: share })),
-      { figure: "of those woken while its turn ran elsewhere", value: sum.early, atLeast: share },
+      { figure: "of those woken while their turn ran elsewhere", value: sum.early, atLeast: share },
       { figure: "turns taken over", value: sum.cut, atLeast: times },
-      { figure: "journal rows of it before", value: sum.journalBefore, atLeast: times },
-      { figure: "events of it after the takeover", value: sum.events, exactly: 0 },
-      { figure: "journal rows of it after it woke up", value: sum.journal, exactly: 0 },
-      { figure: "journal rows of it in turns not taken over yet", value: sum.untaken },
-      { figure: "tools that it started after it woke up", value: sum.starts, exactly: 0 },
-      { figure: "effects of tools that it had started before", value: sum.late },
-      { figure: "not told that it has lost its lease", value: sum.unreported, exactly: 0 },
-      { figure: "slowest to learn it", value: Math.round(slowestMs), atMost: LEARN_MS, unit: "ms" },
+      {
+        figure: "journal rows of the frozen worker before the freeze",
+        value: sum.journalBefore,
+        atLeast: times,
+      },
+      { figure: "events of the frozen worker after the takeover", value: sum.events, exactly: 0 },
+      { figure: "journal rows of the frozen worker after it woke up", value: sum.journal, exactly: 0 },
+      { figure: "journal rows of the frozen worker in turns not taken over yet", value: sum.untaken },
+      { figure: "tools that the frozen worker started after it woke up", value: sum.starts, exactly: 0 },
+      { figure: "effects of tools that the frozen worker had started before the freeze", value: sum.late },
+      { figure: "workers that did not detect the lost lease", value: sum.unreported, exactly: 0 },
+      {
+        figure: "slowest detection of the lost lease",
+        value: Math.round(slowestMs),
+        atMost: LEARN_MS,
+        unit: "ms",
+      },
       { figure: "turns that did not end as planned", value: sum.problems, exactly: 0 },
       { figure: "events that broke a rule", value: sum.illegal, exactly: 0 },
       { figure: "turns left running", value: running, exactly: 0 },
@@ -125,9 +134,9 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
 interface Round {
   readonly name: string;
   readonly aim: readonly EventType[];
-  /** Wakes it as soon as it is taken over, not only when its turns have ended. */
+  /** Wakes the worker as soon as its turns are taken over, not only after they have ended. */
   readonly early: boolean;
-  /** The names of all that were ever frozen. */
+  /** The names of all workers that were ever frozen. */
   readonly frozen: Set<string>;
   readonly random: () => number;
   readonly progress: (text: string) => void;
@@ -138,7 +147,7 @@ async function freezeOnce(
   round: Round,
 ): Promise<(typeof COUNTS & { learnMs: number }) | null> {
   const { name, aim, early, frozen, random, progress } = round;
-  // One that is too slow for its lease, on a busy machine, is lost as well.
+  // On a busy machine a worker can be too slow for its lease. It counts as lost too.
   const well = environment.workers.filter(
     (worker) => !worker.hasExited && !worker.hasLostLease && !frozen.has(worker.name),
   );
@@ -161,13 +170,13 @@ async function freezeOnce(
   );
   const counts = { ...COUNTS, cut: cut.length, learnMs: 0 };
   if (victim !== null) {
-    // It may have frozen right after it had ended a turn and committed that: then there is nothing to take over.
+    // It may have frozen right after it committed the end of a turn. Then there is nothing to take over.
     const isTaken = ({ follower }: (typeof plays)[number]) =>
       follower.owner !== victim.name || follower.running === undefined;
-    // One that is frozen in a transaction keeps others from its rows until the database ends it.
+    // A worker frozen inside a transaction locks its rows until the database ends the transaction.
     const since = performance.now();
     await until("the takeovers", () => cut.every(isTaken), { timeoutMs: 60_000 });
-    // Past its lease in any case.
+    // Wait until the lease has expired in any case.
     await sleep(Math.max(0, since + 2 * TTL_MS - performance.now()));
     if (!early) await Promise.all(cut.map(({ follower, message }) => follower.untilEnded(message)));
     if (cut.some(({ follower }) => follower.running !== undefined)) counts.early++;
@@ -181,7 +190,7 @@ async function freezeOnce(
     counts.illegal += illegal.length + follower.illegal.length;
     const turn = state.turns.toArray().find((each) => each.message?.id === message);
     const problems =
-      turn === undefined ? ["no turn"] : checkPlan(turn, plan, follower.takeovers > 0).problems;
+      turn === undefined ? ["the turn is missing"] : checkPlan(turn, plan, follower.takeovers > 0).problems;
     counts.problems += problems.length;
     for (const problem of [...problems, ...illegal]) progress(problem);
     for (const each of frozen) {
@@ -232,7 +241,7 @@ async function wake(
   victim: WorkerProcess,
   counts: typeof COUNTS & { learnMs: number },
 ): Promise<void> {
-  // Where nobody has taken over yet, it still has its epoch, and what it journals stands.
+  // In turns that no worker has taken over yet, it still owns the epoch and its journal rows are valid.
   const untaken = new Set(
     [...environment.followers].flatMap(({ owner, ref }) => (owner === victim.name ? [ref.session] : [])),
   );
@@ -259,14 +268,14 @@ async function wake(
   }
 }
 
-/** By session. */
+/** Counts the journal rows of a worker by session. */
 async function journaledBy({ backend }: TurnEnvironment, name: string): Promise<Map<string, number>> {
   const query = `select session, count(*) from journal_notes where who = '${name}' group by 1`;
   const rows = await runSql(backend.databaseUrl, query);
   return new Map(rows.map((row) => [String(row["session"]), Number(row["count"])]));
 }
 
-/** Entries by a worker after somebody else has claimed. */
+/** Entries of a worker after another worker has claimed. */
 function afterTakeover(entries: readonly LogEntry[], name: string): LogEntry[] {
   let mine = 0;
   let others = 0;
@@ -275,14 +284,14 @@ function afterTakeover(entries: readonly LogEntry[], name: string): LogEntry[] {
     const { epoch, writer } = entry;
     if (!writer.startsWith("worker-")) continue;
     if (!writer.startsWith(`${name}.`)) others = Math.max(others, epoch);
-    // Late words, or a turn that it got back.
+    // A late entry, or a turn that it got back.
     else if (mine > 0 && others > mine) late.push(entry);
     else mine = epoch;
   }
   return late;
 }
 
-/** Who wrote what, in short. */
+/** Lists writers and event types for a message. */
 function toText(entries: readonly LogEntry[]): string {
   return entries.map(({ writer, event }) => `${writer} ${event.type}`).join(", ");
 }

@@ -1,7 +1,8 @@
 /**
- * Freezes a process while it writes, takes its sessions over, and wakes it up: nothing of it may come after the
- * claim, and it must learn at once that it is fenced. What it had sent is held back in the network for a while, so
- * that some of it reaches Redis only after the claim.
+ * `frozenWriter` freezes a process while it writes, takes its sessions over, and wakes it up. The network delays what
+ * it had sent, so some of its bytes reach Redis only after the claim.
+ *
+ * Invariant: none of its entries follows the claim, and it learns at once that it is fenced.
  */
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -23,7 +24,7 @@ import type {
 import { type Figure, NEVER_MS, type RunOptions, type Scenario } from "./scenario.ts";
 
 const SESSIONS = 6;
-/** How soon after it wakes it has to know. */
+/** How soon after waking up it must get `FENCED`. */
 const LEARN_MS = 1_000;
 
 interface Found {
@@ -40,7 +41,7 @@ interface Found {
 
 export const frozenWriter: Scenario = {
   promise: 9,
-  about: "freeze a writer, take over, wake it up",
+  about: "freezes a writer, takes its sessions over, wakes it up",
   times: 100,
   run,
 };
@@ -66,12 +67,12 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
   }
   return [
     { figure: "entries of a fenced writer after the claim", value: found.after, exactly: 0 },
-    { figure: "entries that are not what was written", value: found.wrong, exactly: 0 },
+    { figure: "entries that differ from what was written", value: found.wrong, exactly: 0 },
     { figure: "acknowledged entries lost", value: found.lost, exactly: 0 },
-    { figure: "writers that were not told FENCED", value: found.notFenced, exactly: 0 },
-    { figure: "slowest to learn it", value: Math.round(found.slowestMs), atMost: LEARN_MS, unit: "ms" },
+    { figure: "writers that did not get FENCED", value: found.notFenced, exactly: 0 },
+    { figure: "slowest to get FENCED", value: Math.round(found.slowestMs), atMost: LEARN_MS, unit: "ms" },
     { figure: "rounds with bytes that arrived after the claim", value: found.late, atLeast: times / 4 },
-    { figure: "acknowledged before", value: found.acknowledged, atLeast: times * SESSIONS },
+    { figure: "entries acknowledged before", value: found.acknowledged, atLeast: times * SESSIONS },
   ];
 }
 
@@ -98,7 +99,7 @@ async function freezeOnce({ n, child, proxy, log, random, found }: Round): Promi
   child.send({ claims });
   await until("the writer to claim", () => refusals.isClaimed);
   await sleep(10 + random() * 60);
-  // From here on what it sends is under way for longer than it takes to claim.
+  // From here on its bytes take longer than a claim.
   proxy.delay(20 + Math.floor(random() * 60));
   await sleep(random() * 100);
   await child.freeze();
@@ -152,7 +153,7 @@ async function compare(
   found.acknowledged += acknowledged;
 }
 
-/** What the child reports about these sessions, until it has reported each or has had more than enough time. */
+/** Collects what the child reports about these sessions, until it has reported each one or the timeout has passed. */
 function collect(child: WriterProgram, sessions: ReadonlySet<string>) {
   const all: TimedRefusal[] = [];
   const collected = { all, isClaimed: false, settled };

@@ -1,4 +1,6 @@
-/** The place where turns are watched through gateway processes: a environment for turns, and a key that lets viewers in. */
+/**
+ * `GatewayEnvironment` runs gateway processes on the servers of a `TurnEnvironment`, with an API key for their clients.
+ */
 import type { Endpoint } from "@turnstream/conformance/clients/connections.ts";
 import type { SessionRef } from "@turnstream/server";
 import type { CommandBackend } from "@turnstream/server/ports";
@@ -21,7 +23,7 @@ export class GatewayEnvironment {
     return this.turns.backend;
   }
 
-  /** Everything is stopped and gone when `use` has come back. */
+  /** Runs `use`, then stops every process and server, also after an error. */
   static async use<T>(use: (environment: GatewayEnvironment) => Promise<T>): Promise<T> {
     return TurnEnvironment.use(async (turns) => {
       const { secret } = await turns.backend.store.keys.create(ACTOR.tenant, { name: "chaos", scopes: [] });
@@ -45,7 +47,7 @@ export class GatewayEnvironment {
     return gateway;
   }
 
-  /** A gateway as clients with the key reach it. */
+  /** The URL and headers that a client needs for this gateway. */
   endpoint({ url }: GatewayProgram): Endpoint {
     return { url, headers: this.#headers };
   }

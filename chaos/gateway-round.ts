@@ -1,6 +1,7 @@
 /**
- * One turn that is watched through two gateways in every dialect, and one fault in its middle. Afterwards every viewer
- * must see what the log holds, whatever became of its connection.
+ * `GatewayRound` runs one turn that clients of every dialect follow through two gateways, with one fault in its middle.
+ *
+ * Invariant: in the end every client shows exactly the log, whatever happened to its connection.
  */
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -37,21 +38,21 @@ export type Fault = (typeof FAULTS)[number];
 export interface Found {
   readonly rounds: Record<Fault, number>;
   viewers: number;
-  /** Connections that were lost and made again. */
+  /** Connections that were lost and reopened. */
   returns: number;
-  /** Told to begin anew, by a wipe and by anything else. */
+  /** Resyncs after a wipe, and after any other fault. */
   resyncs: number;
   resyncsWithoutWipe: number;
   slowestReportMs: number;
   slowestStopMs: number;
-  /** How many calls to stop were the one that did it. */
+  /** How many stop calls were the first one of their turn. */
   firstStops: number;
   readonly problems: string[];
 }
 
-/** How long an event takes to the screens, about. */
+/** About how long an event takes to reach the clients. */
 const SEEN_MS = 15;
-/** How long viewers may take to have everything once the turn is over. */
+/** How long clients may take to receive everything after the turn has ended. */
 const CAUGHT_UP_MS = 40_000;
 
 export class GatewayRound {
@@ -60,7 +61,7 @@ export class GatewayRound {
   readonly #random: () => number;
   readonly #found: Found;
 
-  /** @param gateways a killed one is replaced in it */
+  /** @param gateways the running gateways; a killed one is replaced in this list */
   constructor(
     environment: GatewayEnvironment,
     gateways: GatewayProgram[],
@@ -83,7 +84,7 @@ export class GatewayRound {
     if (fault === "stop") await until("the tools to run", () => countRunningTools(follower) >= TOOLS);
     else if (fault === "wipe") await untilText(follower);
     else {
-      await until("the turn to begin", () => follower.running !== undefined, { everyMs: 2 });
+      await until("the turn to start", () => follower.running !== undefined, { everyMs: 2 });
       await sleep(100 + this.#random() * 800);
     }
     await this.#do(fault, ref, viewers);
@@ -91,7 +92,7 @@ export class GatewayRound {
     await follower.stop();
     const { state, events, illegal } = await turns.checkSession(ref);
     const turn = findTurn(state, message);
-    const problems = turn === undefined ? ["no turn"] : judged(turn, events, plan, fault);
+    const problems = turn === undefined ? ["the turn is missing"] : judged(turn, events, plan, fault);
     this.#found.problems.push(...illegal, ...problems.map((problem) => `${name} ${fault}: ${problem}`));
     await Promise.all(viewers.map((each) => this.#compare(`${name} ${fault}`, each, events, fault)));
     this.#found.rounds[fault]++;
@@ -104,7 +105,7 @@ export class GatewayRound {
     );
   }
 
-  /** Over the first socket, once everybody looks. */
+  /** Sends the message over the first socket, after every client has subscribed. */
   async #send(viewers: readonly ReconnectingClient[], plan: Plan): Promise<string> {
     for (const { client } of viewers) {
       await client.until("subscribed", () => client.rendered.starts.length > 0);
@@ -142,7 +143,7 @@ export class GatewayRound {
     this.#gateways.splice(n, 1, await this.#environment.launchGateway());
   }
 
-  /** A hundred at once, half of them through each gateway, half of these over sockets. */
+  /** Sends a hundred stops at once: half through each gateway, and half of those over sockets. */
   async #stop(ref: SessionRef, viewers: readonly ReconnectingClient[]): Promise<void> {
     const sockets = viewers.filter(({ client }) => client.options.wire === "socket");
     const at = performance.now();
@@ -187,7 +188,7 @@ export class GatewayRound {
     else this.#found.resyncsWithoutWipe += resyncs;
     client.rendered.problems.forEach(problem);
     const [actual, wanted] = [client.rendered.display(), expected.display()];
-    // Of `responses`, which can't begin anew, the final text is right and nothing else is promised.
+    // `responses` can't resync after a wipe. Only its final text is promised.
     const isLossy = fault === "wipe" && dialect === "responses";
     const difference = isLossy
       ? findDifference(outputOf(actual), outputOf(wanted))
@@ -196,7 +197,7 @@ export class GatewayRound {
   }
 }
 
-/** Somebody speaks: what is said is on the screens, and not archived yet. */
+/** Waits until text has reached the clients. It is not archived yet. */
 async function untilText(follower: TurnFollower): Promise<void> {
   await atMoment([follower], { act: isText, timeoutMs: 10_000 });
   await sleep(SEEN_MS);
@@ -208,7 +209,7 @@ function isText({ event }: LogEntry): boolean {
 
 const outputOf = (display: unknown): unknown => (display as { output: unknown }).output;
 
-/** How the end of a turn that was stopped is told. */
+/** The frames that end a stopped turn, in each dialect. */
 const ENDS = new Set(["message_stop", "turn.end", "response.output_text.completed"]);
 
 function isEnd({ type, stop_reason }: Frame): boolean {

@@ -1,7 +1,7 @@
 /**
- * Two gateways and two workers, each a process of its own, on one Redis and one PostgreSQL. Turns are watched through
- * both gateways in every dialect, over sockets and event streams, while a gateway is killed, Redis is restarted or
- * wiped, everybody leaves, or a hundred calls stop the turn at once.
+ * `gateways` runs two gateways and two workers as processes on one Redis and one PostgreSQL. Clients follow turns
+ * through both gateways in every dialect, over sockets and event streams. Meanwhile a gateway is killed, Redis is
+ * restarted or wiped, all clients disconnect, or a hundred calls stop the turn.
  */
 import { FAULTS, type Found, GatewayRound } from "./gateway-round.ts";
 import { GatewayEnvironment } from "./gateway-environment.ts";
@@ -11,7 +11,7 @@ import { STOP_MS } from "./stop.ts";
 
 const WORKERS = 2;
 const GATEWAYS = 2;
-/** How soon viewers must be told that Redis has forgotten what they saw. */
+/** How soon clients must resync after Redis has lost events that they saw. */
 const REPORT_MS = 1_000;
 
 async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
@@ -42,23 +42,28 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
   const each = Math.floor(times / FAULTS.length);
   return [
     ...FAULTS.map((fault) => ({ figure: `turns: ${fault}`, value: found.rounds[fault], atLeast: each })),
-    { figure: "viewers", value: found.viewers, exactly: times * GATEWAYS * CLIENT_KINDS.length },
-    { figure: "connections lost and made again", value: found.returns, atLeast: each * CLIENT_KINDS.length },
+    { figure: "clients", value: found.viewers, exactly: times * GATEWAYS * CLIENT_KINDS.length },
+    { figure: "connections lost and reopened", value: found.returns, atLeast: each * CLIENT_KINDS.length },
     {
-      figure: "viewers that don't see what the log holds, and turns that did not end as planned",
+      figure: "clients that differ from the log, and turns that did not end as planned",
       value: found.problems.length,
       exactly: 0,
     },
-    { figure: "told to begin anew after a wipe", value: found.resyncs, atLeast: found.rounds.wipe },
-    { figure: "slowest to be told", value: Math.round(found.slowestReportMs), atMost: REPORT_MS, unit: "ms" },
-    { figure: "told to begin anew without a wipe", value: found.resyncsWithoutWipe, exactly: 0 },
+    { figure: "resyncs after a wipe", value: found.resyncs, atLeast: found.rounds.wipe },
+    {
+      figure: "slowest resync after a wipe",
+      value: Math.round(found.slowestReportMs),
+      atMost: REPORT_MS,
+      unit: "ms",
+    },
+    { figure: "resyncs without a wipe", value: found.resyncsWithoutWipe, exactly: 0 },
     {
       figure: "requests to stop that were the first of their turn (the others came over sockets)",
       value: found.firstStops,
       atMost: found.rounds.stop,
     },
     {
-      figure: "slowest stop until all had seen it",
+      figure: "slowest stop until all clients had received it",
       value: Math.round(found.slowestStopMs),
       atMost: STOP_MS,
       unit: "ms",
@@ -69,7 +74,7 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
 
 export const gateways: Scenario = {
   promise: 10,
-  about: "kills gateways, restarts and wipes Redis, leaves and stops, watched by everybody",
+  about: "kills gateways, restarts and wipes Redis, disconnects all clients and stops turns",
   times: 60,
   short: 6,
   run,

@@ -1,4 +1,7 @@
-/** A session that somebody writes into at a steady pace, and sockets that note how long each word was under way. */
+/**
+ * `LatencySession` writes to one session at a steady rate, and `LatencyClient` measures how long each event takes to
+ * its socket.
+ */
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { EventDraft } from "@turnstream/protocol/writer";
@@ -32,7 +35,7 @@ export class LatencySession {
     );
   }
 
-  /** One whole turn, so that the text before is not part of what is open. */
+  /** Writes one complete turn, so that its text is not part of the open turn. */
   async writeTurn(turn: string, text: string): Promise<void> {
     const on = { turn, run: "main", block: "b0", index: 0 };
     const start = { number: 1, message_number: 1, agent: "a", mode: "agent", from_share: false } as const;
@@ -47,7 +50,7 @@ export class LatencySession {
     );
   }
 
-  /** Titles that say when they were sent, one after the other. */
+  /** Writes titles that contain the time at which they were sent. */
   async tick(times: number, everyMs: number): Promise<void> {
     const startedAt = performance.now();
     for (let n = 0; n < times; n++) {
@@ -64,7 +67,7 @@ export class LatencySession {
 }
 
 export class LatencyClient {
-  /** How long each title was under way, in milliseconds. */
+  /** How long each title took, in milliseconds. */
   readonly took: number[] = [];
   readonly #socket: WebSocket;
 

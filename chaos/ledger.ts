@@ -1,7 +1,7 @@
 /**
- * What was written into one session's log, kept beside the log and compared with it by content. Every event says
- * who wrote it and in which order, so that a loss, a repetition or a torn batch shows whatever the log itself
- * believes. Never writes to a log.
+ * `Ledger` records what was written to one session's log and compares the log with it by content. Every event contains
+ * its writer and its order, so a loss, a duplicate or an incomplete batch shows independently of the log's own
+ * positions. Does not write to a log.
  */
 import type { Cursor } from "@turnstream/protocol";
 import type { EventDraft } from "@turnstream/protocol/writer";
@@ -12,28 +12,28 @@ export interface Ack {
   readonly text: string;
 }
 
-/** How often each thing was found that must never be; `lost` is for the scenario to judge. */
+/** How often each forbidden thing was found. Whether `lost` is allowed depends on the scenario. */
 export interface Findings {
   readonly lost: readonly Ack[];
-  /** What a pen had flushed and is not there. */
+  /** Numbers that a `Writer` had flushed and that are missing. */
   readonly lostTexts: number;
   readonly gaps: number;
   readonly duplicates: number;
   readonly torn: number;
-  /** Entries that no writer was told of, although it asked until it knew. */
+  /** Entries that were never acknowledged, although their writer repeated the append until it had an answer. */
   readonly strangers: number;
 }
 
 export interface WriterRecord {
   readonly name: string;
-  /** How many words were written, and how many of them flush has answered for. */
+  /** How many numbers were written, and how many of them a flush has confirmed. */
   written: number;
   flushed: number;
-  /** How many are in the log, as of the last comparison. */
+  /** How many of them the last comparison found in the log. */
   found: number;
 }
 
-/** One event of a batch, as text: who, which batch, which of how many. */
+/** The text of one event of a batch: writer, batch, number in the batch, size of the batch. */
 export function makeText(writer: string, counter: number, n: number, size: number): string {
   return `${writer}|${counter}|${n}|${size}`;
 }
@@ -42,14 +42,14 @@ export function createTitle(text: string): EventDraft {
   return { type: "session.update", title: text };
 }
 
-/** What an entry says, in short. */
+/** The text that identifies an entry. */
 export function readText({ event }: LogEntry): string {
   if (event.type === "session.update") return event.title;
   return event.type === "text.delta" ? `${event.block}~${event.text}` : event.type;
 }
 
 export class Ledger {
-  /** Everything up to here was compared and found good. */
+  /** Everything up to here was compared and is correct. */
   checked: Cursor = "0-0";
   acks: Ack[] = [];
   readonly writers = new Map<string, WriterRecord>();
@@ -65,7 +65,7 @@ export class Ledger {
     return record;
   }
 
-  /** @param entries all of the log after `checked`, while nobody writes */
+  /** @param entries the whole log after `checked`, while there are no writes */
   compare(entries: readonly LogEntry[]): Findings {
     const texts = new Map(entries.map((entry) => [entry.cursor, readText(entry)]));
     const known = new Set(this.acks.map((ack) => ack.text));
@@ -76,7 +76,7 @@ export class Ledger {
     for (const entry of entries) {
       const text = readText(entry);
       if (entry.seq !== seq + 1 || entry.epoch < epoch) counts.gaps++;
-      // Only a claim begins an epoch.
+      // Only a claim starts an epoch.
       if (entry.epoch !== epoch && text.includes("|")) counts.gaps++;
       [epoch, seq] = [entry.epoch, entry.seq];
       if (text.includes("~")) this.#compareWriter(text, counts);
@@ -88,7 +88,7 @@ export class Ledger {
     return { lost, lostTexts: short.reduce((sum, n) => sum + n, 0), ...counts };
   }
 
-  /** Goes on after these entries. Pens that write no more are forgotten. */
+  /** Continues after these entries. Forgets each `Writer` that no longer writes. */
   settle(entries: readonly LogEntry[], writerName: string | null): void {
     this.checked = entries.at(-1)?.cursor ?? this.checked;
     this.acks = [];
@@ -104,7 +104,7 @@ export class Ledger {
       counts.torn++;
   }
 
-  /** Words of a pen are numbers that count up. */
+  /** A `Writer` writes numbers that count up. */
   #compareWriter(text: string, counts: { duplicates: number; gaps: number }): void {
     const [name = "", numbers = ""] = text.split("~");
     const record = this.writers.get(name);

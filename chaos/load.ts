@@ -1,6 +1,6 @@
 /**
- * Load on many sessions at once: an owner, a gateway and readers for each. Starts and settles it, and compares
- * what was written with what is there. Never makes a fault.
+ * `Load` writes to and reads from many sessions at once: an owner, a gateway and readers for each. It starts and
+ * settles the load, and compares the writes with the log. Does not cause faults.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { LogEntry } from "@turnstream/server/internal";
@@ -12,7 +12,7 @@ import { Joiner, Owner, WriterOwner, type Setting, type Tally } from "./writers.
 
 export interface LoadOptions {
   readonly store: ClosableStore;
-  /** Each as if of a process of its own. */
+  /** Each log has its own connections, as if it were in its own process. */
   readonly owners: Log;
   readonly gateways: Log;
   readonly readers: readonly Log[];
@@ -58,7 +58,7 @@ export class Load {
     return load;
   }
 
-  /** One more session, which takes part at once when the load is on. */
+  /** Adds a session. It takes part at once if the load is running. */
   async add(): Promise<Crowd> {
     const { store, owners, gateways, readers, random } = this.#options;
     const n = ++this.#made;
@@ -83,7 +83,7 @@ export class Load {
     return crowd;
   }
 
-  /** @param resting those whose writers wait for `wake` */
+  /** @param resting sessions whose writers wait for `wake` */
   start(resting: ReadonlySet<Crowd> = new Set()): void {
     this.#working = { owners: newShift(), gateways: newShift() };
     this.#resting = resting;
@@ -103,13 +103,13 @@ export class Load {
       [gateways, gateway],
     ] as const) {
       const loop = writer.work(shift.stop.signal);
-      // Whoever settles the load hears of it.
+      // `settle` reports the failure.
       loop.catch(() => undefined);
       shift.loops.push(loop);
     }
   }
 
-  /** Waits until every writer has had an answer from now on: until all have recovered from a fault. */
+  /** Waits until every writer has got a new answer, that is, until all have recovered from a fault. */
   async recovered(): Promise<void> {
     const writers = [...this.crowds].flatMap(({ owner, gateway }) => [owner, gateway]);
     const marks = new Map(writers.map((writer) => [writer, writer.answers]));
@@ -121,7 +121,7 @@ export class Load {
     }
   }
 
-  /** Lets every writer end what it is at: gateways first, because they may wait for an owner to claim. */
+  /** Lets every writer finish its current append. Gateways stop first, because they may wait for an owner to claim. */
   async settle(): Promise<void> {
     const working = this.#working;
     this.#working = null;
@@ -134,12 +134,12 @@ export class Load {
     await Promise.all([...working.gateways.loops, failed]);
   }
 
-  /** All of a session's log that was not compared yet; null when even what was compared is gone. */
+  /** Reads the part of a session's log that was not compared yet. @returns null if even the compared part is missing */
   read({ session, ledger }: Crowd): Promise<LogEntry[] | null> {
     return readLog(this.#options.owners, session, ledger.checked);
   }
 
-  /** The comparison is done: goes on from here, with a log as short as can be. */
+  /** Continues after a finished comparison, and trims the compared part of the log. */
   async accept(crowd: Crowd, entries: readonly LogEntry[]): Promise<void> {
     const { ledger, owner, session, watchers } = crowd;
     ledger.settle(entries, owner instanceof WriterOwner ? owner.writerName : null);
@@ -147,7 +147,7 @@ export class Load {
     await this.#options.owners.trim(session, ledger.checked);
   }
 
-  /** Takes a session out, with its log. */
+  /** Removes a session and its log. */
   async retire(crowd: Crowd): Promise<void> {
     this.crowds.delete(crowd);
     await Promise.all(crowd.watchers.map((watcher) => watcher.stop()));
@@ -162,7 +162,7 @@ export class Load {
   }
 }
 
-/** Whether a reader has the log exactly, once it has had the time to get there. */
+/** Waits until a reader has caught up. @returns true if it has exactly the log */
 export async function hasExactly(watcher: Watcher, entries: readonly LogEntry[]): Promise<boolean> {
   const deadline = performance.now() + TIMEOUT_MS;
   const isThere = () => watcher.view.at(-1)?.cursor === entries.at(-1)?.cursor;

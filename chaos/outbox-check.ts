@@ -1,6 +1,5 @@
 /**
- * Compares what a session's outbox says was committed with what its archive holds in the end, by content and by
- * order. Reads only.
+ * `checkOutbox` compares the committed outbox rows of a session with its archive, by content and by order. Read-only.
  */
 import type { SessionEvent } from "@turnstream/protocol";
 import type { EventDraft } from "@turnstream/protocol/writer";
@@ -12,14 +11,14 @@ export interface OutboxFindings {
   committed: number;
   missing: number;
   twice: number;
-  /** There without having been committed. */
+  /** In the archive without having been committed. */
   foreign: number;
   otherContent: number;
-  /** Brought by a relay before something that was committed earlier. */
+  /** Appended by a relay before an event that was committed earlier. */
   outOfOrder: number;
 }
 
-/** @param drafts the session's outbox rows in the order of their commits */
+/** @param drafts the session's outbox rows in commit order */
 export async function checkOutbox(
   { store }: Backend,
   ref: SessionRef,
@@ -49,7 +48,7 @@ export async function checkOutbox(
   for (const key of drafts.keys()) {
     const place = places.get(key);
     if (place === undefined) findings.missing++;
-    // A relay takes a row only once everything committed before it is in the log.
+    // A relay takes a row only after every earlier commit is in the log.
     else if (brought.has(key) && place < latest) findings.outOfOrder++;
     latest = Math.max(latest, place ?? -1);
   }

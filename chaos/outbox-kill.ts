@@ -1,7 +1,7 @@
 /**
- * Promise 28: what is committed is shown, once. A process commits and then appends to the log; it is killed with -9
- * at random moments, often right between the two. Relays bring what it has left, while the log is archived and
- * trimmed and connections to Redis are cut.
+ * `outboxKill` tests promise 28: every committed event is shown, once. A process commits and then appends to the log.
+ * It is killed with -9 at random moments, often right between the two. Relays publish the rows that it left, while the
+ * log is archived and trimmed and connections to Redis are cut.
  */
 import { randomUUID } from "node:crypto";
 import {
@@ -25,7 +25,7 @@ import { checkOutbox } from "./outbox-check.ts";
 import { archiveOn, newNotes, relayOn } from "./outbox-round.ts";
 import type { Figure, RunOptions, Scenario } from "./scenario.ts";
 
-const ABOUT = "kills a writer with -9 between commit and append: everything committed reaches the log, once";
+const ABOUT = "kills a writer with -9 between commit and append: every committed event reaches the log once";
 const SESSIONS = 3;
 const LONGEST_MS = 250;
 const MOST_COMMITS = 12;
@@ -52,7 +52,7 @@ interface OutboxEnvironment {
   readonly url: string;
   readonly db: Db;
   readonly backend: Backend;
-  /** With a connection to Redis of its own. */
+  /** With its own connection to Redis. */
   readonly other: Backend;
   readonly proxy: TcpProxy;
 }
@@ -80,7 +80,7 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
     let next = start(1);
     for (let n = 1; n <= times; n++) {
       const child = next;
-      // Begun now, so that it is ready when this one is dead.
+      // The next process starts now, so that it is ready when this one is dead.
       if (n < times) next = start(n + 1);
       const counts = await round(environment, child, { name: childName(n), isPaused: n % 5 !== 0, random });
       for (const key of Object.keys(sum) as (keyof typeof sum)[]) sum[key] += counts[key];
@@ -97,9 +97,9 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
 const childName = (n: number) => `child-${n}`;
 
 interface Plan {
-  /** By which the database knows the child. */
+  /** The application name of the child's database connections. */
   readonly name: string;
-  /** Whether it is killed between a commit and its append, or at any time. */
+  /** True if it is killed between a commit and its append, false if at a random time. */
   readonly isPaused: boolean;
   readonly random: () => number;
 }
@@ -119,7 +119,7 @@ async function round(
     relayOn(other, notes, isOver),
     archiveOn(backend, refs, notes, isOver),
   ]);
-  // Its failure is reported where it is waited for.
+  // The failure is reported where `working` is awaited.
   working.catch(() => undefined);
   const pauseAt = isPaused ? 1 + Math.floor(random() * MOST_COMMITS) : null;
   await child.begin({ refs, seed: Math.floor(random() * 2 ** 31), pauseAt });
@@ -129,7 +129,7 @@ async function round(
   const broughtBefore = notes.brought.size;
   const cut = cuts.stop();
   await proxy.heal();
-  // What the dead one has sent may still be committed.
+  // PostgreSQL may still commit what the dead process had sent.
   const open = `select 1 from pg_stat_activity where application_name = '${name}'`;
   await until("the last commits", async () => (await runSql(environment.url, open)).length === 0);
   const delivered = async () => (await undelivered(db, refs)).length === 0;
@@ -144,7 +144,8 @@ async function round(
   counts.trims = notes.trims;
   counts.interruptions = notes.interruptions;
   const stored = new Set([...drafts.values()].flatMap((rows) => [...rows.keys()]));
-  // The child waited before this append until it was killed. A relay's note of it may lack: its answer was cut off.
+  // The child waited before this append until it was killed. A relay may have appended it without recording it, if its
+  // answer was cut off.
   const paused = pauseAt === null ? undefined : child.committed[pauseAt - 1];
   counts.between = paused !== undefined && stored.has(paused) ? 1 : 0;
   counts.unkept = child.committed.filter((key) => !stored.has(key)).length;
@@ -167,7 +168,7 @@ function undelivered(db: Db, refs: readonly SessionRef[]) {
     .execute();
 }
 
-/** Either all connections, or the one that carries the next answer, so that the request has arrived. */
+/** Cuts either all connections, or the one that carries the next answer, after its request has arrived. */
 function cutNowAndThen(proxy: TcpProxy, random: () => number): { stop: () => number } {
   let cuts = 0;
   const before = proxy.counters().cutMidway;
@@ -195,23 +196,23 @@ async function newSession(backend: Backend): Promise<SessionRef> {
 }
 
 function figuresOf(sum: typeof COUNTS, times: number): Figure[] {
-  // Relays may have brought everything by the time of the kill: in a short run chance decides.
+  // Relays may have published everything before the kill. In a short run this is a matter of chance.
   const afterKills = times >= 100 ? Math.ceil(times / 10) : 0;
   return [
     { figure: "kills", value: times, exactly: times },
     { figure: "kills between commit and append", value: sum.between, atLeast: Math.floor(times * 0.8) },
-    { figure: "committed", value: sum.committed, atLeast: times },
-    { figure: "brought by a relay", value: sum.brought, atLeast: Math.ceil(times / 4) },
-    { figure: "brought by a relay after the kill", value: sum.orphans, atLeast: afterKills },
-    { figure: "found in the log by a relay", value: sum.found },
+    { figure: "committed events", value: sum.committed, atLeast: times },
+    { figure: "published by a relay", value: sum.brought, atLeast: Math.ceil(times / 4) },
+    { figure: "published by a relay after the kill", value: sum.orphans, atLeast: afterKills },
+    { figure: "already in the log when a relay published them", value: sum.found },
     { figure: "connections cut", value: sum.cuts, atLeast: Math.ceil(times / 10) },
     { figure: "trims", value: sum.trims, atLeast: times },
     { figure: "interruptions of relays and archivers", value: sum.interruptions },
-    { figure: "told of as committed and not there", value: sum.unkept, exactly: 0 },
+    { figure: "reported as committed and missing in the database", value: sum.unkept, exactly: 0 },
     { figure: "committed and not in the log", value: sum.missing, exactly: 0 },
     { figure: "more than once in the log", value: sum.twice, exactly: 0 },
     { figure: "in the log and not committed", value: sum.foreign, exactly: 0 },
-    { figure: "with other content", value: sum.otherContent, exactly: 0 },
+    { figure: "in the log with other content", value: sum.otherContent, exactly: 0 },
     { figure: "out of order", value: sum.outOfOrder, exactly: 0 },
   ];
 }

@@ -1,22 +1,23 @@
 /**
- * The processes beside the one that is killed: relays that race for what it has left, and an archiver that trims
- * behind them. They go on over cut connections. Each notes what it did, for the figures.
+ * `relayOn` and `archiveOn` work next to the process that is killed: relays race to publish the rows that it left, and
+ * an archiver trims the log behind them. They continue after cut connections. Each records what it did, for the
+ * figures.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Backend, SessionRef } from "@turnstream/server";
 import { archiveSession, relayOutbox, trimLog } from "@turnstream/server/internal";
 import { isLogError, isStoreError, type Log } from "@turnstream/server/ports";
 
-/** Rows younger than this are left to their writers. */
+/** Relays leave rows that are younger than this to their writers. */
 const YOUNG_MS = 20;
 const PAUSE_MS = 5;
 
 export interface Notes {
-  /** Keys that a relay has appended, and those that it found in the log. */
+  /** Keys that a relay has appended, and keys that it found in the log. */
   readonly brought: Set<string>;
   readonly found: Set<string>;
   trims: number;
-  /** Times that somebody could not go on at once. */
+  /** How often a relay or archiver was interrupted by an outage. */
   interruptions: number;
 }
 
@@ -29,7 +30,7 @@ export async function relayOn({ store, log }: Backend, notes: Notes, isOver: () 
     ...log,
     async append(session, batch) {
       const appended = await log.append(session, batch);
-      // A relay's writer is "o/" and the key of the row.
+      // The writer name of a relay is "o/" and the key of the row.
       (appended.repeated ? notes.found : notes.brought).add(batch.writer.slice(2));
       return appended;
     },
@@ -59,7 +60,7 @@ export async function archiveOn(
   }
 }
 
-/** A connection was cut, or two stood in each other's way: what the product says may happen. */
+/** Tolerates a cut connection and a conflict between two writers. Both are documented errors. */
 async function tolerateOutages(notes: Notes, work: () => Promise<unknown>): Promise<void> {
   try {
     await work();

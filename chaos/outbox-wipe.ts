@@ -1,6 +1,8 @@
 /**
- * Wipes Redis while committed events are on their way through it: committed, delivered or archived. Each must be in
- * the archive in the end, once, in the order of the commits; a wipe may take only what was never committed.
+ * `outboxWipe` wipes Redis while committed events are in any stage between commit and archive.
+ *
+ * Invariant: in the end each committed event is in the archive once, in commit order. A wipe may lose only events that
+ * were never committed.
  */
 import { randomUUID } from "node:crypto";
 import {
@@ -31,13 +33,13 @@ interface Found {
   missing: number;
   twice: number;
   disordered: number;
-  /** Rows that were delivered, and brought again because the log had lost them. */
+  /** Rows that were delivered, and published again because the log had lost them. */
   broughtAgain: number;
 }
 
 export const outboxWipe: Scenario = {
   promise: 28,
-  about: "FLUSHALL while committed events are on their way to the archive",
+  about: "runs FLUSHALL while committed events are on their way to the archive",
   times: 100,
   run,
 };
@@ -61,10 +63,10 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
   }
   return [
     { figure: "committed events", value: found.committed, atLeast: times * SESSIONS * COMMITS },
-    { figure: "delivered and brought again after the wipe", value: found.broughtAgain, atLeast: times },
+    { figure: "delivered, and published again after the wipe", value: found.broughtAgain, atLeast: times },
     { figure: "missing in the archive", value: found.missing, exactly: 0 },
     { figure: "twice in the archive", value: found.twice, exactly: 0 },
-    { figure: "sessions whose order is not that of the commits", value: found.disordered, exactly: 0 },
+    { figure: "sessions whose events are not in commit order", value: found.disordered, exactly: 0 },
   ];
 }
 
@@ -93,7 +95,7 @@ async function begin({ store, log }: Backend): Promise<SessionRef> {
 async function commit(backend: Backend, ref: SessionRef, n: number, random: () => number): Promise<void> {
   const draft = { type: "session.update", title: `${n}` } as const;
   await backend.store.transaction((tx) => tx.outbox.add(ref, { key: `k${n}`, draft }));
-  // Some are left to a relay, some are archived at once, some of those trimmed.
+  // Some rows are left to a relay, some are archived at once, and some of those are trimmed.
   if (random() < 0.7) await publishCommitted(backend, ref);
   if (random() < 0.2) await archiveSession(backend, ref);
   if (random() < 0.1) await trimLog(backend, ref);

@@ -1,11 +1,15 @@
-/** Plays a plan as a model does. How fast differs from process to process; what it says doesn't. */
+/**
+ * `createPlanScript` plays a plan as a scripted model.
+ *
+ * Invariant: the speed differs between processes, the content does not, so any worker can continue the turn.
+ */
 import { type ScriptedReply, script, type Script, type ScriptCall } from "@turnstream/server/testing";
 import type { Plan, PlanCall } from "./turn-plan.ts";
 
 const CHUNK = 6;
 const ARGUMENT_CHUNKS = 3;
 
-/** @param random how the pace varies; another one in every process */
+/** @param random varies the speed; each process uses its own */
 export function createPlanScript(random: () => number): Script {
   return (asked) => {
     const plan = JSON.parse(asked.text) as Plan;
@@ -34,7 +38,7 @@ export function createPlanScript(random: () => number): Script {
   };
 }
 
-/** What a step thinks, one block each. */
+/** The thoughts of a step, one block each. */
 export function listThoughts({ think: text, thoughts = 1 }: Plan["steps"][number]): string[] {
   return text === "" ? [] : Array.from({ length: thoughts }, () => text);
 }
@@ -46,7 +50,7 @@ export function createInput(planned: PlanCall): Record<string, string | number> 
   return planned.tool === "asked" ? { key, ms, wait: planned.wait } : { key, ms };
 }
 
-/** What the model was given, as it tells it at the end. */
+/** The instructions and tools of the model call, as the final text quotes them. */
 interface Echo {
   readonly instructions: string;
   readonly tools: readonly string[];

@@ -1,7 +1,9 @@
 /**
- * Promise 3: what PostgreSQL has committed outlives kill -9 of all its processes, whole. Several clients archive,
- * decide, start tools and take payments; the server dies at a random moment and comes back; they reconnect by
- * themselves. What was cut off is there wholly or not at all, and repeating it is safe.
+ * `postgresKill` tests promise 3: everything that PostgreSQL has committed survives kill -9 of all its processes.
+ * Clients archive, decide, start tools and take payments. The server dies at a random moment and restarts, and the
+ * clients reconnect.
+ *
+ * Invariant: a transaction that was cut off is stored completely or not at all, and repeating it is safe.
  */
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -20,7 +22,7 @@ import { ArchiveLoad } from "./archive-load.ts";
 import { type Db, DurableWriteLoad } from "./durable-write-load.ts";
 import type { Figure, RunOptions, Scenario } from "./scenario.ts";
 
-const ABOUT = "kills PostgreSQL with -9 under load: nothing committed is lost, nothing is half";
+const ABOUT = "kills PostgreSQL with -9 under load: no commit is lost, and none is stored in part";
 const CLIENTS = 4;
 const SESSIONS = 2;
 const LONGEST_MS = 250;
@@ -74,7 +76,7 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
 
 interface Moments {
   readonly killMs: number;
-  /** For how long before the kill no answer arrives: what is committed then, nobody is told. */
+  /** How long before the kill no answer arrives. Clients don't learn of commits in this time. */
   readonly deafMs: number;
 }
 
@@ -92,7 +94,7 @@ async function round(world: World, { killMs, deafMs }: Moments): Promise<typeof 
     archive.work(isOver, isDown),
     ...Array.from({ length: CLIENTS }, (_, n) => writes.work(`c${n}`, isOver, isDown)),
   ]);
-  // Its failure is reported where it is waited for.
+  // The failure is reported where `working` is awaited.
   working.catch(() => undefined);
   await sleep(killMs);
   if (deafMs > 0) proxy.blackhole("toClient");
@@ -129,13 +131,13 @@ async function newSession({ store }: Backend, tenant: string): Promise<SessionRe
 function figuresOf(sum: typeof COUNTS, times: number): Figure[] {
   return [
     { figure: "kills", value: times, exactly: times },
-    { figure: "deeds acknowledged before the kill", value: sum.acknowledged, atLeast: times },
-    { figure: "deeds acknowledged after the restart", value: sum.afterwards, atLeast: times },
+    { figure: "commits acknowledged before the kill", value: sum.acknowledged, atLeast: times },
+    { figure: "commits acknowledged after the restart", value: sum.afterwards, atLeast: times },
     { figure: "archiving steps acknowledged", value: sum.steps, atLeast: times },
     { figure: "cut off in flight", value: sum.cutOff, atLeast: times },
-    { figure: "cut off and yet committed", value: sum.cutOffThere, atLeast: times < 20 ? 0 : 1 },
+    { figure: "cut off although committed", value: sum.cutOffThere, atLeast: times < 20 ? 0 : 1 },
     { figure: "acknowledged and lost", value: sum.lost, exactly: 0 },
-    { figure: "there by half", value: sum.half, exactly: 0 },
+    { figure: "stored in part", value: sum.half, exactly: 0 },
     { figure: "wrong after repeating", value: sum.repeatedWrong, exactly: 0 },
   ];
 }

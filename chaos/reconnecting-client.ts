@@ -1,23 +1,26 @@
-/** A viewer as people's apps are: whenever its connection is lost it comes back, to another gateway, with its last cursor. */
+/**
+ * `ReconnectingClient` follows a session as an app does: whenever its connection is lost, it reconnects to another
+ * gateway with its last cursor.
+ */
 import type { Endpoint } from "@turnstream/conformance/clients/connections.ts";
 import type { ConnectionStart } from "@turnstream/conformance/clients/rendered-state.ts";
 import { START_CURSOR } from "@turnstream/protocol";
 import { SessionClient, type SessionClientOptions } from "@turnstream/conformance/clients/session-client.ts";
 
 const BACK_MS = 25;
-/** How soon it looks for the next answer. */
+/** How soon a `responses` client reconnects to look for the next turn. */
 const NEXT_MS = 200;
 
 export class ReconnectingClient {
   readonly client: SessionClient;
-  /** When it was told how it goes on. */
+  /** When each connection started, and whether it was resumed. */
   readonly starts: { readonly start: ConnectionStart; readonly at: number }[] = [];
   returns = 0;
   readonly #endpoints: () => readonly Endpoint[];
   #next: number;
   #isDisconnected = false;
 
-  /** @param first which of the endpoints it takes at first */
+  /** @param first the index of the endpoint to use first */
   constructor(
     options: Pick<SessionClientOptions, "session" | "dialect" | "wire">,
     endpoints: () => readonly Endpoint[],
@@ -64,7 +67,8 @@ export class ReconnectingClient {
     const endpoints = this.#endpoints();
     const endpoint = endpoints[this.#next++ % endpoints.length];
     if (endpoint === undefined) throw new Error("no gateway is left");
-    // A follower of 002 has nothing to follow while no turn runs: it comes back, and must not miss the beginning.
+    // A `responses` stream ends while no turn runs. Without a cursor, the client reads from the start of the log, so
+    // that it doesn't miss the start of a turn.
     this.client.connect(endpoint, this.client.rendered.cursor ?? (this.#isOfAnswers ? START_CURSOR : null));
   }
 }

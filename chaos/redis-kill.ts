@@ -1,7 +1,8 @@
 /**
- * Kills Redis under load and starts it again on the same port. Everything that was acknowledged must be where it
- * was said to be. Half of the times Redis's answers are held back right before, so that appends happen whose
- * writers don't know.
+ * `redisKill` kills Redis under load and restarts it on the same port. In half of the rounds Redis's answers are
+ * blocked right before the kill, so that appends succeed without their writers knowing.
+ *
+ * Invariant: every acknowledged event is at its acknowledged position.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { createRedisLog } from "@turnstream/server";
@@ -15,7 +16,7 @@ const SESSIONS = 20;
 
 interface Found {
   lost: number;
-  /** Logs that lost even what had been compared before. */
+  /** Logs that lost even entries that had been compared before. */
   setBack: number;
   gaps: number;
   duplicates: number;
@@ -27,13 +28,13 @@ interface Found {
 
 export const redisKill: Scenario = {
   promise: 1,
-  about: "kill -9 Redis under load",
+  about: "kills Redis with -9 under load",
   times: 200,
   run,
 };
 
 async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
-  // Rewritten often, so that it stays small and is killed in the middle of that too.
+  // Redis rewrites its file often, so that the file stays small and kills also hit a rewrite.
   const redis = await startRedis({
     config: { "auto-aof-rewrite-min-size": "2mb" },
   });
@@ -86,21 +87,21 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
   return [
     { figure: "acknowledged events lost", value: found.lost, exactly: 0 },
     { figure: "logs set back to before the last comparison", value: found.setBack, exactly: 0 },
-    { figure: "gaps in the order", value: found.gaps, exactly: 0 },
-    { figure: "events twice", value: found.duplicates, exactly: 0 },
-    { figure: "batches torn", value: found.torn, exactly: 0 },
-    { figure: "events that were refused and are there", value: found.strangers, exactly: 0 },
-    { figure: "readers that don't have exactly the log", value: found.wrongReaders, exactly: 0 },
-    { figure: "readers told to begin anew", value: found.reported },
+    { figure: "gaps in the sequence", value: found.gaps, exactly: 0 },
+    { figure: "duplicate events", value: found.duplicates, exactly: 0 },
+    { figure: "incomplete batches", value: found.torn, exactly: 0 },
+    { figure: "events that were refused and are in the log", value: found.strangers, exactly: 0 },
+    { figure: "readers that differ from the log", value: found.wrongReaders, exactly: 0 },
+    { figure: "readers that had to resync", value: found.reported },
     { figure: "acknowledged events", value: acknowledged, atLeast: times * SESSIONS },
     { figure: "events compared", value: entries, atLeast: times * SESSIONS },
     { figure: "appends cut off in flight", value: ambiguous, atLeast: times },
-    { figure: "of which had happened", value: repeated, atLeast: 1 },
+    { figure: "of those that had succeeded", value: repeated, atLeast: 1 },
     { figure: "refusals until a new claim", value: unclaimed, atLeast: times },
   ];
 }
 
-/** The moment in which a Redis that syncs now and then is behind with its file; soon enough without one too. */
+/** Waits for a moment in which Redis has writes that are not synced to its file, or until the timeout. */
 async function untilSyncing(redis: RedisServer): Promise<void> {
   const deadline = performance.now() + 1_200;
   while (performance.now() < deadline) {

@@ -1,7 +1,8 @@
 /**
- * Wipes Redis in the middle of turns. Every reader whose position was not archived must be told within a second,
- * also where nobody writes; history comes from PostgreSQL; the turns are taken over and end well, and every reader
- * ends up with exactly what the archive holds. Some readers hang on a process that has only just started.
+ * `redisWipe` wipes Redis in the middle of turns. Some readers use a process that has only just started.
+ *
+ * Invariant: every reader whose position was not archived is notified within a second, also where there are no writes.
+ * History comes from PostgreSQL. The turns are taken over and end well, and every reader ends with exactly the archive.
  */
 import { createRedisLog, migrate, openDatabase, createPostgresStore } from "@turnstream/server";
 import { startPostgres } from "@turnstream/testkit/servers/start-postgres.ts";
@@ -11,7 +12,7 @@ import { RUNNING, REPORT_MS, TENANT, type WipeFound, WipeRound } from "./wipe-ro
 
 export const redisWipe: Scenario = {
   promise: 6,
-  about: "FLUSHALL in the middle of turns",
+  about: "runs FLUSHALL in the middle of turns",
   times: 50,
   short: 5,
   run,
@@ -57,9 +58,9 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
     await Promise.all([postgres.stop(), redis.stop()]);
   }
   return [
-    { figure: "slowest to be told", value: Math.round(found.slowestMs), atMost: REPORT_MS, unit: "ms" },
-    { figure: "readers never told", value: found.untold, exactly: 0 },
-    { figure: "histories that are not what was archived", value: found.badHistory, exactly: 0 },
+    { figure: "slowest notification", value: Math.round(found.slowestMs), atMost: REPORT_MS, unit: "ms" },
+    { figure: "readers never notified", value: found.untold, exactly: 0 },
+    { figure: "histories that differ from the archive", value: found.badHistory, exactly: 0 },
     { figure: "illegal events", value: found.illegal, exactly: 0 },
     { figure: "turns that did not end well", value: found.unended, exactly: 0 },
     { figure: "readers that don't have the final state", value: found.wrongReaders, exactly: 0 },

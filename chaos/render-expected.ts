@@ -1,4 +1,7 @@
-/** What a viewer of a dialect must see once it has all of a log: the log encoded from its first event on, and folded. Pure. */
+/**
+ * `renderExpected` computes what a client of a dialect must show for a log: the log encoded from its first event, then
+ * folded. Pure.
+ */
 import { isDeepStrictEqual } from "node:util";
 import { RenderedState, type ClientDialect } from "@turnstream/conformance/clients/rendered-state.ts";
 import { framesFrom } from "@turnstream/conformance/support/replay.ts";
@@ -21,15 +24,15 @@ export function renderExpected(dialect: ClientDialect, events: readonly SessionE
   return screen;
 }
 
-/** Addresses of blobs are signed anew for everybody: that there is one is all that can be compared. */
+/** The URL of a blob is signed for each client, so only its presence is compared. */
 const ADDRESS = "an address";
 const GIVEN_ADDRESS = /"\/api\/v1\/blobs\/[\w.-]+"/g;
 
-/** Where two screens differ, in words; null when they are the same. */
+/** Describes the first difference between two states. @returns null if they are equal */
 export function findDifference(actual: unknown, expected: unknown): string | null {
   const a = JSON.stringify(actual).replaceAll(GIVEN_ADDRESS, JSON.stringify(ADDRESS));
   const b = JSON.stringify(resolveBlobUrls(expected, () => ADDRESS));
-  // In whatever order the fields are: a state that was in PostgreSQL has its own.
+  // Ignore the order of fields: a state from PostgreSQL has its own order.
   if (isDeepStrictEqual(JSON.parse(a), JSON.parse(b))) return null;
   let at = 0;
   while (a[at] === b[at]) at++;

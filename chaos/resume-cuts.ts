@@ -1,7 +1,9 @@
 /**
- * Promise 4 over real connections: generated turns are watched in every dialect over WebSockets and event streams. While
- * they are written, some clients are cut off every few frames and some at any byte; afterwards others are cut off at
- * every single frame. Each comes back with its last cursor, and must end with what an uncut client sees.
+ * `resumeCuts` tests promise 4 over real connections: clients follow generated turns in every dialect over WebSockets
+ * and event streams. During the writes, some clients are cut off every few frames and some at random bytes. Afterwards
+ * other clients are cut off at every single frame.
+ *
+ * Invariant: each client reconnects with its last cursor and ends with the same state as an uncut client.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { legalLog } from "@turnstream/conformance/generator/legal-log.ts";
@@ -20,7 +22,7 @@ import { WrittenSession } from "./written-session.ts";
 const MAX_EVENTS = 90;
 const MAX_CUT_BYTES = 6_000;
 const MAX_CUT_FRAMES = 5;
-/** Viewers at once that are cut at every frame. */
+/** How many clients that are cut at every frame run at once. */
 const CONCURRENCY = 6;
 
 type Kind = (typeof CLIENT_KINDS)[number];
@@ -60,19 +62,19 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
   for (const problem of found.problems.slice(0, 20)) progress(problem);
   return [
     { figure: "generated turns", value: counts.turns, atLeast: Math.floor(times / 2) },
-    { figure: "frames of uncut viewers", value: counts.frames, atLeast: times * CLIENT_KINDS.length },
-    { figure: "cuts, one at every frame of a replay", value: counts.frameCuts, atLeast: counts.frames / 3 },
-    { figure: "cuts while it was written", value: counts.liveCuts, atLeast: times },
+    { figure: "frames of uncut clients", value: counts.frames, atLeast: times * CLIENT_KINDS.length },
+    { figure: "cuts at every frame of a replay", value: counts.frameCuts, atLeast: counts.frames / 3 },
+    { figure: "cuts during the writes", value: counts.liveCuts, atLeast: times },
     { figure: "cuts at random bytes", value: counts.byteCuts, atLeast: times },
     {
-      figure: "viewers that saw something else, twice or not at all",
+      figure: "clients with missing, duplicate or different content",
       value: found.problems.length,
       exactly: 0,
     },
   ];
 }
 
-/** One session, dialect and wire: who is never cut off, and who is. */
+/** The clients of one session, dialect and wire: one that is never cut off, and several that are. */
 class CutClients {
   readonly kind: Kind;
   readonly #session: string;
@@ -108,7 +110,7 @@ class CutClients {
     this.#throughProxy();
   }
 
-  /** Until all have everything, and compares them. */
+  /** Waits until all clients have everything, then compares them. */
   async end(expected: RenderedState): Promise<void> {
     this.#expected = expected;
     for (const client of [this.#uncut, this.#cutByFrames]) {
@@ -119,7 +121,7 @@ class CutClients {
     this.#found.counts.byteCuts += this.#cutByBytes.connects - 1;
   }
 
-  /** At every frame that a client gets who comes afterwards. */
+  /** Replays the session once per frame, and cuts each replay at another frame. */
   async cutEverywhere(): Promise<void> {
     let next = 1;
     let isOver = false;
@@ -167,7 +169,7 @@ class CutClients {
     return this.#expected !== null && rendered.cursor === this.#expected.cursor;
   }
 
-  /** Comes back as often as it takes. */
+  /** Reconnects until the client has everything. */
   async #finish(client: SessionClient, comeBack: () => void, isOnce = false): Promise<void> {
     const problem = (text: string) => this.#found.problems.push(`${client.name}, ${this.#session}: ${text}`);
     try {
@@ -182,7 +184,7 @@ class CutClients {
     const { problems, starts } = client.rendered;
     problems.forEach(problem);
     if (starts.some(({ resumed }) => !resumed)) problem(`not resumed: ${JSON.stringify(starts)}`);
-    // A stream of `responses` ends whenever no turn runs.
+    // A `responses` stream ends whenever no turn runs.
     if (isOnce && client.connects > 2 && this.kind.dialect !== "responses")
       problem(`${client.connects} connections`);
     const difference = findDifference(client.rendered.display(), this.#expected?.display());
@@ -190,7 +192,10 @@ class CutClients {
   }
 }
 
-/** An event may be told in more frames than a connection lasts: who gets no further is cut off later each time. */
+/**
+ * Counts connections without progress. One event can need more frames than a connection lasts, so such a client is cut
+ * off later each time.
+ */
 class StallCounter {
   readonly #seen = new Map<SessionClient, { readonly cursor: string; readonly times: number }>();
 
@@ -207,7 +212,7 @@ const cursorOf = ({ rendered }: SessionClient): string => rendered.cursor ?? STA
 
 export const resumeCuts: Scenario = {
   promise: 4,
-  about: "cuts viewers of every dialect at every frame and at random bytes",
+  about: "cuts clients of every dialect off at every frame and at random bytes",
   times: 50,
   short: 1,
   run,

@@ -1,6 +1,7 @@
 /**
- * `npm run chaos -- NAME`: does one kind of fault to real servers as often as docs/reliability.md says, prints one
- * JSON object per figure and a last line that sums up. The exit code tells whether every promise was kept.
+ * Runs one scenario: `npm run chaos -- NAME`. It injects one kind of fault into real servers as often as
+ * docs/reliability.md states. It prints one JSON object per figure and a summary line. The exit code is 0 only if every
+ * figure is within its bounds.
  */
 import { readSeed, seededRandom } from "@turnstream/testkit/util/seeded-random.ts";
 import { isMet } from "./scenario.ts";
@@ -12,8 +13,8 @@ ${Object.entries(SCENARIOS)
   .map(([name, { about, times }]) => `  ${name.padEnd(16)} ${about} (${times} times)`)
   .join("\n")}
 
-  --times N   how often, instead of the full number
-  --seed N    makes the same choices as an earlier run
+  --times N   how many times, instead of the full number
+  --seed N    repeats the random choices of an earlier run
 
 Example: npm run chaos -- redis-kill --times 20`;
 

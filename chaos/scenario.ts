@@ -1,33 +1,36 @@
 /**
- * What a scenario is: one kind of fault, done many times to real servers under load, and figures that must come
- * out as promised in docs/reliability.md. Never runs one.
+ * `Scenario` is one kind of fault that is injected many times into real servers under load, and the figures that
+ * docs/reliability.md promises. `isMet` judges a figure. Does not run scenarios.
  */
 
 import type { Random } from "@turnstream/testkit/util/seeded-random.ts";
 
-/** Who has not been told of something by then never is; whether it was soon enough is a figure of its own. */
+/**
+ * A notification that has not arrived after this time counts as missing. A separate figure judges whether it was fast
+ * enough.
+ */
 export const NEVER_MS = 30_000;
 
 export interface Scenario {
-  /** Which promise of docs/reliability.md it is the test of. */
+  /** The number of the promise in docs/reliability.md that it tests. */
   readonly promise: number;
   readonly about: string;
-  /** How often the full run does it. */
+  /** How many times a full run injects the fault. */
   readonly times: number;
-  /** How often the short form in CI does it, where ten times would take too long. */
+  /** How many times the short form in CI does. @default 10 */
   readonly short?: number;
   run(options: RunOptions): Promise<Figure[]>;
 }
 
 export interface RunOptions {
   readonly times: number;
-  /** Choices between 0 and 1, so that a run can be repeated. */
+  /** Random numbers between 0 and 1 from a seed, so that a run can be repeated. */
   readonly random: Random;
-  /** Tells people how far it is. */
+  /** Prints how far the run is. */
   readonly progress: (text: string) => void;
 }
 
-/** A count or time that came out, and what it must be. */
+/** A measured count or time, and its bounds. */
 export interface Figure {
   readonly figure: string;
   readonly value: number;

@@ -1,4 +1,4 @@
-/** Every scenario by the name that `npm run chaos -- NAME` takes. */
+/** `SCENARIOS` lists every scenario by the name that `npm run chaos -- NAME` takes. */
 import { approvalKill } from "./approval-kill.ts";
 import { decisions } from "./decisions.ts";
 import { deploy } from "./deploy.ts";

@@ -1,6 +1,8 @@
 /**
- * Looks for a text everywhere that the servers keep something: every column of every table, every key and value of
- * Redis, and the bytes of their files. Finds nothing by its meaning: a needle must be written plainly.
+ * `searchTables`, `searchRedis` and `searchFiles` look for a text in everything that the servers store: every column of
+ * every table, every key and value of Redis, and the bytes of their files.
+ *
+ * Invariant: the search compares bytes, so the content must be stored uncompressed.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
@@ -10,10 +12,10 @@ import type { RedisReply } from "@turnstream/testkit/servers/redis-command.ts";
 
 const TABLES = "select table_name as name from information_schema.tables where table_schema = 'public'";
 
-/** Where the needle was, one line per row, key or file. */
+/** @returns one line per row that contains the needle */
 export async function searchTables(url: string, needle: string): Promise<string[]> {
   const tables = (await runSql(url, TABLES)).map(({ name }) => String(name));
-  // As text, bytes are hexadecimal.
+  // `t::text` shows bytes as hexadecimal.
   const like = `t::text like '%${needle}%' or t::text like '%${Buffer.from(needle).toString("hex")}%'`;
   const each = tables.map(
     (name) => `select '${name}: ' || left(t::text, 200) as hit from "${name}" t where ${like}`,
@@ -32,7 +34,7 @@ export async function searchRedis(redis: RedisServer, needle: string): Promise<s
 }
 
 async function valueOf(redis: RedisServer, key: string): Promise<RedisReply> {
-  // What was deleted inside of a stream still stands in its bytes; settings keep them uncompressed.
+  // A deleted stream entry can still be in the bytes of the stream. The server's settings keep them uncompressed.
   const dump = await redis.command("DUMP", key);
   switch (await redis.command("TYPE", key)) {
     case "none":
@@ -42,7 +44,7 @@ async function valueOf(redis: RedisServer, key: string): Promise<RedisReply> {
     case "string":
       return [dump, await redis.command("GET", key)];
     default:
-      throw new Error(`a key of Redis of a kind that nobody looks into: ${key}`);
+      throw new Error(`the search doesn't support the type of the Redis key ${key}`);
   }
 }
 
@@ -50,7 +52,7 @@ function holds(value: RedisReply, needle: string): boolean {
   return Array.isArray(value) ? value.some((part) => holds(part, needle)) : String(value).includes(needle);
 }
 
-/** @param without folders that are left out, by name */
+/** @param without names of folders to skip */
 export function searchFiles(folder: string, needle: string, without: readonly string[] = []): string[] {
   const bytes = Buffer.from(needle);
   return readdirSync(folder, { recursive: true, withFileTypes: true })

@@ -1,4 +1,4 @@
-/** The short form of one half of the scenarios. The full runs are commands of their own. */
+/** Runs the short form of the other half of the scenarios. Full runs are separate commands. */
 import { testShort } from "./short.ts";
 
 testShort(1);

@@ -1,4 +1,4 @@
-/** Tests the short form of scenarios, for CI: `testShort` takes every second one, so that two processes share them. */
+/** `testShort` runs the short form of every second scenario for CI, so that two test processes share them. */
 import { seededRandom } from "@turnstream/testkit/util/seeded-random.ts";
 import { expect, test } from "vitest";
 import { type Figure, isMet } from "./scenario.ts";
@@ -7,8 +7,8 @@ import { SCENARIOS } from "./scenarios.ts";
 const TIMES = 10;
 
 /**
- * A short form judges promises, at the first try. How long something took, and how often a rare moment was met, depends
- * on what else the machine does; the full run judges these. What should happen in every round has to happen once.
+ * A short run judges promises at the first attempt. Durations, and how often a rare moment was hit, depend on the load
+ * of the machine, so only the full run judges them. An event that is expected in every round must happen at least once.
  */
 function judge(figure: Figure, times: number): Figure {
   const { unit, atLeast, ...rest } = figure;

@@ -1,7 +1,9 @@
 /**
- * A socket that doesn't read, among a hundred that do: what is kept for it is bounded, and the others don't notice, neither
- * while it fills and is degraded nor while it drains and is brought up to date. Each round is run with it and without it, in
- * turns, and only rounds of one pair are compared.
+ * `slowClient` runs one socket that doesn't read and 99 that do. Each round runs once with it and once without it, and
+ * only rounds of one pair are compared.
+ *
+ * Invariant: the gateway buffers a bounded number of bytes for the stalled socket. The others are not delayed, neither
+ * while it fills and is degraded nor while it drains and catches up.
  */
 import type { Socket } from "node:net";
 import type { CommandBackend } from "@turnstream/server/ports";
@@ -12,21 +14,23 @@ import type { Figure, RunOptions, Scenario } from "./scenario.ts";
 import { openStalled } from "./stalled-socket.ts";
 import { LatencyClient, LatencySession } from "./latency-session.ts";
 
-const ACTOR = { tenant: "chaos", user: "someone" };
+const ACTOR = { tenant: "chaos", user: "user-1" };
 const LISTENERS = 99;
-/** More than the systems at both ends take for a connection, and our queue. */
+/** More than the operating systems at both ends and our send queue can buffer. */
 const FILL_TURNS = 160;
 const FILL_TEXT = "x".repeat(40_000);
-/** Words after each of these turns, whose way to the others is timed: it fills, and is degraded, meanwhile. */
+/** Timed events after each of these turns, while the stalled socket fills and is degraded. */
 const FILL_TICKS = 2;
-/** And once it reads again. */
+/** Timed events after the stalled socket reads again. */
 const DRAIN_TICKS = 200;
 const TICKS = FILL_TURNS * FILL_TICKS + DRAIN_TICKS;
 const TICK_MS = 10;
 const TIMEOUT_MS = 30_000;
-/** Longer than a round: on a busy machine, a client that doesn't read would be cut off before it is asked to read on. */
+/**
+ * Longer than a round. Otherwise, on a busy machine, the gateway closes the stalled connection before it reads again.
+ */
 const STALL_MS = 600_000;
-/** As many pairs as a median is taken of. */
+/** How many pairs a median needs. */
 const ENOUGH = 5;
 const MIB = 1024 * 1024;
 
@@ -34,13 +38,13 @@ interface Round {
   readonly p99: number;
   readonly missed: number;
   readonly peak: number;
-  /** It was told that it was slow, once it read again. */
+  /** Whether the gateway reported the socket as slow once it read again. */
   readonly isReportedSlow: boolean;
 }
 
 export const slowClient: Scenario = {
   promise: 11,
-  about: "a socket that doesn't read, among a hundred",
+  about: "runs one socket that doesn't read among a hundred",
   times: ENOUGH,
   short: 1,
   async run({ times, progress }: RunOptions): Promise<Figure[]> {
@@ -111,7 +115,7 @@ function readOn(socket: Socket, onSlow: () => void): void {
   socket.resume();
 }
 
-/** What doesn't come is a figure, not an error. */
+/** Does not throw on a timeout: the figures show what is missing. */
 async function until(isThere: () => boolean): Promise<void> {
   const deadline = performance.now() + TIMEOUT_MS;
   while (!isThere() && performance.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 20));
@@ -123,26 +127,36 @@ function figures(pairs: readonly { readonly calm: Round; readonly stalled: Round
   const most = Math.max(...pairs.map(({ stalled }) => stalled.peak));
   const { length } = pairs;
   return [
-    { figure: "most kept for the stalled socket", value: most, atLeast: MIB / 8, atMost: MIB, unit: "bytes" },
     {
-      figure: "stalled sockets that were told so when they read again",
+      figure: "most bytes buffered for the stalled socket",
+      value: most,
+      atLeast: MIB / 8,
+      atMost: MIB,
+      unit: "bytes",
+    },
+    {
+      figure: "stalled sockets that were reported as slow when they read again",
       value: pairs.filter(({ stalled }) => stalled.isReportedSlow).length,
       exactly: length,
     },
-    { figure: "words that others missed", value: sum(rounds.map(({ missed }) => missed)), exactly: 0 },
     {
-      figure: "others' p99 without it, median",
+      figure: "events that other sockets missed",
+      value: sum(rounds.map(({ missed }) => missed)),
+      exactly: 0,
+    },
+    {
+      figure: "p99 of the others without the stalled socket, median",
       value: median(pairs.map(({ calm }) => calm.p99)),
       unit: "ms",
     },
     {
-      figure: "others' p99 with it, median",
+      figure: "p99 of the others with the stalled socket, median",
       value: median(pairs.map(({ stalled }) => stalled.p99)),
       unit: "ms",
     },
-    // One pair says nothing about times: everything else on the machine is in it.
+    // The times of one pair prove nothing, because they include all other load on the machine.
     {
-      figure: "p99 with it to p99 without, median",
+      figure: "p99 with the stalled socket divided by p99 without, median",
       value: ratio,
       ...(length < ENOUGH ? {} : { atMost: 1.2 }),
     },

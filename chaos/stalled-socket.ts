@@ -1,4 +1,7 @@
-/** A WebSocket that subscribes and then never reads again, on a bare connection. Its system takes what it takes. */
+/**
+ * `openStalled` opens a WebSocket on a raw TCP connection that subscribes and then stops reading, until the caller
+ * resumes it. The operating system still buffers some bytes for it.
+ */
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
@@ -23,14 +26,14 @@ export async function openStalled(
   const [answer] = (await once(socket, "data")) as [Buffer];
   if (!answer.toString().startsWith("HTTP/1.1 101")) throw new Error(`no socket: ${answer.toString()}`);
   socket.write(masked(JSON.stringify({ type: "subscribe", session_id: session })));
-  // The reply: it is subscribed.
+  // The reply to the subscription.
   await once(socket, "data");
   socket.pause();
   socket.on("error", () => undefined);
   return socket;
 }
 
-/** A short text frame as a client sends it. */
+/** Encodes a short text frame with the mask that clients must use. */
 function masked(text: string): Buffer {
   const bytes = Buffer.from(text);
   const mask = randomBytes(4);

@@ -1,6 +1,6 @@
 /**
- * A reader of a whole session: history first, then the log, folded event by event and judged on the way. When it
- * is told that its position is not good any more it loads the history anew. Never writes.
+ * `StateReader` reads a whole session: history first, then the log, folded and checked event by event. When its
+ * position is no longer valid, it loads the history again. Read-only.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Cursor, emptyState, fold, formatCursor, type SessionState } from "@turnstream/protocol";
@@ -10,7 +10,7 @@ import { type FollowEndReason, isLogError } from "@turnstream/server/ports";
 
 export class StateReader {
   state: SessionState = emptyState;
-  /** Events that may not follow where they stood. */
+  /** Events that break a rule at their position. */
   illegal = 0;
   readonly ends: { reason: FollowEndReason; at: number }[] = [];
   readonly #backend: Backend;
@@ -28,7 +28,7 @@ export class StateReader {
     return formatCursor(this.state);
   }
 
-  /** Whether it gets somewhere within a while. */
+  /** @returns true if the reader reaches the cursor within `ms` */
   async reaches(cursor: Cursor, ms = 30_000): Promise<boolean> {
     const deadline = performance.now() + ms;
     while (this.cursor !== cursor && performance.now() < deadline) await sleep(5);

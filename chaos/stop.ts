@@ -1,7 +1,8 @@
 /**
- * Promise 10, without sockets: leaving is not stopping, and stop is stop. Turns with sub-agents two deep and three wide
- * and tools that never listen: in half of the rounds every reader leaves and the turn has to end by itself; in the other
- * half two processes ask a hundred times at once that it stops, now and then after its worker was killed.
+ * `stop` tests promise 10 without sockets: a turn continues when its clients disconnect, and a stopped turn stops.
+ * Turns have sub-agents two deep and three wide, and tools that ignore their abort signal. In half of the rounds every
+ * reader disconnects and the turn must end by itself. In the other half two processes send a hundred stops at once,
+ * sometimes after the worker was killed.
  */
 import { listBlocks, type SessionEvent, type Turn } from "@turnstream/protocol";
 import { until } from "@turnstream/testkit/util/until.ts";
@@ -19,7 +20,7 @@ export const CALLS = 100;
 const WIDE = 3;
 /** How long a stop may take. */
 export const STOP_MS = 2_000;
-/** Longer than any round: only a stop ends it. */
+/** Longer than any round: only a stop ends such a tool. */
 export const FOREVER_MS = 120_000;
 
 interface Found {
@@ -57,7 +58,7 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
       problems: [],
     };
     try {
-      // Alone, since the turns of others would be hit as well.
+      // These rounds run alone, because a kill also hits the turns of other rounds.
       const kills = Math.max(1, Math.floor(times / 20));
       for (let n = 0; n < kills; n++)
         await playStop(environment, stoppers, `k${n}`, "kill and stop", random, found);
@@ -77,14 +78,14 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
     for (const problem of found.problems.slice(0, 20)) progress(problem);
     const { running, journal } = await environment.countLeftovers();
     return [
-      { figure: "turns that everybody left", value: found.left, atLeast: Math.floor(times / 3) },
+      { figure: "turns that all clients left", value: found.left, atLeast: Math.floor(times / 3) },
       { figure: "turns stopped", value: found.stopped, atLeast: Math.floor(times / 3) },
       { figure: "turns stopped while their worker was dead", value: found.afterKill, atLeast: 1 },
-      { figure: "calls to stop one turn, at once", value: CALLS, exactly: CALLS },
+      { figure: "concurrent calls to stop one turn", value: CALLS, exactly: CALLS },
       { figure: "calls that failed", value: found.failures, exactly: 0 },
-      { figure: "stops with another number of receipts than one", value: found.notOnce, exactly: 0 },
-      { figure: "tools and sub-agents at work when stopped", value: found.open, atLeast: found.stopped * 9 },
-      { figure: "turns that did not end as they must", value: found.problems.length, exactly: 0 },
+      { figure: "stops with more or fewer than one receipt", value: found.notOnce, exactly: 0 },
+      { figure: "tools and sub-agents that ran when stopped", value: found.open, atLeast: found.stopped * 9 },
+      { figure: "turns that did not end as required", value: found.problems.length, exactly: 0 },
       { figure: "slowest stop", value: found.slowestMs, atMost: STOP_MS, unit: "ms" },
       { figure: "slowest stop after a kill", value: found.slowestAfterKillMs, unit: "ms" },
       { figure: "turns left running", value: running, exactly: 0 },
@@ -93,7 +94,7 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
   });
 }
 
-/** Sub-agents in sub-agents, each with tools at the bottom. */
+/** A plan with sub-agents in sub-agents, and tools at the innermost level. */
 export function createNestedPlan(name: string, ms: number): Plan {
   const three = (make: (side: string) => PlanCall) =>
     Array.from({ length: WIDE }, (_, n) => make(`${name}.${n}`));
@@ -131,7 +132,7 @@ export function createNestedPlan(name: string, ms: number): Plan {
   };
 }
 
-/** Tools that run. */
+/** Counts the running tools of a turn. */
 export function countRunningTools({ running }: TurnFollower): number {
   if (running === undefined) return 0;
   const names = new Set(["again", "once"]);
@@ -150,17 +151,19 @@ async function playLeave(environment: TurnEnvironment, name: string, found: Foun
   await until("the tools to run", () => countRunningTools(follower) > 0);
   await follower.stop();
   found.left++;
-  // Nobody is attached from here on.
+  // No client is attached from here on.
   await environment.untilIdle(ref);
   const { state, events, illegal } = await environment.checkSession(ref);
   const turn = findTurn(state, message);
   found.problems.push(
     ...illegal,
-    ...(turn === undefined ? [`${name}: no turn`] : checkPlan(turn, plan, isTakenOver(events)).problems),
+    ...(turn === undefined
+      ? [`${name}: the turn is missing`]
+      : checkPlan(turn, plan, isTakenOver(events)).problems),
   );
 }
 
-/** On a busy machine a worker may be too slow for its lease, without anybody's doing. */
+/** On a busy machine a worker can be too slow for its lease, so a takeover can happen without a kill. */
 export function isTakenOver(events: readonly SessionEvent[]): boolean {
   return events.some(({ type }) => type === "turn.takeover");
 }
@@ -180,7 +183,7 @@ async function playStop(
     if (event.type === "turn.end") endedAt = Date.now();
   });
   const message = await environment.send(ref, createNestedPlan(name, FOREVER_MS));
-  // Some while it still unfolds, most when all is at work.
+  // Some turns are stopped while they still start their tools, most after all tools run.
   const enough = random() < 0.2 ? 1 + Math.floor(random() * TOOLS) : TOOLS;
   await until("the tools to run", () => countRunningTools(follower) >= enough, { everyMs: 2 });
   if (kind === "kill and stop") await replaceOwner(environment, follower);
@@ -200,7 +203,7 @@ async function playStop(
   if (first !== 1) found.notOnce++;
   const { state, events, illegal } = await environment.checkSession(ref);
   const turn = findTurn(state, message);
-  const problems = turn === undefined ? ["no turn"] : checkStopped(turn, events, enough);
+  const problems = turn === undefined ? ["the turn is missing"] : checkStopped(turn, events, enough);
   found.problems.push(...illegal, ...follower.illegal, ...problems.map((problem) => `${name}: ${problem}`));
 }
 
@@ -212,7 +215,8 @@ async function replaceOwner(environment: TurnEnvironment, { owner }: TurnFollowe
 
 export function checkStopped(turn: Turn, events: readonly SessionEvent[], enough: number): string[] {
   const problems: string[] = [];
-  if (turn.status !== "user_stopped") problems.push(`ended as ${turn.status}`);
+  if (turn.status !== "user_stopped")
+    problems.push(`ended with status ${turn.status}, expected user_stopped`);
   const ends = events.filter((event) => event.type === "turn.end" && event.turn === turn.id);
   if (ends.length !== 1) problems.push(`${ends.length} ends`);
   const notices = listBlocks(turn).filter(({ kind }) => kind === "notice");
@@ -226,7 +230,7 @@ export function checkStopped(turn: Turn, events: readonly SessionEvent[], enough
   for (const { call } of calls) {
     const own = results.filter((result) => result.call === call);
     if (own.length !== 1 || own[0]?.end === null) problems.push(`${own.length} results of ${call}`);
-    // Of a tool that a dead worker had begun and nobody may begin again, too: the person stopped it.
+    // A non-idempotent tool that a dead worker had started is cancelled too, because the user stopped the turn.
     if (own[0]?.status !== "cancelled") problems.push(`the result of ${call} is ${own[0]?.status}`);
   }
   if (results.length < enough) problems.push(`only ${results.length} results`);
@@ -238,7 +242,7 @@ export function checkStopped(turn: Turn, events: readonly SessionEvent[], enough
 
 export const stop: Scenario = {
   promise: 10,
-  about: "leaves turns alone, and stops others by a hundred calls at once",
+  about: "disconnects all clients from some turns, and stops others with a hundred calls at once",
   times: 100,
   short: 4,
   run,

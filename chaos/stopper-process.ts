@@ -1,4 +1,4 @@
-/** `StopperProcess` stops turns on request; processes/stopper.ts is its program. */
+/** `StopperProcess` starts the program processes/stopper.ts and lets it stop turns. */
 import { join } from "node:path";
 import type { SessionRef } from "@turnstream/server";
 import { ChildProgram } from "@turnstream/testkit/processes/child-program.ts";
@@ -15,7 +15,7 @@ export class StopperProcess extends ChildProgram<StopperMessage, StopRequest> {
     return stopper;
   }
 
-  /** Many calls at once. */
+  /** Sends this many stop calls at once. */
   stop(ref: SessionRef, count: number): Promise<StopResult> {
     return this.request({ ref, count }, "receipts", ({ session }) => session === ref.session);
   }

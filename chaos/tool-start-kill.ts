@@ -1,7 +1,7 @@
 /**
- * Promise 28 for tools: a start or a result that is committed is shown, once. Each worker reaches Redis through a slow
- * proxy of its own; as soon as the start (or the result) of a tool is in the journal and not yet in the log, what is under
- * way is swallowed and the worker is killed with -9.
+ * `toolStartKill` tests promise 28 for tools: a committed start or result is shown, once. Each worker reaches Redis
+ * through its own slow proxy. The test waits until the start or the result of a tool is in the journal and not yet in
+ * the log. Then the proxy drops what is in flight, and the worker is killed with -9.
  */
 import { listBlocks, type EventType, type Json } from "@turnstream/protocol";
 import type { LogEntry } from "@turnstream/server/internal";
@@ -17,13 +17,13 @@ import type { WorkerProcess } from "./worker-process.ts";
 const WORKERS = 4;
 const CONCURRENCY = 2;
 const TURNS = 2;
-/** Shorter than usual, so that two hundred rounds end in time. */
+/** Shorter than the default, so that two hundred rounds end in time. */
 const TTL_MS = 1_500;
-/** Longer than it takes to see a row and to kill. */
+/** Longer than it takes to see a row and to kill the worker. */
 const DELAY_MS = 20;
 
 type Aim = "start" | "call";
-/** What must not have been in the log yet. */
+/** The event that must not have been in the log yet. */
 const UNTOLD: Readonly<Record<Aim, EventType>> = { start: "tool_result.start", call: "tool_result.end" };
 
 interface Found {
@@ -42,7 +42,7 @@ class Pool {
     this.#environment = environment;
   }
 
-  /** Starts as many as are missing. */
+  /** Starts the missing workers. */
   async keep(): Promise<void> {
     const exited = [...this.#proxies.keys()].filter((worker) => worker.hasExited);
     for (const worker of exited) await this.bury(worker);
@@ -59,12 +59,12 @@ class Pool {
     );
   }
 
-  /** Those that could take over. */
+  /** How many workers could take over. */
   get ready(): number {
     return [...this.#proxies.keys()].filter((worker) => !worker.hasExited && worker.isReady).length;
   }
 
-  /** At once; nothing that it has sent and that has not arrived will. */
+  /** Kills a worker immediately. Data that it has sent and that has not arrived is lost. */
   kill(name: string | null): WorkerProcess | null {
     const entry = [...this.#proxies].find(([worker]) => worker.name === name && !worker.hasExited);
     entry?.[1].blackhole();
@@ -103,7 +103,7 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
       let wanted = 0;
       const work = async (): Promise<void> => {
         while (wanted < times) {
-          if (tries > 2 * times) throw new Error("too few kills found their moment");
+          if (tries > 2 * times) throw new Error("too few kills hit the moment between journal and log");
           await pool.keep();
           await until("two workers", () => pool.ready >= 2);
           const aim = wanted++ % 2 === 0 ? "start" : "call";
@@ -120,10 +120,22 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
     const share = Math.floor(times * 0.4);
     return [
       { figure: "kills", value: found.kills, exactly: times },
-      { figure: "between a committed start and its append", value: found.between.start, atLeast: share },
-      { figure: "between a committed result and its append", value: found.between.call, atLeast: share },
+      {
+        figure: "kills between a committed start and its append",
+        value: found.between.start,
+        atLeast: share,
+      },
+      {
+        figure: "kills between a committed result and its append",
+        value: found.between.call,
+        atLeast: share,
+      },
       { figure: "tool calls", value: found.calls, atLeast: times },
-      { figure: "not shown once with the right end", value: found.problems.length, exactly: 0 },
+      {
+        figure: "tool calls not shown once with the right outcome",
+        value: found.problems.length,
+        exactly: 0,
+      },
       { figure: "events that broke a rule", value: found.illegal.length, exactly: 0 },
       { figure: "turns left running", value: running, exactly: 0 },
       { figure: "journal rows left", value: journal, exactly: 0 },
@@ -165,7 +177,7 @@ async function killOnce(
   return hit !== null;
 }
 
-/** Tools of both kinds, side by side. */
+/** A plan with idempotent and non-idempotent tools, side by side. */
 function planOf(name: string, random: () => number): Plan {
   const tool = (key: string): PlanCall => ({
     tool: "once",
@@ -181,11 +193,11 @@ interface Hit {
   readonly victim: WorkerProcess;
   readonly session: string;
   readonly call: string;
-  /** Whether the result that is committed is a good one; an earlier kill may have cut the tool off. */
+  /** Whether the committed result is a success. An earlier kill may have cut the tool off. */
   readonly isSuccess: boolean;
 }
 
-/** Looks at the journal until it has what the log has not, and kills in that moment. */
+/** Polls the journal until it contains a row whose event is not in the log, and kills the worker in that moment. */
 async function killAtRow(
   environment: TurnEnvironment,
   pool: Pool,
@@ -233,7 +245,7 @@ async function check(
   found.illegal.push(...illegal, ...follower.illegal);
   const turn = findTurn(state, message);
   if (turn === undefined) {
-    found.problems.push(`${plan.name}: no turn`);
+    found.problems.push(`${plan.name}: the turn is missing`);
     return;
   }
   const { problems, unknown, done } = checkPlan(turn, plan, follower.takeovers > 0);
@@ -247,18 +259,19 @@ async function check(
     if (count > 1) found.problems.push(`${key} took effect ${count} times`);
   }
   if (hit === null || hit.session !== follower.ref.session) return;
-  // What the dead one could still tell of it: nothing, or it was not killed in between.
+  // If the dead worker had already published the event, the kill was not in between.
   if (hasPublished(entries, hit, UNTOLD[aim])) return;
   found.between[aim]++;
   const planned = plannedOf(turn, hit.call);
   if (planned === null) return;
-  // A tool begins only when its start is in the log; so this one never did, and nobody begins it again.
-  if (aim === "start" && !unknown.includes(planned)) found.problems.push(`${planned}: a start was forgotten`);
+  // A tool runs only after its start is in the log. This one never ran, and no worker starts it again.
+  if (aim === "start" && !unknown.includes(planned))
+    found.problems.push(`${planned}: a committed start is missing`);
   if (aim === "start" && effects.some(({ key }) => key === planned))
-    found.problems.push(`${planned}: ran unseen`);
+    found.problems.push(`${planned}: ran without a start in the log`);
   if (aim === "start") return;
   const isStored = (hit.isSuccess ? done : unknown).includes(planned);
-  if (!isStored) found.problems.push(`${planned}: a result was forgotten`);
+  if (!isStored) found.problems.push(`${planned}: a committed result is missing`);
   const count = effects.filter(({ key }) => key === planned).length;
   if (hit.isSuccess && count < 1) found.problems.push(`${planned}: a result without an effect`);
 }
@@ -277,7 +290,7 @@ function statusIn(value: Json): Json | undefined {
   return typeof value === "object" && value !== null && "status" in value ? value["status"] : undefined;
 }
 
-/** The key in the plan of a call. */
+/** Returns the plan key of a call. */
 function plannedOf(turn: Parameters<typeof listBlocks>[0], call: string): string | null {
   const block = listBlocks(turn).find((each) => each.kind === "tool_call" && each.call === call);
   const input = block?.kind === "tool_call" ? block.input : null;

@@ -1,6 +1,6 @@
 /**
- * The place where turns are played by worker processes: servers of its own, sessions that are followed as they are
- * written, and a look at everything afterwards. Never runs a turn itself.
+ * `TurnEnvironment` starts servers and worker processes that run turns, follows their sessions, and checks everything
+ * afterwards. Does not run turns itself.
  */
 import { randomUUID } from "node:crypto";
 import { emptyState, type SessionEvent, fold, type SessionState, type Turn } from "@turnstream/protocol";
@@ -16,8 +16,8 @@ import { TurnFollower } from "./turn-follower.ts";
 import type { Plan } from "./turn-plan.ts";
 import { WorkerProcess } from "./worker-process.ts";
 
-export const ACTOR = { tenant: "chaos", user: "someone" };
-/** Of a worker's lease, by default. */
+export const ACTOR = { tenant: "chaos", user: "user-1" };
+/** The lease of a worker, by default. */
 const TTL_MS = 3_000;
 
 const EFFECTS = `create table effects (
@@ -36,7 +36,7 @@ interface Effect {
   readonly call: string;
   readonly key: string;
   readonly executor: string;
-  /** When the tool was called, by the clock of its process. */
+  /** When the tool was called, on the clock of its process. */
   readonly calledAt: number;
 }
 
@@ -50,7 +50,7 @@ export class TurnEnvironment {
     this.backend = backend;
   }
 
-  /** Everything is stopped and gone when `use` has come back. */
+  /** Runs `use`, then stops every process and server, also after an error. */
   static async use<T>(use: (environment: TurnEnvironment) => Promise<T>): Promise<T> {
     const backend = await startBackend();
     await runSql(backend.databaseUrl, EFFECTS);
@@ -63,7 +63,7 @@ export class TurnEnvironment {
     }
   }
 
-  /** Starts a worker; wait for its `ready()`. */
+  /** Starts a worker. Call its `ready()` to wait for it. */
   launchWorker(settings: Partial<WorkerSettings> = {}): WorkerProcess {
     const worker = new WorkerProcess({
       name: `worker-${++this.#count}`,
@@ -83,7 +83,7 @@ export class TurnEnvironment {
     return workers;
   }
 
-  /** Starts as many as are missing: on a busy machine one may be too slow for its lease, and ends. */
+  /** Starts the missing workers. On a busy machine a worker can be too slow for its lease, and exits. */
   keepWorkers(count: number, settings: Partial<WorkerSettings> = {}): void {
     const alive = this.workers.filter((worker) => !worker.hasExited && !worker.hasLostLease).length;
     for (let n = alive; n < count; n++) this.launchWorker(settings);
@@ -107,13 +107,13 @@ export class TurnEnvironment {
     return id;
   }
 
-  /** Until no worker has anything to do with it any more. */
+  /** Waits until no worker has a turn of this session. */
   async untilIdle(ref: SessionRef, timeoutMs = 60_000): Promise<void> {
     const isIdle = async () => (await this.backend.store.running.get(ref)) === null;
     await until(`${ref.session} to be idle`, isIdle, { timeoutMs, everyMs: 20 });
   }
 
-  /** The fold of the archive and the log, each event held to the rules. */
+  /** Folds the archive and the log, and checks each event against the rules. */
   async checkSession(
     ref: SessionRef,
   ): Promise<{ state: SessionState; events: SessionEvent[]; illegal: string[] }> {
@@ -129,7 +129,7 @@ export class TurnEnvironment {
     return { state, events, illegal };
   }
 
-  /** What is left in the store of turns that are over. */
+  /** Counts rows of ended turns that are left in the store. */
   async countLeftovers(): Promise<{ running: number; journal: number }> {
     const count = async (from: string) =>
       Number((await runSql(this.backend.databaseUrl, `select count(*) from ${from}`))[0]?.["count"]);

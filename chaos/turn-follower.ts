@@ -1,6 +1,6 @@
 /**
- * A reader of one session from its beginning: folds and judges every event as it comes, and knows which worker has the
- * turn that runs. Others can ask to be told of each entry at once. Never reads the archive.
+ * `TurnFollower` reads one session from its start, folds and checks every event, and tracks which worker owns the
+ * running turn. Listeners are called synchronously for each entry. Does not read the archive.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Cursor, emptyState, fold, type SessionState, type Turn } from "@turnstream/protocol";
@@ -17,7 +17,7 @@ export class TurnFollower {
   readonly illegal: string[] = [];
   readonly listeners = new Set<Listener>();
   state: SessionState = emptyState;
-  /** Whose epoch it is, by the name of the process. */
+  /** The name of the worker process that owns the current epoch. */
   owner: string | null = null;
   takeovers = 0;
   readonly #log: Log;
@@ -33,13 +33,13 @@ export class TurnFollower {
     this.#done = this.#follow();
   }
 
-  /** The turn that runs, if one does. */
+  /** The running turn, or undefined. */
   get running(): Turn | undefined {
     const turn = this.state.turns.last();
     return turn?.status === "running" ? turn : undefined;
   }
 
-  /** Until the turn of a message has ended. */
+  /** Waits until the turn of a message has ended. */
   async untilEnded(message: string, timeoutMs = 90_000): Promise<Turn> {
     const find = () => this.state.turns.toArray().findLast((turn) => turn.message?.id === message);
     const isOver = () => (find()?.status ?? "running") !== "running";

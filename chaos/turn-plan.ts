@@ -1,24 +1,26 @@
 /**
- * A turn in data: what its model thinks, says and calls, sub-agents included. It is the text of the message, so whichever
- * process has the turn plays the same one, and whoever looks at the turn afterwards knows what it must have come to.
+ * `Plan` describes a turn as data: the thoughts, texts and calls of its model, including sub-agents. The plan is the
+ * text of the message.
+ *
+ * Invariant: every process that runs the turn plays the same plan, and a check can compute the expected result from it.
  */
 
 export interface Plan {
   readonly name: string;
   readonly steps: readonly PlanStep[];
-  /** What it says last. */
+  /** The final text. */
   readonly final: string;
-  /** How long the model takes for a piece, at the most. */
+  /** How long the model takes at most for one chunk. */
   readonly paceMs: number;
-  /** Whether what it says last tells which instructions and tools the model was given. */
+  /** If true, the final text quotes the instructions and tools of the model call. */
   readonly echo?: boolean;
-  /** Before which step the model is busy for a while: how often, in each process. */
+  /** Before this step the model reports that it is overloaded: this many times, in each process. */
   readonly busy?: { readonly step: number; readonly times: number; readonly ms: number };
 }
 
 interface PlanStep {
   readonly think: string;
-  /** How often it thinks that, as fast as it can; once when absent. */
+  /** How many times the step repeats its thought, almost without pauses. @default 1 */
   readonly thoughts?: number;
   readonly text: string;
   readonly calls: readonly PlanCall[];
@@ -26,17 +28,17 @@ interface PlanStep {
 
 export type PlanCall =
   | { readonly tool: PlanTool; readonly key: string; readonly ms: number }
-  /** Waits for a person, that many seconds at the most. */
+  /** Waits for an approval, at most `wait` seconds. */
   | { readonly tool: "asked"; readonly key: string; readonly ms: number; readonly wait: number }
   | { readonly tool: "share_thought"; readonly thought: string }
   | { readonly tool: "helper" | "inner" | "passing" | "turning"; readonly plan: Plan };
 
-/** Those after the second are not the same in every version of the agent. */
+/** The tools after the second one differ between the versions of the agent. */
 export type PlanTool = "again" | "once" | "extra" | "added" | "veiled" | "turned" | "turning";
 
 type Random = () => number;
 
-const VOCABULARY = "the quick brown fox jumps over a lazy dog while nobody looks and the log goes on".split(
+const VOCABULARY = "the quick brown fox jumps over a lazy dog while the cat sleeps and the log grows".split(
   " ",
 );
 
@@ -44,12 +46,12 @@ export function randomText(random: Random, count: number): string {
   return Array.from({ length: count }, () => VOCABULARY[Math.floor(random() * VOCABULARY.length)]).join(" ");
 }
 
-/** What a tool answers; its own key, so that a result in the wrong place is seen. */
+/** The result of a tool contains its own key, so that a result at the wrong call is noticed. */
 export const formatToolResult = (key: string): string => `did ${key}`;
 
 /**
- * A turn of some seconds with something of everything.
- * @param slowness 1 for the usual; less is quicker
+ * Generates a turn of several seconds with thoughts, texts, tools and sub-agents.
+ * @param slowness 1 for the usual speed; a smaller value is faster
  */
 export function randomPlan(name: string, random: Random, slowness = 1): Plan {
   const steps: PlanStep[] = [];

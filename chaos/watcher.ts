@@ -1,6 +1,8 @@
 /**
- * A reader of one session that keeps everything it is given. When it is told that its position is not good any
- * more it reads the log anew and attaches again, as a client would. Never guesses: what it missed silently stays missing.
+ * `Watcher` reads one session and stores everything that it receives. When its position is no longer valid, it reads
+ * the log again and reattaches, as a client would.
+ *
+ * Invariant: it never fills a gap by itself, so that a silent loss stays visible.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Cursor } from "@turnstream/protocol";
@@ -9,11 +11,11 @@ import type { LogEntry } from "@turnstream/server/internal";
 import { type FollowEndReason, isLogError, type Log } from "@turnstream/server/ports";
 
 export class Watcher {
-  /** What it was given since `settle`, also of timelines that are lost by now. */
+  /** Entries received since `settle`, including entries of lost timelines. */
   given: LogEntry[] = [];
-  /** What it takes the log to be. */
+  /** The log as this reader knows it. */
   view: LogEntry[] = [];
-  /** Why it had to begin anew, since `settle`. */
+  /** Reasons for each resync since `settle`. */
   ends: FollowEndReason[] = [];
   readonly #log: Log;
   readonly #session: string;
@@ -28,7 +30,7 @@ export class Watcher {
     this.#done = this.#follow();
   }
 
-  /** What was compared needs no second look. */
+  /** Drops everything that was compared. */
   settle(checked: Cursor): void {
     this.#base = checked;
     [this.given, this.view, this.ends] = [[], [], []];

@@ -1,6 +1,6 @@
 /**
- * One wipe of Redis, with what comes before and after it: sessions with and without a running turn are made, read
- * and archived in part; the data are wiped; turns are taken over and ended; everything is compared with the archive.
+ * `WipeRound` runs one wipe of Redis. It creates sessions with and without a running turn and reads and archives them
+ * in part. After the wipe it takes the turns over, ends them, and compares everything with the archive.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
@@ -24,12 +24,12 @@ import { WrittenTurn } from "./written-turn.ts";
 export const TENANT = "chaos";
 /** How many sessions have a running turn. */
 export const RUNNING = 2;
-/** How soon whoever has seen what is gone must be told. */
+/** How soon a reader that has seen lost events must be notified. */
 export const REPORT_MS = 1_000;
 /** How much of an idle session is archived. */
 const IDLE = ["nothing", "part", "all"] as const;
 
-/** Summed up over all rounds. */
+/** Sums over all rounds. */
 export interface WipeFound {
   mustReport: number;
   untold: number;
@@ -49,7 +49,7 @@ interface Watched {
 }
 
 export class WipeRound {
-  /** Where each reader stood when Redis was wiped. */
+  /** The position of each reader when Redis was wiped. */
   readonly #at = new Map<StateReader, { readonly ref: SessionRef; readonly cursor: string }>();
   readonly #backend: Backend;
   readonly #readers: readonly Backend[];
@@ -121,7 +121,7 @@ export class WipeRound {
     return { ref, readers, turn };
   }
 
-  /** Those who have seen what is gone now. */
+  /** The readers that have seen events that are now lost. */
   async #beyondArchive({ ref, readers }: Watched): Promise<StateReader[]> {
     const seen = readers.map(({ cursor }) => cursor);
     const { archived } = await this.#backend.store.archive.header(ref);
@@ -131,8 +131,8 @@ export class WipeRound {
   }
 
   /**
-   * An archiver may have read the entries before the wipe and committed them after it. Who stood right there has lost
-   * nothing, and goes on without being told.
+   * An archiver may have read the entries before the wipe and committed them after it. A reader at exactly that
+   * position has lost nothing and continues without a notification.
    */
   async #isArchived(reader: StateReader): Promise<boolean> {
     const at = this.#at.get(reader);
@@ -154,7 +154,7 @@ export class WipeRound {
     }
   }
 
-  /** Some time after the loss another worker goes on. */
+  /** Another worker continues the turn some time after the loss. */
   async #goOn(turn: WrittenTurn): Promise<void> {
     await sleep(this.#random() * 600);
     const history = await turn.history();
@@ -163,7 +163,7 @@ export class WipeRound {
     if (!turn.isWhole(await turn.history())) this.#found.unended++;
   }
 
-  /** Somebody comes back to a session in which nobody worked. */
+  /** A user returns to an idle session. */
   async #rename(ref: SessionRef): Promise<void> {
     const { state, logUnavailableReason } = await readHistory(this.#backend, ref);
     const expected = { nothing: null, part: "first", all: "second" };
@@ -174,9 +174,9 @@ export class WipeRound {
       const { epoch, archived } = await this.#backend.store.epochs.next(ref, {
         seen: 0,
         by: "chaos",
-        reason: "anew",
+        reason: "restart",
       });
-      await this.#backend.log.claim(ref.session, { epoch, writer: "anew", event, archivedUpTo: archived });
+      await this.#backend.log.claim(ref.session, { epoch, writer: "restart", event, archivedUpTo: archived });
     } else await claimIdleSession(this.#backend, ref, "chaos");
     await this.#backend.log.append(ref.session, {
       writer: "gateway",
@@ -197,7 +197,7 @@ export class WipeRound {
     }
   }
 
-  /** The archive's events from the first on, each judged. */
+  /** Folds the archive from its first event and checks each event. */
   async #refold(ref: SessionRef, upTo: Cursor): Promise<SessionState> {
     let state = emptyState;
     while (compareCursors(`${state.epoch}-${state.seq}`, upTo) < 0) {

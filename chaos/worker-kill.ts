@@ -1,7 +1,9 @@
 /**
- * Promise 8: a worker dies, and every turn it had ends well. Worker processes are killed with -9 at random moments and
- * at chosen ones (while a model speaks, right after a block has ended, while tools run, right after a takeover, late in a
- * step of thousands of events), and others take over. Never leaves fewer than one worker alive.
+ * `workerKill` tests promise 8: a worker dies, and every turn that it had ends well. Worker processes are killed with
+ * -9 at random moments and at chosen ones: while a model streams, right after a block has ended, while tools run, right
+ * after a takeover, and late in a step of thousands of events. Other workers take over.
+ *
+ * Invariant: at least one worker is always alive.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { EventType } from "@turnstream/protocol";
@@ -15,25 +17,27 @@ import { median } from "@turnstream/testkit/util/median.ts";
 import { TurnEnvironment, findTurn } from "./turn-environment.ts";
 import type { WorkerProcess } from "./worker-process.ts";
 
-const ABOUT = "kills workers with -9 in mid-turn: every turn ends well, elsewhere";
+const ABOUT = "kills workers with -9 in mid-turn: every turn ends well in another worker";
 const WORKERS = 3;
 const CONCURRENCY = 12;
 const TURNS_PER_SESSION = 3;
-/** Short enough to end between two kills, most of the time. */
+/** Short enough that most turns end between two kills. */
 const SLOWNESS = 0.7;
 const TAKEOVER_MS = 5_000;
-/** Each turn of a full run should be in danger: so many of them are cut off, at the least. */
+/** At least this share of the turns of a full run must be cut off. */
 const CUT_SHARE = 1 / 4;
-/** How much work is added, at the most, until enough turns were cut off: a quick machine ends turns between the kills. */
+/**
+ * Turns are added up to this multiple until enough were cut off, because a fast machine ends turns between the kills.
+ */
 const MOST_WORK = 5;
-/** How long to wait for a moment that was chosen. */
+/** How long to wait for a chosen moment. */
 const AIM_MS = 6_000;
 const LONGEST_PAUSE_MS = 4_000;
 
 /** More than one page of the log, before the kill and after it. */
 const LONG_EVENTS = 2_100;
 const LONG_THOUGHTS = 1_000;
-/** One such turn for so many others. */
+/** One such turn per this many others. */
 const TURNS_PER_LONG = 100;
 
 const TAKEOVER: readonly EventType[] = ["turn.takeover"];
@@ -53,9 +57,9 @@ interface Found {
   /** Kills that hit at least one turn in flight. */
   hits: number;
   aimed: number[];
-  /** Kills that hit a turn in which several sub-agents were at work. */
+  /** Kills that hit a turn with several running sub-agents. */
   beside: number;
-  /** Turns in flight in the workers that were killed. */
+  /** Turns in flight in the killed workers. */
   cut: number;
   takeovers: number[];
   problems: string[];
@@ -93,7 +97,7 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
       await cutLong(environment, longPlan(`long${n}`, random), found);
     let isOver = false;
     const killing = killOn(environment, found, random, () => isOver);
-    // Its failure is reported where it is waited for.
+    // The failure is reported where `killing` is awaited.
     killing.catch(() => undefined);
     let next = 0;
     const leftToDo = (): number => {
@@ -121,7 +125,7 @@ function cutGoal(times: number): number {
   return Math.max(1, Math.floor(times * CUT_SHARE));
 }
 
-/** Fewer than are cut off: a turn whose last words were under way needs nobody. */
+/** Fewer than the turns cut off: a turn whose last events were already in flight needs no takeover. */
 function takeoverGoal(times: number): number {
   return Math.max(1, Math.floor(times / 5));
 }
@@ -158,7 +162,7 @@ async function playSession(
     const turn = findTurn(state, message);
     const cuts = events.filter((event) => event.type === "turn.takeover" && event.turn === turn?.id).length;
     if (turn === undefined) {
-      found.problems.push(`${plan.name}: no turn`);
+      found.problems.push(`${plan.name}: the turn is missing`);
       continue;
     }
     const { problems, unknown, done } = checkPlan(turn, plan, cuts > 0);
@@ -170,7 +174,7 @@ async function playSession(
   }
 }
 
-/** The model speaks for long before anything of it is journaled, and its worker dies late in that. */
+/** A plan whose model streams for a long time before anything is journaled. Its worker dies late in that step. */
 function longPlan(name: string, random: () => number): Plan {
   const step = {
     think: "hm",
@@ -183,7 +187,7 @@ function longPlan(name: string, random: () => number): Plan {
 
 async function cutLong(environment: TurnEnvironment, plan: Plan, found: Found): Promise<void> {
   const played = playSession(environment, [plan], found);
-  // Its failure is reported where it is waited for.
+  // The failure is reported where `played` is awaited.
   played.catch(() => undefined);
   await until("a long step", () => [...environment.followers].some(({ state }) => state.seq > LONG_EVENTS), {
     everyMs: 5,
@@ -218,12 +222,12 @@ async function killOn(
     const killedAt = waiting.get(follower);
     if (killedAt === undefined) return;
     if (event.type === "turn.takeover") found.takeovers.push(performance.now() - killedAt);
-    // Its last words may have come after the kill.
+    // Its last events may have arrived after the kill.
     if (event.type === "turn.takeover" || event.type === "turn.end") waiting.delete(follower);
   };
   for (let n = 0; ; n++) {
     const aim = n % AIMS.length;
-    // A takeover comes soon after the kill before.
+    // A takeover follows soon after the previous kill.
     if (AIMS[aim] !== TAKEOVER) await sleep(random() * LONGEST_PAUSE_MS);
     if (isOver()) return;
     const victim = await chosen(environment, AIMS[aim] ?? null, random);
@@ -246,7 +250,7 @@ async function killOn(
     }
     await victim.exited;
     environment.keepWorkers(WORKERS);
-    // So many that turns get on between two kills; only a takeover is hit sooner.
+    // Wait for all workers, so that turns make progress between two kills. Only a kill after a takeover comes sooner.
     if (AIMS[(n + 1) % AIMS.length] !== TAKEOVER)
       await until("all workers", () => aliveOf(environment).length >= WORKERS);
   }
@@ -256,7 +260,7 @@ function aliveOf({ workers }: TurnEnvironment): WorkerProcess[] {
   return workers.filter((worker) => !worker.hasExited && worker.isReady);
 }
 
-/** Any worker that has a turn; or, with an aim, the one that writes such an event next. */
+/** Picks any worker that has a turn or, with an aim, the one that writes such an event next. */
 async function chosen(
   environment: TurnEnvironment,
   aim: readonly EventType[] | null,
@@ -278,7 +282,7 @@ async function chosen(
     act: ({ event }, { owner }) => {
       if (!aim.includes(event.type) || seen++ < skip) return false;
       victim = alive().find(({ name }) => name === owner) ?? null;
-      // At once: what comes next is a matter of a millisecond.
+      // Kill immediately: the next event follows within a millisecond.
       victim?.signal("SIGKILL");
       return victim !== null;
     },
@@ -339,7 +343,7 @@ async function figures(
     ...(
       [
         "at random",
-        "while a model spoke",
+        "while a model streamed",
         "after a block's end",
         "while a tool ran",
         "after a takeover",
@@ -350,7 +354,7 @@ async function figures(
       atLeast: times >= 100 ? Math.floor(times / 200) : 0,
     })),
     {
-      figure: "of those while several sub-agents were at work in a turn",
+      figure: "of those while several sub-agents of a turn ran",
       value: found.beside,
       atLeast: besideGoal(times),
     },
@@ -362,12 +366,12 @@ async function figures(
     { figure: "turns cut off by a kill", value: found.cut, atLeast: cutGoal(times) },
     { figure: "turns that did not end as planned", value: found.problems.length, exactly: 0 },
     { figure: "events that broke a rule", value: found.illegal.length, exactly: 0 },
-    { figure: "effects of a tool that may not run again, twice", value: twice.length, exactly: 0 },
+    { figure: "duplicate effects of non-idempotent tools", value: twice.length, exactly: 0 },
     { figure: "results without an effect", value: without.length, exactly: 0 },
-    { figure: "tools that were run again, as they may", value: again },
+    { figure: "idempotent tools that ran again", value: again },
     { figure: "tools cut off, outcome unknown", value: found.unknown },
-    { figure: "of those took effect", value: unknownDone },
-    { figure: "blocks made void", value: found.voided, atLeast: 1 },
+    { figure: "of those that took effect", value: unknownDone },
+    { figure: "superseded blocks", value: found.voided, atLeast: 1 },
     { figure: "turns left running", value: running, exactly: 0 },
     { figure: "journal rows left", value: journal, exactly: 0 },
     { figure: "unexpected errors in workers", value: found.failures.length },

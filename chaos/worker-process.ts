@@ -1,4 +1,4 @@
-/** `WorkerProcess` is a worker to be killed, frozen and replaced; processes/turn-worker.ts is its program. */
+/** `WorkerProcess` starts the program processes/turn-worker.ts, a worker that tests kill, freeze and replace. */
 import { join } from "node:path";
 import { ChildProgram } from "@turnstream/testkit/processes/child-program.ts";
 import type { StartCommand, WorkerMessage, WorkerSettings } from "./processes/turn-worker.ts";
@@ -8,7 +8,7 @@ export class WorkerProcess extends ChildProgram<WorkerMessage, StartCommand> {
     super({ file: join(import.meta.dirname, "processes/turn-worker.ts"), settings, name: settings.name });
   }
 
-  /** Whether it is ready for turns, or was. */
+  /** True once the worker was ready for turns. */
   get isReady(): boolean {
     return this.find("ready") !== null;
   }
@@ -25,7 +25,7 @@ export class WorkerProcess extends ChildProgram<WorkerMessage, StartCommand> {
     await this.waitFor("ready");
   }
 
-  /** For a paused worker: waits until everything is loaded. */
+  /** Waits until a paused worker has loaded everything. */
   async loaded(): Promise<void> {
     await this.waitFor("loaded");
   }

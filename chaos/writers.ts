@@ -1,6 +1,6 @@
 /**
- * Writers that go on through faults as a product would: they repeat what is ambiguous, claim a new epoch when they
- * are told to, and note in the ledger what was answered. Never look into the log themselves.
+ * `Joiner`, `Owner` and `WriterOwner` write through faults as an application would: they repeat ambiguous appends,
+ * claim a new epoch when the log requires it, and record every answer in the ledger. Do not read the log.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { EventDraft } from "@turnstream/protocol/writer";
@@ -13,9 +13,9 @@ export interface Tally {
   acknowledged: number;
   /** Appends that were cut off in flight. */
   ambiguous: number;
-  /** Those of them that had happened. */
+  /** Those of them that had succeeded. */
   repeated: number;
-  /** Refusals until somebody claims. */
+  /** Appends that were refused until a new claim. */
   unclaimed: number;
   claims: number;
 }
@@ -27,20 +27,22 @@ export interface Setting {
   readonly ledger: Ledger;
   readonly tally: Tally;
   readonly random: () => number;
-  /** How long it rests between two appends, at most. */
+  /** The longest pause between two appends. */
   readonly restMs: number;
 }
 
 interface LoadWriter {
-  /** How many answers it has had. */
+  /** How many answers it has received. */
   readonly answers: number;
-  /** Writes until told to end, and until what is under way is settled. */
+  /** Writes until the signal aborts and the pending append is settled. */
   work(signal: AbortSignal): Promise<void>;
 }
 
 const RETRY_MS = 10;
 
-/** Sends a batch until it is known what became of it. False: an owner's was refused, because the log is unclaimed. */
+/**
+ * Sends a batch until its outcome is known. @returns false if an owner's batch was refused because the log is unclaimed
+ */
 async function settle(setting: Setting, counter: number, writer: string, epoch?: number): Promise<boolean> {
   const { backend, ref, tally, ledger, random } = setting;
   const size = 1 + Math.floor(random() * 3);
@@ -71,7 +73,7 @@ async function settle(setting: Setting, counter: number, writer: string, epoch?:
   }
 }
 
-/** Joins whatever epoch there is, like a gateway. Waits for the owner to claim. */
+/** Joins the current epoch like a gateway, and waits while the log is unclaimed. */
 export class Joiner implements LoadWriter {
   answers = 0;
   readonly #setting: Setting;
@@ -91,7 +93,7 @@ export class Joiner implements LoadWriter {
   }
 }
 
-/** Holds the session's epoch, and takes a new one when the log is unclaimed. */
+/** Owns the session's epoch, and claims a new one when the log is unclaimed. */
 export class Owner implements LoadWriter {
   answers = 0;
   readonly setting: Setting;
@@ -142,13 +144,13 @@ export class Owner implements LoadWriter {
     this.#counter = 0;
   }
 
-  /** False when the log is unclaimed. */
+  /** @returns false if the log is unclaimed */
   protected write({ writer, epoch }: Claimed): Promise<boolean> {
     return settle(this.setting, ++this.#counter, writer, epoch);
   }
 }
 
-/** An owner that writes through a `Writer`: numbers that count up, mostly as deltas of one block. */
+/** An owner that writes through a `Writer`: ascending numbers, mostly as deltas of one block. */
 export class WriterOwner extends Owner {
   #writer: Writer | null = null;
   #record: WriterRecord | null = null;
@@ -175,7 +177,7 @@ export class WriterOwner extends Owner {
   protected override async write(claimed: Claimed): Promise<boolean> {
     const { random, tally } = this.setting;
     const [writer, record] = [this.#writer, this.#record];
-    if (writer === null || record === null) throw new Error("a pen before the claim");
+    if (writer === null || record === null) throw new Error("the writer has not claimed yet");
     try {
       for (let left = 1 + Math.floor(random() * 4); left > 0; left--) {
         const word = `${++record.written};`;

@@ -1,4 +1,4 @@
-/** Writes a generated log into a real session, as the one worker of that session would. Never folds or archives. */
+/** `WrittenSession` writes a generated log to a real session, as its worker would. Does not fold or archive. */
 import { randomUUID } from "node:crypto";
 import { type SessionEvent, START_CURSOR } from "@turnstream/protocol";
 import type { EventDraft } from "@turnstream/protocol/writer";
@@ -29,12 +29,15 @@ export class WrittenSession {
     return new WrittenSession(backend, { tenant: actor.tenant, session });
   }
 
-  /** Makes the log. */
+  /** Creates the log. */
   async begin(): Promise<void> {
     await this.#claim({ type: "session.start", session: this.ref.session, number: 1 });
   }
 
-  /** Everything after the beginning; takeovers become claims, whatever is between them goes in batches of any size. */
+  /**
+   * Writes all events after the session's start. Takeovers become claims, and the events between them are appended in
+   * batches of random size.
+   */
   async write(log: readonly SessionEvent[], random: () => number, pause: () => Promise<void>): Promise<void> {
     let batch: EventDraft[] = [];
     const flush = async (): Promise<void> => {
@@ -62,13 +65,13 @@ export class WrittenSession {
   }
 
   async #append(events: readonly EventDraft[]): Promise<void> {
-    if (this.#claimed === null) throw new Error("begin it first");
+    if (this.#claimed === null) throw new Error("call begin() before write()");
     const { writer, epoch } = this.#claimed;
     const batch = { writer, epoch, counter: ++this.#counter, events };
     await this.#backend.log.append(this.ref.session, batch);
   }
 
-  /** All of it as the log has it. */
+  /** Reads the whole log. */
   async events(): Promise<SessionEvent[]> {
     const entries = await readLog(this.#backend.log, this.ref.session, START_CURSOR);
     if (entries === null) throw new Error("the log can't be read from its start");

@@ -1,6 +1,6 @@
 /**
- * One session in which a turn runs: text that streams through a Writer, is archived in part, is interrupted by the
- * loss of the log, and is told to its end by whoever takes over. Never reads as a client does.
+ * `WrittenTurn` is one session with a running turn: its text is streamed through a `Writer`, archived in part,
+ * interrupted by the loss of the log, and completed by a takeover. Does not read as a client does.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { listBlocks, findTurn } from "@turnstream/protocol";
@@ -16,7 +16,7 @@ export class WrittenTurn {
   readonly #backend: Backend;
   readonly #ref: SessionRef;
   #writer: Writer | null = null;
-  /** What was written before the loss, and after it. */
+  /** The text written before the loss, and after it. */
   before = "";
   after = "";
 
@@ -25,7 +25,7 @@ export class WrittenTurn {
     this.#ref = ref;
   }
 
-  /** A claimed session with a running turn, whose beginning is archived. */
+  /** Claims the session and starts a turn whose first events are archived. */
   async begin(): Promise<void> {
     await this.#claim({ type: "session.start", session: this.#ref.session, number: 1 });
     await this.#write(
@@ -44,7 +44,7 @@ export class WrittenTurn {
     await archiveSession(this.#backend, this.#ref);
   }
 
-  /** Streams until the log refuses. @returns whether it refused because it is unclaimed */
+  /** Streams until the log refuses. @returns true if it refused because it is unclaimed */
   async stream(archiveAfterMs: number): Promise<boolean> {
     const started = performance.now();
     let isArchived = false;
@@ -65,12 +65,12 @@ export class WrittenTurn {
     }
   }
 
-  /** What is left of it without the log. */
+  /** Reads the history that is left without the log. */
   history(): Promise<SessionHistory> {
     return readHistory(this.#backend, this.#ref);
   }
 
-  /** Goes on from the history: what is half-written no longer counts, and the turn is told to its end. */
+  /** Continues from the history: supersedes incomplete blocks and writes the turn to its end. */
   async takeOver({ state }: SessionHistory): Promise<void> {
     const turn = findTurn(state, TURN);
     if (turn === undefined) throw new Error("the turn is not in the history");
@@ -92,14 +92,14 @@ export class WrittenTurn {
     );
   }
 
-  /** Whether a history without the log tells a beginning of what was written. */
+  /** @returns true if a history without the log contains a prefix of the written text */
   isStart({ state }: SessionHistory): boolean {
     const turn = findTurn(state, TURN);
     const [block] = turn === undefined ? [] : listBlocks(turn);
     return block?.kind === "text" && this.before.startsWith(block.text);
   }
 
-  /** Whether the turn has ended well: with all that was written after the loss, and nothing half-written. */
+  /** @returns true if the turn has ended well, with all text written after the loss and no incomplete blocks */
   isWhole({ state }: SessionHistory): boolean {
     const turn = findTurn(state, TURN);
     const texts =

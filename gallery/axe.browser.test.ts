@@ -1,4 +1,4 @@
-/** axe on every state, in both themes, and on the gallery itself. */
+/** Runs axe on every state in both themes, and on the gallery itself. */
 import axe from "axe-core";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
@@ -7,7 +7,7 @@ import { openStage, show, stateNames, withBrowser } from "./stage-page.ts";
 
 withBrowser();
 
-/** What is wrong, one line for each rule and place. */
+/** Returns the violations, one line for each rule and element. */
 async function violations(page: Page): Promise<string[]> {
   return await page.evaluate(async () => {
     const { violations: found } = await (window as unknown as { axe: typeof axe }).axe.run(document, {
@@ -22,7 +22,7 @@ async function violations(page: Page): Promise<string[]> {
 }
 
 test.each(["light", "dark"] as const)(
-  "U01 U02 U03 U04 U05 U06 U07: axe finds nothing in any state, %s",
+  "U01 U02 U03 U04 U05 U06 U07: axe finds no violation in any state, %s",
   { timeout: 600_000 },
   async (theme) => {
     const page = await openStage({ address: { theme }, reducedMotion: "reduce" });
@@ -39,14 +39,14 @@ test.each(["light", "dark"] as const)(
   },
 );
 
-test("axe finds what is wrong", async () => {
+test("axe detects a violation", async () => {
   const page = await openStage();
   await page.addScriptTag({ content: axe.source });
   await page.evaluate(() => document.body.insertAdjacentHTML("beforeend", "<main><button></button></main>"));
   expect((await violations(page)).join("\n")).toContain("button-name");
 });
 
-test.each(["light", "dark"] as const)("axe finds nothing in the gallery itself, %s", async (theme) => {
+test.each(["light", "dark"] as const)("axe finds no violation in the gallery itself, %s", async (theme) => {
   const page = await openStage();
   await page.goto(`${pageUrl("gallery")}/?state=approval/pending&theme=${theme}`);
   await page.waitForSelector(".g-player");

@@ -1,3 +1,3 @@
-/** Styles are imported for their effect; what they hold is the bundler's matter. */
+/** Declares style sheets as modules that are imported for their side effects. */
 /// <reference types="vite/client" />
 declare module "*.css";

@@ -1,4 +1,4 @@
-/** The behaviour of groups over time (U04), on the page's own clock. */
+/** Tests the behavior of groups over time (U04), on a controlled clock. */
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { move, openStage, findEvent, show, still, withBrowser } from "./stage-page.ts";
@@ -11,7 +11,7 @@ async function isOpen(page: Page): Promise<boolean> {
   return (await page.getAttribute(HEAD, "aria-expanded")) === "true";
 }
 
-/** What moves in the group without end. */
+/** Counts endless animations in the group. */
 async function shimmers(page: Page): Promise<number> {
   return await page.evaluate(() => {
     const endless = document.getAnimations().flatMap(({ effect }) => {
@@ -22,14 +22,14 @@ async function shimmers(page: Page): Promise<number> {
   });
 }
 
-test("U04: a group folds up by itself 300 ms after its end, and not before", async () => {
+test("U04: a group collapses by itself 300 ms after its end, and not earlier", async () => {
   const page = await openStage({ prepare: async (fresh) => await fresh.clock.install() });
   await show(page, "group/running-3");
   const end = await findEvent(page, "group.end");
   await move(page, end - 1);
   expect(await isOpen(page)).toBe(true);
   await page.clock.pauseAt(Date.now() + 3_600_000);
-  // Not waited for: its promise settles with the next frame, and time stands.
+  // Don't await: the promise resolves with the next frame, and the clock is paused.
   await page.evaluate((at) => void window.gallery?.move(at), end);
   await page.waitForFunction(() =>
     document.querySelector(".ts-group-title")?.textContent?.includes("session"),
@@ -40,7 +40,7 @@ test("U04: a group folds up by itself 300 ms after its end, and not before", asy
   await page.waitForSelector(`${HEAD}[aria-expanded=false]`);
 });
 
-test("U04: by the browser's clock the fold is never early", async () => {
+test("U04: with the real clock, a group never collapses early", async () => {
   const page = await openStage();
   await show(page, "group/running-3");
   const end = await findEvent(page, "group.end");
@@ -60,7 +60,7 @@ test("U04: by the browser's clock the fold is never early", async () => {
   expect(took).toBeGreaterThanOrEqual(299);
 });
 
-test("U04: while it runs, the newest three steps are there under the last label, and it shimmers", async () => {
+test("U04: a running group shows its newest three steps under the last label, and shimmers", async () => {
   const page = await openStage();
   await show(page, "group/running-7");
   await still(page);
@@ -72,14 +72,14 @@ test("U04: while it runs, the newest three steps are there under the last label,
   await expect.poll(() => page.locator(".ts-group .ts-shimmer").count()).toBe(1);
 });
 
-test("U04: once ended it shimmers no more; opened again it shows all and a done mark", async () => {
+test("U04: an ended group doesn't shimmer; expanded again, it shows all steps and a done mark", async () => {
   const page = await openStage();
   await show(page, "group/running-7");
   await move(page, await findEvent(page, "group.end"));
   await page.waitForSelector(`${HEAD}[aria-expanded=false]`);
   await expect
     .poll(() => page.textContent(".ts-group-title"))
-    .toBe("Looked up prices and news of the session");
+    .toBe("Looked up prices and reports of the session");
   await expect.poll(() => page.locator(".ts-group .ts-shimmer").count()).toBe(0);
   await expect.poll(() => shimmers(page)).toBe(0);
   await page.click(HEAD);
@@ -87,7 +87,7 @@ test("U04: once ended it shimmers no more; opened again it shows all and a done 
   await expect.poll(() => page.locator(".ts-group-done").count()).toBe(1);
 });
 
-test("U04: what a person closed is not opened again, and what they opened stays open", async () => {
+test("U04: a group stays collapsed or expanded as the user left it", async () => {
   const page = await openStage();
   await show(page, "group/running-3");
   await page.click(HEAD);
@@ -102,13 +102,13 @@ test("U04: what a person closed is not opened again, and what they opened stays 
   expect(await isOpen(page)).toBe(true);
 });
 
-test("U04: in history a group is shut from the start", async () => {
+test("U04: a group in history is collapsed from the start", async () => {
   const page = await openStage();
   await show(page, "group/in-history");
   expect(await isOpen(page)).toBe(false);
 });
 
-test("U05: what waits for a person stays in sight when its group is closed", async () => {
+test("U05: a card that waits for the user stays visible when its group is collapsed", async () => {
   const page = await openStage();
   await show(page, "approval/pending");
   await page.click(HEAD);

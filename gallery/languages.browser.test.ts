@@ -1,4 +1,4 @@
-/** That a switch of language leaves no words of the last one behind. */
+/** Tests that a switch of the language leaves no text of the previous language. */
 import { en, type Strings } from "@turnstream/react";
 import { vi } from "@turnstream/react/strings/vi";
 import { zhCn } from "@turnstream/react/strings/zh-cn";
@@ -11,7 +11,7 @@ withBrowser();
 
 const HOLE = "\uE000";
 
-/** Every text of a catalogue by its path; what it takes stands as a hole. */
+/** Returns every text of a catalogue by its path, with a placeholder for each parameter. */
 function textsOf(strings: unknown, path = ""): [path: string, text: string][] {
   if (typeof strings === "string") return [[path, strings]];
   if (typeof strings === "function") {
@@ -23,7 +23,7 @@ function textsOf(strings: unknown, path = ""): [path: string, text: string][] {
   return Object.entries(strings).flatMap(([key, value]) => textsOf(value, `${path}.${key}`));
 }
 
-/** What only English says. */
+/** Returns patterns for texts that are English and differ in the other language. */
 function onlyEnglish(other: Strings): RegExp[] {
   const theirs = new Map(textsOf(other));
   return textsOf(en)
@@ -35,7 +35,7 @@ function escaped(text: string): string {
   return text.replaceAll(/[.*+?^${}()|[\]\\/]/g, String.raw`\$&`);
 }
 
-/** What the errors of a state say themselves: always in English. */
+/** Returns the error messages of a state, which are always in English. */
 function errorsOf(name: string): string[] {
   const { view, refusal } = STATES.find((state) => state.name === name) ?? {};
   const errors = [
@@ -55,13 +55,13 @@ async function visibleTexts(page: Page): Promise<string[]> {
     for (const name of ["aria-label", "placeholder", "title", "alt", "aria-valuetext"])
       for (const element of document.querySelectorAll(`[${name}]`))
         texts.push(element.getAttribute(name) ?? "");
-    // What an agent or a person says is not ours to translate.
+    // Ignore texts of agents and users: they are not translated.
     const log = JSON.stringify(window.gallery?.events ?? []);
     return texts.filter((text) => text !== "" && !log.includes(JSON.stringify(text).slice(1, -1)));
   });
 }
 
-test("in Vietnamese and Chinese no English is left in any state", async () => {
+test("no state contains English text in Vietnamese or Chinese", async () => {
   const page = await openStage({ reducedMotion: "reduce" });
   const left: Record<string, string[]> = {};
   const languages = [
@@ -85,7 +85,7 @@ test("in Vietnamese and Chinese no English is left in any state", async () => {
   expect(left).toEqual({});
 });
 
-test("English is noticed where it is", async () => {
+test("the test detects English text", async () => {
   const page = await openStage();
   const english = onlyEnglish(vi);
   await show(page, "group/running-3");

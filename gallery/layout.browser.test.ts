@@ -1,11 +1,13 @@
-/** That nothing is wider than its page, in either direction, and that nothing moves for who asked for that. */
+/**
+ * Tests that no content is wider than its page, in either text direction, and that reduced motion stops all animations.
+ */
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { openStage, show, stateNames, withBrowser } from "./stage-page.ts";
 
 withBrowser();
 
-/** How much wider than the page something is that nothing inside scrolls or cuts off. */
+/** Returns how much wider than the page the content is, without content that scrolls or is clipped inside. */
 async function overhang(page: Page): Promise<number> {
   return await page.evaluate(() => {
     const boxes = [
@@ -16,7 +18,7 @@ async function overhang(page: Page): Promise<number> {
   });
 }
 
-test("no state scrolls sideways on a phone, in either direction", async () => {
+test("no state scrolls horizontally on a phone, in either text direction", async () => {
   const page = await openStage({ viewport: { width: 360, height: 800 }, reducedMotion: "reduce" });
   const wide: Record<string, number> = {};
   for (const name of await stateNames(page)) {
@@ -30,7 +32,7 @@ test("no state scrolls sideways on a phone, in either direction", async () => {
   expect(wide).toEqual({});
 });
 
-test("something too wide is noticed", async () => {
+test("the test detects content that is too wide", async () => {
   const page = await openStage({ viewport: { width: 360, height: 800 } });
   await page.evaluate(() =>
     document.querySelector(".ts-turns")?.insertAdjacentHTML("beforeend", '<p style="width:500px">wide</p>'),
@@ -44,7 +46,7 @@ async function moving(page: Page): Promise<number> {
   );
 }
 
-test("nothing moves where a person asked for less motion", async () => {
+test("nothing moves with reduced motion", async () => {
   const page = await openStage({ reducedMotion: "reduce" });
   const restless: string[] = [];
   const busy = (await stateNames(page)).filter((name) =>
@@ -57,7 +59,7 @@ test("nothing moves where a person asked for less motion", async () => {
   expect(restless).toEqual([]);
 });
 
-test("motion is opacity and transform only", async () => {
+test("animations change only opacity and transform", async () => {
   const page = await openStage();
   const moved = new Set<string>();
   const running = (await stateNames(page)).filter((name) =>

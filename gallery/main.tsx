@@ -1,4 +1,4 @@
-/** The gallery's page: every component in every state. */
+/** The gallery page: every component in every state. */
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { Shell } from "./shell/shell.tsx";

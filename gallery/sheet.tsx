@@ -1,4 +1,4 @@
-/** All states of a component on one sheet, to see them side by side: `sheet.html?component=approval&theme=dark`. */
+/** Shows all states of a component on one page for comparison: `sheet.html?component=approval&theme=dark`. */
 import { useState } from "react";
 import { createRoot } from "react-dom/client";
 import { readAddress } from "./stage/address.ts";

@@ -1,5 +1,5 @@
 /**
- * Pictures of every state in both themes, to look at: `npm run gallery:shots -- [part of a name]` writes them to
+ * Takes pictures of every state in both themes: `npm run gallery:shots -- [part of a name]` writes them to
  * `.artefacts/shots/`. Those in `docs/images` are picked from them by hand.
  */
 import { mkdirSync } from "node:fs";
@@ -20,7 +20,7 @@ interface Picture {
   readonly theme: "light" | "dark";
 }
 
-/** As tall as what is drawn, within reason. */
+/** The height follows the content, within limits. */
 async function takePicture(page: Page, { file, state, theme }: Picture): Promise<void> {
   await page.setViewportSize({ width: WIDTH, height: 900 });
   await page.evaluate(

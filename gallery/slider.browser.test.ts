@@ -1,4 +1,4 @@
-/** The gallery itself: moving through a log and back ends in the same picture; its address, keys and switches. */
+/** Tests the gallery itself: moving through a log and back gives the same page, and its URL, keys and switches work. */
 import { pageUrl } from "@turnstream/browser/pages.ts";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
@@ -6,7 +6,7 @@ import { move, openStage, show, still, withBrowser } from "./stage-page.ts";
 
 withBrowser();
 
-/** What is drawn once all is open, without the ids that React gives out anew and what was said last. */
+/** Returns the page with everything expanded, without React's generated ids and without the last announcement. */
 async function drawn(page: Page): Promise<string> {
   for (let depth = 0; depth < 3; depth++) {
     await still(page, 350);
@@ -20,7 +20,7 @@ async function drawn(page: Page): Promise<string> {
 }
 
 test.each(["sub-agent/side-by-side", "story/market-order-approved", "scenario/takeover"])(
-  "back and forth ends in the same picture: %s",
+  "moving back and forth gives the same page: %s",
   async (name) => {
     const page = await openStage({
       prepare: async (fresh) => await fresh.clock.setFixedTime(1_800_000_000_000),
@@ -49,7 +49,7 @@ async function openGallery(query: string): Promise<Page> {
   return page;
 }
 
-test("the address says what is shown, and shows what it says", async () => {
+test("the URL describes the shown state and restores it", async () => {
   const page = await openGallery("?state=approval/pending&theme=dark&locale=vi&dir=rtl&width=360");
   const frame = page.frameLocator(".g-frame");
   await frame.locator("[data-card=approval]").waitFor();
@@ -66,7 +66,7 @@ test("the address says what is shown, and shows what it says", async () => {
     .toBe("?state=text/streaming&locale=vi&theme=light&dir=rtl&width=360");
 });
 
-test("keys and the slider move through the log; play goes to its end", async () => {
+test("keys and the slider move through the log, and playback reaches its end", async () => {
   const page = await openGallery("?state=text/done&at=3");
   const count = page.locator(".g-event b");
   await page.keyboard.press("ArrowRight");
@@ -86,13 +86,13 @@ test("keys and the slider move through the log; play goes to its end", async () 
   );
   await expect
     .poll(() => page.frameLocator(".g-frame").locator(".ts-turns").textContent())
-    .toContain("nothing here asks for haste");
+    .toContain("there is no need to hurry");
 });
 
-test("commands are heard", async () => {
+test("shows received commands", async () => {
   const page = await openGallery("?state=notice/error-retry");
   await page.frameLocator(".g-frame").getByRole("button", { name: "Try again" }).click();
   await page.waitForFunction(() => window.gallery?.commands.some(({ name }) => name === "retry"));
-  await page.waitForSelector(".g-heard");
-  await expect.poll(() => page.textContent(".g-heard")).toContain("retry");
+  await page.waitForSelector(".g-command");
+  await expect.poll(() => page.textContent(".g-command")).toContain("retry");
 });

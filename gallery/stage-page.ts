@@ -1,4 +1,4 @@
-/** The stage in Chromium, for the gallery's tests. */
+/** `openStage` opens the stage in Chromium for the gallery's tests. */
 import { closeBrowser, openBrowser } from "@turnstream/browser/chromium.ts";
 import { keepArtefacts } from "@turnstream/browser/artefacts.ts";
 import { pageUrl } from "@turnstream/browser/pages.ts";
@@ -8,7 +8,7 @@ import { type Address, writeAddress } from "./stage/address.ts";
 
 let browser: Browser | undefined;
 
-/** To be called once in a test file, before what needs a page. */
+/** Opens a browser for the test file. Call it once, before the tests. */
 export function withBrowser(): void {
   beforeAll(async () => {
     browser = await openBrowser();
@@ -18,7 +18,7 @@ export function withBrowser(): void {
 
 interface StageOptions extends BrowserContextOptions {
   readonly address?: Partial<Address>;
-  /** What is done before the page is loaded. */
+  /** Called before the page is loaded. */
   readonly prepare?: (page: Page) => Promise<void>;
 }
 
@@ -31,9 +31,9 @@ const ANYWHERE: Address = {
   dir: "ltr",
 };
 
-/** A page of its own, gone after the test; whatever it complains of fails the test. */
+/** Opens a page for one test. Every error or warning in its console fails the test. */
 export async function openStage({ address, prepare, ...options }: StageOptions = {}): Promise<Page> {
-  if (browser === undefined) throw new Error("withBrowser() has to be called first");
+  if (browser === undefined) throw new Error("call withBrowser() first");
   const context = await browser.newContext({ viewport: { width: 900, height: 900 }, ...options });
   keepArtefacts(context);
   const page = await context.newPage();
@@ -63,12 +63,12 @@ export async function move(page: Page, at: number): Promise<void> {
   await page.evaluate(async (place) => await window.gallery?.move(place), at);
 }
 
-/** How many events there are until after the nth of a type, in the log that is shown. */
+/** Returns the number of events up to and including the nth of a type, in the shown log. */
 export async function findEvent(page: Page, type: string, nth = 1): Promise<number> {
   const types = await page.evaluate(() => window.gallery?.events.map((event) => event.type) ?? []);
   const places = types.flatMap((one, n) => (one === type ? [n + 1] : []));
   const place = places[nth - 1];
-  if (place === undefined) throw new Error(`there is no ${type} ${nth}`);
+  if (place === undefined) throw new Error(`the log has no ${type} number ${nth}`);
   return place;
 }
 
@@ -76,7 +76,7 @@ export async function stateNames(page: Page): Promise<readonly string[]> {
   return await page.evaluate(() => window.gallery?.states ?? []);
 }
 
-/** Waits until nothing has changed in the page for a while: lazy parts are there, and folding is over. */
+/** Waits until the page has not changed for a while: lazy parts are loaded and animations have ended. */
 export async function still(page: Page, idleMs = 500): Promise<void> {
   await page.evaluate(
     async (limitMs) =>

@@ -1,10 +1,10 @@
-/** That every state can be told: its log is legal and the place where it stands is in it. */
+/** Tests that the log of every state is legal and contains the position of the state. */
 import { emptyState, foldAll } from "@turnstream/protocol";
 import { expect, test } from "vitest";
 import { STATES } from "./states/index.ts";
 import { positionOf } from "./states/state.ts";
 
-test("every state has a log, and stands in it", () => {
+test("every state has a log that contains its position", () => {
   const names = STATES.map(({ name }) => name);
   expect(new Set(names).size).toBe(names.length);
   for (const state of STATES) {

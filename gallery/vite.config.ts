@@ -1,4 +1,4 @@
-/** How the gallery's pages are served and built: from TypeScript source, like everything here. */
+/** Serves and builds the gallery's pages from TypeScript source. */
 import { join } from "node:path";
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";

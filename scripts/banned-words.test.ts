@@ -1,4 +1,7 @@
-/** Names and prose keep to docs/glossary.md: no banned word in a name, and a ceiling for prose that only goes down. */
+/**
+ * Tests that names and prose follow docs/glossary.md: no banned word in a name, and a ceiling for prose that is only
+ * lowered.
+ */
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -23,14 +26,14 @@ const files = execFileSync("git", ["ls-files", "--cached", "--others", "--exclud
   .split("\0")
   .filter((file) => file !== "" && existsSync(join(root, file)));
 
-/** Without the engine on DBOS, which is replaced as a whole, and this test, which speaks of words. */
+/** Excludes the engine on DBOS, which is replaced as a whole, and this test, which quotes banned words. */
 const sources = files.filter(
   (file) => /[.]tsx?$/.test(file) && !/\/engine\/dbos/.test(file) && !file.startsWith("scripts/banned-words"),
 );
 
 /** Names that contain a banned word for a reason, by file. */
 const EXCEPTIONS: Readonly<Record<string, string>> = {
-  "packages/cli/src/knowledge-import.ts quiet": "the usual flag of a command",
+  "packages/cli/src/knowledge-import.ts quiet": "a common command-line flag",
   "packages/server/src/store/postgres/knowledge.ts words": "a column",
   "packages/server/src/store/postgres/schema.ts words": "a column",
   "packages/server/src/store/postgres/schema.ts kept": "a column",
@@ -39,10 +42,10 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
 
 const exceptionKey = ({ file, name }: BannedName): string => `${file} ${name}`;
 
-/** How often banned words may stand in comments, strings and documents. Lower it when the count is lower. */
+/** The maximum number of banned words in comments, strings and documents. Lower it when the count is lower. */
 const PROSE_CEILING = 5_200;
 
-test("the glossary is read", () => {
+test("reads the glossary", () => {
   expect([...banned]).toEqual(expect.arrayContaining(["seat", "wish", "told", "whoever"]));
   expect(banned.has("session")).toBe(false);
   expect(splitName("maxHeldBytes2")).toEqual(["max", "held", "bytes", ""]);
@@ -55,7 +58,7 @@ test("no name contains a banned word", () => {
   expect(found.map(({ file, line, name }) => `${file}:${line} ${name}`)).toEqual([]);
 });
 
-test("every exception is still needed", () => {
+test("has no unused exception", () => {
   const found = new Set(bannedNames.map(exceptionKey));
   expect(Object.keys(EXCEPTIONS).filter((key) => !found.has(key))).toEqual([]);
 });

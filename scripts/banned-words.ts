@@ -1,6 +1,6 @@
 /**
- * `findBannedNames` and `countBannedWords` look for words that docs/glossary.md tells us not to use: in the names that our
- * code declares, and in its prose. The glossary is the only list of words.
+ * `findBannedNames` and `countBannedWords` find words that docs/glossary.md bans: in the names that our code declares,
+ * and in its prose. The glossary is the only word list.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -30,7 +30,7 @@ export interface BannedName {
   readonly name: string;
 }
 
-/** `maxHeldBytes` -> max, held, bytes. */
+/** `maxHeldBytes` becomes `["max", "held", "bytes"]`. */
 export function splitName(name: string): string[] {
   return name
     .replaceAll(/([a-z0-9])([A-Z])/g, "$1 $2")
@@ -39,10 +39,10 @@ export function splitName(name: string): string[] {
     .map((word) => word.toLowerCase());
 }
 
-/** Fields of events, frames and tables are snake_case: they are a contract, and renaming them is another matter. */
+/** Fields of events, frames and tables are snake_case. They are part of the contract, so this check ignores them. */
 const isWireName = (name: string): boolean => /^[a-z0-9]+(_[a-z0-9]+)+$/.test(name);
 
-/** The names that a source file declares, and its own, with a banned word in them. */
+/** Returns the names that a source file declares, and its file name, if they contain a banned word. */
 export function findBannedNames(root: string, file: string, banned: ReadonlySet<string>): BannedName[] {
   const text = readFileSync(join(root, file), "utf8");
   const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
@@ -90,7 +90,7 @@ function hasName(node: ts.Node): boolean {
   );
 }
 
-/** How often banned words stand in a file: in its comments and strings, or in a document's text. */
+/** Counts banned words in the comments and strings of a source file, or in the whole text of a document. */
 export function countBannedWords(root: string, file: string, banned: ReadonlySet<string>): number {
   const text = readFileSync(join(root, file), "utf8");
   const prose = /[.]tsx?$/.test(file) ? proseIn(text) : text;

@@ -1,4 +1,4 @@
-/** Plants breaches of the dependency rules in a temporary tree and expects each to be reported. */
+/** Tests `checkDirection` with violations of the dependency rules in a temporary tree. Each must be reported. */
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -86,7 +86,7 @@ async function check(tree: Tree) {
   return await checkDirection(folder);
 }
 
-test("a clean tree is not reported", async () => {
+test("does not report a clean tree", async () => {
   const { modules, violations } = await check(clean);
   expect(violations).toEqual([]);
   expect(modules).toBe(
@@ -94,7 +94,7 @@ test("a clean tree is not reported", async () => {
   );
 });
 
-test.each(Object.entries(layers))("the layers of %s are its folders", (base, rows) => {
+test.each(Object.entries(layers))("the layers of %s match its folders", (base, rows) => {
   const folders = readdirSync(join(root, base), { withFileTypes: true }).filter((entry) =>
     entry.isDirectory(),
   );
@@ -103,7 +103,7 @@ test.each(Object.entries(layers))("the layers of %s are its folders", (base, row
   if (base !== "packages/server/src/store") expect(names.toSorted()).toEqual(rows.flat().toSorted());
 });
 
-test("an empty tree counts no module", async () => {
+test("counts no modules in an empty tree", async () => {
   expect(await check({ "packages/readme.txt": "" })).toEqual({ modules: 0, violations: [] });
 });
 
@@ -176,7 +176,7 @@ const breaches: [rule: string, planted: Tree][] = [
   ["src-not-to-test", { "packages/server/src/x.ts": `import "../../../conformance/requirements.ts";` }],
   ["src-not-to-test", { "packages/server/src/x.ts": `import "../../../testkit/servers/start-redis.ts";` }],
   ["testkit-not-to-its-users", { "testkit/x.ts": `import "../conformance/requirements.ts";` }],
-  ["resolvable", { "conformance/x.ts": `import "./gone.ts";` }],
+  ["resolvable", { "conformance/x.ts": `import "./missing.ts";` }],
   ["zod-stays-in-schemas", { "packages/protocol/src/x.ts": `export { z } from "zod";` }],
   ["zod-stays-in-schemas", { "packages/protocol/src/dialects/blocks/encode.ts": `export { z } from "zod";` }],
   [

@@ -1,6 +1,6 @@
 /**
- * Checks which module imports which, by the rules of .dependency-cruiser.mjs.
- * Takes the folder to check (this repository if left out). Never passes without having seen a module.
+ * `checkDirection` checks which module imports which, by the rules of .dependency-cruiser.mjs. The command takes the
+ * folder to check (default: this repository). It fails if it finds no module, so a broken check can't pass.
  */
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -47,10 +47,11 @@ async function cruiseOnce(
       },
     },
     {},
-    // Without this the imports of types written without `type` would count as erased.
+    // Otherwise imports of types without the keyword `type` would count as erased.
     { tsConfig: { options: { verbatimModuleSyntax: true } } },
   );
-  if (typeof output === "string") throw new TypeError("dependency-cruiser answered with text");
+  if (typeof output === "string")
+    throw new TypeError("dependency-cruiser must return a result object, got text");
   return output;
 }
 
@@ -70,6 +71,6 @@ if (process.argv[1] === import.meta.filename) {
   const { modules, violations } = await checkDirection(root);
   for (const violation of violations) console.error(violation);
   console.log(`${modules} modules, ${violations.length} violations`);
-  if (modules === 0) console.error("no module was looked at: the check itself is broken");
+  if (modules === 0) console.error("No module was found: the check itself is broken.");
   if (modules === 0 || violations.length > 0) process.exitCode = 1;
 }

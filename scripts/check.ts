@@ -1,6 +1,6 @@
 /**
- * Every check that is not a test, one after the other. All of them run even when one fails; a step over
- * its time budget fails too, so that the checks stay quick; in CI, tests run beside them. Never changes a source file.
+ * Runs every check that is not a test, one after the other, even if one fails. A step that exceeds its time budget
+ * fails too, so that the checks stay fast. In CI they run in parallel with the tests. Does not change source files.
  */
 import { inSeconds, runCommand } from "./run-command.ts";
 
@@ -19,7 +19,7 @@ const published = [
   "packages/react",
 ];
 
-/** Types come before whatever reads the built files: package lint and bundle size. */
+/** `types` must come before the steps that read built files: package lint and bundle size. */
 const steps: Step[] = [
   { name: "format", command: "oxfmt --check", budgetSeconds: 30 },
   { name: "types", command: "tsc -b", budgetSeconds: 240 },

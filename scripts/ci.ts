@@ -1,9 +1,10 @@
 /**
- * Runs the whole of CI: first the cost of the fold and the dialects, on an otherwise idle machine. Then two rows of
- * stages side by side: the tests without servers and the checks, which keep a processor busy, and the tests with
- * servers and in a browser, which mostly wait.
- * Every stage runs even when another failed. The last line says how many tests passed and failed; the exit code says
- * whether everything did. Installs nothing.
+ * Runs the whole CI. The benches of the fold and the dialects come first, on an otherwise idle machine. Then two groups
+ * of stages run in parallel: the tests without servers and the checks, which are CPU-bound, and the tests with servers
+ * and browsers, which mostly wait.
+ *
+ * Invariant: every stage runs even if another failed. The last line has the number of passed and failed tests, and the
+ * exit code is 0 only if everything passed. Installs nothing.
  */
 import { randomInt } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -21,12 +22,12 @@ function readReport(file: string): unknown {
   }
 }
 
-/** What each stage may take, in seconds, beside the others; a stage over its budget fails. */
+/** Time budget of each stage in seconds, while the others run. A stage that exceeds its budget fails. */
 const BUDGETS = { bench: 120, check: 480, test: 840, "test:services": 840, "test:browser": 600 };
-/** What all of it may take, in seconds. It takes less than 15 minutes on two idle processors, and never more than 20. */
+/** Time budget of the whole run in seconds. It takes less than 15 minutes on two idle cores, and never more than 20. */
 const WHOLE_BUDGET = 1140;
 
-/** A stage that hangs, a browser for one, is ended so long after it has failed by being late. */
+/** A stage that hangs, such as a browser, is killed this long after it has exceeded its budget. */
 const GRACE_SECONDS = 60;
 
 const started = performance.now();
@@ -39,7 +40,10 @@ function report(stage: string, ok: boolean, seconds: number, budget: number): bo
   return ok && !isLate;
 }
 
-/** A figure over its bound on a busy machine is measured again; a real loss of speed stays. */
+/**
+ * A figure over its bound is measured again, because other load on the machine may be the reason. A real regression
+ * fails every time.
+ */
 const BENCH_TRIES = 3;
 
 async function benchIsOk(name: string): Promise<boolean> {
@@ -55,7 +59,7 @@ interface TestStage extends TestCount {
   ok: boolean;
 }
 
-/** @param isBuffered whether the output waits until the stage has ended */
+/** @param isBuffered if true, the output is printed after the stage has ended */
 async function runTests(
   stage: "test" | "test:services" | "test:browser",
   projects: readonly string[],
@@ -68,7 +72,7 @@ async function runTests(
   const reporters = `--reporter=default --reporter=json --outputFile.json=${results}`;
   const within = `timeout --kill-after=10 ${BUDGETS[stage] + GRACE_SECONDS}`;
   const run = await runCommand(`${within} vitest run ${chosen} ${reporters}`, {
-    // Nothing may stand between vitest's summary and ours.
+    // Hides the only line between vitest's summary and ours.
     hide: /^JSON report written to /,
     isBuffered,
   });
@@ -84,7 +88,7 @@ async function check(): Promise<boolean> {
   return report("check", ok, seconds, BUDGETS.check);
 }
 
-// One seed for all stages. To try the same cases again, set it.
+// One seed for all stages. Set the variable to run the same cases again.
 process.env["TURNSTREAM_SEED"] ??= String(randomInt(2 ** 31));
 console.log(`[ci] TURNSTREAM_SEED=${process.env["TURNSTREAM_SEED"]}`);
 

@@ -1,6 +1,7 @@
 /**
- * `npm run contract -- REVISION` shows what changed since a revision in the files that other programs depend on: vectors,
- * JSON Schemas, recorded stories and migrations. Texts under `description` don't count. Exits with 1 if anything differs.
+ * `npm run contract -- REVISION` shows what changed since a revision in the files that other programs depend on:
+ * vectors, JSON Schemas, recorded stories and migrations. It ignores texts under `description`. It exits with 1 if
+ * anything differs.
  */
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
@@ -25,7 +26,7 @@ function listFiles(revision: string): string[] {
     .filter(isContract);
 }
 
-/** Drops every `description`, at any depth. */
+/** Drops every `description` at any depth. */
 function withoutDescriptions(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutDescriptions);
   if (typeof value !== "object" || value === null) return value;
@@ -42,12 +43,12 @@ function parse(file: string, text: string): unknown {
       .trim()
       .split("\n")
       .map((line) => withoutDescriptions(JSON.parse(line)));
-  // A migration: what it does to the database, without its comments and imports.
+  // Of a migration only its statements count, not its comments and imports.
   return text.replaceAll(/\/\*[\s\S]*?\*\/|^import .*$|^\s*\/\/.*$/gm, "").replaceAll(/\s+/g, " ");
 }
 
 const [revision] = process.argv.slice(2);
-if (revision === undefined) throw new Error("Which revision? For example: npm run contract -- HEAD~20");
+if (revision === undefined) throw new Error("The revision is missing. Example: npm run contract -- HEAD~20");
 
 const before = listFiles(revision);
 const now = new Set(listFiles("HEAD"));

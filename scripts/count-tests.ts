@@ -1,4 +1,7 @@
-/** Counts tests in the report of vitest's JSON reporter. Never counts a broken run as one without failures. */
+/**
+ * `countTests` counts tests in the report of vitest's JSON reporter. It never counts a broken run as a run without
+ * failures.
+ */
 
 interface Report {
   numPassedTests: number;
@@ -17,7 +20,7 @@ function isReport(value: unknown): value is Report {
 
 export function countTests(report: unknown, ok: boolean): TestCount {
   if (!isReport(report)) return { passed: 0, failed: 1 };
-  // A file that could not be loaded has failed without having a test.
+  // A file that could not be loaded has failed without any test result.
   const unloaded = report.testResults.filter(
     ({ status, assertionResults }) => status === "failed" && assertionResults.length === 0,
   );

@@ -1,4 +1,7 @@
-/** The public names of every entry point: the lists that are checked in are true, and the roots stay small. */
+/**
+ * Tests the public names of every entry point: the lists in the repository match the code, and the root entries stay
+ * small.
+ */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -10,7 +13,7 @@ import { root } from "./run-command.ts";
 const entries = listEntries();
 const program = openProgram(entries);
 
-test.each(entries)("$name exports the names that its list says", (entry) => {
+test.each(entries)("$name exports exactly the names in its list", (entry) => {
   const list = readFileSync(join(root, entry.list), "utf8");
   expect(list, "Run `npm run public-api` and review the change.").toBe(
     formatList(entry, describeEntry(program, entry)),
@@ -23,7 +26,7 @@ test("the root of @turnstream/server has at most 110 names", () => {
   expect(describeEntry(program, server).length).toBeLessThanOrEqual(110);
 });
 
-/** What only writers of the log and gateways need. */
+/** Names that only log writers and gateways need. */
 const SERVER_NAMES = /EventDraft|checkEvent|coalesce|HandoffPoint|Encoder\b/;
 
 test.each(["@turnstream/protocol", "@turnstream/client", "@turnstream/react"])(

@@ -1,7 +1,7 @@
 /**
- * `describeEntry` lists the public names of an entry point with their signatures, one line each. `npm run public-api` writes
- * the lists to `packages/NAME/public-api/`; with `--check` it fails where a list differs from the code, so that a change of
- * the public API is seen in review.
+ * `describeEntry` lists the public names of an entry point with their signatures, one line each. `npm run public-api`
+ * writes the lists to `packages/NAME/public-api/`. With `--check` it fails if a list differs from the code, so that a
+ * review sees every change of the public API.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -13,13 +13,13 @@ import { root } from "./run-command.ts";
 const SOURCE = "@turnstream/source";
 
 export interface Entry {
-  /** `@turnstream/client/blocks`. */
+  /** For example `@turnstream/client/blocks`. */
   readonly name: string;
   readonly source: string;
   readonly list: string;
 }
 
-/** Entries that only our own tools import are no public API. */
+/** Entries that only our own tools import are not public API. */
 const isInternal = (subpath: string): boolean => subpath === "./internal";
 
 export function listEntries(): Entry[] {
@@ -63,7 +63,7 @@ export function openProgram(entries: readonly Entry[]): ts.Program {
   );
 }
 
-/** One line per exported name, sorted. */
+/** Returns one line per exported name, sorted. */
 export function describeEntry(program: ts.Program, entry: Entry): string[] {
   const checker = program.getTypeChecker();
   const source = program.getSourceFile(join(root, entry.source));
@@ -75,7 +75,7 @@ export function describeEntry(program: ts.Program, entry: Entry): string[] {
     .toSorted();
 }
 
-/** Types that are inferred, such as those of zod schemas, can be long: their files under schemas/ say what they hold. */
+/** Longer inferred types, such as those of zod schemas, are shortened. The files under schemas/ describe them. */
 const MAX_INFERRED = 200;
 
 function describeSymbol(checker: ts.TypeChecker, exported: ts.Symbol): string {
@@ -96,7 +96,7 @@ function describeSymbol(checker: ts.TypeChecker, exported: ts.Symbol): string {
   return `const ${name}: ${text.length > MAX_INFERRED ? `${text.slice(0, MAX_INFERRED)}…` : text}`;
 }
 
-/** A declaration as it is written: without comments, line breaks and its body. */
+/** Returns a declaration as written, without comments, line breaks and body. */
 function describeHead(declaration: ts.Declaration & { readonly body?: ts.Node | undefined }): string {
   const source = declaration.getSourceFile();
   const end = declaration.body?.getStart(source) ?? declaration.getEnd();

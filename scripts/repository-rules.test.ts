@@ -1,4 +1,4 @@
-/** The house rules that no other tool checks, over every file that git knows or would add. */
+/** Tests the repository rules that no other tool checks, over every file that git tracks or would add. */
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -23,10 +23,10 @@ const sources = files.filter((file) =>
 
 const read = (file: string) => readFileSync(join(root, file), "utf8");
 
-/** Folders whose files are alike, one for each command, route or migration, and files that are loaded on demand. */
+/** Folders with one file per command, route or migration, and files that are loaded on demand. */
 const ONE_OF_A_SERIES = /\/(routes|migrations|messages|cli\/src)\/[^/]+$|-chunk[.]ts$/;
 
-/** Which files import each file, tests included. */
+/** Returns which files import each file, including tests. */
 function countImporters(): Map<string, Set<string>> {
   const importers = new Map<string, Set<string>>();
   for (const file of files.filter((name) => /[.]tsx?$/.test(name))) {
@@ -42,7 +42,7 @@ const machinePath = /(?<![\w.*}-])\/(?:root|work)(?![\w-])/;
 const registryHost = /\bregistry[.](?:npmjs|yarnpkg|npmmirror)[.]/;
 
 describe("every source file", () => {
-  test("is looked at", () => {
+  test("is checked", () => {
     expect(sources).toContain("scripts/repository-rules.test.ts");
   });
 
@@ -68,22 +68,22 @@ describe("every source file", () => {
     expect(alone).toEqual([]);
   });
 
-  test("starts with a comment saying what it is for", () => {
+  test("starts with a comment about its purpose", () => {
     expect(sources.filter((file) => !/^(#!.*\n)?(\/\*\*|\/\/)/.test(read(file)))).toEqual([]);
   });
 });
 
 describe("no file", () => {
-  test("names a path of the machine it was written on", () => {
+  test("contains an absolute path of a developer's machine", () => {
     expect(files.filter((file) => machinePath.test(read(file)))).toEqual([]);
   });
 
-  test("names a registry host", () => {
+  test("contains a registry host", () => {
     expect(files.filter((file) => registryHost.test(read(file)))).toEqual([]);
   });
 });
 
-test("the patterns catch what they are for, and little else", () => {
+test("the patterns match only what they should", () => {
   const folder = ["", "root", "x"].join("/");
   for (const line of [folder, `"${folder}"`, `PATH=${folder}`, `file://${folder}`])
     expect(line).toMatch(machinePath);

@@ -1,4 +1,4 @@
-/** Runs one command of the toolchain and shows its output. Never throws on a failing command. */
+/** `runCommand` runs one command of the toolchain and prints its output. It does not throw if the command fails. */
 import { spawn } from "node:child_process";
 import { delimiter, join } from "node:path";
 import { createInterface } from "node:readline";
@@ -8,9 +8,9 @@ export const root = join(import.meta.dirname, "..");
 interface CommandOptions {
   /** Relative to the root of the repository. */
   folder?: string;
-  /** Lines of the command's output that are not shown. */
+  /** Lines of the command's output that are not printed. */
   hide?: RegExp;
-  /** Shows all of the output once the command has ended, so that it is not mixed with that of another command. */
+  /** Prints all output after the command has ended, so that it doesn't mix with the output of another command. */
   isBuffered?: boolean;
 }
 

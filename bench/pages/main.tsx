@@ -1,6 +1,6 @@
 /**
- * The page of the bench: draws a thread by one of the subjects and streams an answer into it at a pace, as its address
- * asks (`?subject=…&messages=200&deltas=2000&pace=200`). Who drives it calls what is in `window.bench`.
+ * The bench page renders a thread with one of the subjects and streams an answer into it at a given rate. Its URL
+ * selects both (`?subject=…&messages=200&deltas=2000&pace=200`). The bench calls the functions of `window.bench`.
  */
 import { Profiler } from "react";
 import { createRoot } from "react-dom/client";
@@ -22,7 +22,8 @@ const number = (name: string): number => Number(asked.get(name));
 async function open(): Promise<BenchTarget> {
   const make = await SUBJECTS[asked.get("subject") ?? ""]?.();
   const place = document.getElementById("root");
-  if (make === undefined || place === null) throw new Error("The address names no subject.");
+  if (make === undefined || place === null)
+    throw new Error("The `subject` in the URL must name a known subject.");
   const subject = make(streamed(number("messages"), number("deltas")));
   createRoot(place).render(
     <Profiler id="thread" onRender={onCommit}>
@@ -30,12 +31,12 @@ async function open(): Promise<BenchTarget> {
     </Profiler>,
   );
   while (!subject.isReady()) await idle();
-  // What loads later, such as a renderer, has loaded; what is drawn at leisure is drawn.
+  // Wait until lazy parts such as a renderer have loaded and deferred rendering is done.
   await idle(1000);
   return subject;
 }
 
-/** Settles when the page has had nothing to do for a moment. */
+/** Resolves when the page has been idle for a moment. */
 async function idle(ms = 50): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, ms));
   await new Promise((resolve) => requestIdleCallback(resolve));
@@ -50,7 +51,7 @@ async function stream(subject: BenchTarget): Promise<Smoothness> {
       if (data === null) resolve();
       else subject.receive(data);
     });
-    // A worker has no origin to name.
+    // A worker has no target origin.
     // oxlint-disable-next-line unicorn/require-post-message-target-origin
     wire.postMessage({ frames: subject.frames, perSecond: number("pace") } satisfies Paced);
   });

@@ -1,4 +1,4 @@
-/** A wire with a pace: posts frames when they are due, each as a task of its own, however busy the page is. */
+/** This worker posts frames at a fixed rate, each as its own task, even while the page is busy. */
 export interface Paced {
   readonly frames: readonly string[];
   readonly perSecond: number;

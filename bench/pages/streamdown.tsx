@@ -1,4 +1,4 @@
-/** `useChat` with Streamdown, each message memoised. */
+/** `streamdown` renders `useChat` with Streamdown and memoized messages. */
 import type { UIMessage } from "ai";
 import { memo } from "react";
 import { Streamdown } from "streamdown";

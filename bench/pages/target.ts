@@ -1,17 +1,17 @@
-/** What the page and those that are compared agree on. Types only. */
+/** `BenchTarget` is what the page requires of each compared library. Types only. */
 import type { Streamed } from "../react/turn.ts";
 import type { ReactNode } from "react";
 
 export interface BenchTarget {
-  /** Draws the thread with what was there before. */
+  /** Renders the thread with the earlier turns. */
   readonly node: ReactNode;
-  /** The wire's frames of the turn that comes, as JSON text, in the format of the subject. */
+  /** The frames of the next turn as JSON text, in the format of the subject. */
   readonly frames: readonly string[];
-  /** Whether the earlier turns stand there. */
+  /** Whether the earlier turns are rendered. */
   isReady(): boolean;
-  /** Asks for the turn; from then on frames come. */
+  /** Requests the turn. Frames arrive after this call. */
   begin(): void;
-  /** One frame from the wire. */
+  /** Receives one frame from the wire. */
   receive(frame: string): void;
 }
 

@@ -1,4 +1,6 @@
-/** Ours: the thread as it comes, over a real client whose socket is fed by the page. */
+/**
+ * `turnstream` renders our thread with default settings, with a real client whose socket receives frames from the page.
+ */
 import { createClient } from "@turnstream/client";
 import { foldAll } from "@turnstream/protocol";
 import { SessionProvider, Thread } from "@turnstream/react";

@@ -1,4 +1,4 @@
-/** A folded session as messages of the AI SDK, for the threads that peers begin with. */
+/** `toUiMessages` converts a folded session to AI SDK messages, for the earlier turns of the other libraries. */
 import { currentInput, isBlock, findToolResult, type SessionState, type Turn } from "@turnstream/protocol";
 import type { UIMessage } from "ai";
 

@@ -1,4 +1,4 @@
-/** The parts of a message as the usual templates draw them. The Markdown renderer is what they differ in. */
+/** `Parts` renders the parts of a message as common templates do. Only the Markdown renderer differs between them. */
 import { isToolUIPart, type UIMessage } from "ai";
 import type { ComponentType } from "react";
 

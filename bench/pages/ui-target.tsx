@@ -1,4 +1,4 @@
-/** What the peers over `useChat` share: the wire, the thread they begin with, and how the answer is asked for. */
+/** `createUiTarget` builds a target on `useChat`: its transport, its earlier turns, and how it requests the answer. */
 import { useChat } from "@ai-sdk/react";
 import { foldAll } from "@turnstream/protocol";
 import type { UIMessage } from "ai";

@@ -1,4 +1,7 @@
-/** A transport of the AI SDK whose frames are put in by hand: JSON text in, chunks out, as from an event stream. */
+/**
+ * `UiWire` is an AI SDK transport that receives its frames from the page: JSON text in, chunks out, as from an event
+ * stream.
+ */
 import type { ChatTransport, UIMessage, UIMessageChunk } from "ai";
 
 export class UiWire implements ChatTransport<UIMessage> {

@@ -1,4 +1,7 @@
-/** `useChat` with react-markdown: as most templates have it, and with what their guides advise for long threads. */
+/**
+ * `useChatPlain` and `useChatMemo` render `useChat` with react-markdown: as in most templates, and with the
+ * optimizations that their guides recommend for long threads.
+ */
 import type { UIMessage } from "ai";
 import { memo } from "react";
 import ReactMarkdown from "react-markdown";

@@ -1,4 +1,4 @@
-/** How the pages of the bench are built: production builds, with a React that can tell what its commits take. */
+/** Builds the bench pages for production, with a React build that reports the duration of its commits. */
 import { defineConfig } from "vite";
 
 export default defineConfig({

@@ -1,18 +1,21 @@
-/** What a page can see of its own smoothness while an answer streams: commits, long tasks, frames that were not drawn. */
+/**
+ * `watchSmoothness` records what a page can measure itself while an answer streams: commits, long tasks and dropped
+ * frames.
+ */
 
 const FRAME_MS = 1000 / 60;
 
 export interface Smoothness {
-  /** Milliseconds that each commit took to render. */
+  /** The render time of each commit in milliseconds. */
   readonly commits: readonly number[];
-  /** Milliseconds of each task over 50. */
+  /** The duration of each task over 50 ms, in milliseconds. */
   readonly longTasks: readonly number[];
   readonly droppedFrames: number;
 }
 
 const commits: number[] = [];
 
-/** For React's `<Profiler>`. */
+/** The callback for React's `<Profiler>`. */
 export function onCommit(_id: string, _phase: string, actualMs: number): void {
   commits.push(actualMs);
 }

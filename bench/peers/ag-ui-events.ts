@@ -1,4 +1,4 @@
-/** A turn of ours as events of AG-UI, piece by piece. For benches only. */
+/** `toAgUiEvents` converts a turn to AG-UI events, delta by delta. For benches only. */
 import { type BaseEvent, EventType } from "@ag-ui/client";
 import type { SessionEvent } from "@turnstream/protocol";
 import { Calls } from "./calls.ts";

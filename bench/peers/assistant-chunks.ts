@@ -1,11 +1,11 @@
-/** A turn of ours as chunks of assistant-stream, piece by piece. For benches only. */
+/** `toAssistantChunks` converts a turn to assistant-stream chunks, delta by delta. For benches only. */
 import type { SessionEvent } from "@turnstream/protocol";
 import type { AssistantStreamChunk } from "assistant-stream";
 import { Calls } from "./calls.ts";
 
 export function toAssistantChunks(events: readonly SessionEvent[]): AssistantStreamChunk[] {
   const calls = new Calls();
-  /** Which part of the message a block or a call is. */
+  /** The index of the message part of each block or call. */
   const places = new Map<string, number>();
   const begin = (id: string): void => void places.set(id, places.size);
   const path = (id: string): number[] => [places.get(id) ?? -1];

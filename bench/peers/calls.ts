@@ -1,4 +1,7 @@
-/** What the peers' formats need to know of a call at each of its events: ours name its block. For benches only. */
+/**
+ * `Calls` looks up a call by its block. Our events name only the block, the other formats need id and name of the call.
+ * For benches only.
+ */
 import type { EventOf } from "@turnstream/protocol";
 
 interface Call {
@@ -18,7 +21,7 @@ export class Calls {
 
   of(event: { readonly block: string }): Call {
     const call = this.byBlock.get(event.block);
-    if (call === undefined) throw new Error(`no call has begun in ${event.block}`);
+    if (call === undefined) throw new Error(`block ${event.block} has no started call`);
     return call;
   }
 }

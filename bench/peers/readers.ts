@@ -1,6 +1,6 @@
 /**
- * How each peer reads a turn: JSON text of its own frames in, its own message out after every delta. What is timed is what
- * their users run. For benches only.
+ * `readByAi`, `readByAgUi` and `readByAssistantStream` read a turn with another library: JSON text of its frames in,
+ * its own message out after every delta. The timed code is the public API that its users call. For benches only.
  */
 import { AbstractAgent, type BaseEvent, type Message } from "@ag-ui/client";
 import { type UIMessage, type UIMessageChunk, readUIMessageStream } from "ai";
@@ -29,7 +29,7 @@ export async function readByAi(frames: readonly string[]): Promise<UIMessage | u
   return last;
 }
 
-/** What `runAgent` does with whatever arrives: checks, expansion, order, messages. */
+/** Lets `runAgent` process the frames: verification, expansion, order and messages. */
 class FramesAgent extends AbstractAgent {
   private readonly frames: readonly string[];
 

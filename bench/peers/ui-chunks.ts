@@ -1,4 +1,4 @@
-/** A turn of ours as the stream of the AI SDK would tell it, piece by piece. For benches only. */
+/** `toUiChunks` converts a turn to AI SDK stream chunks, delta by delta. For benches only. */
 import type { SessionEvent } from "@turnstream/protocol";
 import type { UIMessageChunk } from "ai";
 import { Calls } from "./calls.ts";

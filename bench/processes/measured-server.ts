@@ -1,6 +1,8 @@
 /**
- * A server of its own, to be measured: one of the bare loops, or the gateway. It tells where it listens, and what it has
- * used when it is asked. Nothing else happens in this process: who publishes and who looks are others.
+ * This program is a measured server: one of the baseline servers, or the gateway. It reports its port, and its usage on
+ * request.
+ *
+ * Invariant: this process does nothing else. Writers and clients run in other processes.
  */
 import { type BaselineKind, openBaselineServer } from "../baseline-server.ts";
 import { createServer } from "@turnstream/server";
@@ -18,7 +20,7 @@ export interface MeasuredServerSettings {
 export interface ServerUsage {
   readonly cpuMicros: number;
   readonly rss: number;
-  /** The same with the pages that V8 keeps for the next burst. */
+  /** The same, including pages that V8 retains for the next burst. */
   readonly grown: number;
   readonly heap: number;
 }
@@ -26,7 +28,7 @@ export interface ServerUsage {
 export type ServerRequest = { readonly measure: "now" | "clean" } | { readonly exit: true };
 export type ServerMessage = { readonly port: number } | { readonly usage: ServerUsage };
 
-/** The clients of a bench are too simple to answer a ping. */
+/** The clients of a bench don't answer pings, so the gateway must not wait for a pong. */
 const NEVER_MS = 3_600_000;
 
 const settings = readSettings() as MeasuredServerSettings;
@@ -34,7 +36,7 @@ const { kind, redisUrl, keyPrefix } = settings;
 const parent = connectParent<ServerRequest, ServerMessage>();
 const port = kind === "gateway" ? await openGateway() : await openBaselineServer(kind, redisUrl, keyPrefix);
 
-/** The gateway as teams run it, on the real store and the real log. @returns its port */
+/** Starts the gateway with production defaults on a real store and log. @returns its port */
 async function openGateway(): Promise<number> {
   const { databaseUrl, secret } = settings;
   const { store, log, signals } = await openBackend({
@@ -55,8 +57,8 @@ async function openGateway(): Promise<number> {
 }
 
 /**
- * What is only waiting to be collected is nobody's: with "clean" it is collected before. Then pages that V8 keeps for the next
- * burst are given back, which it does by itself only some time after a process has come to rest.
+ * Reports the usage. "clean" first collects garbage, which would otherwise count. It then lets V8 release the pages
+ * that it retains for the next burst, which V8 does by itself only some time after a process becomes idle.
  */
 async function measure(isClean: boolean): Promise<void> {
   if (isClean) await collect({});

@@ -1,6 +1,6 @@
 /**
- * A worker of its own, to be measured: PostgreSQL, Redis, DBOS and the agents of the bench. It tells what it weighs and
- * which statements it has sent when it is asked. Never sends a message and never measures anything by itself.
+ * This program is a measured worker with PostgreSQL, Redis, DBOS and the agents of the bench. It reports its memory and
+ * the statements that it has sent, on request. Does not send messages.
  */
 import { createWorker } from "@turnstream/server";
 import { openBackend } from "@turnstream/testkit/backend/open-backend.ts";
@@ -13,7 +13,7 @@ export interface WorkerSettings {
   readonly keyPrefix: string;
   /** Whether to count statements, which costs a little. */
   readonly countsStatements: boolean;
-  /** Of its lease; what a worker has when absent. */
+  /** The duration of its lease. @default the worker's default */
   readonly ttlMs?: number;
 }
 
@@ -39,7 +39,7 @@ const backend = await openBackend({
   ...urls,
   name: "bench-worker",
   database: countsStatements ? { onQuery: ({ query }) => count(query.sql) } : {},
-  // In one pool with hundreds of turns that commit at a time, a renewal would come too late.
+  // In one pool with hundreds of committing turns, a renewal of the lease would come too late.
   hasLeasePool: true,
 });
 const { store, log, signals, engine } = backend;

@@ -1,7 +1,9 @@
 /**
- * Opens the bench's page in Chromium, streams one answer and reads what it cost. Times are processor time of the page's
- * main thread, not of the clock on the wall, so that other programs on the machine don't count. Builds and serves the
- * page; judges nothing.
+ * `streamInto` opens the bench page in Chromium, streams one answer and reads its cost. `buildPages` builds and serves
+ * the page.
+ *
+ * Invariant: the costs of `Cost` are CPU time of the page's main thread, so that other programs on the machine don't
+ * count. Only `loadMs` and the fields of `Smoothness` are wall-clock time.
  */
 import { execFile } from "node:child_process";
 import { join } from "node:path";
@@ -16,11 +18,11 @@ export type TargetName = "turnstream" | "use-chat" | "use-chat-memo" | "streamdo
 
 export interface StreamOptions {
   readonly subject: TargetName;
-  /** Messages that are there before. */
+  /** How many messages the thread has before the answer. */
   readonly messages: number;
   /** Text deltas of the answer. */
   readonly deltas: number;
-  /** Frames a second. */
+  /** Frames per second. */
   readonly pace: number;
 }
 
@@ -28,12 +30,12 @@ export interface Cost extends Smoothness {
   readonly scriptMs: number;
   readonly layoutMs: number;
   readonly styleMs: number;
-  /** Everything the main thread did. */
+  /** All work of the main thread. */
   readonly taskMs: number;
-  /** Processor time of each task over 50 ms. */
+  /** CPU time of each task over 50 ms. */
   readonly longTasksCpu: readonly number[];
   readonly heapMb: number;
-  /** From the first byte until the earlier turns stand there. */
+  /** From the start of the navigation until the page with the earlier turns is idle. */
   readonly loadMs: number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * What each task of a page's main thread took of the processor, from Chromium's trace. The clock on the wall, by which
- * pages see long tasks, also counts what other programs did on a busy machine.
+ * `traceTasks` reads the CPU time of each task of a page's main thread from Chromium's trace. The wall-clock time that
+ * pages see for long tasks also counts other programs on a busy machine.
  */
 import type { CDPSession } from "playwright-core";
 
@@ -9,12 +9,12 @@ interface TraceEvent {
   readonly ph: string;
   readonly pid: number;
   readonly tid: number;
-  /** Microseconds of processor time. */
+  /** CPU time in microseconds. */
   readonly tdur?: number;
   readonly args?: { readonly name?: string };
 }
 
-/** Stopping gives the milliseconds of every task. */
+/** `stop()` returns the milliseconds of every task. */
 export async function traceTasks(cdp: CDPSession): Promise<{ stop(): Promise<number[]> }> {
   const events: TraceEvent[] = [];
   cdp.on("Tracing.dataCollected", ({ value }) => {
@@ -41,7 +41,7 @@ function tasksOf(events: readonly TraceEvent[]): number[] {
       .filter(({ name, args }) => name === "thread_name" && args?.name === "CrRendererMain")
       .map((event) => thread(event)),
   );
-  if (main.size === 0) throw new Error("The trace names no main thread of a page: is this still Chromium?");
+  if (main.size === 0) throw new Error("The trace names no main thread of a page. The bench needs Chromium.");
   return events
     .filter((event) => event.name === "ThreadControllerImpl::RunTask" && main.has(thread(event)))
     .map(({ tdur = 0 }) => tdur / 1000);

@@ -1,13 +1,15 @@
 /**
- * What the benches of React show: threads with earlier turns, and W1 as an answer that people could read, with headings,
- * lists, tables, code and citations. Runs in browsers. Deterministic: the same bytes on every run.
+ * `streamed` generates what the React bench shows: earlier turns, and W1 as a readable answer with headings, lists,
+ * tables, code and citations. Runs in browsers.
+ *
+ * Invariant: deterministic, the same bytes on every run.
  */
 import { LogWriter } from "@turnstream/conformance/support/log-writer.ts";
 import type { SessionEvent } from "@turnstream/protocol";
 
 const PIECES = [4, 5, 6, 5];
 const CITATIONS = 6;
-/** By this a page knows that it shows all of the answer. */
+/** The page has rendered the whole answer when it contains this sentence. */
 export const LAST_SENTENCE = "That is all for today.";
 
 function sections(n: number): string {
@@ -18,7 +20,7 @@ function sections(n: number): string {
     `- Revenue grew to ${n + 12} trillion VND, which is **above** what was expected\n- Margins were *flat*, for milk powder cost more\n  1. imports: ${n + 3}%\n  2. home: ${n + 1}%\n- Debt is at \`${n}.4\` times earnings`,
     `| quarter | revenue | margin |\n| --- | ---: | ---: |\n| Q1 | ${n + 10}.2 | 41% |\n| Q2 | ${n + 11}.8 | 40% |\n| Q3 | ${n + 13}.1 | 42% |`,
     `\`\`\`ts\nconst fair = revenue * ${n + 2} - debt;\nif (fair > price) console.log("cheap", fair);\n\`\`\``,
-    `> A dividend of ${n + 1},500 VND is likely, ~~though~~ the board has not said so.`,
+    `> A dividend of ${n + 1},500 VND is likely, ~~though~~ the board has not confirmed it.`,
   ].join("\n\n");
 }
 
@@ -34,12 +36,12 @@ function prose(count: number): string[] {
   return cut(text).slice(0, count);
 }
 
-/** A number of earlier turns: each a question and an answer, every fifth with thoughts and a call before it. */
+/** Writes earlier turns: each has a question and an answer, and every fifth has thoughts and a call first. */
 function history(log: LogWriter, turns: number): void {
   for (let n = 0; n < turns; n++) {
     log.begin(`And what about week ${n + 1}?`);
     if (n % 5 === 0) {
-      log.openGroup().think([`First the figures of week ${n + 1}, then the news.`]);
+      log.openGroup().think([`First the figures of week ${n + 1}, then the reports.`]);
       const call = log.call("search_stock", [JSON.stringify({ symbol: "VNM", week: n + 1 })], {
         label: "Searching",
       });
@@ -83,13 +85,13 @@ function answer(log: LogWriter, deltas: number): void {
 }
 
 export interface Streamed {
-  /** What is there before. */
+  /** The events of the earlier turns. */
   readonly before: readonly SessionEvent[];
-  /** What then comes, piece by piece. */
+  /** The events of the streamed turn. */
   readonly turn: readonly SessionEvent[];
 }
 
-/** @param messages how many messages, questions and answers together, are there before */
+/** @param messages how many messages the thread has before the turn, questions and answers together */
 export function streamed(messages: number, deltas: number): Streamed {
   const log = new LogWriter({ check: false }).session();
   history(log, messages / 2);

@@ -1,6 +1,7 @@
 /**
- * What answers, tools, files and pages may say to run something in the reader's page, or to make it call somebody
- * (reliability.md 23). Data only. Whoever succeeds calls `ran()`, or loads from `evil.example`.
+ * `CORPUS` lists hostile texts that answers, tools, files and web pages could contain (reliability.md 23). They try to
+ * run a script in the user's page, or to make it send a request. A successful attack calls `ran()` or loads from
+ * `evil.example`. Data only.
  */
 const E = "https://evil.example";
 const hidden = "\u202e\u200b\u2066";

@@ -1,9 +1,9 @@
-/** One string in every place of a log that a person sees, as a writer that checks nothing would put it there. Data only. */
+/** `everywhere` puts one string into every visible field of a log, as a writer without validation would. Data only. */
 import type { SessionEvent, Json } from "@turnstream/protocol";
 
 type Draft = { readonly type: string; readonly [field: string]: unknown };
 
-/** Events as a log numbers them. The fold takes whatever comes, and so must the page. */
+/** Numbers events as a log does, without validation. The fold accepts any event, and so must the page. */
 export function numbered(drafts: readonly Draft[], after = 0): SessionEvent[] {
   return drafts.map((draft, n) => ({
     v: 1,
@@ -15,7 +15,7 @@ export function numbered(drafts: readonly Draft[], after = 0): SessionEvent[] {
 
 const place = (n: number) => ({ turn: "t", run: "r", block: `b${n}`, index: n });
 
-/** A turn that says all texts, each in as many deltas as there are cuts: the first of all, then the next of all. */
+/** A turn with one text block per string, each cut into deltas. It returns one round of deltas after the other. */
 export function texts(strings: readonly string[], cut: (text: string) => readonly string[]): Draft[][] {
   const parts = strings.map(cut);
   const rounds = Math.max(...parts.map(({ length }) => length));
@@ -40,7 +40,7 @@ export function texts(strings: readonly string[], cut: (text: string) => readonl
   ];
 }
 
-/** Whatever looks like a marker, wrongly placed ones too. */
+/** Creates citations for all marker-like text, including invalid ones. */
 function cited(text: string): Json {
   return [...text.matchAll(/\[\^/g)].map(({ index }) => ({ reference: 1, start: index, end: index + 4 }));
 }
@@ -59,7 +59,7 @@ function startTurn(turn: string, text: string, agent: string): Draft[] {
   ];
 }
 
-/** One turn with the string in every field that is shown. It runs, so that what is asked can be answered. */
+/** One turn with the string in every visible field. The turn is running, so that its cards can be answered. */
 export function everywhere(s: string): Draft[] {
   let index = 0;
   const turn = "t";

@@ -1,2 +1,2 @@
-/** Styles are imported for their effect; what they hold is the bundler's matter. */
+/** Declares style sheets as modules that are imported for their side effects. */
 declare module "*.css";

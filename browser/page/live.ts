@@ -1,8 +1,8 @@
-/** What the page of a live session lets its tests look at. Types only. */
+/** `LiveView` is what the page of a live session exposes to its tests. Types only. */
 import type { ConnectionPhase, PendingMessage, Session } from "@turnstream/client";
 
 export interface LiveView {
-  /** Where in the log the page stands. */
+  /** The position of the page in the log. */
   readonly cursor: string;
   readonly phase: ConnectionPhase;
   readonly wire: "websocket" | "sse" | null;
@@ -14,7 +14,7 @@ export interface LiveView {
 
 declare global {
   interface Window {
-    /** Put there by the test, before the page is loaded. */
+    /** Set by the test before the page is loaded. */
     turnstreamToken?: string;
     turnstream?: { readonly session: Session; view(): LiveView };
   }

@@ -1,6 +1,6 @@
 /**
- * The page of the browser tests: one live session, as an app would show it. `?url=` is the gateway, `?session=` the session,
- * `?agent=` who answers. The token is put there by the test.
+ * The page of the browser tests: one live session, as in an app. `?url=` is the gateway, `?session=` the session, and
+ * `?agent=` the agent that answers. The test provides the token.
  */
 import { createClient, type Session } from "@turnstream/client";
 import { formatCursor } from "@turnstream/protocol";

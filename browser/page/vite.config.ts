@@ -1,4 +1,4 @@
-/** How the page of the browser tests is built: from TypeScript source, like everything here. */
+/** Builds the page of the browser tests from TypeScript source. */
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
 

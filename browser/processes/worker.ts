@@ -1,4 +1,7 @@
-/** A program of its own, to be killed: a worker on PostgreSQL and Redis that answers slowly. Never serves a page. */
+/**
+ * This program is a worker on PostgreSQL and Redis that answers slowly, so that tests can kill it. Does not serve
+ * pages.
+ */
 import { createWorker } from "@turnstream/server";
 import { openBackend } from "@turnstream/testkit/backend/open-backend.ts";
 import { connectParent, readSettings } from "@turnstream/testkit/processes/parent-process.ts";

@@ -1,4 +1,4 @@
-/** The page's app, the same on a server and here. */
+/** `App` is the same on the server and in the page, so that hydration can be tested. */
 import type { Session } from "@turnstream/client";
 import { type Components, SessionProvider, Thread } from "@turnstream/react";
 import type { ReactNode } from "react";

@@ -1,10 +1,14 @@
-/** Parts that count how often they are drawn. Each is called as a function, so that its hooks draw the counter anew too. */
+/**
+ * `countedComponents` wraps components to count how often they render.
+ *
+ * Invariant: each component is called as a function, so that a change of its hooks also re-renders the counter.
+ */
 import { type Components, DEFAULT_COMPONENTS } from "@turnstream/react";
 import type { ComponentType, ReactNode } from "react";
 
 type Props = Readonly<Record<string, string | number | undefined>>;
 
-/** @param onDraw hears of every drawing: the part, and what it was told to draw */
+/** @param onDraw called for every render, with the component and its index or id */
 export function countedComponents(onDraw: (what: string) => void): Components {
   const counted = Object.entries(DEFAULT_COMPONENTS).map(([name, part]) => {
     const draw = functionOf(part as ComponentType<Props>);
@@ -17,7 +21,7 @@ export function countedComponents(onDraw: (what: string) => void): Components {
   return Object.fromEntries(counted) as never;
 }
 
-/** Of a part that React remembers (`memo`), what it calls. */
+/** Returns the function inside a component that is wrapped in `memo`. */
 function functionOf(part: ComponentType<Props>): (props: Props) => ReactNode {
   return ("type" in part ? part.type : part) as (props: Props) => ReactNode;
 }

@@ -1,27 +1,33 @@
-/** What a test can do with the page of recorded sessions, by `window.recorded`. Types only. */
+/**
+ * `Recorded` is the interface of `window.recorded`, with which a test controls the page of recorded sessions. Types
+ * only.
+ */
 import type { SessionView } from "@turnstream/client";
 import type { SessionEvent } from "@turnstream/protocol";
 
 export interface Recorded {
-  /** Draws a session as it stands after these events; with a server's HTML, takes that over instead. */
+  /** Renders a session after these events. With a server's HTML, hydrates that instead. */
   start(events: readonly SessionEvent[], html?: string): void;
-  /** Loads what otherwise comes later, as a page does that takes over from a server which did so too; settles once it is drawn. */
+  /**
+   * Loads lazy parts, and resolves when they are loaded. A page must do this before it hydrates HTML of a server that
+   * preloaded them.
+   */
   preload(): Promise<void>;
-  /** Draws another session in the same place. */
+  /** Renders another session in the same place. */
   swap(events: readonly SessionEvent[], id: string): void;
-  /** From now on, and until told another, parts of this name throw; "" for none. */
+  /** Makes components of this name throw until the next call; "" for none. */
   spoil(part: string): void;
-  /** What the next commands are refused with; null: they succeed. */
+  /** The error code of the next commands; null if they succeed. */
   refuse(code: string | null): void;
   append(events: readonly SessionEvent[]): void;
   show(view: Partial<SessionView>): void;
-  /** Puts other turns in place, as JSON, and says whether there are older ones. */
+  /** Replaces the turns (as JSON), and sets whether there are older ones. */
   showTurns(turns: string, hasMore: boolean): void;
-  /** How often each part was drawn since this was last asked, by name and place. */
+  /** How often each component was rendered since the last call, by name and index. */
   drawn(): Readonly<Record<string, number>>;
-  /** What was asked of the session, by name. */
+  /** The commands sent to the session, by name. */
   readonly commands: (readonly [name: string, ...args: unknown[]])[];
-  /** What React could mend by itself while it took over. */
+  /** Errors that React recovered from during hydration. */
   readonly mended: string[];
 }
 

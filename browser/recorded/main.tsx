@@ -1,4 +1,4 @@
-/** A page that draws recorded sessions, for tests of what is drawn when. */
+/** This page renders recorded sessions, for tests of what is rendered when. */
 import { type SessionEvent, restoreTurn, Sequence, type TurnSnapshot } from "@turnstream/protocol";
 import { ClientError } from "@turnstream/client";
 import { type StaticSession, createStaticSession } from "@turnstream/client/static";
@@ -11,7 +11,7 @@ import { countedComponents } from "./counted.ts";
 import type { Recorded } from "./handle.ts";
 
 const place = document.getElementById("root");
-if (place === null) throw new Error("there is no place to draw at");
+if (place === null) throw new Error("the element #root is missing");
 
 let spoilt = "";
 let refusal: string | null = null;
@@ -20,12 +20,13 @@ let session: StaticSession | null = null;
 let root: Root | null = null;
 const components = countedComponents((what) => {
   counts[what] = (counts[what] ?? 0) + 1;
-  if (spoilt !== "" && `${what} `.startsWith(`${spoilt} `)) throw new Error(`${spoilt} is spoilt`);
+  if (spoilt !== "" && `${what} `.startsWith(`${spoilt} `))
+    throw new Error(`${spoilt} throws on request of the test`);
 });
 const commands: Recorded["commands"] = [];
 const mended: string[] = [];
 
-/** At once, with its effects: what comes next finds it listening. */
+/** Renders synchronously with effects, so that listeners are ready for the next event. */
 const draw = (on: Root, what: StaticSession): void =>
   flushSync(() => on.render(<App session={what} components={components} />));
 
@@ -37,7 +38,8 @@ window.recorded = {
     session = createStaticSession(events, {
       onCommand(name, args) {
         commands.push([name, ...args]);
-        if (refusal !== null) throw new ClientError(refusal as ClientError["code"], "It was refused.");
+        if (refusal !== null)
+          throw new ClientError(refusal as ClientError["code"], "The test refused the command.");
         if (name !== "uploadFile") return undefined;
         return { id: "1", url: "turnstream:blob/1", name: "a.txt", media_type: "text/plain", size: 3 };
       },

@@ -1,4 +1,4 @@
-/** How the page of recorded sessions is built: with the React for developers, which complains where hydration differs. */
+/** Builds the page of recorded sessions with the development build of React, which reports hydration differences. */
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
 

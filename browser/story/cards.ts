@@ -1,4 +1,4 @@
-/** What a person does with cards and the composer, by mouse. */
+/** Functions such as `approve`, `answer` and `fillForm` use cards and the composer by mouse, as a user does. */
 import type { Choice } from "@turnstream/conformance/stories/story.ts";
 import { en } from "@turnstream/react";
 import type { Locator } from "playwright-core";
@@ -9,7 +9,7 @@ type Answers = Extract<Choice, { readonly answers: unknown }>["answers"];
 
 const { cards: strings, thread } = en;
 
-/** The card that waits. */
+/** Returns the waiting card of this kind. */
 export function findCard({ page }: Tab, kind: "approval" | "question" | "form"): Locator {
   return page.locator(`.ts-card[data-card=${kind}][data-waiting]`);
 }
@@ -24,7 +24,7 @@ export async function attach(
 ): Promise<void> {
   const file = { name, mimeType: "application/pdf", buffer: Buffer.from(bytes) };
   await page.locator(".ts-composer input[type=file]").setInputFiles(file);
-  // It can be sent once the file is there.
+  // The send button is enabled after the upload.
   await page.locator(".ts-composer .ts-send:enabled").waitFor();
 }
 
@@ -46,7 +46,7 @@ export async function reject(tab: Tab, reason: string): Promise<void> {
   await press(card, strings.confirmReject);
 }
 
-/** The n-th question is `q<n>`, and its n-th option `o<n>`. */
+/** The n-th question has the id `q<n>`, and its n-th option `o<n>`. */
 export async function answer(tab: Tab, answers: Answers): Promise<void> {
   const card = findCard(tab, "question");
   for (const { question, selected, text } of answers) {
@@ -66,7 +66,7 @@ export async function fillForm(tab: Tab, values: Values): Promise<void> {
   for (const [name, value] of Object.entries(values)) await fieldOf(card, name).fill(String(value));
 }
 
-/** What is in the fields of the form, by name. */
+/** Returns the values of the form's fields, by name. */
 export async function readForm(tab: Tab, names: readonly string[]): Promise<Values> {
   const card = findCard(tab, "form");
   const values = names.map(async (name) => [name, await fieldOf(card, name).inputValue()] as const);
@@ -96,7 +96,7 @@ async function press(card: Locator, name: string): Promise<void> {
   await card.getByRole("button", { name, exact: true }).click();
 }
 
-/** `max_price` is labelled “Max price”. */
+/** `max_price` has the label “Max price”. */
 function fieldOf(card: Locator, name: string): Locator {
   return card.getByLabel(new RegExp(`^${name.replaceAll("_", " ")}`, "i"));
 }

@@ -1,12 +1,12 @@
-/** That two tabs show the same at the same point of the log, which is the newest. */
+/** `compareScreens` checks that two tabs show the same at the newest position of the log. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Tab } from "../tab.ts";
 
 const TIMEOUT_MS = 45_000;
 
 /**
- * @param head the newest position of the log
- * @returns what both show; throws with what is different
+ * @param head reads the newest position of the log
+ * @returns what both tabs show; throws with the difference
  */
 export async function compareScreens(one: Tab, other: Tab, head: () => Promise<string>): Promise<string> {
   const deadline = performance.now() + TIMEOUT_MS;
@@ -19,16 +19,16 @@ export async function compareScreens(one: Tab, other: Tab, head: () => Promise<s
     if (isThere && isLive) {
       const [left, right] = await Promise.all([one.screen(), other.screen()]);
       if (left === right && (await head()) === at) return left;
-      if (isLate) throw new Error(`At ${at} the two differ:\n${difference(left, right)}`);
+      if (isLate) throw new Error(`At ${at} the two tabs differ:\n${difference(left, right)}`);
     } else if (isLate) {
       const views = JSON.stringify([oneView, otherView]);
-      throw new Error(`The two have not come to ${at} and to life: ${views}`);
+      throw new Error(`The two tabs did not reach ${at} live: ${views}`);
     }
     await sleep(50);
   }
 }
 
-/** The lines around the first that is not the same. */
+/** Returns the lines around the first difference. */
 function difference(left: string, right: string): string {
   const [ones, others] = [left.split("\n"), right.split("\n")];
   const first = ones.findIndex((line, n) => line !== others[n]);

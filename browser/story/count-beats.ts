@@ -1,4 +1,4 @@
-/** How many beats each story has: played once, without pages, all at the same time. */
+/** `countBeats` counts the beats of each story. It plays all stories once, in parallel and without pages. */
 import { STORIES } from "@turnstream/conformance/stories/index.ts";
 import { InProcessDriver } from "../../packages/server/test/stories/in-process-driver.ts";
 import { play } from "../../packages/server/test/stories/run-story.ts";

@@ -1,4 +1,7 @@
-/** What a person reads in the end of each story, everything folded open: written from the stories, by hand. */
+/**
+ * `ON_SCREEN` lists what a user reads at the end of each story with everything expanded. It is written by hand from the
+ * stories.
+ */
 const STOPPED = "stopped: Người dùng đã dừng cuộc trò chuyện. Gửi tin nhắn mới để tiếp tục";
 
 const STOCK = [
@@ -55,7 +58,7 @@ export const ON_SCREEN: Readonly<Record<string, readonly string[]>> = {
     "artifact: charttable",
     "text: VNM: 82,000 VND, HPG: 28,500 VND.",
   ],
-  // One has failed, the other was cancelled: both are red (U02).
+  // One has failed and the other was cancelled: both have a red dot (U02).
   "two-tools-stopped": [
     "you: So sánh VNM và HPG",
     "group: Tìm kiếm cổ phiếu HPG",

@@ -1,9 +1,9 @@
-/** A thread in short, line by line in the order in which it is read: what a story has to show. */
+/** `readOutline` summarizes a thread line by line in reading order, for comparison with a story. */
 import type { Page } from "playwright-core";
 
 export async function readOutline(page: Page): Promise<string[]> {
   return await page.evaluate(() => {
-    /** What each part says of itself, by its class. */
+    /** How to summarize each part, by its class. */
     const PARTS: Readonly<Record<string, (part: HTMLElement) => string>> = {
       "ts-bubble": (part) => `you: ${part.innerText}`,
       "ts-chip-name": (part) => `file: ${part.innerText}`,
@@ -17,7 +17,7 @@ export async function readOutline(page: Page): Promise<string[]> {
           `${part.dataset["card"] ?? "?"}: ${part.querySelector<HTMLElement>(".ts-card-title")?.innerText ?? ""}`,
           ...[...part.querySelectorAll<HTMLElement>("dt, dd, .ts-outcome")].map((each) => each.innerText),
         ].join(" / "),
-      // A picture in a tool's answer belongs to the tool.
+      // An artifact in a tool's result belongs to the tool.
       "ts-artifact": (part) =>
         part.closest(".ts-panel") === null
           ? `artifact: ${part.querySelector("figcaption span")?.textContent ?? ""}`

@@ -1,6 +1,8 @@
 /**
- * The person of a story on pages: asks, decides and stops there, and reloads one tab again and again while another stays.
- * After every reload the two must show the same. Plays nothing itself.
+ * `PageDriver` plays the user of a story on pages: it asks, decides and stops there. It reloads one tab repeatedly
+ * while another stays open.
+ *
+ * Invariant: after every reload both tabs must show the same. Does not play the agent.
  */
 import type { Choice, Moment, Story, StoryForm } from "@turnstream/conformance/stories/story.ts";
 import { isDeepStrictEqual } from "node:util";
@@ -29,7 +31,7 @@ import {
 import { compareScreens } from "./compare.ts";
 import type { PacedGates } from "./paced-gates.ts";
 
-/** apart: two browsers. Otherwise two tabs of one, and who came first has the connection of both. */
+/** "apart" uses two browsers. Otherwise two tabs of one browser, where the first tab has the shared connection. */
 export type Layout = "apart" | "stable first" | "reloaded first";
 
 export interface Plan {
@@ -44,15 +46,15 @@ interface DriverContext {
   readonly stage: TurnHarness;
 }
 
-/** After an odd reload the story goes on, slowly, for so many beats; after an even one it stands still. */
+/** During every other reload the story continues slowly for this many beats. During the others it pauses. */
 const BEATS_ON = 4;
 const SLOW_MS = 60;
 
 export class PageDriver implements StoryDriver<string> {
   readonly timeoutMs = 600_000;
-  /** What was not as it has to be. After the first nothing more is looked at. */
+  /** Differences that were found. After the first one nothing more is compared. */
   readonly failures: string[] = [];
-  /** How often the tab was reloaded, and the two compared. */
+  /** How often the tab was reloaded and compared. */
   reloads = 0;
   readonly #context: DriverContext;
   readonly #gates: PacedGates;
@@ -110,7 +112,7 @@ export class PageDriver implements StoryDriver<string> {
     await this.#alone(() => stop(this.reloadedTab));
   }
 
-  /** Only in the tab that is reloaded: the other must see it all the same. */
+  /** Acts only in the tab that is reloaded. The other tab must show the result too. */
   async choose(ref: SessionRef, _state: unknown, choice: Choice): Promise<void> {
     await this.#reload(ref, "asked");
     await this.#alone(async () => {
@@ -130,7 +132,7 @@ export class PageDriver implements StoryDriver<string> {
     await this.#alone(async () => {
       const names = Object.keys(draft);
       const isBack = async () => isDeepStrictEqual(await readForm(this.reloadedTab, names), draft);
-      await until("what was filled in to be back", isBack);
+      await until("the form values to be restored", isBack);
       if ("decline" in then) return await declineForm(this.reloadedTab, then.decline);
       await fillForm(this.reloadedTab, bad);
       await submitForm(this.reloadedTab);
@@ -145,7 +147,7 @@ export class PageDriver implements StoryDriver<string> {
     return async () => at;
   }
 
-  /** That both show the same in the end. A reload near the end of the story may still be under way: it is waited for. */
+  /** Checks that both tabs show the same in the end. It waits for a reload near the end of the story. */
   async compare(ref: SessionRef): Promise<string> {
     return await this.#alone(() => compareScreens(this.stableTab, this.reloadedTab, this.#head(ref)));
   }
@@ -157,7 +159,7 @@ export class PageDriver implements StoryDriver<string> {
     });
   }
 
-  /** The story is told on while the page comes back, and only then stands still. */
+  /** The story continues while the page reloads, and pauses only then. */
   async #reloadOnTheWay(ref: SessionRef, beat: number): Promise<void> {
     const gates = this.#gates;
     const before = gates.onBeat;
@@ -167,7 +169,9 @@ export class PageDriver implements StoryDriver<string> {
       if (now < beat + BEATS_ON) return before(now);
       gates.onBeat = before;
       gates.paceMs = null;
-      return back.then(() => this.#alone(() => this.#compare(ref, `beat ${beat}, on the way`)));
+      return back.then(() =>
+        this.#alone(() => this.#compare(ref, `beat ${beat}, while the story continues`)),
+      );
     };
   }
 
@@ -183,7 +187,7 @@ export class PageDriver implements StoryDriver<string> {
     return async () => (await this.#context.environment.backend.log.head(session))?.last ?? "";
   }
 
-  /** One thing at a time is done to the tab. */
+  /** Runs one operation on the tab at a time. */
   async #alone<T>(run: () => Promise<T>): Promise<T> {
     const before = this.#turn;
     const mine = before.then(run);
@@ -193,6 +197,6 @@ export class PageDriver implements StoryDriver<string> {
 }
 
 function opened(tab: Tab | undefined): Tab {
-  if (tab === undefined) throw new Error("nobody looks yet");
+  if (tab === undefined) throw new Error("call watch() first");
   return tab;
 }

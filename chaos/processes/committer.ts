@@ -1,6 +1,7 @@
 /**
- * A program of its own, to be killed: commits writes in several sessions at once and brings each to the log right
- * after its commit. It tells its parent of every commit, and now and then waits before the append. Never relays.
+ * This program commits writes in several sessions at once and appends each to the log right after its commit. It
+ * reports every commit to its parent, and sometimes waits before the append so that the parent can kill it there. Does
+ * not relay outbox rows.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { SessionRef } from "@turnstream/server";
@@ -20,13 +21,13 @@ export interface CommitterSettings {
 export interface CommitRequest {
   readonly refs: readonly SessionRef[];
   readonly seed: number;
-  /** After which commit, of all sessions, to wait for the end before the append; null for none. */
+  /** Waits before the append after this many commits over all sessions, until it is killed. Null for never. */
   readonly pauseAt: number | null;
 }
 
 export type CommitterMessage = { readonly ready: true } | { readonly committed: string };
 
-/** Longer than a relay leaves a row to its writer, so that now and then both bring it. */
+/** Longer than a relay leaves a row to its writer, so that sometimes both publish it. */
 const LONGEST_WAIT_MS = 60;
 const PAUSE_MS = 60_000;
 let commits = 0;
@@ -34,9 +35,9 @@ let pauseAt: number | null = null;
 
 const parent = connectParent<CommitRequest, CommitterMessage>();
 const backend = await openBackend({ ...(readSettings() as CommitterSettings), database: { max: 4 } });
-// The first connections and the first reading of code take a while: not in the time that is measured.
+// Open the connections and load the code now, so that this time is not part of the measurement.
 await backend.store.leases.expired(1);
-await backend.log.head("nobody");
+await backend.log.head("warm-up");
 
 parent.onMessage((request) => {
   pauseAt = request.pauseAt;

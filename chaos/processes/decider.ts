@@ -1,6 +1,6 @@
 /**
- * A program of its own that decides on approvals and stops turns, as a gateway would: with connections of its own, and all
- * at once. Tells which of its decisions won. Never runs a turn and never follows one.
+ * This program decides approvals and stops turns as a gateway would: with its own connections, and all at once. It
+ * reports which of its decisions won. Does not run or follow turns.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ApprovalDecision, decideApproval, type SessionRef, stopTurn } from "@turnstream/server";
@@ -17,9 +17,9 @@ export interface DeciderSettings {
 export interface DecideRequest {
   readonly id: number;
   readonly ref: SessionRef;
-  /** Each at its own time, by the clock of the machine; 0 for now. */
+  /** Each decision at its own time on the machine's clock; 0 for now. */
   readonly decisions: readonly { readonly at: number; readonly decision: ApprovalDecision }[];
-  /** When to stop the turn, too; null for not at all. */
+  /** When to stop the turn too; null for never. */
   readonly stopAt: number | null;
 }
 
@@ -52,7 +52,7 @@ async function decideAll({ id, ref, decisions, stopAt }: DecideRequest): Promise
   parent.send({ id, won, failures });
 }
 
-/** Sixty at once have to wait for a connection, on a busy machine longer than it allows. */
+/** Retries: sixty decisions at once wait for a connection, on a busy machine longer than the pool's timeout. */
 async function retry<T>(work: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {

@@ -1,6 +1,6 @@
 /**
- * A process that appends to several sessions all the time, each under an epoch that it claims when told to, until
- * it is fenced; started and frozen by `../frozen-writer.ts`. Tells what refused it, and never tries to get back in.
+ * This program appends to several sessions continuously, each under an epoch that it claims on request, until it is
+ * fenced. `../frozen-writer.ts` starts and freezes it. It reports the error that refused it, and does not claim again.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { createRedisLog } from "@turnstream/server";
@@ -13,7 +13,7 @@ export interface FrozenWriterSettings {
   readonly redisUrl: string;
 }
 
-/** Asks to claim each session under its epoch, then to write. */
+/** Claims each session under its epoch, then writes. */
 export interface WriteRequest {
   readonly claims: readonly SessionClaim[];
 }
@@ -22,7 +22,7 @@ export interface SessionClaim {
   readonly session: string;
   readonly epoch: number;
   readonly writer: string;
-  /** Through a `Writer`, or append by append. */
+  /** True to write through a `Writer`, false to call `append` directly. */
   readonly usesWriter: boolean;
 }
 
@@ -30,7 +30,7 @@ export interface Refusal {
   readonly refused: string;
   readonly code: string;
   readonly epoch: number | null;
-  /** How many events were acknowledged before. */
+  /** How many events were acknowledged before the refusal. */
   readonly acknowledged: number;
 }
 
@@ -101,7 +101,7 @@ async function writeUntilRefused(log: Log, claimed: SessionClaim): Promise<void>
   }
 }
 
-// Less patient than the longest freeze: some wake up to a connection that they give up.
+// The timeouts are shorter than the longest freeze, so some writers close their connection when they wake up.
 const { redisUrl } = readSettings() as FrozenWriterSettings;
 const log = await createRedisLog({ url: redisUrl, healthCheckMs: 50, responseTimeoutMs: 250 });
 async function write({ claims }: WriteRequest): Promise<void> {

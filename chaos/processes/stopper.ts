@@ -1,6 +1,6 @@
 /**
- * A program of its own that stops turns, as a gateway would: with connections of its own to PostgreSQL and Redis, and
- * many calls at once. Tells the receipts, and when it began. Never runs a turn and never follows one.
+ * This program stops turns as a gateway would: with its own connections to PostgreSQL and Redis, and many calls at
+ * once. It reports the receipts and when it started. Does not run or follow turns.
  */
 import { type SessionRef, stopTurn } from "@turnstream/server";
 import type { StopReceipt } from "@turnstream/server/ports";
@@ -20,7 +20,7 @@ export interface StopRequest {
 
 export interface StopResult {
   readonly session: string;
-  /** When the calls started, by the clock of the machine. */
+  /** When the calls started, on the machine's clock. */
   readonly at: number;
   readonly receipts: readonly StopReceipt[];
   readonly failures: number;

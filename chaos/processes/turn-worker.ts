@@ -1,6 +1,8 @@
 /**
- * A program of its own, to be killed, frozen and replaced: a worker on PostgreSQL and Redis whose models play plans and
- * whose tools write what they do into a table, over connections of their own. Tools never listen to their signal.
+ * This program is a worker on PostgreSQL and Redis that tests kill, freeze and replace. Its models play plans. Its
+ * tools write their effects to a table over their own connections.
+ *
+ * Invariant: the tools ignore their abort signal, so that a test sees every effect that a worker could not prevent.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Agent, defineAgent, createWorker, type Tool, tool } from "@turnstream/server";
@@ -16,13 +18,16 @@ export interface WorkerSettings {
   readonly databaseUrl: string;
   readonly redisUrl: string;
   readonly ttlMs: number;
-  /** Which version of the agent's code this is. */
+  /** Which version of the agent's code to run. */
   readonly version: "a" | "b";
-  /** Whether it waits for a `StartCommand` before it starts, with everything loaded. */
+  /** If true, it loads everything and then waits for a `StartCommand`. */
   readonly isPaused?: boolean;
-  /** Whether it stays when it has lost its lease, to be watched; otherwise it ends, as a worker should. */
+  /**
+   * If true, it keeps running after it has lost its lease, so that a test can observe it. Otherwise it exits, as a
+   * worker should.
+   */
   readonly stays?: boolean;
-  /** Whether it has the tool that a person has to approve. */
+  /** If true, it has the tool that needs an approval. */
   readonly asks?: boolean;
 }
 
@@ -37,7 +42,7 @@ export type WorkerMessage =
   | { readonly left: true }
   | { readonly failed: string };
 
-/** So that others may take over what it had begun to write. */
+/** Time for other workers to take over its turns. */
 const EXIT_DELAY_MS = 500;
 
 interface Input {
@@ -91,8 +96,8 @@ const model = scriptedModel(createPlanScript(Math.random));
 const retry = { maxAttempts: 8, initialDelayMs: 50 };
 
 /**
- * Version b: other words, other order, tools and a sub-agent that are gone, one more tool, another sub-agent under the same
- * name, a hidden tool that is shown, and a tool in place of a sub-agent.
+ * Version b has other instructions, another order of tools, one more tool and another sub-agent under the same name. It
+ * lacks some tools and a sub-agent, shows a tool that was hidden, and has a tool in place of a sub-agent.
  */
 function mainAgent(): Agent {
   const isA = version === "a";

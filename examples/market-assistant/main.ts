@@ -1,4 +1,6 @@
-/** `npm start`: everything the market assistant needs, in one command, until Ctrl-C. Leaves nothing behind. */
+/**
+ * `npm start` starts everything that the market assistant needs, until Ctrl-C. It leaves no process or folder behind.
+ */
 import { randomBytes } from "node:crypto";
 import { ServiceError } from "@turnstream/testkit/servers/service-error.ts";
 import { freePort } from "@turnstream/testkit/network/free-port.ts";
@@ -10,14 +12,14 @@ import { isFree } from "./cli/ports.ts";
 import { prepare } from "./cli/prepare.ts";
 import { StartError, supervise } from "./cli/supervise.ts";
 
-/** What to do at the end, the last begun first. */
+/** Cleanup steps, run in reverse order of the starts. */
 const endings: (() => unknown)[] = [];
 const print = (line: string): void => console.log(`  ${line}`);
 
 async function portOf({ port }: Options): Promise<number> {
   if (port === null) return (await isFree(DEFAULT_PORT)) ? DEFAULT_PORT : await freePort();
   if (port !== 0 && !(await isFree(port)))
-    throw new StartError(`Port ${port} is taken. Another one: npm start -- --port ${port + 1}`);
+    throw new StartError(`Port ${port} is in use. Try another one: npm start -- --port ${port + 1}`);
   return port === 0 ? await freePort() : port;
 }
 
@@ -57,7 +59,7 @@ async function start(options: Options): Promise<void> {
   print(`Worker      process ${worker.pid}, model: ${worker.ready}`);
   print(`Server      process ${server.pid}`);
   const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1);
-  console.log(`\nReady after ${seconds} s. Open ${server.ready}\nCtrl-C ends everything.`);
+  console.log(`\nReady after ${seconds} s. Open ${server.ready}\nCtrl-C stops everything.`);
 }
 
 async function end(): Promise<void> {
@@ -78,12 +80,12 @@ function untilSignal(): Promise<void> {
 
 async function run(options: Options): Promise<void> {
   const signal = untilSignal();
-  // Handlers of signals alone would not keep the process from ending.
+  // Signal handlers alone don't keep the process alive.
   const stay = setInterval(() => undefined, 2 ** 30);
   try {
     await Promise.race([start(options), signal.then(() => Promise.reject(new StartError("Stopped.")))]);
     await signal;
-    console.log("\nEnding…");
+    console.log("\nStopping…");
   } catch (error) {
     if (!(error instanceof ServiceError || error instanceof StartError)) throw error;
     console.error(`\n${error.message}`);

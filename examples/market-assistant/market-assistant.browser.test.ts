@@ -1,6 +1,6 @@
 /**
- * The example as a person tries it: started by its command, every suggestion pressed once, approved, answered, stopped and
- * tried again, reloaded in the middle, its processes killed; and nothing left when it ends.
+ * Tests the example as a user runs it: started by its command, with every suggestion used once. It approves, answers,
+ * stops, retries and reloads, and kills processes. In the end nothing must be left.
  */
 import { isDeepStrictEqual } from "node:util";
 import { closeBrowser, openBrowser } from "@turnstream/browser/chromium.ts";
@@ -41,7 +41,7 @@ async function open(): Promise<Page> {
 }
 
 const thread = (on: Page) => on.locator(".ts-turns");
-/** Waits until it can be read. */
+/** Waits until the text is visible. */
 async function reads(text: string | RegExp, on: Page = page): Promise<boolean> {
   await thread(on).getByText(text).first().waitFor();
   return true;
@@ -49,7 +49,7 @@ async function reads(text: string | RegExp, on: Page = page): Promise<boolean> {
 const press = (name: string | RegExp, on: Page = page) =>
   on.getByRole("main").getByRole("button", { name }).first().click();
 
-/** In a session of its own. */
+/** Uses a suggestion in a new session. */
 async function ask(topic: Topic): Promise<void> {
   await page.getByRole("button", { name: "Cuộc trò chuyện mới" }).first().click();
   await page.locator(`.ma-empty [data-topic=${topic}]`).click();
@@ -63,7 +63,7 @@ async function textsOf(on: Page): Promise<string[]> {
   return await on.locator(".ts-text").allInnerTexts();
 }
 
-describe("each suggestion, with one press (U07)", () => {
+describe("each suggestion, with one click (U07)", () => {
   test("the market: groups of steps, a table, citations", async () => {
     await ask("market");
     await reads("Thị trường hôm nay tích cực");
@@ -73,14 +73,14 @@ describe("each suggestion, with one press (U07)", () => {
     await expect.poll(() => thread(page).locator(".ts-cite").count()).toBe(3);
   });
 
-  test("an order: refused where there is no permission, placed once it is approved", async () => {
+  test("an order: a step without permission fails, and the order is placed after approval", async () => {
     await ask("buy");
     await reads("không có quyền");
     await press("Xác nhận");
     expect(await reads(/Xong rồi\. Lệnh #\d{4}: 100 VNM/)).toBe(true);
   });
 
-  test("a question: answered, and the answer counts", async () => {
+  test("a question: the agent uses the answer", async () => {
     await ask("portfolio");
     await page.getByLabel("Ngắn hạn").check();
     await press("Trả lời");
@@ -95,7 +95,7 @@ describe("each suggestion, with one press (U07)", () => {
     expect(await reads(/đi từ 80\.400/)).toBe(true);
   });
 
-  test("the analyst: a sub-agent, whose sources can be cited", async () => {
+  test("the analyst: a sub-agent whose sources are cited", async () => {
     await ask("analyst");
     await reads("Theo chuyên gia");
     await untilDone();
@@ -103,7 +103,7 @@ describe("each suggestion, with one press (U07)", () => {
     await expect.poll(() => thread(page).locator(".ts-cite").count()).toBeGreaterThanOrEqual(2);
   });
 
-  test("long work, stopped", async () => {
+  test("a long tool call that is stopped", async () => {
     await ask("scan");
     await reads(/Đã quét \d/);
     await press("Dừng");
@@ -111,14 +111,14 @@ describe("each suggestion, with one press (U07)", () => {
     await untilDone();
   });
 
-  test("an error, tried again", async () => {
+  test("an error that is retried", async () => {
     await ask("forecast");
     await reads("Mô hình quá tải");
     await press("Thử lại");
     expect(await reads("1.275–1.300 điểm")).toBe(true);
   });
 
-  test("a form, filled in", async () => {
+  test("a form that is submitted", async () => {
     await ask("account");
     await page.getByLabel("Họ và tên").fill("An Nguyễn");
     await page.getByLabel("E-mail").fill("an@example.org");
@@ -128,7 +128,7 @@ describe("each suggestion, with one press (U07)", () => {
     expect(await reads("Cảm ơn An Nguyễn")).toBe(true);
   });
 
-  test("a file, summed up under its name", async () => {
+  test("a file that is summarized", async () => {
     await ask("file");
     await reads("sao-ke-thang-3.csv");
     expect(await reads("8 giao dịch")).toBe(true);
@@ -150,13 +150,13 @@ test("sessions have titles, and can be renamed and erased", async () => {
   await list.getByRole("button", { name: "Biểu đồ của tôi", exact: true }).waitFor({ state: "detached" });
 });
 
-test("on a phone an empty conversation is read from its beginning", async () => {
+test("on a phone an empty conversation is scrolled to its top", async () => {
   const phone = await browser.newContext({ locale: "vi-VN", viewport: { width: 375, height: 500 } });
   const scrolledPage = await phone.newPage();
   await scrolledPage.goto(example.url);
   await scrolledPage.locator(".ma-empty [data-topic]").last().waitFor({ timeout: TIMEOUT_MS });
   const { top, scrollable } = await scrolledPage.locator(".ts-scroll").evaluate(async (scroller) => {
-    // What follows its end does so when its size is known, a frame later at the most.
+    // Following the end happens when the size is known, at most one frame later.
     await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)));
     return { top: scroller.scrollTop, scrollable: scroller.scrollHeight - scroller.clientHeight };
   });
@@ -165,7 +165,7 @@ test("on a phone an empty conversation is read from its beginning", async () => 
   await phone.close();
 });
 
-test("another language speaks it, page and agent", async () => {
+test("another language changes the page and the agent", async () => {
   await page.getByLabel("Ngôn ngữ").selectOption("en");
   await page.getByRole("button", { name: "New conversation" }).first().click();
   await page.locator(".ma-empty [data-topic=chart]").click();
@@ -173,7 +173,7 @@ test("another language speaks it, page and agent", async () => {
   await page.getByLabel("Language").selectOption("vi");
 });
 
-test("reloaded in the middle, it goes on, and a tab that never reloaded shows the same (H04)", async () => {
+test("an answer continues after a reload, and matches a tab that was not reloaded (H04)", async () => {
   await ask("buy");
   const other = await context.newPage();
   other.setDefaultTimeout(TIMEOUT_MS);
@@ -181,7 +181,7 @@ test("reloaded in the middle, it goes on, and a tab that never reloaded shows th
   await reads("Để mình kiểm tra giá");
   await page.reload();
   await thread(page).getByRole("button", { name: "Xác nhận", exact: true }).waitFor();
-  // Decided in one tab, it is decided in both.
+  // A decision in one tab applies to both.
   await press("Xác nhận", other);
   await Promise.all([page, other].map((one) => reads("Xong rồi.", one)));
   await Promise.all([untilDone(page), untilDone(other)]);
@@ -191,13 +191,17 @@ test("reloaded in the middle, it goes on, and a tab that never reloaded shows th
   await other.close();
 });
 
-test("worker and server are killed in the middle of an answer, and it goes on", async () => {
+test("an answer continues after worker and server are killed", async () => {
   await ask("market");
   await reads("Để mình xem chỉ số");
   process.kill(example.pidOf("Worker"), "SIGKILL");
-  await until("the worker to be back", () => example.lines.some((line) => line.includes("Worker is back")), {
-    timeoutMs: TIMEOUT_MS,
-  });
+  await until(
+    "the worker to restart",
+    () => example.lines.some((line) => line.includes("Worker restarted")),
+    {
+      timeoutMs: TIMEOUT_MS,
+    },
+  );
   process.kill(example.pidOf("Server"), "SIGKILL");
   await reads("Thị trường hôm nay tích cực");
   await untilDone();
@@ -209,7 +213,7 @@ test("no script failed, and Ctrl-C leaves nothing behind", async () => {
   expect(thrown).toEqual([]);
   const pids = [example.pidOf("Worker"), example.pidOf("Server")];
   await example.interrupt();
-  // What it printed may be read after it has ended.
-  await expect.poll(() => example.lines).toContain("Ending…");
-  await until("its processes to be gone", () => !pids.some(isAlive), { timeoutMs: TIMEOUT_MS });
+  // Its output may arrive after it has exited.
+  await expect.poll(() => example.lines).toContain("Stopping…");
+  await until("its processes to exit", () => !pids.some(isAlive), { timeoutMs: TIMEOUT_MS });
 });

@@ -1,15 +1,15 @@
-/** The example as a person starts it, for its test: by its command, ended by Ctrl-C. */
+/** `startExample` starts the example with its command for a test, as a user does, and stops it with Ctrl-C. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 
 export interface Started {
   readonly url: string;
-  /** What it has printed so far. */
+  /** The output so far. */
   readonly lines: readonly string[];
-  /** The process that it last named so, such as "Worker". */
+  /** The process id that was last printed for this name, such as "Worker". */
   pidOf(name: string): number;
-  /** Ctrl-C, as a terminal does it. */
+  /** Sends Ctrl-C, as a terminal does. */
   interrupt(): Promise<void>;
 }
 
@@ -18,7 +18,7 @@ const READY_MS = 90_000;
 export async function startExample(args: readonly string[]): Promise<Started> {
   const child = spawn("npm", ["start", "--silent", "--", ...args], {
     cwd: import.meta.dirname,
-    // A terminal gives a command a group of its own, and Ctrl-C goes to all of it.
+    // A terminal starts a command in its own process group, and Ctrl-C reaches the whole group.
     detached: true,
     stdio: ["ignore", "pipe", "inherit"],
     env: { ...process.env, DATABASE_URL: "", REDIS_URL: "", ANTHROPIC_API_KEY: "", OPENAI_API_KEY: "" },
@@ -37,7 +37,8 @@ export async function startExample(args: readonly string[]): Promise<Started> {
     pidOf(name) {
       const line = lines.findLast((one) => one.trimStart().startsWith(name) && /process \d+/.test(one));
       const pid = /process (\d+)/.exec(line ?? "")?.[1];
-      if (pid === undefined) throw new Error(`It named no ${name}:\n${lines.join("\n")}`);
+      if (pid === undefined)
+        throw new Error(`the output contains no process id of ${name}:\n${lines.join("\n")}`);
       return Number(pid);
     },
     async interrupt() {
@@ -58,12 +59,12 @@ async function addressIn(reader: AsyncIterable<string> & NodeJS.EventEmitter): P
   });
 }
 
-/** Rejects unless it is ready first. */
+/** Rejects if the process exits or times out before it is ready. */
 async function tooLate(child: ChildProcess, lines: readonly string[], ready: AbortSignal): Promise<never> {
   const late = AbortSignal.timeout(READY_MS);
   const signal = AbortSignal.any([late, ready]);
   const [code] = (await once(child, "exit", { signal }).catch(() => [null])) as [number | null];
-  const why = late.aborted ? "It wasn't ready in time" : `It ended with ${code}`;
+  const why = late.aborted ? "It was not ready in time" : `It exited with ${code}`;
   if (late.aborted && !ready.aborted && child.pid !== undefined) process.kill(-child.pid, "SIGINT");
   throw new Error(`${why}:\n${lines.join("\n")}`);
 }

@@ -1,12 +1,12 @@
 /**
- * What `npm start` runs: looks whether this machine can run the example at all, then hands over to main.ts. Plain
- * JavaScript, so that an old Node says what is wrong instead of failing on TypeScript.
+ * `npm start` runs this file: it checks that this machine can run the example, then imports main.ts. It is plain
+ * JavaScript, so that an old Node prints what is wrong instead of failing on TypeScript.
  */
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 
 if (major < 22 || (major === 22 && minor < 19)) {
   console.error(
-    `This needs Node 22.19 or newer, and this is ${process.versions.node}. See https://nodejs.org`,
+    `The example needs Node 22.19 or newer, got ${process.versions.node}. See https://nodejs.org`,
   );
   process.exitCode = 1;
 } else {

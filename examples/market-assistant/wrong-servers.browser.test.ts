@@ -1,4 +1,4 @@
-/** The example with servers that aren't there, and for people who read other languages. Needs no page. */
+/** Tests the example with servers that can't be reached, and its choice of a language. Opens no page. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 import { checkServers } from "./cli/check-servers.ts";
 import { localeFor } from "./shared/locales.ts";
 
-test("wrong addresses end it with a line for each, before anything is built", async () => {
+test("stops with one line per unreachable server, before it builds anything", async () => {
   const port = await freePort();
   const child = spawn("npm", ["start", "--silent", "--", "--port", "0"], {
     cwd: import.meta.dirname,
@@ -22,19 +22,19 @@ test("wrong addresses end it with a line for each, before anything is built", as
   expect(code).toBe(1);
   expect(err.trim().split("\n")).toEqual([
     `DATABASE_URL: Nothing listens at 127.0.0.1:${port}. Start PostgreSQL there, or correct the address.`,
-    `REDIS_URL: Redis at 127.0.0.1:${port} can't be reached, or doesn't let you in. Start it, or correct the address.`,
+    `REDIS_URL: Redis at 127.0.0.1:${port} can't be reached, or refuses the login. Start it, or correct the URL.`,
   ]);
   expect(out).not.toMatch(/Page|Ready/);
 });
 
-test("what is no address is told as such, and what isn't named isn't looked for", async () => {
+test("reports invalid URLs, and skips servers that are not set", async () => {
   await expect(checkServers({ DATABASE_URL: "localhost", REDIS_URL: "localhost" })).rejects.toThrow(
     /^DATABASE_URL is no address .*\nREDIS_URL is no address/,
   );
   await checkServers({ DATABASE_URL: "" });
 });
 
-test("the page begins in a language that the person reads", () => {
+test("the page starts in a language of the user", () => {
   expect(localeFor(["vi-VN", "en"])).toBe("vi");
   expect(localeFor(["de", "zh-TW", "en"])).toBe("zh-CN");
   expect(localeFor(["en-GB"])).toBe("en");

@@ -1,4 +1,4 @@
-/** Logs of approvals, inside their group, by how they end. */
+/** `approval` writes logs of approvals inside their group, one for each outcome. */
 import type { Story } from "@turnstream/conformance/scenarios/story.ts";
 import type { ApprovalAction, EventOf } from "@turnstream/protocol";
 import { concluded, step, story } from "./writing.ts";
@@ -8,8 +8,8 @@ const INPUT = { symbol: "VNM", side: "buy", quantity: 100, limit_price: 83_000, 
 const ORDER: ApprovalAction = { name: "place_order", label: "Place an order to buy VNM", input: INPUT };
 const MAIL: ApprovalAction = {
   name: "send_email",
-  label: "Tell your adviser",
-  input: { to: "adviser@example.com", subject: "Bought 100 VNM", body: "As we said on Monday." },
+  label: "Write to your adviser",
+  input: { to: "adviser@example.com", subject: "Bought 100 VNM", body: "As agreed on Monday." },
 };
 
 type Update = Pick<EventOf<"approval.update">, "status" | "by" | "reason" | "actions" | "always">;
@@ -21,7 +21,7 @@ interface Options {
   readonly timeoutSeconds?: number | null;
 }
 
-/** @param update how it is decided; null for one that still waits */
+/** @param update the decision, or null for an approval that still waits */
 export function approval(update: Update | null, options: Options = {}): Story {
   const { actions = [ORDER], editable = true, timeoutSeconds = 300 } = options;
   const log = story("Buy 100 VNM if it is below 83,000.");

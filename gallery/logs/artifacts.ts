@@ -1,4 +1,4 @@
-/** Logs of tools that leave something to look at: charts, tables, files, pictures, code. */
+/** `artifact` writes logs of tools that return an artifact: charts, tables, files, pictures and code. */
 import type { Story } from "@turnstream/conformance/scenarios/story.ts";
 import type { Artifact, ArtifactData } from "@turnstream/protocol";
 import { concluded, story } from "./writing.ts";
@@ -92,14 +92,14 @@ export const image: Artifact = {
   data: { url: PICTURE, alt: "Hills behind a lake, under a low sun", width: 320, height: 160 },
 };
 
-/** Its host is on no list: it is loaded only when asked for. */
+/** Its host is not listed, so it is loaded only on request. */
 export const foreignImage: Artifact = {
   type: "image",
-  title: "A picture from elsewhere",
+  title: "A picture from another host",
   data: { url: "https://img.example/elsewhere.png", alt: "A map of the route" },
 };
 
-/** Too large for the log: a preview, and where the whole is. */
+/** Too large for the log: a preview, and a reference to the whole. */
 export const cutTable: Artifact = {
   ...table,
   title: "All of the exchange",

@@ -1,4 +1,7 @@
-/** Logs of turns that end early, of files that are read first, of what is cited, and of messages. */
+/**
+ * Writes logs of turns that end early (`stopped`, `failed`), of files that are read first, of citations, and of
+ * messages.
+ */
 import type { Story } from "@turnstream/conformance/scenarios/story.ts";
 import type { EventOf, FileRef } from "@turnstream/protocol";
 import { answered, concluded, pieces, step, story } from "./writing.ts";
@@ -10,13 +13,13 @@ export function stopped(): Story {
   log.closeGroup("Read the index");
   const on = log.place();
   log.add({ type: "text.start", ...on, part: false });
-  for (const text of pieces("The session began quietly, and then"))
+  for (const text of pieces("The session started slowly, and then"))
     log.add({ type: "text.delta", ...on, text });
   log.add({ type: "text.end", ...on, final: false });
   log.add({
     type: "notice.stopped",
     ...log.place(),
-    text: "You stopped. Send a message to go on.",
+    text: "You stopped this answer. Send a message to continue.",
     by: "usr_an",
   });
   log.end("user_stopped");
@@ -124,6 +127,6 @@ export function waitingMessage(): Story {
 
 export const longMessage = (): Story =>
   answered(
-    `Here is what I have:\n\n${"- 100 shares of VNM, bought at 79,400, to be kept until they are needed\n".repeat(14)}\nWhat would you sell first?`,
+    `Here is what I have:\n\n${"- 100 shares of VNM, bought at 79,400, for the long term, not for sale\n".repeat(14)}\nWhat would you sell first?`,
     "Nothing yet.",
   );

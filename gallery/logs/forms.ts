@@ -1,11 +1,14 @@
-/** Logs of forms and payments, which outlive their turn, and of a form that a turn waits for. */
+/**
+ * Writes logs of forms (`form`) and payments (`payment`), which outlive their turn, and of a form that a turn waits
+ * for.
+ */
 import type { Story } from "@turnstream/conformance/scenarios/story.ts";
 import type { EventOf, FormField, Json } from "@turnstream/protocol";
 import { concluded, pieces, story } from "./writing.ts";
 
 const FIELDS: readonly FormField[] = [
   { name: "name", label: "Full name", type: "shortText", required: true, max: 80 },
-  { name: "nick", label: "How shall we call you?", type: "text", required: false },
+  { name: "nick", label: "What should we call you?", type: "text", required: false },
   { name: "email", label: "E-mail", type: "email", required: true, help: "We write only about this order." },
   { name: "phone", label: "Phone", type: "phone", required: false },
   { name: "born", label: "Date of birth", type: "date", required: true },
@@ -56,7 +59,7 @@ const VALUES: Readonly<Record<string, Json>> = {
 const SCHEMA = {
   id: "account",
   title: "Open an account",
-  description: "About two minutes. Nothing is sent before you say so.",
+  description: "About two minutes. Nothing is sent before you submit it.",
   fields: [...FIELDS],
 };
 

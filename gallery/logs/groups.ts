@@ -1,4 +1,4 @@
-/** Logs of groups of steps and of sub-agents. */
+/** Writes logs of groups of steps (`groupOf`) and of sub-agents (`subAgent`). */
 import type { Story } from "@turnstream/conformance/scenarios/story.ts";
 import { concluded, pieces, step, story } from "./writing.ts";
 
@@ -6,15 +6,15 @@ const STEPS = [
   ["get_index", "Reading the VN-Index", "1,284.6 (−0.8%)"],
   ["get_price", "Looking up VNM", "82,000 VND"],
   ["get_price", "Looking up MCH", "141,300 VND"],
-  ["search_news", "Searching the news", "4 articles"],
+  ["search_articles", "Searching for reports", "4 articles"],
   ["read_page", "Reading the rate decision", "3 pages"],
   ["get_portfolio", "Reading the portfolio", "12 positions"],
   ["compute", "Working out the exposure", "31% consumer goods"],
 ] as const;
 
-const SUMMARY = "Looked up prices and news of the session";
+const SUMMARY = "Looked up prices and reports of the session";
 
-/** @param fails which step fails, if any */
+/** @param fails the index of the step that fails; -1 for none */
 function group(count: number, fails = -1): Story {
   const log = story("How did the session go?");
   log.openGroup();
@@ -32,7 +32,7 @@ function group(count: number, fails = -1): Story {
   return log;
 }
 
-const ANSWER = "The index fell **0.8%**; your consumer goods held up better than the market.";
+const ANSWER = "The index fell **0.8%**; your consumer goods did better than the market.";
 
 export const groupOf = (count: number): Story => concluded(group(count).wait(1), ANSWER);
 export const groupWithFailure = (): Story => concluded(group(7, 5).wait(1), ANSWER);
@@ -72,12 +72,12 @@ function work(log: Story, run: string, name: string, label: string, result: stri
 }
 
 export function subAgent(status: "completed" | "failed" = "completed"): Story {
-  const log = story("What does the analyst say about VNM?");
+  const log = story("What does the analyst think of VNM?");
   log.openGroup();
   const { on, run } = ask(log, "analyst", "Asking the analyst");
   log.think(pieces("Price to earnings first, then the sector."), run);
   work(log, run, "compute", "Working out P/E", "16.4");
-  work(log, run, "search_news", "Comparing the sector", "18.2 on average");
+  work(log, run, "search_articles", "Comparing the sector", "18.2 on average");
   if (status === "completed") log.text(pieces("VNM is cheaper than its sector."), { part: true, run });
   log.endRun(run, status);
   const isDone = status === "completed";

@@ -1,4 +1,7 @@
-/** Logs of questions: one choice, several, a text, several questions at once; and how they end. */
+/**
+ * `question` writes logs of questions: one choice, several choices, a text, and several questions at once, each with
+ * its outcomes.
+ */
 import type { Story } from "@turnstream/conformance/scenarios/story.ts";
 import type { EventOf, Question } from "@turnstream/protocol";
 import { concluded, pieces, story } from "./writing.ts";
@@ -7,7 +10,7 @@ export const single: Question = {
   id: "when",
   text: "When should I buy?",
   options: [
-    { id: "open", label: "At the opening", description: "09:00, at whatever it costs then" },
+    { id: "open", label: "At the opening", description: "09:00, at the market price" },
     { id: "limit", label: "Below 82,000 only" },
     { id: "never", label: "Not today" },
   ],
@@ -17,7 +20,7 @@ export const single: Question = {
 
 export const multiple: Question = {
   id: "where",
-  text: "Where shall I tell you?",
+  text: "How should I notify you?",
   options: [
     { id: "mail", label: "By e-mail" },
     { id: "phone", label: "By phone" },
@@ -53,7 +56,7 @@ export function question(questions: readonly Question[], update: Update | null):
   if (update === null) return log;
   log.wait(update.status === "timed_out" ? 600 : 15);
   log.add({ type: "question.update", ...on, version: 1, ...update });
-  if (update.status !== "cancelled") return concluded(log, "Good. I go on from there.");
+  if (update.status !== "cancelled") return concluded(log, "Thank you. I continue from there.");
   log.add({ type: "notice.stopped", ...log.place(), text: "You stopped this answer.", by: "usr_an" });
   log.end("user_stopped");
   return log;
@@ -65,6 +68,6 @@ export const answers: Update = {
   answers: [
     { question: "when", selected: ["limit"] },
     { question: "where", selected: ["mail", "chat"], text: "not after nine" },
-    { question: "why", selected: [], text: "A house, in ten years." },
+    { question: "why", selected: [], text: "A flat, in ten years." },
   ],
 };

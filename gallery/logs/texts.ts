@@ -1,14 +1,14 @@
-/** Logs of answers and thoughts: what markdown, scripts and lengths do to them. */
+/** Writes logs of answers and thoughts with different Markdown, scripts and lengths. */
 import type { Story } from "@turnstream/conformance/scenarios/story.ts";
 import { answered, concluded, pieces, story } from "./writing.ts";
 
 const SHORT = `VNM trades around **82,000 VND**, down 1.2% since yesterday, on a volume above its 20-session average.
 
-It is still within the range of the past month, so nothing here asks for haste.`;
+It is still within the range of the past month, so there is no need to hurry.`;
 
 export const shortAnswer = (): Story => answered("How is VNM doing today?", SHORT);
 
-const CODE = `Put the limit on the server, where nobody can pass by it:
+const CODE = `Check the limit on the server, where no client can bypass it:
 
 \`\`\`ts
 export function withinLimit(order: Order, limit: number): boolean {
@@ -48,7 +48,7 @@ const LIST = `### What I would do
 - [x] Price looked up
 - [ ] Alert set
 
-> Past prices say little about future ones.
+> Past prices don't predict future ones.
 
 ---
 
@@ -67,7 +67,7 @@ export function longAnswer(): Story {
   return answered("Write the long report.", chapters.join(""), 12);
 }
 
-/** As models write them: beginning anywhere, leaving levels out, and some in a list. */
+/** Headings as models write them: they start at any level, skip levels, and some are in a list. */
 const HEADINGS = `#### First things first
 
 ${PARAGRAPH}
@@ -109,7 +109,7 @@ export const cjkAnswer = (): Story =>
   );
 
 const THOUGHT =
-  "The person wants a price and, on a condition, an order. I look the price up first, then the portfolio. Only then do I know whether the order can be placed at all.";
+  "The user wants a price and, on a condition, an order. I look the price up first, then the portfolio. Only then do I know whether the order can be placed at all.";
 
 export function thought(): Story {
   const log = story("Buy VNM if it is below 83,000.");
@@ -117,12 +117,12 @@ export function thought(): Story {
   return concluded(log, SHORT);
 }
 
-/** The brand stands once, above the first of several texts. */
+/** The brand is shown once, above the first of several texts. */
 export function sharedThoughts(): Story {
   const log = story("What happened on the market?");
-  log.text(pieces("I look at the indices first, then at the news."), { part: true });
-  const call = log.call("search_news", ['{"query":"VN-Index"}'], { label: "Searching the news" });
-  log.result(call, "search_news", "4 articles");
-  log.text(pieces("The news explains it: a rate decision came early."), { part: true });
+  log.text(pieces("I look at the indices first, then at the reports."), { part: true });
+  const call = log.call("search_articles", ['{"query":"VN-Index"}'], { label: "Searching for reports" });
+  log.result(call, "search_articles", "4 articles");
+  log.text(pieces("The reports explain it: a rate decision came early."), { part: true });
   return concluded(log, "The index fell 0.8%, **after an early rate decision**.");
 }

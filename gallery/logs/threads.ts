@@ -1,11 +1,11 @@
-/** Logs of whole threads: long ones, and the stories and scenarios that the conformance tests are made of. */
+/** Provides logs of whole threads: long ones, and the stories and scenarios of the conformance tests. */
 import { listEvents, SCENARIOS } from "@turnstream/conformance/scenarios/index.ts";
 import { Story } from "@turnstream/conformance/scenarios/story.ts";
 import type { SessionEvent } from "@turnstream/protocol";
 import { blocks, type BlocksFrame } from "@turnstream/protocol/blocks";
 import { pieces, step } from "./writing.ts";
 
-/** As many messages, questions and answers, with a group in every tenth turn. */
+/** Writes a thread with this many messages, and a group in every tenth turn. */
 export function longThread(messages: number): Story {
   const log = new Story({ check: false }).session("ses_long", 8);
   for (let n = 0; n < messages / 2; n++) {
@@ -25,14 +25,14 @@ export const scenarios: Readonly<Record<string, () => readonly SessionEvent[]>> 
   Object.entries(SCENARIOS).map(([name, scenario]) => [name, () => listEvents(scenario)]),
 );
 
-/** The frames that are written down for each story, by its name. */
+/** The recorded `blocks` frames of each story, by path. */
 const written = import.meta.glob<string>("../../conformance/stories/*/blocks.ndjson", {
   query: "?raw",
   import: "default",
   eager: true,
 });
 
-/** The log of a story, as a client of the `blocks` dialect gets it; at a pace that people can follow. */
+/** Decodes the log of a story as a client of the `blocks` dialect receives it, at a readable pace. */
 function decoded(frames: string): readonly SessionEvent[] {
   let { start: decoder } = blocks;
   const events: SessionEvent[] = [];
@@ -45,7 +45,7 @@ function decoded(frames: string): readonly SessionEvent[] {
   return paced(events);
 }
 
-/** What came as one delta, as a model would have sent it. */
+/** Splits one delta into several, as a model would have sent it. */
 function streamed(event: SessionEvent): SessionEvent[] {
   if (event.type !== "text.delta" && event.type !== "thinking.delta") return [event];
   if (event.type === "text.delta" && event.annotations !== undefined) return [event];

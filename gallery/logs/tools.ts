@@ -1,4 +1,4 @@
-/** Logs of tool calls outside of groups: how each ends, and what it shows meanwhile. */
+/** Writes logs of tool calls outside of groups, one for each outcome and for each kind of progress. */
 import type { Story } from "@turnstream/conformance/scenarios/story.ts";
 import { concluded, pieces, story } from "./writing.ts";
 
@@ -16,7 +16,7 @@ export function toolDone(): Story {
   const { log, call } = asked();
   const on = log.wait(0.4).startResult(call, NAME, { label: LABEL });
   const part = { type: "tool_result.delta", ...on, part: 0, media: "text" } as const;
-  log.add({ ...part, data: "asking the exchange… ", done: false });
+  log.add({ ...part, data: "querying the exchange… ", done: false });
   log.wait(0.6).add({ ...part, data: "82,000 VND", done: true });
   log.wait(0.3).endResult(on, "82,000 VND (−1.2%)");
   return concluded(log.wait(0.3), "VNM costs **82,000 VND**.");
@@ -40,7 +40,7 @@ export function toolCancelled(): Story {
   return log;
 }
 
-/** Not a legal log: what is left of a writer that died for good. The fold closes it all the same. */
+/** Not a legal log: a writer died and never returned. The fold still closes the call. */
 export function toolWithoutResult(): Story {
   const log = story("What does VNM cost?", { check: false });
   const call = log.call(NAME, [INPUT], { label: LABEL });
@@ -59,7 +59,7 @@ export function toolWithMuch(): Story {
     positions: Array.from({ length: 18 }, (_, n) => ({
       symbol: ["VNM", "FPT", "HPG", "MWG", "VCB", "SAB"][n % 6],
       weight: Number((1 / (n + 7)).toFixed(4)),
-      note: n % 5 === 0 ? "kept whatever happens, because it was a gift and is not for sale" : null,
+      note: n % 5 === 0 ? "never sold, because it was a gift and is not for sale" : null,
     })),
   };
   const call = log.call("backtest", pieces(JSON.stringify(input), 4), { label: "Backtesting the portfolio" });
@@ -82,7 +82,7 @@ export function toolWithMuch(): Story {
   return concluded(log, "It would have grown by **9.4% a year**.");
 }
 
-/** Kept for the record, shown to nobody. */
+/** A hidden tool: it is in the log, but not shown. */
 export function toolHidden(): Story {
   const log = story("Remember that I don't eat peanuts.");
   const tool = { call: log.id("call"), name: "memory", label: "Remembering", hidden: true };
@@ -96,7 +96,7 @@ export function toolHidden(): Story {
   return concluded(log, "I will not suggest peanuts.");
 }
 
-/** A picture that sharpens while the tool works. */
+/** A picture that becomes sharper while the tool runs. */
 export function toolWithPictures(): Story {
   const log = story("Draw the lake in the morning.");
   const call = log.call("generate_image", ['{"prompt":"a lake in the morning"}'], { label: "Drawing" });

@@ -1,4 +1,4 @@
-/** The states by component, and a field that finds them. */
+/** `List` shows the states by component, with a search field. */
 import { useMemo, useRef, useEffect, useState } from "react";
 
 interface ListProps {
@@ -12,7 +12,7 @@ export function List({ states, picked, onPick }: ListProps) {
   const groups = useMemo(() => grouped(states, query), [states, query]);
   const current = useRef<HTMLButtonElement>(null);
   useEffect(() => {
-    // Some browsers give a promise, which is no way to clean up.
+    // Braces, because some browsers return a promise, which React would take for a cleanup function.
     current.current?.scrollIntoView({ block: "nearest" });
   }, [picked]);
   return (
@@ -24,13 +24,13 @@ export function List({ states, picked, onPick }: ListProps) {
       <input
         className="g-find"
         type="search"
-        placeholder={`Find among ${states.length} states`}
+        placeholder={`Search ${states.length} states`}
         aria-label="Find a state"
         value={query}
         onChange={({ target }) => setQuery(target.value)}
       />
       <div className="g-groups">
-        {groups.length === 0 && <p className="g-none">Nothing is called that.</p>}
+        {groups.length === 0 && <p className="g-none">No state has this name.</p>}
         {groups.map(([component, names]) => (
           <section key={component}>
             <h2>

@@ -1,11 +1,11 @@
 /**
- * The way through the log: a slider, steps, and play at the pace at which the events were written. Arrow keys step, Home and
- * End jump, the space bar plays, anywhere but in a field or on a button.
+ * `Player` moves through the log: a slider, single steps, and playback at the original pace. Arrow keys step, Home and
+ * End jump, and the space bar plays, except in a field or on a button.
  */
 import { useEffect, useLayoutEffect, useRef, useState } from "react";
 import type { GalleryHandle } from "../stage/handle.ts";
 
-/** A person who thought about it for five minutes need not be waited for. */
+/** Shortens long pauses, such as a user who decides after five minutes. */
 const LONGEST_PAUSE_MS = 1500;
 
 interface PlayerProps {
@@ -52,18 +52,18 @@ export function Player({ handle, at, onMove }: PlayerProps) {
   const last = commands.at(-1);
   return (
     <footer className="g-player">
-      <button type="button" aria-label="One event back" onClick={() => step(at - 1)} disabled={at === 0}>
+      <button type="button" aria-label="Previous event" onClick={() => step(at - 1)} disabled={at === 0}>
         ‹
       </button>
       <button type="button" className="g-play" onClick={toggle}>
         {isPlaying ? "Pause" : "Play"}
       </button>
-      <button type="button" aria-label="One event on" onClick={() => step(at + 1)} disabled={isOver}>
+      <button type="button" aria-label="Next event" onClick={() => step(at + 1)} disabled={isOver}>
         ›
       </button>
       <input
         type="range"
-        aria-label="Place in the log"
+        aria-label="Position in the log"
         aria-valuetext={`event ${at} of ${events.length}`}
         min={0}
         max={events.length}
@@ -74,8 +74,8 @@ export function Player({ handle, at, onMove }: PlayerProps) {
         <b>{at}</b> / {events.length} <code>{event?.type ?? "before the first event"}</code>
       </output>
       {last !== undefined && (
-        <output className="g-heard" title={JSON.stringify(last.args)}>
-          heard <code>{last.name}</code>
+        <output className="g-command" title={JSON.stringify(last.args)}>
+          command <code>{last.name}</code>
         </output>
       )}
     </footer>
@@ -85,7 +85,7 @@ export function Player({ handle, at, onMove }: PlayerProps) {
 function useKeys(keys: Readonly<Record<string, () => void>>): void {
   const latest = useRef(keys);
   latest.current = keys;
-  // Not a moment after the player is seen.
+  // A layout effect, so that keys work as soon as the player is visible.
   useLayoutEffect(() => {
     const press = (event: KeyboardEvent): void => {
       const isTaken =

@@ -1,4 +1,4 @@
-/** The gallery around its stage: the list of states, how they are looked at, and the way through the log. */
+/** `Shell` is the gallery around its stage: the list of states, the appearance switches and the player. */
 import { useCallback, useEffect, useRef, useState } from "react";
 import { type Address, readAddress, writeAddress } from "../stage/address.ts";
 import type { GalleryHandle } from "../stage/handle.ts";
@@ -6,7 +6,7 @@ import { List } from "./list.tsx";
 import { Player } from "./player.tsx";
 import { Switches } from "./switches.tsx";
 
-/** What the stage says of itself; null before it is there. */
+/** What the stage reports; null before it has loaded. */
 interface Seen {
   readonly handle: GalleryHandle;
   readonly at: number;

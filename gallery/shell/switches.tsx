@@ -1,4 +1,4 @@
-/** How a state is looked at: theme, language, direction, width. */
+/** `Switches` sets the appearance of a state: theme, language, direction and width. */
 import type { Address } from "../stage/address.ts";
 import { DIRECTIONS, LOCALES, THEMES } from "../stage/handle.ts";
 

@@ -1,11 +1,11 @@
-/** What the address of a page of the gallery says, and how to say it. Pure. */
+/** `readAddress` and `writeAddress` convert between the gallery's URL and its settings. Pure. */
 import { DIRECTIONS, type Appearance, LOCALES, THEMES } from "./handle.ts";
 
 export interface Address extends Appearance {
   readonly state: string;
-  /** Null for where the state stands. */
+  /** Number of events; null for the default position of the state. */
   readonly at: number | null;
-  /** In pixels; null for all there is. */
+  /** In pixels; null for the full width. */
   readonly width: number | null;
 }
 
@@ -24,7 +24,7 @@ export function readAddress(search: string): Address {
   };
 }
 
-/** Without what is as it is anyway. */
+/** Omits settings that have their default value. */
 export function writeAddress({ state, at, width, locale, theme, dir }: Address): string {
   const query = new URLSearchParams({ state });
   if (at !== null) query.set("at", String(at));

@@ -1,11 +1,13 @@
-/** What tests and the gallery's frame hold a stage by. Types only. */
+/**
+ * `GalleryHandle` is the interface with which tests and the gallery's frame control a stage. Types and constants only.
+ */
 import type { SessionEvent } from "@turnstream/protocol";
 
 export const LOCALES = ["en", "vi", "zh-CN"] as const;
 export const THEMES = ["auto", "light", "dark"] as const;
 export const DIRECTIONS = ["ltr", "rtl"] as const;
 
-/** How it is looked at. */
+/** How a state is shown. */
 export interface Appearance {
   readonly locale: (typeof LOCALES)[number];
   readonly theme: (typeof THEMES)[number];
@@ -19,12 +21,12 @@ export interface ReceivedCommand {
 
 export interface GalleryHandle {
   readonly states: readonly string[];
-  /** Draws a state anew; settled once it is drawn. Unless told, where the state stands. */
+  /** Shows a state from scratch. Resolves when it is rendered. @default at: the default position of the state */
   show(name: string, at?: number): Promise<void>;
-  /** Goes to another place in the log of what is shown: on from what is there, or back. */
+  /** Moves to another position in the shown log, forwards from the current state or back. */
   move(at: number): Promise<void>;
   setAppearance(appearance: Partial<Appearance>): Promise<void>;
-  /** The commands that the components gave, oldest first. */
+  /** The commands that the components sent, oldest first. */
   readonly commands: readonly ReceivedCommand[];
   readonly name: string;
   readonly events: readonly SessionEvent[];
@@ -34,7 +36,7 @@ export interface GalleryHandle {
 declare global {
   interface Window {
     gallery?: GalleryHandle;
-    /** For the page around the stage: called after every change. */
+    /** Called after every change, for the page around the stage. */
     onGallery?: (() => void) | undefined;
   }
 }

@@ -1,6 +1,8 @@
 /**
- * A state as a session that can be moved through its log. The clock of its server stands at the event that is shown, so that
- * countdowns look the same every day.
+ * `openPlayback` creates a session from a state, and `moveTo` moves it through its log.
+ *
+ * Invariant: the server's clock comes from the log, so that countdowns look the same every day. It is at the shown
+ * event, or `leftSeconds` before the last deadline.
  */
 import type { SessionView } from "@turnstream/client";
 import { createStaticSession, type StaticSession } from "@turnstream/client/static";
@@ -13,7 +15,7 @@ export interface Playback {
   readonly session: StaticSession;
   readonly events: readonly SessionEvent[];
   readonly at: number;
-  /** Events that come after the first drawing. */
+  /** How many events arrive after the first render. */
   readonly live: number;
 }
 
@@ -43,7 +45,7 @@ export function openPlayback(
   return playback;
 }
 
-/** On by appending, as a connection would; back by folding anew. */
+/** Moves forwards by appending events, as a connection would, and backwards by folding from the start. */
 export function moveTo(playback: Playback, at: number, now: number): Playback {
   const { session, events } = playback;
   const next = { ...playback, at: Math.max(0, Math.min(at, events.length)), live: 0 };
@@ -63,7 +65,7 @@ function viewAt({ state, events }: Playback, at: number, now: number): Partial<S
   const { retryAt } = connection;
   return {
     ...state.view,
-    // A state says in how many milliseconds, for it doesn't know when it is looked at.
+    // A state gives `retryAt` as milliseconds from now, because it doesn't know when it is shown.
     connection: { ...connection, retryAt: retryAt === null ? null : now + retryAt },
     state: foldAll(folded, emptyState),
     skewMs: serverTime(state, folded, now) - now,
@@ -76,7 +78,7 @@ function serverTime({ leftSeconds }: GalleryState, events: readonly SessionEvent
   return last !== undefined && "deadline" in last ? last.deadline - leftSeconds * 1000 : now;
 }
 
-/** What a server would answer, where components wait for more than that it was done. */
+/** Returns a server's answer for commands whose result the components use. */
 function answerTo(name: string, [first, second]: readonly unknown[]): unknown {
   if (name !== "uploadFile" || !(first instanceof Blob)) return undefined;
   const named = (second as { readonly name?: string } | undefined)?.name ?? "file";

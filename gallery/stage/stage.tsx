@@ -1,6 +1,6 @@
 /**
- * One state on its own page: nothing but what the components draw, for the gallery's frame and for tests. Told by its
- * address, and then by `window.gallery`.
+ * Shows one state on its own page with nothing but the components, for the gallery's frame and for tests. The URL
+ * selects the state, and `window.gallery` controls it afterwards.
  */
 import { preload } from "@turnstream/react";
 import { StrictMode } from "react";
@@ -14,7 +14,7 @@ import { StateView } from "./state-view.tsx";
 import "@turnstream/react/styles.css";
 import "./stage.css";
 
-/** Twice, so that what effects ask for is drawn as well. */
+/** Waits for two frames, so that updates from effects are rendered too. */
 async function nextFrames(): Promise<void> {
   for (let n = 0; n < 2; n++) await new Promise((resolve) => requestAnimationFrame(resolve));
 }
@@ -33,7 +33,7 @@ function mount(place: HTMLElement, address: Address): GalleryHandle {
   };
   const fresh = (name: string, at: number | null): Playback => {
     const state = findState(name) ?? STATES[0];
-    if (state === undefined) throw new Error("there are no states");
+    if (state === undefined) throw new Error("the gallery has no states");
     return openPlayback(state, at, { now, onCommand });
   };
   let playback = fresh(address.state, address.at);
@@ -57,7 +57,7 @@ function mount(place: HTMLElement, address: Address): GalleryHandle {
     shown++;
     commands = [];
     playback = fresh(name, at);
-    // What is loaded later is there, so that a state is the same the first time.
+    // Preload lazy parts, so that a state looks the same the first time.
     await preload();
     draw();
     await nextFrames();

@@ -1,4 +1,4 @@
-/** A state as people see it: the components on its session. */
+/** `StateView` renders the components of a state with its session. */
 import { en, SessionProvider, type Strings, Thread, useThreadContext } from "@turnstream/react";
 import { vi } from "@turnstream/react/strings/vi";
 import { zhCn } from "@turnstream/react/strings/zh-cn";
@@ -31,7 +31,7 @@ export function StateView({ playback: { state, session }, locale }: StateViewPro
 function StateContent({ state }: { readonly state: GalleryState }) {
   const { components } = useThreadContext();
   if (state.shows === "composer") return <components.Composer isDisabled={state.isDisabled ?? false} />;
-  // Turns are shown alone: what is around them is a state of its own.
+  // Turns are shown without the composer, which has its own states.
   return state.shows === "thread" ? <Thread /> : <Thread composer={null} />;
 }
 

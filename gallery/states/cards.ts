@@ -1,4 +1,4 @@
-/** States of what a person decides or does, of files, and of what tools leave to look at. */
+/** `cardStates` lists the states of approvals, questions, forms, payments, files, citations and artifacts. */
 import { ClientError } from "@turnstream/client";
 import type { Story } from "@turnstream/conformance/scenarios/story.ts";
 import * as approvals from "../logs/approvals.ts";
@@ -21,7 +21,7 @@ const by = "usr_an";
 
 const decided = new ClientError("INTERACTION_CLOSED", "The approval is not pending any more.");
 
-/** Opens a chart, and shows its figures. */
+/** Opens a chart and shows its figures. */
 async function showTable(root: HTMLElement): Promise<void> {
   await openAll(root);
   press(".ts-toggles button:last-child")(root);

@@ -1,4 +1,4 @@
-/** Every state of the gallery, in the order in which they are listed. */
+/** `STATES` lists every state of the gallery, in the order of the list. */
 import { cardStates } from "./cards.ts";
 import type { GalleryState } from "./state.ts";
 import { stepStates } from "./steps.ts";
@@ -10,7 +10,7 @@ export function findState(name: string): GalleryState | null {
   return STATES.find((state) => state.name === name) ?? null;
 }
 
-/** The component that a state is of. */
+/** Returns the component of a state. */
 export function componentOf({ name }: GalleryState): string {
   return name.slice(0, name.indexOf("/"));
 }

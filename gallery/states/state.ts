@@ -1,29 +1,29 @@
-/** What a state of the gallery is: a log, where to stand in it, and what the log doesn't know. */
+/** `GalleryState` is a log, a position in it, and what the log doesn't contain, such as the connection. */
 import type { ClientError, ConnectionView, SessionView } from "@turnstream/client";
 import type { SessionEvent } from "@turnstream/protocol";
 
 export interface GalleryState {
-  /** `<component>/<state>`, as in addresses. */
+  /** `<component>/<state>`, as in the URL. */
   readonly name: string;
   readonly log: () => readonly SessionEvent[];
-  /** After which event it stands: `<type>`, or `<type> <n>` for the nth of that type. Unless told, at the end. */
+  /** The position, after an event: `<type>`, or `<type> <n>` for the nth of that type. @default the end of the log */
   readonly at?: string;
-  /** How many of the events before that come only after the first drawing, as they do in a running turn. */
+  /** How many of the last events before the position arrive after the first render, as in a running turn. @default 0 */
   readonly live?: number;
-  /** What the connection and the outbox add. */
+  /** State of the connection and the outbox. */
   readonly view?: Partial<SessionView>;
-  /** What commands are refused with; unless told, they succeed. */
+  /** The error with which commands fail. @default commands succeed */
   readonly refusal?: ClientError;
-  /** How many seconds are left of the last deadline. Unless told, the clock stands at the last event. */
+  /** How many seconds are left until the last deadline. @default the clock is at the last event */
   readonly leftSeconds?: number;
-  /** What a person does once it is drawn. */
+  /** What the user does after the state is rendered. */
   readonly act?: (root: HTMLElement) => void | Promise<void>;
-  /** What is shown: the turns, a whole thread with what is around it, or the composer by itself. */
+  /** What is shown: the turns, a whole thread with composer and banner, or only the composer. */
   readonly shows?: "turns" | "thread" | "composer";
   readonly isDisabled?: boolean;
 }
 
-/** A connection before anything has come. */
+/** A connection that has received nothing yet. */
 export const CONNECTING: ConnectionView = {
   phase: "connecting",
   channel: null,
@@ -32,17 +32,17 @@ export const CONNECTING: ConnectionView = {
   error: null,
 };
 
-/** How many events of a log are folded in where a state stands. */
+/** Returns how many events of a log are folded at the position of a state. */
 export function positionOf({ at }: GalleryState, events: readonly SessionEvent[]): number {
   if (at === undefined) return events.length;
   const [type, count = "1"] = at.split(" ");
   let seen = 0;
   const index = events.findIndex((event) => event.type === type && ++seen === Number(count));
-  if (index < 0) throw new Error(`there is no ${at} in the log`);
+  if (index < 0) throw new Error(`the log has no event ${at}`);
   return index + 1;
 }
 
-/** Opens whatever is closed, and what that brings to light. */
+/** Expands everything, including what becomes visible. */
 export async function openAll(root: HTMLElement): Promise<void> {
   for (let depth = 0; depth < 4; depth++) {
     for (const button of root.querySelectorAll<HTMLElement>("[aria-expanded=false]")) button.click();
@@ -50,23 +50,23 @@ export async function openAll(root: HTMLElement): Promise<void> {
   }
 }
 
-/** Presses the first of what a selector finds. */
+/** Clicks the first element that matches a selector. */
 export const press =
   (selector: string) =>
   (root: HTMLElement): void =>
     root.querySelector<HTMLElement>(selector)?.click();
 
-/** Opens groups, and leaves their steps as they are. */
+/** Expands groups, but not their steps. */
 export function openGroups(root: HTMLElement): void {
   for (const head of root.querySelectorAll<HTMLElement>(".ts-group-head[aria-expanded=false]")) head.click();
 }
 
-/** Closes whatever is open. */
+/** Collapses everything. */
 export function closeAll(root: HTMLElement): void {
   for (const button of root.querySelectorAll<HTMLElement>("[aria-expanded=true]")) button.click();
 }
 
-/** States by component: the names get its prefix. */
+/** Adds the component's prefix to the names of its states. */
 export function of(
   component: string,
   states: Readonly<Record<string, Omit<GalleryState, "name">>>,

@@ -1,4 +1,4 @@
-/** States of what an agent does: texts, thoughts, tools, groups, sub-agents. */
+/** `stepStates` lists the states of texts, thoughts, tools, groups and sub-agents. */
 import type { Story } from "@turnstream/conformance/scenarios/story.ts";
 import * as groups from "../logs/groups.ts";
 import * as texts from "../logs/texts.ts";

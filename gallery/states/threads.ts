@@ -1,4 +1,4 @@
-/** States of what is around an answer: messages, notices, the connection, the composer; and whole threads. */
+/** `threadStates` lists the states of messages, notices, the connection, the composer and whole threads. */
 import { ClientError, type ConnectionView, type PendingMessage } from "@turnstream/client";
 import type { Story } from "@turnstream/conformance/scenarios/story.ts";
 import * as endings from "../logs/endings.ts";
@@ -34,7 +34,7 @@ function connection(view: Partial<ConnectionView>): Omit<GalleryState, "name"> {
   return {
     ...thread,
     view: { connection: { ...CONNECTING, ...view } },
-    // A short cut is not worth a word: it comes after a moment.
+    // The banner appears after a moment, because short interruptions are not shown.
     ...(hasNoBanner ? {} : { act: untilBanner }),
   };
 }
@@ -44,7 +44,7 @@ async function untilBanner(root: HTMLElement): Promise<void> {
     await new Promise((resolve) => requestAnimationFrame(resolve));
 }
 
-/** Attaches two files, as a person would. */
+/** Attaches two files, as a user would. */
 function attach(root: HTMLElement): void {
   const input = root.querySelector<HTMLInputElement>("input[type=file]");
   if (input === null) return;
@@ -71,7 +71,7 @@ export const threadStates: readonly GalleryState[] = [
     stopped: log(endings.stopped),
     "error-retry": log(() =>
       endings.failed({
-        text: "The model is overloaded. What was done is kept.",
+        text: "The model is overloaded. Finished steps are saved.",
         code: "LLM_ERROR",
         can_retry: true,
         error_type: "transient",

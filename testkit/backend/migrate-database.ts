@@ -1,4 +1,7 @@
-/** `migrateDatabase` creates the tables of the store and of the engine in an empty database; `migrateStore` only the former. */
+/**
+ * `migrateDatabase` creates the tables of the store and of the engine in an empty database. `migrateStore` creates only
+ * those of the store.
+ */
 import { migrate, migrateEngine, openDatabase } from "@turnstream/server";
 
 export async function migrateDatabase(databaseUrl: string): Promise<void> {

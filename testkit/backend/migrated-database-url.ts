@@ -1,4 +1,4 @@
-/** `migratedDatabaseUrl` makes databases on the shared server, for tests, as copies of one that was migrated once. */
+/** `migratedDatabaseUrl` creates databases on the shared server for tests, as copies of one that was migrated once. */
 import { preparedDatabaseUrl } from "../servers/shared-servers.ts";
 import { migrateDatabase } from "./migrate-database.ts";
 

@@ -1,6 +1,8 @@
 /**
- * `openBackend` opens a store, a log, signals and an engine on PostgreSQL and Redis; `startBackend` starts private servers
- * first. Everything that a backend has opened is closed with it.
+ * `openBackend` opens a store, a log, signals and an engine on PostgreSQL and Redis. `startBackend` starts private
+ * servers first.
+ *
+ * Invariant: `close()` closes everything that the backend has opened.
  */
 import {
   createDbosEngine,
@@ -19,14 +21,14 @@ import { type RedisOptions, type RedisServer, startRedis } from "../servers/star
 export interface BackendOptions {
   readonly databaseUrl: string;
   readonly redisUrl: string;
-  /** In front of all keys in Redis. @default the prefix of the log and of the signals */
+  /** The prefix of all keys in Redis. @default the default prefix of the log and of the signals */
   readonly keyPrefix?: string;
   /** Name of the connections. @default none */
   readonly name?: string;
   /** Name of the engine's executor. @default a new one for every engine */
   readonly executor?: string;
   readonly database?: Omit<PostgresOptions, "url" | "name">;
-  /** Whether leases have connections of their own, as a worker under load needs. @default false */
+  /** Whether leases have their own connections, as a worker under load needs. @default false */
   readonly hasLeasePool?: boolean;
   /** @default the engine's default */
   readonly enginePoolSize?: number;
@@ -77,7 +79,7 @@ export async function openBackend(options: BackendOptions): Promise<TestBackend>
   };
 }
 
-/** A migrated backend on servers of its own. */
+/** A migrated backend on its own servers. */
 export interface StartedBackend extends TestBackend {
   readonly postgres: PostgresServer;
   readonly redis: RedisServer;
@@ -85,11 +87,11 @@ export interface StartedBackend extends TestBackend {
   readonly redisUrl: string;
 }
 
-/** Starts PostgreSQL and Redis, which stop when the backend is closed. */
+/** Starts PostgreSQL and Redis. Both stop when the backend is closed. */
 export async function startBackend(
   options: Omit<BackendOptions, "databaseUrl" | "redisUrl" | "shouldMigrate"> & {
     readonly redis?: RedisOptions;
-    /** Creates a database of this name. @default the server's own database is used */
+    /** Creates a database with this name. @default the server's default database */
     readonly databaseName?: string;
   } = {},
 ): Promise<StartedBackend> {

@@ -1,4 +1,7 @@
-/** Readers of whole sessions, for checks afterwards: `readAllEvents` from the archive and the log, `readLog` from the log. */
+/**
+ * `readAllEvents` reads a whole session from the archive and the log, and `readLog` reads it from the log alone. For
+ * checks at the end of a test.
+ */
 import type { Cursor, SessionEvent } from "@turnstream/protocol";
 import type { Backend, SessionRef } from "@turnstream/server";
 import type { LogEntry } from "@turnstream/server/internal";
@@ -6,7 +9,7 @@ import type { Log } from "@turnstream/server/ports";
 
 const PAGE = 500;
 
-/** All events of a session that still exist: the pages of the archive, then the rest of the log. */
+/** Returns all events of a session that still exist: the pages of the archive, then the rest of the log. */
 export async function readAllEvents({ store, log }: Backend, ref: SessionRef): Promise<SessionEvent[]> {
   const events = await readArchive(store, ref);
   for (let after: Cursor = events.at(-1)?.id ?? "0-0"; ;) {
@@ -17,7 +20,7 @@ export async function readAllEvents({ store, log }: Backend, ref: SessionRef): P
   }
 }
 
-/** All archived events of a session. */
+/** Returns all archived events of a session. */
 export async function readArchive(store: Backend["store"], ref: SessionRef): Promise<SessionEvent[]> {
   const events: SessionEvent[] = [];
   for (let after = 0; ;) {
@@ -28,7 +31,7 @@ export async function readArchive(store: Backend["store"], ref: SessionRef): Pro
   }
 }
 
-/** All entries of a log after a position; null if the log does not have that position. */
+/** Returns all entries of a log after a position, or null if the log does not have that position. */
 export async function readLog(log: Log, session: string, after: Cursor): Promise<LogEntry[] | null> {
   const entries: LogEntry[] = [];
   while (true) {

@@ -1,4 +1,4 @@
-/** `GatewayProgram` is a gateway in a process of its own, to be killed and started again; run-gateway.ts is its program. */
+/** `GatewayProgram` starts the program run-gateway.ts, a gateway in its own process that tests can kill and restart. */
 import { join } from "node:path";
 import type { ServerOptions } from "@turnstream/server";
 import type { BackendOptions } from "../backend/open-backend.ts";
@@ -10,9 +10,9 @@ export interface GatewaySettings extends Pick<
   "secrets" | "allowedOrigins" | "publicUrl" | "limits"
 > {
   readonly backend: BackendOptions;
-  /** A gateway that is started again needs the same port. @default a free port */
+  /** A gateway that is restarted needs the same port. @default a free port */
   readonly port?: number;
-  /** Whether it samples how much it buffers for its slowest client; see `takePeak`. @default false */
+  /** Whether to sample how much it buffers for its slowest client; see `takePeak`. @default false */
   readonly samplesBuffers?: boolean;
 }
 
@@ -40,7 +40,7 @@ export class GatewayProgram extends ChildProgram<GatewayMessage, GatewayRequest>
     return gateway;
   }
 
-  /** Starts the gateway again at the same port, once it was killed. */
+  /** Starts the gateway again on the same port after it was killed. */
   async relaunch(): Promise<GatewayProgram> {
     return GatewayProgram.launch(this.settings);
   }
@@ -53,7 +53,7 @@ export class GatewayProgram extends ChildProgram<GatewayMessage, GatewayRequest>
     return this.findAll("failed").map(({ failed }) => failed);
   }
 
-  /** The most bytes that it has buffered for one client since the last call. */
+  /** Returns the most bytes that it has buffered for one client since the last call. */
   async takePeak(): Promise<number> {
     return (await this.request({ takePeak: true }, "peakBufferedBytes")).peakBufferedBytes;
   }

@@ -1,4 +1,4 @@
-/** The program of `GatewayProgram`: a gateway on PostgreSQL and Redis with connections of its own. Never runs a turn. */
+/** The program of `GatewayProgram`: a gateway with its own connections to PostgreSQL and Redis. Does not run turns. */
 import { createServer } from "@turnstream/server";
 import { openBackend } from "../backend/open-backend.ts";
 import { connectParent, readSettings } from "../processes/parent-process.ts";

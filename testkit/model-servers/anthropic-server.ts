@@ -1,4 +1,7 @@
-/** A local server that speaks Anthropic's Messages API, streaming. What it says and how it fails: model-server.ts. */
+/**
+ * `startAnthropicServer` starts a local server with Anthropic's streaming Messages API. model-server.ts defines its
+ * replies and faults.
+ */
 import {
   cutText,
   type ModelServer,

@@ -1,7 +1,7 @@
 /**
- * A local HTTP server that plays a model provider: it answers each request as it was told to, with every fault that a
- * provider or the way to it can have, and keeps what it was sent. Which wire it speaks comes from openai-server.ts or
- * anthropic-server.ts. Never knows any SDK.
+ * `startModelServer` starts a local HTTP server that acts as a model provider. It answers each request with a scripted
+ * reply, including every fault of a provider or its network, and records the requests. openai-server.ts and
+ * anthropic-server.ts define the wire format. Uses no SDK.
  */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -13,7 +13,7 @@ import { freePort, HOST } from "../network/free-port.ts";
 type ReplyPart =
   | { readonly type: "thinking"; readonly text: string; readonly signature?: string }
   | { readonly type: "text"; readonly text: string }
-  /** `input` as JSON text, which may be bad. */
+  /** `input` is JSON text, which may be invalid. */
   | { readonly type: "call"; readonly id: string; readonly name: string; readonly input: string };
 
 export interface ReplyError {
@@ -22,43 +22,43 @@ export interface ReplyError {
   readonly code?: string;
 }
 
-/** What a request is answered with. Without any fault: a complete stream. */
+/** The reply to a request. Without a fault it is a complete stream. */
 export interface Reply {
   readonly parts?: readonly ReplyPart[];
   readonly stop?: "end" | "length" | "refusal";
   readonly usage?: { readonly input: number; readonly output: number };
-  /** How many characters come in one delta. Default: 5. */
+  /** Characters per delta. @default 5 */
   readonly chunk?: number;
-  /** Instead of a stream: this status, with `error` as its body. */
+  /** Sends this status with `error` as its body, instead of a stream. */
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly error?: ReplyError;
-  /** Instead of any answer: nothing, and the connection stays. */
+  /** Sends no answer and keeps the connection open. */
   readonly isSilent?: boolean;
-  /** The socket is destroyed after so many bytes of the body. */
+  /** Destroys the socket after this many bytes of the body. */
   readonly cutAfterBytes?: number;
-  /** What happens instead of the event of this number, counted from 0. */
+  /** Injects a fault instead of the event with this number, counted from 0. */
   readonly at?: { readonly event: number; readonly do: "garbage" | "error" | "end" | "stall" };
-  /** One byte at a time. */
+  /** Sends one byte at a time. */
   readonly isBytewise?: boolean;
-  /** A pause before each event. */
+  /** Pause before each event. */
   readonly paceMs?: number;
-  /** How long after the last event the answer ends. */
+  /** Delay between the last event and the end of the response. */
   readonly lingerMs?: number;
 }
 
 interface ModelRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** The JSON that was sent. */
+  /** The request body as parsed JSON. */
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** How a provider writes. */
+/** The wire format of a provider. */
 export interface Wire {
-  /** Where its API begins, for the base URL of the SDK. */
+  /** The path of the API, for the base URL of the SDK. */
   readonly basePath: string;
-  /** The events of a stream, as they go over the wire; null for a path that it doesn't have. */
+  /** Returns the encoded events of a stream, or null for an unknown path. */
   frames(request: ModelRequest, reply: Reply): readonly string[] | null;
   errorFrame(request: ModelRequest, error: ReplyError): string;
   errorBody(error: ReplyError): unknown;
@@ -68,18 +68,18 @@ export type CreateReply = (request: ModelRequest, index: number) => Reply;
 
 export interface ModelServer {
   readonly baseUrl: string;
-  /** In the order in which they came. */
+  /** The requests in the order of arrival. */
   readonly requests: readonly ModelRequest[];
-  /** Answers the next requests, before what the server was started with is asked again. */
+  /** Queues replies for the next requests. They come before the replies of the `replying` function. */
   enqueue(...replies: Reply[]): void;
-  /** Requests whose answer has neither ended nor been given up. */
+  /** Requests whose response has neither ended nor been aborted. */
   readonly running: number;
   /** Connections since the start. */
   readonly accepted: number;
   close(): Promise<void>;
 }
 
-const DEFAULT_ERROR: ReplyError = { type: "api_error", message: "it went wrong on purpose" };
+const DEFAULT_ERROR: ReplyError = { type: "api_error", message: "the test requested this error" };
 
 export async function startModelServer(wire: Wire, replying: CreateReply): Promise<ModelServer> {
   const port = await freePort();
@@ -174,7 +174,7 @@ async function send(response: ServerResponse, { frames, isStalled }: Frames, rep
       if (response.destroyed) return;
       const piece = bytes.subarray(from, Math.min(from + size, from + left, bytes.length));
       left -= piece.length;
-      // Each piece is handed to the system before the next, so it also arrives on its own.
+      // Wait until the system has accepted a chunk before the next write, so that each chunk arrives separately.
       await new Promise<void>((resolve) => void response.write(piece, () => resolve()));
       if (left <= 0) return void response.socket?.destroy();
     }
@@ -183,7 +183,7 @@ async function send(response: ServerResponse, { frames, isStalled }: Frames, rep
   if (!isStalled) response.end();
 }
 
-/** The deltas of a text. */
+/** Splits a text into deltas. */
 export function cutText(text: string, size = 5): readonly string[] {
   const characters = Array.from(text);
   const pieces: string[] = [];

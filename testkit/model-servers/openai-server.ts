@@ -1,6 +1,6 @@
 /**
- * A local server that speaks OpenAI's Responses API and Chat Completions, streaming. What it says and how it fails:
- * model-server.ts.
+ * `startOpenaiServer` starts a local server with OpenAI's streaming Responses and Chat Completions APIs.
+ * model-server.ts defines its replies and faults.
  */
 import {
   cutText,

@@ -1,4 +1,4 @@
-/** A port is given out once, whichever process asks. */
+/** Tests that `freePort` returns a port only once, across processes. */
 import { spawn } from "node:child_process";
 import { randomInt } from "node:crypto";
 import { once } from "node:events";
@@ -11,7 +11,7 @@ import { freePort } from "./free-port.ts";
 
 vi.mock("node:crypto", { spy: true });
 
-test("a port that was given to another process is not given again before that one has ended", async () => {
+test("does not return a port that another running process received", async () => {
   const file = JSON.stringify(join(import.meta.dirname, "free-port.ts"));
   const script = `console.log(await (await import(${file})).freePort()); setInterval(() => {}, 1000);`;
   const other = spawn(process.execPath, ["--input-type=module", "-e", script], {

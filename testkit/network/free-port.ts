@@ -1,6 +1,7 @@
 /**
- * Finds a port of 127.0.0.1 that nobody listens on. Never holds the port itself, so whoever asked has to take it soon;
- * but never gives one out twice, whichever of our processes asks, for as long as the one it was given to lives.
+ * `freePort` finds an unused port of 127.0.0.1. It does not listen on the port, so the caller must take it soon.
+ *
+ * Invariant: no port is returned twice, in any of our processes, while the process that received it lives.
  */
 import { randomInt } from "node:crypto";
 import { once } from "node:events";
@@ -11,9 +12,9 @@ import { ServiceError } from "../servers/service-error.ts";
 export const HOST = "127.0.0.1";
 
 /**
- * Below the ports that the system gives to outgoing connections. While a server is down its port could else
- * be given to a client, which would keep the server from coming back; a client that reconnects to it in a
- * loop would sooner or later even be connected to itself.
+ * Below the range of ports for outgoing connections. Otherwise the port of a stopped server could be assigned to a
+ * client, and the server could not restart. A client that reconnects to that port in a loop could even connect to
+ * itself.
  */
 const FIRST = 12_000;
 const LAST = 31_999;
@@ -31,8 +32,9 @@ async function listening(where: ListenOptions): Promise<Server | null> {
 }
 
 /**
- * A name that one process can have, without a file: the system takes it back when the process ends, kill -9 included.
- * A port alone would not do: other tests would be given that of a server which is just being started or restarted.
+ * Claims an abstract socket name, which only one process can have and which needs no file. The system releases it when
+ * the process ends, also after kill -9. Checking the port alone is not enough: other tests would receive the port of a
+ * server that is being started or restarted.
  */
 async function isOurs(port: number): Promise<boolean> {
   const name = await listening({ path: `\0turnstream-port-${port}` });

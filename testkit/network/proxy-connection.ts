@@ -1,32 +1,32 @@
 /**
- * One connection through the proxy: two sockets, and a queue for each direction. Never decides which fault
- * there is; it asks the proxy for each piece.
+ * `joinSockets` connects a client to a server through the proxy: two sockets, and a queue for each direction. Does not
+ * decide on faults; it asks the proxy for each chunk.
  */
 import type { Socket } from "node:net";
 
-/** `toServer`: what the client sends. `toClient`: what the server answers. */
+/** `toServer`: bytes from the client. `toClient`: bytes from the server. */
 export type Direction = "toServer" | "toClient";
 
 export interface Faults {
   readonly delayMs: number;
   isBlackholed(direction: Direction): boolean;
-  /** How much of a piece of `size` bytes may pass, and whether the connection is cut right after. */
+  /** Returns how much of a chunk of `size` bytes may pass, and whether the connection is cut right after. */
   take(direction: Direction, size: number): { pass: number; cut: boolean };
 }
 
 interface Piece {
   dueAt: number;
-  /** Null: the end of what this side sends. */
+  /** Null marks the end of this direction. */
   bytes: Buffer | null;
 }
 
 export interface Connection {
-  /** Something of it was swallowed, so that it can never go on: TCP has no holes. */
+  /** True if bytes were dropped. TCP has no gaps, so the connection can never continue. */
   readonly hasHole: boolean;
   destroy(): void;
 }
 
-/** What comes from one side and goes to the other, in order, each piece after its delay. */
+/** Forwards bytes from one socket to the other in order, each chunk after its delay. */
 class Pipe {
   hasHole = false;
   readonly #direction: Direction;
@@ -50,7 +50,10 @@ class Pipe {
     return this.#faults.isBlackholed(this.#direction);
   }
 
-  /** The other side must not learn of it either. */
+  /**
+   * Marks the end of a direction as dropped in a blackhole, so that the other side doesn't learn of it. @returns true
+   * if bytes or the end were dropped
+   */
   lostItsEnd(): boolean {
     if (this.#isBlackholed) this.hasHole = true;
     return this.hasHole;
@@ -81,7 +84,7 @@ class Pipe {
   }
 
   #pass(bytes: Buffer | null): void {
-    // What comes after a hole is lost too, even when the way is open again.
+    // Bytes after a gap are dropped too, even when the link works again.
     if (this.hasHole || this.#isBlackholed) {
       this.hasHole = true;
       return;
@@ -95,7 +98,7 @@ class Pipe {
     const isFull = pass > 0 && !this.#to.write(bytes.subarray(0, pass));
     if (cut) {
       this.clear();
-      // The one gets exactly its bytes before the end; the other learns of the cut at once.
+      // The receiver gets exactly its bytes before the end. The sender notices the cut immediately.
       this.#to.destroySoon();
       reset(this.#from);
     } else if (isFull) {
@@ -104,7 +107,7 @@ class Pipe {
   }
 }
 
-/** Of a socket that has said its end Node can't make a reset: it would stay open for ever, and Node with it. */
+/** Node can't reset a socket that has ended its side: it would stay open forever and keep Node alive. */
 function reset(socket: Socket): void {
   if (socket.writableEnded) socket.destroy();
   else socket.resetAndDestroy();
@@ -117,7 +120,7 @@ export function joinSockets(client: Socket, server: Socket, faults: Faults, onCl
 
   function follow(socket: Socket, pipe: Pipe, other: Socket): void {
     socket.setNoDelay(true);
-    // Its `close` comes next.
+    // `close` follows and handles it.
     socket.on("error", () => undefined);
     socket.on("close", (hadError) => {
       open -= 1;

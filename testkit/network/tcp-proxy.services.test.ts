@@ -1,4 +1,4 @@
-/** Each fault of the proxy, between a client and a server that repeats what it hears. */
+/** Tests each fault of the proxy, between a client and an echo server. */
 import { once } from "node:events";
 import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -24,7 +24,7 @@ interface Caller {
   closed: boolean;
 }
 
-/** Repeats what it hears, with `mark` before each piece. */
+/** Echoes each chunk with `mark` in front. */
 async function startEcho(mark: string): Promise<Recorder> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
@@ -50,8 +50,8 @@ async function call(): Promise<Caller> {
   socket.on("close", () => (caller.closed = true));
   const { accepted } = proxy.counters();
   await once(socket, "connect");
-  // The system has connected it; the proxy may learn of it only later.
-  await until("the proxy to have the caller", () => proxy.counters().accepted > accepted);
+  // The system has connected it, but the proxy may be notified later.
+  await until("the proxy to accept the caller", () => proxy.counters().accepted > accepted);
   return caller;
 }
 
@@ -72,13 +72,13 @@ afterEach(async () => {
   echo.server.close();
 });
 
-test("passes everything on, ends included, and counts it", async () => {
+test("forwards and counts all bytes, and forwards the end of each side", async () => {
   const caller = await call();
   const large = "0123456789".repeat(100_000);
   caller.socket.end(large);
   await closed(caller);
   expect(caller.text).toBe(large);
-  await until("the connection to be over", () => proxy.counters().open === 0);
+  await until("the connection to be closed", () => proxy.counters().open === 0);
   expect(proxy.counters()).toEqual({
     open: 0,
     accepted: 1,
@@ -87,7 +87,7 @@ test("passes everything on, ends included, and counts it", async () => {
   });
 });
 
-test("cut: resets what there is, refuses what comes, until healed", async () => {
+test("cut: resets existing connections and refuses new ones until healed", async () => {
   const caller = await call();
   caller.socket.write("a");
   await untilReceived(caller, "a");
@@ -101,7 +101,7 @@ test("cut: resets what there is, refuses what comes, until healed", async () => 
   await untilReceived(next, "b");
 });
 
-test("cutConnections: resets what there is, accepts what comes", async () => {
+test("cutConnections: resets existing connections and accepts new ones", async () => {
   const caller = await call();
   proxy.cutConnections();
   await closed(caller);
@@ -111,7 +111,7 @@ test("cutConnections: resets what there is, accepts what comes", async () => {
   expect(next.closed).toBe(false);
 });
 
-test("delay: later, but in order, in each direction", async () => {
+test("delay: delivers later, but in order, in each direction", async () => {
   const caller = await call();
   proxy.delay(100);
   const started = performance.now();
@@ -125,7 +125,7 @@ test("delay: later, but in order, in each direction", async () => {
   expect(echo.text).toBe("ab");
 });
 
-test("blackhole: silence both ways, and what was lost stays lost", async () => {
+test("blackhole: drops bytes in both directions for good", async () => {
   const [caller, silent] = [await call(), await call()];
   caller.socket.write("a");
   await untilReceived(caller, "a");
@@ -139,12 +139,12 @@ test("blackhole: silence both ways, and what was lost stays lost", async () => {
   await closed(caller);
   await until("the server to be cut off", () => echo.sockets.size === 1);
   expect(echo.text).toBe("a");
-  // It has lost nothing, so it goes on.
+  // This connection has lost nothing, so it continues.
   silent.socket.write("c");
   await untilReceived(silent, "c");
 });
 
-test("blackhole: the server doesn't learn that a client has gone", async () => {
+test("blackhole: the server is not notified when a client disconnects", async () => {
   const [ended, reset] = [await call(), await call()];
   await until("both to have reached the server", () => echo.sockets.size === 2);
   proxy.blackhole();
@@ -153,7 +153,7 @@ test("blackhole: the server doesn't learn that a client has gone", async () => {
   await sleep(100);
   expect(echo.sockets.size).toBe(2);
   await proxy.heal();
-  await until("the server to learn of it", () => echo.sockets.size === 0);
+  await until("the server to notice the disconnect", () => echo.sockets.size === 0);
 });
 
 test("blackhole in one direction: the request arrives, the answer doesn't", async () => {
@@ -168,7 +168,7 @@ test("blackhole in one direction: the request arrives, the answer doesn't", asyn
   expect(caller.text).toBe("");
 });
 
-test("cutAfter: exactly so many bytes arrive, then the connection is over", async () => {
+test("cutAfter: closes the connection after exactly the given number of bytes", async () => {
   for (const count of [0, 3, 10]) {
     const [down, up] = [await call(), await call()];
     proxy.cutAfter(count, "toClient");
@@ -189,7 +189,7 @@ test("cutAfter: exactly so many bytes arrive, then the connection is over", asyn
   await untilReceived(next, "whole");
 });
 
-test("cutAfter: Redis has done what its client never heard of", async () => {
+test("cutAfter: Redis executes a command whose answer its client never receives", async () => {
   const redis = await startRedis({ appendOnly: false });
   proxy.retarget({ host: HOST, port: redis.port });
   proxy.cutAfter(0, "toClient");
@@ -198,7 +198,7 @@ test("cutAfter: Redis has done what its client never heard of", async () => {
   await redis.stop();
 });
 
-test("retarget: new connections go elsewhere; nobody there means a reset", async () => {
+test("retarget: connects new clients to another server, or resets them if there is none", async () => {
   const other = await startEcho("other:");
   const stays = await call();
   proxy.retarget({ host: HOST, port: other.port });
@@ -214,7 +214,7 @@ test("retarget: new connections go elsewhere; nobody there means a reset", async
   expect(stays.closed).toBe(false);
 });
 
-test("a slow reader slows the writer down; nothing is lost", async () => {
+test("a slow reader slows the writer down without loss", async () => {
   const caller = await call();
   caller.socket.pause();
   const large = "x".repeat(20_000_000);
@@ -222,5 +222,5 @@ test("a slow reader slows the writer down; nothing is lost", async () => {
   await sleep(300);
   expect(proxy.counters().bytes.toClient).toBeLessThan(large.length);
   caller.socket.resume();
-  await until("all of it", () => caller.text.length === large.length);
+  await until("all bytes", () => caller.text.length === large.length);
 });

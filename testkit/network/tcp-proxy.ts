@@ -1,6 +1,6 @@
 /**
- * A TCP proxy of our own, for the faults that a network has and that stopping a process doesn't show: links
- * that are cut, slow, silent, or cut between a request and its answer. Never reads or changes what passes.
+ * `startProxy` starts a TCP proxy that simulates network faults which stopping a process can't show: connections that
+ * are cut, slow, silent, or cut between a request and its answer. Does not read or change the forwarded bytes.
  */
 import { once } from "node:events";
 import { connect, createServer, type Server, type Socket } from "node:net";
@@ -14,13 +14,13 @@ interface Address {
 }
 
 interface ProxyCounters {
-  /** Open now. */
+  /** Connections that are open now. */
   open: number;
-  /** Since the start. */
+  /** Connections since the start. */
   accepted: number;
-  /** By `cutAfter`, since the start. */
+  /** Connections cut by `cutAfter` since the start. */
   cutMidway: number;
-  /** Passed on, since the start. */
+  /** Bytes forwarded since the start. */
   bytes: Readonly<Record<Direction, number>>;
 }
 
@@ -30,31 +30,31 @@ export interface TcpProxy {
   counters(): ProxyCounters;
   /** Resets all connections and refuses new ones until `heal`. */
   cut(): void;
-  /** Resets the present connections; new ones are accepted. */
+  /** Resets the present connections. New ones are accepted. */
   cutConnections(): void;
-  /** From now on each piece arrives this much later, in each direction; 0 ends it. */
+  /** Delays each chunk by this time, in both directions. 0 ends it. */
   delay(ms: number): void;
   /**
-   * Until `heal`: connections stay and new ones open, but nothing arrives, in one direction or (if left out)
-   * both, not even that the other side has gone. A real partition.
+   * Simulates a partition until `heal`: connections stay open and new ones are accepted, but no bytes arrive, in one
+   * direction or (by default) both. Not even a disconnect is visible to the other side.
    */
   blackhole(direction?: Direction): void;
   /**
-   * Once: lets exactly `bytes` more bytes through in a direction, over all connections, and cuts the one that
-   * carried the last of them; with 0 the one that would carry the next. So a request can be delivered and its
-   * answer lost: `cutAfter(0, "toClient")`.
+   * Lets exactly `bytes` more bytes through in one direction, over all connections, and cuts the connection that
+   * carried the last of them. With 0 it cuts the connection that would carry the next byte. It applies once.
+   * `cutAfter(0, "toClient")` delivers a request and loses its answer.
    */
   cutAfter(bytes: number, direction: Direction): void;
-  /** Ends every fault. What a blackhole swallowed stays lost, so the connections that lost something are reset. */
+  /** Ends every fault. Bytes dropped by a blackhole stay lost, so the connections that lost bytes are reset. */
   heal(): Promise<void>;
-  /** For new connections, as in a failover; `cutConnections` makes the present ones follow. */
+  /** Connects new clients to another server, as in a failover. `cutConnections` makes the present ones follow. */
   retarget(to: Address): void;
   close(): Promise<void>;
 }
 
 export interface ProxyOptions {
   to: Address;
-  /** Default: a free one. */
+  /** @default a free port */
   port?: number;
 }
 
@@ -111,7 +111,7 @@ export async function startProxy(options: ProxyOptions): Promise<TcpProxy> {
     for (const connection of connections) connection.destroy();
   }
 
-  /** The system takes no more connections from here on; `close` only waits for those that there are. */
+  /** Closing the listener refuses new connections immediately; `close` only waits for existing ones. */
   function cut(): void {
     listener?.close();
     listener = undefined;

@@ -1,6 +1,6 @@
 /**
- * `ChildProgram` runs one of our programs in a process of its own, to be killed or frozen, and exchanges messages with it.
- * The watchdog kills it when this process dies. Never starts it again.
+ * `ChildProgram` runs one of our programs in its own process, so that a test can kill or freeze it, and exchanges
+ * messages with it. The watchdog kills it when this process dies. Does not restart it.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -15,7 +15,7 @@ export interface ChildProgramOptions {
   readonly settings?: object;
   /** Names the program in error messages. @default the name of the file */
   readonly name?: string;
-  /** For Node, in front of the file. */
+  /** Flags for Node, in front of the file. */
   readonly nodeFlags?: readonly string[];
 }
 
@@ -35,7 +35,7 @@ export type MessageWith<Incoming, Key extends string> = Extract<Incoming, Record
 
 export class ChildProgram<Incoming extends object = object, Outgoing extends object = object> {
   readonly name: string;
-  /** Everything the program has sent so far. */
+  /** All messages of the program so far. */
   readonly messages: ReceivedMessage<Incoming>[] = [];
   readonly exited: Promise<ExitStatus>;
   readonly #process: ChildProcess;
@@ -68,7 +68,7 @@ export class ChildProgram<Incoming extends object = object, Outgoing extends obj
     return this.#process.exitCode !== null || this.#process.signalCode !== null;
   }
 
-  /** Waits for the first message. Throws if the program exits before. */
+  /** Waits for the first message. Throws if the program exits first. */
   async ready(): Promise<void> {
     if (this.messages.length > 0) return;
     await Promise.race([once(this.#process, "message"), this.exited]);
@@ -79,7 +79,7 @@ export class ChildProgram<Incoming extends object = object, Outgoing extends obj
     if (this.#process.connected) this.#process.send(message);
   }
 
-  /** @returns how to remove the listener */
+  /** @returns a function that removes the listener */
   onMessage(listener: (message: Incoming) => void): () => void {
     this.#process.on("message", listener);
     return () => void this.#process.off("message", listener);
@@ -104,13 +104,13 @@ export class ChildProgram<Incoming extends object = object, Outgoing extends obj
     });
   }
 
-  /** The first message that has this key; null before it arrives. */
+  /** Returns the first message that has this key, or null before it arrives. */
   find<Key extends string>(key: Key): ReceivedMessage<MessageWith<Incoming, Key>> | null {
     const found = this.messages.find(({ message }) => key in message);
     return (found as ReceivedMessage<MessageWith<Incoming, Key>> | undefined) ?? null;
   }
 
-  /** All messages that have this key. */
+  /** Returns all messages that have this key. */
   findAll<Key extends string>(key: Key): MessageWith<Incoming, Key>[] {
     return this.messages.map(({ message }) => message).filter((message) => has(message, key));
   }
@@ -123,18 +123,18 @@ export class ChildProgram<Incoming extends object = object, Outgoing extends obj
     return found.message;
   }
 
-  /** Sends a signal, and waits for nothing. */
+  /** Sends a signal and does not wait. */
   signal(signal: "SIGKILL" | "SIGTERM" | "SIGSTOP" | "SIGCONT"): void {
     this.#process.kill(signal);
   }
 
-  /** kill -9: its connections are closed in the same moment. */
+  /** Kills the process with -9. Its connections close at the same moment. */
   async kill(): Promise<void> {
     this.signal("SIGKILL");
     await this.exited;
   }
 
-  /** Stops it with SIGSTOP and waits until it stands still. */
+  /** Stops the process with SIGSTOP and waits until it is stopped. */
   async freeze(): Promise<void> {
     this.signal("SIGSTOP");
     await until(`${this.name} to be frozen`, () => this.#isFrozen(), { everyMs: 1 });

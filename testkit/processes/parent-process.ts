@@ -1,16 +1,18 @@
 /**
- * `connectParent` is the child's end of a `ChildProgram`: it sends messages to the parent process and receives messages from
- * it. The child exits when the parent does.
+ * `connectParent` is the child's end of a `ChildProgram`: it sends messages to the parent process and receives messages
+ * from it.
+ *
+ * Invariant: the child exits when its parent does.
  */
 import { flushCompileCache } from "node:module";
 
 export interface ParentProcess<Incoming, Outgoing> {
-  /** Does nothing once the parent has exited. */
+  /** Does nothing after the parent has exited. */
   send(message: Outgoing): void;
   onMessage(listener: (message: Incoming) => void): void;
 }
 
-/** The settings that `ChildProgram` passes: of the type that the program exports for them. */
+/** Reads the settings that `ChildProgram` passes. The program exports their type. */
 export function readSettings(): unknown {
   return JSON.parse(process.argv[2] ?? "{}");
 }
@@ -20,7 +22,7 @@ export function connectParent<Incoming extends object, Outgoing extends object>(
   Outgoing
 > {
   process.on("disconnect", () => process.exit());
-  // Node writes what it compiled when a process exits, and most of these are killed.
+  // Node writes its compile cache when a process exits, but most of these processes are killed.
   flushCompileCache();
   return {
     send: (message) => {

@@ -1,12 +1,15 @@
 /**
- * A process with all that it has started, as Linux lists them in /proc. Signals go to ids of processes, one by
- * one; never to a name. Process groups would not do: each child of PostgreSQL leads one of its own.
+ * `killTree`, `freezeTree` and `listDescendants` work on a process and all its descendants, as Linux lists them in
+ * /proc.
+ *
+ * Invariant: signals go to single process ids, never to a name. Process groups would not work: each child of PostgreSQL
+ * leads its own group.
  */
 import { readdirSync, readFileSync } from "node:fs";
 
 interface Listed {
   parent: number;
-  /** One letter; Z is a process that has ended and that nobody has asked about yet. */
+  /** One letter; Z is a zombie: a process that has ended and whose parent has not waited for it. */
   state: string;
 }
 
@@ -17,7 +20,7 @@ function look(pid: number): Listed | undefined {
   } catch {
     return undefined;
   }
-  // The name before it is in parentheses and may hold anything.
+  // The process name before it is in parentheses and may contain any character.
   const [state = "", parent] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return { parent: Number(parent), state };
 }
@@ -27,7 +30,7 @@ export function isAlive(pid: number): boolean {
   return listed !== undefined && listed.state !== "Z";
 }
 
-/** All that `root` has started, directly or not, and that still runs. */
+/** Returns all running processes that `root` has started, directly or indirectly. */
 export function listDescendants(root: number): number[] {
   const children = new Map<number, number[]>();
   for (const name of readdirSync("/proc")) {
@@ -39,7 +42,7 @@ export function listDescendants(root: number): number[] {
     else children.set(listed.parent, [pid]);
   }
   const found = children.get(root) ?? [];
-  // `found` grows while it is walked.
+  // `found` grows during the loop.
   for (const pid of found) found.push(...(children.get(pid) ?? []));
   return found;
 }
@@ -53,7 +56,7 @@ function signal(pid: number, name: NodeJS.Signals): void {
   }
 }
 
-/** Stops the root first: it could start another child while the others are being stopped. */
+/** Stops the root first: otherwise it could start another child while the others are being stopped. */
 export function freezeTree(root: number): void {
   signal(root, "SIGSTOP");
   for (const pid of listDescendants(root)) signal(pid, "SIGSTOP");
@@ -64,7 +67,7 @@ export function thawTree(root: number): void {
   signal(root, "SIGCONT");
 }
 
-/** Answers with the ids of all that it has killed; they may take a moment to be gone. */
+/** Returns the ids of all killed processes. They may take a moment to disappear. */
 export function killTree(root: number): number[] {
   signal(root, "SIGSTOP");
   const pids = [root, ...listDescendants(root)];

@@ -1,8 +1,10 @@
 /**
- * Sees to it that no server and no temporary folder outlives this process, however it ends. Ending them on
- * `exit` and on signals would not do: nothing in a process runs after kill -9. `setpriv --pdeathsig` reaches
- * only the direct child, and its signal comes when a thread ends, not a process. So one watchdog for each
- * process that starts servers waits for the end of a pipe. Never ends anything itself.
+ * `watch` and `makeFolder` register servers and temporary folders with a watchdog process. This module does not kill
+ * anything itself.
+ *
+ * Invariant: no server or temporary folder outlives this process, however it ends. Handlers for `exit` and signals are
+ * not enough, because nothing runs after kill -9. `setpriv --pdeathsig` reaches only the direct child, and its signal
+ * comes when a thread ends, not the process. So one watchdog per process waits for the end of a pipe.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -16,7 +18,7 @@ import { ServiceError } from "../servers/service-error.ts";
 
 export type WatchdogCommand = { watch: number } | { forget: number } | { keep: string } | { removed: string };
 
-/** Node opens its ends of the pipes as sockets, which its types don't say. */
+/** Node opens its ends of the pipes as sockets, but its types don't show it. */
 type Watchdog = ChildProcess & { stdin: Socket; stdout: Socket; stderr: Socket };
 
 const pids = new Set<number>();
@@ -30,21 +32,21 @@ function send(order: WatchdogCommand): void {
 
 function spawnWatchdog(): Watchdog {
   const child = spawn(process.execPath, [join(import.meta.dirname, "watchdog.ts")], {
-    // A session of its own: Ctrl-C in a terminal goes to all of ours, and it has to outlive us.
+    // In its own session, because Ctrl-C in a terminal reaches our whole session and the watchdog must outlive us.
     detached: true,
     cwd: tmpdir(),
     env: { PATH: process.env["PATH"] },
   }) as Watchdog;
-  // Who writes to a dead watchdog must not die of it: a new one is started below.
+  // A write to a dead watchdog must not crash this process: a new one is started below.
   child.stdin.on("error", () => undefined);
   return child;
 }
 
-/** Nothing is started before the watchdog has said that it is there: a crash in between would leave it behind. */
+/** Starts no server before the watchdog has answered: a crash in between would leave the server running. */
 async function startWatchdog(): Promise<void> {
   const child = spawnWatchdog();
   present = child;
-  // At once, not when it is there: the pipe keeps it.
+  // Send immediately, before the watchdog answers: the pipe buffers the commands.
   for (const pid of pids) send({ watch: pid });
   for (const folder of folders) send({ keep: folder });
   const stderr = text(child.stderr);
@@ -58,7 +60,7 @@ async function startWatchdog(): Promise<void> {
   } catch (error) {
     throw new ServiceError(
       "start_failed",
-      `no server is started, since its watchdog didn't start: ${String(error)}`,
+      `no server is started, because the watchdog failed to start: ${String(error)}`,
     );
   }
   child.once("exit", () => {
@@ -89,7 +91,7 @@ export function forget(pid: number): void {
   send({ forget: pid });
 }
 
-/** The first step of every server. */
+/** Creates the folder of a server. Every server start begins with it. */
 export async function makeFolder(prefix: string): Promise<string> {
   await ensureWatchdog();
   const folder = mkdtempSync(join(tmpdir(), `turnstream-${prefix}-`));

@@ -1,7 +1,7 @@
 /**
- * A program of its own, started by watch.ts: ends the servers of a process that is no more. It reads orders
- * from its standard input, whose other end only that process holds; however that process ends, kill -9
- * included, the system closes it. Never touches what it was not told of.
+ * This program, which watch.ts starts, kills the servers and removes the folders of a process that has ended. It reads
+ * commands from its standard input. Only that process has the other end, so the system closes it however the process
+ * ends, also after kill -9. Touches only what it was given.
  */
 import { rmSync } from "node:fs";
 import { createInterface } from "node:readline";
@@ -11,7 +11,7 @@ import { cleanUpAfterKill } from "../servers/postgres-folder.ts";
 import { isAlive, killTree } from "./process-tree.ts";
 import type { WatchdogCommand } from "./watch.ts";
 
-// Only the end of its owner ends it.
+// Ignore signals: only the end of its owner ends it.
 for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(name, () => undefined);
 
 const pids = new Set<number>();
@@ -28,7 +28,7 @@ try {
   }
 } finally {
   const killed = [...pids].flatMap(killTree);
-  await until("the killed processes to be gone", () => !killed.some(isAlive));
+  await until("the killed processes to exit", () => !killed.some(isAlive));
   for (const folder of folders) {
     cleanUpAfterKill(folder);
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 });

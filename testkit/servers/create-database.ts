@@ -1,10 +1,10 @@
 /**
- * Makes databases on a running PostgreSQL server: each test gets one, because a server for each would be slow.
- * `createFromTemplate` copies a database that was prepared once. Does not drop databases.
+ * `createDatabase` creates databases on a running PostgreSQL server. Each test gets one, because a server for each
+ * would be slow. `createFromTemplate` copies a database that was prepared once. Does not drop databases.
  */
 import { Client } from "pg";
 
-/** Answers with the URL of the new database. */
+/** @returns the URL of the new database */
 export async function createDatabase(serverUrl: string, name: string): Promise<string> {
   await withClient(serverUrl, async (client) => await create(client, name));
   return urlOf(serverUrl, name);
@@ -14,7 +14,7 @@ export async function createDatabase(serverUrl: string, name: string): Promise<s
 const LOCK = 7_817_233_604;
 
 /**
- * Makes a database as a copy of a template. The first caller prepares the template, while the others wait.
+ * Creates a database as a copy of a template. The first caller prepares the template while the others wait.
  * @param prepare must close its connections before it ends: PostgreSQL copies a database only while it has none
  */
 export async function createFromTemplate(
@@ -26,7 +26,7 @@ export async function createFromTemplate(
     await client.query("select pg_advisory_lock($1)", [LOCK]);
     const found = await client.query("select from pg_database where datname = $1", [template.name]);
     if (found.rowCount === 0) {
-      // Under another name until it is whole: a template that failed halfway is not used.
+      // Prepare it under another name, so that a template whose preparation failed is not used.
       const half = `${template.name}_${name}`;
       await create(client, half);
       await template.prepare(urlOf(serverUrl, half));

@@ -1,4 +1,4 @@
-/** A missing program is named together with what to install; nothing goes on without it. */
+/** Tests that the error for a missing program names the package to install. */
 import { afterEach, expect, test, vi } from "vitest";
 
 import { findNginx, findPostgres, findRedis } from "./find-binary.ts";
@@ -8,7 +8,7 @@ afterEach(() => {
   vi.unstubAllEnvs();
 });
 
-test("what is installed is found", () => {
+test("finds installed programs", () => {
   expect(findRedis()).toMatch(/redis-server$/);
   expect(findNginx()).toMatch(/nginx$/);
   expect(findPostgres()).toEqual({
@@ -17,14 +17,14 @@ test("what is installed is found", () => {
   });
 });
 
-test("without redis-server nothing is started", async () => {
+test("does not start without redis-server", async () => {
   vi.stubEnv("PATH", import.meta.dirname);
   const error = await startRedis().catch((caught: unknown) => caught);
   expect(error).toMatchObject({ name: "ServiceError", code: "binary_missing" });
   expect(String(error)).toContain("redis-server is not installed: apt-get install redis-server");
 });
 
-test("without PostgreSQL neither", () => {
+test("does not start without PostgreSQL", () => {
   expect(() => findPostgres([import.meta.dirname])).toThrow(
     expect.objectContaining({
       code: "binary_missing",
@@ -33,7 +33,7 @@ test("without PostgreSQL neither", () => {
   );
 });
 
-test("without nginx neither", () => {
+test("does not start without nginx", () => {
   expect(() => findNginx(import.meta.dirname)).toThrow(
     expect.objectContaining({
       code: "binary_missing",

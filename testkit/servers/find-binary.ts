@@ -1,10 +1,13 @@
-/** Finds the programs of Debian's packages. Never installs one, and never answers without one. */
+/**
+ * `findRedis`, `findNginx` and `findPostgres` find the programs of Debian's packages. They throw if one is missing. Do
+ * not install anything.
+ */
 import { accessSync, constants, readdirSync } from "node:fs";
 import { delimiter, join } from "node:path";
 
 import { ServiceError } from "./service-error.ts";
 
-/** Where Debian keeps PostgreSQL: one folder for each major version, none of them on PATH. */
+/** Debian's folder for PostgreSQL: one subfolder per major version, none of them on PATH. */
 const POSTGRES_VERSIONS = "/usr/lib/postgresql";
 
 function isProgram(file: string): boolean {
@@ -45,16 +48,16 @@ export function findRedis(path: string = process.env["PATH"] ?? ""): string {
   return find("redis-server", "redis-server", foldersOf(path));
 }
 
-/** Debian keeps it where only root's PATH looks. */
+/** Debian installs nginx in a folder that is only on root's PATH. */
 export function findNginx(path: string = `${process.env["PATH"] ?? ""}${delimiter}/usr/sbin`): string {
   return find("nginx", "nginx", foldersOf(path));
 }
 
-/** The newest version that Debian has installed, else the one on PATH. */
+/** Finds the newest version that Debian has installed, or the one on PATH. */
 export function findPostgres(
   folders: string[] = [...postgresFolders(), ...foldersOf(process.env["PATH"] ?? "")],
 ): { initdb: string; postgres: string } {
   const initdb = find("initdb", "postgresql", folders);
-  // Of the same version as initdb, whichever else is on PATH.
+  // Must have the same version as initdb, whichever version is on PATH.
   return { initdb, postgres: find("postgres", "postgresql", [join(initdb, "..")]) };
 }

@@ -1,6 +1,8 @@
 /**
- * Starts the servers that all tests of the project `services` share, and stops them after the last test.
- * Tests read where they are with shared.ts. A server that can't be started fails the run; nothing is skipped.
+ * Starts the servers that all tests of the project `services` share, and stops them after the last test. Tests get
+ * their URLs from shared-servers.ts.
+ *
+ * Invariant: a server that can't be started fails the run; no test is skipped.
  */
 import type { TestProject } from "vitest/node";
 

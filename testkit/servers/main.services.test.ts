@@ -1,4 +1,4 @@
-/** `npm run services`, and what is left of servers whose owner ends in any way: nothing. */
+/** Tests `npm run services`, and that no server survives its owner, however the owner ends. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
@@ -31,7 +31,7 @@ interface Started {
   folders: string[];
 }
 
-/** A process with a Redis and a PostgreSQL that does nothing to end them, and then what `then` says. */
+/** Starts a process with a Redis and a PostgreSQL that does not stop them, and then runs the code in `then`. */
 async function careless(then: string) {
   const script = `
     const { startRedis } = await import(${JSON.stringify(pathToFileURL(fileOf("start-redis.ts")).href)});
@@ -48,11 +48,14 @@ async function careless(then: string) {
 async function areAllRemoved({ pids, folders }: Started): Promise<boolean> {
   expect(pids.length).toBeGreaterThan(3);
   expect(folders).toHaveLength(2);
-  await until("all to be gone", () => !pids.some(isAlive) && !folders.some((folder) => existsSync(folder)));
+  await until(
+    "all processes and folders to be removed",
+    () => !pids.some(isAlive) && !folders.some((folder) => existsSync(folder)),
+  );
   return true;
 }
 
-/** Empty when it has ended meanwhile. */
+/** Returns an empty string if the process has ended. */
 function commandOf(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, "utf8");
@@ -82,7 +85,7 @@ test("after kill -9 of the watchdog, and then of the owner", async () => {
   process.kill(first, "SIGTERM");
   process.kill(first, "SIGKILL");
   await until("another watchdog", () => watchdogs().some((pid) => pid !== first));
-  // It is told in the task in which it is started: whoever answers now is past that.
+  // The new watchdog gets its commands in the same task that starts it, so an answer now proves that it has them.
   const answered = once(owner.child.stdout.resume(), "data");
   owner.child.kill("SIGUSR2");
   await answered;
@@ -90,7 +93,7 @@ test("after kill -9 of the watchdog, and then of the owner", async () => {
   expect(await areAllRemoved(owner)).toBe(true);
 });
 
-test("without a watchdog nothing is started", async () => {
+test("starts nothing without a watchdog", async () => {
   vi.resetModules();
   vi.stubGlobal("process", Object.create(process, { execPath: { value: fileOf("no-such-node") } }));
   const { startRedis } = await import("./start-redis.ts");
@@ -109,7 +112,7 @@ test.each([
   expect(await areAllRemoved(owner)).toBe(true);
 });
 
-test("npm run services says where the servers are and ends them on Ctrl-C", async () => {
+test("npm run services prints the URLs of the servers and stops them on Ctrl-C", async () => {
   const { child, lines, ended } = await nodeProcess([fileOf("main.ts")], (line) => line.startsWith("Ready."));
   const urls = new Map(lines.slice(0, 2).map((line) => line.split("=", 2) as [string, string]));
   const redisPort = Number(new URL(urls.get("REDIS_URL") ?? "").port);
@@ -122,7 +125,7 @@ test("npm run services says where the servers are and ends them on Ctrl-C", asyn
   const pids = listDescendants(child.pid ?? 0);
   child.kill("SIGINT");
   expect(await ended).toEqual([0, null]);
-  await until("all to be gone", () => !pids.some(isAlive));
+  await until("all processes and folders to be removed", () => !pids.some(isAlive));
 });
 
 test("npm run services -- --cluster names all nodes, and --help has examples", async () => {

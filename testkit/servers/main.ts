@@ -1,6 +1,6 @@
 /**
- * `npm run services`: one Redis and one PostgreSQL of your own to try things with, until Ctrl-C. What is written
- * to them is thrown away then. Never touches a server that runs already.
+ * `npm run services` starts one private Redis and one PostgreSQL for experiments, until Ctrl-C. Their data are deleted
+ * then. Does not touch servers that already run.
  */
 import { parseArgs } from "node:util";
 
@@ -11,8 +11,8 @@ import { startRedis } from "./start-redis.ts";
 
 const HELP = `npm run services -- [--cluster]
 
-Starts Redis and PostgreSQL on free ports of 127.0.0.1, prints where they are, and stops them on Ctrl-C.
-What is written to them is thrown away then.
+Starts Redis and PostgreSQL on free ports of 127.0.0.1, prints their URLs, and stops them on Ctrl-C.
+Their data are deleted then.
 
   --cluster   a Redis Cluster of three nodes instead of one Redis
   --help      this text
@@ -20,7 +20,7 @@ What is written to them is thrown away then.
 Examples:
   npm run services
   npm run services -- --cluster
-  redis-cli -u "$REDIS_URL" ping         with a line of the output pasted before
+  redis-cli -u "$REDIS_URL" ping         after pasting a line of the output
   psql "$DATABASE_URL"`;
 
 interface Started {
@@ -45,7 +45,7 @@ async function startDatabase(): Promise<Started> {
 }
 
 async function untilSignal(): Promise<void> {
-  // Handlers of signals alone would not keep the process from ending.
+  // Signal handlers alone don't keep the process alive.
   const stay = setInterval(() => undefined, 2 ** 30);
   await new Promise<void>((resolve) => {
     for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(name, () => resolve());

@@ -1,6 +1,6 @@
 /**
- * The folder of a PostgreSQL server: whose it is, how it is made, and what the server says in it. PostgreSQL
- * refuses to run as root; then all of it belongs to the user that Debian's package brings. Starts no server.
+ * `initialize` creates the folder of a PostgreSQL server, and `isReady` reads the server's state from it. PostgreSQL
+ * refuses to run as root; then the folder belongs to the user of Debian's package. Does not start a server.
  */
 import { execFile, spawnSync } from "node:child_process";
 import { chmodSync, chownSync, readFileSync, rmSync } from "node:fs";
@@ -20,7 +20,7 @@ async function idOf(flag: "-u" | "-g"): Promise<number> {
   return Number(stdout);
 }
 
-/** Undefined: ourselves. */
+/** @returns undefined to run as the current user */
 export async function findOwner(): Promise<Owner | undefined> {
   if (process.getuid?.() !== 0) return undefined;
   try {
@@ -37,7 +37,7 @@ export async function findOwner(): Promise<Owner | undefined> {
 const dataOf = (folder: string) => join(folder, "data");
 const lockOf = (folder: string) => join(dataOf(folder), "postmaster.pid");
 
-/** Answers with the folder of the data. */
+/** @returns the data folder */
 export async function initialize(folder: string, initdb: string, owner: Owner | undefined): Promise<string> {
   chmodSync(folder, 0o700);
   if (owner) chownSync(folder, owner.uid, owner.gid);
@@ -53,7 +53,10 @@ export async function initialize(folder: string, initdb: string, owner: Owner | 
   return data;
 }
 
-/** What the running server says of itself: its id first, the key and id of its shared memory on line 7, how it is on line 8. */
+/**
+ * The lock file of the running server: its process id on line 1, key and id of its shared memory on line 7, its state
+ * on line 8.
+ */
 function readLock(folder: string): string[] {
   try {
     return readFileSync(lockOf(folder), "utf8").split("\n");
@@ -68,9 +71,9 @@ export function isReady(folder: string, pid: number): boolean {
 }
 
 /**
- * What a server leaves behind after kill -9: a lock that is in the way once a stranger gets the id of the dead
- * one, and a few bytes of shared memory, of which the system has only some thousand pieces. Does nothing in the
- * folder of a server that has ended in peace.
+ * Removes what a server leaves behind after kill -9: a lock, which blocks a restart if another process gets the same
+ * id, and a shared memory segment, of which the system has only a few thousand. Does nothing in the folder of a server
+ * that was stopped normally.
  */
 export function cleanUpAfterKill(folder: string): void {
   const [, memory] = readLock(folder)[6]?.trim().split(/\s+/) ?? [];

@@ -1,6 +1,7 @@
 /**
- * Just enough of Redis's protocol to administer a server: one command over a connection of its own. Never
- * sends a command twice and keeps no connection, so that it can't get in the way of what is tested.
+ * `redisCommand` sends one command over its own connection, with a minimal implementation of Redis's protocol.
+ *
+ * Invariant: it never repeats a command and retains no connection, so that it can't affect what a test observes.
  */
 import { connect } from "node:net";
 
@@ -9,7 +10,7 @@ import { HOST } from "../network/free-port.ts";
 
 export type RedisReply = string | number | null | RedisReply[];
 
-/** The server has answered, with an error; its first word is Redis's code for it. */
+/** The server answered with an error. The first word is Redis's error code. */
 export class RedisReplyError extends Error {
   override readonly name = "RedisReplyError";
 }
@@ -21,7 +22,7 @@ interface Read {
 
 const LINE_END = "\r\n";
 
-/** Null: more bytes have to come first. */
+/** @returns null if more bytes are needed */
 function readReply(bytes: Buffer, at: number): Read | null {
   const lineEnd = bytes.indexOf(LINE_END, at);
   if (lineEnd < 0) return null;
@@ -43,7 +44,7 @@ function readReply(bytes: Buffer, at: number): Read | null {
     case "*":
       return readArray(bytes, next, Number(line));
     default:
-      throw new RedisReplyError(`not an answer of Redis: ${bytes.toString("utf8", at, lineEnd)}`);
+      throw new RedisReplyError(`not a reply in Redis's protocol: ${bytes.toString("utf8", at, lineEnd)}`);
   }
 }
 
@@ -87,7 +88,7 @@ export async function redisCommand(
       socket.destroy();
     });
     socket.on("error", reject);
-    // Settles nothing when the answer has come before.
+    // Has no effect if the answer has already arrived.
     socket.on("close", () => reject(new ServiceError("not_running", `no answer to ${what}: cut off`)));
     socket.write(encode(args));
   });

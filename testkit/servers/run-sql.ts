@@ -1,10 +1,11 @@
 /**
- * Runs statements on a PostgreSQL server over a connection of its own, to administer it and to look at what is
- * really there. Never repeats one and keeps no connection, so that it can't get in the way of what is tested.
+ * `runSql` runs statements on a PostgreSQL server over its own connection, to administer it and to inspect its rows.
+ *
+ * Invariant: it never repeats a statement and retains no connection, so that it can't affect what a test observes.
  */
 import { Client } from "pg";
 
-/** Each in a transaction of its own. Answers with the rows of the last one. */
+/** Runs each statement in its own transaction. @returns the rows of the last one */
 export async function runSql(url: string, ...statements: string[]): Promise<Record<string, unknown>[]> {
   const client = new Client({ connectionString: url });
   await client.connect();

@@ -1,6 +1,8 @@
 /**
- * One server as a child process that can be ended, killed, frozen and started again. Knows nothing of what the
- * server speaks, and never starts one that would outlive this process.
+ * `startServer` starts one server as a child process that can be stopped, killed, frozen and restarted. It works for
+ * any server, independent of its protocol.
+ *
+ * Invariant: no server outlives this process.
  */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -22,29 +24,34 @@ export interface ServerProgram {
   name: string;
   file: string;
   args: string[];
-  /** From `makeFolder`. Whatever the server says is appended to server.log in it. */
+  /** From `makeFolder`. The server's output is appended to server.log in it. */
   folder: string;
-  /** Left out: whoever we are. */
+  /** The user to run as. @default the current user */
   owner?: Owner | undefined;
-  /** Asks for an end in which nothing is lost. */
+  /** The signal for a normal shutdown without data loss. */
   stopSignal: NodeJS.Signals;
   isReady: (pid: number) => boolean | Promise<boolean>;
   afterKill?: () => void;
 }
 
 export interface ServerProcess {
-  /** Of the present process; throws when there is none. */
+  /** The id of the running process. Throws if there is none. */
   readonly pid: number;
   readonly isRunning: boolean;
-  /** With its files and its server.log. */
+  /** Contains the server's files and its server.log. */
   readonly folder: string;
-  /** Ends it in peace and removes its folder. There is no way back. */
+  /** Shuts the server down and removes its folder. It can't be restarted. */
   stop(): Promise<void>;
-  /** SIGKILL to it and all of its children at once; answers once they are gone. The folder stays. */
+  /** Sends SIGKILL to the server and all of its children, and resolves when they have exited. The folder stays. */
   kill(): Promise<void>;
-  /** Starts it again on the same port and folder, after ending it in peace if it runs. Answers once it is ready. */
+  /**
+   * Starts the server again on the same port and folder, after a normal shutdown if it runs. Resolves when it is ready.
+   */
   restart(): Promise<void>;
-  /** SIGSTOP to all of its processes: connections stay and bytes wait. It is not a partition; a proxy makes one. */
+  /**
+   * Sends SIGSTOP to all of its processes: connections stay open and bytes wait. This is not a partition; use the proxy
+   * for one.
+   */
   freeze(): void;
   thaw(): void;
 }
@@ -68,7 +75,7 @@ function endOfLog(folder: string): string {
 function launch({ file, args, folder, owner }: ServerProgram): ChildProcess {
   const log = openSync(join(folder, "server.log"), "a");
   try {
-    // A session of its own: Ctrl-C in a terminal is for us, and we end the servers in our order.
+    // In its own session: Ctrl-C in a terminal reaches only us, and we stop the servers in our order.
     return spawn(file, args, { ...owner, cwd: folder, detached: true, stdio: ["ignore", log, log] });
   } finally {
     closeSync(log);
@@ -104,7 +111,7 @@ class Server implements ServerProcess {
       throw new ServiceError("start_failed", `${file} could not be run`, { cause });
     }
     watch(pid);
-    // A script that forgets to stop its servers may still end; the watchdog ends them.
+    // Lets a script exit that forgets to stop its servers. The watchdog stops them.
     child.unref();
     let how = "";
     const ended = new Promise<void>((resolve) => {
@@ -120,7 +127,7 @@ class Server implements ServerProcess {
       if (this.#present) return await isReady(pid);
       throw new ServiceError(
         "start_failed",
-        `${name} has ended (${how}); its last words:\n${endOfLog(folder)}`,
+        `${name} exited (${how}); the end of its log:\n${endOfLog(folder)}`,
       );
     };
     await until(`${name} in ${folder} to be ready`, ready, { timeoutMs: READY_MS });
@@ -136,7 +143,7 @@ class Server implements ServerProcess {
     child.ref();
     const killed = killTree(pid);
     await ended;
-    await until(`${this.#program.name} to be gone`, () => !killed.some(isAlive));
+    await until(`${this.#program.name} to exit`, () => !killed.some(isAlive));
     this.#program.afterKill?.();
   }
 
@@ -145,7 +152,7 @@ class Server implements ServerProcess {
     if (!existsSync(folder)) {
       throw new ServiceError(
         "not_running",
-        `${name} was stopped for good, ${folder} is gone: start a new one`,
+        `${name} was stopped and its folder ${folder} removed: start a new one`,
       );
     }
     if (this.#present) await this.#end(this.#present);
@@ -171,7 +178,7 @@ class Server implements ServerProcess {
     child.ref();
     thawTree(pid);
     child.kill(stopSignal);
-    // Redis refuses to end while it writes its first file, and forgets that it was asked.
+    // Redis refuses to shut down while it writes its first file, and forgets the request, so repeat it.
     const again = setInterval(() => child.kill(stopSignal), ASK_AGAIN_MS);
     const inTime = await Promise.race([ended.then(() => true), sleep(END_MS, false, { ref: false })]);
     clearInterval(again);
@@ -179,7 +186,7 @@ class Server implements ServerProcess {
   }
 }
 
-/** Answers once the server is ready. When that fails nothing is left of it. */
+/** Resolves when the server is ready. A failed start leaves nothing behind. */
 export async function startServer(program: ServerProgram): Promise<ServerProcess> {
   const server = new Server(program);
   try {

@@ -1,8 +1,11 @@
-/** What can go wrong with a server of ours, as one error with a code. Never used for what a server answers. */
+/**
+ * `ServiceError` is the error of every failure to start or reach a server, with a code. Does not represent error
+ * replies of a server.
+ */
 
 /**
- * `binary_missing`: install something. `start_failed`: read the end of the server's log, which is in the message.
- * `not_running`: restart it first, or look why it has ended. `timed_out`: no answer in time.
+ * `binary_missing`: a program must be installed. `start_failed`: the message contains the end of the server's log.
+ * `not_running`: restart the server, or find out why it has exited. `timed_out`: no answer in time.
  */
 export type ServiceErrorCode = "binary_missing" | "start_failed" | "not_running" | "timed_out";
 

@@ -1,4 +1,4 @@
-/** The servers of global-setup.ts reach the tests. */
+/** Tests that tests can reach the servers of global-setup.ts. */
 import { Client } from "pg";
 import { expect, test } from "vitest";
 
@@ -23,7 +23,7 @@ test("the cluster has three nodes", () => {
   expect(sharedClusterNodes()).toHaveLength(3);
 });
 
-test("each database is new", async () => {
+test("every call creates a new database", async () => {
   const urls = await Promise.all([freshDatabaseUrl(), freshDatabaseUrl()]);
   expect(new Set(urls).size).toBe(2);
   for (const url of urls) {
@@ -34,7 +34,7 @@ test("each database is new", async () => {
   }
 });
 
-test("a database is prepared once, and each copy of it is its own", async () => {
+test("prepares a template once, and its copies are independent", async () => {
   const template = `template_${freshPrefix().replaceAll(/[^a-z0-9]/g, "")}`;
   let prepared = 0;
   const prepare = async (url: string): Promise<void> => {
@@ -53,7 +53,7 @@ test("a database is prepared once, and each copy of it is its own", async () => 
   }
 });
 
-test("a template that could not be prepared is prepared again", async () => {
+test("prepares a template again after a failure", async () => {
   const template = `template_${freshPrefix().replaceAll(/[^a-z0-9]/g, "")}`;
   await expect(preparedDatabaseUrl(template, () => Promise.reject(new Error("no")))).rejects.toThrow("no");
   await expect(preparedDatabaseUrl(template, async () => undefined)).resolves.toContain("/test_");

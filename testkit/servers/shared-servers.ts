@@ -1,7 +1,9 @@
 /**
- * Where the servers are that global-setup.ts has started, for tests named *.services.test.ts. They are shared:
- * a test uses keys with a prefix of its own and a database of its own, and never flushes, kills or freezes
- * them. A test that does such things starts a server for itself.
+ * `sharedRedisUrl`, `sharedClusterNodes`, `freshDatabaseUrl` and `preparedDatabaseUrl` give tests named
+ * *.services.test.ts access to the servers of global-setup.ts.
+ *
+ * Invariant: a test uses its own key prefix and its own database, and never flushes, kills or freezes a shared server.
+ * A test that needs this starts its own server.
  */
 import { randomUUID } from "node:crypto";
 
@@ -21,19 +23,19 @@ export function sharedRedisUrl(): string {
   return inject("redisUrl");
 }
 
-/** One for each node of the shared Redis Cluster; `createCluster({ rootNodes })` takes them as they are. */
+/** One URL per node of the shared Redis Cluster, in the form that `createCluster({ rootNodes })` takes. */
 export function sharedClusterNodes(): { url: string }[] {
   return inject("clusterUrls").map((url) => ({ url }));
 }
 
-/** A new, empty database on the shared server. */
+/** Creates an empty database on the shared server. */
 export async function freshDatabaseUrl(): Promise<string> {
   return await createDatabase(inject("postgresUrl"), databaseName());
 }
 
 /**
- * A new database on the shared server with what `prepare` puts into it. It is prepared once under its name and then
- * copied: to migrate takes ten times as long.
+ * Creates a database on the shared server with the content that `prepare` writes. The content is prepared once per
+ * template name and then copied, because a migration takes ten times as long as a copy.
  */
 export async function preparedDatabaseUrl(
   template: string,
@@ -46,7 +48,7 @@ function databaseName(): string {
   return `test_${randomUUID().replaceAll("-", "")}`;
 }
 
-/** For keys of Redis: no other test has it. */
+/** A prefix for Redis keys that no other test has. */
 export function freshPrefix(): string {
   return `test-${randomUUID()}:`;
 }

@@ -1,6 +1,6 @@
 /**
- * A private `nginx` on a free port and in a temporary folder, with what a test or a page of the docs says about `http`.
- * Never reads the system's configuration.
+ * `startNginx` starts a private `nginx` on a free port and in a temporary folder. Its configuration comes from a test
+ * or from a page of the docs. Does not read the system's configuration.
  */
 import { execFile } from "node:child_process";
 import { writeFileSync } from "node:fs";
@@ -14,16 +14,16 @@ import { type ServerProcess, startServer } from "./server-process.ts";
 import { makeFolder } from "../processes/watch.ts";
 
 export interface NginxOptions {
-  /** What stands inside `http { }`, given the port to listen on. */
+  /** The content of `http { }` for the given port. */
   http: (port: number) => string;
-  /** What stands outside of it, such as `worker_shutdown_timeout 1s;`. */
+  /** The configuration outside of `http { }`, such as `worker_shutdown_timeout 1s;`. */
   main?: string;
 }
 
 export interface NginxServer extends ServerProcess {
   readonly port: number;
   readonly url: string;
-  /** `nginx -s reload`: new workers for new connections; answers once nginx was asked. */
+  /** Runs `nginx -s reload`, which starts new workers for new connections. Resolves when nginx has the command. */
   reload(): Promise<void>;
 }
 
@@ -31,7 +31,7 @@ const TEMPORARY = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
 
 function config(folder: string, port: number, { http, main = "" }: NginxOptions): string {
   const temporary = TEMPORARY.map((name) => `${name}_temp_path ${join(folder, name)};`).join("\n");
-  // Otherwise its workers would be nobody, who can't look into the folder.
+  // Otherwise its workers would run as an unprivileged user that can't read the folder.
   const user = process.getuid?.() === 0 ? "user root;" : "";
   return `${user}
 daemon off;

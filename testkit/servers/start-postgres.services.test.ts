@@ -1,4 +1,4 @@
-/** One PostgreSQL through all that a chaos run does to it. */
+/** Tests one PostgreSQL server under everything that a chaos run does to it. */
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -29,13 +29,13 @@ async function query(url: string, text: string): Promise<unknown[]> {
   }
 }
 
-/** The ids of the processes that have made the pieces of shared memory there are. */
+/** Returns the ids of the processes that created the existing shared memory segments. */
 function sharedMemory(): number[] {
   const [, ...lines] = readFileSync("/proc/sysvipc/shm", "utf8").trim().split("\n");
   return lines.map((line) => Number(line.trim().split(/\s+/)[4]));
 }
 
-test("databases are apart", async () => {
+test("databases are separate", async () => {
   const [one, other] = await Promise.all([
     postgres.createDatabase("one"),
     postgres.createDatabase('an "odd" name'),
@@ -47,13 +47,13 @@ test("databases are apart", async () => {
   expect(await query(other, "show fsync")).toEqual(["on"]);
 });
 
-test("committed rows outlive kill -9 in mid-write; the write in mid-way doesn't", async () => {
+test("committed rows survive kill -9, an open transaction does not", async () => {
   const url = await postgres.createDatabase("killed");
-  await query(url, "create table kept as select generate_series(1, 1000) as n");
+  await query(url, "create table stored as select generate_series(1, 1000) as n");
   const writer = new Client({ connectionString: url });
   const cutOff = new Promise((resolve) => writer.on("error", resolve));
   await writer.connect();
-  await writer.query("begin; insert into kept values (0)");
+  await writer.query("begin; insert into stored values (0)");
   const family = [postgres.pid, ...listDescendants(postgres.pid)];
   expect(family.length).toBeGreaterThan(3);
   expect(sharedMemory()).toContain(postgres.pid);
@@ -64,10 +64,10 @@ test("committed rows outlive kill -9 in mid-write; the write in mid-way doesn't"
   expect(sharedMemory()).not.toContain(pid);
   await cutOff;
   await postgres.restart();
-  expect(await query(url, "select count(*)::int from kept")).toEqual([1000]);
+  expect(await query(url, "select count(*)::int from stored")).toEqual([1000]);
 });
 
-test("a frozen server is silent, old connections included, and then answers", async () => {
+test("a frozen server answers only after it is thawed, also on existing connections", async () => {
   const client = new Client({ connectionString: postgres.url });
   await client.connect();
   postgres.freeze();
@@ -80,18 +80,18 @@ test("a frozen server is silent, old connections included, and then answers", as
   await client.end();
 });
 
-test("a restart in peace cuts off clients and keeps rows", async () => {
+test("a normal restart disconnects clients and retains rows", async () => {
   const url = await postgres.createDatabase("restarted");
-  await query(url, "create table kept as select 1 as n");
+  await query(url, "create table stored as select 1 as n");
   const client = new Client({ connectionString: url });
   const cutOff = new Promise((resolve) => client.on("error", resolve));
   await client.connect();
   await postgres.restart();
   await cutOff;
-  expect(await query(url, "select n from kept")).toEqual([1]);
+  expect(await query(url, "select n from stored")).toEqual([1]);
 });
 
-test("a setting that PostgreSQL doesn't know ends with its own words", async () => {
+test("an unknown setting fails with PostgreSQL's error message", async () => {
   await expect(startPostgres({ config: { nonsense: "1" } })).rejects.toThrow(
     expect.objectContaining({ code: "start_failed", message: expect.stringContaining("nonsense") }),
   );

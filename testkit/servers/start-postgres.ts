@@ -1,6 +1,6 @@
 /**
- * A private PostgreSQL server on a free port and in a temporary folder, which can be killed, frozen and
- * started again. Reached over TCP only, without passwords. Never uses a server that it has not started.
+ * `startPostgres` starts a private PostgreSQL server on a free port and in a temporary folder. It can be killed, frozen
+ * and restarted, and is reached over TCP without passwords. Does not use a server that it has not started.
  */
 import { createDatabase } from "./create-database.ts";
 import { findPostgres } from "./find-binary.ts";
@@ -10,17 +10,17 @@ import { type ServerProcess, startServer } from "./server-process.ts";
 import { makeFolder } from "../processes/watch.ts";
 
 export interface PostgresOptions {
-  /** Further settings as in postgresql.conf, such as `{ max_connections: "20" }`. They win over ours. */
+  /** Further settings as in postgresql.conf, such as `{ max_connections: "20" }`. They override ours. */
   config?: Readonly<Record<string, string>>;
-  /** Default: a free one. */
+  /** @default a free port */
   port?: number;
 }
 
 export interface PostgresServer extends ServerProcess {
   readonly port: number;
-  /** Of the database `postgres`. */
+  /** The URL of the database `postgres`. */
   readonly url: string;
-  /** Answers with the URL of the new database. */
+  /** @returns the URL of the new database */
   createDatabase(name: string): Promise<string>;
 }
 
@@ -30,9 +30,9 @@ function flags(port: number, data: string, config: PostgresOptions["config"]): s
     port: String(port),
     unix_socket_directories: "",
     max_connections: "200",
-    // What has been committed must outlive kill -9, and a machine's crash is not worth more.
+    // Committed data must survive kill -9.
     fsync: "on",
-    // The others keep memory outside of the folder, which stays behind after kill -9.
+    // The other types use memory outside of the folder, which would stay behind after kill -9.
     dynamic_shared_memory_type: "mmap",
     ...config,
   };

@@ -1,4 +1,7 @@
-/** The shared cluster: whole, and really divided. A node of another one is killed and comes back. */
+/**
+ * Tests that the shared cluster is complete and its keys are distributed, and that a killed node of another cluster
+ * returns.
+ */
 import { afterAll, expect, test } from "vitest";
 
 import { type RedisCluster, startRedisCluster } from "./start-redis-cluster.ts";
@@ -11,7 +14,7 @@ afterAll(async () => {
   await Promise.all(started.map(async (cluster) => await cluster.stop()));
 });
 
-/** The node that takes the key; all others point to it. */
+/** Returns the node that accepts the key. All others must redirect to it. */
 async function ownerOf(ports: number[], key: string): Promise<number> {
   const answers = await Promise.all(
     ports.map(async (port) => await redisCommand(port, ["SET", key, port]).catch((error: unknown) => error)),
@@ -26,7 +29,7 @@ async function ownerOf(ports: number[], key: string): Promise<number> {
   return owner;
 }
 
-test("every node owns keys and points to the others for theirs", async () => {
+test("every node owns keys and redirects clients for all others", async () => {
   const ports = sharedClusterNodes().map(({ url }) => Number(new URL(url).port));
   const prefix = freshPrefix();
   const owners = new Set<number>();
@@ -34,7 +37,7 @@ test("every node owns keys and points to the others for theirs", async () => {
   expect(owners).toEqual(new Set(ports));
 });
 
-test("a killed node comes back with its keys and its part", async () => {
+test("a killed node returns with its keys and slots", async () => {
   const cluster = await startRedisCluster();
   started.push(cluster);
   const owner = await ownerOf(
@@ -42,7 +45,7 @@ test("a killed node comes back with its keys and its part", async () => {
     "key",
   );
   const killed = cluster.nodes.find(({ port }) => port === owner);
-  if (!killed) throw new Error("nobody owns the key");
+  if (!killed) throw new Error("no node owns the key");
   await killed.kill();
   await cluster.waitUntilBroken();
   await killed.restart();

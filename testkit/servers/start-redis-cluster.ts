@@ -1,6 +1,6 @@
 /**
- * A Redis Cluster of three primaries, put together by us. Shows what a cluster asks of clients: keys of one command
- * on one node, redirections, sharded pub/sub. It fails over by itself, but only if asked for replicas.
+ * `startRedisCluster` starts a Redis Cluster of three primaries. It shows what a cluster requires of clients: all keys
+ * of one command on one node, redirects, and sharded pub/sub. It fails over by itself only with `replicas`.
  */
 import { ServiceError } from "./service-error.ts";
 import { freePort, HOST } from "../network/free-port.ts";
@@ -8,32 +8,38 @@ import { until } from "../util/until.ts";
 import { type RedisOptions, type RedisServer, startRedis } from "./start-redis.ts";
 
 export interface RedisClusterOptions extends Omit<RedisOptions, "port"> {
-  /** One for each primary. Default: none. */
+  /** Whether to start one replica for each primary. @default false */
   replicas?: boolean;
 }
 
 export interface RedisCluster {
-  /** The primaries, as it was put together. */
+  /** The nodes that were primaries at the start. */
   readonly nodes: readonly RedisServer[];
-  /** In the order of their primaries; empty unless asked for. */
+  /** In the order of their primaries; empty without `replicas`. */
   readonly replicas: readonly RedisServer[];
-  /** As clients of a cluster want them. */
+  /** In the form that cluster clients take. */
   readonly rootNodes: readonly { url: string }[];
-  /** After a restart of a node, which takes no commands for two seconds: answers once every running node says that all is well. */
+  /**
+   * Resolves when every running node reports that the cluster is ok. Needed after the restart of a node, which takes no
+   * commands for two seconds.
+   */
   waitUntilWhole(): Promise<void>;
-  /** Answers once the others have noticed that a node is gone. */
+  /** Resolves when the other nodes have noticed that a node is down. */
   waitUntilBroken(): Promise<void>;
-  /** Answers once every replica of a running primary has all that it was told so far. */
+  /** Resolves when every replica of a running primary has all writes so far. */
   waitForReplicas(): Promise<void>;
-  /** Kills a primary, and answers with its replica once every node that is left takes it for the primary. */
+  /** Kills a primary. Resolves with its replica when every remaining node sees the replica as primary. */
   failover(index: number): Promise<RedisServer>;
   stop(): Promise<void>;
 }
 
 const NODES = 3;
-/** After which silence a node counts as failed: a machine that stands still for a while must not fail one. */
+/**
+ * A node counts as failed after this time without an answer. Long, so that a machine that pauses doesn't cause a
+ * failover.
+ */
 const PATIENT_MS = 30_000;
-/** From a failure that is to be noticed soon until all is well again: a failed node is taken back only after twice that. */
+/** Used while a failure should be noticed soon. A failed node is accepted again only after twice this time. */
 const IMPATIENT_MS = 1_000;
 const SLOTS = 16_384;
 
@@ -55,11 +61,11 @@ async function startNode(options: RedisClusterOptions): Promise<StartedNode> {
     "cluster-config-file": "nodes.conf",
     "cluster-announce-ip": HOST,
     "cluster-node-timeout": String(PATIENT_MS),
-    // The default, 10,000 above the port, may be taken.
+    // The default, 10,000 above the port, may be in use.
     "cluster-port": String(busPort),
-    // The default waits five seconds for more replicas before the first one is served.
+    // By default the primary waits five seconds for more replicas before it serves the first one.
     "repl-diskless-sync-delay": "0",
-    // The default waits ten seconds for a replica that may be gone.
+    // By default the server waits ten seconds for a replica that may be down.
     "shutdown-timeout": "0",
     ...options.config,
   };
@@ -88,14 +94,14 @@ const firstSlot = (index: number) => Math.floor((index * SLOTS) / NODES);
 
 async function giveSlots(node: RedisServer, index: number): Promise<void> {
   await node.command("CLUSTER", "ADDSLOTSRANGE", firstSlot(index), firstSlot(index + 1) - 1);
-  // Else all of them claim epoch 0, and sort it out one conflict after the other.
+  // Otherwise all nodes claim epoch 0 and resolve their conflicts one after the other.
   await node.command("CLUSTER", "SET-CONFIG-EPOCH", index + 1);
 }
 
-/** Answers once it could take over, and would still know everything after kill -9. */
+/** Resolves when the replica could take over, and would still have all data after kill -9. */
 async function follow(replica: RedisServer, primary: RedisServer): Promise<void> {
   const id = String(await primary.command("CLUSTER", "MYID"));
-  await until("the replica to hear of its primary", async () =>
+  await until("the replica to know its primary", async () =>
     String(await replica.command("CLUSTER", "NODES")).includes(id),
   );
   await replica.command("CLUSTER", "REPLICATE", id);
@@ -103,14 +109,15 @@ async function follow(replica: RedisServer, primary: RedisServer): Promise<void>
     const info = String(await replica.command("INFO"));
     return info.includes("master_link_status:up") && info.includes("aof_rewrite_in_progress:0");
   });
-  // The primary may hold back what is written until the replica reports again, a second later. It is still empty.
+  // The primary may delay writes until the next report of the replica, a second later. FLUSHALL is safe here because
+  // the primary is still empty.
   await primary.command("FLUSHALL");
   await catchUp(replica, primary);
 }
 
 async function catchUp(replica: RedisServer, primary: RedisServer): Promise<void> {
   const written = offsetIn(await primary.command("INFO", "replication"), "master_repl_offset");
-  await until("the replica to get what is written", async () => {
+  await until("the replica to receive all writes", async () => {
     return offsetIn(await replica.command("INFO", "replication"), "slave_repl_offset") >= written;
   });
 }
@@ -150,7 +157,8 @@ export async function startRedisCluster(options: RedisClusterOptions = {}): Prom
     waitUntilWhole,
     async waitUntilBroken() {
       await setNodeTimeout(running(), IMPATIENT_MS);
-      for (const node of running()) await until("the others to notice", async () => await isBroken(node));
+      for (const node of running())
+        await until("the other nodes to notice the failure", async () => await isBroken(node));
     },
     async waitForReplicas() {
       const alive = pairs.filter(({ primary, replica }) => primary.isRunning && replica.isRunning);
@@ -159,7 +167,7 @@ export async function startRedisCluster(options: RedisClusterOptions = {}): Prom
     async failover(index) {
       const pair = pairs[index];
       if (!pair)
-        throw new ServiceError("not_running", "there is no replica: start the cluster with replicas");
+        throw new ServiceError("not_running", "the cluster has no replicas: start it with `replicas: true`");
       await pair.primary.kill();
       await setNodeTimeout(running(), IMPATIENT_MS);
       for (const node of running()) {

@@ -1,4 +1,4 @@
-/** Replication, a partition of it, and a failover that loses what the partition held back. */
+/** Tests replication, a partition of it, and a failover that loses the writes made during the partition. */
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -22,7 +22,7 @@ async function atReplica(key: string, value: string): Promise<void> {
   await until(`${key} at the replica`, async () => (await pair.replica.command("GET", key)) === value);
 }
 
-test("the replica follows, and catches up after a cut", async () => {
+test("the replica follows the primary, and catches up after a cut", async () => {
   await pair.primary.command("SET", "one", "1");
   await atReplica("one", "1");
   pair.link.cut();
@@ -33,7 +33,7 @@ test("the replica follows, and catches up after a cut", async () => {
   await atReplica("two", "2");
 });
 
-test("a partition holds writes back, and a promotion makes that final", async () => {
+test("a partition delays writes, and a promotion loses them", async () => {
   await redisCommand(pair.front.port, ["SET", "before", "1"]);
   await atReplica("before", "1");
   pair.link.blackhole();

@@ -1,6 +1,6 @@
 /**
- * A Redis primary and its replica, with a proxy on each link, for failovers. The replica follows the primary
- * through `link`; clients that use `url` reach the primary through `front`. Never fails over by itself.
+ * `startRedisPair` starts a Redis primary and its replica for failovers, with a proxy on each link. The replica follows
+ * the primary through `link`. Clients that use `url` reach the primary through `front`. Does not fail over by itself.
  */
 import { until } from "../util/until.ts";
 import { startProxy, type TcpProxy } from "../network/tcp-proxy.ts";
@@ -12,18 +12,18 @@ export interface RedisPair {
   readonly replica: RedisServer;
   /** Between the replica and the primary. */
   readonly link: TcpProxy;
-  /** Between clients and the primary; after `promote`, retarget it to the replica. */
+  /** Between clients and the primary. After `promote`, retarget it to the replica. */
   readonly front: TcpProxy;
-  /** Of `front`. */
+  /** The URL of `front`. */
   readonly url: string;
-  /** After a heal or a restart: answers once the replica follows the primary again. */
+  /** Resolves when the replica follows the primary again, after a heal or a restart. */
   waitForLink(): Promise<void>;
-  /** Makes the replica a primary. The old one is not told, as in a partition. */
+  /** Makes the replica a primary. The old primary doesn't notice, as in a partition. */
   promote(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** After the first copy a replica writes its file anew; until then kill -9 would lose everything. */
+/** After the first copy a replica rewrites its file. Until then kill -9 would lose everything. */
 async function isUpToDate(replica: RedisServer): Promise<boolean> {
   const info = String(await replica.command("INFO"));
   return info.includes("master_link_status:up") && info.includes("aof_rewrite_in_progress:0");
@@ -31,9 +31,9 @@ async function isUpToDate(replica: RedisServer): Promise<boolean> {
 
 export async function startRedisPair(options: Omit<RedisOptions, "port"> = {}): Promise<RedisPair> {
   const config = {
-    // The default waits five seconds for more replicas before the first one is served.
+    // By default the primary waits five seconds for more replicas before it serves the first one.
     "repl-diskless-sync-delay": "0",
-    // The default waits ten seconds for a replica that may be cut off.
+    // By default the server waits ten seconds for a replica that may be cut off.
     "shutdown-timeout": "0",
     ...options.config,
   };

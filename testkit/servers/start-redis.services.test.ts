@@ -1,4 +1,4 @@
-/** One Redis through all that a chaos run does to it. */
+/** Tests one Redis server under everything that a chaos run does to it. */
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -20,7 +20,7 @@ afterEach(async () => {
   await Promise.all(started.splice(0).map(async (redis) => await redis.stop()));
 });
 
-test("answers with every kind of reply", async () => {
+test("supports every type of reply", async () => {
   const redis = await start();
   expect(await redis.command("PING")).toBe("PONG");
   expect(await redis.command("SET", "key", "grüße")).toBe("OK");
@@ -35,10 +35,10 @@ test("answers with every kind of reply", async () => {
   expect(await redis.command("GET", "large")).toBe(large);
 });
 
-test("what was written outlives kill -9, on the same port", async () => {
+test("written data survive kill -9, on the same port", async () => {
   const redis = await start();
   const { pid, url } = redis;
-  await redis.command("SET", "kept", "yes");
+  await redis.command("SET", "stored", "yes");
   await redis.kill();
   expect(isAlive(pid)).toBe(false);
   expect(redis.isRunning).toBe(false);
@@ -47,10 +47,10 @@ test("what was written outlives kill -9, on the same port", async () => {
   await redis.restart();
   expect(redis.url).toBe(url);
   expect(redis.pid).not.toBe(pid);
-  expect(await redis.command("GET", "kept")).toBe("yes");
+  expect(await redis.command("GET", "stored")).toBe("yes");
 });
 
-test("a restart in peace keeps everything, and without the file nothing is kept over kill -9", async () => {
+test("a normal restart retains everything, and kill -9 without the file loses everything", async () => {
   const [durable, lost] = await Promise.all([start(), start({ appendOnly: false })]);
   await durable.command("SET", "key", "1");
   await lost.command("SET", "key", "1");
@@ -59,7 +59,7 @@ test("a restart in peace keeps everything, and without the file nothing is kept 
   expect(await lost.command("GET", "key")).toBeNull();
 });
 
-test("a frozen server is silent, and then answers what it was asked", async () => {
+test("a frozen server answers only after it is thawed", async () => {
   const redis = await start();
   redis.freeze();
   let answered = false;
@@ -80,7 +80,7 @@ test("a frozen server can be killed and stopped", async () => {
   await expect(redis.restart()).rejects.toThrow("start a new one");
 });
 
-test("settings of the caller win", async () => {
+test("settings of the caller override the defaults", async () => {
   const redis = await start({ config: { maxmemory: "64mb", appendfsync: "always" } });
   expect(await redis.command("CONFIG", "GET", "maxmemory")).toEqual(["maxmemory", String(64 * 2 ** 20)]);
   expect(await redis.command("CONFIG", "GET", "appendfsync")).toEqual(["appendfsync", "always"]);
@@ -89,7 +89,7 @@ test("settings of the caller win", async () => {
   expect(readFileSync(`${redis.folder}/server.log`, "utf8")).toContain("Ready to accept connections");
 });
 
-test("a setting that Redis doesn't know ends with Redis's own words", async () => {
+test("an unknown setting fails with Redis's error message", async () => {
   await expect(start({ config: { nonsense: "1" } })).rejects.toThrow(
     expect.objectContaining({ code: "start_failed", message: expect.stringContaining("nonsense") }),
   );

@@ -1,6 +1,6 @@
 /**
- * A private `redis-server` on a free port and in a temporary folder, which can be killed, frozen and started
- * again. Never uses a server that it has not started.
+ * `startRedis` starts a private `redis-server` on a free port and in a temporary folder. It can be killed, frozen and
+ * restarted. Does not use a server that it has not started.
  */
 import { findRedis } from "./find-binary.ts";
 import { freePort, HOST } from "../network/free-port.ts";
@@ -9,18 +9,18 @@ import { type ServerProcess, startServer } from "./server-process.ts";
 import { makeFolder } from "../processes/watch.ts";
 
 export interface RedisOptions {
-  /** Keeps over kill -9 whatever was answered. Default: true. */
+  /** Whether acknowledged writes survive kill -9. @default true */
   appendOnly?: boolean;
-  /** Further settings as in redis.conf, such as `{ maxmemory: "64mb" }`. They win over ours. */
+  /** Further settings as in redis.conf, such as `{ maxmemory: "64mb" }`. They override ours. */
   config?: Readonly<Record<string, string>>;
-  /** Default: a free one. */
+  /** @default a free port */
   port?: number;
 }
 
 export interface RedisServer extends ServerProcess {
   readonly port: number;
   readonly url: string;
-  /** One command over a connection of its own; so WAIT has nothing to wait for. */
+  /** Sends one command over its own connection, so WAIT has nothing to wait for. */
   command(...args: (string | number)[]): Promise<RedisReply>;
 }
 
@@ -32,7 +32,8 @@ function flags(port: number, folder: string, { appendOnly = true, config }: Redi
     daemonize: "no",
     save: "",
     appendonly: appendOnly ? "yes" : "no",
-    // With everysec Redis answers before it writes while a sync is under way, and a crash then loses what it has answered.
+    // With everysec Redis answers before it writes while a sync is in progress, and a crash then loses acknowledged
+    // writes.
     appendfsync: "always",
     "client-output-buffer-limit": "pubsub 64mb 16mb 30",
     ...config,
@@ -40,7 +41,7 @@ function flags(port: number, folder: string, { appendOnly = true, config }: Redi
   return Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
 }
 
-/** Asks for its id too: another server could have taken the port just before ours. */
+/** Also compares the process id: another server could have taken the port just before ours. */
 async function hasLoaded(port: number, pid: number): Promise<boolean> {
   try {
     const info = String(await redisCommand(port, ["INFO"], 1000));

@@ -1,9 +1,9 @@
-/** `seededRandom` makes the same numbers for the same seed, so that a run can be repeated. */
+/** `seededRandom` generates the same numbers for the same seed, so that a run can be repeated. */
 
 /** Returns a number in [0, 1). */
 export type Random = () => number;
 
-/** @returns a generator of the kind mulberry32 */
+/** @returns a mulberry32 generator */
 export function seededRandom(seed: number): Random {
   let state = seed >>> 0;
   return () => {
@@ -14,12 +14,12 @@ export function seededRandom(seed: number): Random {
   };
 }
 
-/** The seed of this run: the environment variable `TURNSTREAM_SEED`, or a fresh one. The caller prints it. */
+/** Reads the seed of this run from `TURNSTREAM_SEED`, or generates one. The caller prints it. */
 export function readSeed(): number {
   return Number(process.env["TURNSTREAM_SEED"] ?? Math.floor(Math.random() * 2 ** 31));
 }
 
-/** Picks different whole numbers from 1 to `last`, in order; all of them if there are no more than `count`. */
+/** Picks different integers from 1 to `last`, in ascending order; all of them if there are no more than `count`. */
 export function pickNumbers(random: Random, last: number, count: number): number[] {
   const all = Array.from({ length: last }, (_, n) => n + 1);
   const picked: number[] = [];

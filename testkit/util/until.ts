@@ -1,16 +1,16 @@
-/** Waits for something that tells nobody when it comes true. Never waits without an end. */
+/** `until` polls a condition that has no notification. It always ends: with a `timed_out` error at the latest. */
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { ServiceError } from "../servers/service-error.ts";
 
 export interface PollOptions {
-  /** Default: 120,000. A busy machine may take a minute to start a process. */
+  /** A busy machine may take a minute to start a process. @default 120,000 */
   timeoutMs?: number;
-  /** Default: 10. */
+  /** @default 10 */
   everyMs?: number;
 }
 
-/** `what` ends the sentence "waited 120 s for …". */
+/** `what` completes the sentence "waited 120 s for …". */
 export async function until(
   what: string,
   isTrue: () => boolean | Promise<boolean>,

@@ -1,4 +1,7 @@
-/** Tools that touch what is the person's: the portfolio, an order that has to be approved, a form to open an account. */
+/**
+ * `accountTools` defines the tools for the user's accounts: the portfolio, an order that needs approval, and a form to
+ * open an account.
+ */
 import { tool, type Tool, ToolError } from "@turnstream/server";
 import { z } from "zod";
 import { HOLDINGS, computePrice, findStock } from "./data.ts";
@@ -22,13 +25,13 @@ export function accountTools(lines: Lines, pace: Pace): Readonly<Record<string, 
   const { money, whole, signed } = createNumbers(lines.locale);
   return {
     get_portfolio: tool({
-      description: "What the person holds in one of their accounts.",
+      description: "Returns the user's holdings in one of their accounts.",
       label: (input) => labels.portfolio(input.account),
       input: z.object({ account: z.enum(["short_term", "long_term"]) }),
       idempotent: true,
       async run({ account }, { signal }) {
         await pace.work(800, signal);
-        // The example's person has not allowed it: what a refusal looks like.
+        // The example's user has not granted access to this account, to show a failed step.
         if (account === "long_term") throw new ToolError(texts.noPermission);
         const rows = holdings();
         const gain = rows.reduce((sum, row) => sum + row.gain, 0);
@@ -36,7 +39,7 @@ export function accountTools(lines: Lines, pace: Pace): Readonly<Record<string, 
       },
     }),
     show_portfolio: tool({
-      description: "Shows the person the short-term account as a table.",
+      description: "Shows the user the short-term account as a table.",
       label: labels.portfolioTable,
       idempotent: true,
       display: { standalone: true },
@@ -53,7 +56,7 @@ export function accountTools(lines: Lines, pace: Pace): Readonly<Record<string, 
       },
     }),
     place_order: tool({
-      description: "Buys or sells stocks. The person has to approve it, and may change it.",
+      description: "Buys or sells stocks. The user must approve the order and can edit it.",
       label: (input) => labels.order(input.symbol),
       input: z.object({
         symbol: z.string(),
@@ -65,13 +68,13 @@ export function accountTools(lines: Lines, pace: Pace): Readonly<Record<string, 
       async run({ symbol, count, max_price: max }, { signal, idempotencyKey }) {
         const stock = found(lines, symbol);
         await pace.work(1_200, signal);
-        // A real exchange would be given the key: whatever happens, the order is placed once.
+        // A real exchange would get the idempotency key, so that a repeated call places the order only once.
         const order = `#${numberFrom(idempotencyKey)}`;
         return texts.ordered(order, whole(count), stock.symbol, money(max).replace(" VND", ""));
       },
     }),
     open_account: tool({
-      description: "Opens a trading account. Asks the person for what it takes by a form.",
+      description: "Opens a trading account. Asks the user for the required data with a form.",
       label: labels.account,
       run: (_, context) =>
         context.requestForm({
@@ -96,7 +99,7 @@ export function accountTools(lines: Lines, pace: Pace): Readonly<Record<string, 
   };
 }
 
-/** Four digits that are the same for the same key. */
+/** Returns four digits that are the same for the same key. */
 function numberFrom(key: string): number {
   let sum = 0;
   for (const char of key) sum = (sum * 31 + (char.codePointAt(0) ?? 0)) % 9_000;

@@ -1,4 +1,7 @@
-/** The agent: one for each language, with the same tools and the same analyst. What answers, a script or a provider, is chosen elsewhere. */
+/**
+ * `marketAgents` defines one agent per language, with the same tools and the same analyst. `models.ts` chooses between
+ * the scripted model and a provider.
+ */
 import { type Agent, defineAgent } from "@turnstream/server";
 import { AGENTS } from "../shared/locales.ts";
 import { accountTools } from "./account-tools.ts";
@@ -12,14 +15,14 @@ import type { Models } from "./models.ts";
 import type { Pace } from "./pace.ts";
 
 const instructions = ({ language }: Lines, session: string): string =>
-  `You are "Market assistant", a friendly and careful assistant for people who trade stocks in Vietnam. Answer in ${language}, briefly, in Markdown.
-Everything you know of the market comes from your tools, whose data is invented; say so when somebody wants advice.
-Before you use tools, say in one sentence what you are about to do, by share_thought.
-Cite news and reports: write [^n] right after what you took from an item, where n is its ID.
-Ask which account is meant when it isn't clear. Never place an order that wasn't asked for.
+  `You are "Market assistant", a friendly and careful assistant for stock traders in Vietnam. Answer in ${language}, briefly, in Markdown.
+All your market data comes from your tools and is invented. State this when the user asks for advice.
+Before you use tools, describe in one sentence with share_thought what you are about to do.
+Cite articles and reports: write [^n] right after each fact from an item, where n is the item's ID.
+Ask which account the user means if it isn't clear. Never place an order that the user did not ask for.
 Session: ${session}`;
 
-/** The first one answers when a message doesn't say who should. */
+/** The first agent answers messages that don't name one. */
 export function marketAgents(models: Models, pace: Pace): Agent[] {
   return [vi, en, zhCn].map((lines) =>
     defineAgent({
@@ -30,7 +33,7 @@ export function marketAgents(models: Models, pace: Pace): Agent[] {
       subAgents: { analyst: createAnalyst(lines, models.analyst(lines), pace) },
       shareThought: true,
       askUser: true,
-      // A person who sees the error can try again; waiting would only hide it.
+      // The scripted model has one attempt, so that the user sees its error and can retry.
       retry: { maxAttempts: models.maxAttempts },
     }),
   );

@@ -1,4 +1,7 @@
-/** The sub-agent: an analyst that compares a stock with its sector and reads reports, which answers can cite. */
+/**
+ * `createAnalyst` defines the sub-agent: an analyst that compares a stock with its sector and reads reports that
+ * answers can cite.
+ */
 import { type Agent, defineAgent, type Model, tool } from "@turnstream/server";
 import { z } from "zod";
 import type { Lines } from "./lines/lines.ts";
@@ -16,7 +19,7 @@ export function createAnalyst(lines: Lines, model: Model, pace: Pace): Agent {
     label: labels.analyst,
     model,
     retry: { maxAttempts: 2 },
-    instructions: `You are a sober equity analyst. Compare the ratios, read the reports, then write three sentences at most in ${lines.language}. Cite reports as [^n] right after what you took from them, where n is the ID of the item.`,
+    instructions: `You are a sober equity analyst. Compare the ratios, read the reports, then write three sentences at most in ${lines.language}. Cite reports as [^n] right after each fact from them, where n is the ID of the item.`,
     tools: {
       compare_ratios: tool({
         description: "Price-earnings ratio of a stock and of its sector, and its dividend.",

@@ -1,7 +1,7 @@
-/** The market of the example. Every figure is invented. Data only. */
+/** The example's market data. Every figure is invented. Data and lookups only. */
 export interface Stock {
   readonly symbol: string;
-  /** The last seven sessions, in VND, oldest first. */
+  /** Closing prices of the last seven sessions in VND, oldest first. */
   readonly closes: readonly number[];
   readonly pe: number;
   readonly sectorPe: number;
@@ -54,7 +54,7 @@ export const INDEX = { name: "VN-Index", value: 1_284.6, change: 0.42, turnover:
 export interface Holding {
   readonly symbol: string;
   readonly count: number;
-  /** What one cost, in VND. */
+  /** Purchase price of one share in VND. */
   readonly cost: number;
 }
 
@@ -72,7 +72,7 @@ export function computePrice({ closes }: Stock): number {
   return closes.at(-1) ?? 0;
 }
 
-/** Against the session before, in percent. */
+/** Change against the previous session in percent. */
 export function computeChange({ closes }: Stock): number {
   const [before = 1, last = 1] = closes.slice(-2);
   return (last / before - 1) * 100;

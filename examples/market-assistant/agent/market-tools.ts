@@ -1,4 +1,4 @@
-/** Tools that look at the market: index, prices, news, tables, charts, a long scan. They only read. */
+/** `marketTools` defines read-only tools for the market: index, prices, articles, tables, charts and a long scan. */
 import { tool, type Tool, ToolError } from "@turnstream/server";
 import { z } from "zod";
 import { computeChange, INDEX, computePrice, SESSIONS, type Stock, findStock, STOCKS } from "./data.ts";
@@ -6,7 +6,7 @@ import type { Lines } from "./lines/lines.ts";
 import { createNumbers } from "./numbers.ts";
 import type { Pace } from "./pace.ts";
 
-const symbol = z.string().describe("such as VNM");
+const symbol = z.string().describe("for example VNM");
 const STEPS = 40;
 const ALL = 1_600;
 
@@ -21,7 +21,8 @@ export function marketTools(lines: Lines, pace: Pace): Readonly<Record<string, T
   const { money, plain, signed, whole } = createNumbers(lines.locale);
   return {
     get_index: tool({
-      description: "The index of the market today: value, change, turnover, how many rose and fell.",
+      description:
+        "Returns today's market index: value, change, turnover, and how many stocks rose and fell.",
       label: labels.index,
       idempotent: true,
       async run(_, { signal }) {
@@ -31,7 +32,7 @@ export function marketTools(lines: Lines, pace: Pace): Readonly<Record<string, T
       },
     }),
     get_price: tool({
-      description: "The price of one stock now, and its change against the session before.",
+      description: "Returns the current price of one stock, and its change against the previous session.",
       label: (input) => labels.price(input.symbol),
       input: z.object({ symbol }),
       idempotent: true,
@@ -44,7 +45,7 @@ export function marketTools(lines: Lines, pace: Pace): Readonly<Record<string, T
       },
     }),
     search_news: tool({
-      description: "News of today's session. Cite what you use.",
+      description: "Articles about today's session. Cite the ones you use.",
       label: labels.articles,
       input: z.object({ query: z.string() }),
       idempotent: true,
@@ -59,7 +60,7 @@ export function marketTools(lines: Lines, pace: Pace): Readonly<Record<string, T
       },
     }),
     show_movers: tool({
-      description: "Shows the person a table of the stocks that moved most today.",
+      description: "Shows the user a table of the stocks that moved most today.",
       label: labels.movers,
       idempotent: true,
       display: { standalone: true },
@@ -80,7 +81,7 @@ export function marketTools(lines: Lines, pace: Pace): Readonly<Record<string, T
       },
     }),
     show_chart: tool({
-      description: "Shows the person a chart of a stock over the last seven sessions.",
+      description: "Shows the user a chart of a stock over the last seven sessions.",
       label: (input) => labels.chart(input.symbol),
       input: z.object({ symbol }),
       idempotent: true,
@@ -94,7 +95,7 @@ export function marketTools(lines: Lines, pace: Pace): Readonly<Record<string, T
       },
     }),
     scan_market: tool({
-      description: "Scans every stock for a criterion. Takes about a minute.",
+      description: "Scans all stocks for a criterion. Takes about a minute.",
       label: labels.scan,
       input: z.object({ criterion: z.string() }),
       idempotent: true,

@@ -1,4 +1,7 @@
-/** Which model answers: a real one when the environment has a key, else the script. Never asks one. */
+/**
+ * `createModels` selects the model: a provider's model if the environment has a key, otherwise the scripted one. Does
+ * not call a model.
+ */
 import { anthropic } from "@ai-sdk/anthropic";
 import { openai } from "@ai-sdk/openai";
 import type { Model } from "@turnstream/server";
@@ -7,11 +10,11 @@ import type { Pace } from "./pace.ts";
 import { scriptedAnalyst, scriptedMarket } from "./script/script.ts";
 
 export interface Models {
-  /** For people. */
+  /** The name for display. */
   readonly name: string;
   readonly market: (lines: Lines) => Model;
   readonly analyst: (lines: Lines) => Model;
-  /** How often a model that fails is asked. */
+  /** Maximum attempts of a failing model call. */
   readonly maxAttempts: number;
 }
 

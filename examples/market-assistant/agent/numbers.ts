@@ -1,8 +1,8 @@
-/** Numbers as people of a language write them. */
+/** `createNumbers` formats numbers for a language. */
 export interface Numbers {
   readonly money: (value: number) => string;
   readonly whole: (value: number) => string;
-  /** Always with its sign, at most two digits after the point. */
+  /** With a sign except for zero, and at most two decimal digits. */
   readonly signed: (value: number) => string;
   readonly plain: (value: number) => string;
 }

@@ -1,10 +1,13 @@
-/** How long things take: as in life, or faster for tests. Waiting ends at once when somebody stops the turn. */
+/**
+ * `createPace` controls how long simulated work takes: at normal speed, or faster for tests. A stop of the turn ends
+ * the wait immediately.
+ */
 import { setTimeout as sleep } from "node:timers/promises";
 
 export interface Pace {
-  /** 1 as in life, 4 for four times as fast. */
+  /** 1 for normal speed, 4 for four times as fast. */
   readonly speed: number;
-  /** Rejects when the signal is aborted. */
+  /** Rejects when the signal aborts. */
   work(ms: number, signal: AbortSignal): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-/** What the runtime itself tells people, in the language that the example is at home in. */
+/** `STRINGS` are the notices of the runtime, in the default language of the example. */
 import type { WorkerOptions } from "@turnstream/server";
 
 export const STRINGS: NonNullable<WorkerOptions["strings"]> = {

@@ -1,4 +1,7 @@
-/** PostgreSQL and Redis: those that the environment names, or new ones that are gone with this process. */
+/**
+ * `startBacking` uses the PostgreSQL and Redis of the environment variables, or starts new ones that stop with this
+ * process.
+ */
 import { startPostgres } from "@turnstream/testkit/servers/start-postgres.ts";
 import { startRedis } from "@turnstream/testkit/servers/start-redis.ts";
 

@@ -1,4 +1,4 @@
-/** Makes the chat page from its source, into a folder that is gone with this process. */
+/** `buildPage` builds the chat page into a folder that is removed with this process. */
 import { join } from "node:path";
 import { makeFolder, removeFolder } from "@turnstream/testkit/processes/watch.ts";
 import react from "@vitejs/plugin-react";
@@ -11,7 +11,7 @@ export interface BuiltPage {
 
 export async function buildPage(): Promise<BuiltPage> {
   const folder = await makeFolder("page");
-  // Whatever the terminal says: people get the React that is fast.
+  // Always use React's production build, whatever NODE_ENV the terminal has.
   process.env["NODE_ENV"] = "production";
   await build({
     configFile: false,
@@ -23,7 +23,7 @@ export async function buildPage(): Promise<BuiltPage> {
       outDir: folder,
       emptyOutDir: true,
       chunkSizeWarningLimit: 2_000,
-      // How long each plugin took is nothing that somebody who tries the example can use.
+      // Build times of plugins are of no use to users of the example.
       rolldownOptions: { checks: { bundlerTimings: false } },
     },
   });

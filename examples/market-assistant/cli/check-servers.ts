@@ -1,4 +1,4 @@
-/** Whether the PostgreSQL and Redis that the environment names can be worked with. Changes nothing in them. */
+/** `checkServers` checks that the PostgreSQL and Redis of the environment variables can be reached. Read-only. */
 import {
   createRedisLog,
   describeConnectionError,
@@ -10,7 +10,7 @@ import {
 import { isLogError, isStoreError } from "@turnstream/server/ports";
 import { StartError } from "./supervise.ts";
 
-/** Nothing has this name: only whether there is an answer. */
+/** No session has this name: the check needs only an answer. */
 const NOTHING = "check";
 
 export async function checkServers(env: Readonly<Record<string, string | undefined>>): Promise<void> {
@@ -25,13 +25,13 @@ export async function checkServers(env: Readonly<Record<string, string | undefin
 
 async function problemOfDatabase(url: string): Promise<string | null> {
   if (!isDatabaseUrl(url))
-    return "DATABASE_URL is no address of a database, such as postgres://user@host/name.";
+    return "DATABASE_URL is no address of a PostgreSQL database. Expected a URL such as postgres://user@host/name.";
   const store = createPostgresStore(openDatabase({ url, max: 1 }));
   try {
     await store.tenants.get(NOTHING);
     return null;
   } catch (error) {
-    // One without tables does: they are made next.
+    // A database without tables is fine: they are created next.
     return isStoreError(error, "UNAVAILABLE") ? `DATABASE_URL: ${describeConnectionError(error, url)}` : null;
   } finally {
     await store.close();
@@ -39,14 +39,15 @@ async function problemOfDatabase(url: string): Promise<string | null> {
 }
 
 async function problemOfRedis(url: string): Promise<string | null> {
-  if (!isRedisUrl(url)) return "REDIS_URL is no address of Redis, such as redis://host:6379.";
+  if (!isRedisUrl(url))
+    return "REDIS_URL is no address of a Redis server. Expected a URL such as redis://host:6379.";
   const log = await createRedisLog({ url });
   try {
     await log.head(NOTHING);
     return null;
   } catch (error) {
     if (!isLogError(error)) throw error;
-    return `REDIS_URL: Redis at ${new URL(url).host} can't be reached, or doesn't let you in. Start it, or correct the address.`;
+    return `REDIS_URL: Redis at ${new URL(url).host} can't be reached, or refuses the login. Start it, or correct the URL.`;
   } finally {
     await log.close();
   }

@@ -1,21 +1,21 @@
-/** What can be said to the command. Reads the arguments; never does what they say. */
+/** `readOptions` parses the arguments of the command, and `HELP` describes them. Does not act on them. */
 import { parseArgs } from "node:util";
 
 export const DEFAULT_PORT = 4400;
 
 export const HELP = `npm start -- [options]
 
-Starts the market assistant: PostgreSQL, Redis, a server, a worker and a chat page. Prints one address to open in a
-browser. Ctrl-C ends everything; what was written to its own PostgreSQL and Redis is thrown away then.
+Starts the market assistant: PostgreSQL, Redis, a server, a worker and a chat page. Prints a URL to open in a
+browser. Ctrl-C stops everything and deletes the data of its own PostgreSQL and Redis.
 
-  --port N     where the page is (${DEFAULT_PORT}, or a free port when that is taken)
-  --speed N    how fast the scripted model and the tools are (1, as in life)
+  --port N     port of the page (default: ${DEFAULT_PORT}, or a free port if it is in use)
+  --speed N    speed of the scripted model and the tools (default: 1)
   --help       this text
 
 Environment:
-  ANTHROPIC_API_KEY, OPENAI_API_KEY   a real model answers instead of the script
-  MARKET_MODEL                        which one, by its provider's name for it
-  DATABASE_URL, REDIS_URL             your own PostgreSQL and Redis instead of new ones
+  ANTHROPIC_API_KEY, OPENAI_API_KEY   use a real model instead of the scripted one
+  MARKET_MODEL                        the provider's name of the model
+  DATABASE_URL, REDIS_URL             use your own PostgreSQL and Redis instead of new ones
 
 Examples:
   npm start
@@ -23,7 +23,7 @@ Examples:
   ANTHROPIC_API_KEY=... npm start`;
 
 export interface Options {
-  /** Null when nothing was said. */
+  /** Null if `--port` is missing. */
   readonly port: number | null;
   readonly speed: number;
   readonly help: boolean;
@@ -36,9 +36,9 @@ export function readOptions(args: readonly string[]): Options {
   const port = values.port === undefined ? null : Number(values.port);
   const speed = Number(values.speed ?? "1");
   if (port !== null && !(Number.isInteger(port) && port >= 0 && port <= 65_535))
-    throw new UsageError(`--port has to be a number from 0 to 65535, not "${values.port}".`);
+    throw new UsageError(`--port must be a number from 0 to 65535, got "${values.port}".`);
   if (!(speed > 0 && speed <= 1_000))
-    throw new UsageError(`--speed has to be a number above 0 and up to 1000, not "${values.speed}".`);
+    throw new UsageError(`--speed must be a number above 0 and at most 1000, got "${values.speed}".`);
   return { port, speed, help: values.help ?? false };
 }
 

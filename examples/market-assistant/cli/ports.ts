@@ -1,4 +1,4 @@
-/** Whether a port of this machine can be listened on. */
+/** `isFree` checks whether a local port is free. */
 import { createServer } from "node:net";
 
 export async function isFree(port: number): Promise<boolean> {

@@ -1,4 +1,4 @@
-/** Makes a database ready: tables, the tenant of the example, and a key for its own server. */
+/** `prepare` prepares a database: it creates the tables, the tenant of the example, and an API key for its server. */
 import { migrate, migrateEngine, openDatabase, createPostgresStore } from "@turnstream/server";
 import { isStoreError, type Store } from "@turnstream/server/ports";
 
@@ -6,7 +6,7 @@ const TENANT = { id: "market-assistant", name: "Market assistant" };
 
 export interface Prepared {
   readonly key: string;
-  /** Takes the key back: whoever starts again gets a new one. */
+  /** Revokes the key. The next start creates a new one. */
   undo(): Promise<void>;
 }
 

@@ -1,6 +1,7 @@
 /**
- * A process of the example: started, and started again when it ends by itself, such as by `kill -9`. It leaves when it is
- * told to, or when whoever started it is gone.
+ * `supervise` starts a process of the example, and restarts it when it exits by itself, for example after `kill -9`.
+ *
+ * Invariant: the process stops on `leave()`, or when the process that started it exits.
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
@@ -9,7 +10,7 @@ import type { ProcessMessage } from "../processes/process-life.ts";
 
 export interface Supervised {
   readonly pid: number;
-  /** What it said when it was ready first. */
+  /** The first ready message of the process. */
   readonly ready: string;
   leave(): Promise<void>;
 }
@@ -40,7 +41,7 @@ export async function supervise(program: Program): Promise<Supervised> {
     if ("failed" in message) throw new StartError(message.failed);
     current.once("exit", (code, signal) => {
       if (isLeaving) return;
-      print(`${name} ended (${signal ?? code}): starting it again`);
+      print(`${name} exited (${signal ?? code}): restarting it`);
       restart();
     });
     return message.ready;
@@ -50,9 +51,9 @@ export async function supervise(program: Program): Promise<Supervised> {
     if (isLeaving) return;
     again = setTimeout(() => {
       start().then(
-        () => print(`${name} is back (process ${child.pid})`),
+        () => print(`${name} restarted (process ${child.pid})`),
         (error: unknown) => {
-          print(`${name} did not start: ${error instanceof Error ? error.message : String(error)}`);
+          print(`${name} failed to start: ${error instanceof Error ? error.message : String(error)}`);
           restart();
         },
       );
@@ -81,7 +82,7 @@ export async function supervise(program: Program): Promise<Supervised> {
 function launch({ file, env }: Program): ChildProcess {
   return fork(join(import.meta.dirname, "../processes", file), {
     env: { ...process.env, ...env },
-    // A session of its own: Ctrl-C is for us, and we end everything in our order.
+    // In its own session: Ctrl-C reaches only us, and we stop the processes in our order.
     detached: true,
     stdio: ["ignore", "inherit", "inherit", "ipc"],
   });
@@ -90,7 +91,7 @@ function launch({ file, env }: Program): ChildProcess {
 async function firstMessage(child: ChildProcess): Promise<ProcessMessage> {
   const message = once(child, "message").then(([received]) => received as ProcessMessage);
   const ended = once(child, "exit").then(([code]): ProcessMessage => ({
-    failed: `It ended with ${String(code)}.`,
+    failed: `It exited with ${String(code)}.`,
   }));
   return await Promise.race([message, ended]);
 }

@@ -1,4 +1,4 @@
-/** Who answers, with the mark of this page: one part of the thread put in the place of another. */
+/** `AgentHeader` replaces the thread's agent header with one that has the logo of this page. */
 import { type AgentHeaderProps, useAgentName } from "@turnstream/react";
 import type { ReactNode } from "react";
 

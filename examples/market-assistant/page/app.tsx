@@ -1,4 +1,4 @@
-/** The page: list, bar, thread; which session is shown, in which language and look. */
+/** `App` is the page: list, bar and thread, with the current session, language and theme. */
 import { type ReactNode, useCallback, useEffect, useRef, useState } from "react";
 import { LOCALES, localeFor } from "../shared/locales.ts";
 import { Chat } from "./chat.tsx";
@@ -54,12 +54,12 @@ export function App(): ReactNode {
   useEffect(() => {
     if (isChosen) void refresh().catch(() => {});
     else void openFresh(replaceWith);
-    // Only when a session is chosen, or none any more.
+    // Depends only on whether a session is selected.
   }, [isChosen]);
 
   const onChange = useCallback(() => void refresh().catch(() => {}), [refresh]);
   const onNotFound = useCallback(() => replaceWith(null), []);
-  // A keyboard would cover half of a phone's screen.
+  // On a phone the keyboard would cover half of the screen, so don't focus there.
   const focusComposer = (): void => {
     if (window.matchMedia("(pointer: fine)").matches)
       requestAnimationFrame(() => main.current?.querySelector("textarea")?.focus());

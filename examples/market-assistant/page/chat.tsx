@@ -1,4 +1,4 @@
-/** One session: its thread, and what an empty one proposes. */
+/** `Chat` shows one session: its thread, or suggestions while it is empty. */
 import type { Session } from "@turnstream/client";
 import { SessionProvider, Thread, useSessionSelector } from "@turnstream/react";
 import { type ReactNode, useEffect } from "react";
@@ -9,9 +9,9 @@ import { Suggestions } from "./suggestions.tsx";
 interface ChatProps {
   readonly session: Session;
   readonly language: Language;
-  /** Something that the list of sessions shows is another. */
+  /** Called when the title or the number of turns changes, so that the list is reloaded. */
   readonly onChange: (title: string | null) => void;
-  /** It isn't there any more, or never was. */
+  /** Called if the session does not exist. */
   readonly onNotFound: () => void;
 }
 

@@ -1,4 +1,4 @@
-/** The page's few icons, as lines in the colour of the text. */
+/** `Icon` draws the page's icons as lines in the text color. */
 import type { ReactNode } from "react";
 
 const PATHS = {

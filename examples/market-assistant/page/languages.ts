@@ -1,4 +1,4 @@
-/** Everything that goes with a language of the page: its own words, the thread's, and which agent speaks it. */
+/** `LANGUAGES` has everything for a language of the page: its strings, the thread's strings, and its agent. */
 import { en as threadEn, type Strings } from "@turnstream/react";
 import { vi as threadVi } from "@turnstream/react/strings/vi";
 import { zhCn as threadZhCn } from "@turnstream/react/strings/zh-cn";
@@ -10,12 +10,12 @@ import { zhCn } from "./strings/zh-cn.ts";
 
 export interface Language {
   readonly locale: Locale;
-  /** In its own words. */
+  /** The name of the language in that language. */
   readonly name: string;
   readonly strings: PageStrings;
   readonly thread: Strings;
   readonly agent: string;
-  /** What people call the agents. Whoever answered in another language has the name of this one. */
+  /** Display names of the agents. Agents of other languages have the same name. */
   readonly agents: Readonly<Record<string, string>>;
 }
 

@@ -1,4 +1,4 @@
-/** The entry of the page. */
+/** The entry point of the page. */
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import "@turnstream/react/styles.css";

@@ -1,4 +1,4 @@
-/** One session in the list: opens it, renames it in place, asks before it is erased. */
+/** `SessionRow` is one session in the list: it opens the session, renames it in place, and asks before it erases it. */
 import type { SessionInfo } from "@turnstream/client";
 import { type KeyboardEvent, type ReactNode, useRef, useState } from "react";
 import { Icon } from "./icons.tsx";
@@ -69,7 +69,7 @@ export function SessionRow(props: SessionRowProps): ReactNode {
 interface TitleFieldProps {
   readonly title: string;
   readonly label: string;
-  /** Null: as it was. */
+  /** Null if the title is unchanged. */
   readonly onDone: (title: string | null) => void;
 }
 

@@ -1,4 +1,4 @@
-/** The list of sessions, beside the thread; on a narrow screen a drawer over it. */
+/** `Sidebar` shows the list of sessions next to the thread, or as a drawer on a narrow screen. */
 import { type ReactNode, useEffect, useRef } from "react";
 import { Icon } from "./icons.tsx";
 import { SessionRow } from "./session-row.tsx";
@@ -24,7 +24,7 @@ export function Sidebar(props: SidebarProps): ReactNode {
   useEffect(() => {
     if (isNarrow && isOpen) root.current?.querySelector("button")?.focus();
   }, [isNarrow, isOpen]);
-  // Those in which nothing was said yet are only worth a line while they are looked at.
+  // Empty sessions are listed only while they are open.
   const shown = list.sessions.filter(({ id, title }) => title !== null || id === current);
   return (
     <>

@@ -1,4 +1,4 @@
-/** What can be asked with one press. The one about a file brings the file along. */
+/** `Suggestions` shows messages that can be sent with one click. The one about a file also attaches the file. */
 import type { Session } from "@turnstream/client";
 import type { ReactNode } from "react";
 import { SAMPLE_NAME, SAMPLE_STATEMENT } from "../shared/sample-statement.ts";

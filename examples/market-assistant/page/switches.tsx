@@ -1,4 +1,4 @@
-/** Language and look. */
+/** `Switches` selects language and theme. */
 import type { ReactNode } from "react";
 import { LOCALES, type Locale } from "../shared/locales.ts";
 import { Icon } from "./icons.tsx";

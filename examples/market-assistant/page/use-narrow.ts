@@ -1,4 +1,4 @@
-/** Whether the screen is too narrow for a list beside the thread. */
+/** `useNarrow` returns true if the screen is too narrow for a list next to the thread. */
 import { useSyncExternalStore } from "react";
 
 const query = window.matchMedia("(max-width: 760px)");

@@ -1,4 +1,4 @@
-/** Which session is shown: the one that the address names (`#/<id>`), so that a reload and a link find it again. */
+/** `useRoute` returns the session that the URL names (`#/<id>`), so that a reload or a link opens it again. */
 import { useSyncExternalStore } from "react";
 
 const read = (): string | null => /^#\/([^/]+)$/.exec(location.hash)?.[1] ?? null;
@@ -16,7 +16,7 @@ export function goTo(session: string): void {
   location.hash = `#/${session}`;
 }
 
-/** Without a step back to where nothing was chosen yet. */
+/** Replaces the history entry, so that Back doesn't lead to a page without a session. */
 export function replaceWith(session: string | null): void {
   history.replaceState(null, "", session === null ? location.pathname : `#/${session}`);
   window.dispatchEvent(new HashChangeEvent("hashchange"));

@@ -1,6 +1,6 @@
 /**
- * The list of the person's sessions, the same in all tabs: whoever changes something tells the others, and whoever comes
- * back looks again.
+ * `useSessions` loads the list of the user's sessions. Tabs notify each other of changes, and a tab reloads the list
+ * when it becomes visible again.
  */
 import type { SessionInfo } from "@turnstream/client";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
@@ -8,10 +8,10 @@ import { client } from "./client.ts";
 
 export interface SessionList {
   readonly sessions: readonly SessionInfo[];
-  /** Whether it was ever loaded. */
+  /** Whether the list has been loaded. */
   readonly isKnown: boolean;
   readonly refresh: () => Promise<readonly SessionInfo[]>;
-  /** A session in which nothing was said yet: one that is there, or a new one. */
+  /** Returns the id of an empty session: an existing one, or a new one. */
   readonly fresh: () => Promise<string>;
   rename(id: string, title: string): Promise<void>;
   erase(id: string): Promise<void>;
@@ -61,7 +61,7 @@ export function useSessions(): SessionList {
       sessions: sessions ?? [],
       isKnown: sessions !== null,
       refresh,
-      // Who asks again while one is being opened gets the same one.
+      // Concurrent calls share one new session.
       fresh: () => {
         opening.current ??= openOne().finally(() => {
           opening.current = null;

@@ -1,4 +1,4 @@
-/** A choice of the person, kept in the browser and the same in all of its tabs. What was not chosen is kept nowhere. */
+/** `useSetting` stores a choice of the user in the browser and shares it between tabs. Defaults are not stored. */
 import { useEffect, useState } from "react";
 
 export function useSetting<T extends string>(

@@ -1,4 +1,4 @@
-/** What server and worker both stand on: the store, the log and signals. */
+/** `openBackend` opens the store, the log and the signals that server and worker share. */
 import {
   createRedisLog,
   createRedisSignals,
@@ -12,7 +12,7 @@ import { readSetting } from "./process-life.ts";
 export async function openBackend() {
   const [databaseUrl, redisUrl] = [readSetting("DATABASE_URL"), readSetting("REDIS_URL")];
   const db = openDatabase({ url: databaseUrl, max: 8 });
-  // Leases have connections of their own, so that a busy worker is never taken for a dead one.
+  // Leases have their own connections, so that a busy worker doesn't lose its lease.
   const leases = openDatabase({ url: databaseUrl, max: 2 });
   const store = createPostgresStore(db, { leases });
   const log = await createRedisLog({ url: redisUrl });
@@ -28,7 +28,7 @@ export async function openBackend() {
   };
 }
 
-/** One line for whoever started it. What a tool says to people is no failure of ours. */
+/** Prints one line for the operator. A `ToolError` is a message for the user, not a failure. */
 export function report(error: unknown, { during }: ErrorContext): void {
   if (error instanceof ToolError) return;
   console.error(`${during}: ${error instanceof Error ? error.message : String(error)}`);

@@ -1,4 +1,4 @@
-/** Serves the built page from memory. Its files have a hash in their names, so browsers may keep them. */
+/** `addPage` serves the built page from memory. Names of its files contain a hash, so browsers may cache them. */
 import { globSync, readFileSync } from "node:fs";
 import { extname, join } from "node:path";
 import type { FastifyInstance } from "fastify";
@@ -10,7 +10,7 @@ const TYPES: Readonly<Record<string, string>> = {
   ".svg": "image/svg+xml",
 };
 
-/** No script but the page's own, and no address but this server's. */
+/** Allows only the page's own scripts and only requests to this server. */
 const POLICY = [
   "default-src 'self'",
   "img-src 'self' data: blob:",

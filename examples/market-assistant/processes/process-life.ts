@@ -1,10 +1,13 @@
-/** How a process of the example lives: says that it is ready, or why not, and leaves when whoever started it is gone. */
+/**
+ * `runProcess` runs a process of the example: it reports to its parent that it is ready, or why it failed, and exits
+ * when the parent does.
+ */
 export type ProcessMessage = { readonly ready: string } | { readonly failed: string };
 
-/** Ctrl-C is for whoever started us. */
+/** The parent handles Ctrl-C. */
 for (const name of ["SIGINT", "SIGHUP"] as const) process.on(name, () => undefined);
 
-/** @param start gives what to say, and how to leave */
+/** @param start starts the process, and returns its ready message and a function that stops it */
 export async function runProcess(
   start: () => Promise<{ ready: string; leave: () => Promise<void> }>,
 ): Promise<void> {
@@ -30,6 +33,7 @@ function sendToParent(message: ProcessMessage): void {
 
 export function readSetting(name: string): string {
   const value = process.env[name];
-  if (value === undefined || value === "") throw new Error(`${name} is not set: start this by "npm start".`);
+  if (value === undefined || value === "")
+    throw new Error(`${name} is not set. Start this process with "npm start".`);
   return value;
 }

@@ -1,4 +1,4 @@
-/** The server of the example: the gateway, signing in, and the chat page, at one address. */
+/** The server of the example: the gateway, the sign-in and the chat page on one origin. */
 import type { AddressInfo } from "node:net";
 import { createGateway } from "@turnstream/server";
 import { fastify } from "fastify";

@@ -1,6 +1,6 @@
 /**
- * Signing in, simulated: whoever comes is a guest with a cookie that only this server reads. What it does then is what a
- * real one does: it trades the API key, which never leaves it, for a short-lived token of that person.
+ * `addSignIn` simulates a sign-in: every visitor is a guest with a cookie that only this server reads. The rest is as
+ * in production: the server exchanges the API key, which it never sends to a page, for a short-lived token of the user.
  */
 import { randomUUID } from "node:crypto";
 import type { FastifyInstance } from "fastify";
@@ -17,7 +17,7 @@ const GUEST = /(?:^|;\s*)market_guest=(guest-[0-9a-f-]{36})(?:;|$)/;
 
 export function addSignIn(app: FastifyInstance, { api, key }: SignIn): void {
   app.post("/sign-in", async (request, reply) => {
-    // Another page could otherwise have it sign people in.
+    // Prevents another site from signing users in.
     if (request.headers["sec-fetch-site"] === "cross-site") return reply.code(403).send({});
     const known = GUEST.exec(request.headers.cookie ?? "")?.[1];
     const user = known ?? `guest-${randomUUID()}`;

@@ -1,4 +1,4 @@
-/** The worker of the example: runs the agent's turns. Kill it in mid-answer, and the next one goes on. */
+/** The worker of the example runs the agent's turns. If it is killed in mid-answer, the next worker continues. */
 import { createDbosEngine, startWorker } from "@turnstream/server";
 import { marketAgents } from "../agent/agent.ts";
 import { createModels } from "../agent/models.ts";

@@ -1,9 +1,9 @@
-/** The languages of the example, for the agent and for the page. Data, and a pure choice among them. */
+/** `LOCALES` lists the languages of the example, and `localeFor` selects one. Pure. */
 export const LOCALES = ["vi", "en", "zh-CN"] as const;
 
 export type Locale = (typeof LOCALES)[number];
 
-/** One agent for each language: its labels and what it finds are written in it. */
+/** One agent per language, because its labels and texts are in that language. */
 export const AGENTS: Readonly<Record<Locale, string>> = {
   vi: "market-vi",
   en: "market-en",
@@ -12,7 +12,7 @@ export const AGENTS: Readonly<Record<Locale, string>> = {
 
 const base = (tag: string): string => tag.split("-")[0] ?? "";
 
-/** The first that somebody reads, whatever its country; English for who reads none of them. */
+/** Returns the first supported language of the user, whatever its country, or English. */
 export function localeFor(languages: readonly string[]): Locale {
   const known = languages.map((language) => LOCALES.find((locale) => base(locale) === base(language)));
   return known.find((locale) => locale !== undefined) ?? "en";

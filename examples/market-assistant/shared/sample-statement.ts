@@ -1,4 +1,4 @@
-/** A file to try with: a broker's statement, invented. The page sends it as an upload, like any file. Data only. */
+/** `SAMPLE_STATEMENT` is an invented broker's statement. The page uploads it like any file. Data only. */
 export const SAMPLE_NAME = "sao-ke-thang-3.csv";
 
 export const SAMPLE_STATEMENT = `date,kind,symbol,count,price,amount

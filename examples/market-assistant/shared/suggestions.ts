@@ -1,6 +1,6 @@
 /**
- * What an empty page proposes to ask. Each leads through something that Turnstream can do; the scripted model knows them by
- * these very words, and anything else by what it is about. Data only.
+ * `SUGGESTIONS` lists the messages that an empty page suggests. Each shows a feature of Turnstream. The scripted model
+ * recognizes them by their exact text, and other messages by keywords. Data only.
  */
 import type { Locale } from "./locales.ts";
 

@@ -1,4 +1,4 @@
-/** English. */
+/** The agent's texts in English. */
 import type { Lines } from "./lines.ts";
 
 export const en: Lines = {
@@ -7,7 +7,7 @@ export const en: Lines = {
   labels: {
     index: "Looking at VN-Index and the large stocks",
     price: (symbol) => `Looking up ${symbol}`,
-    articles: "Searching the news of 25 March",
+    articles: "Searching for articles of 25 March",
     movers: "Largest moves",
     portfolio: (account) =>
       account === "long_term" ? "Looking at the long-term account" : "Looking at the short-term account",
@@ -35,17 +35,17 @@ export const en: Lines = {
     latest: [
       {
         title: "VN-Index stays green as technology leads",
-        url: "https://news.example.com/vn-index-25-03",
+        url: "https://press.example.com/vn-index-25-03",
         text: "VN-Index rose 0.42% to 1,284.6 points. Technology led, with FPT up 1.8%.",
       },
       {
         title: "Turnover above the average of 20 sessions",
-        url: "https://news.example.com/turnover-25-03",
+        url: "https://press.example.com/turnover-25-03",
         text: "Turnover reached 21,350 billion VND, 12% above the average of 20 sessions.",
       },
       {
         title: "Foreign investors buy for the third day",
-        url: "https://news.example.com/foreign-25-03",
+        url: "https://press.example.com/foreign-25-03",
         text: "Foreign investors bought 412 billion VND net, mostly FPT, HPG and VCB.",
       },
     ],
@@ -64,7 +64,7 @@ export const en: Lines = {
   },
   form: {
     title: "Open a trading account",
-    description: "What you enter is used in this demonstration only.",
+    description: "Your input is used in this demonstration only.",
     name: "Full name",
     email: "E-mail",
     phone: "Phone",
@@ -76,13 +76,13 @@ export const en: Lines = {
   script: {
     market: {
       think:
-        "They ask about today's market. I need the index, a few large stocks and the news, then a short summary.",
+        "They ask about today's market. I need the index, a few large stocks and today's articles, then a short summary.",
       first: "Let me look at the index and the large stocks first.",
-      second: "The index is up. I'll look for news to see why.",
+      second: "The index is up. I'll look for articles that explain why.",
       weigh: "Technology lifts the index, turnover is good, foreigners buy. That is enough.",
       answer: `The market is **up** today:
 
-- **VN-Index** stands at **1,284.6 points**, up 0.42%, led by technology [^1].
+- **VN-Index** is at **1,284.6 points**, up 0.42%, led by technology [^1].
 - Turnover is **21,350 billion VND**, 12% above the average of 20 sessions [^2].
 - Foreign investors bought **412 billion VND** net, for the third day [^3].
 
@@ -93,7 +93,7 @@ export const en: Lines = {
       first: "Let me check the price and your portfolio first.",
       done: (result) =>
         `Done. ${result}\n\nThe price is **82,000 VND**, below your limit. I may not see the long-term account, so it is not counted.`,
-      rejected: "I placed **no order**. VNM is still at 82,000 VND; tell me when you want to buy.",
+      rejected: "I placed **no order**. VNM is still at 82,000 VND; write to me when you want to buy.",
     },
     portfolio: {
       question: "Which account would you like to see?",
@@ -110,13 +110,13 @@ FPT carries the portfolio; only MWG is down.`,
       long: "I have **no permission** to see the long-term account. You can grant it in the settings, or ask about the short-term one.",
     },
     chart: {
-      first: "Here it comes.",
+      first: "Here is the chart.",
       answer:
         "Over 7 sessions **VNM** went from 80,400 to a high of **83,600** (23 March) and back to **82,000 VND**: up **2.0%** in all.",
     },
     analyst: {
       first: "I'll ask the analyst to have a look.",
-      task: "Assess VNM for somebody who holds it: valuation, dividend, risks.",
+      task: "Assess VNM for an investor who owns it: valuation, dividend, risks.",
       think: "Compare the valuation with the sector, and read the latest reports.",
       opinion:
         "VNM is cheaper than its sector (P/E 16.4 against 19.2), margins recover [^1] and the dividend is above 5% [^2]. The main risk is slow growth.",
@@ -134,17 +134,18 @@ FPT carries the portfolio; only MWG is down.`,
         "All scanned. The three cheapest against their sectors are **VNM**, **HPG** and **VCB**. Which one shall I look into?",
     },
     forecast: {
-      think: "Begin with where the index stands.",
+      think: "Start with the current value of the index.",
       answer:
         "If turnover stays above 20,000 billion, **VN-Index** may move around **1,275–1,300 points** next week. The nearest support is 1,270.\n\n> Invented, don't trade on it.",
     },
     account: {
       first: "I need a few details to open your account.",
-      done: (name) => `Thank you, **${name}**! It is sent. You will get an e-mail by the next working day.`,
-      declined: "No problem. Tell me when you want to open one.",
+      done: (name) =>
+        `Thank you, **${name}**! Your application is sent. You will get an e-mail by the next working day.`,
+      declined: "No problem. Write to me when you want to open one.",
     },
     file: {
-      think: "There is a file. I read it, then sum it up.",
+      think: "There is a file. I read it, then summarize it.",
       sample: `The March statement has **8 transactions**:
 
 - **Bought**: 3 orders, **45,855,000 VND** (FPT, HPG, VNM)
@@ -154,16 +155,16 @@ FPT carries the portfolio; only MWG is down.`,
 
 The closing balance is **52,167,000 VND**.`,
       other: (lines, start) =>
-        `The file has about **${lines} lines** and begins like this:\n\n\`\`\`text\n${start}\n\`\`\`\n\nI only play a script, so this is as far as I get; set \`ANTHROPIC_API_KEY\` or \`OPENAI_API_KEY\` for a real summary.`,
+        `The file has about **${lines} lines** and begins like this:\n\n\`\`\`text\n${start}\n\`\`\`\n\nI am a scripted model, so I can't read further. Set \`ANTHROPIC_API_KEY\` or \`OPENAI_API_KEY\` for a real summary.`,
     },
-    price: (symbol) => `The price of **${symbol}** above is of 25 March. Would you like a chart?`,
+    price: (symbol) => `The price of **${symbol}** above is from 25 March. Would you like a chart?`,
     help: `I am the **scripted model** of this example, so I know only a few things:
 
 - today's market, the price of a stock (VNM, FPT, HPG, VCB, MWG)
 - buying, your portfolio, a chart
 - the analyst, a scan, a forecast
-- opening an account, summing up a file
+- opening an account, summarizing a file
 
-Set \`ANTHROPIC_API_KEY\` or \`OPENAI_API_KEY\` and start again to talk to a real one.`,
+Set \`ANTHROPIC_API_KEY\` or \`OPENAI_API_KEY\` and start again to use a real model.`,
   },
 };

@@ -1,4 +1,4 @@
-/** What the agent says and shows, in one language. Each language has this shape; what is done with it is elsewhere. */
+/** `Lines` is the type of the agent's texts and labels in one language. */
 import type { Locale } from "../../shared/locales.ts";
 
 export interface Lines {
@@ -56,7 +56,7 @@ interface Article {
   readonly text: string;
 }
 
-/** What the scripted model thinks and says, by topic. */
+/** The thoughts and answers of the scripted model, by topic. */
 interface ScriptLines {
   readonly market: { think: string; first: string; second: string; weigh: string; answer: string };
   readonly buy: { think: string; first: string; done: (result: string) => string; rejected: string };

@@ -1,4 +1,4 @@
-/** Vietnamese, the language that the example is at home in. */
+/** The agent's texts in Vietnamese, the default language of the example. */
 import type { Lines } from "./lines.ts";
 
 export const vi: Lines = {
@@ -34,17 +34,17 @@ export const vi: Lines = {
     latest: [
       {
         title: "VN-Index giữ sắc xanh nhờ nhóm công nghệ",
-        url: "https://news.example.com/vn-index-25-03",
+        url: "https://press.example.com/vn-index-25-03",
         text: "VN-Index tăng 0,42% lên 1.284,6 điểm. Nhóm công nghệ dẫn dắt, FPT tăng 1,8%.",
       },
       {
         title: "Thanh khoản cao hơn trung bình 20 phiên",
-        url: "https://news.example.com/thanh-khoan-25-03",
+        url: "https://press.example.com/thanh-khoan-25-03",
         text: "Giá trị khớp lệnh đạt 21.350 tỷ đồng, cao hơn 12% so với trung bình 20 phiên.",
       },
       {
         title: "Khối ngoại mua ròng phiên thứ ba liên tiếp",
-        url: "https://news.example.com/khoi-ngoai-25-03",
+        url: "https://press.example.com/khoi-ngoai-25-03",
         text: "Khối ngoại mua ròng 412 tỷ đồng, tập trung ở FPT, HPG và VCB.",
       },
     ],

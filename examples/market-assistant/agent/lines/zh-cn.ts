@@ -1,4 +1,4 @@
-/** Simplified Chinese. */
+/** The agent's texts in Simplified Chinese. */
 import type { Lines } from "./lines.ts";
 
 export const zhCn: Lines = {
@@ -34,17 +34,17 @@ export const zhCn: Lines = {
     latest: [
       {
         title: "科技股领涨，VN-Index 收红",
-        url: "https://news.example.com/vn-index-25-03",
+        url: "https://press.example.com/vn-index-25-03",
         text: "VN-Index 上涨 0.42%，报 1,284.6 点。科技板块领涨，FPT 上涨 1.8%。",
       },
       {
         title: "成交额高于 20 日均值",
-        url: "https://news.example.com/turnover-25-03",
+        url: "https://press.example.com/turnover-25-03",
         text: "成交额达 21.35 万亿越南盾，比 20 日均值高 12%。",
       },
       {
         title: "外资连续第三日净买入",
-        url: "https://news.example.com/foreign-25-03",
+        url: "https://press.example.com/foreign-25-03",
         text: "外资净买入 4,120 亿越南盾，主要为 FPT、HPG 和 VCB。",
       },
     ],

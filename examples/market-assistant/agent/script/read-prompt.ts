@@ -1,4 +1,4 @@
-/** What the scripted model reads of its prompt: results of tools, which session it is in, what a file says. Pure. */
+/** `readResult` and `readSession` read the scripted model's prompt: results of tools, and the session id. Pure. */
 import type { ScriptCall } from "@turnstream/server/testing";
 
 type Message = ScriptCall["prompt"][number];
@@ -9,7 +9,7 @@ export interface ToolAnswer {
   readonly isError: boolean;
 }
 
-/** The newest result of a tool; null when it hasn't been called. */
+/** Returns the newest result of a tool, or null if it hasn't been called in this turn. */
 export function readResult({ prompt }: ScriptCall, tool: string): ToolAnswer | null {
   for (const message of prompt.toReversed()) {
     if (message.role === "user") return null;
@@ -26,7 +26,9 @@ function answerFrom({ output }: Result): ToolAnswer {
   return { isError, text: typeof value === "string" ? value : JSON.stringify(value) };
 }
 
-/** What the instructions say of it: the script fails once in each session, and another process has to know which. */
+/**
+ * Reads the session id from the instructions. The scripted model counts its attempts per session.
+ */
 export function readSession({ prompt }: ScriptCall): string {
   const system = prompt.find((message) => message.role === "system");
   return /^Session: (.+)$/m.exec(system?.content ?? "")?.[1] ?? "";

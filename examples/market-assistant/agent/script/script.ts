@@ -1,6 +1,8 @@
 /**
- * The script of the model that the example plays without a key: for each topic, what it thinks, says and calls, step by
- * step. Which step it is follows from the conversation, so another worker goes on at the right place.
+ * `scriptedMarket` and `scriptedAnalyst` are the models that run without a key. For each topic they play thoughts,
+ * texts and calls, step by step.
+ *
+ * Invariant: the step follows from the conversation, so that another worker continues at the right step.
  */
 import type { Model } from "@turnstream/server";
 import { type ScriptedReply, script, type ScriptCall, scriptedModel } from "@turnstream/server/testing";
@@ -42,7 +44,7 @@ export function scriptedAnalyst({ script: lines }: Lines, pace: Pace): Model {
   return scriptedModel(steps, { modelId: "scripted-analyst" });
 }
 
-/** The last one is said however often it is asked. */
+/** Repeats the last step if it is asked again. */
 const inSteps =
   (...steps: readonly ScriptedReply[]): Play =>
   ({ step }) =>
@@ -105,7 +107,7 @@ function playsOf({ script: lines }: Lines, streamer: TextStreamer): Readonly<Rec
     ),
     forecast(asked) {
       if (asked.step === 0) return [think(forecast.think), script.toolCall("get_index")];
-      // The first try of each session fails, so that there is something to try again.
+      // Every other attempt in a session fails, starting with the first, so that the user can try a retry.
       const session = readSession(asked);
       const times = forecasts.get(session) ?? 0;
       forecasts.set(session, times + 1);

@@ -1,16 +1,16 @@
-/** How the scripted model speaks: word by word, at the pace of a real one. Makes parts of a script; never plays them. */
+/** `createStreamer` builds script parts that stream token by token at the speed of a real model. Does not play them. */
 import { script, type ScriptPart } from "@turnstream/server/testing";
 import type { Pace } from "../pace.ts";
 
 const WORD_MS = 32;
 const THOUGHT_MS = 24;
-/** Languages without spaces come in pairs of characters, as tokens do. */
+/** Languages without spaces are split into pairs of characters, similar to tokens. */
 const PIECES = /\s*(?:[\u3000-\u9fff\uff00-\uffef]{1,2}|[^\s\u3000-\u9fff\uff00-\uffef]+)/gu;
 
 export interface TextStreamer {
   readonly think: (text: string) => ScriptPart;
   readonly write: (text: string) => ScriptPart;
-  /** Says something in between, outside groups. */
+  /** Shares a thought between steps, outside groups. */
   readonly share: (thought: string) => ScriptPart;
   readonly wait: (ms: number) => ScriptPart;
 }

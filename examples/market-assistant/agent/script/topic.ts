@@ -1,8 +1,8 @@
-/** What a message is about: by the words of a suggestion, else by words that tell. Pure. */
+/** `findTopic` finds the topic of a message by the text of a suggestion, otherwise by keywords. Pure. */
 import { SUGGESTIONS, type Topic, TOPICS } from "../../shared/suggestions.ts";
 import { STOCKS } from "../data.ts";
 
-/** In this order: the first that fits. */
+/** The first match wins. */
 const PATTERNS: readonly (readonly [Topic, RegExp])[] = [
   ["file", /tệp|sao kê|file|statement|文件|对账单/i],
   ["account", /mở tài khoản|open .*account|开.*户/i],
@@ -15,7 +15,7 @@ const PATTERNS: readonly (readonly [Topic, RegExp])[] = [
   ["market", /thị trường|market|vn-?index|市场|大盘/i],
 ];
 
-/** @returns a topic, the symbol of a stock whose price is wanted, or null */
+/** @returns a topic, the symbol of a stock whose price is requested, or null */
 export function findTopic(text: string): Topic | { readonly symbol: string } | null {
   const prompt = text.trim();
   for (const suggestions of Object.values(SUGGESTIONS))

@@ -1,20 +1,20 @@
-/** English. */
+/** The page's strings in English. */
 import type { PageStrings } from "./strings.ts";
 
 export const en: PageStrings = {
   name: "Market assistant",
-  tagline: "Ask about the market or your portfolio, or have it trade. Press a suggestion to begin.",
+  tagline: "Ask about the market or your portfolio, or place an order. Choose a suggestion to start.",
   analyst: "Analyst",
   placeholder: "Message Market assistant…",
   suggestions: "Suggestions",
   shows: {
     market: "Groups of steps, citations, a table",
     buy: "Approval before it trades",
-    portfolio: "Asks when it isn't clear",
+    portfolio: "A question when the request isn't clear",
     chart: "A chart",
     analyst: "A sub-agent, citations",
-    scan: "Long work that can be stopped",
-    forecast: "An error, and trying again",
+    scan: "A long task that can be stopped",
+    forecast: "An error and a retry",
     account: "A form",
     file: "A file",
   },
@@ -26,13 +26,13 @@ export const en: PageStrings = {
   newTitle: "New name",
   erase: (title) => `Delete “${title}”`,
   eraseQuestion: (title) => `Delete “${title}”?`,
-  eraseHint: "Everything in this conversation will be gone for good.",
+  eraseHint: "This permanently deletes everything in this conversation.",
   eraseYes: "Delete",
   cancel: "Cancel",
   menu: "Open the list",
   closeMenu: "Close the list",
   language: "Language",
-  theme: { system: "Theme: as the machine", light: "Theme: light", dark: "Theme: dark" },
+  theme: { system: "Theme: system", light: "Theme: light", dark: "Theme: dark" },
   opening: "Opening…",
   unreachable: "The server can't be reached.",
   tryAgain: "Try again",

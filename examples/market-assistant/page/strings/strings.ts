@@ -1,4 +1,4 @@
-/** What the page itself says, beside the thread, in one language. */
+/** `PageStrings` is the type of the page's own strings in one language. */
 import type { Topic } from "../../shared/suggestions.ts";
 
 export interface PageStrings {
@@ -7,7 +7,7 @@ export interface PageStrings {
   readonly analyst: string;
   readonly placeholder: string;
   readonly suggestions: string;
-  /** What each suggestion leads through. */
+  /** What each suggestion shows. */
   readonly shows: Readonly<Record<Topic, string>>;
   readonly sessions: string;
   readonly newSession: string;

@@ -1,4 +1,4 @@
-/** Vietnamese. */
+/** The page's strings in Vietnamese. */
 import type { PageStrings } from "./strings.ts";
 
 export const vi: PageStrings = {

@@ -1,4 +1,4 @@
-/** Simplified Chinese. */
+/** The page's strings in Simplified Chinese. */
 import type { PageStrings } from "./strings.ts";
 
 export const zhCn: PageStrings = {
