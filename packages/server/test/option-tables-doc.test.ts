@@ -30,7 +30,13 @@ test.each([
   ["gateway.md", "### Limits", "Option", "gateway/options.ts", "GatewayLimits"],
   ["files.md", "## Options of the worker", "Option", "runtime/define/file-limits.ts", "FileLimits"],
   ["files.md", "## Safe fetch", "Option", "safe-fetch/policy.ts", "FetchPolicy"],
-  ["built-in-tools.md", "## `builtInTools(options)`", "Option", "runtime/built-in/tools.ts", "BuiltInOptions"],
+  [
+    "built-in-tools.md",
+    "## `builtInTools(options)`",
+    "Option",
+    "runtime/built-in/tools.ts",
+    "BuiltInOptions",
+  ],
   ["client.md", "### Options of `createClient`", "Option", "../../client/src/options.ts", "ClientOptions"],
 ])("%s: the table under '%s' lists what its type has", (page, heading, column, file, name) => {
   checkTable(page, heading, column, membersOf(file, name));

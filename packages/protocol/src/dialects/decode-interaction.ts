@@ -106,13 +106,16 @@ export function requestForm(writer: EventWriter, { turn, run }: Where, request: 
   if (findInteraction(writer, turn, form) !== undefined) return;
   const fields = given.fields.map((field) => ({ ...field, required: field.required ?? false }));
   const schema = { ...given, id: given.id ?? form, fields };
+  // A dialect without takeovers still shows the ended result of a call that runs again. A form can't belong to it.
+  const result = writer.find(turn, (block) => block.kind === "tool_result" && block.call === tool_use_id);
+  const hasCall = tool_use_id !== undefined && (result === undefined || result.end === null);
   writer.write({
     type: "form.request",
     ...writer.next(turn),
     run,
     form,
     schema,
-    ...(tool_use_id === undefined ? {} : { call: tool_use_id }),
+    ...(hasCall ? { call: tool_use_id } : {}),
     ...(waits === true ? { waits } : {}),
     ...(timeout_seconds === undefined ? {} : { timeout_seconds }),
     ...(deadline === undefined ? {} : { deadline }),

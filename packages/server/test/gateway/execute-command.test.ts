@@ -156,7 +156,7 @@ describe("executeCommand (W16)", () => {
     const late = { resume_form_request_id: form, form_values: { email: "b@x.test" } };
     await expect(run({ ...send, client_message_id: "o", ...late })).rejects.toMatchObject({
       code: "INTERACTION_CLOSED",
-      message: expect.stringContaining("submitted already") as string,
+      message: expect.stringContaining("already submitted") as string,
     });
   });
 });

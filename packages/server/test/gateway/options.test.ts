@@ -54,7 +54,7 @@ test.each([
   "*",
 ])("refuses the origin %s, which can never match", (origin) => {
   expect(given({ allowedOrigins: [origin] })).toThrow(RangeError);
-  expect(given({ allowedOrigins: [origin] })).toThrow("`allowedOrigins` has");
+  expect(given({ allowedOrigins: [origin] })).toThrow("`allowedOrigins` contains");
 });
 
 test("accepts origins in the form that browsers send", async () => {

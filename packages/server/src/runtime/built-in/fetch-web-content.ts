@@ -110,7 +110,8 @@ function outputOf(
     throw new ToolError("There is no text on this page.", { modelMessage: `There is no text at ${offset}.` });
   const next = offset + piece.length;
   const end = isCut ? "The page continues, but no more of it can be read here." : "This is the end of it.";
-  const rest = next < text.length ? `${text.length - next} more characters: continue with offset ${next}.` : end;
+  const rest =
+    next < text.length ? `${text.length - next} more characters: continue with offset ${next}.` : end;
   const { host } = new URL(url);
   const name = title === "" ? host : truncateText(title, 300);
   const preview = isCut ? `${name} (only the start)` : name;

@@ -179,7 +179,7 @@ describe("hostile socket", () => {
     const submit = { type: "submit", session_id: id, form_request_id: "f" };
     expect(await client.request({ ...submit, values })).toMatchObject({
       error: "BAD_REQUEST",
-      message: expect.stringContaining("64 deep") as string,
+      message: expect.stringContaining("64 levels deep") as string,
     });
     expect(await client.request({ ...submit, values: {} })).toMatchObject({ error: "NOT_FOUND" });
     client.close();

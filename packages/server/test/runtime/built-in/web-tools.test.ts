@@ -145,7 +145,9 @@ describe("http_request", () => {
       false,
       true,
     ]);
-    expect(() => builtInTools({ httpRequest: { allow: [{ origin: "a.example" }] } })).toThrow(/no origin/);
+    expect(() => builtInTools({ httpRequest: { allow: [{ origin: "a.example" }] } })).toThrow(
+      /must be an origin/,
+    );
   });
 });
 
