@@ -1,5 +1,5 @@
 /**
- * `findBannedNames` and `countBannedWords` find words that docs/glossary.md bans: in the names that our code declares,
+ * `findBannedNames` and `findBannedWords` find words that docs/glossary.md bans: in the names that our code declares,
  * and in its prose. The glossary is the only word list.
  */
 import { readFileSync } from "node:fs";
@@ -90,26 +90,74 @@ function hasName(node: ts.Node): boolean {
   );
 }
 
-/** Counts banned words in the comments and strings of a source file, or in the whole text of a document. */
-export function countBannedWords(root: string, file: string, banned: ReadonlySet<string>): number {
-  const text = readFileSync(join(root, file), "utf8");
-  const prose = /[.]tsx?$/.test(file) ? proseIn(text) : text;
-  let count = 0;
-  for (const [word] of prose.matchAll(/[A-Za-z]+/g)) if (banned.has(word.toLowerCase())) count++;
-  return count;
+export interface BannedWord {
+  readonly file: string;
+  readonly line: number;
+  readonly word: string;
 }
 
-function proseIn(text: string): string {
-  const scanner = ts.createScanner(ts.ScriptTarget.Latest, false, ts.LanguageVariant.JSX, text);
-  const parts: string[] = [];
-  for (let token = scanner.scan(); token !== ts.SyntaxKind.EndOfFileToken; token = scanner.scan())
-    if (
-      token === ts.SyntaxKind.SingleLineCommentTrivia ||
-      token === ts.SyntaxKind.MultiLineCommentTrivia ||
-      token === ts.SyntaxKind.StringLiteral ||
-      token === ts.SyntaxKind.NoSubstitutionTemplateLiteral ||
-      token === ts.SyntaxKind.TemplateHead
-    )
-      parts.push(scanner.getTokenText());
-  return parts.join("\n");
+/**
+ * Finds banned words in prose: the comments and sentences of a source file, or the text of a document. Names in
+ * backticks, snake_case names of the wire and of tables, SQL, and strings of one word are not prose.
+ */
+export function findBannedWords(root: string, file: string, banned: ReadonlySet<string>): BannedWord[] {
+  const text = readFileSync(join(root, file), "utf8");
+  const parts = /[.]tsx?$/.test(file) ? proseIn(file, text) : [{ start: 0, text: commentsOf(file, text) }];
+  return parts.flatMap((part) =>
+    [...withoutCode(part.text).matchAll(/[A-Za-z_]+/g)]
+      .filter(([word]) => banned.has(word.toLowerCase()))
+      .map(({ 0: word, index }) => ({
+        file,
+        line: text.slice(0, part.start + index).split("\n").length,
+        word,
+      })),
+  );
+}
+
+/** The prose of a stylesheet is its comments; everything else becomes spaces, so that positions stay. */
+function commentsOf(file: string, text: string): string {
+  if (!file.endsWith(".css")) return text;
+  return text.replaceAll(/(^|\*\/)[\s\S]*?(?=\/\*|$)/g, (code) => code.replaceAll(/[^\n]/g, " "));
+}
+
+/** Replaces names in backticks, code blocks and links' targets by spaces, so that positions stay. */
+function withoutCode(text: string): string {
+  return text.replaceAll(/```[\s\S]*?```|`[^`\n]{1,80}`|\]\([^)\s]+\)/g, (code) => " ".repeat(code.length));
+}
+
+interface Prose {
+  readonly start: number;
+  readonly text: string;
+}
+
+function proseIn(file: string, text: string): Prose[] {
+  const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
+  const comments = new Map<number, Prose>();
+  const sentences: Prose[] = [];
+  const visit = (node: ts.Node): void => {
+    const isSql = ts.isTaggedTemplateExpression(node) && /^(sql|db)\b/.test(node.tag.getText(source));
+    const children = isSql ? [] : node.getChildren(source);
+    if (children.length > 0) return void children.forEach(visit);
+    const full = node.getFullStart();
+    const ranges = [
+      ...(ts.getLeadingCommentRanges(text, full) ?? []),
+      ...(ts.getTrailingCommentRanges(text, node.end) ?? []),
+    ];
+    for (const { pos, end } of ranges) comments.set(pos, { start: pos, text: text.slice(pos, end) });
+    const content = node.getText(source);
+    if (isText(node) && /\s/.test(content.trim())) sentences.push({ start: node.getStart(source), text: content });
+  };
+  visit(source);
+  return [...comments.values(), ...sentences];
+}
+
+function isText({ kind }: ts.Node): boolean {
+  return (
+    kind === ts.SyntaxKind.StringLiteral ||
+    kind === ts.SyntaxKind.NoSubstitutionTemplateLiteral ||
+    kind === ts.SyntaxKind.TemplateHead ||
+    kind === ts.SyntaxKind.TemplateMiddle ||
+    kind === ts.SyntaxKind.TemplateTail ||
+    kind === ts.SyntaxKind.JsxText
+  );
 }

@@ -127,10 +127,10 @@ local function before(a, b)
 end
 -- The log ends before the archived position, so entries were lost. Start an empty log: otherwise the new entry would
 -- seem to follow the entries before the gap.
-local anew = not last or before(last, ARGV[4])
-if anew then last = ARGV[4] end
+local starts = not last or before(last, ARGV[4])
+if starts then last = ARGV[4] end
 if ARGV[7] ~= '' and ARGV[7] ~= last then return {'moved', last} end
-if anew then
+if starts then
   redis.call('DEL', KEYS[1])
   redis.call('SET', KEYS[3], ARGV[4])
 else
