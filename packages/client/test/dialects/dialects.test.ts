@@ -30,7 +30,7 @@ async function truth(gateway: LiveGateway, session: Session): Promise<SessionSta
   return gateway.stage.state({ tenant: gateway.stage.actor.tenant, session: session.id });
 }
 
-/** Only the turns: `responses` sends the session number with the first turn, so a client that starts it has none yet. */
+/** Only the turns: `responses` sends the session number with the first turn. A client that starts it has none yet. */
 function eraseTurns(state: SessionState): unknown {
   return (eraseForResponses(state, new Set(), joinedText) as { turns?: unknown }).turns;
 }
