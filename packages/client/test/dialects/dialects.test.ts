@@ -142,7 +142,7 @@ test("U08 responses: minutes without a frame don't end the connection", async ()
   await until(session, "answered", turns(1));
 });
 
-test("H03 blocks: history and the following stream are complete, also for a client that joins during a turn", async () => {
+test("H03 blocks: history and the stream after it are complete, even for a client that joins during a turn", async () => {
   const gateway = await LiveGateway.open();
   const { session: id } = await gateway.stage.session();
   const writer = gateway.client().session(id);

@@ -1,4 +1,4 @@
-/** `sharedStorage` is a storage that tabs share, and `openTab` opens a tab with an outbox. Uses vitest's fake timers. */
+/** `sharedStorage` creates a storage that tabs share, and `openTab` a tab with an outbox. Timers are vitest's. */
 import type { ClientEnv } from "../../src/env.ts";
 import type { OutboxMessage } from "../../src/outbox/message.ts";
 import { createOutbox, type Outbox } from "../../src/outbox/outbox.ts";

@@ -61,7 +61,7 @@ test("messages written before and after the user is known stay in that user's ou
   after.session.close();
 });
 
-test("a message that the next user writes before their token arrives belongs to that user, not to the previous one", async () => {
+test("a message that the next user writes before their token arrives belongs to the next user", async () => {
   const storage = sharedStorage();
   const first = openPage(storage);
   await first.signIn("an");

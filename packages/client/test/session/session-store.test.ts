@@ -228,7 +228,7 @@ describe("subscribers", () => {
 });
 
 describe("commands", () => {
-  test("a message waits until the session is live, is sent with its id, and leaves the outbox once the log contains it", async () => {
+  test("a message waits for a live session, is sent with its id, and leaves once the log contains it", async () => {
     const one = open();
     one.session.subscribe(() => {});
     one.transport.handler?.onConnection({ ...live, phase: "connecting" });

@@ -62,7 +62,7 @@ const lead = (head: string) =>
   stepFollower(joined(), { type: "message", message: { type: "lead", leader, heads: { s: head } } }, 0)
     .effects;
 
-test("a follower subscribes again if the leader's head is ahead, because the browser drops messages to frozen pages", () => {
+test("a follower that missed messages while frozen subscribes again once it knows the leader's head", () => {
   expect([lead("1-5"), lead("1-4")]).toEqual([[], []]);
   expect(lead("1-6")).toEqual([
     { type: "request subscription", subscriptionId: 1, session: "s", isUserInitiated: false },

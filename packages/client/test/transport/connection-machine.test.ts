@@ -104,7 +104,7 @@ describe("blocked sockets", () => {
     expect(network.channel).toBe("sse");
   });
 
-  test("include a socket that opens but receives nothing, which is detected sooner than one that becomes silent", () => {
+  test("include a socket that receives nothing after opening, which is detected sooner than later silence", () => {
     const network = new FakeNetwork().take({ type: "start" });
     const since = network.now;
     for (let n = 0; n < 2; n++) {

@@ -1,4 +1,4 @@
-/** When a thread follows its end. */
+/** Tests `stepStickToBottom`: when a thread stays scrolled to its end. */
 import { describe, expect, test } from "vitest";
 import {
   type StickToBottomState,
@@ -31,7 +31,7 @@ describe("following", () => {
     });
   });
 
-  test("ends with any move up, and nothing moves the person then", () => {
+  test("ends with any scroll up, and then the thread doesn't move", () => {
     const left = after([{ type: "scrolled", at: at(390, 500) }], AT_END);
     expect(left.isAtBottom).toBe(false);
     expect(stepStickToBottom(left, { type: "resized", at: at(390, 900) })).toMatchObject({
@@ -40,7 +40,7 @@ describe("following", () => {
     });
   });
 
-  test("ends with the slowest move up, also while the answer grows", () => {
+  test("ends with the smallest scroll up, also while the answer grows", () => {
     for (const leave of [[{ type: "left" } as const], []]) {
       const left = after([...leave, { type: "scrolled", at: at(399, 500) }], AT_END);
       expect(left.isAtBottom).toBe(false);
@@ -54,11 +54,11 @@ describe("following", () => {
     expect(after([{ type: "scrolled", at: at(399.6, 500) }], AT_END).isAtBottom).toBe(true);
   });
 
-  test("doesn't end when something above folds up and the position falls with it", () => {
+  test("doesn't end when content above collapses and the position decreases with it", () => {
     expect(after([{ type: "scrolled", at: at(200, 320) }], AT_END).isAtBottom).toBe(true);
   });
 
-  test("goes on when the person is at the end again, or asks for it", () => {
+  test("continues when the user is at the end again, or requests it", () => {
     const left = after([{ type: "left" }], AT_END);
     expect(left.isAtBottom).toBe(false);
     const above = after([{ type: "scrolled", at: at(300, 500) }], left);
@@ -69,7 +69,7 @@ describe("following", () => {
     });
   });
 
-  test("goes on after something was opened that still fits", () => {
+  test("continues after the user expanded something, if all content still fits", () => {
     const left = after([{ type: "left" }], AT_END);
     expect(stepStickToBottom(left, { type: "resized", at: at(0, 90) })).toMatchObject({
       moveToEnd: false,
