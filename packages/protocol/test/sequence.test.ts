@@ -99,7 +99,7 @@ describe("Sequence", () => {
   });
 
   test.each([0, 1, 32, 33, 1024, 1056, 1057, 33_000])(
-    "returns undefined or throws outside a length of %i",
+    "get returns undefined and with throws outside a length of %i",
     (n) => {
       const sequence = Sequence.from(boxes(n));
       for (const index of [-1, -(2 ** 32), n, n + 1, 2 ** 32, Number.NaN]) {

@@ -18,7 +18,7 @@ const image = (address: string, by = policy): string => {
 };
 
 describe("links", () => {
-  test("to allowed hosts open directly; all others ask for a confirmation", () => {
+  test("links to allowed hosts open directly; all others ask for a confirmation", () => {
     expect(link("https://docs.example.com/x")).toBe("open https://docs.example.com/x");
     expect(link("HTTPS://DOCS.example.com/x")).toBe("open https://docs.example.com/x");
     expect(link("https://a.b.trusted.example/")).toBe("open https://a.b.trusted.example/");
@@ -29,7 +29,7 @@ describe("links", () => {
     expect(link("https://docs.example.com/x", DEFAULT_LINK_POLICY)).toBe("ask https://docs.example.com/x");
   });
 
-  test("show the real host that they lead to", () => {
+  test("links show the real host that they lead to", () => {
     expect(checkLink("https://docs.example.com@evil.example/", policy)).toEqual({
       may: "ask",
       href: "https://evil.example/",
@@ -63,7 +63,7 @@ describe("links", () => {
     expect(link(address)).toBe("dead");
   });
 
-  test("to files of the gateway open directly, but no other paths of the gateway do", () => {
+  test("links to files of the gateway open directly, but no other paths of the gateway do", () => {
     expect(link("https://chat.example.com/api/v1/blobs/abc")).toBe(
       "open https://chat.example.com/api/v1/blobs/abc",
     );

@@ -194,8 +194,8 @@ describe("createApi", () => {
   });
 });
 
-describe("the claims of a token", () => {
-  test("name tenant and user; an unreadable token has no claims", () => {
+describe("tokens", () => {
+  test("readClaims returns the tenant and the user, or nulls for an unreadable token", () => {
     const token = tokenOf({ tenant: "acme", sub: "Ân", iat: 10, exp: 70 });
     expect(readClaims(token)).toEqual({ tenant: "acme", sub: "Ân", lifeMs: 60_000 });
     const nothing = { tenant: null, sub: null, lifeMs: null };
@@ -203,7 +203,7 @@ describe("the claims of a token", () => {
       expect(readClaims(bad)).toEqual(nothing);
   });
 
-  test("name the user, whom createIdentity remembers until the next token", () => {
+  test("createIdentity takes the user from the token and remembers it until the next token", () => {
     const stored = new Map<string, string>();
     const storage = {
       getItem: (key: string) => stored.get(key) ?? null,

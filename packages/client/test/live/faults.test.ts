@@ -266,7 +266,7 @@ function drawAtOnce(run: () => void): () => void {
 }
 
 describe("frames", () => {
-  test("that arrive twice are applied once", async () => {
+  test("frames that arrive twice are applied once", async () => {
     const gateway = await LiveGateway.open();
     const ref = await gateway.stage.session();
     let copied = 0;
@@ -287,7 +287,7 @@ describe("frames", () => {
     expect(phases()).not.toContain("resyncing");
   });
 
-  test.for([1, 3])("that are lost (%i in a row) cause a resync", async (lost) => {
+  test.for([1, 3])("lost frames (%i in a row) cause a resync", async (lost) => {
     const gateway = await LiveGateway.open();
     const ref = await gateway.stage.session();
     let seen = 0;
@@ -311,8 +311,8 @@ describe("frames", () => {
   });
 });
 
-describe("in a page", () => {
-  test("every socket has its own ticket, and no URL contains the token", async () => {
+describe("the network transport", () => {
+  test("in a page, every socket has its own ticket, and no URL contains the token", async () => {
     const gateway = await LiveGateway.open();
     const ref = await gateway.stage.session();
     const addresses: string[] = [];

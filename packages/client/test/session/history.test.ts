@@ -74,24 +74,24 @@ function loadAll(from: SessionState, all: SessionState, limit: number): SessionS
 }
 
 describe("older turns", () => {
-  test.for([1, 3, 7, 20, 60])("loaded %i at a time make the whole session", (limit) => {
+  test.for([1, 3, 7, 20, 60])("older turns, loaded %i at a time, make the whole session", (limit) => {
     const all = whole(60);
     expect(loadAll(window(all, 20), all, limit)).toEqual(all);
   });
 
-  test("fill the hole after an old turn that the window contains because its form is pending", () => {
+  test("older turns fill the hole after a turn that is in the window because its form is pending", () => {
     const all = whole(60, [3]);
     const here = window(all, 20);
     expect(here.turns.length).toBe(21);
     expect(loadAll(here, all, 7)).toEqual(all);
   });
 
-  test("are not missing in a complete or an empty session", () => {
+  test("a complete or empty session has no missing history", () => {
     expect(findMissingHistory(whole(5))).toBeNull();
     expect(findMissingHistory(emptyState)).toBeNull();
   });
 
-  test("stay when a new window arrives, and loading continues from there", () => {
+  test("loaded turns stay when a new window arrives, and loading continues from there", () => {
     const all = whole(60);
     const here = prependTurns(
       window(all, 20),
@@ -105,18 +105,18 @@ describe("older turns", () => {
     expect(loadAll(loaded, later, 10)).toEqual(later);
   });
 
-  test("stay complete when a new window arrives", () => {
+  test("a fully loaded session stays complete when a new window arrives", () => {
     const all = whole(60);
     expect(keepLoadedTurns(all, window(whole(63), 20))).toEqual(whole(63));
   });
 
-  test("are dropped if they no longer connect to the new window", () => {
+  test("loaded turns are dropped if they no longer connect to the new window", () => {
     const fresh = window(whole(90), 20);
     expect(keepLoadedTurns(whole(60), fresh)).toBe(fresh);
     expect(keepLoadedTurns({ ...whole(60), session: "other" }, window(whole(61), 20)).turns.length).toBe(20);
   });
 
-  test("with a form that was settled meanwhile are loaded again, together with the turns before them", () => {
+  test("a turn whose form was decided in the meantime is loaded again, together with the turns before it", () => {
     const settled = foldAll(
       [
         {

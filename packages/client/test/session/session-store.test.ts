@@ -64,8 +64,8 @@ function subscribed(count: number) {
 
 const stateOf = ({ session }: { session: SessionStore }): SessionState => session.getSnapshot().state;
 
-describe("incoming data", () => {
-  test("is folded; a repeated event doesn't change the view, not even its reference", async () => {
+describe("SessionStore: incoming data", () => {
+  test("events are folded; a repeated event doesn't change the view, not even its reference", async () => {
     const one = subscribed(2);
     one.transport.handler?.onEvents(LOG.slice(2, 4));
     expect(stateOf(one)).toEqual(foldAll(LOG.slice(0, 4)));
@@ -75,7 +75,7 @@ describe("incoming data", () => {
     expect(one.transport.cursor()).toBe("1-4");
   });
 
-  test("after a gap is ignored until the subscription restarts from the current position", () => {
+  test("events after a gap are ignored until the subscription restarts from the current position", () => {
     const one = subscribed(2);
     one.transport.handler?.onEvents(LOG.slice(3, 4));
     expect(one.transport.resyncs).toEqual(["1-2"]);
@@ -86,7 +86,7 @@ describe("incoming data", () => {
     expect(stateOf(one)).toEqual(foldAll(LOG.slice(0, 5)));
   });
 
-  test("with the same gap twice is replaced by a snapshot", () => {
+  test("the same gap twice leads to a snapshot", () => {
     const one = subscribed(2);
     one.transport.handler?.onEvents(LOG.slice(3, 4));
     one.transport.handler?.onSubscribed({ resumed: true, reason: "cursor" });
@@ -101,13 +101,13 @@ describe("incoming data", () => {
     expect(one.transport.cursor()).toBe("1-6");
   });
 
-  test("of a rebuilt log is replaced by a snapshot", () => {
+  test("an event of a rebuilt log leads to a snapshot", () => {
     const one = subscribed(4);
     one.transport.handler?.onEvents([{ ...LOG[2], id: "2-3" } as SessionEvent]);
     expect(one.transport.resyncs).toEqual([null]);
   });
 
-  test("as a snapshot of another version is requested as events; another such snapshot closes the session", () => {
+  test("a snapshot of another version is requested as events instead; another one closes the session", () => {
     const one = subscribed(2);
     const foreign = { ...snapshot(foldAll(LOG)), v: 3 };
     one.transport.handler?.onSubscribed({ resumed: false, reason: "expired" });
@@ -128,7 +128,7 @@ describe("incoming data", () => {
     expect(one.transport.unsubscribes).toBe(1);
   });
 
-  test("as events of other versions is applied as far as it is known", () => {
+  test("events of other versions are applied as far as they are known", () => {
     const one = subscribed(2);
     const unknown = { v: 9, id: "1-3", at: 0, type: "weather.change" } as unknown as SessionEvent;
     const old = { ...LOG[3], v: 1 } as unknown as SessionEvent;
@@ -137,7 +137,7 @@ describe("incoming data", () => {
     expect(one.transport.resyncs).toEqual([]);
   });
 
-  test("U08 notifies subscribers once per frame, however many events there are", async () => {
+  test("U08 subscribers are notified once per frame, however many events there are", async () => {
     const one = subscribed(2);
     await Promise.resolve();
     const before = one.notified();
@@ -147,8 +147,8 @@ describe("incoming data", () => {
   });
 });
 
-describe("subscribers", () => {
-  test("U08 keep the session connected, and for a short time after the last one leaves", () => {
+describe("SessionStore: subscribers", () => {
+  test("U08 the session is connected while it has subscribers, and for a short time after", () => {
     const one = open();
     expect(one.transport.subscribes).toBe(0);
     const leave = [one.session.subscribe(() => {}), one.session.subscribe(() => {})];
@@ -227,7 +227,7 @@ describe("subscribers", () => {
   });
 });
 
-describe("commands", () => {
+describe("SessionStore: commands", () => {
   test("a message waits for a live session, is sent with its id, and leaves once the log contains it", async () => {
     const one = open();
     one.session.subscribe(() => {});

@@ -9,8 +9,8 @@ const refusal = (code: ClientErrorCode, retryAfterSeconds?: number): ClientError
   new ClientError(code, code, retryAfterSeconds === undefined ? {} : { retryAfterSeconds });
 const closed = (code: number) => ({ type: "closed", code }) as const;
 
-describe("connecting", () => {
-  test("authorizes, opens a socket, and is open", () => {
+describe("stepConnection: connecting", () => {
+  test("a connection authorizes, opens a socket, and is open", () => {
     const network = new FakeNetwork().take({ type: "start" });
     expect([network.state.phase, network.lastEffects()]).toEqual(["authorizing", ["authorize"]]);
     network.take({ type: "authorized" });
@@ -19,7 +19,7 @@ describe("connecting", () => {
     expect(network.state.phase).toBe("open");
   });
 
-  test("backs off up to half a minute, with jitter", () => {
+  test("failed attempts back off up to half a minute, with jitter", () => {
     const waits = [0, 1].map((random) => {
       const network = new FakeNetwork(() => random).take({ type: "start" });
       return Array.from({ length: 9 }, () => {
@@ -33,12 +33,12 @@ describe("connecting", () => {
     expect(waits[0]).toEqual(waits[1]?.map((ms) => ms / 2));
   });
 
-  test("waits for the server's retry delay", () => {
+  test("the next attempt waits for the server's retry delay", () => {
     const network = new FakeNetwork().take({ type: "start" }).reject(refusal("RATE_LIMITED", 20));
     expect((network.state.timerAt ?? 0) - network.now).toBe(20_000);
   });
 
-  test("renews rejected credentials once", () => {
+  test("rejected credentials are renewed once", () => {
     const network = new FakeNetwork().take({ type: "start" });
     network.lastEffects();
     network.reject(refusal("UNAUTHENTICATED"));
@@ -51,7 +51,7 @@ describe("connecting", () => {
   });
 
   test.for(["FORBIDDEN", "NOT_FOUND", "BAD_REQUEST"] as const)(
-    "%s closes permanently with its error",
+    "a rejection with %s closes the connection permanently",
     (code) => {
       const network = new FakeNetwork().take({ type: "start" }).reject(refusal(code));
       expect(network.state).toMatchObject({ phase: "closed", error: { code } });
@@ -79,8 +79,8 @@ function nextAfterCuts(code: number, isReceived: boolean): string | null {
   return network.take({ type: "authorized" }).channel;
 }
 
-describe("blocked sockets", () => {
-  test("are replaced by event streams after the second, and tried again after a while", () => {
+describe("stepConnection: blocked sockets", () => {
+  test("event streams are used after two blocked sockets, and sockets are tried again after a while", () => {
     const network = shut(shut(new FakeNetwork().take({ type: "start" }))).take({ type: "authorized" });
     expect(network.channel).toBe("sse");
     network
@@ -98,13 +98,13 @@ describe("blocked sockets", () => {
     expect(network.channel).toBe("sse");
   });
 
-  test("include a socket that neither opens nor fails", () => {
+  test("a socket that neither opens nor fails counts as blocked", () => {
     const network = new FakeNetwork().take({ type: "start" }).take({ type: "authorized" }).fire().fire();
     network.take({ type: "authorized" }).fire().fire().take({ type: "authorized" });
     expect(network.channel).toBe("sse");
   });
 
-  test("include a socket that receives nothing after opening, which is detected sooner than later silence", () => {
+  test("an open socket that never receives anything counts as blocked, and is detected sooner than later silence", () => {
     const network = new FakeNetwork().take({ type: "start" });
     const since = network.now;
     for (let n = 0; n < 2; n++) {
@@ -116,7 +116,7 @@ describe("blocked sockets", () => {
     expect(network.take({ type: "authorized" }).channel).toBe("sse");
   });
 
-  test("include a socket that is cut before it received anything, unless the server sent a close code", () => {
+  test("a socket that is cut before it receives anything counts as blocked, unless the server sent a close code", () => {
     expect([nextAfterCuts(1006, false), nextAfterCuts(1006, true), nextAfterCuts(1012, false)]).toEqual([
       "sse",
       "websocket",
@@ -124,13 +124,13 @@ describe("blocked sockets", () => {
     ]);
   });
 
-  test("don't count from before a socket that was live", () => {
+  test("a live socket resets the count of blocked sockets", () => {
     const network = shut(new FakeNetwork().take({ type: "start" })).take({ type: "authorized" });
     network.take({ type: "opened" }).take({ type: "live" }).take(closed(1006)).fire();
     expect(shut(network).take({ type: "authorized" }).channel).toBe("websocket");
   });
 
-  test("are tried again when a page becomes visible after a while, but not sooner", () => {
+  test("sockets are tried again when the page becomes visible after a while, but not sooner", () => {
     const network = shut(shut(new FakeNetwork().take({ type: "start" }))).take({ type: "authorized" });
     network.take({ type: "opened" }).take({ type: "live" });
     network.setPage(true, true).setPage(true, false);
@@ -141,21 +141,21 @@ describe("blocked sockets", () => {
     expect(network.channel).toBe("websocket");
   });
 
-  test("are tried again after a change of networks", () => {
+  test("sockets are tried again after the network was lost and is back", () => {
     const network = shut(shut(new FakeNetwork().take({ type: "start" })));
     network.setPage(false, false).setPage(true, false).take({ type: "authorized" });
     expect(network.channel).toBe("websocket");
   });
 
-  test("have no fallback if sockets are the only configured channel", () => {
+  test("there is no fallback if sockets are the only configured channel", () => {
     const network = new FakeNetwork(undefined, ["websocket"]).take({ type: "start" });
     shut(shut(shut(network))).take({ type: "authorized" });
     expect(network.channel).toBe("websocket");
   });
 });
 
-describe("a lost connection", () => {
-  test("reconnects quickly the first time, and backs off if connections are short", () => {
+describe("stepConnection: lost connections", () => {
+  test("the first reconnect is quick, and short connections back off", () => {
     const network = new FakeNetwork(() => 0).live();
     const waits = Array.from({ length: 5 }, () => {
       network.take(closed(1006));
@@ -169,7 +169,7 @@ describe("a lost connection", () => {
     expect(network.state.failures).toBe(0);
   });
 
-  test("1012: clients reconnect with jitter, or after the server's retry delay", () => {
+  test("after 1012, clients reconnect with jitter, or after the server's retry delay", () => {
     const at = [0, 1].map((random) => {
       const network = new FakeNetwork(() => random).live().take(closed(1012));
       return (network.state.timerAt ?? 0) - network.now;
@@ -179,7 +179,7 @@ describe("a lost connection", () => {
     expect((restarted.state.timerAt ?? 0) - restarted.now).toBe(9_000);
   });
 
-  test("1012 repeatedly, before anything was received: backs off", () => {
+  test("repeated 1012 before anything was received backs off", () => {
     const network = new FakeNetwork().live();
     const waits = Array.from({ length: 8 }, () => {
       network.take(closed(1012));
@@ -190,14 +190,14 @@ describe("a lost connection", () => {
     expect(waits.at(-1)).toBeGreaterThan(10_000);
   });
 
-  test("4401: renews credentials, and closes if they are rejected again before anything was received", () => {
+  test("4401 renews credentials, and closes if they are rejected again before anything was received", () => {
     const network = new FakeNetwork().live().take(closed(4401)).fire();
     expect(network.effects.at(-1)).toMatchObject({ type: "authorize", renew: true });
     network.take({ type: "authorized" }).take({ type: "opened" }).take(closed(4401));
     expect(network.state).toMatchObject({ phase: "closed", error: { code: "UNAUTHENTICATED" } });
   });
 
-  test("4401 after the connection was live: renews credentials each time", () => {
+  test("4401 after a live connection renews credentials each time", () => {
     const network = new FakeNetwork().live();
     for (let n = 0; n < 3; n++) {
       network.take(closed(4401)).fire();
@@ -210,20 +210,20 @@ describe("a lost connection", () => {
     [4400, "BAD_REQUEST"],
     [1003, "BAD_REQUEST"],
     [1009, "TOO_LARGE"],
-  ] as const)("%i closes permanently with %s", ([code, word]) => {
+  ] as const)("%i closes the connection permanently with %s", ([code, word]) => {
     expect(new FakeNetwork().live().take(closed(code)).state).toMatchObject({
       phase: "closed",
       error: { code: word },
     });
   });
 
-  test("4429: waits at least five seconds", () => {
+  test("4429 waits at least five seconds", () => {
     const network = new FakeNetwork().live().take(closed(4429));
     expect((network.state.timerAt ?? 0) - network.now).toBeGreaterThanOrEqual(5_000);
   });
 });
 
-describe("a silent channel", () => {
+describe("stepConnection: a silent channel", () => {
   test("is probed even if the clock was set back by an hour", () => {
     const network = new FakeNetwork().live();
     network.now -= 3_600_000;
@@ -293,29 +293,29 @@ describe("a silent channel", () => {
   });
 });
 
-describe("the page", () => {
-  test("is offline without a network, and reconnects immediately with one", () => {
+describe("stepConnection: changes of the page", () => {
+  test("the connection is offline without a network, and reconnects immediately with one", () => {
     const network = new FakeNetwork().live().setPage(false, false);
     expect([network.state.phase, network.channel]).toEqual(["offline", null]);
     network.setPage(true, false);
     expect(network.state.phase).toBe("authorizing");
   });
 
-  test("retries occasionally even if the browser reports no network", () => {
+  test("an offline connection retries occasionally, because the browser's report can be wrong", () => {
     const network = new FakeNetwork().live().setPage(false, false).fire();
     expect(network.state.phase).toBe("authorizing");
     network.reject(refusal("OFFLINE"));
     expect(network.state.phase).toBe("offline");
   });
 
-  test("retries immediately when it becomes visible", () => {
+  test("a waiting connection retries immediately when the page becomes visible", () => {
     const network = new FakeNetwork().take({ type: "start" });
     for (let n = 0; n < 8; n++) network.reject(refusal("OFFLINE")).fire();
     network.reject(refusal("OFFLINE")).setPage(true, true).setPage(true, false);
     expect(network.state.phase).toBe("authorizing");
   });
 
-  test("has no connection and no timer after stop", () => {
+  test("a stopped connection has no channel and no timer", () => {
     const network = new FakeNetwork().live().take({ type: "stop" });
     expect([network.state.phase, network.state.timerAt, network.channel]).toEqual(["idle", null, null]);
   });
@@ -346,8 +346,8 @@ const anything = fc.oneof(
   fc.record({ type: fc.constant("timer"), receivedAt: fc.constant(0) }),
 );
 
-describe("random inputs", () => {
-  test("never open two channels, and never leave a phase without a timer", () => {
+describe("stepConnection: random inputs", () => {
+  test("there are never two open channels, and every phase that can continue has a timer", () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(anything, fc.nat(60_000)), { maxLength: 60 }), (inputs) => {
         const network = new FakeNetwork();
@@ -372,7 +372,7 @@ describe("random inputs", () => {
     );
   });
 
-  test("never make the client flood a failing server", () => {
+  test("a failing server is never flooded with attempts", () => {
     const failure = fc.oneof(
       fc.record({ at: fc.constant("authorize"), word }),
       fc.record({ at: fc.constantFrom("opening", "open", "live"), code }),
@@ -403,7 +403,7 @@ describe("random inputs", () => {
     );
   });
 
-  test("don't prevent a connection within a minute once the server is available", () => {
+  test("the connection is open within a minute once the server is available", () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(anything, fc.nat(60_000)), { maxLength: 40 }), (inputs) => {
         const network = new FakeNetwork().take({ type: "start" });

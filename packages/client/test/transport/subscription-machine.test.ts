@@ -33,8 +33,8 @@ const connected = { type: "connected" } as const;
 const resync = { type: "resync" } as const;
 const position = (cursor: string) => ({ type: "position", cursor }) as const;
 
-describe("a subscription", () => {
-  test("is live once it has received everything up to the head", () => {
+describe("stepSubscription", () => {
+  test("a subscription is live once it has received everything up to the head", () => {
     const subscription = new FakeSubscription().take(connected).subscribed(true, "2-9", "1-4");
     expect([subscription.requests, subscription.state.phase, subscription.state.isResync]).toEqual([
       1,
@@ -52,15 +52,15 @@ describe("a subscription", () => {
     ["2-9", "2-9"],
     ["2-8", "2-9"],
     ["1-30", "2-9"],
-  ] as const)("with the head %s is live immediately at the cursor %s", ([head, cursor]) => {
+  ] as const)("a subscription with the head %s is live immediately at the cursor %s", ([head, cursor]) => {
     expect(new FakeSubscription().take(connected).subscribed(true, head, cursor).state.phase).toBe("live");
   });
 
-  test("is live immediately if the server sends no head", () => {
+  test("a subscription is live immediately if the server sends no head", () => {
     expect(new FakeSubscription().take(connected).subscribed(true, null, "1-1").state.phase).toBe("live");
   });
 
-  test("that is not resumed is live with the snapshot; it is a resync only if there was a state to replace", () => {
+  test("a restart is live with the snapshot, and is a resync only if there was a state to replace", () => {
     const fresh = new FakeSubscription().take(connected).subscribed(false, "1-5", null);
     expect([fresh.state.phase, fresh.state.isResync]).toEqual(["replaying", false]);
     expect(fresh.take(position("1-5")).state.phase).toBe("live");
@@ -71,14 +71,14 @@ describe("a subscription", () => {
     expect(ahead.state.phase).toBe("replaying");
   });
 
-  test("that the server restarts on its own resyncs", () => {
+  test("a restart by the server is a resync", () => {
     const subscription = new FakeSubscription().take(connected).subscribed(true, "1-5", "1-5");
     subscription.take({ type: "subscribed", request: null, resumed: false, head: "1-9", cursor: "1-5" });
     expect([subscription.state.phase, subscription.state.isResync]).toEqual(["replaying", true]);
     expect(subscription.take(position("1-9")).state).toMatchObject({ phase: "live", isResync: false });
   });
 
-  test("that resyncs passes nothing on until the server replies", () => {
+  test("a resync passes nothing on until the server replies", () => {
     const subscription = new FakeSubscription().take(connected).subscribed(true, "1-5", "1-5").take(resync);
     subscription.passed.length = 0;
     subscription.take(position("1-6"), { type: "ended", reason: "unavailable" });
@@ -93,7 +93,7 @@ describe("a subscription", () => {
     expect([subscription.state.phase, subscription.passed]).toEqual(["live", ["subscribed", "position"]]);
   });
 
-  test("that resyncs repeatedly backs off", () => {
+  test("repeated resyncs back off", () => {
     const subscription = new FakeSubscription()
       .take(connected)
       .subscribed(true, "1-5", "1-4")
@@ -107,7 +107,7 @@ describe("a subscription", () => {
     expect(subscription.state).toMatchObject({ phase: "live", retries: 0 });
   });
 
-  test("that waits is requested immediately on a resync by the user", () => {
+  test("a resync during the backoff is requested immediately", () => {
     const subscription = new FakeSubscription()
       .take(connected)
       .subscribed(true, null, "1-1")
@@ -127,7 +127,7 @@ describe("a subscription", () => {
     });
   });
 
-  test("is retried if its log is unavailable, and ends if the session was deleted", () => {
+  test("a subscription is retried if its log is unavailable, and ends if the session was deleted", () => {
     const subscription = new FakeSubscription()
       .take(connected)
       .subscribed(true, null, "1-1")
@@ -140,7 +140,7 @@ describe("a subscription", () => {
     expect(subscription.take(connected, { type: "disconnected" }).state.phase).toBe("ended");
   });
 
-  test("that is rejected ends, or is retried after the server's retry delay", () => {
+  test("a rejected subscription ends, or is retried after the server's retry delay", () => {
     const refuse = (error: ClientError) =>
       new FakeSubscription().take(connected).take({ type: "rejected", request: 1, error });
     expect(refuse(new ClientError("NOT_FOUND", "no")).state.phase).toBe("ended");
@@ -150,7 +150,7 @@ describe("a subscription", () => {
     expect(late.state.phase).toBe("requested");
   });
 
-  test("is requested again on every new channel", () => {
+  test("a subscription is requested again on every new channel", () => {
     const subscription = new FakeSubscription()
       .take(connected)
       .subscribed(true, null, "1-1")

@@ -97,7 +97,7 @@ test("chunkTurns returns all turns in order", () => {
   expect(Math.max(...portions.map((portion) => portion.ids.length))).toBe(TURNS_PER_CHUNK);
 });
 
-test("chunkTurns doesn't change the chunks between when turns are added at either end", () => {
+test("chunkTurns leaves the middle chunks unchanged when turns are added at either end", () => {
   const before = chunkTurns(ids(21, 70), Number);
   const after = new Map(chunkTurns(ids(1, 71), Number).map((portion) => [portion.key, portion.ids]));
   const isSame = before.map(({ key, ids: was }) => isSameList(was, after.get(key) ?? []));

@@ -20,7 +20,7 @@ test("text that grows in random steps ends with the same pieces as text split at
   );
 });
 
-test("text that grows by one character has the pieces of text split at once after every step", () => {
+test("text that grows character by character always has the same pieces as text split at once", () => {
   fc.assert(
     fc.property(randomMarkdown, (text) => {
       let split = EMPTY_SPLIT;
@@ -71,7 +71,7 @@ test("full chunks before the end stay the same objects", () => {
   expect(pieces(after).length).toBe(101);
 });
 
-test("appended text makes only the end of a long answer be lexed again", () => {
+test("only the end of a long answer is lexed again when text is appended", () => {
   const paragraph = "Cổ phiếu VNM giao dịch quanh 82.000 VND, thanh khoản cao hơn trung bình.\n\n";
   const long = splitBlocks(EMPTY_SPLIT, paragraph.repeat(3_000));
   expect(long.safe).toBeGreaterThan(long.text.length - 3 * paragraph.length);
