@@ -63,7 +63,7 @@ describe("W07 artifacts", () => {
       "artifact.data.rows",
     ],
     [{ type: "file", data: { name: "a", url: "javascript:alert(1)" } }, "artifact.data.url"],
-    // Upload addresses are valid only in their own session. The server never turns them into URLs that a client can load.
+    // Upload addresses are valid only in their own session. The server never turns them into URLs that can be loaded.
     [{ type: "file", data: { name: "a", url: "turnstream:upload/x" } }, "artifact.data.url"],
     [{ type: "image", data: { url: "data:image/svg+xml;base64,AA" } }, "artifact.data.url"],
     [{ type: "image", data: { url: "data:text/html;base64,AA" } }, "artifact.data.url"],

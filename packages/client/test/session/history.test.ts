@@ -70,7 +70,7 @@ function loadAll(from: SessionState, all: SessionState, limit: number): SessionS
     const { turns, isAll } = page(all, before, limit);
     state = prependTurns(state, turns, isAll);
   }
-  throw new Error("it never ends");
+  throw new Error("history is still missing after 100 pages");
 }
 
 describe("older turns", () => {

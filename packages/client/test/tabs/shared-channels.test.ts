@@ -70,7 +70,7 @@ async function waitingLong(tab: FakeTab): Promise<void> {
     if (phase === "waiting" && (retryAt ?? 0) - Date.now() > 15_000) return;
     await pass(500);
   }
-  throw new Error(`never waited long: ${JSON.stringify(tab.view)}`);
+  throw new Error(`the backoff never exceeded 15 seconds: ${JSON.stringify(tab.view)}`);
 }
 
 test.for([
