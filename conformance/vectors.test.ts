@@ -102,6 +102,30 @@ describe("readers in other languages", () => {
   });
 });
 
+describe("the fold in Python, written from PROTOCOL.md alone", () => {
+  const fold = join(import.meta.dirname, "clients/python/fold.py");
+
+  test("U09 passes every fold vector", () => {
+    const { status, stdout, stderr } = spawnSync("python3", [fold, join(folder, "fold")], { encoding: "utf8" });
+    expect(stderr).toBe("");
+    expect(status).toBe(0);
+    const count = globSync("fold/*.json", { cwd: folder }).length;
+    expect(count).toBeGreaterThan(10);
+    expect(stdout).toBe(`${count} vectors passed\n`);
+  });
+
+  test("notices a damaged vector", () => {
+    const copy = mkdtempSync(join(tmpdir(), "turnstream-vectors-"));
+    try {
+      const text = texts.get("fold/plain-answer.json") ?? "";
+      writeFileSync(join(copy, "plain-answer.json"), text.replaceAll('"type": "text.delta"', '"type": "text.end"'));
+      expect(spawnSync("python3", [fold, copy], { encoding: "utf8" }).status).toBe(1);
+    } finally {
+      rmSync(copy, { recursive: true });
+    }
+  });
+});
+
 describe("the reader in Python", () => {
   test("U09 agrees with every vector that it reads", () => {
     const { status, stdout, stderr } = checkInPython(folder);
