@@ -1,6 +1,9 @@
 /**
- * `pinAgent` writes an agent's instructions and tools to the journal when a run starts, so that a deploy doesn't change
- * a running turn.
+ * `pinAgent` writes an agent's instructions and tools to the journal when a run starts.
+ *
+ * Invariant: a run uses its journaled definition in every attempt, so that a deploy doesn't change a running turn. Tool
+ * names are unique. Memories are added within their limits, as notes and not as instructions, because they come from
+ * conversations.
  */
 import type { Json } from "@turnstream/protocol";
 import type { JsonSchema } from "../../models/model.ts";

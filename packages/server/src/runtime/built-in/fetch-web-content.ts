@@ -1,7 +1,9 @@
 /**
- * The tool `fetch_web_content` returns the readable text of a public web page, text file or PDF in citable chunks.
+ * `fetchWebContentTool` creates the tool `fetch_web_content`: it returns the readable text of a public web page, text
+ * file or PDF in citable chunks.
  *
- * Invariant: requests use `safeFetch`, which refuses internal addresses. Text is extracted in a separate thread.
+ * Invariant: requests use `safeFetch`, which refuses internal addresses, and `mayFetch` decides on every redirect. Text
+ * is extracted in a separate thread, within the worker's file limits.
  */
 import { truncateText } from "@turnstream/protocol/writer";
 import { z } from "zod";

@@ -1,8 +1,9 @@
 /**
- * The tool `generate_image` shows pictures from an image service. `ImageGenerator` is the port that such a service
- * implements.
+ * `generateImageTool` creates the tool `generate_image`, which shows pictures of an image service. `ImageGenerator` is
+ * the port that such a service implements.
  *
- * The user sees every intermediate picture. This module does not call a service itself.
+ * Invariant: each picture is checked before it is shown: a known raster type of at most 20 MB. The user sees every
+ * intermediate picture. After a crash the tool runs again with the same idempotency key.
  */
 import { z } from "zod";
 import { type ImageInput, type Tool, tool, type ToolContext, ToolError } from "../define/tool.ts";

@@ -1,9 +1,9 @@
 /**
- * The tools `retrieve_context_objs` and `get_context_obj_lines` search a tenant's knowledge bases and read lines of an
- * object.
+ * `knowledgeTools` creates the tools `retrieve_context_objs` and `get_context_obj_lines`, which search a tenant's
+ * knowledge bases and read lines of an object.
  *
- * Invariant: they only reach the bases that the developer named, of the session's own tenant. Their results can be
- * cited.
+ * Invariant: they only reach the bases that the developer named, of the session's own tenant. Hits of other bases are
+ * dropped. Their results can be cited.
  */
 import { truncateText } from "@turnstream/protocol/writer";
 import { z } from "zod";

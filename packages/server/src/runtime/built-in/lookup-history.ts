@@ -1,8 +1,9 @@
 /**
- * The tool `lookup_history` searches and reads earlier turns of its own session, for conversations that no longer fit
- * the prompt.
+ * `lookupHistoryTool` creates the tool `lookup_history`: it searches and reads earlier turns of its own session, for
+ * conversations that no longer fit the prompt.
  *
- * Invariant: it only reads archived turns of the session that it runs in.
+ * Invariant: it only reads the session that it runs in, and only archived turns before the current one. One call reads
+ * at most the newest 1,000 turns.
  */
 import { restoreTurn, type Turn } from "@turnstream/protocol";
 import { truncateText } from "@turnstream/protocol/writer";

@@ -1,8 +1,10 @@
 /**
- * The tool `memory` stores, lists, searches and deletes what an agent remembers about a user across sessions.
+ * `memoryTool` creates the tool `memory`: it stores, lists, searches and deletes what an agent remembers about a user
+ * across sessions.
  *
  * Invariant: it only reaches the memories of the session's owner. The log shows that something was remembered or found
- * but not the content, because the session may be shared later.
+ * but not the content, because the session may be shared later. Saving is idempotent: the id comes from the idempotency
+ * key.
  */
 import { createHash } from "node:crypto";
 import { z } from "zod";

@@ -1,7 +1,9 @@
 /**
- * The tool `search_web` returns citable search results. `WebSearch` is the port that a search service implements.
+ * `searchWebTool` creates the tool `search_web`, which returns citable search results. `WebSearch` is the port that a
+ * search service implements.
  *
- * This module does not call a service itself.
+ * Invariant: results of the service are untrusted: only web links pass, and titles and texts are truncated. The user
+ * sees no error message of the service; the model does.
  */
 import { truncateText } from "@turnstream/protocol/writer";
 import { z } from "zod";

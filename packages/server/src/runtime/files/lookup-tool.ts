@@ -1,7 +1,9 @@
 /**
- * The tool `lookup_attachments` lists the files of a session, reads their text by lines or characters, and searches it.
+ * `lookupAttachments` is the tool `lookup_attachments`: it lists the files of a session, reads their text by lines or
+ * characters, and searches it.
  *
- * Invariant: it reads the text in pieces, only as far as the answer needs, and only of its own session.
+ * Invariant: it reads the text in pieces, only as far as the answer needs, and only of its own session. One call
+ * returns at most 20,000 characters or 30 lines found. `LOOKUP_SCHEMA` and the validation must accept the same input.
  */
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
 import type { Json } from "@turnstream/protocol";

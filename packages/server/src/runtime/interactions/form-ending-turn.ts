@@ -1,8 +1,9 @@
 /**
- * Forms that end the turn: the tool `request_form`, and `requestForm` of a tool's context.
+ * `requestForm` and `formRecord` build the outcome of a call that ends the turn with a form; `writeForm` writes and
+ * commits the form. Nothing here waits for the user.
  *
- * Invariant: the outcome of the call records the form. When all calls of the step are done, `writeForm` writes it
- * outside of groups and commits it before the turn ends. Nothing here waits for the user.
+ * Invariant: the outcome of the call records the form, and a step has at most one. When all calls of the step are done,
+ * the form is written outside of groups and committed before the turn ends.
  */
 import { type Block, listBlocks, type FormBlock, type FormSchema } from "@turnstream/protocol";
 import { MAX_LABEL, outlivesTurn } from "@turnstream/protocol/writer";

@@ -2,7 +2,8 @@
  * `compactIfNeeded` summarizes older turns when the prompt is too long. It shows the summary as a tool call, so that
  * users can open it.
  *
- * If the model fails, the prompt keeps the full conversation, because it may still fit.
+ * Invariant: a turn journals at most one summary, and later attempts and turns read it. The newest `keepTurns` turns
+ * are never summarized. If the model fails, the prompt keeps the full conversation, because it may still fit.
  */
 import { truncateText, MAX_PREVIEW } from "@turnstream/protocol/writer";
 import { askModel } from "../../models/ask-model.ts";

@@ -1,8 +1,9 @@
 /**
  * `turnMessages` renders an archived turn for the model: the message, texts, tool calls and their stored results. Pure.
  *
- * Invariant: thinking is left out. Citations are left out unless the current turn retries this one, because reference
- * ids restart in every other turn.
+ * Invariant: every call has a result, and only the main run is included. Thinking is left out. Citations are left out
+ * unless the current turn retries this one, because reference ids restart in every other turn. A quoted file can't end
+ * its own quotation.
  */
 import {
   type Block,
