@@ -1,9 +1,9 @@
 /**
  * `createStreamLog` builds a `Log` on any engine: it converts drafts to lines, validates arguments and follows logs.
  *
- * Invariant: it never retries a write, because only the writer knows whether a repeat is safe. It checks ids, sizes
- * and batch limits before it calls the engine. A cursor is valid only if its exact entry is in the log, or if it is
- * the base.
+ * Invariant: it never retries a write, because only the writer knows whether a repeat is safe. It checks ids, sizes and
+ * batch limits before it calls the engine. A cursor is valid only if its exact entry is in the log, or if it is the
+ * base.
  */
 import {
   comparePositions,

@@ -3,8 +3,8 @@
  * replaced when it breaks.
  *
  * Invariant: `waitForConnection` waits a bounded time, and the node never sends or repeats a command of the log. The
- * node reports every case in which notifications may be lost: a new pub/sub connection, or wiped data. It does not
- * know the subscriptions; see `topology/subscriptions.ts`.
+ * node reports every case in which notifications may be lost: a new pub/sub connection, or wiped data. It does not know
+ * the subscriptions; see `topology/subscriptions.ts`.
  */
 import { randomUUID } from "node:crypto";
 import { ErrorReply } from "@redis/client";
