@@ -1,6 +1,7 @@
 /**
  * `SseReader` is a plain SSE reader as the source document of `responses` prints it for browsers. It splits the text
- * into lines, takes those that start with `data: `, and stops at `[DONE]`. It also stores the last `id:` for reconnects.
+ * into lines, takes those that start with `data: `, and stops at `[DONE]`. It also stores the last `id:` for
+ * reconnects.
  */
 
 type Data = Record<string, unknown>;

@@ -1,5 +1,6 @@
 /**
- * `takeOver` writes a takeover at a random point: it supersedes everything from an index on, and all that depends on it.
+ * `takeOver` writes a takeover at a random point: it supersedes everything from an index on, and all that depends on
+ * it.
  */
 import { type Block, listBlocks, type Turn } from "@turnstream/protocol";
 import type { LogWriter } from "../support/log-writer.ts";

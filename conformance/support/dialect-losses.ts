@@ -1,6 +1,6 @@
 /**
- * `eraseForBlocks`, `eraseForTasks` and `eraseForResponses` remove from a state exactly what each dialect can't carry, as
- * DIALECTS.md documents it. Two states with equal results are equal for every client of the dialect.
+ * `eraseForBlocks`, `eraseForTasks` and `eraseForResponses` remove from a state exactly what each dialect can't carry,
+ * as DIALECTS.md documents it. Two states with equal results are equal for every client of the dialect.
  */
 import {
   type Block,
