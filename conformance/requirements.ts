@@ -279,8 +279,8 @@ export const REQUIREMENTS: readonly Requirement[] = [
   },
   {
     id: "U09",
-    // Our tests run no Dart. A Flutter client is written from PROTOCOL.md and the vectors. The reader in Python proves that
-    // this is enough: it shares no code with ours. The README of the vectors has notes for Dart.
+    // Our tests run no Dart. A Flutter client is written from PROTOCOL.md and the vectors. The reader in Python, which
+    // shares no code with ours, shows that this is enough. The README of the vectors has notes for Dart.
     text: "React, Flutter, browser JavaScript and Python clients can use it.",
     provedBy: "client",
   },
