@@ -65,7 +65,7 @@ function jsonSchema(schema: z.ZodType): unknown {
   return withoutRefs(rest);
 }
 
-/** Only "any JSON value" refers to itself, and in JSON Schema that is said by saying nothing. */
+/** Removes every `$ref`. Only "any JSON value" refers to itself, and an empty JSON Schema already accepts any value. */
 function withoutRefs(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(withoutRefs);
   if (typeof schema !== "object" || schema === null) return schema;

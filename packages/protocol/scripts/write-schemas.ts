@@ -1,6 +1,6 @@
 /**
  * Writes the JSON Schema of every event, frame and command into `schemas/`, for clients in other languages.
- * With `--check` it only tells whether the files are up to date.
+ * With `--check` it writes nothing and fails if a file is out of date.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { schemaFiles } from "./schema-files.ts";
