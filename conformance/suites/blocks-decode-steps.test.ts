@@ -37,21 +37,18 @@ describe("printed tool blocks", () => {
     expect(viewTurn(turnOf(state))).toMatchObject([{ type: "tool", status, resultText, isError }]);
   });
 
-  test.each(["name", "tool_name"])(
-    "W07 reads the tool's name from %s if the call is unknown",
-    (field) => {
-      const orphan = {
-        type: "tool_result",
-        tool_use_id: "toolu_x",
-        [field]: "get_tide",
-        status: "success",
-        content: "ok",
-      };
-      const { state, problems } = read(blocks, [start, block(0, orphan), stop(0)]);
-      expect(problems).toEqual([]);
-      expect(blocksIn(state)).toMatchObject([{ kind: "tool_result", name: "get_tide" }]);
-    },
-  );
+  test.each(["name", "tool_name"])("W07 reads the tool's name from %s if the call is unknown", (field) => {
+    const orphan = {
+      type: "tool_result",
+      tool_use_id: "toolu_x",
+      [field]: "get_tide",
+      status: "success",
+      content: "ok",
+    };
+    const { state, problems } = read(blocks, [start, block(0, orphan), stop(0)]);
+    expect(problems).toEqual([]);
+    expect(blocksIn(state)).toMatchObject([{ kind: "tool_result", name: "get_tide" }]);
+  });
 
   test("W07 a result carries its artifact", () => {
     const artifact = { type: "chart", data: { labels: ["Mon", "Tue"], values: [3.1, 3.4] } };

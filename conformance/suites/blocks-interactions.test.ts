@@ -91,9 +91,7 @@ describe("an approval", () => {
     (status) => {
       const { log, on } = asking();
       log.add({ type: "approval.update", ...on, version: 1, status });
-      log
-        .result("toolu_1", "buy_ticket", "Not approved.", { status: "error" })
-        .closeGroup("Bought nothing");
+      log.result("toolu_1", "buy_ticket", "Not approved.", { status: "error" }).closeGroup("Bought nothing");
       log.text(["Then I leave it."], { final: true }).end();
       const types = framesOf(blocks, log).map((f) =>
         f.type === "content_block_start" ? f.content_block.type : f.type,

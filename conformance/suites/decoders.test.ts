@@ -30,7 +30,7 @@ function spoil(value: unknown, path = ""): Spoilt[] {
       copy[field] = instead;
       return { what, value: copy };
     };
-    const removed = Array.isArray(value) ? [] : [{ what: `${at} gone`, value: rest }];
+    const removed = Array.isArray(value) ? [] : [{ what: `${at} removed`, value: rest }];
     const changed = [null, 7, "x", [], {}].map((bad) => put(`${at} = ${JSON.stringify(bad)}`, bad));
     return [...removed, ...changed, ...spoil(inner, at).map((s) => put(s.what, s.value))];
   });

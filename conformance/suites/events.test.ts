@@ -26,17 +26,20 @@ describe("every type of event", () => {
     expect(new Set(events.map((event) => event.type))).toEqual(new Set(Object.keys(eventSchemas)));
   });
 
-  test.each(Object.keys(eventSchemas))("%s matches its schema, follows the rules, and changes the state", (type) => {
-    for (const [k, event] of events.entries()) {
-      if (event.type !== type) continue;
-      const before = states[k] ?? emptyState;
-      const after = states[k + 1] ?? emptyState;
-      expect(parseEvent(JSON.parse(JSON.stringify(event)))).toEqual({ ok: true, value: event });
-      expect(checkEvent(before, event)).toBeNull();
-      expect(after.seq).toBe(before.seq + 1);
-      expect({ ...before, epoch: after.epoch, seq: after.seq }).not.toEqual(after);
-    }
-  });
+  test.each(Object.keys(eventSchemas))(
+    "%s matches its schema, follows the rules, and changes the state",
+    (type) => {
+      for (const [k, event] of events.entries()) {
+        if (event.type !== type) continue;
+        const before = states[k] ?? emptyState;
+        const after = states[k + 1] ?? emptyState;
+        expect(parseEvent(JSON.parse(JSON.stringify(event)))).toEqual({ ok: true, value: event });
+        expect(checkEvent(before, event)).toBeNull();
+        expect(after.seq).toBe(before.seq + 1);
+        expect({ ...before, epoch: after.epoch, seq: after.seq }).not.toEqual(after);
+      }
+    },
+  );
 
   test.each(Object.keys(eventSchemas))(
     "%s is rejected with an additional field, a missing field or another version",

@@ -115,15 +115,12 @@ describe("a turn", () => {
   test.each([
     ["error", { success: false, data: "no answer", status: "error" }],
     ["cancelled", { success: false, data: "no answer", status: "cancelled" }],
-  ] as const)(
-    "S04 a step that ends as %s did not succeed and has no known usage",
-    (status, result) => {
-      const log = startedLog();
-      log.result(log.call("http_request", []), "http_request", "no answer", { status });
-      const end = framesOf(responses, log).find((frame) => frame.type === "response.reasoning_step.end");
-      expect(end?.step).toMatchObject({ tool_name: "http_request", result, token_usage: zero });
-    },
-  );
+  ] as const)("S04 a step that ends as %s did not succeed and has no known usage", (status, result) => {
+    const log = startedLog();
+    log.result(log.call("http_request", []), "http_request", "no answer", { status });
+    const end = framesOf(responses, log).find((frame) => frame.type === "response.reasoning_step.end");
+    expect(end?.step).toMatchObject({ tool_name: "http_request", result, token_usage: zero });
+  });
 
   test("S04 a sub-agent's steps are sent as steps, its text is not output", () => {
     const log = startedLog();

@@ -22,7 +22,8 @@ export function applyPatch(target: Container, operations: readonly PatchOperatio
 }
 
 function applyAt(at: Container, key: string, operation: PatchOperation): void {
-  if (!["add", "replace", "remove"].includes(operation.op)) throw new Error(`unknown operation ${operation.op}`);
+  if (!["add", "replace", "remove"].includes(operation.op))
+    throw new Error(`unknown operation ${operation.op}`);
   const isThere = Object.hasOwn(at, key);
   if (operation.op !== "add" && !isThere) throw new Error(`nothing to ${operation.op} at ${operation.path}`);
   if (Array.isArray(at)) {
