@@ -1,7 +1,7 @@
 /**
  * Defines which module may import which. Paths are relative to the cruised folder.
- * `written` checks every import in the source, including type-only ones; `atRunTime` checks the imports that are left after
- * types are erased. scripts/check-direction.ts reads this file.
+ * `written` checks every import in the source, including type-only ones. `atRunTime` checks the imports that are left
+ * after types are erased. scripts/check-direction.ts reads this file.
  */
 
 /** @typedef {import("dependency-cruiser").IForbiddenRuleType} Rule */
@@ -32,9 +32,9 @@ const packageDirection = Object.entries(mayImport).map(([name, allowed]) => ({
 }));
 
 /**
- * The folders of a package from top to bottom. A folder imports only from folders below it, types included. Folders on one
- * line don't import each other. A folder that is not listed is not checked, so the test of this file compares the lists with
- * the folders that exist.
+ * The folders of a package from top to bottom. A folder imports only from folders below it, types included. Folders on
+ * one line don't import each other. A folder that is not listed is not checked, so the test of this file compares the
+ * lists with the folders that exist.
  * @type {Record<string, string[][]>}
  */
 export const layers = {
@@ -133,8 +133,7 @@ export const written = [
   {
     name: "foreign-bytes-apart",
     severity: "error",
-    comment:
-      "code that reads untrusted bytes imports only util, so that it can be reviewed by itself",
+    comment: "code that reads untrusted bytes imports only util, so that it can be reviewed by itself",
     from: { path: "^packages/server/src/(safe-fetch|text-extraction)/" },
     to: { path: "^packages/[^/]+/src/", pathNot: "^packages/server/src/($1|util)/" },
   },
@@ -148,7 +147,8 @@ export const written = [
   {
     name: "mcp-uses-little",
     severity: "error",
-    comment: "a tool source may use the definition of tools and their forms, but not the code that runs turns",
+    comment:
+      "a tool source may use the definition of tools and their forms, but not the code that runs turns",
     from: { path: "^packages/server/src/mcp/" },
     to: {
       path: "^packages/server/src/",
