@@ -1,6 +1,6 @@
 /**
- * Every scenario by name, with one line that says what it is about. The vectors are made from these, and
- * tests may use them as examples. Each is written anew at every call and always comes out the same.
+ * `SCENARIOS` lists every scenario by name, with a description. The vectors are generated from them, and tests use them
+ * as examples. `write` creates a new log on each call, and the result is always the same.
  */
 import type { SessionEvent } from "@turnstream/protocol";
 import {

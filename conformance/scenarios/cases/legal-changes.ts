@@ -179,7 +179,7 @@ function takeovers(cases: CaseRecorder): void {
   cases.legal(log, "a call and all that hangs on it become void", { ...takeover, blocks: all, runs: [run] });
 }
 
-/** What was asked of a person, and what an ended run left, is committed. */
+/** Interactions and the blocks of ended runs are committed, so a takeover can't supersede them. */
 function committed(cases: CaseRecorder): void {
   const { log, call } = called();
   const before = log.events.findLast((event) => event.type === "tool_call.end");

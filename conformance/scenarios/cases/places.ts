@@ -1,4 +1,4 @@
-/** Inputs for `places.json`: a position, and an event that comes next. Where it stands is computed. */
+/** Inputs for `places.json`: a position and an incoming event. The script computes the class of the event. */
 import type { PlacesVector } from "../vector-types.ts";
 
 type Place = Omit<PlacesVector["cases"][number], "place">;

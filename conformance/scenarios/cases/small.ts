@@ -1,9 +1,9 @@
-/** Inputs for the small vectors: cursors, partial JSON, tool tags. What comes out is computed, never typed in. */
+/** Inputs for the small vectors: cursors, partial JSON, tool tags. The script computes the results. */
 import type { Json } from "@turnstream/protocol";
 
 export const GOOD_CURSORS = ["0-0", "0-1", "1-1", "7-12", "10-9", "1-999999999999999", "999999999999999-0"];
 
-/** Among these: what other languages' number and pattern functions would take. */
+/** Includes texts that the number and pattern functions of other languages accept. */
 export const BAD_CURSORS: readonly Json[] = [
   "",
   "-",

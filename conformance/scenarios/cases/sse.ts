@@ -1,4 +1,4 @@
-/** Inputs for the SSE vectors. What comes out is computed, never typed in. */
+/** Inputs for the SSE vectors. The script computes the results. */
 import type { Json } from "@turnstream/protocol";
 import type { SseFrame } from "@turnstream/protocol/writer";
 

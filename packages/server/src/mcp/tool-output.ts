@@ -116,7 +116,7 @@ function picture(data: string, type: string): { text: string; block?: ResultBloc
   if (!PICTURES.has(type) || !BASE64.test(data)) return { text: `[A picture that can't be shown: ${what}.]` };
   if (sizeOf(data) > MAX_PICTURE) return { text: `[A picture that is too large to be shown: ${what}.]` };
   return {
-    text: `[A picture, ${what}. The person sees it.]`,
+    text: `[A picture, ${what}. The user sees it.]`,
     block: { type: "image", data, mediaType: type },
   };
 }

@@ -34,7 +34,7 @@ const input = z.object({
     .int()
     .nonnegative()
     .optional()
-    .describe("The character to go on from, as an earlier result said."),
+    .describe("The character to continue from, as given by an earlier result."),
 });
 
 /** Servers that don't know the type of a file send one of the last two, so the extractor detects the type. */

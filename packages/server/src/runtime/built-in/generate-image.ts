@@ -29,7 +29,7 @@ const TIMEOUT_MS = 5 * 60_000;
 
 export function generateImageTool(generator: ImageGenerator): Tool {
   return tool({
-    description: "Makes a picture from a description and shows it to the person.",
+    description: "Creates a picture from a description and shows it to the user.",
     label: "Making a picture",
     input: z.object({
       prompt: z.string().min(1).max(4_000).describe("What is to be seen, in detail."),

@@ -68,7 +68,7 @@ async function basesFor({ bases }: KnowledgeOptions, context: ToolContext): Prom
 function retrieveTool(options: KnowledgeOptions): Tool {
   return tool({
     description:
-      "Searches the knowledge base for passages about something. Use words that the passages are likely to contain.",
+      "Searches the knowledge base for passages about something. Use terms that the passages are likely to contain.",
     label: "Searching the knowledge base",
     input: z.object({
       query: z.string().min(1).max(MAX_QUERY),
@@ -117,7 +117,7 @@ function linesTool(options: KnowledgeOptions): Tool {
         .min(1)
         .max(256)
         .optional()
-        .describe("As the passage says; needed where there are several."),
+        .describe("The base of the passage; required if there are several bases."),
       from: z.int().positive().optional().describe("The first line, from 1."),
       to: z.int().positive().optional().describe(`The last line; at most ${MAX_LINES} at a time.`),
     }),

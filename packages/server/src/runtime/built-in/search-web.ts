@@ -41,7 +41,7 @@ const TIMEOUT_MS = 30_000;
 export function searchWebTool(search: WebSearch): Tool {
   return tool({
     description:
-      "Searches the web. Gives some pages with what they say; read one whole with fetch_web_content, if you have it.",
+      "Searches the web. Returns some pages with excerpts; read a complete page with fetch_web_content, if you have it.",
     label: "Searching the web",
     input: z.object({
       query: z.string().min(1).max(1_000),

@@ -35,7 +35,7 @@ export const FORM_SCHEMA: JsonSchema = {
         type: "object",
         properties: {
           name: { type: "string", description: "The key of its value, such as email." },
-          label: { ...SHORT, description: "What the person reads." },
+          label: { ...SHORT, description: "The label that the user reads." },
           type: { type: "string", enum: [...FIELD_TYPES] },
           required: { type: "boolean" },
           help: { ...SHORT, description: "A hint." },

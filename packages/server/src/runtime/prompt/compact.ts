@@ -22,7 +22,7 @@ import type { PriorTurns } from "./prior-turns.ts";
 
 const SUMMARY_CHARS = 8_000;
 const ASK =
-  "Sum up the conversation so far for yourself: what the person wants, what was found and decided, names, numbers and open points. Write nothing else.";
+  "Sum up the conversation so far for yourself: what the user wants, what was found and decided, names, numbers and open points. Write nothing else.";
 
 /** @param beside the rest of the prompt */
 export async function compactIfNeeded(
@@ -52,7 +52,7 @@ export function summaryPrompt({ summary, turns }: PriorTurns): Prompt {
       : [
           {
             role: "user",
-            content: [{ type: "text", text: `What was said before, in short:\n${summary}` }],
+            content: [{ type: "text", text: `Summary of the conversation so far:\n${summary}` }],
           },
           { role: "assistant", content: [{ type: "text", text: "I have read it." }] },
         ];
