@@ -3,7 +3,7 @@
  * at the new end if the log was lost, wiped or restarted. Does not interpret the entries.
  * Invariant: between `onOpen` and `onReset` the follower gets all entries after the opened position, once and in
  * order. `onReset` comes before every reopening; `onOpen` then reports that entries may have been missed. A reopening
- * never attaches before the archived position. A deleted session ends it with "gone".
+ * never attaches before the archived position. Following ends when the session is deleted.
  */
 import { type Cursor, parseCursor, type Position } from "@turnstream/protocol";
 import type { LogEntry } from "../../log/entry.ts";
