@@ -1,6 +1,9 @@
 /**
  * `toToolOutput` converts the result of an MCP tool to a tool output, with content for the model and blocks for the
- * user. The result is treated as data: nothing in it is fetched, executed or used as an instruction. Pure.
+ * user. `toToolError` converts the result of a failed call. Pure.
+ * Invariant: the result is data: nothing in it is fetched, executed or used as an instruction. Only image types that
+ * can't contain scripts become pictures. Blocks, texts of blocks, error texts and pictures are bounded. The server's
+ * audience decides whether the model or the user gets a piece.
  */
 import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/client";
 import type { Json } from "@turnstream/protocol";
