@@ -106,7 +106,9 @@ describe("the fold in Python, written from PROTOCOL.md alone", () => {
   const fold = join(import.meta.dirname, "clients/python/fold.py");
 
   test("U09 passes every fold vector", () => {
-    const { status, stdout, stderr } = spawnSync("python3", [fold, join(folder, "fold")], { encoding: "utf8" });
+    const { status, stdout, stderr } = spawnSync("python3", [fold, join(folder, "fold")], {
+      encoding: "utf8",
+    });
     expect(stderr).toBe("");
     expect(status).toBe(0);
     const count = globSync("fold/*.json", { cwd: folder }).length;
@@ -118,7 +120,10 @@ describe("the fold in Python, written from PROTOCOL.md alone", () => {
     const copy = mkdtempSync(join(tmpdir(), "turnstream-vectors-"));
     try {
       const text = texts.get("fold/plain-answer.json") ?? "";
-      writeFileSync(join(copy, "plain-answer.json"), text.replaceAll('"type": "text.delta"', '"type": "text.end"'));
+      writeFileSync(
+        join(copy, "plain-answer.json"),
+        text.replaceAll('"type": "text.delta"', '"type": "text.end"'),
+      );
       expect(spawnSync("python3", [fold, copy], { encoding: "utf8" }).status).toBe(1);
     } finally {
       rmSync(copy, { recursive: true });

@@ -41,7 +41,17 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
 };
 
 /** Sentences that contain a banned word for a reason, by file and word. */
-const PROSE_EXCEPTIONS: Readonly<Record<string, string>> = {};
+const PROSE_EXCEPTIONS: Readonly<Record<string, string>> = {
+  "CONTRIBUTING.md words": "the words of a sentence",
+  "packages/server/src/runtime/turn/title.ts words": "the words of a title",
+  "packages/cli/src/help.ts quiet": "the usual flag of a command",
+  "packages/protocol/src/commands/socket.ts gone": "a value on the wire",
+  "chaos/turn-environment.ts kept": "a column",
+  "packages/server/test/store/plan-data.ts kept": "a column",
+  "packages/server/src/store/postgres/migrations/0002-ledger.ts people": "a table",
+  "packages/server/src/store/postgres/migrations/0003-runtime.ts kept": "a column",
+  "packages/server/src/store/postgres/migrations/0007-built-in.ts words": "a column",
+};
 
 const exceptionKey = ({ file, name }: BannedName): string => `${file} ${name}`;
 
@@ -49,18 +59,6 @@ test("reads the glossary", () => {
   expect([...banned]).toEqual(expect.arrayContaining(["seat", "wish", "told", "whoever"]));
   expect(banned.has("session")).toBe(false);
   expect(splitName("maxHeldBytes2")).toEqual(["max", "held", "bytes", ""]);
-});
-
-const bannedNames = sources.flatMap((file) => findBannedNames(root, file, banned));
-
-test("no name contains a banned word", () => {
-  const found = bannedNames.filter((entry) => !Object.hasOwn(EXCEPTIONS, exceptionKey(entry)));
-  expect(found.map(({ file, line, name }) => `${file}:${line} ${name}`)).toEqual([]);
-});
-
-test("has no unused exception", () => {
-  const found = new Set(bannedNames.map(exceptionKey));
-  expect(Object.keys(EXCEPTIONS).filter((key) => !found.has(key))).toEqual([]);
 });
 
 const prose = files.filter(
@@ -72,9 +70,22 @@ const prose = files.filter(
     !file.startsWith("scripts/banned-words"),
 );
 
+const bannedWords = prose.flatMap((file) => findBannedWords(root, file, banned));
+const bannedNames = sources.flatMap((file) => findBannedNames(root, file, banned));
+
+test("no name contains a banned word", () => {
+  const found = bannedNames.filter((entry) => !Object.hasOwn(EXCEPTIONS, exceptionKey(entry)));
+  expect(found.map(({ file, line, name }) => `${file}:${line} ${name}`)).toEqual([]);
+});
+
+test("has no unused exception", () => {
+  const names = new Set(bannedNames.map(exceptionKey));
+  expect(Object.keys(EXCEPTIONS).filter((key) => !names.has(key))).toEqual([]);
+  const words = new Set(bannedWords.map(({ file, word }) => `${file} ${word}`));
+  expect(Object.keys(PROSE_EXCEPTIONS).filter((key) => !words.has(key))).toEqual([]);
+});
+
 test("no comment, sentence or document contains a banned word", () => {
-  const found = prose
-    .flatMap((file) => findBannedWords(root, file, banned))
-    .filter(({ file, word }) => !Object.hasOwn(PROSE_EXCEPTIONS, `${file} ${word}`));
+  const found = bannedWords.filter(({ file, word }) => !Object.hasOwn(PROSE_EXCEPTIONS, `${file} ${word}`));
   expect(found.map(({ file, line, word }) => `${file}:${line} ${word}`)).toEqual([]);
 });

@@ -145,7 +145,8 @@ function proseIn(file: string, text: string): Prose[] {
     ];
     for (const { pos, end } of ranges) comments.set(pos, { start: pos, text: text.slice(pos, end) });
     const content = node.getText(source);
-    if (isText(node) && /\s/.test(content.trim())) sentences.push({ start: node.getStart(source), text: content });
+    if (isText(node) && /\s/.test(content.trim()))
+      sentences.push({ start: node.getStart(source), text: content });
   };
   visit(source);
   return [...comments.values(), ...sentences];

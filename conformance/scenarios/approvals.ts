@@ -82,7 +82,7 @@ export function rejectedAndTimedOut(): Story {
   const second = request(log, "ses_files_2", empty, { name: "empty_bin", input: {} }, true);
   log.wait(300);
   log.add({ type: "approval.update", ...second, version: 1, status: "timed_out" });
-  log.result(empty, "empty_bin", "nobody approved in time", { status: "error" }).closeGroup("Waited in vain");
+  log.result(empty, "empty_bin", "not approved in time", { status: "error" }).closeGroup("Waited in vain");
   log.text(["I changed nothing."], { final: true }).end();
   return log;
 }

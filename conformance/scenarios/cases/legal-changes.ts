@@ -173,10 +173,18 @@ function takeovers(cases: CaseRecorder): void {
   const asked = log.events.find((event) => event.type === "tool_call.start" && event.call === call);
   const question = asked?.type === "tool_call.start" ? asked.block : "";
   const both = [question, half.block];
-  cases.illegal(log, "L21", "the result of a superseded call is left out", { ...takeover, blocks: both, runs: [run] });
+  cases.illegal(log, "L21", "the result of a superseded call is left out", {
+    ...takeover,
+    blocks: both,
+    runs: [run],
+  });
   const all = [...both, on.block];
   cases.illegal(log, "L21", "the run of a superseded result is left out", { ...takeover, blocks: all });
-  cases.legal(log, "a call and all that depends on it are superseded", { ...takeover, blocks: all, runs: [run] });
+  cases.legal(log, "a call and all that depends on it are superseded", {
+    ...takeover,
+    blocks: all,
+    runs: [run],
+  });
 }
 
 /** Interactions and the blocks of ended runs are committed, so a takeover can't supersede them. */
