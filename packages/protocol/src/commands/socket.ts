@@ -1,6 +1,6 @@
 /**
  * `socketCommands` and `socketReplies` are the schemas for commands over a WebSocket and for the server's replies
- * (requirement W16). Sockets of the `native` and `tasks` dialects accept the same commands.
+ * (requirement W16). Sockets of the `native`, `blocks` and `tasks` dialects accept the same commands.
  * Invariant: each shape is declared once; HTTP bodies reuse the exported fields. `ack` means that the command was
  * executed and its effect is stored. A reply repeats the `request_id` of its command.
  */

@@ -1,5 +1,5 @@
 /**
- * `blocks` is the dialect for clients that append content blocks: JSON over WebSocket.
+ * `blocks` is the dialect for clients that append content blocks: JSON over WebSocket or SSE.
  * Invariant: everything that `cannotCarry` does not list survives encode and decode. `decode` never throws. The entry
  * loads no schema library at run time.
  */
