@@ -1,6 +1,8 @@
 /**
  * `CliContext` is the environment of a command. `UsageError` and `CommandError` are the two ways in which a command
  * fails.
+ * Invariant: commands read variables and write output only through the context, so that tests run them in one process.
+ * `run` prints the messages of both errors, so they must not contain a password or secret.
  */
 
 export interface CliContext {

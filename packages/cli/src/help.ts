@@ -1,4 +1,7 @@
-/** The texts of `--help`. */
+/**
+ * `HELP`, `KEYS_HELP` and `KNOWLEDGE_HELP` are the texts of `--help`. Constants only.
+ * Invariant: the commands match `COMMANDS` in `run.ts`, and the options match those that each command parses.
+ */
 
 export const HELP = `turnstream: manages the database of a Turnstream server.
 

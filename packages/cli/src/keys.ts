@@ -1,6 +1,8 @@
 /**
- * `turnstream keys`: creates, lists and revokes the API keys of a tenant.
- * Invariant: a secret is shown once and never stored.
+ * `keysCreate`, `keysList` and `keysRevoke` are the commands of `turnstream keys`: they create, list and revoke the API
+ * keys of a tenant.
+ * Invariant: a secret is shown once, and only its hash is stored. Only the secret is written to stdout. A tenant is
+ * created only with `--new-tenant`.
  */
 import { parseArgs } from "node:util";
 import { SCOPES } from "@turnstream/server";

@@ -1,4 +1,9 @@
-/** `turnstream knowledge import`: imports a folder into a knowledge base. It writes only objects that changed. */
+/**
+ * `knowledgeImport` is the command `turnstream knowledge import`: it imports a folder into a knowledge base, one object
+ * per file. `importKnowledge` of the server skips unchanged files.
+ * Invariant: only `--prune` removes objects whose files no longer exist. A folder without files is an error, because a
+ * prune would remove everything. Ctrl-C stops between two files and before the prune.
+ */
 import { parseArgs } from "node:util";
 import { importKnowledge, type KnowledgeFile } from "@turnstream/server";
 import type { ImportOutcome } from "@turnstream/server/ports";

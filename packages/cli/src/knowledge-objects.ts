@@ -1,4 +1,9 @@
-/** `turnstream knowledge list` and `remove`: list and remove the objects in the knowledge bases of a tenant. */
+/**
+ * `knowledgeList` and `knowledgeRemove` are the commands `turnstream knowledge list` and `remove`, for the objects in
+ * the knowledge bases of a tenant.
+ * Invariant: a whole knowledge base is removed only with `--all`, and never together with an object id. An unknown
+ * tenant or object is an error, not an empty result.
+ */
 import { parseArgs } from "node:util";
 import { requireTenant, withStore } from "./with-store.ts";
 import { CommandError, UsageError, type CliContext } from "./cli-context.ts";

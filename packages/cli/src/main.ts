@@ -1,5 +1,9 @@
 #!/usr/bin/env node
-/** The command `turnstream`. It only connects `run` to the process; `run.ts` has the logic. */
+/**
+ * The command `turnstream`. It only connects `run` to the process; `run.ts` has the logic.
+ * Invariant: this is the only file that uses `process`. It sets the exit code and does not end the process, so that all
+ * output is written. Ctrl-C aborts the signal once; a second one ends the process.
+ */
 import { run } from "./run.ts";
 
 const stop = new AbortController();

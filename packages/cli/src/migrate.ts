@@ -1,6 +1,8 @@
 /**
- * `turnstream migrate`: updates the tables of the database to this version, including those of the engine. Does not
- * downgrade.
+ * `migrateDatabase` is the command `turnstream migrate`: it updates the tables of the database to this version,
+ * including those of the engine.
+ * Invariant: it never downgrades. It reports success only after both migrations, and closes its connection also after a
+ * failure.
  */
 import { parseArgs } from "node:util";
 import { migrate, migrateEngine, openDatabase } from "@turnstream/server";

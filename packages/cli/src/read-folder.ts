@@ -1,6 +1,7 @@
 /**
  * `readFolder` lists the files of a folder that a knowledge base accepts, sorted by path.
- * Invariant: it never reads outside the folder.
+ * Invariant: it never reads outside the folder: it follows no symbolic links. It skips hidden files and `node_modules`.
+ * A file is read only when the import reaches it, and fails above 20 MB. Ids are paths with `/` on every system.
  */
 import { open, readdir } from "node:fs/promises";
 import { extname, join, sep } from "node:path";

@@ -1,4 +1,8 @@
-/** `run` finds and runs a command and prints its errors. It returns the exit code and does not end the process. */
+/**
+ * `run` finds and runs a command and prints its errors. It returns the exit code and does not end the process.
+ * Invariant: it prints only messages of the store, the engine and this package. A message of the database driver could
+ * contain the password from DATABASE_URL. The exit code is 0, 1 for a failure, or 2 for invalid arguments.
+ */
 import { readFileSync } from "node:fs";
 import { describeConnectionError } from "@turnstream/server";
 import { isEngineError, isStoreError, STORE_ERRORS } from "@turnstream/server/ports";

@@ -1,6 +1,7 @@
 /**
- * `withStore` opens the store of DATABASE_URL while a command runs.
- * Invariant: the address is never taken from arguments, because other users of the machine can see those.
+ * `withStore` opens the store of DATABASE_URL while a command runs, and closes it also after a failure.
+ * Invariant: the address is never taken from arguments, because other users of the machine can see those. Messages of
+ * this file never contain it, because it can include a password.
  */
 import { isDatabaseUrl, openDatabase, createPostgresStore } from "@turnstream/server";
 import type { ClosableStore } from "@turnstream/server/ports";

@@ -1,4 +1,9 @@
-/** `createClient` creates the client of one user: sessions that share one connection, and the list of sessions. */
+/**
+ * `createClient` creates a client: sessions that share one connection, and the list of sessions of the signed-in user.
+ * Invariant: the same id always returns the same session store. If another user signs in, all sessions disconnect
+ * before any reconnects, so that the previous user's connection closes. Tabs share a connection only in the native
+ * dialect, and only if a token names the user. At most 20 idle sessions keep their state.
+ */
 import { type Auth, createAuth } from "./auth/auth.ts";
 import { readClaims } from "./auth/claims.ts";
 import { createIdentity } from "./auth/identity.ts";

@@ -1,4 +1,9 @@
-/** `createEnv` collects the globals that a client uses, with defaults for browsers, workers and Node. */
+/**
+ * `createEnv` collects the replaceable globals of a client, with defaults for browsers, workers and Node.
+ * Invariant: it never throws, also without a document, a WebSocket or a permitted storage. A given value replaces its
+ * default.
+ */
+
 /** Replaceable globals, for tests, servers and unusual browsers. */
 export interface ClientEnv {
   readonly now: () => number;

@@ -1,4 +1,8 @@
-/** `ClientError` is the error of every failed operation, with the server's codes and three codes of the client. */
+/**
+ * `ClientError` is the error of every failed operation, with the server's codes and three codes of the client.
+ * Invariant: OFFLINE means that the command was not sent, UNSURE that its outcome is unknown. Callers decide by this
+ * whether a repeat is safe. A new code needs a text in the strings of `@turnstream/react`.
+ */
 import type { ErrorCode } from "@turnstream/protocol";
 
 /**

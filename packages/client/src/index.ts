@@ -1,5 +1,7 @@
 /**
  * `@turnstream/client`: a store per session, over a connection that reconnects automatically. For browsers and Node.
+ * Invariant: dialects, view logic and static sessions have their own subpaths, so that a page loads only the code that
+ * it uses.
  */
 export { type Client, createClient, type SessionInfo, type SessionPage } from "./client.ts";
 export type { ConnectionPhase, ConnectionView } from "./transport/status.ts";

@@ -1,4 +1,7 @@
-/** `ClientOptions` are the options of `createClient`. Types only. */
+/**
+ * `ClientOptions` are the options of `createClient`. Types only.
+ * Invariant: the defaults here match `client.ts` and the table in docs/client.md.
+ */
 
 import type { Credentials } from "./auth/auth.ts";
 import type { ClientDialect } from "./dialects/client-dialect.ts";

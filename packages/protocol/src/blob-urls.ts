@@ -1,8 +1,8 @@
 /**
- * Converts between blob ids and addresses. Events contain stable addresses, `turnstream:blob/<id>`, that no client can
- * load. `resolveBlobUrls` replaces them on delivery with addresses that work for a limited time.
- * Invariant: the log never contains a signed address, so every replay delivers fresh ones. Works on events, frames and
- * snapshots. Pure; does not sign.
+ * `blobUrl` and `parseBlobUrl` convert between blob ids and stable addresses, `turnstream:blob/<id>`, that no client
+ * can load. `resolveBlobUrls` replaces these on delivery with addresses that work for a limited time.
+ * Invariant: the log never contains a signed address, so every replay delivers fresh ones. Only addresses of images,
+ * files and artifacts are replaced. Text of users and models stays as written. Pure; does not sign.
  */
 
 const BLOB = "turnstream:blob/";

@@ -1,7 +1,8 @@
 /**
- * `coalesce` merges adjacent deltas of one block, for replays and the archive.
+ * `coalesce` merges adjacent deltas of one block, for replays and the archive, and `joinDeltas` joins two of them.
  * Invariant: the merged events fold to the same state, and the end of each is a position of the log. Events are never
- * reordered, so a client that stops between two events has exactly a prefix of the log.
+ * reordered, so a client that stops between two events has exactly a prefix of the log. No merge crosses a gap, an
+ * epoch or the length limit.
  */
 import { parseCursor, seqOf } from "./cursor.ts";
 import type { SessionEvent, EventDraft } from "./events/index.ts";

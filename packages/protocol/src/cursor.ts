@@ -1,6 +1,7 @@
 /**
  * `parseCursor` and `formatCursor` convert between positions in a session's log and cursors, `<epoch>-<seq>`.
- * Invariant: every dialect uses this one cursor format. Does not read a log.
+ * Invariant: every dialect and schema uses this one format, `CURSOR_PATTERN`. `parseCursor` accepts untrusted input and
+ * returns null for anything that is not exactly one cursor. Does not read a log.
  */
 
 /** A position as text, `<epoch>-<seq>`. Clients store it and send it back to resume. */

@@ -1,6 +1,7 @@
 /**
  * `ERRORS` is the table of error codes: the word (`blocks`, `native`, REST), the number (`responses`) and the meaning.
- * Invariant: types, schemas and the table in PROTOCOL.md derive from it. Does not contain texts for end users.
+ * Invariant: types and schemas derive from it, and a test compares the table in PROTOCOL.md with it. Each number is
+ * unique. A code or number from outside that is unknown becomes SERVER_ERROR. Does not contain texts for end users.
  */
 
 interface ErrorEntry {

@@ -1,11 +1,9 @@
 /**
- * Finds handoff points, for clients that can't continue a half-streamed block. A handoff point is the latest position
- * where everything visible is complete.
- * Such a client receives history up to that position and the stream after it. At worst, the point is right after the
- * start of the turn.
- *
- * Invariant: pending interactions, running calls and running results count as complete. The dialects that need handoff
- * points show calls and results only after their end.
+ * `isHandoffPoint` and `foldWithHandoffPoint` find handoff points, for clients that can't continue a half-streamed
+ * block. Such a client receives history up to that position and the stream after it.
+ * Invariant: in a running turn, a handoff point has no open thinking, text or files block, and no open group without a
+ * message. Pending interactions, running calls and running results count as complete. The dialects that need handoff
+ * points show calls and results only after their end. At worst, the point is right after the start of the turn.
  */
 import type { ReadableEvent } from "./events/upgrade.ts";
 import { fold } from "./fold/fold.ts";

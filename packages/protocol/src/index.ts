@@ -1,7 +1,7 @@
 /**
  * `@turnstream/protocol`: events, state, fold and views, for code that reads a session.
- * Writers and gateways also need `/writer`. Each dialect has its own subpath (`/blocks`, `/tasks`, `/responses`), and
- * so does validation (`/schema`).
+ * Invariant: nothing here loads the schema library at run time; `/schema` does. Writers and gateways also need
+ * `/writer`. Each dialect has its own subpath (`/blocks`, `/tasks`, `/responses`).
  */
 export { findArtifactProblem } from "./artifacts/find-problem.ts";
 export type { ArtifactData, ArtifactType } from "./artifacts/shapes.ts";

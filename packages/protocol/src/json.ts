@@ -1,3 +1,8 @@
+/**
+ * `Json` is any JSON value, and `Immutable` makes a type deeply read-only. Types only.
+ * Invariant: events, frames and states have these types, so code that changes them in place does not compile.
+ */
+
 /** Any value that JSON text can represent. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 

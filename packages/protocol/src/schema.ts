@@ -1,6 +1,9 @@
 /**
- * Validation: the schemas of events, frames and commands, and parsers for untrusted input.
- * This is a separate subpath, because it pulls in the schema library.
+ * `parseSocketCommand`, `parsePostMessage` and `parseEvent` validate untrusted input. Also exports the schemas of
+ * events, frames and commands.
+ * Invariant: no input makes a parser throw. It returns BAD_REQUEST with a reason for the sender, also for input that is
+ * nested too deeply. JSON text with the key `__proto__` is rejected. This is a separate subpath, because it loads the
+ * schema library.
  */
 import type { z } from "zod";
 import { type SocketCommand, socketCommandSchema } from "./commands/socket.ts";

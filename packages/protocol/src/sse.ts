@@ -1,7 +1,7 @@
 /**
- * Formats and parses server-sent events as text (`formatSse`, `createSseParser`). The caller encodes and decodes UTF-8.
+ * `formatSse` and `createSseParser` format and parse server-sent events as text. The caller encodes and decodes UTF-8.
  * Invariant: output has exactly one space after each colon, because simple clients search for lines that start with
- * `data: `.
+ * `data: `. A field that would break its line throws. The parser stops at a message or line above its length limit.
  *
  * SSE has only one newline: CR and CRLF in `data` arrive as LF. JSON escapes both, so the output of `toWireJson`
  * arrives unchanged.

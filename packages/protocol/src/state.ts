@@ -1,7 +1,8 @@
 /**
  * `SessionState` is the folded state of a session at one position. This module has its types, the empty state and the
  * type guards of its items.
- * Invariant: the state is plain data (a Sequence serializes as an array) and is never changed in place.
+ * Invariant: the state is plain data (a Sequence serializes as an array) and is never changed in place. Snapshots
+ * contain it unvalidated, so a change of its shape needs a higher SCHEMA_VERSION.
  */
 import type { EventOf } from "./events/index.ts";
 import type { Json } from "./json.ts";

@@ -1,4 +1,7 @@
-/** `toolLabel` returns the text that users see for a tool: its label, or a text derived from its name. */
+/**
+ * `toolLabel` returns the text that users see for a tool: its label, or a text derived from its name. Pure.
+ * Invariant: views and dialects all use it, so a tool has the same text everywhere. An empty label counts as none.
+ */
 
 /** `web_search` -> `Web search`. */
 function fallbackLabel(name: string): string {

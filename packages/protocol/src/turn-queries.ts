@@ -1,6 +1,7 @@
 /**
- * Queries on a turn for rules, dialects and views, such as `mainRun` and `findToolResult`. Reads only.
- * Invariant: most queries are linear in the items of the turn, so none may run for every delta.
+ * `mainRun`, `findToolCall`, `findToolResult` and other queries read a turn, for rules, dialects and views.
+ * Invariant: they never change the turn. Most of them scan all its items, so code that runs for every delta must not
+ * call those. None returns a superseded block.
  */
 import { isPending } from "./fold/interaction.ts";
 import {

@@ -1,5 +1,7 @@
 /**
- * The schema version that writers set on events. Readers also receive the previous version, during a deploy and from
- * old archives. `events/upgrade.ts` describes the changes.
+ * `SCHEMA_VERSION` is the schema version that writers set on events and snapshots. Readers also receive events of the
+ * previous version, during a deploy and from old archives.
+ * Invariant: an increase needs a new conversion in `events/upgrade.ts`. Readers don't restore a snapshot of another
+ * version.
  */
 export const SCHEMA_VERSION = 2;

@@ -1,7 +1,7 @@
 /**
  * `@turnstream/protocol/writer`: event checks, handoff points, blob URLs and wire formats, for code that writes or
- * serves a log.
- * Readers need only the root entry.
+ * serves a log. Readers need only the root entry.
+ * Invariant: nothing here loads the schema library at run time; `/schema` does.
  */
 export { artifactPreview } from "./artifacts/preview.ts";
 export type { ArtifactProblem } from "./artifacts/shape.ts";

@@ -1,7 +1,7 @@
 /**
  * `Components` lists the replaceable parts of a thread by name. Types only.
- * Invariant: parts receive ids, not data, and read what they need through hooks, so that a change re-renders only what
- * it affects.
+ * Invariant: parts receive ids and read data through hooks, so that a change re-renders only what it affects. Only
+ * `Artifact`, `Citation` and `Markdown` receive content. The names match `BlockComponentName` of the turn layout.
  */
 import type { Annotation, Artifact } from "@turnstream/protocol";
 import type { ComponentType } from "react";

@@ -1,6 +1,7 @@
 /**
  * `ThreadContext` is the context that all parts of a thread share: the session, strings, components and link policy.
- * Imports no component.
+ * Invariant: it imports no component at run time, so every component can import it without a cycle. `useThreadContext`
+ * throws outside of a `SessionProvider`.
  */
 import type { Session } from "@turnstream/client";
 import type { ThreadStore } from "@turnstream/client/view";

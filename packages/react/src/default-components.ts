@@ -1,5 +1,7 @@
 /**
- * `DEFAULT_COMPONENTS` are the parts that an app has not replaced. This is the only module that imports all of them.
+ * `DEFAULT_COMPONENTS` are the parts that an app has not replaced, and `preload` loads those that are in chunks.
+ * Invariant: this is the only module that imports all of them. Cards and artifacts stay behind a dynamic import,
+ * because a test limits the size of the first load.
  */
 import type { Components } from "./components.ts";
 import { Citation } from "./content/citations/citation.tsx";

@@ -1,4 +1,8 @@
-/** Formats numbers, dates and durations for a locale. Pure: the locale is that of the strings, never the machine's. */
+/**
+ * `formatNumber`, `formatDay`, `formatPercent`, `formatDuration` and `formatSize` format values for a locale. Pure.
+ * Invariant: the locale is that of the strings, never the machine's, so server and browser render the same text. A
+ * calendar day does not depend on the time zone.
+ */
 import type { Strings } from "./strings/strings.ts";
 
 /** For numbers that a user typed or that limit an input: no digit is rounded. */

@@ -1,4 +1,8 @@
-/** `@turnstream/react`: unstyled hooks and styled components for a session of `@turnstream/client`. */
+/**
+ * `@turnstream/react`: unstyled hooks and styled components for a session of `@turnstream/client`.
+ * Invariant: languages other than English have their own subpaths, and chunks are not exported, so that neither is part
+ * of the first load. Every exported name is listed in `public-api/`.
+ */
 export type {
   ArtifactProps,
   BlockProps,

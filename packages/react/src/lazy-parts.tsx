@@ -1,6 +1,8 @@
 /**
  * `createLazyParts` loads components when a thread first renders, so that they don't slow down the first load.
- * Invariant: until they are loaded, they render nothing. The first render in a browser always equals the server's.
+ * `lazyPart` renders one of them.
+ * Invariant: a lazy part renders nothing until it is loaded. The hydration render uses only preloaded parts, so it
+ * equals the server's if both sides preload or neither does. A failed load is retried while a component needs it.
  */
 import { type ComponentType, useEffect, useSyncExternalStore } from "react";
 

@@ -1,6 +1,8 @@
 /**
  * `SessionProvider` provides the session, strings and components to everything inside it. It renders only the root
  * element of the styles.
+ * Invariant: another session gets a new store and a new expanded state. The context changes only if a property changes,
+ * so unstable properties re-render the whole thread.
  */
 import type { Session } from "@turnstream/client";
 import { createThreadStore } from "@turnstream/client/view";

@@ -1,6 +1,8 @@
 /**
  * `visibleText` makes invisible characters in untrusted text visible: controls that reorder, hide or join characters.
  * Pure.
+ * Invariant: every text on which a user bases a decision passes it before it is shown. Line breaks, tabs and the joiner
+ * of emoji stay. It is only for display: values that are sent stay unchanged.
  */
 
 /** Characters that show nothing but change how text reads: controls, directions, zero widths, tags, blank letters. */

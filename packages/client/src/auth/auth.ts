@@ -1,6 +1,7 @@
 /**
  * `createAuth` gets credentials from the app and caches them until the server rejects them or they are about to expire.
- * Invariant: concurrent callers share one request to the app. Credentials are never stored.
+ * Invariant: concurrent callers share one request to the app, unless it has not settled for 30 seconds. Only the newest
+ * request sets the credentials, so a late one never restores another user's token. Credentials are never stored.
  */
 import { toClientError, type ClientError } from "../errors.ts";
 import type { ClientEnv } from "../env.ts";

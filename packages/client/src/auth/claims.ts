@@ -1,6 +1,7 @@
 /**
  * `readClaims` reads the user and lifetime of a token without verifying it.
- * Invariant: claims are used only for names and timers, never for access.
+ * Invariant: claims are used only for names and timers, never for access. No token makes it throw: unreadable claims
+ * are null.
  */
 
 export interface Claims {

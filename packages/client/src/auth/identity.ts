@@ -1,7 +1,8 @@
 /**
  * `createIdentity` tracks the signed-in user under a name, which scopes the data that the browser stores. The name
  * comes from the token and is remembered, so that it is known before the app returns a token.
- * Invariant: the name is not a secret and is never used for access.
+ * Invariant: the name is not a secret and is never used for access. A remembered name is unconfirmed until `update`,
+ * because it may belong to an earlier user. Credentials without a token have the name "".
  */
 import type { Credentials } from "./auth.ts";
 import type { ClientEnv } from "../env.ts";

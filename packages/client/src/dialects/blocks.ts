@@ -1,6 +1,8 @@
 /**
- * `@turnstream/client/blocks`: connects the client to a server of the `blocks` dialect. It loads the history and then
- * follows the stream.
+ * `blocks` (`@turnstream/client/blocks`) connects the client to a server of the `blocks` dialect. It loads the history
+ * and then follows the stream.
+ * Invariant: the subscription starts at the cursor of the history page, so no frame between them is missing or
+ * repeated.
  */
 import { blocks as dialect, type BlocksDecoder, type BlocksFrame } from "@turnstream/protocol/blocks";
 import type { Api } from "../http/api.ts";

@@ -1,4 +1,8 @@
-/** `ClientDialect` connects a client to a server that offers only one of the other dialects. Types only. */
+/**
+ * `ClientDialect` connects a client to a server that offers only one of the other dialects. Types only.
+ * Invariant: `connect` is called once per client, and its decoders keep their state across reconnects. A channel of
+ * `openChannel` delivers only native frames, so the transport does not depend on the dialect.
+ */
 import type { Api } from "../http/api.ts";
 import type { ClientEnv } from "../env.ts";
 import type { Channel, ChannelEvents } from "../transport/channel.ts";

@@ -1,7 +1,9 @@
 /**
  * `DialectAdapter` adapts a channel of another dialect to the transport, which accepts only native frames. It decodes
  * frames into events at positions that the decoder assigns.
- * Invariant: a decoder resumes only from the position of the session store. Does not fold for the store.
+ * Invariant: a decoder continues only if its position is the cursor of the session store; otherwise it restarts and
+ * sends a snapshot. If the dialect has no user messages, frames are buffered until the reply to a sent message, because
+ * their turn may answer it.
  */
 import {
   type Cursor,

@@ -1,4 +1,9 @@
-/** `@turnstream/client/responses`: connects the client to a server of the `responses` dialect, turn by turn. */
+/**
+ * `responses` (`@turnstream/client/responses`) connects the client to a server of the `responses` dialect: one SSE
+ * stream per turn.
+ * Invariant: a stream ends with its turn, so this dialect always uses `openResponsesChannel`, never the channel of the
+ * transport. It loads no history, and the adapter adds the user messages that this client sends.
+ */
 import {
   responses as dialect,
   type ResponsesDecoder,

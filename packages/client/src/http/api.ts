@@ -1,7 +1,8 @@
 /**
- * `createApi` sends HTTP requests with the current credentials and a timeout.
- * Invariant: after a 401 the client requests new credentials and retries once. Any other request whose effect is
- * unknown is never repeated.
+ * `createApi` sends HTTP requests with the current credentials, and `requestTicket` gets a ticket before each connect.
+ * Invariant: after a 401 the client requests new credentials and repeats the request once, unless its body is a stream.
+ * No other request is repeated. Without a response, a GET rejects with OFFLINE and any other request of an online page
+ * with UNSURE. `json` has a timeout by default, `request` has none.
  */
 import { type Auth, credentialHeaders, type Credentials } from "../auth/auth.ts";
 import { ClientError } from "../errors.ts";

@@ -1,4 +1,9 @@
-/** Converts error responses of the server to a `ClientError`. Pure. */
+/**
+ * `errorFromResponse`, `errorFromConnectResponse` and `errorFromBody` convert error responses of the server to a
+ * `ClientError`.
+ * Invariant: the fields are untrusted. An unknown code becomes SERVER_ERROR, and a retry delay is at most one day. For
+ * a connect without an error body of the server, only 401 is final: a proxy returns 403 or 404 during a deploy.
+ */
 import { ERRORS, type ErrorCode } from "@turnstream/protocol";
 import { ClientError } from "../errors.ts";
 

@@ -1,11 +1,15 @@
-/** `uploadFile` uploads a file. It reports progress if XMLHttpRequest is available, otherwise only the end. */
+/**
+ * `uploadFile` uploads a file. It reports progress if XMLHttpRequest is available, otherwise only the end.
+ * Invariant: the repeat after a 401 has the same idempotency key, so the file is not stored twice. There is no timeout,
+ * because an upload lasts as long as bytes flow; `signal` cancels it with ABORTED.
+ */
 import { credentialHeaders } from "../auth/auth.ts";
 import { ClientError } from "../errors.ts";
 import type { UploadedFile, UploadOptions } from "../session/session.ts";
 import type { Api } from "./api.ts";
 import { errorFromStatus } from "./error-response.ts";
 
-/** @param key idempotency key, the same for the same file, so that an interrupted upload can be repeated */
+/** @param key idempotency key: a second upload with the same key does not store the file twice */
 export async function uploadFile(
   api: Api,
   session: string,

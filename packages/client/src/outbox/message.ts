@@ -1,6 +1,8 @@
 /**
- * `OutboxMessage` is a message in the outbox. `writeMessage` and `readMessage` convert it for the storage.
- * Invariant: stored data is untrusted and validated on every read.
+ * `OutboxMessage` is a message that is not in the log yet. `writeMessage` and `readMessage` convert it for the storage.
+ * Invariant: stored data is untrusted: `readMessage` returns null for a damaged or foreign entry, or one of another
+ * version. A message in flight is stored as attempted, because a reader of the storage can't know its outcome. Every id
+ * has the prefix `c.`, which the server adds to ids of clients.
  */
 import type { FileRef, Json } from "@turnstream/protocol";
 import { ClientError, type ClientErrorCode } from "../errors.ts";

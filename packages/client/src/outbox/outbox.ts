@@ -1,6 +1,9 @@
 /**
  * `createOutbox` creates the outbox of one session. It stores messages until they appear in the log; `machine.ts` has
  * the rules.
+ * Invariant: only `stepOutbox` changes a message, and its effects run in order. After `switchUser`, messages of another
+ * user are neither shown nor sent, and stay in that user's storage. A full outbox rejects a message instead of dropping
+ * one.
  */
 import type { SessionState } from "@turnstream/protocol";
 import { toClientError, ClientError } from "../errors.ts";

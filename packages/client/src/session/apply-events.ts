@@ -1,4 +1,8 @@
-/** `applyEvents` applies incoming events to the state of a session. Pure. */
+/**
+ * `applyEvents` applies incoming events to the state of a session. Pure.
+ * Invariant: it skips known events and stops at the first gap or rebuilt log. The returned state contains every event
+ * before that and none after it.
+ */
 import { classifyEvent, fold, type SessionEvent, type SessionState } from "@turnstream/protocol";
 
 export interface AppliedEvents {

@@ -1,6 +1,7 @@
 /**
  * `createSessionOutbox` creates the outbox of a session for the current user.
- * Invariant: a message of one user is never sent as another user.
+ * Invariant: a message of one user is never sent as another user. Before a send, the user is confirmed and the message
+ * must still be in the outbox. Nothing is stored until the user is known.
  */
 import type { Identity } from "../auth/identity.ts";
 import { ClientError } from "../errors.ts";

@@ -1,7 +1,8 @@
 /**
  * `SessionStore` is the store of one session: the folded events and the outbox, over a transport.
- * Invariant: the store is connected while it has a subscriber, and for a few seconds after, so that a page that
- * re-renders does not reconnect. It is independent of the kind of transport.
+ * Invariant: the first subscriber connects the store. After the last one it stays connected until the outbox is sent,
+ * and at least for a few seconds, because a page can re-render. Events between a resync and its reply are dropped. A
+ * second gap at the same position leads to a snapshot. It is independent of the kind of transport.
  */
 import {
   type Cursor,

@@ -1,6 +1,8 @@
 /**
  * `Session` is the store and the commands of one session: the contract between clients, hooks and components. Types
  * only.
+ * Invariant: an unchanged part of a `SessionView` keeps its reference, because selectors compare references.
+ * `getSnapshot` and `subscribe` work without `this`. Commands reject only with a `ClientError`.
  */
 import type { QuestionAnswer, FileRef, Json, SessionState } from "@turnstream/protocol";
 import type { RestReply } from "@turnstream/protocol/schema";

@@ -1,6 +1,8 @@
 /**
  * `findBrowserTabs` connects tabs through the browser's locks and broadcast channels. `browserLifecycle` reports page
  * events.
+ * Invariant: it returns null where tabs can't communicate. `onTaken` is called only for a granted lock that another tab
+ * stole. After `release`, neither callback of the lock is called.
  */
 import type { TabLock, LockRequest, PageLifecycle, Tabs } from "./types.ts";
 

@@ -5,7 +5,7 @@
  *
  *   subscription:  requested ──subscribed──▶ joined ──a gap, or another leader──▶ requested
  *   command:       waiting ──there is a leader──▶ sent ──reply──▶ settled
- *                    └── no leader in time: OFFLINE     └── another leader: UNSURE
+ *                    └── no leader in time: OFFLINE     └── another leader, or no reply in time: UNSURE
  */
 import {
   comparePositions,

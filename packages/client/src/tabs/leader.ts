@@ -1,7 +1,8 @@
 /**
  * `createLeader` runs the leading tab: one connection for all tabs, the sessions that any tab subscribed to, and their
  * commands. `leader-session.ts` has the rules of a session.
- * Invariant: the leader does not decide which tab leads; `election.ts` does.
+ * Invariant: the leader does not decide which tab leads; `election.ts` does. It posts nothing after `close`. A command
+ * that arrives more than 10 seconds after it was posted is rejected with OFFLINE and never sent.
  */
 import type { Cursor } from "@turnstream/protocol";
 import { toClientError, ClientError } from "../errors.ts";

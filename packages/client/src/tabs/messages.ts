@@ -1,7 +1,8 @@
 /**
  * Defines the messages between the tabs of one browser, and `readTabMessage`, which validates received ones.
  * Invariant: the channel name contains `TABS_VERSION`, so tabs from before a deploy with another version don't receive
- * these messages.
+ * these messages. Increase it for a change that those tabs can't read. Errors are serialized, because a broadcast
+ * channel can't pass a `ClientError`.
  */
 import { type Cursor, type SessionEvent, parseCursor, type Snapshot } from "@turnstream/protocol";
 import type { ConnectionView } from "../transport/status.ts";

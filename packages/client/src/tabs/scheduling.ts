@@ -1,6 +1,8 @@
 /**
  * `createSerialQueue` runs tasks one after the other, and `createInterval` runs a task periodically. Both are
  * independent of tabs.
+ * Invariant: tasks of a queue run synchronously, in the order of their addition, and never inside each other. An
+ * interval never overlaps itself, and its task may stop or restart it.
  */
 import type { TabsEnv } from "./types.ts";
 

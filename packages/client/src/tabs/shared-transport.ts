@@ -1,7 +1,8 @@
 /**
  * `createSharedTransport` shares one connection between the tabs of a browser. Its code is loaded as a separate chunk,
  * so that a page can render before it is loaded.
- * Invariant: this is the only file of the folder that other folders import.
+ * Invariant: subscriptions and commands wait until the chunk is loaded. If it can't be loaded, the tab connects alone.
+ * This file imports the chunk only dynamically, and it is the only file of the folder that other folders import.
  */
 import type { Cursor } from "@turnstream/protocol";
 import { ClientError } from "../errors.ts";

@@ -1,7 +1,8 @@
 /**
- * `createSnapshotLoader` loads snapshots for tabs that can't resume: one request at a time per subscription, with
- * backoff and the server's `retry-after`.
- * Invariant: it gives up only on errors that can't be retried. `isNeeded` decides which tab needs a snapshot.
+ * `createSnapshotLoader` loads snapshots for the leader, for subscriptions of tabs that can't resume: one request at a
+ * time per subscription, with backoff.
+ * Invariant: a load is retried until the option `isNeeded` returns false for its subscription; then it ends silently.
+ * It gives up only on an error that can't be retried. No retry starts before the server's `retry-after`.
  */
 import type { Cursor, Snapshot } from "@turnstream/protocol";
 import { backoffMs } from "../transport/timing.ts";

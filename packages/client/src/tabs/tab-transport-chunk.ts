@@ -1,8 +1,9 @@
 /**
  * `createTabTransport` creates a transport that the tabs of one browser share: one tab has the connection, and the
  * others subscribe and send commands through it.
- * Invariant: it only runs the effects of `election.ts` and `follower.ts`. If sharing is impossible, the tab connects
- * alone.
+ * Invariant: inputs of `election.ts` and `follower.ts` run one at a time, and all effects of an input run before the
+ * next input. This file itself decides only when to tick, how often to replace a stalled leader, and when the tab
+ * connects alone: without a channel name.
  */
 import type { Cursor } from "@turnstream/protocol";
 import { ClientError } from "../errors.ts";

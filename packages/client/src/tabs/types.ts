@@ -1,4 +1,9 @@
-/** Types of the shared transport and of the browser features that it uses. Types only. */
+/**
+ * `SharedTransport`, `Tabs` and `PageLifecycle` are the types of the shared transport and of the browser features that
+ * it uses. Types only.
+ * Invariant: `browser.ts` implements the browser features, and nothing else in the folder uses them directly. Tabs with
+ * the same channel name share a connection, so the name must be unique for a server and user.
+ */
 import type { PageEnv } from "../env.ts";
 import type { Transport } from "../transport/transport.ts";
 

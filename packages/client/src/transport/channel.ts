@@ -1,6 +1,8 @@
 /**
- * `Channel` is the port for frames: one socket for all sessions, or one event stream per session. Both deliver frames
- * in the form of socket frames. Also parses and builds such frames.
+ * `Channel` is the port for frames: one socket for all sessions, or one event stream per session. `parseFrame` and
+ * `errorFrame` parse and build its frames.
+ * Invariant: every channel delivers frames in the form of socket frames. `onClose` is the last event, and nothing is
+ * reported after `close`. Received frames are untrusted: only their type is checked.
  */
 import type { SocketCommand } from "@turnstream/protocol/schema";
 import type { ClientError } from "../errors.ts";

@@ -1,6 +1,8 @@
 /**
  * `ConnectionState` is the state of a client's connection, with the inputs and effects of its state machine.
  * `connection-machine.ts` has the rules.
+ * Invariant: only `stepConnection` creates a new state. The results of an effect carry its `attempt`, so that the
+ * machine can ignore late ones. `isUp` alone decides whether frames can be sent.
  */
 import type { ClientError } from "../errors.ts";
 

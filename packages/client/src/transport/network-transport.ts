@@ -1,7 +1,7 @@
 /**
- * `createNetworkTransport` creates this tab's own transport: one channel for all sessions, reopened whenever it is
- * lost.
- * Invariant: it only runs the effects of the state machines. Without a subscription, commands are sent over HTTP.
+ * `createNetworkTransport` creates this tab's own transport: one channel for all sessions, reopened when it is lost.
+ * Invariant: the state machines decide when to connect and subscribe. Commands in flight on a lost channel reject with
+ * UNSURE. Large commands, and all commands without an open channel that can send them, use HTTP.
  */
 import type { Cursor, SessionEvent, Snapshot } from "@turnstream/protocol";
 import type { SocketCommand } from "@turnstream/protocol/schema";

@@ -1,6 +1,8 @@
 /**
  * `deriveConnection` derives the connection status that a UI shows from the states of the connection and subscription.
  * Pure.
+ * Invariant: it returns the previous object if nothing changed. The phase is live only if the connection is up and the
+ * subscription is live. An ended subscription is closed, whatever the connection does.
  */
 import type { ClientError } from "../errors.ts";
 import { type ConnectionState, isUp } from "./connection-state.ts";

@@ -1,4 +1,8 @@
-/** Timeouts and backoff of a connection (`TIMING`, `backoffMs`). Pure. */
+/**
+ * `TIMING` has the timeouts of a connection, and `backoffMs` and `jitterMs` compute its delays. Pure.
+ * Invariant: `sseIdleMs` exceeds the server's heartbeat interval of 15 seconds, and `dialectIdleMs` the 180 seconds
+ * that other servers can be silent. Every delay has jitter, so that clients don't reconnect at the same time.
+ */
 
 /** Backoff after the first quick retry: doubles with each failure, up to the maximum. */
 const MIN_BACKOFF_MS = 500;

@@ -1,7 +1,8 @@
 /**
  * `Transport` is the port between a session's store and its connection: this tab's own one (`network-transport.ts`), or
- * that of another tab (`tabs/`).
- * Invariant: the store does not depend on which one it has.
+ * that of another tab (`tabs/`). `withCommandTimeout` limits its commands to a minute.
+ * Invariant: the store does not depend on which one it has. A session gets its reports in this order: connection,
+ * subscribed, possibly a snapshot, events. A command rejects with OFFLINE only if it was certainly not sent.
  */
 import type { Cursor, SessionEvent, Snapshot } from "@turnstream/protocol";
 import type { SocketCommand, SocketReply } from "@turnstream/protocol/schema";

@@ -1,4 +1,8 @@
-/** `openWebSocket` opens a WebSocket as a channel. It opens once and never reconnects by itself. */
+/**
+ * `openWebSocket` opens a WebSocket as a channel. It opens once and never reconnects by itself.
+ * Invariant: in a page the address contains only a ticket, never the credentials; elsewhere the credentials are
+ * headers. After `close` it reports nothing. A message that is not a frame is ignored.
+ */
 import type { SocketCommand } from "@turnstream/protocol/schema";
 import { credentialHeaders, type Credentials } from "../auth/auth.ts";
 import type { ClientEnv } from "../env.ts";

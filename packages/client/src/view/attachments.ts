@@ -1,5 +1,7 @@
 /**
  * `updateAttachments` tracks the upload of files that will be sent with a message. Pure; the hook runs the uploads.
+ * Invariant: an input for a removed file changes nothing. `canSend` is false until every upload is done, so a failed
+ * one must be removed first.
  *
  *   added ──▶ uploading ──▶ done ──▶ sent, with the message
  *                 │  └────▶ failed

@@ -1,4 +1,8 @@
-/** `@turnstream/client/view`: framework-independent view logic for sessions. */
+/**
+ * `@turnstream/client/view`: framework-independent view logic for sessions, such as `createThreadStore` and
+ * `listAnnouncements`.
+ * Invariant: it uses no framework and no DOM, and opens no connection.
+ */
 export {
   type AnnouncementText,
   type AnnouncementOptions,

@@ -1,7 +1,8 @@
 /**
  * `findArtifactProblem` checks whether an artifact matches its type. The server calls it before it writes an artifact,
  * a client before it draws one.
- * Invariant: the fold does not call it. An invalid artifact that is already in a log stays there. Pure.
+ * Invariant: an accepted artifact is bounded in depth and size, so that readers can recurse. The fold does not call it:
+ * an invalid artifact that is already in a log stays there. Pure.
  */
 import type { Json } from "../json.ts";
 import { type ArtifactProblem, findProblem } from "./shape.ts";

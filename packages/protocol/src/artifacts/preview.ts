@@ -1,6 +1,7 @@
 /**
- * `artifactPreview` shortens the data of an artifact that is too large for an event.
- * Invariant: the preview has the same shape as the data, so clients draw it like any artifact of its type. Pure.
+ * `artifactPreview` shortens the data of an artifact that is too large for an event. Pure.
+ * Invariant: the preview has the same shape as the data, so clients draw it like any artifact of its type. It is null
+ * for types that can't be shown in part. The data must have passed `findArtifactProblem`.
  */
 import { truncateText } from "../truncate-text.ts";
 import type { Json } from "../json.ts";

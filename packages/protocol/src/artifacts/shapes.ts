@@ -1,7 +1,7 @@
 /**
  * `ARTIFACTS` declares the artifact types that every client can draw.
  * Invariant: each type is declared only here. Its TypeScript type, its check and its published JSON Schema derive from
- * this data.
+ * this data. Every text and list has a limit, and addresses exclude schemes that can run scripts.
  */
 import type { Shape, TypeOfShape } from "./shape.ts";
 

@@ -1,5 +1,8 @@
 /**
- * Checks the rules for blocks and group markers: where they may start, which events may follow, and when they may end.
+ * `checkPlace`, `checkStart`, `checkContinue` and `checkGroup` check the rules for blocks and group markers: where they
+ * start, what may follow, and when they end.
+ * Invariant: each returns the first broken rule, or null, and never changes the turn. `checkPlace` runs before
+ * `checkStart` and `checkGroup`, which rely on it for index, run and id.
  */
 import type { SessionEvent, EventOf } from "../events/index.ts";
 import { blockAt, findRun } from "../fold/edit.ts";

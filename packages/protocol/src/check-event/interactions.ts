@@ -1,4 +1,9 @@
-/** Checks the rules for interactions: when a request may be made, and which status change may follow which. */
+/**
+ * `checkRequest` and `checkUpdate` check the rules for interactions: when a request may be made, and which status
+ * change may follow which.
+ * Invariant: allowed status changes come only from `TRANSITIONS` of the fold. An interaction id is unique in its
+ * session. An update needs a higher version. An edit changes arguments, never which tools are called.
+ */
 import type { EventOf } from "../events/index.ts";
 import { blockAt } from "../fold/edit.ts";
 import { interactionId, TRANSITIONS } from "../fold/interaction.ts";

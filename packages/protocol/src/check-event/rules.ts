@@ -1,6 +1,7 @@
 /**
- * `EVENT_RULES` lists the numbered rules of a valid log. PROTOCOL.md lists the same numbers, and `checkEvent` cites
- * them.
+ * `EVENT_RULES` lists the numbered rules of a valid log, and `violation` cites one.
+ * Invariant: PROTOCOL.md and the conformance vectors list the same numbers and texts, and tests compare them. Every
+ * rule needs a vector that breaks it.
  */
 export const EVENT_RULES = {
   L01: "a log starts with session.start and has no second one",

@@ -1,6 +1,8 @@
 /**
  * `checkTakeover` checks the rules for a takeover: everything that depends on a superseded block, run or group is
  * superseded too, and no block stays half-written.
+ * Invariant: a takeover never supersedes an interaction, the main run, or single blocks of a run that has ended. Only a
+ * tool result may stay open, because the store has committed the start of its tool.
  */
 import type { EventOf } from "../events/index.ts";
 import { type Block, listBlocks, isBlock, type Run, type Turn } from "../state.ts";

@@ -1,7 +1,8 @@
 /**
- * Schemas for `POST /api/v1/chats/{chat_id}/messages`: the body, and the reply when `stream` is false (requirement
- * S01).
- * Comments mark Turnstream's additions to the original `responses` format with "Added".
+ * `postMessage` and `postMessageReply` are the schemas for `POST /api/v1/chats/{chat_id}/messages`: the body, and the
+ * reply when `stream` is false (requirement S01).
+ * Invariant: a body has the same rules as the socket command `send`: it needs text, files or form values, and form
+ * values need their form. Comments mark Turnstream's additions to the original `responses` format with "Added".
  */
 import { z } from "zod";
 import { id } from "../events/fields.ts";

@@ -1,8 +1,8 @@
 /**
- * Schemas for request bodies and replies of the HTTP API except messages: decisions, turns, interactions, files,
- * knowledge and memories.
- * Invariant: each shape is declared once, and clients derive their types from it. The paths are in docs/http.md, not
- * here.
+ * `restBodies` and `restReplies` are the schemas for bodies and replies of the HTTP API except messages: decisions,
+ * turns, interactions, files, knowledge and memories.
+ * Invariant: each shape is declared once, and clients derive their types from it. Commands share their fields with
+ * `socket.ts`, so both channels accept the same input. The paths are in docs/http.md, not here.
  */
 import { z } from "zod";
 import { CURSOR_PATTERN } from "../cursor.ts";

@@ -1,8 +1,8 @@
 /**
- * Schemas for the commands that a client sends over a WebSocket, and for the replies of the server (requirement W16).
- * Sockets of the `native` and `tasks` dialects accept the same commands.
- * Invariant: each shape is declared once. The formats that the dialects follow imply these commands without defining
- * them.
+ * `socketCommands` and `socketReplies` are the schemas for commands over a WebSocket and for the server's replies
+ * (requirement W16). Sockets of the `native`, `blocks` and `tasks` dialects accept the same commands.
+ * Invariant: each shape is declared once; HTTP bodies reuse the exported fields. `ack` means that the command was
+ * executed and its effect is stored. A reply repeats the `request_id` of its command.
  */
 import { z } from "zod";
 import { CURSOR_PATTERN } from "../cursor.ts";

@@ -1,7 +1,9 @@
 /**
- * Decodes interactions for all dialects that carry them: requests and changes.
- * Invariant: every function is idempotent. After a disconnect between two frames of one event, the same frames arrive
- * twice and must count once.
+ * `requestApproval`, `requestForm`, `requestPayment` and `changeInteraction` decode interactions for all dialects that
+ * carry them.
+ * Invariant: after a disconnect between two frames of one event, the same frames arrive twice and must count once. A
+ * known request writes nothing, and the fold ignores a change whose version is known. Fields that the original formats
+ * lack get defaults.
  */
 import type { EventOf } from "../events/index.ts";
 import { interactionId } from "../fold/interaction.ts";

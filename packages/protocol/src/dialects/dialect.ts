@@ -1,4 +1,8 @@
-/** `Dialect` is the interface of every dialect: a pure projection of the log into frames, and back. Types only. */
+/**
+ * `Dialect` is the interface of every dialect: a pure projection of the log into frames, and back. Types only.
+ * Invariant: an encoder depends only on the state at its position, so any gateway can continue a stream. Only the last
+ * frame of an event carries the cursor. A decoder accepts any frame and ignores unknown ones.
+ */
 import type { SessionEvent } from "../events/index.ts";
 import type { SessionState } from "../state.ts";
 

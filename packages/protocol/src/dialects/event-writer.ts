@@ -1,7 +1,8 @@
 /**
  * `EventWriter` writes canonical events for a decoder: it assigns positions and folds each event, so that the decoder
  * can query the state so far.
- * Invariant: a writer belongs to one `decode` call and is never shared.
+ * Invariant: a writer belongs to one `decode` call and is never shared. Its positions have no gaps, and only a takeover
+ * increases the epoch. Methods that start something do nothing if it already exists.
  */
 import type { SessionEvent, EventDraft } from "../events/index.ts";
 import { findRun, findTurn } from "../fold/edit.ts";

@@ -1,6 +1,7 @@
 /**
  * `ignoreUnknown` wraps a decoder so that it ignores unknown and malformed frames instead of throwing.
- * Invariant: data from the network is untrusted, and no frame may break the UI.
+ * Invariant: data from the network is untrusted, and no frame may break the UI. An ignored frame leaves the decoder
+ * unchanged, writes no events and reports its problem.
  */
 import type { Decoded } from "./dialect.ts";
 

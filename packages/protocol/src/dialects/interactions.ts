@@ -1,4 +1,8 @@
-/** Encodes approvals, questions, forms and payments for all dialects that carry them. */
+/**
+ * `approvalRequest`, `formRequest` and `paymentFrame` encode interactions for all dialects that carry them.
+ * Invariant: `decode-interaction.ts` reads the same fields, and `shapes.ts` declares them. Clients recognize a question
+ * by `QUESTION_TOOL`. The call of a form that ends its turn is never sent, because it is hidden.
+ */
 import type {
   ApprovalAction,
   ApprovalBlock,

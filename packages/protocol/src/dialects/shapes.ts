@@ -1,6 +1,7 @@
 /**
- * Shapes that frames of several dialects share: approvals, forms and payments. Comments mark Turnstream's additions to
- * the original formats with "Added".
+ * `reviewConfig`, `actionRequest`, `formWaits` and `paymentFields` are schemas that frames of several dialects share.
+ * Invariant: `interactions.ts` encodes exactly these shapes. A change here changes the frames of both `blocks` and
+ * `responses`. Comments mark Turnstream's additions to the original formats with "Added".
  */
 import { z } from "zod";
 import { json } from "../events/fields.ts";

@@ -1,6 +1,8 @@
 /**
- * Events of the blocks that agents write: thinking, text, tool calls and results, files, notices. Interactions are in
- * `interactions.ts`.
+ * `blockEvents` declares the schemas of events of the blocks that agents write: thinking, text, tool calls and results,
+ * files, notices. Interactions are in `interactions.ts`.
+ * Invariant: each schema is strict and contains the fields of `envelope` and `onBlock`. A change that old readers or
+ * logs can't handle needs a higher SCHEMA_VERSION. The published JSON Schemas are generated from it.
  */
 import { z } from "zod";
 import { TURN_ERROR_CODES } from "../errors.ts";

@@ -1,6 +1,7 @@
 /**
- * Field groups that events share: the envelope, and the fields that address a turn, a run and a block. Declares no
- * events.
+ * `envelope`, `onBlock` and the other field groups are shared by the schemas of events. Declares no events.
+ * Invariant: a change here changes every event that uses the field, and its published JSON Schema. `whole.url` is set
+ * on delivery and never stored in the log.
  */
 import { z } from "zod";
 import { CURSOR_PATTERN } from "../cursor.ts";

@@ -1,6 +1,7 @@
 /**
- * Events of interactions: approval, question, form, payment.
+ * `interactionEvents` declares the schemas of events of interactions: approval, question, form, payment.
  * Invariant: a request is a block that arrives complete. Updates are versioned, and the fold keeps the highest version.
+ * The statuses match `TRANSITIONS` of `fold/interaction.ts`, and `FIELD_TYPES` the cases of `form/check-field.ts`.
  */
 import { z } from "zod";
 import { count, envelope, id, json, label, milliseconds, onBlock } from "./fields.ts";

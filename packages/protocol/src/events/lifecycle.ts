@@ -1,4 +1,9 @@
-/** Events of the session, its user messages, turns, runs and groups. The events of blocks are in `blocks.ts`. */
+/**
+ * `lifecycleEvents` declares the schemas of events of the session, its user messages, turns, runs and groups. The
+ * events of blocks are in `blocks.ts`.
+ * Invariant: only `session.start`, `turn.start` and `turn.takeover` can start an epoch; `claimsEpoch` lists the same
+ * three. A change that old readers or logs can't handle needs a higher SCHEMA_VERSION.
+ */
 import { z } from "zod";
 import {
   count,

@@ -1,6 +1,8 @@
 /**
- * Folds the events of blocks that agents write: `startBlock`, `extendBlock`, `endBlock`.
- * Invariant: a turn that has ended ignores these events.
+ * `startBlock`, `extendBlock` and `endBlock` fold the events of blocks that agents write.
+ * Invariant: a turn or block that has ended ignores these events. Every start, end and abort updates `open` and
+ * `half_shown` of the turn through `opened`, because handoff points rely on both counts. A notice ends every open
+ * block.
  */
 import type { EventOf } from "../events/index.ts";
 import { emptyPartialJson, finishJson, pushJson, readPartial } from "../partial-json.ts";

@@ -1,7 +1,8 @@
 /**
  * `classifyEvent` classifies an event against the last folded position. Clients use it to detect gaps and rebuilt logs,
  * and the fold to skip known events.
- * Invariant: it runs for every event, so it must stay cheap.
+ * Invariant: all readers use it, so that they fold, skip and reload alike. It runs for every event, so it must stay
+ * cheap.
  */
 import { parseCursor, type Position } from "../cursor.ts";
 

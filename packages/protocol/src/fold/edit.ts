@@ -1,6 +1,8 @@
 /**
- * The edits of the fold: replace a turn, place an item, change a block.
- * Invariant: each edit shares everything that it does not change, and returns its input if nothing changes.
+ * `changeTurn`, `placeItem`, `showItem` and `changeRun` are the edits of the fold, and `findTurn`, `findRun` and
+ * `blockAt` its lookups.
+ * Invariant: each edit shares everything that it does not change. `changeTurn` and `placeItem` return their input if
+ * nothing changes. An index is used once: `placeItem` ignores a used index and one that is too far ahead.
  */
 import { isWithinReach, placedAt } from "../sequence.ts";
 import { type Block, isBlock, type Item, type Run, type SessionState, type Turn } from "../state.ts";

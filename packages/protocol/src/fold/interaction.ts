@@ -1,6 +1,7 @@
 /**
- * Folds requests for interactions and their versioned updates (`requestInteraction`, `updateInteraction`).
- * Invariant: an update counts only if its version is higher. A final status never changes.
+ * `requestInteraction` and `updateInteraction` fold requests for interactions and their versioned updates.
+ * Invariant: an update counts only if its version is higher. A final status never changes. After the end of its turn,
+ * only a payment or a form that does not wait can change. `TRANSITIONS` is the only list of allowed status changes.
  */
 import type { EventOf } from "../events/index.ts";
 import type { InteractionBlock, Turn } from "../state.ts";

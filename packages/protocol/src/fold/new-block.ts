@@ -1,5 +1,7 @@
 /**
  * `newBlock` creates the block of a start event, or of an event that contains a whole block. Only shapes, no decisions.
+ * Invariant: a new block is open and empty; only a notice arrives complete. Every field is set, so that equal logs fold
+ * to equal states. `shown` is null until the fold shows the block.
  */
 import type { EventOf } from "../events/index.ts";
 import { emptyPartialJson } from "../partial-json.ts";

@@ -1,6 +1,7 @@
 /**
- * Folds the start and end of turns, runs and groups, and takeovers.
- * Invariant: the end of a turn closes everything in it that is still open.
+ * `startTurn`, `endTurn`, `takeOver` and the functions for runs and groups fold the structure of a turn.
+ * Invariant: the end of a turn closes everything in it that is still open. A turn that still runs when another starts
+ * ends with an error. A superseded item keeps its index and output number, so later items keep theirs.
  */
 import type { EventOf } from "../events/index.ts";
 import { Sequence } from "../sequence.ts";

@@ -1,6 +1,8 @@
 /**
- * `fieldProblem` checks one value against its form field. Pure. Lengths are in UTF-16 code units, like `maxlength` in
- * browsers.
+ * `fieldProblem` checks one value against its form field. Pure.
+ * Invariant: client and server get the same result, so it depends on no locale or time zone. Lengths are in UTF-16 code
+ * units, like `maxlength` in browsers. A draft may be incomplete, but no value may have the wrong type or exceed a
+ * maximum.
  */
 import type { Json } from "../json.ts";
 import type { FormField } from "../state.ts";

@@ -1,4 +1,8 @@
-/** `FORM_PROBLEMS` lists the problems that a form field can have, with their meaning. */
+/**
+ * `FORM_PROBLEMS` lists the problems that a form field can have, with their meaning. Constants only.
+ * Invariant: the strings of every language have a text for each code; the meanings are for error messages of the
+ * server. Only the server reports `not_uploaded`; a test requires that `checkForm` reports all others.
+ */
 export const FORM_PROBLEMS = {
   required: "a value is required (for a checkbox: it must be checked)",
   wrong_type: "the value has another type than the field",

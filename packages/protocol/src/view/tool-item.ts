@@ -1,6 +1,8 @@
 /**
  * `toolItem` merges a tool call, its result, its approvals and the sub-agent that it started into one item to show
  * (requirements U01, U02).
+ * Invariant: it is a pure function of the turn. A result counts only after its own end, not if it was aborted. A call
+ * without such a result is pending while the turn runs and stopped afterwards.
  */
 import { currentInput } from "../fold/block.ts";
 import type { Json } from "../json.ts";

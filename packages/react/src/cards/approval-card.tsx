@@ -1,6 +1,8 @@
 /**
  * `ApprovalCard` shows exactly what a tool would do and lets the user approve, edit or reject it (requirement U05).
  * Afterwards it shows the decision and who made it.
+ * Invariant: the arguments are visible while the user decides, and `useApprovalRequest` sends every decision. No
+ * decision can be sent while another is being sent. Shortcuts work only in the card itself.
  */
 import { type ApprovalBlock, toolLabel } from "@turnstream/protocol";
 import { type ReactNode, useId, useRef, useState } from "react";

@@ -1,4 +1,8 @@
-/** `ApprovalEdit` edits the arguments of a call: plain values field by field, everything else as JSON. */
+/**
+ * `ApprovalEdit` edits the arguments of a call: plain values field by field, everything else as JSON.
+ * Invariant: an edit is sent only if every field is valid, and arguments stay an object. It edits the first action
+ * only, because `canEdit` requires exactly one.
+ */
 import { type ReactNode, useEffect, useId, useRef, useState } from "react";
 import { useThreadContext } from "../context.ts";
 import { argumentLabel } from "./argument-list.tsx";

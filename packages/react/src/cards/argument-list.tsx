@@ -1,7 +1,7 @@
 /**
  * `ArgumentList` shows the arguments of a tool call, field by field.
- * Invariant: values are never rounded, translated or truncated here. Arguments that the server truncated are marked as
- * such.
+ * Invariant: values are never rounded, translated or truncated here, and invisible characters are made visible. A
+ * string is the truncated start of the arguments' JSON and is shown as it is; the card links to the whole.
  */
 import { type Json, toolLabel } from "@turnstream/protocol";
 import type { ReactNode } from "react";

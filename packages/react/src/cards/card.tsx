@@ -1,4 +1,8 @@
-/** Common parts of the cards: `Card` (frame), `CardHead` (title and time left), `CardProblem` and `Outcome`. */
+/**
+ * `Card` (frame), `CardHead` (title and time left), `CardProblem` and `Outcome` are the common parts of the cards.
+ * Invariant: if the focused button disappears with the decision, the focus stays in the card. Titles, outcomes and
+ * reasons are untrusted and pass `visibleText`. Screen readers announce the time left at most three times.
+ */
 import { type ReactNode, type RefObject, useEffect, useRef } from "react";
 import { useThreadContext } from "../context.ts";
 import { Icon } from "../ui/icons.tsx";

@@ -1,4 +1,8 @@
-/** The cards and artifacts, in one chunk that is loaded after the first render. */
+/**
+ * Exports the cards and artifacts as one chunk that is loaded after the first render.
+ * Invariant: only `default-components.ts` imports this file, and only dynamically. A static import would add the cards
+ * to the first load.
+ */
 export { Artifact } from "../content/artifact.tsx";
 export { ApprovalCard } from "./approval-card.tsx";
 export { FileProgress } from "./file-progress.tsx";

@@ -1,6 +1,8 @@
 /**
  * `FileInput` uploads a file to the session as soon as it is chosen. The value of the form field only references the
  * upload.
+ * Invariant: the value is null until the upload is complete. A newer file or unmounting aborts the upload, and its
+ * result is then ignored.
  */
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import { useThreadContext } from "../context.ts";

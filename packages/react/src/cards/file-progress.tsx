@@ -1,4 +1,8 @@
-/** `FileProgress` shows the files of a message while they are read, and the outcome for each file. */
+/**
+ * `FileProgress` shows the files of a message while they are read, and the outcome for each file.
+ * Invariant: it only shows the block and sends no command. Names and messages are untrusted and pass `visibleText`. A
+ * file without an outcome is shown as stopped once the block has ended.
+ */
 import type { ReactNode } from "react";
 import type { BlockProps } from "../components.ts";
 import { useThreadContext } from "../context.ts";

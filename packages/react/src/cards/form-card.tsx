@@ -1,6 +1,8 @@
 /**
  * `FormCard` shows a form from the schema of the server. Afterwards it shows the submitted values or the reason why it
  * was declined.
+ * Invariant: `useFormRequest` validates, not the browser (`noValidate`). A rejected submit moves the focus to the first
+ * invalid field. All texts of the schema pass `visibleText`.
  */
 import { type ReactNode, useEffect, useId, useRef, useState } from "react";
 import type { BlockProps } from "../components.ts";

@@ -1,4 +1,8 @@
-/** `Field` shows one form field: its label, the input for its type, its hint and its problem. */
+/**
+ * `Field` shows one form field: its label, the input for its type, its hint and its problem.
+ * Invariant: `INPUTS` has an input for every field type of the protocol; an unknown type of a newer server gets a text
+ * input. Ids link the input to its label, hint and problem, for screen readers.
+ */
 import type { FormField } from "@turnstream/protocol";
 import { type ComponentType, type ReactNode, useId } from "react";
 import { useThreadContext } from "../context.ts";

@@ -1,4 +1,9 @@
-/** The inputs of form fields, one per kind of value. They report what the user entered and don't validate it. */
+/**
+ * `textInput`, `NumberInput`, `SelectInput`, `ChoicesInput` and the others are the inputs of form fields, one per kind
+ * of value.
+ * Invariant: they report what the user entered and don't validate it. A number is reported as text, which `toValues`
+ * parses. Each input reports when the user leaves it and is linked to its problem.
+ */
 import type { FormField, Json } from "@turnstream/protocol";
 import type { ComponentType, ReactNode } from "react";
 import { useThreadContext } from "../context.ts";

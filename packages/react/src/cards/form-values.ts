@@ -1,5 +1,7 @@
 /**
- * The state of a form while the user fills it in (`FormState`): its values, visited fields and problems. Pure.
+ * `FormState` is the state of a form while the user fills it in: its values, visited fields and problems. Pure.
+ * Invariant: a draft never overwrites a field that the user changed. Empty fields are not sent. `checkValues` uses the
+ * same check as the server.
  *
  *   empty ──set──▶ changed ──(debounced)──▶ saved     a draft on the server
  *     └──restore: the saved draft, for fields that were not changed meanwhile

@@ -1,4 +1,8 @@
-/** `formatMoney` formats an amount of money for a locale. Pure. */
+/**
+ * `formatMoney` formats an amount of money for a locale. Pure.
+ * Invariant: `DIGITS` matches the unit of `amount` in payment events, which differs from ISO 4217 for some currencies
+ * such as TWD. A wrong entry shows a wrong price. No currency code makes it throw.
+ */
 
 /**
  * The number of decimal digits of currencies that don't have two: `amount` counts the smallest unit that payment

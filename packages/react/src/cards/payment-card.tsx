@@ -1,4 +1,8 @@
-/** `PaymentCard` shows a payment: its purpose, amount and status, and a link to the checkout while it is open. */
+/**
+ * `PaymentCard` shows a payment: its purpose, amount and status, and a link to the checkout while it is open.
+ * Invariant: the checkout address passes `checkLink` and must be a web address. The status comes only from the session;
+ * the card can reload it but never sets it.
+ */
 import { type ReactNode, useId } from "react";
 import { isPending } from "@turnstream/protocol";
 import type { BlockProps } from "../components.ts";

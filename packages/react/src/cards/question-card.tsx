@@ -1,6 +1,8 @@
 /**
  * `QuestionCard` shows the questions of an agent with single choice, multiple choice or free text. Afterwards it shows
  * the answers.
+ * Invariant: `useQuestionRequest` has the draft and sends the commands; the card only shows them. Texts of the agent
+ * and the user pass `visibleText`.
  */
 import type { Question } from "@turnstream/protocol";
 import { type ReactNode, useId } from "react";

@@ -1,4 +1,8 @@
-/** `ReasonForm` asks for an optional reason before a rejection. */
+/**
+ * `ReasonForm` asks for an optional reason before a rejection.
+ * Invariant: the reason is trimmed, can be empty and has at most 4,000 characters, below the limit of the protocol.
+ * Escape cancels, except while an input method composes text.
+ */
 import { type ReactNode, useEffect, useId, useRef, useState } from "react";
 import { useThreadContext } from "../context.ts";
 

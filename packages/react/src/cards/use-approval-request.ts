@@ -1,4 +1,8 @@
-/** `useApprovalRequest` returns an approval and its actions, without any UI. */
+/**
+ * `useApprovalRequest` returns an approval and its actions, without any UI.
+ * Invariant: every decision carries the digest of the request that the user saw, so the server can reject a changed
+ * one. Only a request with exactly one action can be edited.
+ */
 import {
   type ApprovalAction,
   type ApprovalBlock,

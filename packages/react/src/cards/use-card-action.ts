@@ -1,4 +1,8 @@
-/** `useCardAction` runs a command of a card. It counts as sending until the session shows the outcome. */
+/**
+ * `useCardAction` runs a command of a card, one at a time.
+ * Invariant: after the server's acknowledgment it counts as sending for 10 more seconds, until the session shows the
+ * outcome. So the user can't decide twice. After a failure the user can try again at once.
+ */
 import { useAction } from "../hooks/use-action.ts";
 
 export interface ActionState {

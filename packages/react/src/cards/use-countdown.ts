@@ -1,4 +1,9 @@
-/** `useCountdown` counts the seconds to a deadline of the server. It returns null until the page is hydrated. */
+/**
+ * `useCountdown` counts the seconds to a deadline of the server.
+ * Invariant: the machine's clock is corrected by the skew of the session. It returns null until the page is hydrated,
+ * so that both first renders are equal. Only 60, 30 and 10 seconds are announced. It decides nothing: the server ends
+ * the interaction.
+ */
 import { useEffect, useState } from "react";
 import { useSessionSelector } from "../hooks/use-session-selector.ts";
 

@@ -1,6 +1,8 @@
 /**
  * `useFormRequest` returns a form and its actions, without any UI: values, problems, a draft that survives a reload,
  * submit and decline.
+ * Invariant: an invalid form is never sent. A field shows its problem only after the user left it or tried to submit.
+ * Drafts are saved in the background, and their failures are ignored.
  */
 import { type FormBlock, type FormField, type FormProblem, isPending, type Json } from "@turnstream/protocol";
 import { useEffect, useRef, useState } from "react";

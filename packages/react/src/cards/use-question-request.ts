@@ -1,4 +1,8 @@
-/** `useQuestionRequest` returns the questions of an agent and their actions, without any UI. */
+/**
+ * `useQuestionRequest` returns the questions of an agent and their actions, without any UI.
+ * Invariant: `answer` sends nothing until every question has a choice or a text. Choices are sent in the order of the
+ * options. Text is sent only if the question allows it.
+ */
 import { useState } from "react";
 import { isPending, type Question, type QuestionAnswer, type QuestionBlock } from "@turnstream/protocol";
 import { useThreadContext } from "../context.ts";

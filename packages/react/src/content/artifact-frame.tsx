@@ -1,6 +1,8 @@
 /**
  * `ArtifactFrame` is the frame of an artifact: its title, its switches, and a link to the full content if only a part
  * is shown.
+ * Invariant: title and address are untrusted: the title passes `visibleText`, the address `SafeLink`. A frame with a
+ * title is named by it, for screen readers.
  */
 import { type ReactNode, useId } from "react";
 import { useThreadContext } from "../context.ts";

@@ -1,4 +1,8 @@
-/** `Artifact` shows an artifact of a result: a chart, table, file, image or code, or the JSON of a custom type. */
+/**
+ * `Artifact` shows an artifact of a result: a chart, table, file, image or code, or the JSON of a custom type.
+ * Invariant: data is drawn only after `findArtifactProblem` has accepted it. Otherwise only the title and the link to
+ * the full content are shown. Links and images follow the link policy.
+ */
 import {
   findArtifactProblem,
   type Artifact as ArtifactValue,

@@ -1,4 +1,8 @@
-/** `drawChart` draws charts with chart.js, without animation. Loaded as a chunk with the first chart. */
+/**
+ * `drawChart` draws charts with chart.js, without animation. Loaded as a chunk with the first chart.
+ * Invariant: only `chart-artifact.tsx` imports this file, and only dynamically. The caller removes a chart with the
+ * returned function before it draws on the same canvas again.
+ */
 import type { ArtifactData } from "@turnstream/protocol";
 import {
   ArcElement,

@@ -1,4 +1,7 @@
-/** `chartSeries` returns the series of a chart. Also declares its colors. Pure. */
+/**
+ * `chartSeries` returns the series of a chart, and `ChartColors` declares its colors. Pure.
+ * Invariant: the chart and its table use the same series, so they show the same data. It loads no chart library.
+ */
 import type { ArtifactData } from "@turnstream/protocol";
 
 export interface Series {

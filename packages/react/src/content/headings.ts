@@ -1,7 +1,8 @@
 /**
- * Maps the headings of an answer to heading levels of the page. The first level is 3, below the headings of the page,
- * and no level is skipped. So screen-reader users can navigate by headings.
- * Invariant: a level depends only on the headings before it, so it doesn't change while the answer grows. Pure.
+ * `withHeading`, `headingLevel` and `levelBelowHeading` map the headings of an answer to heading levels of the page. So
+ * screen-reader users can navigate by headings.
+ * Invariant: the first level is 3, below the headings of the page, and no level is skipped. A level depends only on the
+ * headings before it, so it doesn't change while the answer grows. Pure.
  */
 import { createContext } from "react";
 

@@ -1,4 +1,8 @@
-/** `ELEMENTS` maps the elements of an answer to components. Independent of Markdown. */
+/**
+ * `ELEMENTS` maps the elements of an answer to components. Independent of Markdown.
+ * Invariant: links and images become `SafeLink` and `SafeImage`, so every address of an answer passes the link policy.
+ * Headings get the level of `HeadingContext`.
+ */
 import { type ComponentProps, type ReactNode, useContext } from "react";
 import type { Components } from "react-markdown";
 import { useThreadContext } from "../context.ts";

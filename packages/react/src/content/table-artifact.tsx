@@ -1,5 +1,7 @@
 /**
- * `TableArtifact` shows a table that scrolls in both directions, with a fixed header row. Numbers follow the locale.
+ * `TableArtifact` shows a table that scrolls in both directions, with a fixed header row, and `DataTable` draws it.
+ * Invariant: `TableArtifact` draws at most 500 rows and shows how many of all rows these are. Cells are untrusted text
+ * and pass `visibleText`. Numbers follow the locale of the strings.
  */
 import type { ArtifactData } from "@turnstream/protocol";
 import type { ReactNode } from "react";

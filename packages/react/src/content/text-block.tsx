@@ -1,4 +1,8 @@
-/** `TextBlock` shows the text of an agent, `Markdown` renders it, and `ThinkingBlock` shows its thoughts. */
+/**
+ * `TextBlock` shows the text of an agent, `Markdown` renders it, and `ThinkingBlock` shows its thoughts.
+ * Invariant: an answer is plain text until the Markdown chunk is loaded and never waits for it. Thoughts are always
+ * plain text. Sources are listed only after the text is complete.
+ */
 import { type ReactNode, useEffect, useSyncExternalStore } from "react";
 import { isOpen } from "@turnstream/protocol";
 import type { BlockProps, MarkdownProps } from "../components.ts";

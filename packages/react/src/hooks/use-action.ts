@@ -1,4 +1,8 @@
-/** `useAction` runs a command of the user and returns whether it is in progress and why it failed. */
+/**
+ * `useAction` runs a command of the user and returns whether it is in progress and why it failed.
+ * Invariant: one command runs at a time; a second press is ignored, even before the next render. It stores the error
+ * instead of its text, because the language can change.
+ */
 import { useEffect, useRef, useState } from "react";
 import { useThreadContext } from "../context.ts";
 import { errorText } from "../error-text.ts";

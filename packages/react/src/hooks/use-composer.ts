@@ -1,4 +1,8 @@
-/** `useComposer` returns the state of a composer, without any UI: the draft, the uploads, send and stop. */
+/**
+ * `useComposer` returns the state of a composer, without any UI: the draft, the uploads, send and stop.
+ * Invariant: a message is sent only if all its uploads are done. Removing a file or unmounting aborts its upload.
+ * `send` empties the draft at once, because the outbox stores the message and shows its outcome.
+ */
 import { useEffect, useReducer, useRef, useState } from "react";
 import { useThreadContext } from "../context.ts";
 import { type Attachment, updateAttachments, canSend, isAccepted } from "@turnstream/client/view";

@@ -1,4 +1,7 @@
-/** `useExpanded` returns whether something is expanded: as the user chose, otherwise by default. */
+/**
+ * `useExpanded` returns whether something is expanded: as the user chose, otherwise by default.
+ * Invariant: after the first toggle, a change of the default has no effect. Only the toggled item re-renders.
+ */
 import { useCallback, useSyncExternalStore } from "react";
 import { useThreadContext } from "../context.ts";
 

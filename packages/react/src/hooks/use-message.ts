@@ -1,4 +1,9 @@
-/** `useMessage` returns a user message in any state: answered by a turn, queued, or in the outbox. */
+/**
+ * `useMessage` returns a user message in any state: answered by a turn, queued, or in the outbox. `usePendingMessages`
+ * lists those without a turn.
+ * Invariant: with a turn id it reads only that turn, so that deltas of other turns don't re-render it. Queued messages
+ * come before those in the outbox.
+ */
 import type { ClientError, PendingMessage, SessionView } from "@turnstream/client";
 import type { UserMessage } from "@turnstream/protocol";
 import type { ThreadStore } from "@turnstream/client/view";

@@ -1,4 +1,8 @@
-/** Display names: `useAgentName` returns the configured name of an agent, or a name derived from its id. */
+/**
+ * `useAgentName` returns the configured name of an agent, or a name derived from its id. `useUserName` returns the name
+ * of a user.
+ * Invariant: a user without a configured name is never named, because an id means nothing to a reader.
+ */
 import { toolLabel } from "@turnstream/protocol";
 import { useThreadContext } from "../context.ts";
 

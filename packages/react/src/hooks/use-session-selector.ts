@@ -1,4 +1,9 @@
-/** `useSessionSelector` returns a part of the session view and re-renders only when that part changes. */
+/**
+ * `useSessionSelector` returns a part of the session view and re-renders only when that part changes.
+ * `useStoreSelector` does the same for one topic of the store.
+ * Invariant: a selector must return the same reference, or an equal primitive, for unchanged data. Otherwise React
+ * re-renders in a loop.
+ */
 import type { ConnectionView, Session, SessionView } from "@turnstream/client";
 import { useCallback, useSyncExternalStore } from "react";
 import { useThreadContext } from "../context.ts";

@@ -1,6 +1,7 @@
 /**
- * `useStickToBottom` keeps a scroll container at its end while the user reads there. It jumps and never scrolls
- * smoothly. `stepStickToBottom` of `@turnstream/client/view` has the rules.
+ * `useStickToBottom` keeps a scroll container at its end while the user reads there.
+ * Invariant: it only measures and scrolls; `stepStickToBottom` of `@turnstream/client/view` decides. It jumps and never
+ * scrolls smoothly. A thread is at its end before the first paint.
  */
 import { type RefObject, useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
 import {

@@ -1,4 +1,8 @@
-/** Hooks for one turn or one part of it, by id. They don't run for changes of other turns. */
+/**
+ * `useTurn`, `useTurnSelector`, `useBlock`, `useTurnLayout` and similar hooks return one turn or one part of it, by id.
+ * Invariant: they don't run for changes of other turns. A block or group that a takeover superseded becomes null. A
+ * selector must return the same reference for unchanged data.
+ */
 import { type Block, findRun, isBlock, type Run, type ToolItem, type Turn } from "@turnstream/protocol";
 import type { LayoutGroup, TurnLayout } from "@turnstream/client/view";
 import { useStoreSelector } from "./use-session-selector.ts";

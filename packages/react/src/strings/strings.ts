@@ -1,6 +1,7 @@
 /**
- * `Strings` is the shape of the UI strings of a language. English declares the shape, and every other language must
- * match it. Types only.
+ * `Strings` is the shape of the UI strings of a language. Types only.
+ * Invariant: English declares the shape, and every other language must match it. `errors.byCode` has every error code,
+ * because an error that has only a code must not stay in English.
  */
 import type { ClientErrorCode } from "@turnstream/client";
 import type { cards } from "./en/cards.ts";

@@ -1,4 +1,8 @@
-/** `AttachmentList` shows the files of the message being written, each with its progress and a remove button. */
+/**
+ * `AttachmentList` shows the files of the message being written, each with its progress and a remove button.
+ * Invariant: it has no state; `useComposer` runs the uploads. The reasons of failed uploads are shown below the list,
+ * each once.
+ */
 import type { ReactNode } from "react";
 import { useThreadContext } from "../context.ts";
 import { formatPercent, formatSize } from "../format.ts";

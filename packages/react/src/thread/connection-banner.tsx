@@ -1,6 +1,7 @@
 /**
- * `ConnectionBanner` shows the connection status and a retry button. It shows nothing while the connection works or
- * during a short interruption.
+ * `ConnectionBanner` shows the connection status and a retry button.
+ * Invariant: it shows nothing while the connection is live, or during an interruption of less than a second. The button
+ * appears only while the connection waits or is closed. Texts come from the strings, never from the error alone.
  */
 import type { ConnectionView } from "@turnstream/client";
 import { type ReactNode, useEffect, useState } from "react";

@@ -1,4 +1,8 @@
-/** `StoppedNotice` and `ErrorNotice` show why a turn ended early. An error has a retry button if a retry can help. */
+/**
+ * `StoppedNotice` and `ErrorNotice` show why a turn ended early.
+ * Invariant: a retry is offered only for the last turn, and only if its error can be retried. A notice without a text
+ * shows one of the strings.
+ */
 import type { ReactNode } from "react";
 import type { BlockProps } from "../components.ts";
 import { useThreadContext } from "../context.ts";

@@ -1,6 +1,8 @@
 /**
  * `Thread` shows a whole conversation: turns, queued messages, the connection status, the composer and the announcer.
- * Invariant: the log itself is silent (`aria-live` off), because the announcer speaks for it.
+ * Invariant: the log itself has `aria-live` off, because the announcer announces changes. Another session resets the
+ * draft and scroll position. A render error stays inside its turn. Turns render in chunks, so that the cost of a delta
+ * does not grow with the thread.
  */
 import { memo, type ReactNode, type RefObject, useEffect, useId, useRef } from "react";
 import { isSameList, chunkTurns } from "@turnstream/client/view";

@@ -1,6 +1,7 @@
 /**
- * `RequestPanel` and `ResponsePanel` show the arguments and the result of a tool call (requirement U03). They render
- * only while expanded, so the JSON is formatted only then.
+ * `RequestPanel` and `ResponsePanel` show the arguments and the result of a tool call (requirement U03).
+ * Invariant: they render only while expanded, so the JSON is formatted only then. Results are untrusted: text stays
+ * text, links pass `SafeLink`, and images are shown by the component `Artifact`.
  */
 import type { Json, ResultPart, ToolItem, FullContent } from "@turnstream/protocol";
 import type { ReactNode } from "react";

@@ -1,6 +1,8 @@
 /**
- * `TurnItems` renders the layout of a turn: each block with its component, each group as one item.
- * Invariant: an item re-renders only when it changes.
+ * `TurnItems` renders the layout of a turn: each block with its component, each group as one item. `SubAgent` renders
+ * the layout of a run.
+ * Invariant: an item re-renders only when it changes, and a render error stays inside its item. The key of an item is
+ * its block index, which never changes.
  */
 import { memo, type ReactNode } from "react";
 import type { TurnLayout, BlockComponentName } from "@turnstream/client/view";

@@ -1,4 +1,8 @@
-/** `Turn` shows one turn: the message that it answers, the agent, and the items of the answer. */
+/**
+ * `Turn` shows one turn: the message that it answers, the agent, and the items of the answer.
+ * Invariant: the agent's name appears once, and only with the first visible block (requirement U06). "Working" appears
+ * only if nothing else shows that the turn runs. `useHistory` finds a turn by `data-turn`.
+ */
 import { memo, type ReactNode } from "react";
 import { firstVisibleBlock, listPendingInteractions, type Turn as TurnState } from "@turnstream/protocol";
 import type { AgentHeaderProps, TurnProps } from "../components.ts";

@@ -1,4 +1,8 @@
-/** `UserMessage` shows a message of the user with its files, and its status until it is sent. */
+/**
+ * `UserMessage` shows a message of the user with its files, and its status until it is sent.
+ * Invariant: the text is shown as written, never as Markdown. Only a failed message can be sent again, and a message
+ * that is being sent can't be discarded.
+ */
 import type { FileRef } from "@turnstream/protocol";
 import type { ReactNode } from "react";
 import type { UserMessageProps } from "../components.ts";

@@ -1,4 +1,8 @@
-/** `CodeBlock` shows code with its language and a copy button. */
+/**
+ * `CodeBlock` shows code with its language and a copy button.
+ * Invariant: the code is shown as text, left to right, and never rendered. The button copies exactly `text`. A keyboard
+ * can scroll the block.
+ */
 import { memo, useEffect, useState } from "react";
 import { useThreadContext } from "../context.ts";
 

@@ -1,4 +1,8 @@
-/** `Disclosure` is a button that expands and collapses the content below it. Collapsed content is not in the DOM. */
+/**
+ * `Disclosure` is a button that expands and collapses the content below it.
+ * Invariant: collapsed content is not in the DOM, so it is not rendered. The button has `aria-expanded`, by which
+ * `useStickToBottom` detects that the user expands something.
+ */
 import { type ReactNode, useId } from "react";
 import { Icon } from "./icons.tsx";
 

@@ -1,4 +1,7 @@
-/** `Icon` shows an inline icon in the current text color. Screen readers ignore it. */
+/**
+ * `Icon` shows an inline icon in the current text color.
+ * Invariant: screen readers ignore it, so a button that contains only an icon needs its own label.
+ */
 import type { ReactNode } from "react";
 
 const PATHS = {

@@ -1,5 +1,7 @@
 /**
  * `SafeImage` shows an image from an untrusted address: immediately from allowed hosts, after a click from all others.
+ * Invariant: the address passes `checkImage`, and nothing is requested from other hosts before the click. A click
+ * applies to one address only. The request has no referrer. A blocked address shows only its text.
  */
 import { useState } from "react";
 import { useThreadContext } from "../context.ts";

@@ -1,6 +1,8 @@
 /**
  * `StatusDot` shows the status of a call (requirement U02): amber and spinning, green, red or grey, with a text for
  * screen readers.
+ * Invariant: the color is never the only sign. The values of `data-dot` match the styles and the keys of `toolStatus`
+ * in the strings.
  */
 import type { ToolStatus as Dot } from "@turnstream/protocol";
 import type { ReactNode } from "react";

@@ -1,6 +1,7 @@
 /**
- * Builds the content of one block in the `blocks` dialect: `contentStart` and `contentDeltas`.
- * Invariant: live frames, resyncs and history all use these functions, so they can't differ.
+ * `contentStart` and `contentDeltas` build the content of one block in the `blocks` dialect.
+ * Invariant: live frames, resyncs and history all use these functions, so they can't differ. A start and its deltas
+ * together are the current content of the block. A result is truncated to 500 UTF-16 code units.
  */
 import { truncateText } from "../../truncate-text.ts";
 import { findRun } from "../../fold/edit.ts";

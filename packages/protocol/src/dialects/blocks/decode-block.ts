@@ -1,4 +1,8 @@
-/** `decodeStart` decodes the start of one content block, as part of the `blocks` decoder. */
+/**
+ * `decodeStart` decodes the start of one content block, as part of the `blocks` decoder.
+ * Invariant: a recent tool call or a result that arrives again writes nothing. The returned index is null unless more
+ * frames of the block follow. Unknown kinds of content are ignored.
+ */
 import { requestForm, requestPayment } from "../decode-interaction.ts";
 import { named, type EventWriter } from "../event-writer.ts";
 import type { ContentBlock, ContentBlockOf } from "./frames.ts";

@@ -1,8 +1,9 @@
 /**
  * `decodeBlocks` decodes frames of the `blocks` dialect into canonical events, so that Turnstream clients work with any
  * server of this dialect.
- * Invariant: the decoder accepts frames with missing optional fields and ignores unknown frames. It assigns its own
- * block ids and indexes.
+ * Invariant: the decoder accepts frames with missing optional fields. It assigns its own block ids and indexes. A
+ * second `message_start` of a running turn supersedes its content. An update of an unknown turn never creates that
+ * turn.
  */
 import { toTurnErrorCode } from "../../errors.ts";
 import { placedAt, Sequence } from "../../sequence.ts";

@@ -1,7 +1,8 @@
 /**
  * `encodeBlocks` encodes canonical events as frames of the `blocks` dialect, and `eachResyncFrame` replays missed
  * turns.
- * Invariant: the encoder has no state besides the folded session.
+ * Invariant: the encoder has no state besides the folded session. An event that does not change the state has no
+ * frames. Indexes on the wire follow `shown`, so they increase. A resync has its cursor on the last frame only.
  */
 import { formatCursor } from "../../cursor.ts";
 import type { SessionEvent } from "../../events/index.ts";

@@ -1,4 +1,8 @@
-/** `blocks` is the dialect for clients that append content blocks: JSON over WebSocket. */
+/**
+ * `blocks` is the dialect for clients that append content blocks: JSON over WebSocket or SSE.
+ * Invariant: everything that `cannotCarry` does not list survives encode and decode. `decode` never throws. The entry
+ * loads no schema library at run time.
+ */
 import type { SessionState } from "../../state.ts";
 import type { Dialect } from "../dialect.ts";
 import { ignoreUnknown } from "../ignore-unknown.ts";

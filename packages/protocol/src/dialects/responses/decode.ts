@@ -1,7 +1,9 @@
 /**
  * `decodeResponses` decodes frames of the `responses` dialect into canonical events. It accepts frames of the original
  * format, without Turnstream's additions.
- * Invariant: all steps and texts belong to the main run, because this dialect does not distinguish runs.
+ * Invariant: all steps and texts belong to the main run, because this dialect does not distinguish runs. `final_text`
+ * replaces deltas that differ from it. An error of the connection, or an update of an older turn, never starts or ends
+ * a turn.
  */
 import { truncateText } from "../../truncate-text.ts";
 import { ERRORS, errorCodeFromNumber, toTurnErrorCode } from "../../errors.ts";

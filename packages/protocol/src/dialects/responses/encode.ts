@@ -1,7 +1,7 @@
 /**
  * `encodeResponses` encodes canonical events as frames of the `responses` dialect.
  * Invariant: the encoder state is the folded session and the progress of the output text, and the latter follows from
- * the session.
+ * the session. Every turn ends with one `[DONE]`. A takeover ends superseded steps as cancelled, so no step stays open.
  */
 import { ERRORS } from "../../errors.ts";
 import type { SessionEvent } from "../../events/index.ts";

@@ -1,4 +1,8 @@
-/** `responses` is the dialect for clients that read one answer over SSE: reasoning steps and output text. */
+/**
+ * `responses` is the dialect for clients that read one answer over SSE: reasoning steps and output text.
+ * Invariant: everything that `cannotCarry` does not list survives encode and decode. `decode` never throws. The entry
+ * loads no schema library at run time.
+ */
 import type { Dialect } from "../dialect.ts";
 import { ignoreUnknown } from "../ignore-unknown.ts";
 import { decodeResponses, RESPONSES_FRAME_TYPES, type ResponsesDecoder, responsesStart } from "./decode.ts";

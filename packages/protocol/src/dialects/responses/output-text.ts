@@ -1,7 +1,8 @@
 /**
- * Computes the output text of a turn in the `responses` dialect: the text of the main agent, without tool tags. A blank
- * line separates blocks.
+ * `outputText` computes the output text of a turn in the `responses` dialect: the text of the main agent, without tool
+ * tags. A blank line separates blocks.
  * Invariant: the streamed deltas of `extendOutput` and `endOutput` add up to exactly the text of `outputText`.
+ * `outputTextAt` computes the progress from the state, so a stream can resume at any position.
  */
 import { isMain } from "../../turn-queries.ts";
 import { listBlocks, type SessionState, type TextBlock, type Turn } from "../../state.ts";

@@ -1,4 +1,9 @@
-/** Decodes the start, the deltas and the end of one output item, as part of the `tasks` decoder. */
+/**
+ * `addItem` and `endItem` decode the start and end of one output item, `extendText`, `finishText` and `readImage` its
+ * content, as part of the `tasks` decoder.
+ * Invariant: a `.done` frame repeats content, so only the part that the deltas did not deliver is written. A second
+ * notice of a turn is ignored. Previews are truncated to MAX_PREVIEW.
+ */
 import { truncateText } from "../../truncate-text.ts";
 import { toTurnErrorCode } from "../../errors.ts";
 import { MAX_PREVIEW } from "../../limits.ts";

@@ -1,7 +1,8 @@
 /**
  * `decodeTasks` decodes frames of the `tasks` dialect into canonical events.
- * Invariant: the decoder accepts frames of the original format, without Turnstream's additions, and ignores unknown
- * frames.
+ * Invariant: the decoder accepts frames of the original format, without Turnstream's additions. A repeated
+ * `task.created` or `added` frame writes nothing. Superseded items are collected until the frame with the cursor, so
+ * one takeover is one event.
  */
 import { placedAt, Sequence } from "../../sequence.ts";
 import { findToolCall } from "../../turn-queries.ts";

@@ -1,6 +1,7 @@
 /**
  * `encodeTasks` encodes canonical events as frames of the `tasks` dialect.
- * Invariant: the encoder has no state besides the folded session.
+ * Invariant: the encoder has no state besides the folded session. An event that does not change the state has no
+ * frames. The root task ends with its turn, not with the main run. Superseded items are emptied, never removed.
  */
 import type { SessionEvent, EventOf } from "../../events/index.ts";
 import { endsAll } from "../../fold/block.ts";

@@ -1,4 +1,8 @@
-/** `tasks` is the dialect for clients that show nested tasks with output items. */
+/**
+ * `tasks` is the dialect for clients that show nested tasks with output items.
+ * Invariant: everything that `cannotCarry` does not list survives encode and decode. `decode` never throws. The entry
+ * loads no schema library at run time.
+ */
 import type { SessionState } from "../../state.ts";
 import type { Dialect } from "../dialect.ts";
 import { ignoreUnknown } from "../ignore-unknown.ts";

@@ -1,6 +1,8 @@
 /**
- * Converts blocks to output items of the `tasks` dialect (`emptyItem`, `wholeItem`), and a run to a task (`taskState`,
- * requirement T01).
+ * `emptyItem` and `wholeItem` convert blocks to output items of the `tasks` dialect, and `taskState` converts a run to
+ * a task (requirement T01).
+ * Invariant: the stream and the end state use the same functions, so they can't differ. Hidden blocks have no item. The
+ * root task has the id of the turn, the task of a sub-agent the id of its call.
  */
 import { findSubAgentRun } from "../../turn-queries.ts";
 import {

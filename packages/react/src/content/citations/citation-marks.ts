@@ -1,6 +1,8 @@
 /**
- * Replaces citations with marks before Markdown is parsed (`withMarks`), and finds the marks in the result
- * (`findMarks`). Without marks, `[^3]` would be parsed as a footnote or a link. Pure.
+ * `withMarks` replaces citations with marks before Markdown is parsed, and `findMarks` finds the marks in the result.
+ * Without marks, `[^3]` would be parsed as a footnote or a link. Pure.
+ * Invariant: marks are punctuation, so emphasis around them is parsed as before. `withoutMarks` restores the text in
+ * code and addresses. A mark that the answer itself contains can only create a citation.
  */
 import type { Annotation } from "@turnstream/protocol";
 

@@ -1,6 +1,7 @@
 /**
- * `Citation` shows a small number that opens a card with the cited source. The link of the card follows the link
- * policy. `Sources` lists all sources of a text.
+ * `Citation` shows a small number that opens a card with the cited source. `Sources` lists all sources of a text.
+ * Invariant: every address passes `checkLink`, and the user sees its host before the link can be opened. A blocked
+ * address has no link. Titles and quotes are untrusted and pass `visibleText`.
  */
 import { type ToggleEvent, useId, useRef, useState } from "react";
 import type { Annotation } from "@turnstream/protocol";

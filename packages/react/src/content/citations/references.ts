@@ -1,4 +1,9 @@
-/** `useReference` finds the part of a tool result that a citation refers to. It scans each state of a turn once. */
+/**
+ * `useReference` finds the part of a tool result that a citation refers to, in its turn or in the turns that it
+ * retries.
+ * Invariant: it scans each state of a turn once. It returns the same object while the part is unchanged, so a delta
+ * does not re-render citations. The chain of retries is bounded.
+ */
 import { createContext } from "react";
 import type { Annotation, ResultPart, Turn } from "@turnstream/protocol";
 import { useStoreSelector } from "../../hooks/use-session-selector.ts";

@@ -1,6 +1,7 @@
 /**
- * English strings of cards and content: approvals, questions, forms, payments, files, artifacts. They define the shape
- * of the other languages.
+ * `cards` are the English strings of cards and content: approvals, questions, forms, payments, files, artifacts.
+ * Invariant: they define the shape of the other languages, so a new key needs a text in each. `fieldProblem` has a text
+ * for every problem of a form field.
  */
 import type { FormProblem } from "@turnstream/protocol";
 

@@ -1,6 +1,8 @@
 /**
- * English strings of the thread: turns, steps, composer, connection, announcements. They define the shape of the other
- * languages.
+ * `thread` and `errors` are the English strings of the thread and of errors: turns, steps, composer, connection,
+ * announcements.
+ * Invariant: they define the shape of the other languages, so a new key needs a text in each. Numbers arrive as
+ * formatted text, because digits depend on the locale.
  */
 
 export const thread = {

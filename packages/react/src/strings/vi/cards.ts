@@ -1,4 +1,7 @@
-/** Vietnamese strings of cards and content. */
+/**
+ * `cards` are the Vietnamese strings of cards and content.
+ * Invariant: the type `CardStrings` requires every key of the English strings.
+ */
 import type { CardStrings } from "../strings.ts";
 
 export const cards: CardStrings = {

@@ -1,4 +1,8 @@
-/** Vietnamese. */
+/**
+ * `vi` are the Vietnamese strings.
+ * Invariant: this is a subpath of its own, so a page loads them only if it imports them. Its locale also formats
+ * numbers.
+ */
 import type { Strings } from "../strings.ts";
 import { cards } from "./cards.ts";
 import { errors, thread } from "./thread.ts";

@@ -1,4 +1,7 @@
-/** Vietnamese strings of the thread. */
+/**
+ * `thread` and `errors` are the Vietnamese strings of the thread and of errors.
+ * Invariant: their types require every key of the English strings and a text for every error code.
+ */
 import type { ErrorStrings, ThreadStrings } from "../strings.ts";
 
 export const thread: ThreadStrings = {

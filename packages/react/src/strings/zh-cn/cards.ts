@@ -1,4 +1,7 @@
-/** Simplified Chinese strings of cards and content. */
+/**
+ * `cards` are the Simplified Chinese strings of cards and content.
+ * Invariant: the type `CardStrings` requires every key of the English strings.
+ */
 import type { CardStrings } from "../strings.ts";
 
 export const cards: CardStrings = {

@@ -1,4 +1,7 @@
-/** Simplified Chinese strings of the thread. */
+/**
+ * `thread` and `errors` are the Simplified Chinese strings of the thread and of errors.
+ * Invariant: their types require every key of the English strings and a text for every error code.
+ */
 import type { ErrorStrings, ThreadStrings } from "../strings.ts";
 
 export const thread: ThreadStrings = {
