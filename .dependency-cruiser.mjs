@@ -1,7 +1,7 @@
 /**
- * Which module may import which. Paths are relative to the folder being cruised.
- * `written` sees every import in the source, type-only ones included; `atRunTime` sees what is left once
- * types are erased. Read by scripts/check-direction.ts; never run on its own.
+ * Defines which module may import which. Paths are relative to the cruised folder.
+ * `written` checks every import in the source, including type-only ones. `atRunTime` checks the imports that are left
+ * after types are erased. scripts/check-direction.ts reads this file.
  */
 
 /** @typedef {import("dependency-cruiser").IForbiddenRuleType} Rule */
@@ -32,9 +32,9 @@ const packageDirection = Object.entries(mayImport).map(([name, allowed]) => ({
 }));
 
 /**
- * The folders of a package from top to bottom. A folder imports only from folders below it, types included. Folders on one
- * line don't import each other. A folder that is not listed is not checked, so the test of this file compares the lists with
- * the folders that exist.
+ * The folders of a package from top to bottom. A folder imports only from folders below it, types included. Folders on
+ * one line don't import each other. A folder that is not listed is not checked, so the test of this file compares the
+ * lists with the folders that exist.
  * @type {Record<string, string[][]>}
  */
 export const layers = {
@@ -98,57 +98,57 @@ export const written = [
   {
     name: "no-cycles-of-types",
     severity: "error",
-    comment: "modules that need each other can't be read one at a time",
+    comment: "modules in a cycle can't be understood one at a time",
     from: { path: "^packages/[^/]+/src/" },
     to: { circular: true },
   },
   {
     name: "entries-at-the-top",
     severity: "error",
-    comment: "an entry point collects what folders export; no folder imports it back",
+    comment: "an entry point re-exports what folders export; no folder imports it",
     from: { path: "^packages/server/src/[^/]+/" },
     to: { path: "^packages/server/src/[^/]+[.]ts$" },
   },
   {
     name: "log-and-store-apart",
     severity: "error",
-    comment: "session joins the two; neither knows the other",
+    comment: "only session may import both; they don't import each other",
     from: { path: "^packages/server/src/(log|store)/" },
     to: { path: "^packages/server/src/(log|store|session)/", pathNot: "^packages/server/src/$1/" },
   },
   {
     name: "runtime-and-gateway-apart",
     severity: "error",
-    comment: "they meet only in log and store",
+    comment: "runtime and gateway communicate only through log and store",
     from: { path: "^packages/server/src/(runtime|engine|models)/" },
     to: { path: "^packages/server/src/gateway/" },
   },
   {
     name: "gateway-runs-nothing",
     severity: "error",
-    comment: "they meet only in log and store",
+    comment: "runtime and gateway communicate only through log and store",
     from: { path: "^packages/server/src/gateway/" },
     to: { path: "^packages/server/src/(runtime|engine|models)/" },
   },
   {
     name: "foreign-bytes-apart",
     severity: "error",
-    comment:
-      "code that meets foreign bytes depends on nothing of ours but util, so that it can be judged by itself",
+    comment: "code that reads untrusted bytes imports only util, so that it can be reviewed by itself",
     from: { path: "^packages/server/src/(safe-fetch|text-extraction)/" },
     to: { path: "^packages/[^/]+/src/", pathNot: "^packages/server/src/($1|util)/" },
   },
   {
     name: "mcp-on-its-own",
     severity: "error",
-    comment: "who takes no tools from MCP servers needs no MCP client: it is an entry of its own",
+    comment: "apps without MCP servers must not load the MCP client, so it has its own entry point",
     from: { path: "^packages/server/src/", pathNot: "^packages/server/src/mcp/" },
     to: { path: ["^packages/server/src/mcp/", ...npm("@modelcontextprotocol/[^/]+")] },
   },
   {
     name: "mcp-uses-little",
     severity: "error",
-    comment: "a source of tools knows what a tool is, and how one asks people; not how turns run",
+    comment:
+      "a tool source may use the definition of tools and their forms, but not the code that runs turns",
     from: { path: "^packages/server/src/mcp/" },
     to: {
       path: "^packages/server/src/",
@@ -169,14 +169,14 @@ export const written = [
   {
     name: "dialects-apart",
     severity: "error",
-    comment: "a dialect never leans on another; what they share stands beside them",
+    comment: "dialects don't import each other; shared code is outside of them",
     from: { path: "^packages/protocol/src/dialects/([^/]+)/" },
     to: { path: "^packages/protocol/src/dialects/[^/]+/", pathNot: "^packages/protocol/src/dialects/$1/" },
   },
   {
     name: "src-not-to-test",
     severity: "error",
-    comment: "what is published never imports what only we run",
+    comment: "published code never imports code of tests and scripts",
     from: { path: "^packages/[^/]+/src/" },
     to: {
       path: [
@@ -189,7 +189,7 @@ export const written = [
   {
     name: "testkit-not-to-its-users",
     severity: "error",
-    comment: "the testkit serves tests, chaos, bench and browser, and knows none of them",
+    comment: "tests, chaos, bench and browser use the testkit; it imports none of them",
     from: { path: "^testkit/" },
     to: {
       path: [
@@ -242,7 +242,7 @@ export const atRunTime = [
   {
     name: "no-cycles",
     severity: "error",
-    comment: "modules that need each other at run time depend on load order",
+    comment: "modules in a cycle at run time depend on the load order",
     from: {},
     to: { circular: true },
   },

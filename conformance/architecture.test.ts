@@ -1,4 +1,4 @@
-/** docs/architecture.md is true: its answers and the path of a token name files that exist, and it lists every folder. */
+/** Checks docs/architecture.md: its answers and the path of a token name existing files, and it lists every folder. */
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -42,7 +42,7 @@ describe("docs/architecture.md", () => {
     expect(findMissing(files)).toEqual([]);
   });
 
-  test("a file that doesn't exist is noticed", () => {
+  test("a file that doesn't exist is reported", () => {
     const changed = page.replaceAll("fold/fold.ts)", "fold/folds.ts)");
     expect(findMissing(readLinks(readSection(changed, "Life of a token")))).toHaveLength(1);
   });

@@ -1,4 +1,4 @@
-/** Every promise that is not pending is cited by a test, and the comparison notices when one is not. */
+/** Checks that a test cites every requirement that is not pending, and that `coverageOf` finds missing citations. */
 import { describe, expect, test } from "vitest";
 
 import { coverageOf } from "./coverage.ts";
@@ -10,13 +10,13 @@ const sources = readTestSources();
 const range = (letter: string, count: number) =>
   Array.from({ length: count }, (_, n) => `${letter}${String(n + 1).padStart(2, "0")}`);
 
-describe("the numbered promises", () => {
-  test("are all there, once, in order", () => {
+describe("the numbered requirements", () => {
+  test("are complete, unique and in order", () => {
     const ids = [...range("W", 16), ...range("H", 5), ...range("T", 9), ...range("S", 11), ...range("U", 9)];
     expect(REQUIREMENTS.map(({ id }) => id)).toEqual(ids);
   });
 
-  test("have tests to be compared with", () => {
+  test("are compared with the tests of all packages", () => {
     expect(sources.map(({ path }) => path)).toContain("conformance/coverage.test.ts");
     expect(sources.some(({ path }) => path.startsWith("packages/protocol/test/"))).toBe(true);
   });
@@ -25,20 +25,20 @@ describe("the numbered promises", () => {
     expect(coverageOf(REQUIREMENTS, sources).uncited).toEqual([]);
   });
 
-  test("have every id that a test cites", () => {
+  test("include every id that a test cites", () => {
     expect(coverageOf(REQUIREMENTS, sources).unknown).toEqual([]);
   });
 
-  test("name the package that will prove what is pending", () => {
+  test("name the package of a pending requirement", () => {
     for (const requirement of REQUIREMENTS.filter(isPending))
       expect(requirement.pending).not.toBe("protocol");
   });
 });
 
-// The ids are put together here, so that this file does not cite them itself.
+// The ids are built here, so that this file does not cite them itself.
 const id = (number: number) => `W${String(number).padStart(2, "0")}`;
 
-describe("the comparison", () => {
+describe("coverageOf", () => {
   const promises: readonly Requirement[] = [
     { id: id(1), text: "", provedBy: "protocol" },
     { id: id(2), text: "", provedBy: "protocol" },
@@ -46,16 +46,16 @@ describe("the comparison", () => {
   ];
   const compare = (text: string) => coverageOf(promises, [{ path: "a.test.ts", text }]);
 
-  test("notices a promise that nobody cites, and lets a pending one pass", () => {
+  test("finds a requirement that no test cites, and accepts a pending one", () => {
     expect(compare(`test("${id(1)} holds", () => {});`).uncited).toEqual([id(2)]);
     expect(compare("").uncited).toEqual([id(1), id(2)]);
   });
 
-  test("notices an id that is no promise", () => {
+  test("finds an id that is no requirement", () => {
     expect(compare(`it("${id(9)} holds", () => {});`).unknown).toEqual([`${id(9)} in a.test.ts`]);
   });
 
-  test("counts a file once for an id, and each file", () => {
+  test("lists each file once for an id", () => {
     const text = `test("${id(1)} a", f); test("${id(1)} b", f);`;
     const twice = coverageOf(promises, [
       { path: "a.test.ts", text },
@@ -80,8 +80,8 @@ describe("the comparison", () => {
     ["a string that is no title", `test("x", () => "${id(1)} ${id(2)}")`],
     ["a call of something else", `expect("${id(1)} ${id(2)}")`],
     ["a test that never runs", `test.skip("${id(1)}", f); test.todo("${id(2)}")`],
-    ["longer words", `test("X${id(1)} ${id(2)}9", f)`],
-  ])("is not misled by %s", (_, text) => {
+    ["an id inside a longer name", `test("X${id(1)} ${id(2)}9", f)`],
+  ])("ignores %s", (_, text) => {
     const { uncited, unknown } = compare(text);
     expect({ uncited, unknown }).toEqual({ uncited: [id(1), id(2)], unknown: [] });
   });

@@ -1,23 +1,23 @@
 /**
- * Compares the numbered promises with the titles of tests: which files cite an id, which id nobody cites,
- * which cited id does not exist. Pure, it takes the test files as text; never runs a test.
+ * `coverageOf` compares the numbered requirements with the titles of tests. It returns the files that cite each id, the
+ * ids that no test cites, and the cited ids that don't exist. Pure: it takes the test files as text and runs no test.
  */
 import ts from "typescript";
 
 import { isPending, type Requirement } from "./requirements.ts";
 
-/** A test file: where it stands and what it says. */
+/** The path and the text of a test file. */
 export interface TestSource {
   readonly path: string;
   readonly text: string;
 }
 
 export interface Coverage {
-  /** For every id that is cited, the files that cite it, in order. */
+  /** The files that cite each id, in order. */
   readonly citedIn: ReadonlyMap<string, readonly string[]>;
-  /** Promises that are not pending and that no test cites. */
+  /** Requirements that are not pending and that no test cites. */
   readonly uncited: readonly string[];
-  /** Cited ids that no promise has, with the file. */
+  /** Cited ids that no requirement has, with the file. */
   readonly unknown: readonly string[];
 }
 
@@ -39,7 +39,7 @@ export function coverageOf(requirements: readonly Requirement[], sources: readon
   return { citedIn, uncited, unknown };
 }
 
-/** The ids in the titles of a file's tests, each once. */
+/** The ids in the titles of a file's tests, without duplicates. */
 function citedIds(text: string, path: string): Set<string> {
   const ids = new Set<string>();
   const visit = (node: ts.Node): void => {
@@ -52,7 +52,7 @@ function citedIds(text: string, path: string): Set<string> {
   return ids;
 }
 
-/** `test`, `test.only`, `describe.each([...])` and so on; not those that are never run. */
+/** Returns true for `test`, `test.only`, `describe.each([...])` and so on, but not for tests that never run. */
 function isTest(callee: ts.Expression): boolean {
   if (ts.isIdentifier(callee)) return DEFINES_TEST.has(callee.text);
   if (ts.isPropertyAccessExpression(callee)) {

@@ -129,7 +129,7 @@ describe.each(DOCUMENTS)("%s", (path) => {
     expect(checkOptionTables(read(path))).toEqual([]);
   });
 
-  test("names npm scripts that are there", () => {
+  test("names only existing npm scripts", () => {
     expect(checkScripts(read(path))).toEqual([]);
   });
 

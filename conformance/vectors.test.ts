@@ -1,6 +1,6 @@
 /**
- * The vectors: the files are what the script writes, they hold when they are read as any other language
- * would read them, damage to them is noticed, and a reader that is not ours (Python) agrees.
+ * Checks the vectors: the files are what the script writes, the public functions agree with them, damage is found, and
+ * an independent reader in Python agrees.
  */
 import { spawnSync } from "node:child_process";
 import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -25,14 +25,14 @@ function checkInPython(where: string) {
 describe("the scenarios", () => {
   const logs = Object.entries(SCENARIOS).map(([name, scenario]) => ({ name, events: listEvents(scenario) }));
 
-  test("have every type of event between them, each as its schema has it", () => {
+  test("contain every type of event, and each event matches its schema", () => {
     const events = logs.flatMap((log) => log.events);
     const types = new Set<string>(events.map((event) => event.type));
     expect(Object.keys(eventSchemas).filter((type) => !types.has(type))).toEqual([]);
     for (const event of events) expect(eventSchema.safeParse(event).error?.issues ?? []).toEqual([]);
   });
 
-  test("T07 cite where the marker stands, in UTF-16 units", () => {
+  test("T07 annotate exactly the marker, in UTF-16 units", () => {
     const written = new Map<string, string>();
     let citations = 0;
     for (const event of logs.flatMap((log) => log.events)) {
@@ -49,7 +49,7 @@ describe("the scenarios", () => {
 });
 
 describe("the vector files", () => {
-  test("are what the script writes; `npm run vectors` writes them anew", () => {
+  test("are what the script writes; `npm run vectors` updates them", () => {
     const written = vectorFiles();
     expect(paths).toEqual([...written.keys()].toSorted());
     expect(paths.filter((path) => texts.get(path) !== written.get(path))).toEqual([]);
@@ -60,7 +60,7 @@ describe("the vector files", () => {
     expect(bytes).toBeLessThan(3.5 * 1024 * 1024);
   });
 
-  test("H03 hold when they are read back, each through the public functions", () => {
+  test("H03 agree with the public functions when they are read back", () => {
     let checks = 0;
     for (const path of paths) {
       const report = verifyFile(path, vectors);
@@ -72,7 +72,7 @@ describe("the vector files", () => {
     expect(checks).toBeGreaterThan(10_000);
   });
 
-  test("can't be damaged unnoticed", () => {
+  test("can't be damaged without a failing check", () => {
     let planted = 0;
     for (const [path, vector] of vectors) {
       for (const place of sample(promises(vector), path.startsWith("handoff/") ? 8 : 14)) {
@@ -91,13 +91,37 @@ function isCovered(number: string): boolean {
 }
 
 describe("readers in other languages", () => {
-  test("U09 meet no number that a double can't hold, as in Dart on the web", () => {
+  test("U09 find only numbers that fit into a double, as in Dart on the web", () => {
     for (const [path, text] of texts) {
       const numbers = text.replaceAll(/"(?:[^"\\]|\\.)*"/g, '""').match(/-?\d[\d.eE+-]*/g) ?? [];
       expect(
         numbers.filter((number) => !isCovered(number)),
         path,
       ).toEqual([]);
+    }
+  });
+});
+
+describe("the fold in Python, written from PROTOCOL.md alone", () => {
+  const fold = join(import.meta.dirname, "clients/python/fold.py");
+
+  test("U09 passes every fold vector", () => {
+    const { status, stdout, stderr } = spawnSync("python3", [fold, join(folder, "fold")], { encoding: "utf8" });
+    expect(stderr).toBe("");
+    expect(status).toBe(0);
+    const count = globSync("fold/*.json", { cwd: folder }).length;
+    expect(count).toBeGreaterThan(10);
+    expect(stdout).toBe(`${count} vectors passed\n`);
+  });
+
+  test("notices a damaged vector", () => {
+    const copy = mkdtempSync(join(tmpdir(), "turnstream-vectors-"));
+    try {
+      const text = texts.get("fold/plain-answer.json") ?? "";
+      writeFileSync(join(copy, "plain-answer.json"), text.replaceAll('"type": "text.delta"', '"type": "text.end"'));
+      expect(spawnSync("python3", [fold, copy], { encoding: "utf8" }).status).toBe(1);
+    } finally {
+      rmSync(copy, { recursive: true });
     }
   });
 });
@@ -138,7 +162,7 @@ describe("the reader in Python", () => {
       '"id": "1-26", "type": "session.update"',
     ],
     ["dialects/blocks/odd-events.json", '"type": "content_block_stop"', '"type": "content_block_stopped"'],
-  ])("notices damage to %s", (path, from, to) => {
+  ])("finds damage to %s", (path, from, to) => {
     const copy = mkdtempSync(join(tmpdir(), "turnstream-vectors-"));
     try {
       cpSync(folder, copy, { recursive: true });

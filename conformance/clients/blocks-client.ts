@@ -1,6 +1,7 @@
 /**
- * A plain `blocks` client, built only from what 000, 003 and 004 tell a client to do: one array of blocks per
- * `message_id`, filled by frames, begun by history after a reload. It knows nothing of our other packages.
+ * `BlocksClient` is a plain client of the `blocks` dialect: it fills one array of blocks per `message_id` from history
+ * and frames. It follows only the source documents of the dialect and imports none of our packages, so that our code
+ * and the documents can be compared through it.
  */
 
 type Data = Record<string, unknown>;
@@ -15,14 +16,14 @@ interface PlainMessage {
   reason: string | null;
 }
 
-/** A group as 004's scan builds it, or a block that stands alone. */
+/** A group, or a block outside every group. */
 type PlainItem = PlainBlock | { type: "group"; blocks: PlainBlock[]; summary: string; isOpen: boolean };
 
 export class BlocksClient {
   readonly messages = new Map<string, PlainMessage>();
   /** The last cursor seen: where this client resumes. */
   cursor: string | null = null;
-  /** Frames that no client of the documents could make sense of. */
+  /** Frames that a client of the documents can't interpret. */
   readonly problems: string[] = [];
 
   private message(id: string): PlainMessage {
@@ -40,7 +41,7 @@ export class BlocksClient {
     return fresh;
   }
 
-  /** 004: history first, then the stream after its `last_event_id`, into the same array. */
+  /** Loads history. The stream after its `last_event_id` then continues in the same arrays. */
   load(history: { messages: readonly unknown[]; agent_status: string; last_event_id: string }): void {
     for (const message of history.messages as Data[]) {
       const id = message["message_id"];
@@ -70,7 +71,7 @@ export class BlocksClient {
     if (!message.streaming) this.problems.push(`${type} after the end of ${id}`);
     const index = frame["index"] as number;
     const isNew = type === "group_start" || type === "group_end" || type === "content_block_start";
-    // 000: the index rises over all blocks of a turn. A start that is told again is the one in progress.
+    // The index increases over all blocks of a turn. A repeated start belongs to the block in progress.
     if (isNew && !message.inProgress.has(index)) {
       if (index <= message.highest) this.problems.push(`index ${index} after ${message.highest}`);
       message.highest = index;
@@ -115,7 +116,7 @@ export class BlocksClient {
     if (block.type !== "tool_result" || !mergeResult(message.blocks, block)) message.blocks.push(block);
   }
 
-  /** What the person sees, in a form that is the same however the blocks got here. */
+  /** Returns what the user sees. The result does not depend on how the blocks arrived. */
   display(): Record<string, { items: unknown[]; half: unknown[]; streaming: boolean }> {
     const shown: Record<string, { items: unknown[]; half: unknown[]; streaming: boolean }> = {};
     for (const [id, message] of this.messages) {
@@ -132,7 +133,7 @@ export class BlocksClient {
   }
 }
 
-/** 000: what a delta does to a block in progress. */
+/** Applies a delta to a block in progress. */
 function applyDelta(block: PlainBlock, delta: Data): void {
   if (delta["type"] === "text_delta") {
     block["text"] = `${block["text"] as string}${delta["text"] as string}`;
@@ -148,7 +149,7 @@ function applyDelta(block: PlainBlock, delta: Data): void {
   if (delta["message"]) block["message"] = delta["message"];
 }
 
-/** 000: a text whose delta carries extras is a terminal block. */
+/** Turns a text whose delta carries extras into a terminal block. */
 function applyExtras(block: PlainBlock, extras: Data | undefined): void {
   if (extras?.["block_subtype"] === "user_stopped") block.type = "terminal_user_stopped";
   if (extras?.["block_subtype"] === "error") {
@@ -157,7 +158,7 @@ function applyExtras(block: PlainBlock, extras: Data | undefined): void {
   }
 }
 
-/** 003: the result goes into its call. */
+/** Stores a result in its call. Returns false if the call is unknown. */
 function mergeResult(blocks: PlainBlock[], result: PlainBlock): boolean {
   const call = blocks.find((block) => block.type === "tool_use" && block["id"] === result["tool_use_id"]);
   if (call === undefined) return false;
@@ -167,7 +168,7 @@ function mergeResult(blocks: PlainBlock[], result: PlainBlock): boolean {
   return true;
 }
 
-/** 004: one flat message to blocks and markers. */
+/** Converts one flat message of history to blocks and markers. */
 function loadMessage(blocks: PlainBlock[], message: Data): void {
   const display = message["display_type"];
   if (display === "group_start") blocks.push({ type: "group_start", summary: message["summary"] });
@@ -194,7 +195,7 @@ function loadMessage(blocks: PlainBlock[], message: Data): void {
     blocks.push({ type: "group_end", summary: message["summary"] });
 }
 
-/** 004's scan, as it is printed there. */
+/** Builds groups with the scan that the source document prints. */
 function buildGroups(blocks: readonly PlainBlock[], isStreaming: boolean): PlainItem[] {
   const items: PlainItem[] = [];
   let group: Extract<PlainItem, { blocks: PlainBlock[] }> | null = null;
@@ -228,7 +229,7 @@ function buildGroups(blocks: readonly PlainBlock[], isStreaming: boolean): Plain
   return items;
 }
 
-/** The fields that the documents let a client show. */
+/** The fields that the documents allow a client to show. */
 const SHOWN = [
   "type",
   "text",
@@ -262,7 +263,7 @@ function plain(block: PlainBlock): Data {
     if (block[field] !== undefined && block[field] !== null) shown[field] = block[field];
   if (block.type === "file_processing") shown["status"] = block["status"];
   if (block.type === "tool_result") shown["tool_use_id"] = block["tool_use_id"];
-  // The documents know no frame that changes a payment's state.
+  // The documents have no frame that changes the state of a payment.
   if (block["payment"] !== undefined) shown["payment"] = { ...(block["payment"] as Data), status: null };
   return shown;
 }

@@ -1,14 +1,15 @@
 /**
- * Real connections to a session: a WebSocket with one subscription, or an event stream. Both give frames, with the cursor
- * as `event_id` (of events: as `id`). Never fold anything, and never come back by themselves.
+ * `openSocket` and `openEvents` open real connections to a session: a WebSocket with one subscription, or an event
+ * stream. Both deliver frames with the cursor as `event_id`; native events have it as `id`. They don't fold frames and
+ * don't reconnect.
  */
 import { WebSocket } from "ws";
 import { EventStreamReader, readStream, type StreamMessage, StreamRefused } from "./event-stream.ts";
 import { DONE, type Frame, type ClientDialect } from "./rendered-state.ts";
 
-/** Where the server is, and what lets one in. */
+/** The URL of the server, and the headers that authenticate the client. */
 export interface Endpoint {
-  /** Such as `http://127.0.0.1:3000`. */
+  /** For example `http://127.0.0.1:3000`. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -16,11 +17,11 @@ export interface Endpoint {
 export interface ConnectionOptions {
   readonly session: string;
   readonly dialect: ClientDialect;
-  /** The last cursor seen. */
+  /** The cursor to resume after; null starts without one. */
   readonly after: string | null;
 }
 
-/** How a connection ended. Of one that is refused, what the server says. */
+/** How a connection ended. A refused connection has the error frame of the server. */
 export type ConnectionEnd =
   | { readonly type: "cut" | "ended" }
   | { readonly type: "lost"; readonly error: unknown }
@@ -32,9 +33,9 @@ export interface ConnectionHandlers {
 }
 
 export interface Connection {
-  /** Without a word, as when the network is gone. Nothing is heard afterwards. */
+  /** Drops the connection without a close, like a network failure. No handler is called afterwards. */
   cut(): void;
-  /** Over a socket. */
+  /** Sends a command. Only a socket supports it. */
   send(frame: Frame): void;
 }
 
@@ -49,7 +50,7 @@ export function openSocket(
   const socket = new WebSocket(url, { headers: endpoint.headers, perMessageDeflate: false });
   const waiting: Frame[] = [];
   let isOver = false;
-  /** Whether our own command was answered. */
+  /** True after the server has answered our own `subscribe`. */
   let isSubscribed = false;
   const end = (how: ConnectionEnd): void => {
     if (isOver) return;
@@ -65,7 +66,7 @@ export function openSocket(
   socket.on("message", (data) => {
     if (isOver) return;
     const frame = JSON.parse((data as Buffer).toString("utf8")) as Frame;
-    // Of a command that nobody could read, the server doesn't know whose it was.
+    // The server can't name the request of a command that it could not parse.
     const request = frame["request_id"] ?? (isSubscribed ? null : SUBSCRIBE);
     isSubscribed ||= frame.type === "subscribed";
     if (frame.type === "error" && request === SUBSCRIBE) end({ type: "refused", error: frame });
@@ -123,7 +124,7 @@ export function openEvents(
   };
 }
 
-/** `responses` has no frame for it. */
+/** Reads the comment that reports whether the stream resumed. `responses` has no frame for it. */
 function parseComment(comment: string): Frame[] {
   const [, not, reason] = /^(not )?resumed: (\w+)$/.exec(comment) ?? [];
   return reason === undefined ? [] : [{ type: "subscribed", resumed: not === undefined, reason }];

@@ -1,6 +1,7 @@
 /**
- * Reads an event stream as 002 prints it for browsers: `fetch`, a reader, a decoder, lines. Also keeps the `id:` and
- * `event:` lines, which 002 leaves aside. Knows nothing of what the messages say.
+ * `readStream` and `EventStreamReader` read an event stream as the source document of `responses` prints it for
+ * browsers: `fetch`, a reader, a decoder, lines. They also return the `id:` and `event:` lines, which the document
+ * ignores. They don't interpret the messages.
  */
 
 export interface StreamMessage {
@@ -9,7 +10,7 @@ export interface StreamMessage {
   readonly data: string;
 }
 
-/** Text in pieces of any size to whole messages. Comments are none, and kept beside. */
+/** Turns chunks of text of any size into complete messages. Collects comments in `comments`. */
 export class EventStreamReader {
   readonly comments: string[] = [];
   #buffer = "";
@@ -50,7 +51,7 @@ export interface StreamRequest {
   readonly signal: AbortSignal;
 }
 
-/** Gives the text as it arrives. Fulfilled once the server has ended it; fails when it was cut off, or refused. */
+/** Passes on the text as it arrives. Resolves when the server ends the stream; rejects if it is cut off or refused. */
 export async function readStream(
   url: string,
   { method = "GET", headers, body, signal }: StreamRequest,
@@ -71,7 +72,7 @@ export async function readStream(
   }
 }
 
-/** The server has answered, and not with a stream. */
+/** The server answered with something other than a stream. */
 export class StreamRefused extends Error {
   override readonly name = "StreamRefused";
   readonly status: number;

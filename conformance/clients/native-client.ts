@@ -1,6 +1,6 @@
 /**
- * A client of the events themselves, as PROTOCOL.md tells it: a snapshot, then events, each of which must be the very next.
- * Knows nothing of connections.
+ * `NativeClient` follows the native dialect as PROTOCOL.md describes it: a snapshot, then events. It records a problem
+ * for each event that is not directly the next one. Does not open connections.
  */
 import {
   emptyState,
@@ -17,11 +17,11 @@ type Data = Record<string, unknown>;
 
 export class NativeClient {
   state: SessionState = emptyState;
-  /** Where this client resumes. */
+  /** The cursor to resume from. */
   cursor: string | null = null;
   readonly problems: string[] = [];
 
-  /** @param frame as it came, over a socket or, with its `id` put back, as an event stream */
+  /** @param frame as received over a socket, or from an event stream with its `id` added */
   handle(frame: Data): void {
     if (frame["type"] === "snapshot") {
       this.state = restore(frame["snapshot"] as Snapshot);

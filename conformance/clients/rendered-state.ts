@@ -9,7 +9,7 @@ import { TasksClient } from "./tasks-client.ts";
 
 export type Frame = Record<string, unknown> & { readonly type: string };
 
-/** Said by the server of this connection, and not of the session. */
+/** What the server reports about this connection when it starts. */
 export interface ConnectionStart {
   readonly resumed: boolean;
   readonly reason: string;
@@ -26,11 +26,11 @@ export type ClientDialect = "blocks" | "tasks" | "native" | "responses";
 
 export class RenderedState {
   readonly name: ClientDialect;
-  /** Of all connections, in the order in which they came. */
+  /** The frames of all connections, in order of arrival. */
   readonly frames: Frame[] = [];
   readonly starts: ConnectionStart[] = [];
   #fold: Fold;
-  /** What clients had to complain about before they were told to begin anew. */
+  /** The problems of clients that were replaced by a restart. */
   readonly #earlier: string[] = [];
 
   constructor(name: ClientDialect) {
@@ -50,7 +50,7 @@ export class RenderedState {
     return this.#fold.display();
   }
 
-  /** Of `blocks`: history, before the first connect. */
+  /** Loads history before the first connect. Only `blocks` has it. */
   load(history: Parameters<BlocksClient["load"]>[0]): void {
     if (this.#fold instanceof BlocksClient) this.#fold.load(history);
   }
@@ -65,7 +65,7 @@ export class RenderedState {
 
   #begin({ resumed, reason }: ConnectionStart): void {
     this.starts.push({ resumed, reason });
-    // 002 knows no such thing: its clients go on, and the final text is right.
+    // `responses` has no restart: its clients continue, and the final text is correct.
     if (resumed || this.name === "responses") return;
     this.#earlier.push(...this.#fold.problems);
     this.#fold = createFold(this.name);
@@ -80,7 +80,7 @@ function createFold(name: ClientDialect): Fold {
   return name === "native" ? new NativeClient() : new ResponsesFold();
 }
 
-/** The reader of 002 takes text. */
+/** Feeds the SSE reader of `responses`, which expects text. */
 class ResponsesFold implements Fold {
   readonly #reader = new SseReader();
 
@@ -98,7 +98,7 @@ class ResponsesFold implements Fold {
     this.#reader.push(`${id}data: ${data}\n\n`);
   }
 
-  /** Also the text before the final text took its place, so that no repeated text can hide behind that. */
+  /** Includes the streamed text. Otherwise the final text, which replaces it, would hide repeated text. */
   display(): unknown {
     return { ...(this.#reader.display() as object), streamed: this.#reader.output };
   }

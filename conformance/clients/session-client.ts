@@ -1,6 +1,6 @@
 /**
- * Somebody who looks at a session over a real connection: what they see, and how they come back with the last cursor
- * seen. Never comes back by itself.
+ * `SessionClient` follows one session over a real connection and renders what it receives. `connect` resumes with the
+ * last cursor. It never reconnects by itself, so that tests decide when.
  */
 import { type Endpoint, type Connection, type ConnectionEnd, openEvents, openSocket } from "./connections.ts";
 import { type Frame, RenderedState, type ClientDialect } from "./rendered-state.ts";
@@ -9,16 +9,16 @@ export interface SessionClientOptions {
   readonly session: string;
   readonly dialect: ClientDialect;
   readonly wire: "socket" | "sse";
-  /** Called in the very moment in which something has come and was taken. */
+  /** Called right after a frame has been received and handled. */
   readonly onFrame?: (frame: Frame, client: SessionClient) => void;
-  /** The connection is over, and not because we cut it. */
+  /** Called when the connection ends without `cut`. */
   readonly onEnd?: (end: ConnectionEnd, client: SessionClient) => void;
 }
 
 export class SessionClient {
   readonly options: SessionClientOptions;
   readonly rendered: RenderedState;
-  /** How the last connection ended; null while it lasts. */
+  /** How the last connection ended; null while it is open. */
   end: ConnectionEnd | null = null;
   connects = 0;
   /** Frames of the session since the last connect. */
@@ -33,7 +33,7 @@ export class SessionClient {
     this.rendered = new RenderedState(options.dialect);
   }
 
-  /** @param after another cursor than the last one seen; null for none */
+  /** @param after the cursor to resume after, null for none. By default the last cursor. */
   connect(endpoint: Endpoint, after: string | null = this.rendered.cursor): this {
     this.#line?.cut();
     this.connects++;
@@ -56,14 +56,14 @@ export class SessionClient {
     return this;
   }
 
-  /** Without a word, as when the network is gone. */
+  /** Drops the connection without a close, like a network failure. */
   cut(): void {
     this.#line?.cut();
     this.end = { type: "cut" };
     this.#wake();
   }
 
-  /** A command over the socket, and its reply. */
+  /** Sends a command over the socket and returns its reply. */
   command(command: Frame, timeoutMs = 40_000): Promise<Frame> {
     const request_id = `r${++this.#requests}`;
     return new Promise((resolve, reject) => {
@@ -76,7 +76,7 @@ export class SessionClient {
     });
   }
 
-  /** Until it is so; asked whenever something has come or ended. */
+  /** Waits until `isSo` returns true. Checks after each frame and when the connection ends. */
   async until(about: string, isSo: () => boolean, timeoutMs = 40_000): Promise<void> {
     if (isSo()) return;
     await new Promise<void>((resolve, reject) => {

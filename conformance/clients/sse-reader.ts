@@ -1,13 +1,14 @@
 /**
- * A plain SSE reader, as 002 prints it for browsers: split by lines, take those that begin with `data: `,
- * stop at `[DONE]`. Reads text, remembers the last `id:` for reconnecting.
+ * `SseReader` is a plain SSE reader as the source document of `responses` prints it for browsers. It splits the text
+ * into lines, takes those that start with `data: `, and stops at `[DONE]`. It also stores the last `id:` for
+ * reconnects.
  */
 
 type Data = Record<string, unknown>;
 
 export class SseReader {
   private buffer = "";
-  /** The `id:` line of the message being read; it counts once the message is complete. */
+  /** The `id:` line of the message being read. It becomes the cursor when the message is complete. */
   private pendingId: string | null = null;
   cursor: string | null = null;
   output = "";
@@ -39,7 +40,7 @@ export class SseReader {
 
   private handle(event: Data): void {
     const type = event["type"];
-    // The reader of 002 reads one response at a time: a new one begins it afresh.
+    // This reader reads one response at a time, so a new response resets it.
     if (type === "response.created") this.begin();
     else if (this.done && type !== "response.interaction_update" && type !== "response.chat.title.updated") {
       this.problems.push(`${String(type)} after [DONE]`);
@@ -56,7 +57,7 @@ export class SseReader {
   }
 
   private addOnce(list: unknown[], event: Data): void {
-    // A message may come again after a cut before its `id:`; it says the same.
+    // A connection that was cut before the `id:` repeats the same message after the reconnect.
     const text = JSON.stringify(event);
     if (!list.some((known) => JSON.stringify(known) === text)) list.push(event);
   }

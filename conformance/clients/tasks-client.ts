@@ -1,6 +1,6 @@
 /**
- * A plain `tasks` client, built only from what 001 tells: one output list per `task_id`, items placed by
- * `output_index`, filled by deltas and replaced by what `.done` carries.
+ * `TasksClient` is a plain client of the `tasks` dialect that follows only its source document. It has one output list
+ * per `task_id`. It places items by `output_index`, fills them with deltas and replaces them with the item of `.done`.
  */
 
 type Data = Record<string, unknown>;
@@ -37,7 +37,7 @@ export class TasksClient {
     applyTo(item, type, frame);
     if (type === "task.output_item.done") {
       const whole = frame["item"] as Data;
-      // 001: a result that a sub-agent filled gets only its status.
+      // The `.done` of a result that a sub-agent filled carries only the status.
       const retained =
         whole["block_list"] === undefined && item["block_list"] !== undefined
           ? { block_list: item["block_list"] }

@@ -1,19 +1,19 @@
 /**
- * The raw material of a generated log: a list of small choices. fast-check shrinks the list and the numbers
- * in it; the simulator turns any such list into a legal log.
+ * `choices` generates the input of a generated log: a list of small choices. fast-check shrinks the list and its
+ * numbers. The simulator turns any such list into a valid log.
  */
 import fc from "fast-check";
 
 export interface Choice {
-  /** Which of the moves that are possible at this point. */
+  /** Selects one of the moves that are possible at this point. */
   readonly move: number;
-  /** Which run, block, call or status the move is about. */
+  /** Selects the run, block, call or status of the move. */
   readonly which: number;
-  /** What is written. */
+  /** The text that the move writes. */
   readonly text: string;
 }
 
-/** Pieces that are hard on somebody: tool tags and their look-alikes, markers, pairs that a cut may split. */
+/** Pieces that are hard to parse: tool tags and similar text, markers, surrogate pairs that a cut can split. */
 const PIECES = [
   "a",
   "word ",

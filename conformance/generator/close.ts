@@ -1,6 +1,6 @@
 /**
- * Ends what is open in a turn, in the order that a stop or an error asks for (W02): blocks, results and
- * sub-runs from the inside out, then the group.
+ * `closeAll` ends everything that is open in a turn, in the order that a stop or an error requires (W02): blocks,
+ * results and sub-runs from the inside out, then the group.
  */
 import { type Block, listBlocks, findTurn, isPending, type Turn } from "@turnstream/protocol";
 import { outlivesTurn } from "@turnstream/protocol/writer";
@@ -15,7 +15,7 @@ export function on(turn: Turn, block: Block): { turn: string; run: string; block
   return { turn: turn.id, run: block.run, block: block.id, index: block.index };
 }
 
-/** Closes everything but the main run. */
+/** Closes everything except the main run. */
 export function closeAll(w: LogWriter, id: string): void {
   const turn = (): Turn => findTurn(w.state, id) as Turn;
   for (const block of listBlocks(turn())) {
@@ -38,7 +38,7 @@ function cancel(w: LogWriter, turn: Turn, block: Extract<Block, { version: numbe
   if (block.kind === "form") w.add({ type: "form.update", ...on(turn, block), version, status: "cancelled" });
 }
 
-/** Closes the runs below `parent`, each with its blocks, before the results they stand in. */
+/** Closes the runs below `parent`, each with its blocks, before the results that contain them. */
 function closeRuns(w: LogWriter, turn: () => Turn, parent: string | null): void {
   for (const run of turn().runs.filter((r) => r.parent === parent && r.status === "running")) {
     closeRuns(w, turn, run.id);

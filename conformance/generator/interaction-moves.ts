@@ -1,5 +1,6 @@
 /**
- * Moves of interactions: requests inside the turn, decisions, and changes of forms and payments at any time.
+ * `interactionMoves` lists the moves of interactions: requests inside the turn, decisions, and changes of forms and
+ * payments at any time.
  */
 import { type Block, type InteractionBlock, isPending, type Turn } from "@turnstream/protocol";
 import { outlivesTurn, TRANSITIONS, findWaitingForm } from "@turnstream/protocol/writer";
@@ -23,7 +24,7 @@ interface Late {
 
 const lates = new WeakMap<Turn, readonly Late[]>();
 
-/** What can still change in a turn after its end. */
+/** The interactions of a turn that can still change after its end. */
 function lateIn(turn: Turn): readonly Late[] {
   const known =
     lates.get(turn) ?? blocksIn(turn).flatMap((block) => (isLate(block) ? [{ turn, block }] : []));

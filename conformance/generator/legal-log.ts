@@ -1,6 +1,6 @@
 /**
- * Generated legal session logs, for properties: parallel tools, nested and parallel sub-agents, approvals and
- * questions, stops, errors and takeovers at any moment, payments that settle late, several turns and writers.
+ * `legalLog` generates valid session logs for properties. They contain parallel tools, nested and parallel sub-agents,
+ * approvals and questions, late payments, several turns and writers, and stops, errors and takeovers at any moment.
  */
 import type { SessionEvent } from "@turnstream/protocol";
 import type fc from "fast-check";
@@ -8,7 +8,7 @@ import { LogWriter } from "../support/log-writer.ts";
 import { type Choice, choices } from "./choice.ts";
 import { movesAt } from "./moves.ts";
 
-/** Legal logs of at most `maxEvents` events. A log may stop anywhere: a prefix of a legal log is legal. */
+/** Generates logs of at most `maxEvents` events. A log can stop anywhere: a prefix of a valid log is valid. */
 export function legalLog(maxEvents: number, options: { check?: boolean } = {}): fc.Arbitrary<SessionEvent[]> {
   return choices(maxEvents).map((list) => simulate(list, maxEvents, options.check ?? false));
 }

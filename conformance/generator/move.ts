@@ -1,5 +1,5 @@
 /**
- * What all moves share: their shape, how one is picked, and which calls still want a result.
+ * Defines `Move` and the helpers that all moves share: picking a move, and finding the calls without a result.
  */
 import { type Block, listBlocks, type ToolCallBlock, type Turn } from "@turnstream/protocol";
 
@@ -11,7 +11,7 @@ export function pickOne<T>(list: readonly T[], which: number): T | undefined {
 
 const blocks = new WeakMap<Turn, readonly Block[]>();
 
-/** The blocks of a turn, which every move looks at, found once. */
+/** Returns the blocks of a turn, cached because every move reads them. */
 export function blocksIn(turn: Turn): readonly Block[] {
   const known = blocks.get(turn) ?? listBlocks(turn);
   blocks.set(turn, known);

@@ -1,6 +1,6 @@
 /**
- * What can happen next in a session, given its state: a weighted list of moves, each of which writes one or
- * more legal events. The plainest come first, because shrinking goes towards the start of the list.
+ * `movesAt` returns what can happen next in a session: a weighted list of moves, each of which writes one or more valid
+ * events. The simplest moves come first, because fast-check shrinks towards the start of the list.
  */
 import {
   type Block,
@@ -20,7 +20,7 @@ import { takeOver } from "./takeover.ts";
 
 const MAX_DEPTH = 5;
 const MAX_OPEN_CALLS = 6;
-/** How much likelier work is than an end of the turn, a takeover or another writer. */
+/** How much more likely a run's own work is than an end of the turn, a takeover or another writer. */
 const WORK_WEIGHT = 8;
 
 export function movesAt(w: LogWriter, choice: Choice): Move[] {
@@ -61,7 +61,7 @@ function begin(w: LogWriter, { which, text }: Choice): void {
   });
 }
 
-/** The log was lost and rebuilt while nothing ran. */
+/** The log was lost and rebuilt while no turn was running. */
 function rebuild(w: LogWriter): void {
   w.add({ type: "turn.takeover", turn: null, blocks: [], groups: [], runs: [] });
 }
@@ -212,7 +212,7 @@ function blockMoves(w: LogWriter, turn: Turn, block: Block, { which, text }: Cho
   }
 }
 
-/** Goes on with JSON text: an object whose values are strings, closed now and then, broken now and then. */
+/** Continues JSON text: an object with string values, sometimes closed, sometimes broken. */
 function nextArgs(args: string, text: string): string {
   const value = JSON.stringify(text);
   if (args === "") return `{"a":${value}`;

@@ -1,5 +1,5 @@
 /**
- * What generated logs contain, so that CI can tell that the properties have something to bite on.
+ * `shares` reports how often generated logs contain each hard situation, so that a test can require a minimum.
  */
 import { emptyState, type SessionEvent, fold, type Turn } from "@turnstream/protocol";
 
@@ -61,14 +61,14 @@ function isSub(turn: Turn, id: string | null): boolean {
   return turn.runs.some((run) => run.id === id && run.parent !== null);
 }
 
-/** A result ends while one that started earlier is still open. */
+/** Returns true if a result that started earlier is still open. */
 function overtakes(turn: Turn, index: number): boolean {
   return turn.items
     .toArray()
     .some((item) => item?.kind === "tool_result" && item.end === null && item.index < index);
 }
 
-/** The share of logs, 0 to 1, of which each fact holds. */
+/** The share of logs, 0 to 1, in which each fact is true. */
 export function shares(logs: readonly (readonly SessionEvent[])[]): Record<keyof LogFacts, number> {
   const facts = logs.map(factsOf);
   const names = Object.keys(facts[0] ?? {}) as (keyof LogFacts)[];

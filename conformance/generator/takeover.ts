@@ -1,11 +1,12 @@
 /**
- * A takeover at a random point: everything from some index on is void, and with it all that hangs on it.
+ * `takeOver` writes a takeover at a random point: it supersedes everything from an index on, and all that depends on
+ * it.
  */
 import { type Block, listBlocks, type Turn } from "@turnstream/protocol";
 import type { LogWriter } from "../support/log-writer.ts";
 
 export function takeOver(w: LogWriter, turn: Turn, wanted: number): void {
-  // What a person was asked is committed, and so is a run that ended: nothing before the last of these is void.
+  // Interactions and ended runs are committed, so the takeover supersedes only what comes after the last of them.
   let from = wanted;
   let superseded = voidFrom(turn, from);
   for (let last = lastCommitted(turn, superseded); last >= 0; last = lastCommitted(turn, superseded)) {
@@ -24,7 +25,7 @@ interface Void {
   readonly runs: Set<string>;
 }
 
-/** The index of the last void block that is committed elsewhere (an interaction, or of a run that ended), or -1. */
+/** The index of the last selected block that must not be superseded (interaction, or block of an ended run), or -1. */
 function lastCommitted(turn: Turn, { blocks, runs }: Void): number {
   const over = new Set(
     turn.runs.filter((run) => run.status !== "running" && !runs.has(run.id)).map((run) => run.id),
@@ -33,7 +34,7 @@ function lastCommitted(turn: Turn, { blocks, runs }: Void): number {
   return listBlocks(turn).findLast(isIt)?.index ?? -1;
 }
 
-/** Everything from an index on, every half-written block, and all that hangs on them. */
+/** Selects everything from an index on, every half-written block, and all that depends on them. */
 function voidFrom(turn: Turn, from: number): Void {
   const all = listBlocks(turn);
   const blocks = new Set(

@@ -1,4 +1,4 @@
-/** A turn that ends while blocks are open leaves none of them in progress on the wire of the `blocks` dialect. */
+/** Checks that a turn that ends with open blocks leaves no block in progress for clients of the `blocks` dialect. */
 import { emptyState } from "@turnstream/protocol";
 import { blocks } from "@turnstream/protocol/blocks";
 import { expect, test } from "vitest";
@@ -8,7 +8,7 @@ import { feedBlocks } from "../support/feed-blocks.ts";
 import { framesFrom } from "../support/replay.ts";
 import { atThreeCuts, tenthOf } from "../support/property-runs.ts";
 
-test("W02 a turn that ends over open blocks leaves nothing in progress on the wire", () => {
+test("W02 a turn that ends with open blocks leaves no block in progress for the client", () => {
   atThreeCuts((events, cuts) => {
     for (const k of cuts) {
       const client = feedBlocks(

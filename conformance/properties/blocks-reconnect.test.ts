@@ -1,4 +1,4 @@
-/** A client of the `blocks` dialect that is cut off between any two frames goes on from its cursor. */
+/** Checks that a client of the `blocks` dialect continues from its cursor after a cut between any two frames. */
 import { emptyState, type SessionEvent } from "@turnstream/protocol";
 import { blocks } from "@turnstream/protocol/blocks";
 import { expect, test } from "vitest";
@@ -8,7 +8,7 @@ import { feedBlocks } from "../support/feed-blocks.ts";
 import { framesFrom, positionOf, resumeFrames, sameAs, statesOf } from "../support/replay.ts";
 import { atEveryCut, atThreeCuts } from "../support/property-runs.ts";
 
-/** Reconnect without reload: cut between any two frames, go on from the last cursor seen. */
+/** Reconnects without a reload: cuts between two frames and resumes from the last cursor. */
 function reconnect(events: SessionEvent[], cuts: number[]): void {
   const states = statesOf(events);
   const frames = framesFrom(blocks, emptyState, events);
@@ -21,7 +21,7 @@ function reconnect(events: SessionEvent[], cuts: number[]): void {
   }
 }
 
-test("W01 W03 at every frame of generated logs, a connection that is cut goes on from its cursor without gap or overlap", () => {
+test("W01 W03 at every frame of generated logs, a reconnecting client continues from its cursor without gap or overlap", () => {
   atEveryCut(atEveryFrame(blocks, reconnect));
 });
 

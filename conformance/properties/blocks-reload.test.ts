@@ -1,4 +1,4 @@
-/** A page that is reloaded at any position shows what an uncut connection of the `blocks` dialect shows. */
+/** Checks that a page reloaded at any position shows the same as an uncut connection of the `blocks` dialect. */
 import { emptyState, type SessionEvent, type SessionState } from "@turnstream/protocol";
 import { coalesce, foldWithHandoffPoint, trackHandoffPoint } from "@turnstream/protocol/writer";
 import { blocks, toHistory } from "@turnstream/protocol/blocks";
@@ -8,7 +8,7 @@ import { feedBlocks } from "../support/feed-blocks.ts";
 import { framesFrom, sameAs, statesOf } from "../support/replay.ts";
 import { atEveryCut, atThreeCuts } from "../support/property-runs.ts";
 
-/** Only the turns that the reloaded client can have: the user's words stand in history, not in the stream. */
+/** Leaves out user messages: history contains them, the stream doesn't. */
 function withoutUsers(display: ReturnType<BlocksClient["display"]>): unknown {
   const shown = Object.entries(display).flatMap(([id, message]) => {
     const items = message.items.filter((item) => (item as { type: string }).type !== "user");
@@ -17,7 +17,7 @@ function withoutUsers(display: ReturnType<BlocksClient["display"]>): unknown {
   return Object.fromEntries(shown);
 }
 
-/** Reload: history as of the quiet point, then the stream after it. */
+/** Reloads: history at the handoff point, then the stream after it. */
 function reload(events: SessionEvent[], cuts: number[]): void {
   const states = statesOf(events);
   const uncut = feedBlocks(new BlocksClient(), framesFrom(blocks, emptyState, events));
@@ -45,7 +45,7 @@ function foldHandoffs(events: SessionEvent[]): SessionState[] {
   return points.map((point) => point ?? emptyState);
 }
 
-test("H03 H04 at every position of generated logs, history at the quiet point and the stream after it show what an uncut connection shows", () => {
+test("H03 H04 at every position of generated logs, history at the handoff point and the stream after it show the same as an uncut connection", () => {
   atEveryCut(reload);
 });
 

@@ -1,4 +1,4 @@
-/** A resync brings a client of the `blocks` dialect up to date that was too slow for the stream. */
+/** Checks that a resync brings a slow client of the `blocks` dialect up to date. */
 import { emptyState, type SessionEvent, type SessionState } from "@turnstream/protocol";
 import { blocks, resyncBlocks } from "@turnstream/protocol/blocks";
 import { expect, test } from "vitest";
@@ -7,7 +7,7 @@ import { feedBlocks } from "../support/feed-blocks.ts";
 import { framesFrom, positionOf, resumeFrames, sameAs, statesOf } from "../support/replay.ts";
 import { atEveryCut, atThreeCuts } from "../support/property-runs.ts";
 
-/** Too slow: what came after `since` was dropped, and a resync brings the client up to date. */
+/** Drops the frames after `since`, as for a slow client, and resyncs. */
 function fallBehind(events: SessionEvent[], cuts: number[]): void {
   const states = statesOf(events);
   const expectShown = sameAs(
@@ -24,7 +24,7 @@ function fallBehind(events: SessionEvent[], cuts: number[]): void {
   }
 }
 
-test("at every position of generated logs, a client that fell behind is brought up to date", () => {
+test("at every position of generated logs, a resync brings a slow client up to date", () => {
   atEveryCut(fallBehind);
 });
 

@@ -1,4 +1,6 @@
-/** What the `blocks` dialect carries survives encode and decode, wherever the connection is cut. */
+/**
+ * Checks that everything that the `blocks` dialect carries survives encode and decode, wherever the connection is cut.
+ */
 import { blocks } from "@turnstream/protocol/blocks";
 import { test } from "vitest";
 import { roundTrip } from "../support/dialect-checks.ts";
@@ -7,7 +9,7 @@ import { atEveryCut, atThreeCuts } from "../support/property-runs.ts";
 
 const encodeAndDecode = roundTrip(blocks, eraseForBlocks);
 
-test("H03 at every frame of generated logs, what the blocks dialect carries survives encode and decode", () => {
+test("H03 at every frame of generated logs, everything that the blocks dialect carries survives encode and decode", () => {
   atEveryCut(encodeAndDecode);
 });
 

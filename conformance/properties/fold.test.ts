@@ -1,4 +1,4 @@
-/** Properties of the fold and the native hand-off: exact at every cut, whatever the log. */
+/** Properties of the fold and of the native handoff. They are true at every cut of any valid log. */
 import { isDeepStrictEqual } from "node:util";
 import {
   listBlocks,
@@ -28,15 +28,15 @@ function snapshotAndTail(events: SessionEvent[], cuts: number[]): void {
     const wire = JSON.parse(JSON.stringify(snapshot(states[k] ?? emptyState))) as ReturnType<typeof snapshot>;
     const tail = events.slice(k);
     expectWhole(snapshot(foldAll(tail, restore(wire))));
-    // What a replay sends is coalesced, and a client may get events twice.
+    // A replay is coalesced, and a client can receive events twice.
     const overlap = events.slice(Math.max(0, k - 3));
     expectWhole(snapshot(foldAll([...overlap, ...coalesce(tail)], restore(wire))));
   }
 }
 
 /**
- * The proof by induction: where the restored state equals the state, `fold`, which is pure, makes the same of every
- * event after it. So the restored state and the tail fold to the whole, without folding the tail for each position.
+ * Proof by induction: `fold` is pure, so from equal states it produces equal states. If the restored state equals the
+ * state, the restored state and the tail fold to the complete state. The tail need not be folded for each position.
  */
 function restoresEveryState(events: SessionEvent[]): void {
   for (const state of statesOf(events)) {
@@ -48,13 +48,13 @@ function restoresEveryState(events: SessionEvent[]): void {
   }
 }
 
-describe("H03 snapshot(k) and the events after k fold to the whole", () => {
-  test("at every position of generated logs, because what is restored equals the state", () =>
+describe("H03 snapshot(k) and the events after k fold to the complete state", () => {
+  test("at every position of generated logs, because the restored state equals the state", () =>
     atEveryCut(restoresEveryState));
   test("at three positions of many more logs", () => atThreeCuts(snapshotAndTail));
 });
 
-test("a window on the newest turns folds on like the whole, for the turns it has", () => {
+test("a window of the newest turns folds like the complete state, for the turns that it contains", () => {
   atThreeCuts((events, cuts) => {
     const states = statesOf(events);
     const whole = snapshot(states.at(-1) ?? emptyState);
@@ -70,7 +70,7 @@ test("a window on the newest turns folds on like the whole, for the turns it has
   }, tenthOf(1_000));
 });
 
-test("X04 frames don't depend on how much of the past is in the window", () => {
+test("X04 frames don't depend on the number of turns in the window", () => {
   atThreeCuts((events, cuts) => {
     const states = statesOf(events);
     for (const k of cuts) {
@@ -84,7 +84,7 @@ test("X04 frames don't depend on how much of the past is in the window", () => {
   }, tenthOf(1_000));
 });
 
-test("an event that changes nothing shares everything, and one that does shares the rest", () => {
+test("an event that changes nothing returns the same state, and a change shares all unchanged parts", () => {
   atEveryCut(
     (events) => {
       let state = emptyState;
@@ -109,7 +109,7 @@ test("an event that changes nothing shares everything, and one that does shares 
   );
 });
 
-test("H05 at the end of a turn nothing stays open, and nothing late revives it", () => {
+test("H05 at the end of a turn nothing stays open, and late events don't reopen it", () => {
   atEveryCut(
     (events) => {
       let state = emptyState;
@@ -124,7 +124,7 @@ test("H05 at the end of a turn nothing stays open, and nothing late revives it",
         expect(waiting).toEqual([]);
         if (event.type === "turn.end") ended.set(turn.id, turn);
       }
-      // Every block event again, at positions after the end: a late writer that knows no better.
+      // Repeat every block event at positions after the end, like a writer that has not noticed the end.
       for (const event of events) {
         if (!("block" in event) || event.type === "form.update" || event.type === "payment.update") continue;
         const decided = "version" in event ? { version: event.version + 10 } : {};
@@ -139,7 +139,7 @@ test("H05 at the end of a turn nothing stays open, and nothing late revives it",
   );
 });
 
-test("turn.end closes whatever a crashed writer left open", () => {
+test("turn.end closes everything that a crashed writer left open", () => {
   atThreeCuts((events, cuts) => {
     for (const k of cuts) {
       if (foldAll(events.slice(0, k)).turns.last()?.status !== "running") continue;
@@ -157,7 +157,7 @@ test("turn.end closes whatever a crashed writer left open", () => {
   }, tenthOf(2_000));
 });
 
-test("generated events validate by their schemas", () => {
+test("generated events match their schemas", () => {
   atEveryCut((events) => {
     for (const event of events) {
       const result = eventSchema.safeParse(event);
@@ -166,7 +166,7 @@ test("generated events validate by their schemas", () => {
   });
 });
 
-test("a writer of an earlier epoch changes nothing, whatever position it claims", () => {
+test("an event of an earlier epoch changes nothing, at any position", () => {
   atEveryCut(
     (events) => {
       const state = foldAll(events);
@@ -180,12 +180,12 @@ test("a writer of an earlier epoch changes nothing, whatever position it claims"
   );
 });
 
-test("a log that was rebuilt is never taken for the one that was read", () => {
+test("a rebuilt log is never mistaken for the log that was read", () => {
   atEveryCut(
     (events) => {
       const state = foldAll(events);
       for (const event of events) {
-        // The new epoch gives out positions that this reader already has, and then goes on past them.
+        // The new epoch reuses positions that this reader already has, and then continues beyond them.
         const rebuilt = { ...event, id: `${state.epoch + 1}-${state.seq}` };
         const beyond = { ...event, id: `${state.epoch + 1}-${state.seq + 1}` };
         expect(classifyEvent(state, rebuilt)).toBe("diverged");
@@ -199,14 +199,14 @@ test("a log that was rebuilt is never taken for the one that was read", () => {
   );
 });
 
-test("an event told again at a later position changes nothing but the position", () => {
+test("an event repeated at a later position changes only the position", () => {
   atEveryCut(
     (events) => {
       const state = foldAll(events);
       const { seq: _, epoch: __, ...before } = snapshot(state);
       const expectBefore = sameAs(before);
       for (const event of events) {
-        // More text for an open block, or another title, is news and not a repeat.
+        // More text for an open block, or another title, is a new change and not a repetition.
         if (event.type.endsWith(".delta") || event.type === "session.update") continue;
         const again = fold(state, { ...event, id: `${state.epoch}-${state.seq + 1}` });
         const { seq: ___, epoch: ____, ...after } = snapshot(again);

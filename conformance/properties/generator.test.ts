@@ -1,11 +1,11 @@
-/** The generator itself: its logs are legal, and rich enough for the other properties to mean something. */
+/** Checks the generator: its logs are valid, and contain enough hard situations for the other properties. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { legalLog } from "../generator/legal-log.ts";
 import { shares } from "../generator/statistics.ts";
 import { MAX_EVENTS } from "../support/property-runs.ts";
 
-test("generated logs are legal", () => {
+test("generated logs are valid", () => {
   // The writer throws on the first event that breaks a rule.
   fc.assert(
     fc.property(legalLog(MAX_EVENTS, { check: true }), (events) => {
@@ -15,7 +15,7 @@ test("generated logs are legal", () => {
   );
 });
 
-test("generated logs have what makes them hard", () => {
+test("generated logs contain the hard situations often enough", () => {
   const found = shares(fc.sample(legalLog(MAX_EVENTS), { seed: 11, numRuns: 1000 }));
   console.log(`share of generated logs: ${JSON.stringify(found)}`);
   const least: Partial<typeof found> = {

@@ -1,4 +1,4 @@
-/** Properties of the `responses` dialect: a plain SSE reader, cut anywhere, ends with the same response. */
+/** Properties of the `responses` dialect: a plain SSE reader that is cut off anywhere ends with the same response. */
 import { emptyState, type SessionEvent } from "@turnstream/protocol";
 import {
   type ResponsesFrame,
@@ -53,7 +53,7 @@ test("S05 without a takeover, the deltas joined are the final text", () => {
   }, tenthOf(2_000));
 });
 
-test("the encoder's place in the text follows from the state at every position", () => {
+test("the encoder's position in the text follows from the state at every position", () => {
   atEveryCut((events) => {
     let encoder = responses.attach(emptyState, {});
     for (const event of events) {
@@ -64,15 +64,15 @@ test("the encoder's place in the text follows from the state at every position",
 });
 
 const encodeAndDecode = roundTrip(responses, (state, whole) => {
-  // A decoder's blocks already hold what stands between the blocks of the log.
+  // A decoder's blocks already contain the separators between the blocks of the log.
   return eraseForResponses(state, takenTurns(whole), state === whole ? undefined : joinedText);
 });
 
-test("at every message of generated logs, what the responses dialect carries survives encode and decode", () => {
+test("at every message of generated logs, everything that the responses dialect carries survives encode and decode", () => {
   atEveryCut(encodeAndDecode);
 });
 
-test("H03 all of this at three positions of many more logs", () => {
+test("H03 the same at three positions of many more logs", () => {
   atThreeCuts((events, cuts) => {
     reconnect(events, cuts);
     encodeAndDecode(events, cuts);
@@ -90,6 +90,6 @@ test("S02 frames survive the SSE text", () => {
   }, tenthOf(500));
 });
 
-test("decoded logs are legal", () => {
+test("decoded logs are valid", () => {
   atEveryCut(decodesLegally(responses));
 });

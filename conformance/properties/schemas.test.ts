@@ -1,4 +1,4 @@
-/** Every event and every frame validates against the published JSON Schema, by a validator that isn't ours. */
+/** Checks every event and frame against the published JSON Schemas with an independent validator. */
 import { readFileSync } from "node:fs";
 import { emptyState, type SessionEvent } from "@turnstream/protocol";
 import { blocks } from "@turnstream/protocol/blocks";
@@ -15,7 +15,7 @@ interface SchemaFile {
   readonly $defs: Readonly<Record<string, object>>;
 }
 
-/** A validator for each `type` of a set. */
+/** The validators of a schema file, by `type`. */
 function validators(name: string): Map<string, ValidateFunction> {
   const url = new URL(`../../packages/protocol/schemas/${name}.json`, import.meta.url);
   const file = JSON.parse(readFileSync(url, "utf8")) as SchemaFile;
@@ -26,7 +26,7 @@ function validators(name: string): Map<string, ValidateFunction> {
 function validate(known: ReadonlyMap<string, ValidateFunction>, value: { readonly type: string }): void {
   const check = known.get(value.type);
   if (check === undefined) throw new Error(`no schema for ${value.type}`);
-  // As it is on the wire.
+  // JSON text drops undefined fields, as on the wire.
   if (check(JSON.parse(JSON.stringify(value)))) return;
   throw new Error(`not valid: ${JSON.stringify(value)}: ${JSON.stringify(check.errors)}`);
 }
@@ -39,7 +39,7 @@ const SETS = [
 ];
 
 test.each(SETS)(
-  "S02 T01 W01 what generated logs make validates against the JSON Schemas: $name",
+  "S02 T01 W01 events and frames of generated logs match the JSON Schemas: $name",
   ({ name, made }) => {
     const known = validators(name);
     atEveryCut((log) => {
@@ -48,13 +48,13 @@ test.each(SETS)(
   },
 );
 
-test.each(SETS)("generated logs make every type there is: $name", ({ name, made }) => {
+test.each(SETS)("generated logs produce every type: $name", ({ name, made }) => {
   const logs = fc.sample(legalLog(MAX_EVENTS), { seed: 17, numRuns: 400 });
   const seen = new Set(logs.flatMap((log) => made(log).map(({ type }) => type)));
   expect([...validators(name).keys()].filter((type) => !seen.has(type))).toEqual([]);
 });
 
-test("a frame with a field too many or too few is noticed", () => {
+test("a frame with an additional or a missing field is rejected", () => {
   const known = validators("blocks-frames");
   const stop = { type: "message_stop", message_id: "t", duration_ms: 1 };
   expect(() => validate(known, stop)).not.toThrow();

@@ -13,7 +13,7 @@ function feed(client: TasksClient, frames: readonly object[]): TasksClient {
   return client;
 }
 
-/** A client that is cut off between any two frames, and one that begins again from the start. */
+/** Resumes a client that is cut off between two frames, and restarts another one from the start. */
 function reconnect(events: SessionEvent[], cuts: number[]): void {
   const states = statesOf(events);
   const frames = framesFrom(tasks, emptyState, events);
@@ -36,19 +36,19 @@ test("T02 T08 at every frame of generated logs, a client that is cut off ends wi
 
 const encodeAndDecode = roundTrip(tasks, eraseForTasks);
 
-test("at every frame of generated logs, what the tasks dialect carries survives encode and decode", () => {
+test("at every frame of generated logs, everything that the tasks dialect carries survives encode and decode", () => {
   atEveryCut(encodeAndDecode);
 });
 
-test("H03 all of this at three positions of many more logs", () => {
+test("H03 the same at three positions of many more logs", () => {
   atThreeCuts((events, cuts) => {
     reconnect(events, cuts);
     encodeAndDecode(events, cuts);
   });
 });
 
-test("decoded logs are legal", () => {
-  // The reason is carried, the form or payment that it speaks of is not.
+test("decoded logs are valid", () => {
+  // The dialect carries the reason, but not the form or payment that it refers to.
   atEveryCut(
     decodesLegally(tasks, (event) => event.type === "turn.end" && event.reason === "requires_interaction"),
   );

@@ -1,4 +1,4 @@
-/** Scenarios whose point is the answer itself: plain, shared beforehand, with tags to take out, in chat mode. */
+/** Scenarios about the answer: plain, with a shared thought, with tool tags, in chat mode. */
 import { Story } from "./story.ts";
 
 export function plainAnswer(): Story {
@@ -10,7 +10,7 @@ export function plainAnswer(): Story {
   return log;
 }
 
-/** `share_thought` becomes a text part outside the group; then a question, which is outside as well. */
+/** `share_thought` becomes a text part outside the group. A question follows, also outside. */
 export function sharedThoughtAndQuestion(): Story {
   const log = new Story().session("ses_dinner", 105);
   log.begin("Tìm quán phở gần hồ Gươm cho 4 người");
@@ -69,7 +69,7 @@ export function sharedThoughtAndQuestion(): Story {
   return log;
 }
 
-/** A plain message comes while a question waits: it is the answer, and no turn takes it up. */
+/** A plain message arrives while a question is pending. It answers the question, and no turn answers it. */
 export function questionAnsweredByMessage(): Story {
   const log = new Story().session("ses_gift", 117);
   log.begin("Order flowers for my mother");
@@ -110,7 +110,7 @@ export function questionAnsweredByMessage(): Story {
   return log;
 }
 
-/** Spans of `<tool ...>` that are cut over deltas; `<` that is no tag; one that the block's end leaves open. */
+/** `<tool ...>` spans that deltas cut, a `<` that starts no tag, and a span that the end of the block leaves open. */
 export function toolTags(): Story {
   const log = new Story().session("ses_tags", 108);
   log.begin("Is 3 < 5 and what's the weather?");
@@ -123,7 +123,7 @@ export function toolTags(): Story {
   return log;
 }
 
-/** Chat mode shows no thinking, and a hidden tool is kept for the record but shown to nobody. */
+/** Chat mode shows no thinking. A hidden tool is in the log, and no client shows it. */
 export function hiddenToolInChatMode(): Story {
   const log = new Story().session("ses_memory", 110).next({ model: "scripted-mini", from_share: true });
   log.begin("记住我不吃花生", { mode: "chat" });

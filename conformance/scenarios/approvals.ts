@@ -1,4 +1,4 @@
-/** Scenarios of approvals, inside their group: approved, edited, rejected, and not answered in time. */
+/** Scenarios of approvals inside their group: approved, edited, rejected and timed out. */
 import type { ApprovalAction } from "@turnstream/protocol";
 import { Story } from "./story.ts";
 
@@ -32,7 +32,7 @@ function request(
   return on;
 }
 
-/** Two calls in one group: the first is approved as it is and for good, the arguments of the second are edited. */
+/** Two calls in one group: the first is approved, also for later calls; the second is edited. */
 export function approvedAndEdited(): Story {
   const log = new Story().session("ses_mail", 106);
   log.begin("给王老师发邮件，并订明天的会议室").openGroup();
@@ -66,7 +66,7 @@ export function approvedAndEdited(): Story {
   return log;
 }
 
-/** One is rejected by a person, one by the clock: each tool ends with an error and the agent goes on. */
+/** The user rejects one approval, the other times out. Each tool ends with an error and the agent continues. */
 export function rejectedAndTimedOut(): Story {
   const log = new Story().session("ses_files", 107);
   log.begin("Clean up my disk").openGroup();

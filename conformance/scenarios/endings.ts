@@ -1,7 +1,7 @@
-/** Scenarios that end before their answer: stopped by a person, failed and tried again. */
+/** Scenarios that end before their answer: stopped by the user, or failed and retried. */
 import { Story } from "./story.ts";
 
-/** Stop with two calls, a result, a question of a sub-agent and a group open: all is closed, in order. */
+/** A stop while two calls, a result, a question of a sub-agent and a group are open. All are closed in order. */
 export function stopped(): Story {
   const log = new Story().session("ses_stop", 115);
   log.begin("Quét toàn bộ trang web này").openGroup();
@@ -19,7 +19,7 @@ export function stopped(): Story {
   const call = log.place();
   log.add({ type: "tool_call.start", ...call, ...last });
   log.add({ type: "tool_call.delta", ...call, args: '{"query":"exam' });
-  // The stop: from the inside out.
+  // The stop closes everything from the inside out.
   log.wait(2);
   log.add({ type: "text.end", ...half, final: false });
   log.endRun(run, "cancelled");
@@ -31,7 +31,7 @@ export function stopped(): Story {
   return log;
 }
 
-/** The model's provider fails in the middle of a text; a second turn tries the first one again. */
+/** The model provider fails in the middle of a text. A second turn retries the first one. */
 export function errorAndRetry(): Story {
   const log = new Story().session("ses_error", 116);
   log.begin("Write a haiku about Sa Pa");

@@ -1,6 +1,6 @@
 /**
- * Every scenario by name, with one line that says what it is about. The vectors are made from these, and
- * tests may use them as examples. Each is written anew at every call and always comes out the same.
+ * `SCENARIOS` lists every scenario by name, with a description. The vectors are generated from them, and tests use them
+ * as examples. `write` creates a new log on each call, and the result is always the same.
  */
 import type { SessionEvent } from "@turnstream/protocol";
 import {
@@ -56,7 +56,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
     write: questionAnsweredByMessage,
   },
   "form-and-resume": {
-    description: "A form ends the turn; it is submitted, and the next turn goes on from it.",
+    description: "A form ends the turn; it is submitted, and the next turn continues from it.",
     write: formAndResume,
   },
   "form-inside-turn": {
@@ -65,11 +65,11 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
     write: formInsideTurn,
   },
   "payment-settles-later": {
-    description: "A payment ends its turn, is processed, and succeeds while another turn is told.",
+    description: "A payment ends its turn, is processed, and succeeds during another turn.",
     write: paymentSettlesLater,
   },
   stopped: {
-    description: "A person stops the turn while calls, results, a sub-agent and a group are open.",
+    description: "The user stops the turn while calls, results, a sub-agent and a group are open.",
     write: stopped,
   },
   "error-and-retry": {

@@ -1,7 +1,7 @@
-/** Scenarios that outlive a turn: a form that a later turn resumes from, a payment that settles, a queue. */
+/** Scenarios that outlive a turn: a form that a later turn resumes from, a late payment, queued messages. */
 import { Story } from "./story.ts";
 
-/** The form ends the turn; it is submitted, and the next message goes on from it. */
+/** A form ends the turn. It is submitted, and the next message continues from it. */
 export function formAndResume(): Story {
   const log = new Story().session("ses_visa", 111);
   log.begin("我想申请签证");
@@ -33,7 +33,7 @@ export function formAndResume(): Story {
   return log;
 }
 
-/** A tool asks for a form while it runs, and goes on with what was filled in; a second one is declined. */
+/** A running tool requests a form and continues with the submitted values. A second form is declined. */
 export function formInsideTurn(): Story {
   const log = new Story().session("ses_desk", 121);
   log.begin("Check me in").openGroup();
@@ -72,7 +72,7 @@ export function formInsideTurn(): Story {
   return log;
 }
 
-/** The payment ends its turn and moves on while nothing runs, and while another turn is told. */
+/** A payment ends its turn. It changes while no turn is running, and again during another turn. */
 export function paymentSettlesLater(): Story {
   const log = new Story().session("ses_shop", 113);
   log.begin("買兩張演唱會門票");
@@ -101,7 +101,7 @@ export function paymentSettlesLater(): Story {
   return log;
 }
 
-/** Of two messages that wait while a turn runs one is withdrawn, one taken up afterwards; the session gets its title, then another. */
+/** Two messages are queued: one is withdrawn, the other answered after the turn. The title is set and changed. */
 export function severalTurns(): Story {
   const log = new Story().session("ses_book", 114);
   log.begin("Recommend a novel");

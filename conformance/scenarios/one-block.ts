@@ -1,6 +1,6 @@
 /**
- * What one streamed block shows, chunk by chunk, through the public functions only: the arguments of a tool
- * call, and a text in the `responses` dialect. The vectors are written and verified with it.
+ * Computes what one streamed block shows after each chunk, with public functions only: the arguments of a tool call,
+ * and a text in the `responses` dialect. The vectors are written and verified with it.
  */
 import {
   type SessionEvent,

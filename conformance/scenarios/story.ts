@@ -1,6 +1,6 @@
 /**
- * The log writer with what a story needs beside the events themselves: time that passes, details of the next
- * turn, and a turn that takes up a message which was waiting. Deterministic; never reads a clock.
+ * `Story` extends `LogWriter` for scenarios: time that passes, details of the next turn, and a turn that answers a
+ * queued message. Deterministic: it never reads a clock.
  */
 import type { SessionEvent, EventOf } from "@turnstream/protocol";
 import type { EventDraft } from "@turnstream/protocol/writer";
@@ -19,7 +19,7 @@ export class Story extends LogWriter {
   private messageDetails: { readonly resumes?: string } = {};
   private takenUp: string | null = null;
 
-  /** What the next event's time will be. */
+  /** The time of the next event. */
   get now(): number {
     return STARTED_AT + (this.state.seq + 1) * STEP_MS + this.passed;
   }
@@ -30,21 +30,21 @@ export class Story extends LogWriter {
     return this;
   }
 
-  /** What is special about the turn that `begin` starts next. */
+  /** Sets details of the turn that `begin` starts next. */
   next(details: TurnDetails): this {
     this.turnDetails = details;
     if (details.resumes !== undefined) this.messageDetails = { resumes: details.resumes };
     return this;
   }
 
-  /** A message that has to wait, because a turn is running; its id. */
+  /** Adds a message while a turn is running, and returns its id. */
   queue(text: string): string {
     const message = this.id("msg");
     this.add({ type: "message.add", message, text, by: "usr_an" });
     return message;
   }
 
-  /** Starts the turn that answers a waiting message. */
+  /** Starts the turn that answers a queued message. */
   takeUp(message: string): this {
     this.takenUp = message;
     this.begin("");

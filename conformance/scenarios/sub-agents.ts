@@ -1,7 +1,7 @@
-/** Scenarios of sub-agents: nested and side by side, with citations and pictures; and lost in a takeover. */
+/** Scenarios of sub-agents: nested and parallel, with citations and pictures, and superseded by a takeover. */
 import { Story } from "./story.ts";
 
-/** Two sub-agents at once, one of which starts a third; each finds something that the answer cites. */
+/** Two parallel sub-agents, one of which starts a third. Each finds something that the answer cites. */
 export function subAgents(): Story {
   const log = new Story().session("ses_lake", 104);
   log.begin("Compare West Lake and Hoàn Kiếm for a morning run 🏃").openGroup();
@@ -81,7 +81,7 @@ export function subAgents(): Story {
   return log;
 }
 
-/** A worker dies: another makes void what was not journaled, a half-written text and a sub-agent included. */
+/** A worker dies. Another one supersedes what was not journaled, including a half-written text and a sub-agent. */
 export function takeover(): Story {
   const log = new Story().session("ses_flight", 112);
   log.begin("Find me a flight to Đà Lạt on Friday ✈️");
@@ -115,7 +115,7 @@ export function takeover(): Story {
   return log;
 }
 
-/** The block in which a call stands. */
+/** The block of a call. */
 function findBlock(log: Story, call: string): string {
   const start = log.events.find((event) => event.type === "tool_call.start" && event.call === call);
   if (start?.type !== "tool_call.start") throw new Error(`there is no call ${call}`);

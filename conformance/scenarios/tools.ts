@@ -1,7 +1,7 @@
-/** Scenarios of the main agent's tools: grouped and streamed, side by side, and with files and large results. */
+/** Scenarios of the main agent's tools: grouped and streamed, parallel, and with files and large results. */
 import { Story } from "./story.ts";
 
-/** Arguments stream, one call gives its input whole at the end, labels fall back, a result is a table. */
+/** Arguments stream, one call has its input only at the end, labels use their default, a result is a table. */
 export function toolsInGroup(): Story {
   const log = new Story().session("ses_gold", 102);
   log.begin("Giá vàng SJC hôm nay so với tuần trước?");
@@ -32,7 +32,7 @@ export function toolsInGroup(): Story {
   return log;
 }
 
-/** Three calls whose arguments and results interleave; results come back in another order, one an error. */
+/** Three calls with interleaved arguments and results. The results arrive in another order, and one is an error. */
 export function parallelTools(): Story {
   const log = new Story().session("ses_trip", 103);
   log.begin("Plan a rainy day in Đà Nẵng").openGroup();
@@ -61,7 +61,9 @@ export function parallelTools(): Story {
   return log;
 }
 
-/** Files are read first, one fails; a message, arguments and a result too large for the log go by reference. */
+/**
+ * Files are read first, and one fails. A message, arguments and a result are too large for the log: it has references.
+ */
 export function filesAndOversizedResult(): Story {
   const log = new Story().session("ses_report", 109);
   const files = [
@@ -100,7 +102,7 @@ export function filesAndOversizedResult(): Story {
     whole: { blob: "blob_5e01", size: 299_876, media_type: "application/json" },
   });
   const result = log.startResult(call, "lookup_attachments");
-  // Longer than the 500 characters that `blocks` carries, with a surrogate pair on the cut.
+  // Longer than the 500 characters of `blocks`, with a surrogate pair at the cut.
   const preview = `${"Doanh thu tăng. ".repeat(31)}abc📊${" Chi phí giảm.".repeat(4)}`;
   log.add({
     type: "tool_result.end",

@@ -1,6 +1,6 @@
 /**
- * The shapes of the vector files, as the writer makes them and the verifier reads them. Types only;
- * the README beside the files says the same in words.
+ * The types of the vector files, as the writer creates them and the verifier reads them. Types only.
+ * conformance/vectors/README.md describes the same files as text.
  */
 import type { SessionEvent, Json, EventClass, Position, Snapshot, SseMessage } from "@turnstream/protocol";
 import type { EventRule, SseFrame } from "@turnstream/protocol/writer";
@@ -43,7 +43,7 @@ export interface DialectVector {
   readonly decoded: readonly SessionEvent[];
 }
 
-/** What comes after a cut: these, and then the items of the replay from number `replay_from` on. */
+/** What follows a cut: `rest`, then the items of the replay from number `replay_from` on. */
 export interface Rest<Item> {
   readonly rest: readonly Item[];
   readonly replay_from: number;
@@ -52,7 +52,7 @@ export interface Rest<Item> {
 export interface HandoffVector {
   readonly description: string;
   readonly scenario: string;
-  /** What a client gets that has seen nothing: the whole log, coalesced, as events and as frames. */
+  /** What a new client receives: the complete log, coalesced, as events and as frames. */
   readonly replay: {
     readonly native: readonly SessionEvent[];
     readonly blocks: readonly Frame[];

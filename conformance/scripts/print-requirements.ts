@@ -1,6 +1,6 @@
 /**
- * Prints the numbered promises: a table, then what is proved and what is pending. Fails when the tests and
- * the promises don't agree. The last line is the count.
+ * Prints the numbered requirements: a table, then the proved and the pending ones. Fails if the tests and the
+ * requirements don't agree. The last line is the count.
  */
 import { coverageOf } from "../coverage.ts";
 import { isPending, type Requirement, REQUIREMENTS } from "../requirements.ts";
@@ -39,7 +39,7 @@ console.log("\nPending:");
 for (const { id, pending: where, why } of pending) console.log(`  ${id} ${where}: ${why}`);
 
 for (const id of uncited) console.error(`No test cites ${id}.`);
-for (const citation of unknown) console.error(`There is no promise ${citation}.`);
+for (const citation of unknown) console.error(`There is no requirement ${citation}.`);
 process.exitCode = uncited.length + unknown.length > 0 ? 1 : 0;
 
 console.log(`\n${proved.length} proved, ${pending.length} pending`);

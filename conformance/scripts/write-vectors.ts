@@ -1,6 +1,6 @@
 /**
- * Writes the language-neutral vectors below `conformance/vectors`, and removes those that no longer exist.
- * With `--check` it writes nothing and fails when a file is missing, stale or too many.
+ * Writes the language-neutral vectors below `conformance/vectors`, and removes files that are no vectors.
+ * With `--check` it writes nothing and fails if a file is missing, out of date or no vector.
  */
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";

@@ -1,6 +1,6 @@
 /**
- * The frames that are written down for the stories, without any server: they say what the documents print, keep to their
- * schemas, and plain clients end with what is written down.
+ * Checks the written frames of the stories without a server: they contain what the documents print, match their
+ * schemas, and bring plain clients to the written final state.
  */
 import { blocksFrameSchema, responsesFrameSchema, tasksFrameSchema } from "@turnstream/protocol/schema";
 import { describe, expect, test } from "vitest";
@@ -33,7 +33,7 @@ import { twoToolsStopped } from "./two-tools-stopped/script.ts";
 import { twoTools } from "./two-tools/script.ts";
 import { vnmStock } from "./vnm-stock/script.ts";
 
-/** Those of `printed` that are not in `frames` after the one before; what we add is passed over. */
+/** The frames of `printed` that are not in `frames` in this order. Additional frames are ignored. */
 function missing(frames: readonly unknown[], printed: readonly object[]): object[] {
   let from = 0;
   return printed.filter((wanted) => {
@@ -51,7 +51,7 @@ function holds(actual: unknown, wanted: unknown): boolean {
   return Object.entries(wanted).every(([field, value]) => holds(fields[field], value));
 }
 
-describe("what the documents print", () => {
+describe("the frames that the documents print", () => {
   test.each([
     ["000", vnmStock, "blocks", TURN_OF_000],
     ["000", filesReport, "blocks", FILES_OF_000],
@@ -65,11 +65,11 @@ describe("what the documents print", () => {
     ["001", parisWeather, "tasks", SUB_AGENT_OF_001],
     ["001", parisCitations, "tasks", CITATIONS_OF_001],
     ["002", contactForm, "responses", FORM_OF_002],
-  ] as const)("%s is in the frames of its story, in that order", (_, story, dialect, printed) => {
+  ] as const)("of %s are in the frames of its story, in the same order", (_, story, dialect, printed) => {
     expect(missing(writtenFrames(story, dialect), printed)).toEqual([]);
   });
 
-  test("is missed where a story has something else, or in another order", () => {
+  test("are reported if a story has other frames or another order", () => {
     const frames = [{ type: "a", item: { text: "1", more: 1 } }, { type: "b" }];
     expect(missing(frames, [{ type: "a", item: { text: "1" } }, { type: "b" }])).toEqual([]);
     expect(missing(frames, [{ type: "a", item: { text: "2" } }])).toHaveLength(1);
@@ -81,13 +81,13 @@ describe("what the documents print", () => {
 const SCHEMAS = { blocks: blocksFrameSchema, tasks: tasksFrameSchema };
 
 describe.each(STORIES)("the frames of $name", (story) => {
-  test("keep to their schemas", () => {
+  test("match their schemas", () => {
     for (const [dialect, schema] of Object.entries(SCHEMAS)) {
       for (const frame of writtenFrames(story, dialect as keyof typeof SCHEMAS))
         expect(schema.safeParse(frame).error).toBeUndefined();
     }
     for (const frame of writtenFrames(story, "responses")) {
-      // Normal time is 0; on this wire a time is text.
+      // Normalized times are 0, but in this dialect a time is text.
       const step = frame["step"] as object | undefined;
       const timed =
         step === undefined ? frame : { ...frame, step: { ...step, timestamp: "1970-01-01T00:00:00.000Z" } };
@@ -95,14 +95,14 @@ describe.each(STORIES)("the frames of $name", (story) => {
     }
   });
 
-  test("are normal already", () => {
+  test("are already normalized", () => {
     for (const dialect of ["blocks", "tasks", "responses"] as const) {
       const frames = writtenFrames(story, dialect);
       expect(normalise(frames, ownIds(story)).frames).toEqual(frames);
     }
   });
 
-  test("bring plain clients to the end that is written down", () => {
+  test("bring plain clients to the written final state", () => {
     const [blocks, tasks] = [new BlocksClient(), new TasksClient()];
     for (const frame of writtenFrames(story, "blocks")) blocks.handle(frame);
     for (const frame of writtenFrames(story, "tasks")) tasks.handle(frame);
@@ -127,7 +127,7 @@ describe("normalising", () => {
   const own = new Set(["call_1"]);
   const plain = (...frames: { type: string; [field: string]: unknown }[]) => normalise(frames, own).frames;
 
-  test("names ids as they appear and leaves those of the story", () => {
+  test("numbers ids in order of appearance and leaves those of the story", () => {
     expect(
       plain(
         { type: "x", task_id: "9f", session_id: "s" },
@@ -141,7 +141,7 @@ describe("normalising", () => {
     ]);
   });
 
-  test("puts the story's addresses of files in place of those where they are served", () => {
+  test("replaces the URLs of served files with those of the story", () => {
     const served = new Map([["http://127.0.0.1:9/a", "https://example.com/a"]]);
     const frame = { type: "x", content_urls: ["http://127.0.0.1:9/a", "http://127.0.0.1:9/ab"] };
     expect(normalise([frame], own, served).frames).toEqual([
@@ -149,7 +149,7 @@ describe("normalising", () => {
     ]);
   });
 
-  test("takes away cursors, times and token counts, and keeps the number of calls", () => {
+  test("removes cursors, times and token counts, but not the number of calls", () => {
     const usage = { total_tokens: 7, calls: 2, total_calls: 3 };
     expect(
       plain({ type: "x", event_id: "1-2", duration_ms: 5, step: { timestamp: "2026-01-01", usage } }),
@@ -162,7 +162,7 @@ describe("normalising", () => {
     ]);
   });
 
-  test("joins the deltas of a block where its first was, and of no other", () => {
+  test("joins the deltas of each block at the position of the first one", () => {
     const joined = plain(text(0, "a"), text(1, "x"), text(0, "b"), { type: "stop" }, text(1, "y"));
     expect(joined.map((frame) => (frame["delta"] as { text: string } | undefined)?.text)).toEqual([
       "ab",
@@ -171,7 +171,7 @@ describe("normalising", () => {
     ]);
   });
 
-  test("joins output text only where nothing was told in between, and puts a title last", () => {
+  test("joins output text only if no frame is in between, and moves a title to the end", () => {
     const title = { type: "response.chat.title.updated", name: "t" };
     expect(plain(output("a"), output("b"), { type: "step" }, output("c"), title, output("d"))).toEqual([
       output("ab"),

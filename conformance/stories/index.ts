@@ -1,4 +1,4 @@
-/** All stories, and the frames that are written down for each. Reads files; never plays a story. */
+/** `STORIES` lists all stories; `writtenFrames` and `writtenEnd` read their files. Does not play stories. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { contactFormDeclined } from "./contact-form-declined/script.ts";
@@ -39,7 +39,7 @@ export const STORIES: readonly Story[] = [
   filesReport,
 ];
 
-/** What a plain client of each dialect holds at the end. */
+/** The final state of a plain client of each dialect. */
 export interface EndState {
   readonly blocks: unknown;
   readonly tasks: unknown;
@@ -55,7 +55,7 @@ export function writtenEnd({ name }: Story): EndState {
   return JSON.parse(read(name, "end.json")) as EndState;
 }
 
-/** The ids that a story gives itself: those of its calls. */
+/** The ids that the story itself defines: those of its calls. */
 export function ownIds({ agent }: Story): Set<string> {
   const ids = new Set<string>();
   const visit = ({ answers, agents = {} }: StoryAgent): void => {

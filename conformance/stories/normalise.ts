@@ -1,11 +1,11 @@
 /**
- * Makes the frames of two runs of a story the same where the runs may differ, and only there:
- * - ids and digests that a server gives become `<kind>-<n>`, numbered as they appear; those that the story gives stay
- * - points in time and durations become 0, and so do token counts (not the number of model calls) and `chat_id`
- * - the addresses of files become those of the story: they are served wherever it is played
- * - cursors (`event_id`) are left out
- * - the deltas of one block become one, where the first was: how a text is cut is not part of a story
- * - a title, which may come at any time, is put last
+ * `normalise` makes the frames of two runs of a story equal where the runs can differ, and only there:
+ * - ids and digests of the server become `<kind>-<n>`, numbered in order of appearance; ids of the story stay
+ * - times, durations, `chat_id` and token counts (not the number of model calls) become 0
+ * - the URLs of files become those of the story, because each player serves them elsewhere
+ * - cursors (`event_id`) are removed
+ * - the deltas of one block are joined at the position of the first, because the cuts of a text are not part of a story
+ * - a title, which can arrive at any time, is moved to the end
  * Changes nothing else: no order, no text, no field.
  */
 
@@ -13,13 +13,13 @@ export type Frame = { readonly type: string } & Readonly<Record<string, unknown>
 
 export interface Normal {
   readonly frames: readonly Frame[];
-  /** The same names in whatever a client made of these frames. */
+  /** Applies the same replacements to a value that a client built from these frames. */
   rename(value: unknown): unknown;
 }
 
 /**
- * @param own the ids that the story gives itself
- * @param addresses where its files are served, and their addresses in the story
+ * @param own the ids that the story itself defines
+ * @param addresses the URLs where its files are served, and their URLs in the story
  */
 export function normalise(
   frames: readonly Frame[],
@@ -30,7 +30,7 @@ export function normalise(
   const rename = (value: unknown): unknown => plain(value, names);
   const bare = frames.map(({ event_id: _, ...frame }) => frame as Frame);
   const isTitle = ({ type }: Frame): boolean => TITLES.has(type);
-  // Titles first aside, so that one in the middle of a text doesn't keep its deltas apart.
+  // Titles are moved first, so that a title in the middle of a text doesn't separate its deltas.
   const ordered = [...bare.filter((frame) => !isTitle(frame)), ...bare.filter(isTitle)];
   return { frames: joinDeltas(ordered).map((frame) => rename(frame) as Frame), rename };
 }
@@ -59,7 +59,7 @@ const NUMBERS: ReadonlySet<string> = new Set([
   "total_completion_tokens",
 ]);
 
-/** Points in time that may also be none. */
+/** Times that can also be null. */
 const DEADLINES: ReadonlySet<string> = new Set(["deadline"]);
 
 function namesIn(frames: readonly Frame[], own: ReadonlySet<string>): Map<string, string> {
@@ -107,7 +107,7 @@ function joinDeltas(frames: readonly Frame[]): Frame[] {
       if (key !== null) places.set(key, out.length);
       out.push(frame);
     }
-    // The text of `responses` is one for the whole turn: what is told between two deltas stays between them.
+    // In `responses` the whole turn has one text. A frame between two deltas must stay between them.
     if (key === null) places.delete(OUTPUT_TEXT);
   }
   return out;
@@ -115,7 +115,7 @@ function joinDeltas(frames: readonly Frame[]): Frame[] {
 
 const OUTPUT_TEXT = "response.output_text.delta";
 
-/** What deltas of the same text have in common; null for what can't be joined. */
+/** A key that is equal for deltas of the same text; null for frames that can't be joined. */
 function deltaKey(frame: Frame): string | null {
   const { type } = frame;
   if (type === OUTPUT_TEXT) return type;

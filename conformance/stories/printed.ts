@@ -1,6 +1,7 @@
 /**
- * What the documents print of the turns that became stories: frames with their own fields and texts, without what differs
- * from run to run. Our frames may have more around and in them. Facts only, copied by hand; see documents.test.ts.
+ * The frames that the source documents print for the turns of the stories, with their fields and texts. Parts that
+ * differ between runs are left out. Our frames can have more fields, and more frames can be between them. Copied by
+ * hand; see documents.test.ts.
  */
 type Printed = Readonly<Record<string, unknown>>;
 
@@ -12,7 +13,7 @@ const block = (content_block: object, index?: number): Printed => ({
 const stop = (more: object = {}): Printed => ({ type: "content_block_stop", ...more });
 const delta = (inner: object): Printed => ({ type: "content_block_delta", delta: inner });
 
-/** 000: one whole turn. Its `index` counts no group markers; ours does, as 004 says. */
+/** A complete turn of 000. Its `index` does not count group markers; ours does, as in 004. */
 export const TURN_OF_000: readonly Printed[] = [
   { type: "message_start", display_mode: "agent" },
   block({ type: "thinking", thinking: "" }),
@@ -42,7 +43,7 @@ export const TURN_OF_000: readonly Printed[] = [
   { type: "message_stop" },
 ];
 
-/** 000: the files that came with a message. */
+/** The files of a message in 000. */
 export const FILES_OF_000: readonly Printed[] = [
   block(
     { type: "file_processing", status: "processing", files: [{ url: "https://example.com/bao-cao.pdf" }] },
@@ -59,7 +60,7 @@ const use = (id: string, symbol: string) => ({
   input: { symbol },
 });
 
-/** 003: two calls side by side, with the numbers that it gives them, and the chart. */
+/** Two parallel calls of 003 with their indexes, and the chart. */
 export const CALLS_OF_003: readonly Printed[] = [
   block(use("toolu_01", "VNM"), 1),
   stop({ index: 1 }),
@@ -77,7 +78,7 @@ export const CALLS_OF_003: readonly Printed[] = [
   }),
 ];
 
-/** 003: a label, an error and a cancelled result; 000: the block of a stop, after which the turn ends. */
+/** A label, an error and a cancelled result of 003; the block of a stop in 000, after which the turn ends. */
 export const STOP_OF_003: readonly Printed[] = [
   block({ ...use("toolu_01", "VNM"), tool_content_message: "Tìm kiếm cổ phiếu VNM" }),
   block({
@@ -97,7 +98,7 @@ export const STOP_OF_003: readonly Printed[] = [
   { type: "message_stop" },
 ];
 
-/** 004: text outside groups, a group with its summary, one that only thinks, a label made from a name. */
+/** Text outside groups in 004, a group with its summary, a group with only thinking, a label made from a name. */
 export const GROUPS_OF_004: readonly Printed[] = [
   { type: "group_start" },
   block({ type: "thinking" }),
@@ -129,7 +130,7 @@ export const GROUPS_OF_004: readonly Printed[] = [
   stop({ is_final: true }),
 ];
 
-/** 004: an approval stands in the group of its call, and its result comes before the tool's. */
+/** An approval of 004 is in the group of its call, and its result precedes the tool's result. */
 export const APPROVAL_OF_004: readonly Printed[] = [
   { type: "group_start" },
   block({ type: "tool_use" }),
@@ -139,7 +140,7 @@ export const APPROVAL_OF_004: readonly Printed[] = [
   { type: "group_end" },
 ];
 
-/** 004: a question stands outside, and the next call opens a new group. */
+/** A question of 004 is outside of groups, and the next call opens a new group. */
 export const QUESTION_OF_004: readonly Printed[] = [
   { type: "group_start" },
   block({ type: "tool_use" }),
@@ -161,8 +162,8 @@ const CALLED = { type: "tool_call", name: "get_weather" };
 const ANSWER = "The weather in Paris is sunny with a temperature of 15C.";
 
 /**
- * 001: the sub-agent's stream inside the container of its result, with its numbers. Of its two summaries we send one, as
- * DIALECTS.md defines. The ids of references and the citation are below.
+ * The stream of a sub-agent in 001, inside the container of its result, with its indexes. 001 has two summaries; we
+ * send one, as DIALECTS.md defines. The ids of references and the citation are below.
  */
 export const SUB_AGENT_OF_001: readonly Printed[] = [
   { type: "task.output_item.added", item: { type: "tool_result", call_id: "call_1234xyz", block_list: [] } },
@@ -226,7 +227,7 @@ export const SUB_AGENT_OF_001: readonly Printed[] = [
 ];
 
 const CITED = `${ANSWER}[^1]`;
-/** 001 prints 44 and 47; the marker stands here. */
+/** 001 prints 44 and 47, but this is the position of the marker. */
 const CITATION = { type: "reference_to_block", reference_id: 1, start_index: 56, end_index: 60 };
 const SUNNY = { type: "text", text: SKY, id: 1 };
 const PAINTED = {
@@ -235,7 +236,7 @@ const PAINTED = {
   id: 1,
 };
 
-/** 001: the result that can be cited, with its picture, and both answers that cite it. */
+/** The citable result of 001 with its picture, and both answers that cite it. */
 export const CITATIONS_OF_001: readonly Printed[] = [
   { type: "task.text.done", ...SUB, output_index: 2, block_index: 0, item: SUNNY },
   {
@@ -266,7 +267,7 @@ export const CITATIONS_OF_001: readonly Printed[] = [
   { type: "task.text.done", block_index: 0, item: { type: "text", text: CITED, annotations: [CITATION] } },
 ];
 
-/** 002: a form, after which the stream ends. It prints ids of its own, which differ from run to run. */
+/** A form of 002, after which the stream ends. Its ids are left out, because they differ between runs. */
 export const FORM_OF_002: readonly Printed[] = [
   {
     type: "response.interaction_request",

@@ -1,41 +1,42 @@
 /**
- * What a story is: one turn, or two around a form, as plain data, that any server can play: what the person asks, what the model answers, what
- * each tool call gives, and what waits for what. Types only; see README.md.
+ * The types of a story: one turn, or two around a form, as plain data that any server can play. A story has the
+ * question, the answers of the model, the results of the tools, and the order of parallel steps. Types only; see
+ * README.md.
  */
 
-/** A story as its folder's `script.ts` gives it. The frames that it must make stand beside it. */
+/** A story, as exported by `script.ts` in its folder. The frames that it must produce are files in the same folder. */
 export interface Story {
   /** The name of its folder. */
   readonly name: string;
-  /** Which of the documents it is taken from. */
+  /** The number of the source document, see DIALECTS.md. */
   readonly source: string;
   readonly ask: string;
-  /** What comes with the question. */
+  /** The files of the message. */
   readonly files?: readonly StoryFile[];
   readonly agent: StoryAgent;
-  /** What each tool call gives, by the id of the call. */
+  /** The outcome of each tool call, by the id of the call. */
   readonly outcomes: Readonly<Record<string, Outcome>>;
-  /** What the person decides or answers once they are asked, by the moment of the request. */
+  /** The decisions and answers of the user, by the moment of the request. */
   readonly choices?: Readonly<Record<Moment, Choice>>;
-  /** With a form that ends the turn: what the person does with it. The story then has one more turn. */
+  /** The user's reaction to a form that ends the turn. The story then has one more turn. */
   readonly form?: StoryForm;
-  /** The person stops the turn at this moment. */
+  /** The user stops the turn at this moment. */
   readonly stopAt?: Moment;
   /**
-   * Clients reload at these moments. The turn must not end before they have: whoever plays the story holds the answer back
-   * whose text or thought is named, and `after` holds the tools.
+   * Clients reload at these moments, and the turn must not end before. The player of the story delays the model answer
+   * whose text or thought is named, and `after` delays tools.
    */
   readonly reloadAt: readonly [Moment, Moment, Moment];
 }
 
-/** A PDF. Whoever plays the story serves it under an address of their own, and tells `normalise` which. */
+/** A PDF. The player of the story serves it at its own URL, and passes that URL to `normalise`. */
 interface StoryFile {
   readonly url: string;
   /** The lines of each page. */
   readonly pages: readonly (readonly string[])[];
 }
 
-/** What a person does about a request: a decision on a call, or the answers to a question. */
+/** The user's reaction to a request: a decision on a call, or the answers to a question. */
 export type Choice =
   | {
       readonly decision: "approve" | "edit" | "reject";
@@ -51,39 +52,39 @@ export type Choice =
     };
 
 export interface StoryForm {
-  /** Kept on the server while the person looks away. */
+  /** Saved on the server before the form is submitted or declined. */
   readonly draft: Values;
-  /** Refused first. */
+  /** Invalid values, which the server must reject. */
   readonly bad: Values;
-  /** Submitted by a call and gone on from by a message, or declined, which begins the next turn by itself. */
+  /** Submitted with a command and continued by a message, or declined, which starts the next turn by itself. */
   readonly finally: { readonly submit: Values; readonly message: string } | { readonly decline: string };
 }
 
 type Values = Readonly<Record<string, string>>;
 
 /**
- * `<type of event> <call>`: the first event of that type in the log that is about the call, or that a sub-agent under the
- * call wrote; `main` instead of a call for what the main agent wrote itself. For example `thinking.end call_1`.
+ * `<type of event> <call>`: the first event of that type in the log that belongs to the call, or that a sub-agent under
+ * the call wrote. `main` instead of a call means the main agent itself. For example `thinking.end call_1`.
  */
 export type Moment = string;
 
 export interface StoryAgent {
   readonly name: string;
   readonly model: string;
-  /** For people; of a sub-agent. */
+  /** The label that users see. Only for a sub-agent. */
   readonly label?: string;
-  /** Whether the session gets a title from the first words of the question. */
+  /** Whether the session gets a title from the start of the question. */
   readonly hasTitle?: boolean;
   readonly sharesThoughts?: boolean;
-  /** Whether it has the tool that asks the person. */
+  /** Whether the agent has the tool that asks the user. */
   readonly asksUser?: boolean;
-  /** The tools that a person has to approve, by name. */
+  /** The tools that need an approval, by name. */
   readonly approvals?: Readonly<Record<string, { readonly editable?: boolean; readonly timeoutMs?: number }>>;
   readonly requestsForms?: boolean;
-  /** One after the other; each but the last one calls tools. */
+  /** The model answers in order. Each one except the last calls tools. */
   readonly answers: readonly (readonly Part[])[];
   /**
-   * The label of each tool, empty for none. `{field}` in it stands for a field of the input.
+   * The label of each tool, empty for none. `{field}` is replaced by that field of the input.
    */
   readonly tools: Readonly<Record<string, string>>;
   /** Sub-agents, by the name of the tool that calls them. */
@@ -93,17 +94,17 @@ export interface StoryAgent {
 export type Part =
   | { readonly think: string }
   | { readonly text: string }
-  /** The provider answers with this HTTP status, every time. */
+  /** The provider always responds with this HTTP status. */
   | { readonly fail: number }
   | { readonly call: string; readonly id: string; readonly input: Readonly<Record<string, unknown>> };
 
-/** What a tool gives; `{field}` in a text stands for a field of the input. With `after` it ends only once that has happened. */
+/** The outcome of a tool. `{field}` in a text is replaced by that field of the input. `after` delays the end. */
 export type Outcome = { readonly after?: Moment } & (
   | {
       readonly gives: string | Readonly<Record<string, unknown>>;
       readonly artifact?: object;
       readonly shows?: Shows;
-      /** What was found, so that it can be cited. */
+      /** Citable results. */
       readonly references?: readonly Found[];
     }
   | { readonly fails: string }
@@ -111,14 +112,14 @@ export type Outcome = { readonly after?: Moment } & (
 );
 
 export interface Found {
-  /** For the model. */
+  /** The content for the model. */
   readonly content: Readonly<Record<string, unknown>>;
-  /** For people. */
+  /** The text for users. */
   readonly text: string;
   readonly picture: string;
 }
 
-/** What people see while the tool works: a text, then pictures, each in the place of the one before. */
+/** The output while the tool runs: a text, then pictures, each of which replaces the one before. */
 interface Shows {
   readonly text: string;
   readonly pictures: readonly string[];

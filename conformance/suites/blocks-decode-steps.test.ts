@@ -1,11 +1,11 @@
-/** The `blocks` decoder on tool blocks as 003 prints them and on groups as 004 does, with data of our own. */
+/** Tests the `blocks` decoder with tool blocks and groups as the source documents print them, with our own data. */
 import { viewTurn } from "@turnstream/protocol";
 import { blocks } from "@turnstream/protocol/blocks";
 import { describe, expect, test } from "vitest";
 import { blocksIn, pick, read, turnOf } from "./frames.ts";
 import { block, delta, start, stop } from "./printed-blocks.ts";
 
-/** A call, and its result, as 003 prints them: without authors, the result without a name. */
+/** A call and its result as the source document prints them: without authors, and the result without a name. */
 const tool = (index: number, id: string, name: string) => [
   block(index, { type: "tool_use", id, name, input: { for: id }, tool_content_message: `Label of ${name}` }),
   stop(index),
@@ -18,7 +18,7 @@ const done = (index: number, id: string, content = "ok") => [
 const tideResult = (more: object) =>
   block(3, { type: "tool_result", tool_use_id: "toolu_02", tool_name: "get_tide", artifact: null, ...more });
 
-describe("tool blocks of 003", () => {
+describe("printed tool blocks", () => {
   const call = block(2, {
     type: "tool_use",
     id: "toolu_02",
@@ -37,23 +37,20 @@ describe("tool blocks of 003", () => {
     expect(viewTurn(turnOf(state))).toMatchObject([{ type: "tool", status, resultText, isError }]);
   });
 
-  test.each(["name", "tool_name"])(
-    "W07 takes the tool's name from %s when it has not seen the call",
-    (field) => {
-      const orphan = {
-        type: "tool_result",
-        tool_use_id: "toolu_x",
-        [field]: "get_tide",
-        status: "success",
-        content: "ok",
-      };
-      const { state, problems } = read(blocks, [start, block(0, orphan), stop(0)]);
-      expect(problems).toEqual([]);
-      expect(blocksIn(state)).toMatchObject([{ kind: "tool_result", name: "get_tide" }]);
-    },
-  );
+  test.each(["name", "tool_name"])("W07 reads the tool's name from %s if the call is unknown", (field) => {
+    const orphan = {
+      type: "tool_result",
+      tool_use_id: "toolu_x",
+      [field]: "get_tide",
+      status: "success",
+      content: "ok",
+    };
+    const { state, problems } = read(blocks, [start, block(0, orphan), stop(0)]);
+    expect(problems).toEqual([]);
+    expect(blocksIn(state)).toMatchObject([{ kind: "tool_result", name: "get_tide" }]);
+  });
 
-  test("W07 an artifact comes along", () => {
+  test("W07 a result carries its artifact", () => {
     const artifact = { type: "chart", data: { labels: ["Mon", "Tue"], values: [3.1, 3.4] } };
     const { state } = read(blocks, [
       start,
@@ -65,7 +62,7 @@ describe("tool blocks of 003", () => {
     expect(viewTurn(turnOf(state))).toMatchObject([{ artifact }]);
   });
 
-  test("W08 parallel results find their calls by tool_use_id, in any order and without a name", () => {
+  test("W08 parallel results are matched by tool_use_id, in any order and without a name", () => {
     const frames = [
       start,
       ...tool(1, "a", "get_tide"),
@@ -82,8 +79,8 @@ describe("tool blocks of 003", () => {
   });
 });
 
-describe("groups of 004", () => {
-  test("W14 markers group what stands between them, under the summary", () => {
+describe("printed groups", () => {
+  test("W14 markers group the blocks between them under the summary", () => {
     const { state, problems } = read(blocks, [
       start,
       { type: "group_start", index: 5, message_id: "msg-1" },
@@ -121,7 +118,7 @@ describe("groups of 004", () => {
     ]);
   });
 
-  test("W09 W14 a sub-agent's blocks stand inside its call, and its text in the group", () => {
+  test("W09 W14 a sub-agent's blocks are inside its call, and its text is in the group", () => {
     const author = { subagent: "tides", parent_tool_use_id: "a" };
     const { state, problems } = read(blocks, [
       start,

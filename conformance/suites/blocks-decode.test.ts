@@ -1,5 +1,6 @@
 /**
- * The `blocks` decoder on frames as 000 prints them: its field names and what it leaves out, with data of our own.
+ * Tests the `blocks` decoder with frames as the source document prints them: its field names and omissions, our own
+ * data.
  */
 import { fold, findTurn, viewTurn } from "@turnstream/protocol";
 import { blocks } from "@turnstream/protocol/blocks";
@@ -7,7 +8,7 @@ import { describe, expect, test } from "vitest";
 import { blocksIn, read, pick, turnOf } from "./frames.ts";
 import { block, delta, start, stop } from "./printed-blocks.ts";
 
-/** 000's whole turn: no `message_id` inside, no authors, no `is_new_session_from_share`. */
+/** A complete turn as printed: no `message_id` inside, no authors, no `is_new_session_from_share`. */
 const wholeTurn = [
   start,
   block(0, { type: "thinking", thinking: "" }),
@@ -39,8 +40,8 @@ const wholeTurn = [
   { type: "message_stop", duration_ms: 2840, message_id: "msg-1" },
 ];
 
-describe("a whole turn of 000", () => {
-  test("W01 W02 W03 W04 W05 W06 W07 folds to what it says", () => {
+describe("a complete printed turn", () => {
+  test("W01 W02 W03 W04 W05 W06 W07 folds to its content", () => {
     const { state, problems } = read(blocks, wholeTurn);
     expect(problems).toEqual([]);
     expect(state).toMatchObject({ session: "ses-9" });
@@ -91,8 +92,8 @@ describe("a whole turn of 000", () => {
   });
 });
 
-describe("terminal blocks, files and approvals of 000", () => {
-  test("W10 a stop becomes a notice and the turn user_stopped", () => {
+describe("printed terminal blocks, files and approvals", () => {
+  test("W10 a stop becomes a notice, and the turn ends as user_stopped", () => {
     const { state, problems } = read(blocks, [
       start,
       block(4, { type: "text", text: "" }),
@@ -110,7 +111,7 @@ describe("terminal blocks, files and approvals of 000", () => {
     ["user_stopped", "user_stopped"],
     ["error", "error"],
   ])(
-    "W02 W10 W11 a %s block tells how the turn ended, for 000 has no stop_reason but end_turn",
+    "W02 W10 W11 a %s block sets how the turn ended, because the document has only the stop_reason end_turn",
     (subtype, status) => {
       const extras = {
         block_subtype: subtype,
@@ -131,7 +132,7 @@ describe("terminal blocks, files and approvals of 000", () => {
     },
   );
 
-  test("W02 a stop_reason that nobody defined ends the turn normally", () => {
+  test("W02 an undefined stop_reason ends the turn normally", () => {
     const { state, problems } = read(blocks, [
       start,
       { type: "message_delta", delta: { stop_reason: "max_tokens" } },
@@ -183,7 +184,7 @@ describe("terminal blocks, files and approvals of 000", () => {
     ]);
   });
 
-  test("W13 approval_request becomes an approval of the call that waits", () => {
+  test("W13 approval_request becomes an approval of the waiting call", () => {
     const { state, problems } = read(blocks, [
       start,
       block(4, { type: "tool_use", id: "toolu_3", name: "book_berth", input: { length: 12 } }),
@@ -208,19 +209,19 @@ describe("terminal blocks, files and approvals of 000", () => {
   });
 });
 
-describe("what a decoder does not know", () => {
+describe("unknown input", () => {
   test.each([
     { type: "ack", request_id: "r1" },
     { type: "subscribed", session_id: "ses-9", resumed: true, reason: "fresh" },
     { type: "error", code: "BAD_REQUEST", number: 10006, message: "no", can_retry: false },
     { type: "something_new", index: 3 },
-  ])("W01 W16 a frame that is no agent output changes nothing: %j", (frame) => {
+  ])("W01 W16 a frame that is not agent output changes nothing: %j", (frame) => {
     expect(read(blocks, [frame]).events).toEqual([]);
     const before = read(blocks, wholeTurn).state;
     expect(read(blocks, [...wholeTurn, frame]).state).toEqual(before);
   });
 
-  test("W03 a block of an unknown kind is passed over, with its deltas and its stop", () => {
+  test("W03 a block of an unknown kind is ignored, with its deltas and its stop", () => {
     const unknown = [
       block(7, { type: "hologram", beam: 1 }),
       delta(7, { type: "beam_delta", beam: 2 }),
@@ -232,7 +233,7 @@ describe("what a decoder does not know", () => {
     );
   });
 
-  test("H03 a client that attaches in mid-turn, without message_start, folds what it gets", () => {
+  test("H03 a client that attaches during a turn, without message_start, folds the frames that it receives", () => {
     const frames = wholeTurn.slice(9, 13).map((frame) => ({ ...frame, message_id: "msg-1" }));
     const { state, problems } = read(blocks, frames);
     expect(problems).toEqual([]);

@@ -1,4 +1,4 @@
-/** The `blocks` dialect: how a turn ends when a person stops it, when it fails, and when it must wait. */
+/** Tests how a turn ends in the `blocks` dialect: stopped by the user, failed, or waiting for a form or payment. */
 import { listBlocks, toolItem } from "@turnstream/protocol";
 import { TURN_ERROR_CODES, type TurnErrorCode } from "@turnstream/protocol/writer";
 import { blocks, type BlocksFrame } from "@turnstream/protocol/blocks";
@@ -7,7 +7,7 @@ import { BlocksClient } from "../clients/blocks-client.ts";
 import { LogWriter } from "../support/log-writer.ts";
 import { bareFramesOf, framesOf, read, turnOf } from "./frames.ts";
 
-/** What comes, one word per frame that begins or ends something. */
+/** One entry per frame that starts or ends something, in order. */
 function order(frames: readonly BlocksFrame[]): string[] {
   return frames.flatMap((frame) => {
     if (frame.type === "content_block_delta" || frame.type === "content_block_stop") return [];
@@ -17,7 +17,7 @@ function order(frames: readonly BlocksFrame[]): string[] {
   });
 }
 
-/** Two calls under way in a group, cut off. */
+/** Two running calls in a group, cut short. */
 function cutShort(): LogWriter {
   const log = new LogWriter().session().begin("Compare").openGroup();
   const calls = ["toolu_a", "toolu_b"].map((call) => log.call("find_train", [], { call }));
@@ -45,7 +45,7 @@ const notice = (log: LogWriter) => () =>
   log.add({ type: "notice.stopped", ...log.place(), text: "Stopped." });
 
 describe("a stop", () => {
-  test("W02 W10 comes as cancelled results, group_end, terminal block, message_delta, message_stop", () => {
+  test("W02 W10 sends cancelled results, group_end, terminal block, message_delta, message_stop", () => {
     expect(order(framesOf(blocks, stopped())).slice(-6)).toEqual(atTheEnd);
   });
 
@@ -73,7 +73,7 @@ describe("a stop", () => {
     ]);
   });
 
-  test("W10 gives a client of 000 a terminal_user_stopped block", () => {
+  test("W10 gives a plain client a terminal_user_stopped block", () => {
     const client = new BlocksClient();
     for (const frame of framesOf(blocks, stopped())) client.handle({ ...frame });
     expect(client.problems).toEqual([]);
@@ -93,7 +93,7 @@ describe("a stop", () => {
     expect(notice(writing)).toThrow("L22");
   });
 
-  test("W10 a terminal block from any server ends all streaming marks at once, before message_stop", () => {
+  test("W10 a terminal block from any server ends all streaming marks immediately, before message_stop", () => {
     const { state } = read(blocks, [
       { type: "message_start", session_id: "s", timestamp: 1.5, display_mode: "agent", message_id: "m" },
       {
@@ -127,11 +127,11 @@ function failed(code: TurnErrorCode = "LLM_ERROR"): LogWriter {
 }
 
 describe("an error", () => {
-  test("W02 W11 comes in the same order as a stop", () => {
+  test("W02 W11 sends frames in the same order as a stop", () => {
     expect(order(framesOf(blocks, failed())).slice(-6)).toEqual(atTheEnd);
   });
 
-  test("W11 has the fields of 000 in its extras", () => {
+  test("W11 has the printed fields in its extras", () => {
     const log = failed();
     const frames = bareFramesOf(blocks, log);
     expect(frames.slice(-4)).toEqual([
@@ -157,14 +157,14 @@ describe("an error", () => {
     ]);
   });
 
-  test("W11 gives a client of 000 a terminal_error block with its extras", () => {
+  test("W11 gives a plain client a terminal_error block with its extras", () => {
     const client = new BlocksClient();
     for (const frame of framesOf(blocks, failed())) client.handle({ ...frame });
     const [message] = Object.values(client.display());
     expect(message?.items.at(-1)).toMatchObject({ type: "terminal_error", extras: { code: "LLM_ERROR" } });
   });
 
-  test.each(TURN_ERROR_CODES)("W11 the word %s goes over the wire and back", (code) => {
+  test.each(TURN_ERROR_CODES)("W11 the code %s survives encode and decode", (code) => {
     const { state, problems } = read(blocks, framesOf(blocks, failed(code)));
     expect(problems).toEqual([]);
     expect(listBlocks(turnOf(state)).at(-1)).toMatchObject({
@@ -175,7 +175,7 @@ describe("an error", () => {
   });
 
   test.each(["QUOTA_USED_UP", "toString", "__proto__", ""])(
-    "W11 a word of another server that is not in the table is a server error: %j",
+    "W11 an unknown code of another server is a server error: %j",
     (code) => {
       const extras = { block_subtype: "error", code, can_retry: false, error_type: "terminal", details: {} };
       const { state, problems } = read(blocks, [

@@ -1,4 +1,4 @@
-/** The `blocks` dialect: the files that came with a message. */
+/** Tests the files of a message in the `blocks` dialect. */
 import { SCHEMA_VERSION } from "@turnstream/protocol";
 import { checkEvent } from "@turnstream/protocol/writer";
 import { blocks } from "@turnstream/protocol/blocks";
@@ -9,8 +9,8 @@ import { bareFramesOf, blocksIn, framesOf, read } from "./frames.ts";
 describe("file processing", () => {
   const files = [{ url: "https://files.example/ticket.pdf" }];
 
-  test("W12 is the first block, at index 0, with the frames of 000", () => {
-    const log = new LogWriter().session().begin("What does this ticket say?", { files });
+  test("W12 is the first block, at index 0, with the printed frames", () => {
+    const log = new LogWriter().session().begin("What is on this ticket?", { files });
     const on = log.place();
     log.add({ type: "files.start", ...on, files });
     log.add({ type: "files.end", ...on, status: "completed", message: "Read 1 file" });
@@ -19,7 +19,7 @@ describe("file processing", () => {
       {
         type: "user_message",
         user_message_id: "msg_1",
-        text: "What does this ticket say?",
+        text: "What is on this ticket?",
         content_urls: ["https://files.example/ticket.pdf"],
       },
       expect.objectContaining({ type: "message_start" }),
@@ -37,7 +37,7 @@ describe("file processing", () => {
     ["completed", "Read 1 file"],
     ["failed", "The file is damaged"],
     ["failed", ""],
-  ] as const)("W12 its end is told as a delta without a type: %s %j", (status, message) => {
+  ] as const)("W12 its end is a delta without a type: %s %j", (status, message) => {
     const log = new LogWriter().session().begin("x", { files });
     const on = log.place();
     log.add({ type: "files.start", ...on, files });
@@ -45,7 +45,7 @@ describe("file processing", () => {
     log.add({ type: "files.end", ...on, status, message });
     const frames = framesOf(blocks, log);
     const deltas = frames.flatMap((f) => (f.type === "content_block_delta" ? [f.delta] : []));
-    // An empty message leaves the one before it, as in a client of 000.
+    // An empty message does not replace the one before it, as in a plain client.
     const shown = message === "" ? "Half way" : message;
     expect(deltas).toEqual([
       { status: "processing", message: "Half way" },
@@ -57,14 +57,14 @@ describe("file processing", () => {
   test.each([
     ["a block", (log: LogWriter) => log.think(["Hm."])],
     ["a group", (log: LogWriter) => log.openGroup()],
-  ])("W12 does not come after %s", (_, write) => {
+  ])("W12 is rejected after %s", (_, write) => {
     const log = new LogWriter().session().begin("x", { files });
     write(log);
     const stamp = { v: SCHEMA_VERSION, id: `1-${log.state.seq + 1}`, at: 0 } as const;
     expect(checkEvent(log.state, { ...stamp, type: "files.start", ...log.place(), files })?.rule).toBe("L15");
   });
 
-  test("W04 W12 thinking comes after it", () => {
+  test("W04 W12 thinking follows it", () => {
     const log = new LogWriter().session().begin("x", { files });
     const on = log.place();
     log.add({ type: "files.start", ...on, files });

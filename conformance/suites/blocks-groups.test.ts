@@ -1,4 +1,4 @@
-/** The `blocks` dialect: group markers, sub-agents, and tools that are kept off the stream. */
+/** Tests group markers, sub-agents and hidden tools in the `blocks` dialect. */
 import { SCHEMA_VERSION } from "@turnstream/protocol";
 import { checkEvent } from "@turnstream/protocol/writer";
 import { blocks, type BlocksFrame } from "@turnstream/protocol/blocks";
@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { LogWriter } from "../support/log-writer.ts";
 import { bareFramesOf, framesOf } from "./frames.ts";
 
-/** One line per block or marker, in the order of the wire. */
+/** One line per block or marker, in the order of the frames. */
 function outline(log: LogWriter): string[] {
   return framesOf(blocks, log).flatMap((frame) => outlineOf(frame));
 }
@@ -23,7 +23,7 @@ function outlineOf(frame: BlocksFrame): string[] {
 
 const hidden = { hidden: true, label: "" } as const;
 
-/** A call and result that no client sees; `between` writes what stands for them. */
+/** Writes a call and a result that no client sees; `between` writes the visible block for them. */
 function hiddenTool(log: LogWriter, name: string, call: string, between: () => void): void {
   const onCall = log.place();
   log.add({ type: "tool_call.start", ...onCall, call, name, ...hidden });
@@ -35,7 +35,7 @@ function hiddenTool(log: LogWriter, name: string, call: string, between: () => v
 }
 
 describe("groups", () => {
-  test("W14 are surrounded by the markers of 004, the end with the summary", () => {
+  test("W14 are surrounded by the printed markers, the end with the summary", () => {
     const log = new LogWriter().session().begin("x").openGroup();
     log.result(log.call("web_search", []), "web_search", "three found");
     log.closeGroup("Searched for trains");
@@ -46,7 +46,7 @@ describe("groups", () => {
     ]);
   });
 
-  test("W03 markers and blocks are numbered by one counter: 5 to 12 around six blocks, as in 004", () => {
+  test("W03 one counter numbers markers and blocks: 5 to 12 around six blocks, as printed", () => {
     const log = new LogWriter().session().begin("x");
     log.openGroup().think(["Hm."]).closeGroup("Thought");
     log.text(["Let me look."], { part: true }).text(["One more thing."], { part: true });
@@ -77,7 +77,7 @@ describe("groups", () => {
     ["a text that is not a part", { type: "text.start", part: false }],
     ["a question", { type: "question.request", key: "k", call: "c", questions: [] }],
     ["a form", { type: "form.request", form: "f", schema: { id: "f", title: "", fields: [] } }],
-  ])("W14 %s does not begin while a group is open", (_, draft) => {
+  ])("W14 %s does not start while a group is open", (_, draft) => {
     const log = new LogWriter().session().begin("x").openGroup().think(["Hm."]);
     const event = { v: SCHEMA_VERSION, id: `1-${log.state.seq + 1}`, at: 0, ...log.place(), ...draft };
     expect(checkEvent(log.state, event as unknown as Parameters<typeof checkEvent>[1])?.rule).toBe("L13");
@@ -100,8 +100,8 @@ describe("groups", () => {
   });
 });
 
-describe("tools kept off the stream", () => {
-  test("W15 share_thought is a part of text between two groups, and nothing else", () => {
+describe("hidden tools", () => {
+  test("W15 share_thought is only a part of text between two groups", () => {
     const log = new LogWriter().session().begin("x").openGroup();
     log.result(log.call("web_search", []), "web_search", "ok").closeGroup("Searched");
     hiddenTool(log, "share_thought", "toolu_s", () => {
@@ -127,7 +127,7 @@ describe("tools kept off the stream", () => {
     expect(JSON.stringify(framesOf(blocks, log))).not.toContain("share_thought");
   });
 
-  test("W15 ask_user_question is an approval_request between two groups, as in 004", () => {
+  test("W15 ask_user_question is an approval_request between two groups, as printed", () => {
     const log = new LogWriter().session().begin("x").openGroup();
     log.result(log.call("write_todos", []), "write_todos", "ok").closeGroup("Planned");
     const options = [{ id: "a", label: "Morning" }];
@@ -154,7 +154,7 @@ describe("tools kept off the stream", () => {
   });
 });
 
-/** The main agent asks a sub-agent, inside a group. */
+/** The main agent calls a sub-agent inside a group. */
 function delegated(): { log: LogWriter; run: string } {
   const log = new LogWriter().session().begin("x").openGroup();
   const call = log.call("call_agent", ['{"agent":"timetable"}'], { call: "toolu_main" });
@@ -170,7 +170,7 @@ function delegated(): { log: LogWriter; run: string } {
 }
 
 describe("sub-agents", () => {
-  test("W09 blocks say which sub-agent wrote them and under which call", () => {
+  test("W09 blocks name their sub-agent and its call", () => {
     const starts = framesOf(blocks, delegated().log).filter((f) => f.type === "content_block_start");
     const authors = starts.map((frame) => {
       const block = frame.content_block as unknown as Record<string, unknown>;
@@ -208,7 +208,7 @@ describe("sub-agents", () => {
     expect(() => log.text(["Hello"], { part: true, final: true, run })).toThrow("L14");
   });
 
-  test("W09 two sub-agents stream side by side, and each frame finds its block by index", () => {
+  test("W09 two sub-agents stream in parallel, and each frame finds its block by index", () => {
     const log = new LogWriter().session().begin("x");
     const calls = ["toolu_a", "toolu_b"].map((call) => log.call("call_agent", [], { call }));
     for (const call of calls) log.startResult(call, "call_agent");
@@ -229,7 +229,7 @@ describe("sub-agents", () => {
     expect([...texts.values()]).toEqual(["0:one 0:two 0:three", "1:one 1:two 1:three"]);
   });
 
-  test("W03 W09 index rises from block to block, also around a sub-agent", () => {
+  test("W03 W09 index increases from block to block, also around a sub-agent", () => {
     const starts = framesOf(blocks, delegated().log).filter((f) => f.type === "content_block_start");
     const indexes = starts.map((frame) => frame.index);
     expect(indexes).toEqual(indexes.toSorted((a, b) => a - b));

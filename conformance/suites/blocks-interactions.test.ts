@@ -1,4 +1,4 @@
-/** The `blocks` dialect: approvals, questions, forms and payments, and what becomes of them. */
+/** Tests approvals, questions, forms and payments in the `blocks` dialect, and their changes. */
 import type { EventOf } from "@turnstream/protocol";
 import { blocks } from "@turnstream/protocol/blocks";
 import { describe, expect, test } from "vitest";
@@ -7,7 +7,7 @@ import { bareFramesOf, blocksIn, framesOf, read } from "./frames.ts";
 
 const noAgent = { subagent: null, parent_tool_use_id: null };
 
-/** A ticket to be bought, once somebody approves. */
+/** A tool call that buys a ticket and waits for approval. */
 function asking(): { log: LogWriter; on: ReturnType<LogWriter["place"]> } {
   const log = new LogWriter().session("ses_rail").begin("Buy it").openGroup();
   log.call("buy_ticket", ['{"train":"SE3","seats":2}'], { call: "toolu_1", label: "Buying a ticket" });
@@ -26,7 +26,7 @@ function asking(): { log: LogWriter; on: ReturnType<LogWriter["place"]> } {
 }
 
 describe("an approval", () => {
-  test("W13 is requested with the frames of 000: the key in the start, the rest in a delta without a type", () => {
+  test("W13 is requested with the printed frames: the key in the start, the rest in a delta without a type", () => {
     const { log } = asking();
     const at = { message_id: log.turn, index: 2 };
     expect(bareFramesOf(blocks, log).slice(-3)).toEqual([
@@ -56,8 +56,8 @@ describe("an approval", () => {
   ][] = [
     [{ version: 1, status: "approved", by: "usr_an" }, { status: "approved" }],
     [
-      { version: 1, status: "rejected", reason: "too dear" },
-      { status: "rejected", reason: "too dear" },
+      { version: 1, status: "rejected", reason: "too expensive" },
+      { status: "rejected", reason: "too expensive" },
     ],
     [{ version: 1, status: "timed_out" }, { status: "timed_out" }],
     [{ version: 1, status: "cancelled" }, { status: "cancelled" }],
@@ -67,7 +67,7 @@ describe("an approval", () => {
     ],
   ];
 
-  test.each(decided)("W13 the decision is told by approval_result: %j", (update, result) => {
+  test.each(decided)("W13 approval_result reports the decision: %j", (update, result) => {
     const { log, on } = asking();
     log.add({ type: "approval.update", ...on, ...update });
     const frames = framesOf(blocks, log);
@@ -87,13 +87,11 @@ describe("an approval", () => {
   });
 
   test.each(["rejected", "timed_out"] as const)(
-    "W13 %s: the tool ends with an error, the group closes, the agent goes on",
+    "W13 %s: the tool ends with an error, the group closes, the agent continues",
     (status) => {
       const { log, on } = asking();
       log.add({ type: "approval.update", ...on, version: 1, status });
-      log
-        .result("toolu_1", "buy_ticket", "Nobody approved.", { status: "error" })
-        .closeGroup("Bought nothing");
+      log.result("toolu_1", "buy_ticket", "Not approved.", { status: "error" }).closeGroup("Bought nothing");
       log.text(["Then I leave it."], { final: true }).end();
       const types = framesOf(blocks, log).map((f) =>
         f.type === "content_block_start" ? f.content_block.type : f.type,
@@ -108,14 +106,14 @@ describe("an approval", () => {
     },
   );
 
-  test("W13 the tool does not start before the decision, and there is one decision", () => {
+  test("W13 the tool does not start before the decision, and there is only one decision", () => {
     const { log, on } = asking();
     expect(() => log.startResult("toolu_1", "buy_ticket")).toThrow("L16");
     log.add({ type: "approval.update", ...on, version: 1, status: "rejected" });
     expect(() => log.add({ type: "approval.update", ...on, version: 2, status: "approved" })).toThrow("L20");
   });
 
-  test("W13 that may not be edited says so and refuses an edit", () => {
+  test("W13 that is not editable is marked so and rejects an edit", () => {
     const log = new LogWriter().session().begin("x");
     log.call("buy_ticket", [], { call: "toolu_1" });
     const on = log.place();
@@ -135,7 +133,7 @@ describe("a question", () => {
       id: "class",
       text: "Which class?",
       options: [
-        { id: "soft", label: "Soft seat" },
+        { id: "soft", label: "Soft bed" },
         { id: "bed", label: "Berth", description: "four to a cabin" },
       ],
       multiple: false,
@@ -163,7 +161,7 @@ describe("a question", () => {
 
   test("W15 is an approval_request whose action is ask_user_question", () => {
     const { log } = questioned();
-    // The hidden call takes no number on this wire.
+    // The hidden call has no index in this dialect.
     const at = { message_id: log.turn, index: 0 };
     expect(bareFramesOf(blocks, log).slice(2)).toEqual([
       {
@@ -186,7 +184,7 @@ describe("a question", () => {
     ]);
   });
 
-  test("W13 W15 its answer is told by approval_result too", () => {
+  test("W13 W15 approval_result also reports its answer", () => {
     const { log, on } = questioned();
     const answers = [{ question: "class", selected: ["bed"], text: "lower, please" }];
     log.add({ type: "question.update", ...on, version: 1, status: "answered", answers, by: "usr_an" });
@@ -206,7 +204,7 @@ describe("a question", () => {
 });
 
 describe("forms and payments", () => {
-  test("S07 S08 travel with the field names of 002, and change after their turn", () => {
+  test("S07 S08 have the field names of responses, and change after their turn", () => {
     const log = new LogWriter().session().begin("x");
     const on = log.place();
     log.add({

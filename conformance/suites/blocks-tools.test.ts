@@ -1,17 +1,17 @@
-/** The `blocks` dialect, frame by frame: tool calls, their results, and several at once. */
+/** Tests tool calls and results in the `blocks` dialect, single and parallel, frame by frame. */
 import { blocks } from "@turnstream/protocol/blocks";
 import { describe, expect, test } from "vitest";
 import { LogWriter } from "../support/log-writer.ts";
 import { framesOf } from "./frames.ts";
 
-/** The start of the only block that a log shows. */
+/** The start frame of the only block that a log shows. */
 function startOf(log: LogWriter): Record<string, unknown> {
   const start = framesOf(blocks, log).find((frame) => frame.type === "content_block_start");
   return { ...start?.content_block };
 }
 
 describe("a tool call", () => {
-  test("W06 has its whole input in the start, however it streamed, and no delta", () => {
+  test("W06 has its complete input in the start, however it streamed, and no delta", () => {
     const pieces = ['{"stops":["Vinh",', '"Huế"],"class":', "2", "}"];
     const log = new LogWriter().session().begin("x");
     log.call("plan_route", pieces, { label: "Planning" });
@@ -24,7 +24,7 @@ describe("a tool call", () => {
     ]);
   });
 
-  test("W06 has an empty input when it took no arguments", () => {
+  test("W06 has an empty input if it has no arguments", () => {
     const log = new LogWriter().session().begin("x");
     log.call("list_stations", []);
     expect(startOf(log)["input"]).toEqual({});
@@ -34,13 +34,13 @@ describe("a tool call", () => {
     ["web_search", "Web search"],
     ["list", "List"],
     ["get-live_delays", "Get live delays"],
-  ])("W06 without a label is called after its name: %s", (name, label) => {
+  ])("W06 without a label uses its name as the label: %s", (name, label) => {
     const log = new LogWriter().session().begin("x");
     log.call(name, []);
     expect(startOf(log)["tool_content_message"]).toBe(label);
   });
 
-  test("W06 has one id under both names", () => {
+  test("W06 has the same id in both fields", () => {
     const log = new LogWriter().session().begin("x");
     log.call("web_search", [], { call: "toolu_9" });
     expect(startOf(log)).toMatchObject({ id: "toolu_9", tool_use_id: "toolu_9", name: "web_search" });
@@ -62,7 +62,7 @@ describe("a tool result", () => {
     expect(resultFrame("", { status })).toMatchObject({ type: "tool_result", status, content: "" });
   });
 
-  test("W07 has the tool's name under the names of 000 and 003", () => {
+  test("W07 has the tool's name in both printed fields", () => {
     expect(resultFrame("found")).toMatchObject({ name: "web_search", tool_name: "web_search" });
   });
 
@@ -83,7 +83,7 @@ describe("a tool result", () => {
     { type: "chart", data: { labels: ["Mon", "Tue"], values: [41, 38] } },
     { type: "table", data: { columns: ["train"], rows: [["SE3"]] } },
     { type: "file", data: { url: "https://files.example/t.pdf" } },
-  ])("W07 brings its artifact along: $type", (artifact) => {
+  ])("W07 carries its artifact: $type", (artifact) => {
     expect(resultFrame("made", { artifact })["artifact"]).toEqual(artifact);
   });
 });
@@ -101,7 +101,7 @@ function startsOf(log: LogWriter) {
 }
 
 describe("parallel calls", () => {
-  test("W08 have an index each, and a result is matched by its tool_use_id in whatever order", () => {
+  test("W08 have their own index, and a result is matched by its tool_use_id in any order", () => {
     const shown = startsOf(twoTrains());
     const blocksShown = shown.map((frame) => frame.content_block as unknown as Record<string, unknown>);
     expect(blocksShown.map((block) => [block["type"], block["tool_use_id"], block["content"]])).toEqual([
@@ -113,7 +113,7 @@ describe("parallel calls", () => {
     expect(new Set(shown.map((frame) => frame.index)).size).toBe(4);
   });
 
-  test("W03 W08 index rises from block to block, also when results end in another order than they began", () => {
+  test("W03 W08 index increases from block to block, also if results end in another order than they started", () => {
     const indexes = startsOf(twoTrains()).map((frame) => frame.index);
     expect(indexes).toEqual(indexes.toSorted((a, b) => a - b));
   });

@@ -1,4 +1,4 @@
-/** The `blocks` dialect, frame by frame: what stands around a turn, thinking and text. */
+/** Tests the `blocks` dialect frame by frame: the frames around a turn, thinking and text. */
 import { emptyState, SCHEMA_VERSION } from "@turnstream/protocol";
 import { checkEvent } from "@turnstream/protocol/writer";
 import { blocks, toHistory } from "@turnstream/protocol/blocks";
@@ -10,18 +10,18 @@ import { bareFramesOf, framesOf } from "./frames.ts";
 
 const noAgent = { subagent: null, parent_tool_use_id: null };
 
-/** A turn with one call, as in 000's whole example. */
+/** A turn with one call, like the complete example of the source document. */
 function trainTurn(mode: "agent" | "chat" = "agent"): LogWriter {
   const log = new LogWriter().session("ses_rail").begin("When does the next train to Hue leave?", { mode });
-  log.think(["The timetable ", "will tell."]);
+  log.think(["The timetable ", "will show."]);
   const args = ['{"to":', '"Hue"}'];
   const call = log.call("find_train", args, { label: "Looking up trains to Hue", call: "toolu_7" });
   log.result(call, "find_train", "SE3, 19:20, platform 2");
   return log.text(["**SE3** leaves ", "at 19:20."], { final: true }).end();
 }
 
-describe("a whole turn", () => {
-  test("W01 W02 W03 W04 W05 W06 W07 is told in the frames and the order of 000", () => {
+describe("a complete turn", () => {
+  test("W01 W02 W03 W04 W05 W06 W07 has the printed frames in the printed order", () => {
     const log = trainTurn();
     const message_id = log.turn;
     const at = (index: number) => ({ message_id, index });
@@ -51,7 +51,7 @@ describe("a whole turn", () => {
         ...at(0),
         delta: { type: "thinking_delta", thinking: "The timetable " },
       },
-      { type: "content_block_delta", ...at(0), delta: { type: "thinking_delta", thinking: "will tell." } },
+      { type: "content_block_delta", ...at(0), delta: { type: "thinking_delta", thinking: "will show." } },
       { type: "content_block_stop", ...at(0) },
       {
         type: "content_block_start",
@@ -113,7 +113,7 @@ describe("a whole turn", () => {
     expect(new Set(ids).size).toBe(2);
   });
 
-  test("W02 a session made from a share link says so in its message_start", () => {
+  test("W02 message_start marks a session that was created from a share link", () => {
     const log = new LogWriter().session("ses_shared");
     log.add({ type: "message.add", message: "m", text: "Hello" });
     const turn = { turn: "t", number: 1, message: "m", message_number: 1, agent: "rail" };
@@ -150,7 +150,7 @@ describe("thinking", () => {
     expect(text).toContain("SE3");
   });
 
-  test("W04 is the joined deltas, character by character", () => {
+  test("W04 equals the joined deltas, character by character", () => {
     const whole = "Một chuyến tàu 🚆 sớm?";
     const log = new LogWriter().session().begin("x").think(Array.from(whole));
     const deltas = framesOf(blocks, log).flatMap((frame) =>
@@ -162,7 +162,7 @@ describe("thinking", () => {
 });
 
 describe("text", () => {
-  test("W05 says on its start that it is a part, and on its stop that it is not final", () => {
+  test("W05 marks a part on its start, and that it is not final on its stop", () => {
     const log = new LogWriter().session().begin("x").text(["One moment."], { part: true });
     const frames = bareFramesOf(blocks, log).slice(2);
     expect(frames).toEqual([
@@ -182,7 +182,7 @@ describe("text", () => {
     ]);
   });
 
-  test("W05 that is final is followed by no tool call", () => {
+  test("W05 no tool call follows a final text", () => {
     const log = new LogWriter().session().begin("x").text(["Done."], { final: true });
     const stamp = { v: SCHEMA_VERSION, id: `1-${log.state.seq + 1}`, at: 0 } as const;
     const call = {

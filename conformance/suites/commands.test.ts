@@ -1,4 +1,4 @@
-/** What a client sends over the socket (W16): good commands are read as they are, bad ones are refused with a reason. */
+/** Tests the commands of the socket (W16): valid ones are parsed unchanged, invalid ones are rejected with a reason. */
 import { parseCursor } from "@turnstream/protocol";
 import { parseSocketCommand, socketCommands, socketReplies } from "@turnstream/protocol/schema";
 import { describe, expect, test } from "vitest";
@@ -31,7 +31,7 @@ const good: Record<keyof typeof socketCommands, object[]> = {
   decide: [
     { session_id, approval_key: "ses_rail_1", decision: "approve", digest: "sha256:ab" },
     { session_id, approval_key: "ses_rail_1", decision: "edit", args: { seats: 1 } },
-    { session_id, approval_key: "ses_rail_1", decision: "reject", reason: "too dear" },
+    { session_id, approval_key: "ses_rail_1", decision: "reject", reason: "too expensive" },
     { session_id, approval_key: "ses_rail_1", decision: "approve", always: true },
   ],
   answer: [
@@ -48,16 +48,16 @@ const good: Record<keyof typeof socketCommands, object[]> = {
   ],
 };
 
-describe("a good command", () => {
+describe("a valid command", () => {
   const all = Object.entries(good).flatMap(([type, bodies]) => bodies.map((body) => ({ type, ...body })));
 
-  test.each(all)("W16 W13 is read as it is: %j", (command) => {
+  test.each(all)("W16 W13 is parsed unchanged: %j", (command) => {
     expect(parseSocketCommand(JSON.stringify(command))).toEqual({ ok: true, value: command });
     const named = { ...command, request_id: "r-1" };
     expect(parseSocketCommand(JSON.stringify(named))).toEqual({ ok: true, value: named });
   });
 
-  test("W16 there is one of every type", () => {
+  test("W16 is tested for every type", () => {
     expect(Object.keys(good)).toEqual(Object.keys(socketCommands));
   });
 });
@@ -65,7 +65,7 @@ describe("a good command", () => {
 const subscribe = (last_event_id: unknown) =>
   JSON.stringify({ type: "subscribe", session_id, last_event_id });
 
-/** Cursors that are none. */
+/** Values that are no cursors. */
 const badCursors: [string, unknown][] = [
   ["empty", ""],
   ["a number", 7],
@@ -89,7 +89,7 @@ const badCursors: [string, unknown][] = [
   ["1 MB", `1-${"4".repeat(1_000_000)}`],
 ];
 
-describe("a bad command", () => {
+describe("an invalid command", () => {
   test.each([
     ["nothing", ""],
     ["no JSON", "hello"],
@@ -132,25 +132,25 @@ describe("a bad command", () => {
     ],
     ["no answer", '{"type":"answer","session_id":"s","approval_key":"k","answers":[]}'],
     ["values that are no object", '{"type":"submit","session_id":"s","form_request_id":"f","values":[1]}'],
-  ])("W16 W13 is refused with a reason: %s", (_, text) => {
+  ])("W16 W13 is rejected with a reason: %s", (_, text) => {
     const read = parseSocketCommand(text);
     expect(read).toMatchObject({ ok: false, code: "BAD_REQUEST" });
     expect(read.ok ? "" : read.message).not.toBe("");
   });
 
-  test.each(badCursors)("W16 H03 a last_event_id that is no cursor is refused: %s", (_, cursor) => {
+  test.each(badCursors)("W16 H03 a last_event_id that is no cursor is rejected: %s", (_, cursor) => {
     expect(parseCursor(cursor)).toBeNull();
     expect(parseSocketCommand(subscribe(cursor))).toMatchObject({ ok: false, code: "BAD_REQUEST" });
   });
 
-  test("W16 its reason names the field and stays short, whatever was sent", () => {
+  test("W16 its reason names the field and is short for any input", () => {
     const read = parseSocketCommand(subscribe("9".repeat(1_000_000)));
     const message = read.ok ? "" : read.message;
     expect(message).toContain("last_event_id");
     expect(message.length).toBeLessThan(300);
   });
 
-  test.each(["decide", "submit"])("W16 a __proto__ in %s reaches no prototype", (type) => {
+  test.each(["decide", "submit"])("W16 a __proto__ in %s changes no prototype", (type) => {
     const bad = '{"__proto__":{"admin":true},"seats":1}';
     const text =
       type === "decide"
@@ -164,7 +164,7 @@ describe("a bad command", () => {
   });
 });
 
-describe("the server's answers", () => {
+describe("the server's replies", () => {
   test.each([
     ["ack", { request_id: "r-1", user_message_id: "m-2" }],
     ["ack", { request_id: "r-1", message_id: "turn_2", receipt: "stopping" }],
@@ -173,7 +173,7 @@ describe("the server's answers", () => {
     ["subscribed", { session_id, resumed: true, reason: "cursor", head: "2-45" }],
     ["subscribed", { session_id, resumed: false, reason: "expired" }],
     ["error", { error: "INTERACTION_CLOSED", code: 13_001, message: "Decided already.", can_retry: false }],
-  ] as const)("W16 %s fits its schema: %j", (type, body) => {
+  ] as const)("W16 %s matches its schema: %j", (type, body) => {
     expect(socketReplies[type].safeParse({ type, ...body }).error).toBeUndefined();
   });
 });

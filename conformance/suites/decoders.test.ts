@@ -1,4 +1,4 @@
-/** What every decoder promises: it takes anything. One frame after the other is spoilt, a field at a time. */
+/** Checks that every decoder accepts any frame: each frame is changed, one field at a time, and no decoder throws. */
 import type { SessionState } from "@turnstream/protocol";
 import type { Dialect } from "@turnstream/protocol/writer";
 import { blocks } from "@turnstream/protocol/blocks";
@@ -15,7 +15,9 @@ interface Spoilt {
   readonly value: unknown;
 }
 
-/** A value with one of its fields, at any depth, missing or of another kind. The frame's type stays. */
+/**
+ * Returns copies of a value in which one field, at any depth, is missing or of another type. The frame's type stays.
+ */
 function spoil(value: unknown, path = ""): Spoilt[] {
   if (typeof value !== "object" || value === null) return [];
   const from = value as Data;
@@ -28,13 +30,13 @@ function spoil(value: unknown, path = ""): Spoilt[] {
       copy[field] = instead;
       return { what, value: copy };
     };
-    const removed = Array.isArray(value) ? [] : [{ what: `${at} gone`, value: rest }];
+    const removed = Array.isArray(value) ? [] : [{ what: `${at} removed`, value: rest }];
     const changed = [null, 7, "x", [], {}].map((bad) => put(`${at} = ${JSON.stringify(bad)}`, bad));
     return [...removed, ...changed, ...spoil(inner, at).map((s) => put(s.what, s.value))];
   });
 }
 
-/** The ways of spoiling a frame that make the decoder throw, where its own frames have brought it. */
+/** Returns the changed frames on which the decoder throws, each tried after the unchanged frames before it. */
 function throwing<E, D extends { readonly state: SessionState }, F extends { readonly type: string }, O>(
   dialect: Dialect<E, D, F, O>,
 ): { tried: number; thrown: string[] } {
@@ -56,19 +58,19 @@ function throwing<E, D extends { readonly state: SessionState }, F extends { rea
   return { tried, thrown: [...thrown] };
 }
 
-test("W01 the decoder of blocks throws at no frame, whatever is wrong with it", () => {
+test("W01 the decoder of blocks throws for no damaged frame", () => {
   const { tried, thrown } = throwing(blocks);
   expect(tried).toBeGreaterThan(1000);
   expect(thrown).toEqual([]);
 });
 
-test("T01 the decoder of tasks throws at no frame, whatever is wrong with it", () => {
+test("T01 the decoder of tasks throws for no damaged frame", () => {
   const { tried, thrown } = throwing(tasks);
   expect(tried).toBeGreaterThan(1000);
   expect(thrown).toEqual([]);
 });
 
-test("S02 the decoder of responses throws at no frame, whatever is wrong with it", () => {
+test("S02 the decoder of responses throws for no damaged frame", () => {
   const { tried, thrown } = throwing(responses);
   expect(tried).toBeGreaterThan(1000);
   expect(thrown).toEqual([]);

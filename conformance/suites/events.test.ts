@@ -1,4 +1,6 @@
-/** Events: each validates and folds, those of the version before fold too, and unknown ones do no harm. */
+/**
+ * Tests that every event validates and folds, events of the previous version too, and that unknown events do no harm.
+ */
 import {
   emptyState,
   type SessionEvent,
@@ -20,24 +22,27 @@ const { events } = everyEvent();
 const states = statesOf(events);
 
 describe("every type of event", () => {
-  test("is in the log that is to have all of them", () => {
+  test("is in the log of all event types", () => {
     expect(new Set(events.map((event) => event.type))).toEqual(new Set(Object.keys(eventSchemas)));
   });
 
-  test.each(Object.keys(eventSchemas))("%s validates, is legal, and changes the state", (type) => {
-    for (const [k, event] of events.entries()) {
-      if (event.type !== type) continue;
-      const before = states[k] ?? emptyState;
-      const after = states[k + 1] ?? emptyState;
-      expect(parseEvent(JSON.parse(JSON.stringify(event)))).toEqual({ ok: true, value: event });
-      expect(checkEvent(before, event)).toBeNull();
-      expect(after.seq).toBe(before.seq + 1);
-      expect({ ...before, epoch: after.epoch, seq: after.seq }).not.toEqual(after);
-    }
-  });
+  test.each(Object.keys(eventSchemas))(
+    "%s matches its schema, follows the rules, and changes the state",
+    (type) => {
+      for (const [k, event] of events.entries()) {
+        if (event.type !== type) continue;
+        const before = states[k] ?? emptyState;
+        const after = states[k + 1] ?? emptyState;
+        expect(parseEvent(JSON.parse(JSON.stringify(event)))).toEqual({ ok: true, value: event });
+        expect(checkEvent(before, event)).toBeNull();
+        expect(after.seq).toBe(before.seq + 1);
+        expect({ ...before, epoch: after.epoch, seq: after.seq }).not.toEqual(after);
+      }
+    },
+  );
 
   test.each(Object.keys(eventSchemas))(
-    "%s is refused with a field too many, a field missing or another version",
+    "%s is rejected with an additional field, a missing field or another version",
     (type) => {
       const event = events.find((e) => e.type === type) as SessionEvent;
       const { at: _, ...missing } = event;
@@ -47,13 +52,13 @@ describe("every type of event", () => {
     },
   );
 
-  test("is refused when it is nothing of the kind", () => {
+  test("is rejected if it is no event", () => {
     for (const value of [null, undefined, 7, "x", [], {}, { type: "toString" }, { type: "text.delta" }]) {
       expect(parseEvent(value)).toMatchObject({ ok: false, code: "BAD_REQUEST" });
     }
   });
 
-  test("H03 is folded once: again, late or of an older epoch it changes nothing", () => {
+  test("H03 is folded once: repeated, late or of an older epoch it changes nothing", () => {
     const last = states.at(-1) ?? emptyState;
     for (const event of events) expect(fold(last, event)).toBe(last);
   });
@@ -61,8 +66,8 @@ describe("every type of event", () => {
 
 const old = (event: object): ReadableEvent => ({ ...event, v: SCHEMA_VERSION - 1 }) as ReadableEvent;
 
-describe("events of the version before", () => {
-  test("tool_result.end called its preview content", () => {
+describe("events of the previous version", () => {
+  test("tool_result.end has content instead of preview", () => {
     const log = new LogWriter().session().begin("x");
     const on = log.startResult(log.call("find_train", []), "find_train");
     log.endResult(on, "SE3 at 19:20");
@@ -72,7 +77,7 @@ describe("events of the version before", () => {
     expect(fold(foldAll(log.events.slice(0, -1)), v1)).toEqual(log.state);
   });
 
-  test("group.end might lack its summary", () => {
+  test("group.end can have no summary", () => {
     const log = new LogWriter().session().begin("x").openGroup().think(["Hm."]).closeGroup("");
     const { summary: _, ...rest } = log.events.at(-1) as Extract<SessionEvent, { type: "group.end" }>;
     expect(upgradeEvent(old(rest))).toEqual(log.events.at(-1));
@@ -81,7 +86,7 @@ describe("events of the version before", () => {
     expect(upgradeEvent(named)).toMatchObject({ summary: "Thought", v: SCHEMA_VERSION });
   });
 
-  test("all others fold as they are", () => {
+  test("all others fold unchanged", () => {
     const v1 = events.map((event) => {
       if (event.type !== "tool_result.end") return old(event);
       const { preview: content, ...rest } = event;
@@ -91,12 +96,12 @@ describe("events of the version before", () => {
     expect(v1.map(upgradeEvent)).toEqual(events);
   });
 
-  test("an event of the current version is upgraded to itself", () => {
+  test("an event of the current version is not changed by the upgrade", () => {
     for (const event of events) expect(upgradeEvent(event)).toBe(event);
   });
 });
 
-describe("what the fold does not know", () => {
+describe("events that the fold can't use", () => {
   const log = new LogWriter().session().begin("x").text(["One."], { part: true });
   const next = `1-${log.state.seq + 1}`;
 
@@ -118,16 +123,16 @@ describe("what the fold does not know", () => {
   });
 
   test.each(["", "x", "1", "-1-9", "1-9\n", "1-9007199254740993", "9-"])(
-    "an event without a position is passed over: %j",
+    "an event without a position is ignored: %j",
     (id) => {
       const event = { v: SCHEMA_VERSION, id, at: 1, type: "session.update", title: "t" } as const;
       expect(fold(log.state, event)).toBe(log.state);
     },
   );
 
-  test("an event for a turn, block or index that is not there only advances the position", () => {
+  test("an event for an unknown turn, block or index only advances the position", () => {
     const stamp = { v: SCHEMA_VERSION, id: next, at: 1 } as const;
-    const on = { turn: log.turn, run: log.main, block: "nobody", index: 0 };
+    const on = { turn: log.turn, run: log.main, block: "blk_none", index: 0 };
     const strays: SessionEvent[] = [
       { ...stamp, type: "text.delta", ...on, text: "!" },
       { ...stamp, type: "text.delta", ...on, turn: "no turn", text: "!" },
@@ -142,7 +147,7 @@ describe("what the fold does not know", () => {
     }
   });
 
-  test("nothing late revives a turn that is over", () => {
+  test("late events don't reopen an ended turn", () => {
     const ended = new LogWriter().session().begin("x").text(["One."], { final: true }).end();
     const stamp = { v: SCHEMA_VERSION, id: `1-${ended.state.seq + 1}`, at: 1 } as const;
     const [block] = blocksIn(ended.state);

@@ -1,6 +1,5 @@
 /**
- * One legal log with every type of event in it: five turns that are answered, handed over, stopped, failed
- * and paid for. For tests that want to have seen everything once.
+ * Writes one valid log with every type of event: five turns, which are answered, taken over, stopped, failed and paid.
  */
 import { LogWriter } from "../support/log-writer.ts";
 
@@ -41,7 +40,7 @@ function answered(log: LogWriter): void {
   log.end();
 }
 
-/** Two sub-agents at work side by side, one of them with a sub-agent of its own. */
+/** Two parallel sub-agents, one of which has its own sub-agent. */
 function delegated(log: LogWriter): void {
   log.openGroup();
   const calls = ["wind", "waves"].map((agent) => log.call("call_agent", [`{"agent":"${agent}"}`]));

@@ -1,6 +1,6 @@
 /**
- * What the suites have in common: the frames of a log without its cursors, and what a decoder makes of frames
- * that are written down as the source documents print them. Every frame and event is held against its schema.
+ * Helpers of the suites: `framesOf` encodes a log, and `read` decodes frames as the source documents print them.
+ * Every frame and every event is checked against its schema.
  */
 import {
   listBlocks,
@@ -19,7 +19,7 @@ export interface AnyFrame {
   readonly event_id?: string;
 }
 
-/** The frames of a whole log, cursors included. */
+/** The frames of a complete log, with cursors. */
 export function framesOf<E, D, F extends AnyFrame, O>(
   dialect: Dialect<E, D, F, O>,
   log: { readonly events: readonly SessionEvent[] },
@@ -28,7 +28,7 @@ export function framesOf<E, D, F extends AnyFrame, O>(
   return framesFrom(dialect, emptyState, log.events, options);
 }
 
-/** The same without the cursors, to be compared with frames as the documents have them. */
+/** The frames without cursors, to compare them with printed frames. */
 export function bareFramesOf<E, D, F extends AnyFrame, O>(
   dialect: Dialect<E, D, F, O>,
   log: { readonly events: readonly SessionEvent[] },
@@ -40,20 +40,20 @@ export function bareFramesOf<E, D, F extends AnyFrame, O>(
 export interface Reading {
   readonly state: SessionState;
   readonly events: readonly SessionEvent[];
-  /** Where this client would resume. */
+  /** The cursor from which this client would resume. */
   readonly cursor: string | null;
-  /** What is wrong with the events, by their schemas. */
+  /** The errors of the events against their schemas. */
   readonly problems: readonly string[];
 }
 
-/** Decodes frames as they come from any server: fields may be left out or unknown. */
+/** Decodes frames of any server: fields can be missing or unknown. */
 export function read<E, D extends { readonly state: SessionState; readonly cursor: string | null }, F, O>(
   dialect: Dialect<E, D, F, O>,
   frames: readonly object[],
 ): Reading {
   const { decoder, events } = decodeAll(dialect, frames as unknown as readonly F[]);
   const problems = events.flatMap((event) => {
-    // As it would come out of a log: a field that is undefined is not there.
+    // JSON drops undefined fields, as in a log.
     const result = parseEvent(JSON.parse(JSON.stringify(event)));
     return result.ok ? [] : [`${event.type}: ${result.message}`];
   });
@@ -71,7 +71,7 @@ export function blocksIn(state: SessionState): Block[] {
   return listBlocks(turnOf(state));
 }
 
-/** Chosen fields of things, for comparing what matters. */
+/** Selects fields of objects, to compare only these. */
 export function pick(things: readonly object[], ...fields: readonly string[]): Record<string, unknown>[] {
   return things.map((thing) =>
     Object.fromEntries(Object.entries(thing).filter(([field]) => fields.includes(field))),

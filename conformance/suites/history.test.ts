@@ -1,4 +1,4 @@
-/** History as 004 has it: flat messages, their markers, and what waits. */
+/** Tests history in the `blocks` dialect: flat messages, their markers, and pending interactions. */
 import { restore, snapshot, restoreTurn } from "@turnstream/protocol";
 import { turnSnapshot } from "@turnstream/protocol/writer";
 import { toHistory, type HistoryMessage, turnMessages } from "@turnstream/protocol/blocks";
@@ -8,7 +8,7 @@ import { pick } from "./frames.ts";
 
 const noAgent = { subagent: null, parent_tool_use_id: null };
 
-/** 004's example: a shared thought, two calls in a group, the answer. */
+/** The example of the source document: a shared thought, two calls in a group, the answer. */
 function tideTurn(log = new LogWriter().session()): LogWriter {
   log.begin("Can we sail today?").text(["Let me look."], { part: true }).openGroup();
   log.call("write_todos", [], { call: "tc-1", label: "Making a plan" });
@@ -24,7 +24,7 @@ const outline = (messages: readonly HistoryMessage[]) =>
   pick(messages, "role", "message_type", "display_type", "summary", "group_closed");
 
 describe("messages", () => {
-  test("H01 W14 are flat, with the fields of 004", () => {
+  test("H01 W14 are flat, with the printed fields", () => {
     const log = tideTurn();
     const common = { message_id: log.turn, ...noAgent };
     expect(toHistory(log.state).messages).toEqual([
@@ -98,7 +98,7 @@ describe("messages", () => {
     ]);
   });
 
-  test("H01 a lone thinking block is a group that is closed by itself", () => {
+  test("H01 a single thinking block is a group that its own message closes", () => {
     const log = new LogWriter()
       .session()
       .begin("x")
@@ -118,7 +118,7 @@ describe("messages", () => {
     });
   });
 
-  test("H01 hold one kind of content each: text, thinking or one call", () => {
+  test("H01 have one kind of content each: text, thinking or one call", () => {
     const log = new LogWriter().session().begin("x").openGroup().think(["Hm."]);
     log
       .result(log.call("get_tide", []), "get_tide", "ok")
@@ -144,7 +144,7 @@ describe("messages", () => {
     ]);
   });
 
-  test("H01 hidden calls and results are not there", () => {
+  test("H01 don't contain hidden calls and results", () => {
     const log = new LogWriter().session().begin("x");
     const on = log.place();
     log.add({ type: "tool_call.start", ...on, call: "c", name: "share_thought", label: "", hidden: true });
@@ -164,7 +164,7 @@ describe("messages", () => {
     expect(chats.every((message) => message.role === "assistant")).toBe(true);
   });
 
-  test("H01 a stopped turn keeps its terminal block, told apart by its extras", () => {
+  test("H01 a stopped turn has its terminal block, marked by its extras", () => {
     const log = new LogWriter().session().begin("x");
     log.add({ type: "notice.stopped", ...log.place(), text: "You stopped it." });
     log.end("user_stopped");
@@ -173,7 +173,7 @@ describe("messages", () => {
     ]);
   });
 
-  test("H01 can be had backwards: the newest turns first, older ones a turn at a time", () => {
+  test("H01 can be read backwards: the newest turns first, then older ones turn by turn", () => {
     const log = tideTurn(tideTurn(tideTurn()));
     const all = toHistory(log.state).messages;
     const window = restore(snapshot(log.state, 1));
@@ -186,14 +186,14 @@ describe("messages", () => {
   });
 });
 
-/** The one assistant message of kind `type`. */
+/** The only assistant message of kind `type`. */
 function partOf(log: LogWriter, type: string): Record<string, unknown> | undefined {
   const parts = toHistory(log.state).messages.flatMap((message) => message.content);
   return parts.find((part) => part.type === type);
 }
 
-describe("what became of it", () => {
-  test("H01 H03 U04 a result keeps its count and where the whole is, as on the stream", () => {
+describe("outcomes in history", () => {
+  test("H01 H03 U04 a result has its count and the reference to its complete content, as in the stream", () => {
     const log = new LogWriter().session().begin("x");
     const on = log.startResult(log.call("web_search", []), "web_search");
     const whole = { blob: "blob_1", size: 90_000, media_type: "text/plain" };
@@ -209,7 +209,7 @@ describe("what became of it", () => {
     expect(toHistory(log.state).messages.at(-1)).toMatchObject({ role: "tool", results: 10, whole });
   });
 
-  test("H01 H03 an edited approval keeps what will be done instead, as on the stream", () => {
+  test("H01 H03 an edited approval has its edited actions, as in the stream", () => {
     const log = new LogWriter().session().begin("x");
     const call = log.call("book_berth", ['{"length":12}']);
     const on = log.place();
@@ -229,7 +229,7 @@ describe("what became of it", () => {
     expect(JSON.stringify(part)).toContain('{"length":10}');
   });
 
-  test("H01 H03 an answered question keeps its answers, as on the stream", () => {
+  test("H01 H03 an answered question has its answers, as in the stream", () => {
     const log = new LogWriter().session().begin("x");
     const questions = [{ id: "q", text: "When?", options: [], multiple: false, free_text: true }];
     const on = log.place();
@@ -239,7 +239,7 @@ describe("what became of it", () => {
     expect(partOf(log, "approval_request")).toMatchObject({ status: "answered", answers });
   });
 
-  test("H01 H03 a submitted form keeps its values, as on the stream", () => {
+  test("H01 H03 a submitted form has its values, as in the stream", () => {
     const log = new LogWriter().session().begin("x");
     const on = log.place();
     log.add({ type: "form.request", ...on, form: "f", schema: { id: "f", title: "Boat", fields: [] } });
@@ -248,7 +248,7 @@ describe("what became of it", () => {
     expect(partOf(log, "form_request")).toMatchObject({ status: "submitted", values: { length: 10 } });
   });
 
-  test("S08 H01 a payment's record stays, with order, title, amount, currency and the state it is in", () => {
+  test("S08 H01 a payment has its order, title, amount, currency and current state", () => {
     const log = new LogWriter().session().begin("x");
     const on = log.place();
     const order = { payment: "p", order_no: "ORD-1", amount: 300, currency: "TWD", description: "Berth fee" };

@@ -1,4 +1,4 @@
-/** Cursors (the one position of every dialect), payments' states, and merged deltas. */
+/** Tests cursors, the states of payments, and merged deltas. */
 import {
   compareCursors,
   comparePositions,
@@ -19,7 +19,7 @@ describe("a cursor", () => {
     ["1-42", { epoch: 1, seq: 42 }],
     ["12-999999999999999", { epoch: 12, seq: 999_999_999_999_999 }],
     ["999999999999999-0", { epoch: 999_999_999_999_999, seq: 0 }],
-  ])("H02 H03 is read and written: %s", (text, position) => {
+  ])("H02 H03 is parsed and formatted: %s", (text, position) => {
     expect(parseCursor(text)).toEqual(position);
     expect(formatCursor(position)).toBe(text);
   });
@@ -53,11 +53,11 @@ describe("a cursor", () => {
     ["undefined", undefined],
     ["an object that looks like one", { toString: () => "1-4" }],
     ["a list", ["1-4"]],
-  ])("H03 that is none is not read: %s", (_, text) => {
+  ])("H03 that is malformed is rejected: %s", (_, text) => {
     expect(parseCursor(text)).toBeNull();
   });
 
-  test("H03 stands in the order of the log: by epoch, then by seq, as numbers", () => {
+  test("H03 sorts in the order of the log: by epoch, then by seq, as numbers", () => {
     const cursors = [START_CURSOR, "0-1", "1-2", "1-9", "1-10", "2-1", "2-11", "10-0"];
     for (const [a, first] of cursors.entries()) {
       for (const [b, second] of cursors.entries()) {
@@ -67,7 +67,7 @@ describe("a cursor", () => {
     expect(comparePositions({ epoch: 1, seq: 2 }, { epoch: 1, seq: 2 })).toBe(0);
   });
 
-  test("H03 that is malformed stands before everything", () => {
+  test("H03 that is malformed sorts before all others", () => {
     expect(compareCursors("nonsense", START_CURSOR)).toBeLessThan(0);
     expect(compareCursors("1-1", "1-01")).toBeGreaterThan(0);
   });
@@ -83,7 +83,7 @@ describe("merged deltas", () => {
     expect(merged.every((event) => positions.has(event.id))).toBe(true);
   });
 
-  test("H03 are left out by a fold that has their first part, so that nothing is said twice", () => {
+  test("H03 are ignored by a fold that has their first part, so that no text is repeated", () => {
     const log = new LogWriter().session().begin("x");
     const on = log.place();
     log.add({ type: "text.start", ...on, part: false });
@@ -105,7 +105,7 @@ const order = {
   checkout_url: "u",
 };
 
-/** A payment that a turn has asked for and ended with. */
+/** A payment that a turn requested before it ended. */
 function requested() {
   const log = new LogWriter().session().begin("x");
   const on = log.place();
@@ -125,13 +125,13 @@ describe("the states of a payment", () => {
   ];
 
   test.each(all.flatMap((from) => all.map((to) => [from, to] as const)))(
-    "S08 %s to %s is as 002 says",
+    "S08 %s to %s is allowed as documented",
     (from, to) => {
       expect((TRANSITIONS.payment[from] ?? []).includes(to)).toBe(allowed.includes(`${from} ${to}`));
     },
   );
 
-  test("S08 a payment settles after its turn, is cancelled only while pending, and never comes back", () => {
+  test("S08 a payment settles after its turn, is cancelled only while pending, and never leaves a final state", () => {
     const paid = requested();
     paid.log.add({ type: "payment.update", ...paid.on, version: 1, status: "processing" });
     const cancel = { type: "payment.update", ...paid.on, version: 2, status: "cancelled" } as const;
@@ -146,7 +146,7 @@ describe("the states of a payment", () => {
     ).toThrow("L20");
   });
 
-  test("S08 W13 an update counts when its version is higher, in whatever order they arrive", () => {
+  test("S08 W13 an update applies only if its version is higher, in any order of arrival", () => {
     const log = new LogWriter({ check: false }).session().begin("x");
     const on = log.place();
     log.add({ type: "payment.request", ...on, ...order });

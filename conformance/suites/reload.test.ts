@@ -1,4 +1,4 @@
-/** Reload and hand-off (004): what a client finds at any moment of a turn, and how it goes on from there. */
+/** Tests reload and handoff: what a client finds at any moment of a turn, and how it continues from there. */
 import {
   listBlocks,
   emptyState,
@@ -25,14 +25,14 @@ import { framesFrom, statesOf } from "../support/replay.ts";
 import { pick, turnOf } from "./frames.ts";
 import { everyEvent } from "./every-event.ts";
 
-/** The state at the latest quiet point of a log: what history is made from. */
+/** The state at the latest handoff point of a log, from which history is built. */
 function foldHandoff(log: LogWriter, upTo = log.events.length): SessionState {
   let track = trackHandoffPoint(emptyState);
   for (const event of log.events.slice(0, upTo)) track = foldWithHandoffPoint(track, event);
   return track.handoff ?? emptyState;
 }
 
-/** Payments as they were requested: this plain client does not follow their updates. */
+/** Payments in their requested state: this plain client does not apply their updates. */
 function asRequested(items: unknown): unknown {
   const text = JSON.stringify(items, (key, value: unknown) =>
     key === "payment" ? { ...(value as object), status: "pending" } : value,
@@ -64,7 +64,7 @@ describe("the status beside history", () => {
     });
   });
 
-  test("H02 a message that waits for its turn is there", () => {
+  test("H02 contains a queued message", () => {
     const log = new LogWriter().session().begin("x");
     log.add({
       type: "message.add",
@@ -103,8 +103,8 @@ function waiting(): LogWriter {
   return log;
 }
 
-describe("a reload while an approval waits", () => {
-  test("H02 H04 the agent runs, and the approval is there with all that is needed to answer it", () => {
+describe("a reload while an approval is pending", () => {
+  test("H02 H04 the agent is running, and the approval has everything that an answer needs", () => {
     const log = waiting();
     expect(isHandoffPoint(log.state)).toBe(true);
     const history = toHistory(foldHandoff(log));
@@ -122,7 +122,7 @@ describe("a reload while an approval waits", () => {
     });
   });
 
-  test("H04 its group is open and the call in it pending", () => {
+  test("H04 its group is open, and the call in it is pending", () => {
     const log = waiting();
     const { messages } = toHistory(foldHandoff(log));
     expect(pick(messages, "display_type", "summary", "group_closed").slice(1)).toEqual([
@@ -139,7 +139,7 @@ describe("a reload while an approval waits", () => {
     ]);
   });
 
-  test("H04 once answered, the stream goes on: approval_result, tool_result, group_end", () => {
+  test("H04 after the answer, the stream continues: approval_result, tool_result, group_end", () => {
     const log = waiting();
     const from = log.events.length;
     const handoff = foldHandoff(log);
@@ -154,8 +154,8 @@ describe("a reload while an approval waits", () => {
   });
 });
 
-describe("the quiet point", () => {
-  test("H03 inside a text block, history ends before the text and the stream brings all of it", () => {
+describe("the handoff point", () => {
+  test("H03 inside a text block, history ends before the text, and the stream sends all of it", () => {
     const log = new LogWriter().session().begin("x").text(["First."], { part: true });
     const before = log.events.length;
     const on = log.place();
@@ -170,7 +170,7 @@ describe("the quiet point", () => {
     ]);
   });
 
-  test("H03 a call or result under way is no hindrance: it is shown once it has ended", () => {
+  test("H03 a running call or result does not move it, because it is shown only after its end", () => {
     const log = new LogWriter().session().begin("x").openGroup().think(["Hm."]);
     log.startResult(log.call("get_tide", []), "get_tide");
     expect(isHandoffPoint(log.state)).toBe(true);
@@ -181,7 +181,7 @@ describe("the quiet point", () => {
     ]);
   });
 
-  test("H03 a group without a message yet waits for its first one", () => {
+  test("H03 is before a group that has no message yet", () => {
     const log = new LogWriter().session().begin("x").openGroup();
     expect(isHandoffPoint(log.state)).toBe(false);
     log.think(["Hm."]);
@@ -197,13 +197,13 @@ const client = (history: ReturnType<typeof toHistory> | null, frames: readonly o
   return it.display();
 };
 
-describe("the hand-off at every position of a log with every kind of event", () => {
+describe("the handoff at every position of a log with every type of event", () => {
   const { events } = everyEvent();
   const states = statesOf(events);
   const whole = states.at(-1);
   const cuts = states.map((_, k) => k);
 
-  test("H03 native: the snapshot as JSON plus the events after it folds to the whole", () => {
+  test("H03 native: the snapshot as JSON and the events after it fold to the complete state", () => {
     for (const k of cuts) {
       const from = restore(
         JSON.parse(JSON.stringify(snapshot(states[k] ?? emptyState))) as ReturnType<typeof snapshot>,
@@ -217,7 +217,7 @@ describe("the hand-off at every position of a log with every kind of event", () 
   });
 
   test.each([blocks, tasks, responses])(
-    "H03 $name: an encoder attached anywhere goes on as the uncut one does",
+    "H03 $name: an encoder attached at any position continues like the uncut one",
     (dialect) => {
       const after = (k: number) =>
         JSON.stringify(framesFrom(dialect as typeof blocks, states[k] ?? emptyState, events.slice(k)));
@@ -231,7 +231,7 @@ describe("the hand-off at every position of a log with every kind of event", () 
     },
   );
 
-  test("H03 H04 blocks: history at the quiet point and the frames after it show what the whole stream shows", () => {
+  test("H03 H04 blocks: history at the handoff point and the frames after it show the same as the complete stream", () => {
     const uncut = client(null, framesFrom(blocks, emptyState, events));
     let track = trackHandoffPoint(emptyState);
     for (const k of cuts) {
@@ -251,8 +251,8 @@ describe("the hand-off at every position of a log with every kind of event", () 
   });
 });
 
-describe("a reload afterwards", () => {
-  test("H04 finds every group closed and nothing to subscribe to", () => {
+describe("a reload after the turn", () => {
+  test("H04 finds every group closed and the agent idle", () => {
     const history = toHistory(everyEvent().state);
     expect(history.agent_status).toBe("idle");
     const opened = history.messages.filter((message) => message.display_type === "group_start");
@@ -274,13 +274,13 @@ const dots = (state: SessionState) =>
   );
 
 describe("a call without a result", () => {
-  test("H05 U02 is pending while its turn runs, also after a reload", () => {
+  test("H05 U02 is pending while its turn is running, also after a reload", () => {
     expect(dots(calling().state)).toEqual(["pending"]);
     expect(dots(restore(snapshot(calling().state)))).toEqual(["pending"]);
   });
 
   test.each(["end_turn", "user_stopped", "error"] as const)(
-    "H05 U02 is stopped once its turn is over (%s), also after a reload",
+    "H05 U02 is stopped after its turn has ended (%s), also after a reload",
     (reason) => {
       const { state } = calling().end(reason);
       expect(dots(state)).toEqual(["stopped"]);
@@ -288,7 +288,7 @@ describe("a call without a result", () => {
     },
   );
 
-  test("H05 has no result in history either, so that a client of 004 shows it as stopped", () => {
+  test("H05 has no result in history either, so that a plain client shows it as stopped", () => {
     const log = new LogWriter({ check: false }).session().begin("x");
     log.startResult(log.call("get_tide", []), "get_tide");
     log.end("error");

@@ -1,4 +1,4 @@
-/** The `responses` decoder on frames as 002 prints them, with data of our own. */
+/** Tests the `responses` decoder with frames as the source document prints them, with our own data. */
 import { ERRORS } from "@turnstream/protocol";
 import { responses } from "@turnstream/protocol/responses";
 import { describe, expect, test } from "vitest";
@@ -23,7 +23,7 @@ const completed = (final_text: string) => ({
 });
 const end = { type: "[DONE]" };
 
-describe("the decoder on frames of 002", () => {
+describe("the decoder with printed frames", () => {
   const step = { id: "step_1", tool_name: "search_web" };
   const whole = [
     created,
@@ -49,7 +49,7 @@ describe("the decoder on frames of 002", () => {
     end,
   ];
 
-  test("S03 S04 S05 a whole response folds to what it says", () => {
+  test("S03 S04 S05 a complete response folds to its content", () => {
     const { state, problems } = read(responses, whole);
     expect(problems).toEqual([]);
     expect(state).toMatchObject({ session: "group_1", number: 4711, title: "Opening hours" });
@@ -73,13 +73,13 @@ describe("the decoder on frames of 002", () => {
     ]);
   });
 
-  test("S05 final_text is authoritative: where it differs, it replaces the deltas", () => {
+  test("S05 final_text is authoritative: it replaces deltas that differ", () => {
     const { state, problems } = read(responses, [created, delta("We ope"), completed("Closed today."), end]);
     expect(problems).toEqual([]);
     expect(blocksIn(state)).toMatchObject([{ kind: "text", text: "Closed today.", final: true }]);
   });
 
-  test("a turn that is told again from its start says nothing twice", () => {
+  test("a turn that is repeated from its start produces no duplicates", () => {
     const frames = [created, delta("We open ")];
     const { state, problems } = read(responses, [...whole.slice(0, 5), ...frames, delta("at nine.")]);
     expect(problems).toEqual([]);
@@ -182,7 +182,7 @@ describe("the decoder on frames of 002", () => {
     ]);
   });
 
-  test("S10 a connection that fails does not end the turn: it goes on after the reconnect", () => {
+  test("S10 a failed connection does not end the turn: it continues after the reconnect", () => {
     const timeout = {
       type: "response.error",
       ...of,

@@ -1,4 +1,4 @@
-/** The `responses` dialect (002), frame by frame: what a person must do, and errors. */
+/** Tests interactions and errors in the `responses` dialect, frame by frame. */
 import { ERRORS } from "@turnstream/protocol";
 import { TURN_ERROR_CODES } from "@turnstream/protocol/writer";
 import { responses } from "@turnstream/protocol/responses";
@@ -22,7 +22,7 @@ describe("interaction requests", () => {
     ],
   } as const;
 
-  test("S07 a form has all fields of both of 002's shapes, and then the stream ends", () => {
+  test("S07 a form has all fields of both printed shapes, and then the stream ends", () => {
     const log = startedLog();
     log.add({ type: "form.request", ...log.place(), form: "frm_1", schema });
     log.end("requires_interaction");
@@ -73,7 +73,7 @@ describe("interaction requests", () => {
     ]);
   });
 
-  test("S07 amount_twd is only said of an amount in TWD", () => {
+  test("S07 amount_twd is sent only for an amount in TWD", () => {
     const log = startedLog();
     log.add({ type: "payment.request", ...log.place(), ...order, amount: 990, currency: "EUR" });
     const request = framesOf(responses, log).at(-1);
@@ -81,7 +81,7 @@ describe("interaction requests", () => {
     expect(JSON.stringify(request)).not.toContain("amount_twd");
   });
 
-  test("S07 an approval and a question are requests of ours, and their end is told", () => {
+  test("S07 an approval and a question are requests of our own, and their outcome is sent", () => {
     const log = startedLog();
     const call = log.call("http_request", ['{"url":"https://shop.example"}'], { call: "step_1" });
     const on = log.place();
@@ -144,7 +144,7 @@ describe("interaction requests", () => {
 });
 
 describe("errors", () => {
-  test.each(TURN_ERROR_CODES)("S09 %s has its message and its number, then [DONE]", (code) => {
+  test.each(TURN_ERROR_CODES)("S09 %s has its message and its number, then [DONE] follows", (code) => {
     const log = startedLog();
     const error = { code, can_retry: ERRORS[code].can_retry, error_type: "terminal" } as const;
     log.add({ type: "notice.error", ...log.place(), text: "That did not work.", ...error });

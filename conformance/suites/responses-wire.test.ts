@@ -1,4 +1,4 @@
-/** The `responses` dialect as SSE text, the message that asks for it, and the table of errors. */
+/** Tests the SSE text of the `responses` dialect, the body of its request, and the error table. */
 import { createSseParser, errorCodeFromNumber, ERRORS, type SseMessage } from "@turnstream/protocol";
 import { responses, responsesFromSse, responsesToSse } from "@turnstream/protocol/responses";
 import { errorReply, postMessageReply, parsePostMessage } from "@turnstream/protocol/schema";
@@ -52,7 +52,7 @@ describe("on the wire", () => {
     ]);
   });
 
-  test("S02 S05 the reader that 002 prints understands it, whatever the text and wherever it is cut", () => {
+  test("S02 S05 the printed reader parses it, for any text and any cut", () => {
     const pieces = ["line\r\nline", "\u2028 \u0000 🚆", "data: [DONE]\n\n", " end"];
     const log = new LogWriter().session("cvg", 9).begin("x").text(pieces, { final: true }).end();
     const text = framesOf(responses, log).map(responsesToSse).join("");
@@ -69,7 +69,7 @@ describe("on the wire", () => {
     }
   });
 
-  test("S02 frames come out of the text as they went in", () => {
+  test("S02 frames survive formatting and parsing", () => {
     const frames = framesOf(responses, everyEvent());
     const back: unknown[] = [];
     const parser = createSseParser((message: SseMessage) => back.push(responsesFromSse(message)));
@@ -78,22 +78,22 @@ describe("on the wire", () => {
   });
 
   test.each(["", "not JSON", "[1]", "null", "3", '{"no":"type"}'])(
-    "S02 data that is no frame is passed over: %j",
+    "S02 data that is no frame is ignored: %j",
     (data) => {
       expect(responsesFromSse({ data })).toBeNull();
     },
   );
 });
 
-describe("the table of errors", () => {
-  test("S09 W11 gives every word a number of its own, and 002's numbers to 002's errors", () => {
+describe("the error table", () => {
+  test("S09 W11 has a unique number for every code, and the printed numbers for the printed errors", () => {
     const numbers = Object.values(ERRORS).map(({ number }) => number);
     expect(new Set(numbers).size).toBe(numbers.length);
     expect(ERRORS.SERVER_ERROR.number).toBe(10_005);
     expect(ERRORS.BAD_REQUEST.number).toBe(10_006);
   });
 
-  test("S09 W11 leads from the word to the number and back", () => {
+  test("S09 W11 maps a code to its number and back", () => {
     for (const [word, { number, meaning }] of Object.entries(ERRORS)) {
       expect(word).toMatch(/^[A-Z]+(_[A-Z]+)*$/);
       expect(errorCodeFromNumber(number)).toBe(word);
@@ -105,7 +105,7 @@ describe("the table of errors", () => {
 describe("a posted message", () => {
   const good = { message: "Hello", stream: true, agent_id: "a-1" };
 
-  test("S01 S06 has 002's fields; stream and include_tool_tags are false unless said", () => {
+  test("S01 S06 has the printed fields; stream and include_tool_tags are false by default", () => {
     expect(parsePostMessage(JSON.stringify({ ...good, include_tool_tags: true }))).toEqual({
       ok: true,
       value: { ...good, include_tool_tags: true },
@@ -116,7 +116,7 @@ describe("a posted message", () => {
     });
   });
 
-  test("S01 S07 goes on from a form with resume_form_request_id", () => {
+  test("S01 S07 continues from a form with resume_form_request_id", () => {
     const body = { ...good, resume_form_request_id: "frm-1" };
     expect(parsePostMessage(JSON.stringify(body))).toMatchObject({ ok: true, value: body });
     const filled = { ...body, message: "", form_values: { email: "an@example.org" } };
@@ -139,13 +139,13 @@ describe("a posted message", () => {
     '{"message":"x","agent_id":""}',
     '{"message":"x","extra":1}',
     JSON.stringify({ message: "x".repeat(1_000_001) }),
-  ])("S01 S09 a bad body is a bad request with a reason: %.40s", (text) => {
+  ])("S01 S09 an invalid body is a bad request with a reason: %.40s", (text) => {
     const body = parsePostMessage(text);
     expect(body).toMatchObject({ ok: false, code: "BAD_REQUEST" });
     expect(body.ok ? "" : body.message).not.toBe("");
   });
 
-  test("S01 is answered, when it is not streamed, with the same end state or with what a person must do", () => {
+  test("S01 without streaming, returns the same end state or the pending interaction", () => {
     const usage = { total_prompt_tokens: 9, total_completion_tokens: 4, total_tokens: 13, total_calls: 1 };
     const of = { response_id: "res-1", chat_id: 4711 };
     const reply = { ...of, status: "completed", final_text: "We open at nine.", usage, interactions: [] };

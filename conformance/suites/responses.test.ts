@@ -1,4 +1,4 @@
-/** The `responses` dialect (002), frame by frame: created, title, steps, text, tool tags. */
+/** Tests the `responses` dialect frame by frame: created, title, steps, text, tool tags. */
 import { responses } from "@turnstream/protocol/responses";
 import { responsesFrameSchema } from "@turnstream/protocol/schema";
 import { describe, expect, test } from "vitest";
@@ -15,7 +15,7 @@ function startedLog(): LogWriter {
 const common = (log: LogWriter) => ({ response_id: log.turn, chat_id: 12_345 });
 
 describe("the envelope", () => {
-  test("S02 every data has type, response_id and chat_id, and fits its schema", () => {
+  test("S02 every data has type, response_id and chat_id, and matches its schema", () => {
     for (const frame of framesOf(responses, everyEvent())) {
       expect(responsesFrameSchema.safeParse(frame).error).toBeUndefined();
       if (frame.type === "[DONE]") continue;
@@ -41,7 +41,7 @@ describe("the envelope", () => {
 });
 
 describe("a turn", () => {
-  test("S03 S04 S05 is told in the frames of 002", () => {
+  test("S03 S04 S05 has the printed frames", () => {
     const log = startedLog();
     const call = log.call("retrieve_context_objs", ['{"query":"hours"}'], {
       label: "Searching the handbook",
@@ -115,17 +115,14 @@ describe("a turn", () => {
   test.each([
     ["error", { success: false, data: "no answer", status: "error" }],
     ["cancelled", { success: false, data: "no answer", status: "cancelled" }],
-  ] as const)(
-    "S04 a step that ends as %s did not succeed, and used nothing it knows of",
-    (status, result) => {
-      const log = startedLog();
-      log.result(log.call("http_request", []), "http_request", "no answer", { status });
-      const end = framesOf(responses, log).find((frame) => frame.type === "response.reasoning_step.end");
-      expect(end?.step).toMatchObject({ tool_name: "http_request", result, token_usage: zero });
-    },
-  );
+  ] as const)("S04 a step that ends as %s did not succeed and has no known usage", (status, result) => {
+    const log = startedLog();
+    log.result(log.call("http_request", []), "http_request", "no answer", { status });
+    const end = framesOf(responses, log).find((frame) => frame.type === "response.reasoning_step.end");
+    expect(end?.step).toMatchObject({ tool_name: "http_request", result, token_usage: zero });
+  });
 
-  test("S04 a sub-agent's steps are steps too, its text is not output", () => {
+  test("S04 a sub-agent's steps are sent as steps, its text is not output", () => {
     const log = startedLog();
     const call = log.call("call_agent", [], { call: "step_a" });
     const on = log.startResult(call, "call_agent");
@@ -158,7 +155,7 @@ describe("a turn", () => {
     expect(frames.at(-2)).toMatchObject({ final_text: joined });
   });
 
-  test("S05 a takeover: what became void is not in the final text", () => {
+  test("S05 after a takeover, superseded text is not in the final text", () => {
     const log = startedLog();
     const on = log.place();
     log.add({ type: "text.start", ...on, part: false });
@@ -169,7 +166,7 @@ describe("a turn", () => {
   });
 });
 
-/** The deltas and the final text of an answer that arrives in these pieces. */
+/** The deltas and the final text of an answer with these pieces. */
 function answer(pieces: readonly string[], include_tool_tags?: boolean) {
   const log = startedLog().text(pieces, { final: true }).end();
   const options = include_tool_tags === undefined ? {} : { include_tool_tags };
@@ -184,13 +181,13 @@ function answer(pieces: readonly string[], include_tool_tags?: boolean) {
 describe("tool tags", () => {
   const tagged = 'Nine.<tool name="hours">{"open":9}</tool> See you!';
 
-  test("S06 are taken out of deltas and of the final text unless asked for", () => {
+  test("S06 are removed from deltas and from the final text unless requested", () => {
     expect(answer([tagged])).toEqual({ deltas: ["Nine. See you!"], final: "Nine. See you!" });
     expect(answer([tagged], false)).toEqual({ deltas: ["Nine. See you!"], final: "Nine. See you!" });
     expect(answer([tagged], true)).toEqual({ deltas: [tagged], final: tagged });
   });
 
-  test("S06 are taken out wherever the text is cut, and no delta is empty", () => {
+  test("S06 are removed wherever the text is cut, and no delta is empty", () => {
     for (let first = 0; first <= tagged.length; first++) {
       for (let second = first; second <= tagged.length; second++) {
         const pieces = [tagged.slice(0, first), tagged.slice(first, second), tagged.slice(second)];
@@ -202,11 +199,11 @@ describe("tool tags", () => {
     }
   });
 
-  test("S06 a delta that is only a tag sends nothing", () => {
+  test("S06 a delta with only a tag sends no frame", () => {
     expect(answer(["Nine.", "<tool>x</tool>", "<tool a='>'/>", " Bye."]).deltas).toEqual(["Nine.", " Bye."]);
   });
 
-  test("S06 what only looks like a tag is text, also at the very end", () => {
+  test("S06 text that only resembles a tag stays, also at the end", () => {
     const text = "if a <too or b < tool and <toolbox> <t";
     expect(answer(Array.from(text)).deltas.join("")).toBe(text);
     expect(answer(Array.from(text)).final).toBe(text);

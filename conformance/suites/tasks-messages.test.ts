@@ -1,4 +1,4 @@
-/** The `tasks` dialect (001): messages with citations, and what a client has in the end. */
+/** Tests messages with citations in the `tasks` dialect, and the final state of a client. */
 import { type Annotation, listBlocks } from "@turnstream/protocol";
 import { tasks, taskState } from "@turnstream/protocol/tasks";
 import { describe, expect, test } from "vitest";
@@ -6,7 +6,7 @@ import { TasksClient } from "../clients/tasks-client.ts";
 import { LogWriter } from "../support/log-writer.ts";
 import { bareFramesOf, blocksIn, framesOf, read, turnOf } from "./frames.ts";
 
-/** The frames of the items alone, without those that we add around them. */
+/** The frames of items, without the frames that we add around them. */
 function itemFrames(log: LogWriter): Record<string, unknown>[] {
   return bareFramesOf(tasks, log).filter(
     (frame) => frame.type !== "task.created" && frame.type !== "task.done",
@@ -17,7 +17,7 @@ function startedLog(): LogWriter {
   return new LogWriter().session("ses_sky", 5).begin("Will it rain?");
 }
 
-/** Writes a text whose one citation stands there. */
+/** Writes a text with one citation at this range. */
 function annotate(start: number, end: number): () => void {
   return () => {
     const log = startedLog();
@@ -28,7 +28,7 @@ function annotate(start: number, end: number): () => void {
 }
 
 describe("a message", () => {
-  test("T02 T05 T07 streams as text with its citations, and is done whole", () => {
+  test("T02 T05 T07 streams as text with its citations, and its done is complete", () => {
     const log = startedLog();
     const on = log.place();
     log.add({ type: "text.start", ...on, part: false });
@@ -51,7 +51,7 @@ describe("a message", () => {
   });
 
   test.each([
-    ["001's own sentence", "The weather in Paris is sunny with a temperature of 15C.[^1]", 56, 60],
+    ["the printed sentence", "The weather in Paris is sunny with a temperature of 15C.[^1]", 56, 60],
     ["emoji before the marker", "Dry ☀️🏖️👨‍👩‍👧 today.[^1]", 24, 28],
     ["Vietnamese in composed and decomposed letters", "Huế: nắng.[^1] Hue\u0302\u0301.", 10, 14],
     ["an id of two digits", "Dry.[^12]", 4, 9],
@@ -71,14 +71,14 @@ describe("a message", () => {
     expect(notes).toEqual([{ reference, start, end }]);
   });
 
-  test("T07 an annotation outside the text, or empty, is refused", () => {
+  test("T07 an annotation outside the text, or an empty one, is rejected", () => {
     expect(annotate(4, 8)).not.toThrow();
     expect(annotate(4, 9)).toThrow("L18");
     expect(annotate(4, 4)).toThrow("L18");
   });
 });
 
-/** The outputs of a plain client, after all frames. */
+/** The outputs of a plain client after all frames. */
 function folded(log: LogWriter): Record<string, unknown> {
   const client = new TasksClient();
   for (const frame of framesOf(tasks, log)) client.handle({ ...frame });
@@ -86,13 +86,13 @@ function folded(log: LogWriter): Record<string, unknown> {
   return client.display();
 }
 
-/** The same by the server: without the emptied items, which a takeover leaves. */
+/** The outputs according to the server, without the emptied items that a takeover leaves. */
 function stated(log: LogWriter): Record<string, unknown> {
   const all = log.state.turns.toArray().flatMap((turn) => turn.runs.map((run) => taskState(turn, run)));
   return Object.fromEntries(all.map(({ task_id, output }) => [task_id, output]));
 }
 
-describe("what a client of 001 has in the end", () => {
+describe("the final state of a plain client", () => {
   test("T01 T06 is {task_id, output} of four kinds of items, and nothing for the model", () => {
     const log = startedLog().think(["Hm."]);
     const on = log.startResult(log.call("get_weather", ["{}"]), "get_weather");
@@ -118,7 +118,7 @@ describe("what a client of 001 has in the end", () => {
     expect(folded(log)).toEqual(stated(log));
   });
 
-  test("T01 a stop and an error are messages, told apart by a mark of ours", () => {
+  test("T01 a stop and an error are messages, distinguished by our own mark", () => {
     const log = startedLog();
     log.add({ type: "notice.stopped", ...log.place(), text: "You stopped it." });
     log.end("user_stopped");
@@ -134,7 +134,7 @@ describe("what a client of 001 has in the end", () => {
     expect(listBlocks(turnOf(state))).toMatchObject([{ kind: "notice", notice: "stopped" }]);
   });
 
-  test("T02 what a takeover makes void is emptied in its place", () => {
+  test("T02 superseded items are emptied at their index", () => {
     const log = startedLog();
     const on = log.place();
     log.add({ type: "text.start", ...on, part: false });

@@ -1,11 +1,13 @@
-/** The `tasks` dialect: sub-agents as tasks, and the decoder on streams as 001 prints them. */
+/**
+ * Tests sub-agents as tasks in the `tasks` dialect, and the decoder with streams as the source document prints them.
+ */
 import { type Block, listBlocks, viewRun, viewTurn } from "@turnstream/protocol";
 import { tasks } from "@turnstream/protocol/tasks";
 import { describe, expect, test } from "vitest";
 import { LogWriter } from "../support/log-writer.ts";
 import { bareFramesOf, blocksIn, framesOf, read, turnOf } from "./frames.ts";
 
-/** A main agent, its sub-agent, and that one's sub-agent. */
+/** A main agent, its sub-agent, and a sub-agent of that one. */
 function nested(): { log: LogWriter; inner: string; deepest: string } {
   const log = new LogWriter().session().begin("Will it rain?");
   const call = log.call("ask_for_help", ['{"name":"weather"}'], { call: "call_outer" });
@@ -44,7 +46,7 @@ describe("sub-agents", () => {
     });
   });
 
-  test("T08 T09 a task is named by its call, and has an output of its own, however deep", () => {
+  test("T08 T09 a task is named by its call and has its own output, at any depth", () => {
     const { log } = nested();
     const added = framesOf(tasks, log).flatMap((frame) =>
       frame.type === "task.output_item.added" ? [[frame.task_id, frame.output_index, frame.item.type]] : [],
@@ -69,7 +71,7 @@ describe("sub-agents", () => {
     ]);
   });
 
-  test("T08 T09 decoded again, people see each sub-agent inside the call that started it", () => {
+  test("T08 T09 after decoding, each sub-agent is shown inside the call that started it", () => {
     const { state, problems } = read(tasks, framesOf(tasks, nested().log));
     expect(problems).toEqual([]);
     const turn = turnOf(state);
@@ -104,7 +106,7 @@ const done = (task: string, index: number, item: object) => ({
 
 const image = (url: string) => ({ type: "image", image_url: { url }, id: 1 });
 
-/** A thought of two summary items, a call, a result with text and picture, and an answer, as 001 streams them. */
+/** A thought of two summary items, a call, a result with text and picture, and an answer, as printed. */
 function printed(task: string, prefix: string, call: string): object[] {
   const rs = `${prefix}rs_1`;
   const fc = `${prefix}fc_1`;
@@ -185,15 +187,15 @@ function blocksUnder(blocks: readonly Block[], frames: readonly object[], call: 
   return blocks.filter((block) => block.run === run?.id);
 }
 
-describe("the decoder on streams of 001", () => {
-  test("T01 T02 T03 T04 T05 T07 a task folds to what its events say", () => {
+describe("the decoder with printed streams", () => {
+  test("T01 T02 T03 T04 T05 T07 a task folds to the content of its events", () => {
     const { state, problems } = read(tasks, printed("task_1", "", "call_1"));
     expect(problems).toEqual([]);
     expect(blocksIn(state)).toMatchObject(expected("call_1"));
     expect(blocksIn(state).at(-1)).toMatchObject({ part: false, final: true });
   });
 
-  test("T05 a picture of the type image_url, as in 001's end state, is taken too", () => {
+  test("T05 a picture of the type image_url, as in the printed end state, is accepted", () => {
     const frames = JSON.parse(
       JSON.stringify(printed("task_1", "", "call_1")).replaceAll('"type":"image"', '"type":"image_url"'),
     ) as object[];
@@ -202,7 +204,7 @@ describe("the decoder on streams of 001", () => {
     expect(blocksIn(state)).toMatchObject(expected("call_1"));
   });
 
-  test("T06 content meant for the model is passed over", () => {
+  test("T06 content for the model is ignored", () => {
     const content = [
       { type: "text", text: "<referencable-item>\nID: 1", id: 1, tags: ["added_by_reference_manager"] },
     ];
@@ -259,7 +261,7 @@ describe("the decoder on streams of 001", () => {
     }),
   ];
 
-  test("T08 a sub-agent's stream passed through unchanged lands inside its container", () => {
+  test("T08 an unchanged stream of a sub-agent is decoded inside its container", () => {
     const frames = helper("sub_");
     const { state, problems } = read(tasks, frames);
     expect(problems).toEqual([]);
@@ -270,14 +272,14 @@ describe("the decoder on streams of 001", () => {
     ]);
   });
 
-  test("T08 items of different tasks are kept apart, also when their ids are the same, as 001 prints them", () => {
+  test("T08 items of different tasks are separate, even with the same ids, as printed", () => {
     const frames = helper("");
     const { state } = read(tasks, frames);
     expect(blocksUnder(blocksIn(state), frames, "call_0")).toMatchObject(expected("call_1"));
     expect(blocksIn(state).at(-1)).toMatchObject({ kind: "text", text: "Dry." });
   });
 
-  test("T01 the next task begins a turn; the one before ended well, though 001 has no event for that", () => {
+  test("T01 the next task starts a turn and ends the one before normally, because the document has no event for that", () => {
     const { state } = read(tasks, [
       ...printed("task_1", "a_", "call_1"),
       ...printed("task_2", "b_", "call_2"),
@@ -298,7 +300,7 @@ describe("the decoder on streams of 001", () => {
   );
 });
 
-/** The sub-agent's own call has the id of the call that started it, and the items have the same ids too. */
+/** The sub-agent's own call has the id of the call that started it, and items of both tasks have the same ids. */
 const outerTask = "task_root";
 const innerTask = "call_1";
 const printedItem = (
@@ -341,8 +343,8 @@ const printedTextDelta = (task_id: string, output_index: number, text: string): 
   item: { type: "text", text },
 });
 
-describe("001's nested stream as it is printed", () => {
-  test("T08 T09 keeps the inner call and result apart from the outer ones", () => {
+describe("the printed nested stream", () => {
+  test("T08 T09 separates the inner call and result from the outer ones", () => {
     const { state, problems } = read(tasks, [
       printedItem(outerTask, 0, "added", printedCall("ask_for_help", "")),
       printedItem(outerTask, 0, "done", printedCall("ask_for_help", '{"name":"weather"}')),

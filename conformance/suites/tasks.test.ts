@@ -1,4 +1,4 @@
-/** The `tasks` dialect (001), frame by frame: reasoning, tool calls, and results by size. */
+/** Tests the `tasks` dialect frame by frame: reasoning, tool calls, and results of each size. */
 import type { ResultPart } from "@turnstream/protocol";
 import { tasks } from "@turnstream/protocol/tasks";
 import { tasksFrameSchema } from "@turnstream/protocol/schema";
@@ -7,7 +7,7 @@ import { LogWriter } from "../support/log-writer.ts";
 import { bareFramesOf, blocksIn, framesOf } from "./frames.ts";
 import { everyEvent } from "./every-event.ts";
 
-/** The frames of the items alone, without those that we add around them. */
+/** The frames of items, without the frames that we add around them. */
 function itemFrames(log: LogWriter): Record<string, unknown>[] {
   return bareFramesOf(tasks, log).filter(
     (frame) => frame.type !== "task.created" && frame.type !== "task.done",
@@ -19,7 +19,7 @@ function startedLog(): LogWriter {
 }
 
 describe("the envelope", () => {
-  test("T01 every event has a type and a task_id, and fits its schema", () => {
+  test("T01 every event has a type and a task_id, and matches its schema", () => {
     for (const frame of framesOf(tasks, everyEvent())) {
       expect(frame.type).toMatch(/^task[.]/);
       expect(frame.task_id).not.toBe("");
@@ -27,7 +27,7 @@ describe("the envelope", () => {
     }
   });
 
-  test("T01 a task begins and ends with frames of our own, which say how it went", () => {
+  test("T01 a task starts and ends with frames of our own, which have its outcome", () => {
     const log = startedLog().text(["No."], { final: true }).end();
     const frames = bareFramesOf(tasks, log);
     expect(frames[0]).toEqual({
@@ -68,7 +68,7 @@ describe("reasoning", () => {
 });
 
 describe("a tool call", () => {
-  test("T02 T04 streams its arguments as text and gives them whole at the end", () => {
+  test("T02 T04 streams its arguments as text, and the end has them complete", () => {
     const log = startedLog();
     log.call("get_weather", ['{"', "place", '":"Hue"}'], { call: "call_1", label: "Asking for the weather" });
     const of = { task_id: log.turn, output_index: 0 };
@@ -106,7 +106,7 @@ describe("a tool result", () => {
     readonly reference?: { readonly id: number };
   }
 
-  /** The frames of a result with these pieces, from its `.added` on. */
+  /** The frames of a result with these pieces, starting with its `.added`. */
   function resultFrames(
     pieces: readonly Piece[],
     preview = "",
@@ -122,7 +122,7 @@ describe("a tool result", () => {
   }
   const reference = { id: 1 };
 
-  test("T05 T06 small text goes in one done, and the item's done has the whole block_list and no content", () => {
+  test("T05 T06 small text is one done, and the item's done has the complete block_list and no content", () => {
     const text = '{"rain":false}';
     const { frames, inItem } = resultFrames([{ part: 0, media: "text", data: text, done: true, reference }]);
     const { item_id: id, ...of } = inItem as { item_id: string };
@@ -148,7 +148,7 @@ describe("a tool result", () => {
     ]);
   });
 
-  test("T05 the largest comes as whole pictures with partial_image_index, the last one final", () => {
+  test("T05 the largest picture streams as complete pictures with partial_image_index, the last one final", () => {
     const piece = { part: 1, media: "image", reference } as const;
     const { frames, inItem } = resultFrames([
       { part: 0, media: "text", data: "as seen from space", done: true, reference },
@@ -166,7 +166,7 @@ describe("a tool result", () => {
     expect(frames.at(-1)).toMatchObject({ item: { block_list: [{ type: "text" }, image(picture(3))] } });
   });
 
-  test("T05 long text is added, grows by deltas, and is done", () => {
+  test("T05 long text is added, extended by deltas, and done", () => {
     const piece = { part: 0, media: "text" } as const;
     const { frames, inItem } = resultFrames([
       { ...piece, data: "Monday: dry. ", done: false, reference },
@@ -182,7 +182,7 @@ describe("a tool result", () => {
     ]);
   });
 
-  test("T05 a part left open is done when the result ends", () => {
+  test("T05 an open part is done when the result ends", () => {
     const { frames, inItem } = resultFrames([{ part: 0, media: "text", data: "Dry.", done: false }]);
     const done = { type: "task.text.done", ...inItem, block_index: 0, item: { type: "text", text: "Dry." } };
     expect(frames.at(-2)).toEqual(done);

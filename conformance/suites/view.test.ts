@@ -1,4 +1,4 @@
-/** What people see of a turn: tool items with their status, groups with their headers, the brand. */
+/** Tests the view of a turn: tool items with their status, groups with their headers, the brand. */
 import {
   firstVisibleBlock,
   findTurn,
@@ -26,7 +26,7 @@ function groupOf(log: LogWriter, n = 0): GroupItem {
 }
 
 describe("a tool item", () => {
-  test("U01 is the call with its result merged in; the result is not shown again", () => {
+  test("U01 is the call merged with its result; the result is not shown again", () => {
     const log = new LogWriter().session().begin("x");
     const artifact = { type: "table", data: { rows: [["SE3", "19:20"]] } };
     log.result(log.call("find_train", ['{"to":"Hue"}'], { label: "Looking" }), "find_train", "1 train", {
@@ -43,20 +43,20 @@ describe("a tool item", () => {
     });
   });
 
-  test("U01 an empty result is a result", () => {
+  test("U01 an empty result counts as a result", () => {
     const log = new LogWriter().session().begin("x");
     log.result(log.call("find_train", []), "find_train", "");
     expect(toolOf(log)).toMatchObject({ resultText: "", isError: false, status: "done" });
   });
 
-  test("U01 W08 parallel results are merged by call, in whatever order they come", () => {
+  test("U01 W08 parallel results are merged by call, in any order", () => {
     const log = new LogWriter().session().begin("x");
     const [a, b] = [log.call("find_train", [], { call: "a" }), log.call("find_train", [], { call: "b" })];
     log.result(b, "find_train", "of b").result(a, "find_train", "of a");
     expect(pick(view(log), "resultText")).toEqual([{ resultText: "of a" }, { resultText: "of b" }]);
   });
 
-  test("U01 its input can be read while it streams", () => {
+  test("U01 its input is available while it streams", () => {
     const log = new LogWriter().session().begin("x");
     const on = log.place();
     log.add({ type: "tool_call.start", ...on, call: "c", name: "find_train", label: "" });
@@ -64,7 +64,7 @@ describe("a tool item", () => {
     expect(toolOf(log)).toMatchObject({ input: { to: "Hue" }, status: "pending", resultText: null });
   });
 
-  test("U01 W13 its approvals stand in it, and edited arguments replace those that were shown", () => {
+  test("U01 W13 contains its approvals, and edited arguments replace the original ones", () => {
     const log = new LogWriter().session().begin("x");
     const call = log.call("buy_ticket", ['{"seats":2}']);
     const on = log.place();
@@ -93,7 +93,7 @@ describe("a tool item", () => {
     expect(toolOf(log)).toMatchObject({ status: expected, isError });
   });
 
-  test("U02 W13 an approved call is still pending: a mark means that the tool ran", () => {
+  test("U02 W13 an approved call is still pending until the tool has run", () => {
     const log = new LogWriter().session().begin("x");
     const call = log.call("buy_ticket", []);
     const on = log.place();
@@ -109,7 +109,7 @@ describe("a tool item", () => {
     expect(toolOf(log).status).toBe("pending");
   });
 
-  test("U02 H05 a call whose turn is over without a result is stopped", () => {
+  test("U02 H05 a call without a result is stopped after its turn has ended", () => {
     const log = new LogWriter({ check: false }).session().begin("x");
     log.call("find_train", []);
     expect(toolOf(log).status).toBe("pending");
@@ -117,7 +117,7 @@ describe("a tool item", () => {
     expect(toolOf(log).status).toBe("stopped");
   });
 
-  test("U01 T09 a sub-agent's work stands inside the call that started it", () => {
+  test("U01 T09 a sub-agent's blocks are inside the call that started it", () => {
     const log = new LogWriter().session().begin("x");
     const call = log.call("call_agent", []);
     const on = log.startResult(call, "call_agent");
@@ -134,7 +134,7 @@ describe("a tool item", () => {
 });
 
 describe("a group", () => {
-  test("U04 while it runs is open and headed by the last label, or by nothing yet", () => {
+  test("U04 while running is open, with the last label as header, or none yet", () => {
     const log = new LogWriter().session().begin("x").openGroup();
     expect(groupOf(log)).toMatchObject({ open: true, header: "", items: [] });
     log.think(["Hm."]);
@@ -147,7 +147,7 @@ describe("a group", () => {
     expect(groupOf(log)).toMatchObject({ open: true, header: "Web search" });
   });
 
-  test("U04 once ended is closed and headed by its summary", () => {
+  test("U04 after its end is closed, with its summary as header", () => {
     const log = new LogWriter().session().begin("x").openGroup();
     log
       .result(log.call("find_train", [], { label: "Looking" }), "find_train", "ok")
@@ -155,13 +155,13 @@ describe("a group", () => {
     expect(groupOf(log)).toMatchObject({ open: false, header: "Found a train", items: [{ status: "done" }] });
   });
 
-  test("U04 without a summary keeps the last label", () => {
+  test("U04 without a summary has the last label as header", () => {
     const log = new LogWriter().session().begin("x").openGroup();
     log.result(log.call("find_train", [], { label: "Looking" }), "find_train", "ok").closeGroup("");
     expect(groupOf(log)).toMatchObject({ open: false, header: "Looking" });
   });
 
-  test("U04 has all its items, and a result count where there is one", () => {
+  test("U04 has all its items, and a result count if there is one", () => {
     const log = new LogWriter().session().begin("x").openGroup();
     for (const results of [3, 0, 12, 1]) {
       const on = log.startResult(log.call("web_search", []), "web_search");
@@ -172,14 +172,14 @@ describe("a group", () => {
     expect(counts).toEqual([3, 0, 12, 1]);
   });
 
-  test("U04 left open by a turn that is over is closed", () => {
+  test("U04 that an ended turn left open is closed", () => {
     const log = new LogWriter({ check: false }).session().begin("x").openGroup();
     log.call("find_train", [], { label: "Looking" });
     log.end("error");
     expect(groupOf(log)).toMatchObject({ open: false, header: "Looking" });
   });
 
-  test("W14 W15 stands between texts and questions, never around them", () => {
+  test("W14 W15 is between texts and questions, never around them", () => {
     const log = new LogWriter().session().begin("x").openGroup();
     log.result(log.call("write_todos", []), "write_todos", "ok").closeGroup("Planned");
     const questions = [{ id: "q", text: "When?", options: [], multiple: false, free_text: true }];
@@ -195,7 +195,7 @@ describe("a group", () => {
     ]);
   });
 
-  test("U04 H04 after a takeover shows only what counts", () => {
+  test("U04 H04 after a takeover shows no superseded items", () => {
     const log = new LogWriter().session().begin("x").openGroup();
     log.result(log.call("find_train", [], { label: "Looking" }), "find_train", "ok");
     const on = log.place();
@@ -212,14 +212,14 @@ const brandOf = (log: LogWriter) => {
 };
 
 describe("the brand header", () => {
-  test("U06 is on the first block that the main agent shows", () => {
+  test("U06 is on the first visible block of the main agent", () => {
     const log = new LogWriter().session().begin("x");
     expect(brandOf(log)).toBeNull();
     log.openGroup().think(["Hm."]).closeGroup("Thought").text(["Hello."], { final: true });
     expect(brandOf(log)).toBe("thinking");
   });
 
-  test("U06 W04 passes over what is not shown", () => {
+  test("U06 W04 skips hidden blocks", () => {
     const log = new LogWriter().session().begin("x", { mode: "chat" }).think(["Hm."]);
     const on = log.place();
     log.add({ type: "tool_call.start", ...on, call: "c", name: "share_thought", label: "", hidden: true });

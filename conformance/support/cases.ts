@@ -1,14 +1,14 @@
 /**
- * Says how many generated cases a property tries, and from which seeds: `assertCases` runs a property from the fixed
- * seed, which shows a regression in the same case every time, and from a fresh one, which tries cases that no run
- * before has tried. The fresh seed is the same for all properties of a run.
+ * `assertCases` runs a property with a fixed and with a fresh seed, and `CaseCounts` limits the number of cases. The
+ * fixed seed reproduces a regression in the same case every time. The fresh seed tries new cases. It is the same for
+ * all properties of a run.
  *
- * `TURNSTREAM_SEED` sets the fresh seed, to reproduce a run. `TURNSTREAM_FULL=1` takes the full sizes.
+ * `TURNSTREAM_SEED` sets the fresh seed, to reproduce a run. `TURNSTREAM_FULL=1` uses the full counts.
  * `TURNSTREAM_CASES=50` makes every property try 50 cases.
  */
 import fc from "fast-check";
 
-/** How many cases a property tries: on every push from each seed, and in a full run from both together. */
+/** How many cases a property tries: from each seed on every push, and from both together in a full run. */
 export interface CaseCounts {
   readonly fixed: number;
   readonly fresh: number;
@@ -21,7 +21,7 @@ export interface Batch {
 }
 
 const FIXED_SEED = 20_261_115;
-/** vitest.config.ts chooses and prints it. A process that vitest did not start takes the fixed seed. */
+/** vitest.config.ts chooses and prints the seed. A process that vitest did not start uses the fixed seed. */
 export const FRESH_SEED = Number(process.env["TURNSTREAM_SEED"] ?? FIXED_SEED);
 
 const isFull = process.env["TURNSTREAM_FULL"] === "1";
@@ -55,9 +55,9 @@ export async function assertCases<T>(
 }
 
 /**
- * The floor under how often something must have been seen: four standard deviations below `share` of the cases, because
- * a fresh seed must not fail by chance. Where ten are expected, at least one must have been seen.
- * @param share per case
+ * Returns how often something must have been seen at least: four standard deviations below `share` of the cases,
+ * because a fresh seed must not fail by chance. If ten are expected, at least one must have been seen.
+ * @param share the expected share per case
  */
 export function leastSeen(share: number, counts: CaseCounts): number {
   const mean = share * totalCases(counts);

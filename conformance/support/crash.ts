@@ -1,9 +1,9 @@
 /**
- * What a log looks like when the writer died and only the end of the turn was written for it.
+ * `crashed` returns the log of a writer that died, where another writer wrote only the end of the turn.
  */
 import { type SessionEvent, foldAll, SCHEMA_VERSION } from "@turnstream/protocol";
 
-/** The log with its running turn ended, whatever is open in it. */
+/** Ends the running turn of a log and leaves everything in it open. */
 export function crashed(events: readonly SessionEvent[]): SessionEvent[] {
   const state = foldAll(events);
   const turn = state.turns.last();

@@ -1,5 +1,5 @@
 /**
- * Checks that every dialect must pass, whatever its frames look like. The properties feed them generated logs.
+ * Checks that every dialect must pass, whatever its frames look like. The properties run them on generated logs.
  */
 import { emptyState, type SessionEvent, fold, type SessionState } from "@turnstream/protocol";
 import { type Dialect, checkEvent } from "@turnstream/protocol/writer";
@@ -8,7 +8,7 @@ import { decodeAll, expectSame, framesFrom, positionOf, resumeFrames, sameAs, st
 
 type Check = (events: SessionEvent[], cuts: number[]) => void;
 
-/** Applies a check at every frame of a log, where the property only gives positions. */
+/** Applies a check at every frame of a log, for properties that only provide positions. */
 export function atEveryFrame<E, D, F, O>(
   dialect: Dialect<E, D, F, O>,
   check: Check,
@@ -23,8 +23,8 @@ export function atEveryFrame<E, D, F, O>(
 }
 
 /**
- * Encode, cut off after some frames, resume from the last cursor seen, decode it all, fold: the same as the log,
- * but for what the dialect can't carry.
+ * Encodes a log, cuts after some frames, resumes from the last cursor, decodes and folds everything. The result must
+ * equal the fold of the log, except for what the dialect can't carry.
  */
 export function roundTrip<
   E,
@@ -37,7 +37,7 @@ export function roundTrip<
     const whole = states.at(-1) ?? emptyState;
     const frames = framesFrom(dialect, emptyState, events);
     const expectWhole = sameAs(erase(whole, whole));
-    // Decoders are immutable: what was seen before a cut is decoded once for all cuts after it.
+    // Decoders are immutable, so the frames before a cut are decoded once for all later cuts.
     const seen = decodersOf(dialect, frames);
     const rests = new Map<number, F[]>();
     let cursor: string | null = null;
@@ -55,7 +55,7 @@ export function roundTrip<
   };
 }
 
-/** The decoder after each frame, the one before all of them first, with the problems up to there. */
+/** Returns the decoder after each frame, starting with the initial one, and the problems up to there. */
 function decodersOf<E, D extends { readonly state: SessionState }, F, O>(
   dialect: Dialect<E, D, F, O>,
   frames: readonly F[],
@@ -71,7 +71,7 @@ function decodersOf<E, D extends { readonly state: SessionState }, F, O>(
   ];
 }
 
-/** What a decoder writes is a legal log. A call without its result, when one of them is hidden, can't be. */
+/** Checks that a decoder writes a valid log. A call without its result can't be valid if one of the two is hidden. */
 export function decodesLegally<E, D extends { readonly state: SessionState }, F, O>(
   dialect: Dialect<E, D, F, O>,
   isExcused: (event: SessionEvent) => boolean = () => false,

@@ -1,6 +1,6 @@
 /**
- * The documented lists of what each dialect can't carry, as code: takes a state and leaves out exactly that.
- * Two states that are the same after it are the same to every client of the dialect.
+ * `eraseForBlocks`, `eraseForTasks` and `eraseForResponses` remove from a state exactly what each dialect can't carry,
+ * as DIALECTS.md documents it. Two states with equal results are equal for every client of the dialect.
  */
 import {
   type Block,
@@ -29,7 +29,7 @@ function mainOf(turn: Turn): string | undefined {
   return turn.runs.find((run) => run.parent === null)?.id;
 }
 
-/** Which agent wrote a block, and under which call; the run's id is the decoder's own. */
+/** The agent that wrote a block, and its call. The decoder chooses its own run id. */
 function author(turn: Turn, item: Item): Fields {
   const run = turn.runs.find((r) => r.id === item.run);
   return { by_agent: run?.parent === null ? null : run?.agent, under_call: run?.call ?? null };
@@ -64,7 +64,7 @@ function blocksTurn(turn: Turn): Fields {
     if (!isBlock(item)) return [{ at: item.start, item: without(item, ...OWN) }];
     const isHalf = item.end === null && item.kind !== "tool_call" && item.kind !== "tool_result";
     if (!isShown(turn, item) || (item.end === null && !isHalf)) return [];
-    // A text is told apart from a notice by its first delta: one that has none yet is not there yet.
+    // The first delta distinguishes a text from a notice, so a text without one is not visible yet.
     if (item.kind === "text" && item.end === null && item.text === "") return [];
     return [
       {
@@ -73,7 +73,7 @@ function blocksTurn(turn: Turn): Fields {
       },
     ];
   });
-  // Blocks still open have no order among each other: a client may learn of them in any.
+  // Open blocks have no order among each other: a client can receive them in any order.
   const inOrder = shown.toSorted((a, b) => (a.at === b.at ? order(a.item, b.item) : a.at < b.at ? -1 : 1));
   const { id, mode, from_share, started_at, status, duration_ms } = turn;
   return { id, mode, from_share, started_at, status, duration_ms, items: inOrder.map(({ item }) => item) };
@@ -112,7 +112,7 @@ function blocksBlock(block: Block): Fields {
   }
 }
 
-/** A label that is missing comes over the wire as words made from the tool's name. */
+/** A missing label is sent as a readable form of the tool's name. */
 function labelOf(block: { name: string; label: string }): string {
   const label = block.name.replaceAll("_", " ");
   return block.label || label.charAt(0).toUpperCase() + label.slice(1);
@@ -154,7 +154,7 @@ function tasksRun(turn: Turn, run: Run): Fields {
   const items = output.flatMap((item) => {
     const block = own.find((b) => b.id === item.id);
     if (block === undefined) return [];
-    // A result that stands open shows the parts it has, without knowing yet whether a run fills it.
+    // An open result shows its parts so far. Whether a run fills it is not known yet.
     const open = block.end === null;
     const parts =
       block.kind === "tool_result"
@@ -189,8 +189,8 @@ function tasksRun(turn: Turn, run: Run): Fields {
 }
 
 /**
- * @param taken turns of which a takeover made something void; of those only the text is set right
- * @param textOf how the text of a turn is read: a decoder's blocks already have what stands between blocks
+ * @param taken turns in which a takeover superseded something; for these only the text is corrected
+ * @param textOf returns the text of a turn: a decoder's blocks already contain the separators between blocks
  */
 export function eraseForResponses(
   state: SessionState,
@@ -232,7 +232,7 @@ function responsesBlocks(turn: Turn): Fields {
   return { steps: steps.toSorted(order), results: results.toSorted(order), interactions, errors };
 }
 
-/** The turns of which a takeover made something void. */
+/** The turns in which a takeover superseded something. */
 export function takenTurns(state: SessionState): Set<string> {
   const taken = state.turns
     .toArray()

@@ -1,4 +1,4 @@
-/** Feeds frames of the `blocks` dialect to a client that is written from the protocol alone. */
+/** `feedBlocks` passes frames of the `blocks` dialect to the plain client. */
 import type { BlocksClient } from "../clients/blocks-client.ts";
 
 export function feedBlocks(client: BlocksClient, frames: readonly object[]): BlocksClient {

@@ -1,6 +1,6 @@
 /**
- * Writes legal logs for tests, vectors and scenarios: positions, times and indexes are given out in order,
- * and every event is held against the rules as it is written. Deterministic; never reads a clock.
+ * `LogWriter` writes valid logs for tests, vectors and scenarios. It assigns positions, times and indexes in order, and
+ * checks every event against the rules. Deterministic: it never reads a clock.
  */
 import {
   type SessionEvent,
@@ -24,12 +24,12 @@ export class LogWriter {
   private count = 0;
   private readonly check: boolean;
 
-  /** @param options.check whether to hold every event against the rules (by default it does) */
+  /** @param options.check whether to check every event against the rules. Default: true. */
   constructor(options: { check?: boolean } = {}) {
     this.check = options.check ?? true;
   }
 
-  /** Adds an event as it is; throws when a rule forbids it there. */
+  /** Adds an event unchanged. Throws if a rule forbids it here. */
   add(draft: EventDraft): SessionEvent {
     if (draft.type === "turn.takeover") this.epoch++;
     const seq = this.state.seq + 1;
@@ -42,7 +42,7 @@ export class LogWriter {
     return event;
   }
 
-  /** A fresh id with a readable prefix. */
+  /** Returns a new id with a readable prefix. */
   id(prefix: string): string {
     this.count++;
     return `${prefix}_${this.count}`;
@@ -57,7 +57,7 @@ export class LogWriter {
     return this;
   }
 
-  /** A user message, and the turn that answers it with its main run. */
+  /** Adds a user message, the turn that answers it, and its main run. */
   begin(text: string, more: { mode?: "agent" | "chat"; files?: { url: string }[] } = {}): this {
     const message = this.id("msg");
     this.add({
@@ -88,7 +88,7 @@ export class LogWriter {
     return `${this.turnId}/main`;
   }
 
-  /** Where the next block of the current turn stands. */
+  /** The addressing fields of the next block of the current turn. */
   place(run = this.main, prefix = "blk"): { turn: string; run: string; block: string; index: number } {
     const index = findTurn(this.state, this.turnId)?.items.length ?? 0;
     return { turn: this.turnId, run, block: this.id(prefix), index };
@@ -110,7 +110,7 @@ export class LogWriter {
     return this;
   }
 
-  /** A complete call; its id. */
+  /** Writes a complete call and returns its id. */
   call(
     name: string,
     args: readonly string[],
@@ -124,7 +124,7 @@ export class LogWriter {
     return call;
   }
 
-  /** Starts the result of a call; ends it with `endResult`. */
+  /** Starts the result of a call. `endResult` ends it. */
   startResult(
     call: string,
     name: string,

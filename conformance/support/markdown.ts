@@ -1,17 +1,17 @@
 /**
- * Reads those parts of our Markdown files that tests hold against the code: fenced blocks, tables, lists and
- * links. Knows only the Markdown that we write; never renders anything.
+ * Reads the parts of our Markdown files that tests compare with the code: fenced blocks, tables, lists and links.
+ * Supports only the Markdown that we write. Does not render it.
  */
 
 export interface Fence {
-  /** What stands after the three backticks. */
+  /** The text after the three backticks. */
   readonly info: string;
   readonly body: string;
-  /** The line of the file where the body begins. */
+  /** The line of the file where the body starts. */
   readonly line: number;
 }
 
-/** A table without its header and its line of dashes. */
+/** The rows of a table without its header and its line of dashes. */
 export type Rows = readonly (readonly string[])[];
 
 export function readFences(text: string): Fence[] {
@@ -28,7 +28,7 @@ export function readFences(text: string): Fence[] {
   return fences;
 }
 
-/** The text with the bodies of its fenced blocks blanked, so that what they show is not taken for the text. */
+/** The text with the bodies of its fenced blocks blanked, so that their content is not read as text. */
 function withoutFences(text: string): string {
   return text.replaceAll(/^```[^\n]*\n.*?^```$/gms, "");
 }
@@ -43,7 +43,7 @@ export function readTables(text: string, name: string): Rows[] {
       const cells = cellsOf(line);
       if (rows === null && cells[0] === name) tables.push((rows = []));
       else if (rows !== null && !/^-+$/.test(cells[0] ?? "")) rows.push(cells);
-      // A table of another name: its rows are passed over.
+      // Skip the rows of a table with another name.
       else rows ??= [];
     }
   }
@@ -69,7 +69,7 @@ export function readSection(text: string, heading: string): string {
   return after.split(/^#+ /m)[0] ?? "";
 }
 
-/** The items of the first list after a heading; an item may go on over several lines. */
+/** The items of the first list after a heading. An item can span several lines. */
 export function readList(text: string, heading: string): string[] {
   const [, after = ""] = text.split(`\n${heading}\n`);
   const [section = ""] = after.split(/^#/m);
@@ -77,19 +77,19 @@ export function readList(text: string, heading: string): string[] {
   return items.map((item) => item.slice(2).replaceAll(/\s+/g, " ").trim());
 }
 
-/** Where the text links to, outside fenced blocks. */
+/** The targets of the links outside fenced blocks. */
 export function readLinks(text: string): string[] {
   return [...withoutFences(text).matchAll(/\]\(([^)\s]+)\)/g)].map((match) => match[1] ?? "");
 }
 
-/** The anchors of the text's headings, as code hosts make them. */
+/** The anchors of the headings, as code hosts build them. */
 export function readAnchors(text: string): Set<string> {
   const headings = withoutFences(text).match(/^#+ .*$/gm) ?? [];
   const titles = headings.map((heading) => heading.replace(/^#+ /, "").toLowerCase());
   return new Set(titles.map((word) => word.replaceAll(/[^\p{L}\p{N}\s_-]/gu, "").replaceAll(" ", "-")));
 }
 
-/** JSON values that stand below each other, each on one line or on several. */
+/** Parses JSON values that follow each other, each on one or several lines. */
 export function readJson(body: string): unknown[] {
   const values: unknown[] = [];
   let pending = "";
@@ -100,7 +100,7 @@ export function readJson(body: string): unknown[] {
       values.push(JSON.parse(pending));
       pending = "";
     } catch {
-      // Not whole yet.
+      // The value is not complete yet.
     }
   }
   if (pending.trim() !== "") values.push(JSON.parse(pending));

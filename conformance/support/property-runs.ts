@@ -1,28 +1,28 @@
-/** Runs checks on generated logs that are cut at every position, or at three; cases.ts has the seeds. */
+/** `atEveryCut` and `atThreeCuts` run checks on generated logs, cut at all or at three positions. Seeds: cases.ts. */
 import type { SessionEvent } from "@turnstream/protocol";
 import fc from "fast-check";
 import { legalLog } from "../generator/legal-log.ts";
 import { batchesOf, type Batch, type CaseCounts } from "./cases.ts";
 
 export const MAX_EVENTS = 150;
-/** Logs that are cut at every position. Ten runs try 550 of them. */
+/** Counts for logs that are cut at every position. Ten runs try 550 of them. */
 export const EVERY_CUT: CaseCounts = { fixed: 50, fresh: 50, full: 500 };
-/** Logs that are cut at three positions. Ten runs try 10,100 of them. */
+/** Counts for logs that are cut at three positions. Ten runs try 10,100 of them. */
 const THREE_CUTS: CaseCounts = { fixed: 100, fresh: 1_000, full: 10_000 };
 
-/** The counts of a property whose full size is smaller: ten runs try a little more than that. */
+/** Counts for a property with a smaller full size. Ten runs try slightly more than the full size. */
 export function tenthOf(full: number): CaseCounts {
   return { fixed: full / 20, fresh: full / 10, full };
 }
 
-/** How many logs of each kind are cached for the next check: to make one takes about as long as to check it. */
+/** How many logs of each kind are cached for the next check. Generating a log takes about as long as checking it. */
 const MAX_CACHED = 2_000;
 
 type Check = (events: SessionEvent[], cuts: number[]) => void;
 
 /**
- * Tries checks on the same generated values, one check after the other.
- * @param offset is added to the seeds, so that the logs of two triers are not the same ones
+ * Runs checks on the same generated values, one check after the other.
+ * @param offset is added to the seeds, so that two triers use different logs
  */
 function trier<T>(
   values: fc.Arbitrary<T>,
@@ -37,7 +37,7 @@ function trier<T>(
         for (const value of cached.slice(0, runs)) check(value);
         return;
       } catch (error) {
-        // fast-check finds the case again below and makes it small.
+        // fast-check finds the case again below and shrinks it.
         failure = error;
       }
     }
@@ -59,7 +59,7 @@ const onLogs = trier(legalLog(MAX_EVENTS), 0);
 const threePlaces = fc.array(fc.nat(MAX_EVENTS), { minLength: 3, maxLength: 3 });
 const onCutLogs = trier(fc.tuple(legalLog(MAX_EVENTS), threePlaces), 1);
 
-/** Runs a check on generated logs with all positions to cut at. */
+/** Runs a check on generated logs with every position as a cut. */
 export function atEveryCut(check: Check, counts = EVERY_CUT): void {
   onLogs((events) => {
     check(
@@ -69,7 +69,7 @@ export function atEveryCut(check: Check, counts = EVERY_CUT): void {
   }, counts);
 }
 
-/** The same, at three random positions of many logs. */
+/** Runs a check at three random positions of many logs. */
 export function atThreeCuts(check: Check, counts = THREE_CUTS): void {
   onCutLogs(([events, at]) => {
     check(

@@ -1,11 +1,11 @@
 /**
- * What the properties have in common: the states of a log at every position, the frames of a dialect from
- * any of them, and how to compare quickly.
+ * Helpers of the properties: `statesOf` folds a log at every position, `framesFrom` encodes it from any state, and
+ * `expectSame` compares plain data quickly.
  */
 import { emptyState, type SessionEvent, fold, type SessionState } from "@turnstream/protocol";
 import { coalesce, type Dialect } from "@turnstream/protocol/writer";
 
-/** The states at every position, the empty one first: `states[k]` is the fold of the first k events. */
+/** The states at every position, starting with the empty one: `states[k]` is the fold of the first k events. */
 export function statesOf(events: readonly SessionEvent[]): SessionState[] {
   const states = [emptyState];
   let state = emptyState;
@@ -16,12 +16,12 @@ export function statesOf(events: readonly SessionEvent[]): SessionState[] {
   return states;
 }
 
-/** Where a cursor stands: the number of events up to it. A generated log has no gaps, so that is its seq. */
+/** The number of events up to a cursor. A generated log has no gaps, so this is its seq. */
 export function positionOf(cursor: string | null): number {
   return cursor === null ? 0 : Number(cursor.slice(cursor.indexOf("-") + 1));
 }
 
-/** The frames that a client of a dialect gets when it attaches at a state; replays are coalesced. */
+/** The frames that a client receives when it attaches at a state. Replays are coalesced. */
 export function framesFrom<E, D, F, O>(
   dialect: Dialect<E, D, F, O>,
   state: SessionState,
@@ -49,7 +49,7 @@ export function resumeFrames<E, D, F, O>(
   return framesFrom(dialect, states[k] ?? emptyState, coalesce(events.slice(k)), options);
 }
 
-/** Folds what a dialect's decoder makes of frames, from the start or from where a decoder stands. */
+/** Decodes frames and returns the events and problems, from the start or from a given decoder. */
 export function decodeAll<E, D extends { readonly state: SessionState }, F, O>(
   dialect: Dialect<E, D, F, O>,
   frames: readonly F[],
@@ -67,12 +67,12 @@ export function decodeAll<E, D extends { readonly state: SessionState }, F, O>(
   return { decoder, events, problems };
 }
 
-/** Equality of plain data. Says where the first difference is; quick, because shrinking compares thousands. */
+/** Compares plain data and reports the first difference. Fast, because shrinking compares thousands of values. */
 export function expectSame(actual: unknown, expected: unknown): void {
   sameAs(expected)(actual);
 }
 
-/** The same for many that are compared with one. */
+/** Like `expectSame`, for many values that are compared with the same one. */
 export function sameAs(expected: unknown): (actual: unknown) => void {
   const text = JSON.stringify(expected);
   return (actual) => expectText(JSON.stringify(actual), text);

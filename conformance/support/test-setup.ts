@@ -1,6 +1,6 @@
 /**
- * Prepares every test file: properties that name no seed take the fresh seed of the run, and a warning of Node fails
- * the file in which it is emitted. Excuses no warning: it is fixed where it comes from.
+ * Prepares every test file. Properties without a seed use the fresh seed of the run. A warning of Node fails the file
+ * that emits it. There is no list of accepted warnings: fix the code that causes one.
  */
 import fc from "fast-check";
 import { afterAll } from "vitest";
@@ -10,7 +10,7 @@ fc.configureGlobal({ ...fc.readConfigureGlobal(), seed: FRESH_SEED });
 
 const warnings: Error[] = [];
 const note = (warning: Error): void => {
-  // A test that provokes a warning listens for it itself.
+  // A test that provokes a warning has its own listener.
   if (process.listenerCount("warning") === listeners) warnings.push(warning);
 };
 process.on("warning", note);

@@ -1,4 +1,4 @@
-/** Reads every test file of the repository, for the comparison with the numbered promises. */
+/** `readTestSources` reads every test file of the repository, to compare it with the numbered requirements. */
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 

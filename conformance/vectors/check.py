@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Reads the vectors without any of Turnstream's own code. Python 3.9 or later, nothing to install.
+"""Checks the vectors without any of Turnstream's own code. Needs Python 3.9 or later and no packages.
 
     python3 check.py [folder of the vectors]
 
-It is a place to start from: a plain client of the `blocks` dialect with reload and resume, a parser of
-server-sent events, cursors, places, and JSON Patch. It checks what these can check (`handoff` for `blocks`, the
-patches of `fold`, `sse.json`, `cursors.json`, `places.json`) and exits with 1 when something is not as the vectors say.
-It knows nothing of the fold itself, of legality, of `tasks`, or of tool tags.
+Use it as a first draft of your own client. It contains a plain client of the `blocks` dialect with reload and resume,
+a parser of server-sent events, cursors, places, and JSON Patch. It checks `handoff` for `blocks`, the patches of
+`fold`, `sse.json`, `cursors.json` and `places.json`, and exits with 1 on a difference. It does not implement the fold,
+the rules of a valid log, `tasks` or tool tags.
 """
 import copy
 import json
@@ -18,7 +18,7 @@ from pathlib import Path
 # ---- values
 
 def same(a, b):
-    """Equal as JSON: keys in any order, 1 is 1.0; but true is not 1, and a key left out is not null."""
+    """Compares as JSON: keys in any order, 1 equals 1.0; but true differs from 1, and a missing key from null."""
     if isinstance(a, bool) or isinstance(b, bool):
         return a is b
     if isinstance(a, dict) and isinstance(b, dict):
@@ -29,7 +29,7 @@ def same(a, b):
 
 
 def apply_patch(document, operations):
-    """JSON Patch (RFC 6902), in place, as far as the vectors use it."""
+    """Applies a JSON Patch (RFC 6902) in place. Supports the operations that the vectors use."""
     for operation in operations:
         at = document
         steps = [step.replace("~1", "/").replace("~0", "~") for step in operation["path"].split("/")[1:]]
@@ -41,19 +41,19 @@ def apply_patch(document, operations):
         elif operation["op"] == "add" and isinstance(at, list):
             at.insert(key, copy.deepcopy(operation["value"]))
         elif operation["op"] == "add" or (operation["op"] == "replace" and at[key] is not at):
-            at[key] = copy.deepcopy(operation["value"])  # at[key] fails where there is nothing to replace
+            at[key] = copy.deepcopy(operation["value"])  # at[key] fails if there is no value to replace
         else:
-            raise ValueError("what is " + operation["op"])
+            raise ValueError("unknown operation " + operation["op"])
 
 
 # ---- cursors: <epoch>-<seq>, compared as numbers
 
-# [0-9] and not \d, which takes the digits of every script; \Z and not $, which takes a line feed at the end.
+# [0-9], because \d matches the digits of every script; \Z, because $ matches before a line feed at the end.
 CURSOR = re.compile(r"(0|[1-9][0-9]{0,14})-(0|[1-9][0-9]{0,14})\Z")
 
 
 def parse_cursor(value):
-    """(epoch, seq), or None for anything that is not exactly a cursor."""
+    """Returns (epoch, seq), or None if the value is not exactly a cursor."""
     found = CURSOR.match(value) if isinstance(value, str) else None
     return (int(found[1]), int(found[2])) if found else None
 
@@ -67,15 +67,15 @@ CLAIMS = ("session.start", "turn.start", "turn.takeover")
 
 
 def place_of(last, event):
-    """Where an event stands beside the last position (epoch, seq): only `next` is to be handled as it is."""
+    """Classifies an event against the last position (epoch, seq). Only `next` can be handled without a check."""
     position = parse_cursor(event["id"])
     if position is None:
         return "unreadable"
     (epoch, seq), (last_epoch, last_seq) = position, last
     first = event.get("first", seq)
-    if seq <= last_seq:  # there is something at this position; in a higher epoch it is something else
+    if seq <= last_seq:  # the position is used; in a higher epoch it has another event
         return "diverged" if epoch > last_epoch else "known"
-    if epoch < last_epoch:  # its writer did not know that another had taken over
+    if epoch < last_epoch:  # its writer did not notice a takeover
         return "stale"
     if first <= last_seq:
         return "diverged"
@@ -87,7 +87,7 @@ def place_of(last, event):
 # ---- server-sent events
 
 class SseParser:
-    """Takes decoded text cut anywhere; collects whole messages."""
+    """Accepts decoded text in pieces of any size and collects complete messages."""
 
     def __init__(self):
         self.messages, self.comments, self.retries = [], [], []
@@ -144,7 +144,7 @@ def format_sse(frame):
 # ---- a plain client of the `blocks` dialect
 
 class BlocksClient:
-    """One list of blocks per message; frames fill it, and history begins it after a reload."""
+    """Has one list of blocks per message. History fills it after a reload, then frames do."""
 
     def __init__(self):
         self.messages, self.cursor, self.problems = {}, None, []
@@ -155,11 +155,11 @@ class BlocksClient:
 
     def handle(self, frame):
         kind, message_id, index = frame["type"], frame.get("message_id"), frame.get("index")
-        if kind in ("approval_result", "interaction_update"):  # maybe long after the turn
+        if kind in ("approval_result", "interaction_update"):  # possibly long after the turn
             for block in self.message(message_id)["blocks"]:
                 apply_update(block, frame)
         elif message_id is not None:
-            if kind == "message_start":  # also after a takeover or a resync: forget what was there
+            if kind == "message_start":  # also after a takeover or a resync: discard the message
                 self.messages.pop(message_id, None)
             message = self.message(message_id)
             if not message["streaming"]:
@@ -182,7 +182,7 @@ class BlocksClient:
         self.cursor = frame.get("event_id", self.cursor)
 
     def load(self, history):
-        """History first; then the frames after its `last_event_id`, into the same lists."""
+        """Loads history. The frames after its `last_event_id` then continue in the same lists."""
         for entry in history["messages"]:
             message = self.message(entry["message_id"])
             message["streaming"] = False
@@ -192,7 +192,7 @@ class BlocksClient:
         self.cursor = history["last_event_id"]
 
     def display(self):
-        """What a person sees, however it got here. What the person wrote stands in history only."""
+        """Returns what the user sees, independent of how it arrived. User messages are only in history."""
         shown = {}
         for message_id, message in self.messages.items():
             items = build_groups(message["blocks"], message["streaming"])
@@ -208,12 +208,12 @@ def apply_delta(block, delta):
         apply_extras(block, delta.get("extras"))
     elif delta.get("type") == "thinking_delta":
         block["thinking"] += delta["thinking"]
-    else:  # files and approvals: whatever the delta says
+    else:  # files and approvals: copy all fields of the delta
         block.update({key: value for key, value in delta.items() if value not in ("", None)})
 
 
 def apply_extras(block, extras):
-    """A text with extras is a terminal block: the turn was stopped, or failed."""
+    """Turns a text with extras into a terminal block: the turn was stopped, or failed."""
     if extras and extras["block_subtype"] == "user_stopped":
         block["type"] = "terminal_user_stopped"
     elif extras:
@@ -221,7 +221,7 @@ def apply_extras(block, extras):
 
 
 def apply_update(block, frame):
-    """What became of an approval, question, form or payment. Its version only rises."""
+    """Applies a change of an approval, question, form or payment. Ignores a version that is not higher."""
     names = {"approval_request": block.get("approval_key"), "form_request": block.get("form_request_id"),
              "payment_request": block.get("payment", {}).get("payment_request_id")}
     name = frame.get("approval_key", frame.get("interaction_id"))
@@ -235,7 +235,7 @@ def apply_update(block, frame):
 
 
 def add_block(blocks, block):
-    """A result goes into its call; everything else stands by itself."""
+    """Stores a result in its call, and adds every other block."""
     calls = [b for b in blocks if b["type"] == "tool_use" and b["id"] == block.get("tool_use_id")]
     if block["type"] != "tool_result" or not calls:
         blocks.append(block)
@@ -246,7 +246,7 @@ def add_block(blocks, block):
 
 
 def load_entry(blocks, entry):
-    """One flat message of history: one kind of content, maybe with the marker of a group."""
+    """Converts one flat message of history: one kind of content, possibly with the marker of a group."""
     summary = entry.get("summary", "")
     if entry["display_type"] == "group_start":
         blocks.append({"type": "group_start", "summary": summary})
@@ -349,7 +349,7 @@ class Checks:
             rest = point["rest"] + replay[point["replay_from"]:]
             cursors = [frame.get("event_id") for frame in frames]
             seen = cursors.index(point["cursor"]) + 1 if point["cursor"] in cursors else 0
-            # A client may be cut off between the frames of one event: it then gets all of them again.
+            # A client can be cut off between the frames of one event. It then receives all of them again.
             while True:
                 shown = self.shown(name, [], frames[:seen] + rest)
                 self.same("handoff/%s resume after %s" % (name, point["cursor"]), shown, uncut)
@@ -358,7 +358,7 @@ class Checks:
                 seen += 1
 
     def odd_frames(self):
-        """Whatever its writer left open is closed for the client when the turn ends."""
+        """Checks that the end of a turn closes everything for the client that the writer left open."""
         client = BlocksClient()
         for frames in self.read("dialects/blocks/odd-events.json")["frames"]:
             for frame in frames:
@@ -369,7 +369,7 @@ class Checks:
                 self.same("odd events: open in " + message_id, message["open"], {})
 
     def before(self, name, since):
-        """What a slow client has seen before a resync: the frames of the first events."""
+        """Returns the frames that a slow client has handled before a resync: those of the first events."""
         made = self.read("dialects/blocks/" + name)["frames"][:since]
         return [frame for frames in made for frame in frames]
 

@@ -1,7 +1,7 @@
-"""Reads an event stream with nothing but Python's standard library, as 002 tells Python clients to.
+"""Reads an event stream with only Python's standard library, as the source document of `responses` shows it.
 
-Takes one JSON object on standard input: {"url", "headers", "body"?}. With a body it is a POST. Prints what comes as
-one JSON line per message, at once, and ends at [DONE] or with the stream.
+Reads one JSON object from standard input: {"url", "headers", "body"?}. With a body it sends a POST. Prints each message
+immediately as one line of JSON, and ends at [DONE] or with the stream.
 """
 
 import http.client
@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 
 def lines_of(response):
-    """Lines as they arrive: a read never waits for more than there is."""
+    """Yields lines as they arrive: `read1` returns the available bytes and does not wait for more."""
     buffer = b""
     while True:
         piece = response.read1(65536)

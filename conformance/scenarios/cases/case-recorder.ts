@@ -1,6 +1,6 @@
 /**
- * Collects examples for the rules of a legal log. Whoever writes one says which rule it breaks, and the
- * collector holds that against `legal`: an example that means something else never gets into the vectors.
+ * `CaseRecorder` collects examples for the rules of a valid log. Each example names the rule that it breaks, and the
+ * recorder compares that with `checkEvent`. So no wrong example gets into the vectors.
  */
 import { type SessionEvent, SCHEMA_VERSION } from "@turnstream/protocol";
 import { type EventDraft, checkEvent, type EventRule } from "@turnstream/protocol/writer";
@@ -12,12 +12,12 @@ type Stamp = { readonly id?: string; readonly first?: number };
 export class CaseRecorder {
   readonly cases: LegalCase[] = [];
 
-  /** The event may follow here. */
+  /** Adds an event that may follow here. */
   legal(log: Story, name: string, draft: EventDraft, stamp: Stamp = {}): void {
     this.record(log, null, name, draft, stamp);
   }
 
-  /** The event may not follow here, by that rule. */
+  /** Adds an event that must not follow here, with the rule that it breaks. */
   illegal(log: Story, rule: EventRule, name: string, draft: EventDraft, stamp: Stamp = {}): void {
     this.record(log, rule, name, draft, stamp);
   }
@@ -35,25 +35,25 @@ export class CaseRecorder {
   }
 }
 
-/** A log with a turn that has just begun. */
+/** A log with a turn that has just started. */
 export function startedStory(): Story {
   return new Story().session("ses_rule", 1).begin("Go");
 }
 
-/** A call of the main run that has ended, and its id. */
+/** A log with an ended call of the main run, and the id of the call. */
 export function called(name = "look_up"): { log: Story; call: string } {
   const log = startedStory();
   return { log, call: log.call(name, ["{}"]) };
 }
 
-/** A sub-agent at work under the open result of a call. */
+/** A log with a running sub-agent under the open result of a call. */
 export function delegated(): { log: Story; call: string; on: ReturnType<Story["place"]>; run: string } {
   const { log, call } = called("call_agent");
   const on = log.startResult(call, "call_agent");
   return { log, call, on, run: log.startRun(call, "helper") };
 }
 
-/** The block that the last event was about. */
+/** The block of the last event. */
 export function lastBlock(log: Story): string {
   const last = log.events.at(-1);
   if (last === undefined || !("block" in last)) throw new Error("the last event is about no block");

@@ -159,27 +159,27 @@ function takeovers(cases: CaseRecorder): void {
   const { log, call, on, run } = delegated();
   const { turn, main } = log;
   const takeover = { type: "turn.takeover", turn, blocks: NONE, groups: NONE, runs: NONE } as const;
-  cases.legal(log, "a takeover that makes nothing void; a result may stay open", takeover);
+  cases.legal(log, "a takeover that supersedes nothing; a result may stay open", takeover);
   cases.illegal(log, "L21", "a takeover of no turn while one runs", { ...takeover, turn: null });
   cases.illegal(log, "L21", "a block that is not there", { ...takeover, blocks: ["blk_99"] });
   cases.illegal(log, "L21", "a run that is not there", { ...takeover, runs: ["run_99"] });
   cases.illegal(log, "L21", "the main run", { ...takeover, runs: [main] });
   const half = log.place(run);
   log.add({ type: "text.start", ...half, part: true });
-  cases.illegal(log, "L21", "a half-written text is left", takeover);
-  cases.legal(log, "a half-written text becomes void", { ...takeover, blocks: [half.block] });
-  cases.illegal(log, "L21", "a block of a void run is left", { ...takeover, runs: [run] });
-  cases.legal(log, "a run and its blocks become void", { ...takeover, runs: [run], blocks: [half.block] });
+  cases.illegal(log, "L21", "a half-written text is left out", takeover);
+  cases.legal(log, "a half-written text is superseded", { ...takeover, blocks: [half.block] });
+  cases.illegal(log, "L21", "a block of a superseded run is left out", { ...takeover, runs: [run] });
+  cases.legal(log, "a run and its blocks are superseded", { ...takeover, runs: [run], blocks: [half.block] });
   const asked = log.events.find((event) => event.type === "tool_call.start" && event.call === call);
   const question = asked?.type === "tool_call.start" ? asked.block : "";
   const both = [question, half.block];
-  cases.illegal(log, "L21", "the result of a void call is left", { ...takeover, blocks: both, runs: [run] });
+  cases.illegal(log, "L21", "the result of a superseded call is left out", { ...takeover, blocks: both, runs: [run] });
   const all = [...both, on.block];
-  cases.illegal(log, "L21", "the run of a void result is left", { ...takeover, blocks: all });
-  cases.legal(log, "a call and all that hangs on it become void", { ...takeover, blocks: all, runs: [run] });
+  cases.illegal(log, "L21", "the run of a superseded result is left out", { ...takeover, blocks: all });
+  cases.legal(log, "a call and all that depends on it are superseded", { ...takeover, blocks: all, runs: [run] });
 }
 
-/** What was asked of a person, and what an ended run left, is committed. */
+/** Interactions and the blocks of ended runs are committed, so a takeover can't supersede them. */
 function committed(cases: CaseRecorder): void {
   const { log, call } = called();
   const before = log.events.findLast((event) => event.type === "tool_call.end");
@@ -195,9 +195,9 @@ function committed(cases: CaseRecorder): void {
     runs: NONE,
   } as const;
   cases.legal(log, "an approval waits across a takeover", takeover);
-  cases.illegal(log, "L21", "an approval becomes void", { ...takeover, blocks: [on.block] });
-  cases.illegal(log, "L21", "the call of an approval becomes void", { ...takeover, blocks: [asking] });
-  cases.illegal(log, "L21", "an approval and its call become void", {
+  cases.illegal(log, "L21", "an approval is superseded", { ...takeover, blocks: [on.block] });
+  cases.illegal(log, "L21", "the call of an approval is superseded", { ...takeover, blocks: [asking] });
+  cases.illegal(log, "L21", "an approval and its call are superseded", {
     ...takeover,
     blocks: [asking, on.block],
   });
@@ -206,17 +206,17 @@ function committed(cases: CaseRecorder): void {
   asked.add({ type: "question.request", ...question, key: "k_1", call: "call_1", questions: QUESTIONS });
   asked.add({ type: "question.update", ...question, version: 1, status: "answered", answers: ANSWERS });
   const ofAsked = { ...takeover, turn: asked.turn };
-  cases.illegal(asked, "L21", "an answered question becomes void", { ...ofAsked, blocks: [question.block] });
+  cases.illegal(asked, "L21", "an answered question is superseded", { ...ofAsked, blocks: [question.block] });
 
   const sub = delegated();
   const text = sub.log.place(sub.run);
   sub.log.add({ type: "text.start", ...text, part: true });
   sub.log.add({ type: "text.end", ...text, final: false });
   const ofSub = { ...takeover, turn: sub.log.turn, blocks: [text.block] };
-  cases.legal(sub.log, "a block of a run that goes on becomes void", ofSub);
+  cases.legal(sub.log, "a block of a running run is superseded", ofSub);
   sub.log.endRun(sub.run);
-  cases.illegal(sub.log, "L21", "a block of a run that has ended becomes void", ofSub);
-  cases.legal(sub.log, "a run that has ended becomes void, and its blocks", { ...ofSub, runs: [sub.run] });
+  cases.illegal(sub.log, "L21", "a block of a run that has ended is superseded", ofSub);
+  cases.legal(sub.log, "a run that has ended is superseded, and its blocks", { ...ofSub, runs: [sub.run] });
 }
 
 function voidGroups(cases: CaseRecorder): void {
@@ -225,8 +225,8 @@ function voidGroups(cases: CaseRecorder): void {
   const groups = [turn?.group ?? ""];
   const blocks = [turn?.items.get(1)?.id ?? ""];
   const takeover = { type: "turn.takeover", turn: log.turn, groups, runs: NONE } as const;
-  cases.illegal(log, "L21", "a block in a void group is left", { ...takeover, blocks: NONE });
-  cases.legal(log, "a group and its blocks become void", { ...takeover, blocks });
+  cases.illegal(log, "L21", "a block in a superseded group is left out", { ...takeover, blocks: NONE });
+  cases.legal(log, "a group and its blocks are superseded", { ...takeover, blocks });
 }
 
 function notices(cases: CaseRecorder): void {
@@ -265,7 +265,7 @@ function notices(cases: CaseRecorder): void {
 function turnEnds(cases: CaseRecorder): void {
   const log = startedStory().text(["Done."], { final: true });
   const end = { type: "turn.end", turn: log.turn, reason: "end_turn", duration_ms: 7 } as const;
-  cases.illegal(log, "L23", "a turn ends while its main run goes on", end);
+  cases.illegal(log, "L23", "a turn ends while its main run is running", end);
   log.endRun();
   cases.legal(log, "a turn ends", end);
   cases.illegal(log, "L23", "stopped without a notice", { ...end, reason: "user_stopped" });

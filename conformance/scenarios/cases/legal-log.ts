@@ -95,8 +95,8 @@ function ids(cases: CaseRecorder): void {
   cases.illegal(log, "L04", "a call id again", { type: "tool_call.start", ...log.place(), ...tool });
   const block = lastBlock(log);
   log.add({ type: "turn.takeover", turn, blocks: [block], groups: [], runs: [] });
-  cases.legal(log, "the id of a call that became void", { type: "tool_call.start", ...log.place(), ...tool });
-  cases.illegal(log, "L04", "the id of a block that became void", {
+  cases.legal(log, "the id of a superseded call", { type: "tool_call.start", ...log.place(), ...tool });
+  cases.illegal(log, "L04", "the id of a superseded block", {
     type: "thinking.start",
     ...log.place(),
     block,
@@ -130,7 +130,7 @@ function turns(cases: CaseRecorder): void {
   const { turn, main } = log;
   log.end();
   const next = { type: "turn.start", turn: "turn_9", ...TURN } as const;
-  cases.illegal(log, "L05", "a turn for a message that nobody wrote", { ...next, message: "msg_9" });
+  cases.illegal(log, "L05", "a turn for an unknown message", { ...next, message: "msg_9" });
   cases.illegal(log, "L05", "a turn for a message that has its turn", { ...next, message: "msg_1" });
   cases.legal(log, "a turn without a message", next);
   const message = log.queue("More");
@@ -160,7 +160,7 @@ function turns(cases: CaseRecorder): void {
 function withdrawals(cases: CaseRecorder, log: Story, message: string): void {
   const remove = { type: "message.remove", message } as const;
   cases.legal(log, "a message that waits is withdrawn", remove);
-  cases.illegal(log, "L05", "a message that nobody wrote is withdrawn", { ...remove, message: "msg_9" });
+  cases.illegal(log, "L05", "an unknown message is withdrawn", { ...remove, message: "msg_9" });
   cases.illegal(log, "L05", "a message that has its turn is withdrawn", { ...remove, message: "msg_1" });
   const superseded = startedStory();
   const waited = superseded.queue("Never mind");

@@ -15,7 +15,7 @@ export function recordOrder(cases: CaseRecorder): void {
   waitingForms(cases);
 }
 
-/** A tool that is at work asks for a form and waits for it. */
+/** A running tool requests a form and waits for it. */
 function waitingForms(cases: CaseRecorder): void {
   const { log, call } = called();
   const form = { type: "form.request", form: "w1", call, schema: SCHEMA, waits: true } as const;
@@ -185,7 +185,7 @@ function results(cases: CaseRecorder): void {
   cases.legal(sub.log, "a result in the run of its call", { ...result, ...sub.log.place(sub.run), call });
 }
 
-/** Who was refused, by a person or by the clock, ends without success. */
+/** The result of a call whose approval was refused or timed out must not be a success. */
 function refusals(cases: CaseRecorder): void {
   const actions = [{ name: "look_up", input: {} }];
   const decided = (status: "approved" | "rejected" | "timed_out" | "cancelled") => {

@@ -1,4 +1,4 @@
-/** All examples for the rules of a legal log, and that no rule is without one. */
+/** `legalCases` returns all examples for the rules of a valid log. Throws if a rule has no example. */
 import { EVENT_RULES } from "@turnstream/protocol/writer";
 import type { LegalCase } from "../vector-types.ts";
 import { CaseRecorder } from "./case-recorder.ts";

@@ -1,4 +1,4 @@
-/** Inputs for `places.json`: a position, and an event that comes next. Where it stands is computed. */
+/** Inputs for `places.json`: a position and an incoming event. The script computes the class of the event. */
 import type { PlacesVector } from "../vector-types.ts";
 
 type Place = Omit<PlacesVector["cases"][number], "place">;
@@ -16,7 +16,7 @@ export const PLACES: readonly Place[] = [
   { name: "the first event claims nothing", last: { epoch: 0, seq: 0 }, event: delta("1-1") },
   { name: "right after the last position", last: LAST, event: delta("2-8") },
   { name: "merged, right after the last position", last: LAST, event: delta("2-11", 8) },
-  { name: "of a type that nobody knows", last: LAST, event: { id: "2-8", type: "mood.change" } },
+  { name: "of an unknown type", last: LAST, event: { id: "2-8", type: "mood.change" } },
   { name: "one event is missing", last: LAST, event: delta("2-9") },
   { name: "merged, one event is missing", last: LAST, event: delta("2-11", 9) },
   { name: "events and an epoch are missing", last: LAST, event: delta("3-9") },
@@ -43,7 +43,7 @@ export const PLACES: readonly Place[] = [
     last: LAST,
     event: { id: "3-7", type: "turn.takeover" },
   },
-  { name: "a higher epoch that nobody claimed", last: LAST, event: delta("3-8") },
+  { name: "a higher epoch that no event claimed", last: LAST, event: delta("3-8") },
   {
     name: "a message claims no epoch",
     last: LAST,

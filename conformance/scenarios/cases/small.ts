@@ -1,9 +1,9 @@
-/** Inputs for the small vectors: cursors, partial JSON, tool tags. What comes out is computed, never typed in. */
+/** Inputs for the small vectors: cursors, partial JSON, tool tags. The script computes the results. */
 import type { Json } from "@turnstream/protocol";
 
 export const GOOD_CURSORS = ["0-0", "0-1", "1-1", "7-12", "10-9", "1-999999999999999", "999999999999999-0"];
 
-/** Among these: what other languages' number and pattern functions would take. */
+/** Includes texts that the number and pattern functions of other languages accept. */
 export const BAD_CURSORS: readonly Json[] = [
   "",
   "-",
@@ -64,7 +64,7 @@ export const PARTIAL_JSON: readonly Chunked[] = [
   { name: "no text at all", chunks: [] },
   { name: "an object in one piece", chunks: ['{"a":1,"b":[true,null]}'] },
   { name: "an object in pieces", chunks: ['{"ci', 'ty":"Hu', 'ế","da', 'ys":1', "2}"] },
-  { name: "a key shows once its value has begun", chunks: ['{"a"', ":", ' "', "x", '"', "}"] },
+  { name: "a key shows once its value has started", chunks: ['{"a"', ":", ' "', "x", '"', "}"] },
   { name: "a number shows when it can't go on", chunks: ["[1", "2", ",-", "0.5", "e2", "]"] },
   { name: "a literal shows when it is whole", chunks: ["[tr", "ue,fal", "se,nul", "l", "]"] },
   { name: "escapes cut in two", chunks: ['["a\\', "nb\\u00", "e9\\ud83d\\", 'ude00"', "]"] },
@@ -105,7 +105,7 @@ export const TOOL_TAGS: readonly Chunked[] = [
   { name: "a longer name is no tag", chunks: ["a <tool", "box>b</toolbox>"] },
   { name: "upper case is no tag", chunks: ["a <Tool>b</Tool>"] },
   { name: "< inside what began like a tag", chunks: ["a <tool x", "<tool>b</tool>c"] },
-  { name: "a tag held back at the end is text", chunks: ["a <to", "ol na"] },
+  { name: "an incomplete tag at the end is text", chunks: ["a <to", "ol na"] },
   { name: "a span left open stays hidden", chunks: ["a <tool>b", " c </too"] },
   { name: "< inside a span", chunks: ["a<tool>1 < 2 <</tool>b"] },
   { name: "a tag longer than 4096 is none", chunks: [`a<tool ${"x".repeat(4100)}>b</tool>`] },

@@ -1,4 +1,4 @@
-/** Inputs for the SSE vectors. What comes out is computed, never typed in. */
+/** Inputs for the SSE vectors. The script computes the results. */
 import type { Json } from "@turnstream/protocol";
 import type { SseFrame } from "@turnstream/protocol/writer";
 
@@ -14,7 +14,7 @@ export const FRAMES: readonly (Named & { readonly frame: SseFrame })[] = [
   { name: "two lines", frame: { data: "one\ntwo" } },
   { name: "CR and CRLF are line ends too", frame: { data: "one\rtwo\r\nthree" } },
   { name: "line ends first and last", frame: { data: "\nx\n" } },
-  { name: "a leading space is kept", frame: { data: " indented" } },
+  { name: "a leading space stays", frame: { data: " indented" } },
   { name: "what looks like a field", frame: { data: "data: x\nid: 5\n: no comment" } },
   { name: "other line breaks are text", frame: { data: "a\u2028b\u2029c\u0085d\u000be" } },
   { name: "NUL in data", frame: { data: "a\0b" } },
@@ -49,7 +49,7 @@ export const VALUES: readonly (Named & { readonly value: Json })[] = [
 export const TEXTS: readonly (Named & { readonly text: string })[] = [
   { name: "nothing", text: "" },
   { name: "a message without its empty line is not whole", text: "data: x\n" },
-  { name: "one space after the colon goes, no more", text: "data:  x\n\ndata:y\n\n" },
+  { name: "one space after the colon is removed, no more", text: "data:  x\n\ndata:y\n\n" },
   { name: "CRLF", text: "event: a\r\nid: 1-1\r\ndata: x\r\n\r\n" },
   { name: "CR alone", text: "data: x\r\rdata: y\r\r" },
   { name: "line ends mixed", text: "data: a\rdata: b\ndata: c\r\n\ndata: d\n\r\n" },
@@ -58,10 +58,10 @@ export const TEXTS: readonly (Named & { readonly text: string })[] = [
   { name: "data without a colon", text: "data\n\n" },
   { name: "no data, no message", text: "event: ping\nid: 4-4\n\ndata: x\n\n" },
   { name: "empty lines between", text: "\n\n\ndata: x\n\n\n\ndata: y\n\n" },
-  { name: "a BOM at the start goes", text: "\ufeffdata: x\n\n" },
-  { name: "only the first BOM goes", text: "\ufeff\ufeffdata: x\n\ndata: \ufeffy\n\n" },
+  { name: "a BOM at the start is removed", text: "\ufeffdata: x\n\n" },
+  { name: "only the first BOM is removed", text: "\ufeff\ufeffdata: x\n\ndata: \ufeffy\n\n" },
   { name: "comments", text: ": keep-alive\n\n:x\ndata: y\n: z\n\n" },
-  { name: "fields that nobody knows", text: "foo: bar\ndata: x\nDATA: y\n data: z\n\n" },
+  { name: "unknown fields", text: "foo: bar\ndata: x\nDATA: y\n data: z\n\n" },
   { name: "an id belongs to its message", text: "id: 1-1\ndata: x\n\ndata: y\n\n" },
   { name: "the last id line counts", text: "id: 1-1\nid: 1-2\ndata: x\n\n" },
   { name: "an id with NUL is ignored", text: "id: 1\0\ndata: x\n\n" },

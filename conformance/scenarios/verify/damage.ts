@@ -1,9 +1,9 @@
 /**
- * Damages vectors, to see that the verifier notices: finds the values that a vector promises (not those it
- * only sets out from) and changes one of them. Works on a copy.
+ * `damaged` changes one value of a copy of a vector, to test that the verifier finds it. `promises` lists the values
+ * that a vector asserts, without its inputs.
  */
 
-/** What a vector sets out from, or says for people: a change there may be as true as what was there. */
+/** Inputs of a vector and descriptions. A changed input can be as correct as the original. */
 const GIVEN = new Set([
   "description",
   "scenario",
@@ -25,17 +25,17 @@ const GIVEN = new Set([
 
 type Path = readonly string[];
 
-/** Every value that is promised, as the path to it. */
+/** The paths of all asserted values. */
 export function promises(value: unknown, path: Path = []): Path[] {
   if (typeof value !== "object" || value === null) return [path];
   return Object.entries(value).flatMap(([key, inner]) => {
-    // The text that a parser is given, in `sse.json`.
+    // The input of the parser, in `sse.json`.
     const isGiven = GIVEN.has(key) || (key === "text" && path[0] === "parse");
     return isGiven && path.length <= 2 ? [] : promises(inner, [...path, key]);
   });
 }
 
-/** A copy with one value changed: a text or number grows, a truth turns, null becomes something. */
+/** A copy with one value changed: a text gets longer, a number larger, a boolean is inverted, null becomes 0. */
 export function damaged(vector: unknown, path: Path): unknown {
   const copy: unknown = structuredClone(vector);
   let at = copy as Record<string, unknown>;
@@ -48,7 +48,7 @@ export function damaged(vector: unknown, path: Path): unknown {
   return copy;
 }
 
-/** At most `count` of them, evenly spread, the first and the last among them. */
+/** At most `count` items, evenly spread, including the first and the last. */
 export function sample<Item>(items: readonly Item[], count: number): Item[] {
   if (items.length <= count) return [...items];
   const step = (items.length - 1) / (count - 1);

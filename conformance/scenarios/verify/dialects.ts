@@ -1,4 +1,4 @@
-/** Verifies dialect vectors through the public functions: encode, decode, and SSE text of `responses`. */
+/** Verifies dialect vectors with the public functions: encode, decode, and the SSE text of `responses`. */
 import { createSseParser, emptyState, type SessionEvent, type SseMessage } from "@turnstream/protocol";
 import type { Dialect } from "@turnstream/protocol/writer";
 import { blocks } from "@turnstream/protocol/blocks";

@@ -1,4 +1,4 @@
-/** Verifies all vector files, given as parsed JSON by path. Knows the folders; never reads or writes a disk. */
+/** Verifies all vector files, given as parsed JSON by path. Does not access the disk. */
 import type {
   CursorsVector,
   DialectVector,
@@ -18,7 +18,7 @@ import { verifyCursors, verifyPartialJson, verifyPlaces, verifySse, verifyToolTa
 
 export type Vectors = ReadonlyMap<string, unknown>;
 
-/** Verifies one file; a hand-off is held against the fold and dialect files of its scenario. */
+/** Verifies one file. A handoff is compared with the fold and dialect files of its scenario. */
 export function verifyFile(path: string, vectors: Vectors, stopAtFirst = false): Report {
   const report = new Report(stopAtFirst);
   report.attempt(path, () => verify(report, path, vectors));

@@ -1,4 +1,4 @@
-/** Verifies fold and legality vectors through the public functions. */
+/** Verifies the fold vectors and `legal.json` with the public functions. */
 import { emptyState, fold, foldAll, restore, snapshot } from "@turnstream/protocol";
 import { checkEvent, EVENT_RULES } from "@turnstream/protocol/writer";
 import type { FoldVector, LegalVector } from "../vector-types.ts";
@@ -19,7 +19,7 @@ export function verifyFold(report: Report, vector: FoldVector): void {
   report.same("restored", snapshot(restore(vector.state)), vector.state);
 }
 
-/** A log of a scenario is legal as well. */
+/** Checks that the log of a scenario is valid. */
 export function verifyLegalLog(report: Report, vector: FoldVector): void {
   let state = emptyState;
   for (const event of vector.events) {

@@ -1,6 +1,6 @@
 /**
- * Verifies hand-off vectors: that our functions make them, each from the snapshot or cursor that a client
- * brings, and that clients which know nothing of our functions end with the same screen, cut or uncut.
+ * Verifies handoff vectors: our functions produce them from the snapshot or cursor of a client. Plain clients, which
+ * share no code with our functions, end with the same display, cut or uncut.
  */
 import {
   type SessionEvent,
@@ -57,7 +57,7 @@ function verifyNative(report: Report, vector: HandoffVector, log: FoldVector): v
   }
 }
 
-/** The user's words stand in history, not in the stream; a turn of which nothing is shown is not there. */
+/** Leaves out user messages, which only history has, and turns that show nothing. */
 function withoutUsers(client: BlocksClient): unknown {
   const shown = Object.entries(client.display()).flatMap(([id, message]) => {
     const items = message.items.filter((item) => (item as Frame).type !== "user");
@@ -73,7 +73,7 @@ function verifyReload(report: Report, vector: HandoffVector, log: FoldVector, wh
     const handoff = foldAll(log.events.slice(0, seq));
     report.same(`history at ${point.last_event_id}`, toHistory(handoff), point.history);
     report.same("cursor of the history", formatCursor(handoff), point.last_event_id);
-    for (const k of point.k) report.same(`quiet point of ${k}`, findLatestHandoff(log.events, k), seq);
+    for (const k of point.k) report.same(`handoff point of ${k}`, findLatestHandoff(log.events, k), seq);
     const rest = restOf(point, vector.replay.blocks);
     report.same(`rest after ${point.last_event_id}`, framesAfter("blocks", handoff, log.events), rest);
     const client = new BlocksClient();
@@ -108,7 +108,7 @@ function verifyReplay(report: Report, vector: HandoffVector, log: FoldVector, na
   }
 }
 
-/** Cut after every frame that the cursor leaves behind: the client may have seen some of the next event's. */
+/** Cuts after every frame up to the next cursor: the client can have received some frames of the next event. */
 function verifyResume(report: Report, vector: HandoffVector, name: DialectName, whole: DialectVector): void {
   const all = whole.frames.flat();
   const uncut = displayOf(shownBy(name), all);
@@ -130,7 +130,7 @@ function cursorAt(whole: DialectVector, k: number): string {
   return seen.findLast((frame) => frame.event_id !== undefined)?.event_id ?? "0-0";
 }
 
-/** In the scenarios every seq is there, so that it is also the number of events up to it. */
+/** The seq of a cursor. The logs of scenarios have no gaps, so it is also the number of events up to it. */
 function seqOf(cursor: string): number {
   return Number(cursor.split("-")[1]);
 }

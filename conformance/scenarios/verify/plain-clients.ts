@@ -1,4 +1,4 @@
-/** The plain clients of the source documents behind one face, so that all dialects are cut by the same code. */
+/** Gives the plain clients of all dialects one interface, so that the same code cuts their streams. */
 import { responsesToSse } from "@turnstream/protocol/responses";
 import { BlocksClient } from "../../clients/blocks-client.ts";
 import { SseReader } from "../../clients/sse-reader.ts";
@@ -13,7 +13,7 @@ export interface PlainClient {
   display(): unknown;
 }
 
-/** A fresh client of a dialect. */
+/** Creates a client of a dialect. */
 export function shownBy(name: DialectName): PlainClient {
   if (name === "blocks") return new BlocksClient();
   if (name === "tasks") return new TasksClient();
@@ -29,7 +29,7 @@ export function fed<Client extends PlainClient>(client: Client, frames: readonly
   return client;
 }
 
-/** What a client shows after frames, and what it could make no sense of. */
+/** What a client shows after frames, and its problems. */
 export function displayOf(client: PlainClient, frames: readonly Frame[]): unknown {
   fed(client, frames);
   return { shown: client.display(), problems: client.problems };

@@ -1,11 +1,11 @@
-/** What a verifier has to say: how much it checked, and what is not as the vector says. */
+/** `Report` counts the checks of a verifier and collects the differences from the vector. */
 
 export class Report {
   checks = 0;
   readonly problems: string[] = [];
   private readonly stopAtFirst: boolean;
 
-  /** @param stopAtFirst whether one problem is enough: it is thrown, and `attempt` takes it down */
+  /** @param stopAtFirst throws the first problem instead of collecting it; `attempt` records it */
   constructor(stopAtFirst = false) {
     this.stopAtFirst = stopAtFirst;
   }
@@ -18,7 +18,7 @@ export class Report {
     this.problems.push(`${what}${where}`);
   }
 
-  /** Runs a step that a damaged vector may make throw, and takes down why. */
+  /** Runs a step that can throw on a damaged vector, and records the error. */
   attempt(what: string, step: () => void): void {
     try {
       step();
@@ -28,13 +28,13 @@ export class Report {
   }
 }
 
-/** Where two plain values first differ, in words; null when they are the same. The order of keys is nothing. */
+/** Describes the first difference between two plain values, or returns null. The order of keys has no meaning. */
 function difference(actual: unknown, expected: unknown, path = ""): string | null {
   if (Object.is(actual, expected)) return null;
   const message = `${path}: ${JSON.stringify(actual)?.slice(0, 200)} and not ${JSON.stringify(expected)?.slice(0, 200)}`;
   if (!isContainer(actual) || !isContainer(expected)) return message;
   if (Array.isArray(actual) !== Array.isArray(expected)) return message;
-  // A field that is undefined is a field that JSON leaves out.
+  // JSON leaves out undefined fields.
   const keys = new Set([...keysOf(actual), ...keysOf(expected)]);
   for (const key of keys) {
     if (!Object.hasOwn(actual, key) || !Object.hasOwn(expected, key))

@@ -1,4 +1,4 @@
-/** Verifies the vectors of the smallest parts: SSE text cut everywhere, partial JSON, tool tags, cursors, places. */
+/** Verifies the small vectors: SSE text cut at every position, partial JSON, tool tags, cursors, classes of events. */
 import {
   compareCursors,
   createSseParser,
@@ -67,7 +67,7 @@ function parsed(chunks: readonly string[]): unknown {
 export function verifyPartialJson(report: Report, vector: PartialJsonVector): void {
   for (const { name, chunks, partial, input } of vector.cases) {
     report.same(name, argumentsOf(chunks), { partial, input });
-    // However the text is cut, the end is the same.
+    // The result must not depend on how the text is cut.
     report.same(`${name}, every unit alone`, argumentsOf(chunks.join("").split("")).input, input);
   }
 }
@@ -84,7 +84,7 @@ export function verifyToolTags(report: Report, vector: ToolTagsVector): void {
 export function verifyPlaces(report: Report, vector: PlacesVector): void {
   for (const { name, last, event, place } of vector.cases) {
     report.same(name, classifyEvent(last, event), place);
-    // The fold goes by it: what is next, or after a gap, moves the position, and nothing else does.
+    // Only an event that is next, or after a gap, moves the position of the fold.
     const { epoch, seq } = fold({ ...emptyState, ...last }, { v: SCHEMA_VERSION, ...event });
     const isTaken = place === "next" || place === "gap";
     report.same(`${name}: position`, formatCursor({ epoch, seq }), isTaken ? event.id : formatCursor(last));

@@ -1,12 +1,12 @@
 /**
- * Where to cut a log, so that each kind of situation is cut once: everywhere in a short log, and in a long
- * one at the first position of every situation that differs from the others in what is open or waits.
+ * `findCuts` selects the positions at which the vectors cut a log: all positions of a short log. A long log is cut at
+ * the first position of each situation, which depends on what is open or pending.
  */
 import { type Block, listBlocks, isOpen, isPending, type SessionState } from "@turnstream/protocol";
 
 const SHORT = 25;
 
-/** What is going on at a position, in words. */
+/** Describes what is open and pending at a position. */
 export function situation(state: SessionState): string {
   const turn = state.turns.last();
   if (turn === undefined) return state.seq === 0 ? "before everything" : "before the first turn";
@@ -44,7 +44,7 @@ export function findCuts(states: readonly SessionState[]): number[] {
   const seen = new Set<string>();
   return all.filter((k) => {
     const here = situation(states[k] as SessionState);
-    // The last position before a takeover, the first after it and the end are always worth a cut.
+    // Always cut before a takeover, after it, and at the end.
     const nextEpoch = states[k + 1]?.epoch ?? Infinity;
     const isEdge = k === all.length - 1 || (nextEpoch > (states[k]?.epoch ?? 0) && k > 0);
     const isNew = !seen.has(here);

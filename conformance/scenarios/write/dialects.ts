@@ -1,4 +1,4 @@
-/** Writes the frames that a log makes in a dialect, event by event, and what decoding them gives. */
+/** Writes the frames of each event of a log in a dialect, and the result of decoding them. */
 import { emptyState, type SessionEvent, type SessionState } from "@turnstream/protocol";
 import type { Dialect } from "@turnstream/protocol/writer";
 import { blocks } from "@turnstream/protocol/blocks";

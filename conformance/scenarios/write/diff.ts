@@ -1,6 +1,6 @@
 /**
- * The difference of two plain values as a JSON Patch (RFC 6902) of add, replace and remove. Small patches,
- * not the smallest: lists are compared place by place, which fits lists that only grow at their end.
+ * Computes the difference of two plain values as a JSON Patch (RFC 6902) of add, replace and remove. The patch is not
+ * minimal: lists are compared index by index, which fits lists that only grow at their end.
  */
 import type { Json } from "@turnstream/protocol";
 import type { PatchOperation } from "../vector-types.ts";
@@ -19,7 +19,7 @@ function diffLists(before: readonly Json[], after: readonly Json[], path: string
     if (old === undefined) operations.push({ op: "add", path: `${path}/${at}`, value });
     else operations.push(...diff(old, value, `${path}/${at}`));
   }
-  // From the end, so that the places before keep their numbers.
+  // From the end, so that the indexes before stay valid.
   for (let at = before.length - 1; at >= after.length; at--)
     operations.push({ op: "remove", path: `${path}/${at}` });
   return operations;

@@ -1,4 +1,4 @@
-/** Every vector file: its path below `vectors/` and its text. Pure; the script and the test do the reading and writing. */
+/** `vectorFiles` returns the path below `vectors/` and the text of every vector file. Does not access the disk. */
 import { EVENT_RULES } from "@turnstream/protocol/writer";
 import { legalCases } from "../cases/legal.ts";
 import { oddEvents } from "../cases/odd-events.ts";

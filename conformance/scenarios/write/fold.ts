@@ -1,4 +1,4 @@
-/** Writes what a log folds to, after every event. */
+/** Writes the state of a log after every event, as patches. */
 import { emptyState, type SessionEvent, type Json, snapshot } from "@turnstream/protocol";
 import { statesOf } from "../../support/replay.ts";
 import type { FoldVector } from "../vector-types.ts";

@@ -1,7 +1,7 @@
 /**
- * Writes the hand-offs of a log at its cuts: the open-part snapshot, history at the quiet point, the resync
- * of a slow client, and the resume of each dialect. What several cuts have in common is written once: the
- * replay of the whole log, into which every rest runs, and what belongs to one cursor.
+ * Writes the handoffs of a log at its cuts: the snapshot with open blocks, history at the handoff point, the resync of
+ * a slow client, and the resume in each dialect. Common parts are written once: the replay of the complete log, which
+ * is the tail of every rest, and the data of one cursor.
  */
 import {
   emptyState,
@@ -21,12 +21,12 @@ import { findCuts, situation } from "./cuts.ts";
 
 interface Log {
   readonly events: readonly SessionEvent[];
-  /** The state after k events, at k. */
+  /** `states[k]` is the state after k events. */
   readonly states: readonly SessionState[];
   readonly cuts: readonly number[];
 }
 
-/** How many events a slow client has missed when it is brought up to date. */
+/** How many events a slow client has missed before its resync. */
 const MISSED = 4;
 
 export function handoffVector(
@@ -75,12 +75,12 @@ function stateAt(log: Log, k: number): SessionState {
   return log.states[k] ?? emptyState;
 }
 
-/** The frames that a client gets which resumes at position k. */
+/** The frames after a resume at position k. */
 function after<E, D, F extends Frame, O>(log: Log, dialect: Dialect<E, D, F, O>, k: number): F[] {
   return resumeFrames(dialect, log.states, log.events, k);
 }
 
-/** Leaves out of a rest what it has in common with the end of the replay. */
+/** Removes from a rest the part that it shares with the end of the replay. */
 function shortened<Item>(rest: readonly Item[], replay: readonly Item[]): Rest<Item> {
   let same = 0;
   while (same < rest.length && same < replay.length && isSame(rest.at(-1 - same), replay.at(-1 - same)))
@@ -106,7 +106,7 @@ function reloads(log: Log, replay: readonly Frame[]): HandoffVector["reload"] {
   }));
 }
 
-/** A client that has seen the frames of the first k events resumes from the last cursor on them. */
+/** Resumes a client that has the frames of the first k events, from the last cursor of these frames. */
 function resumePoints<E, D, F extends Frame, O>(
   log: Log,
   dialect: Dialect<E, D, F, O>,

@@ -1,16 +1,16 @@
 /**
- * JSON text that reads like a spec and differs by lines: an event, frame, block or patch operation is one
- * line, however long; everything else is one line while it is short. The text depends on the value alone.
+ * `formatJson` writes readable JSON that diffs well: each event, frame, block and patch operation is on one line,
+ * however long. Other values are on one line while they are short. The text depends only on the value.
  */
 import type { Json } from "@turnstream/protocol";
 
 const WIDTH = 100;
 
-/** What no editor shows, and what some would change: written as escapes. Half surrogates JSON escapes itself. */
+/** Characters that editors hide or change, written as escapes. JSON.stringify itself escapes lone surrogates. */
 const INVISIBLE = /[\u007f-\u009f\u00ad\u200b-\u200f\u2028-\u202f\u2060-\u2064\ufeff\ufffe\uffff]/g;
 
 export function formatJson(value: unknown): string {
-  // What JSON leaves out (undefined) is left out here too.
+  // JSON leaves out undefined fields.
   return `${lines(JSON.parse(JSON.stringify(value)) as Json, "")}\n`;
 }
 
@@ -26,7 +26,7 @@ function lines(value: Json, indent: string): string {
   return `${open}\n${inner.join(",\n")}\n${indent}${close}`;
 }
 
-/** Told by its fields: an event or frame has a type, a block of a state a kind, an operation an op. */
+/** Returns true for an event or frame (`type`), a block of a state (`kind`) or a patch operation (`op`). */
 function isRecord(value: Json): boolean {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
   return "type" in value || "kind" in value || "op" in value;

@@ -1,4 +1,4 @@
-/** Writes the vectors of the smallest parts: SSE text, partial JSON, tool tags, cursors, places. */
+/** Writes the small vectors: SSE text, partial JSON, tool tags, cursors, classes of events. */
 import {
   compareCursors,
   createSseParser,

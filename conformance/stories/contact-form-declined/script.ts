@@ -1,4 +1,4 @@
-/** The same form, declined: the next turn begins by itself and goes on without it. Data only. */
+/** The same form, declined: the next turn starts by itself and continues without it. Data only. */
 import { contactForm } from "../contact-form/script.ts";
 import type { Story } from "../story.ts";
 

@@ -1,6 +1,6 @@
 /**
- * 002's contact form: a thought, a call, then the form, which ends the turn; a reload shows it with what was filled in so
- * far; it is submitted, and the next message goes on from it. Data only.
+ * The contact form of 002: a thought, a call, then the form, which ends the turn. A reload shows the form with its
+ * draft. The form is submitted, and the next message continues from it. Data only.
  */
 import type { Story } from "../story.ts";
 

@@ -1,4 +1,4 @@
-/** 000's message with a file: the file is read first, at index 0, then the model thinks and answers. Data only. */
+/** The message with a file of 000: the file is read first, at index 0, then the model thinks and answers. Data only. */
 import type { Story } from "../story.ts";
 
 export const filesReport: Story = {

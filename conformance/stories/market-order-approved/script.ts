@@ -1,4 +1,4 @@
-/** 004's order that waits for the person inside its group, and is approved. Data only. */
+/** The order of 004, which waits for approval inside its group and is approved. Data only. */
 import { orderStory } from "../market-order/order.ts";
 
 export const marketOrderApproved = orderStory({

@@ -1,4 +1,4 @@
-/** The same order, of which the person changes the arguments. Data only. */
+/** The same order, and the user edits its arguments. Data only. */
 import { orderStory } from "../market-order/order.ts";
 
 export const marketOrderEdited = orderStory({

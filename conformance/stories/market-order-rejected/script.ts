@@ -1,4 +1,4 @@
-/** The same order, rejected with a reason: the tool ends with an error, its group closes, the agent goes on. Data only. */
+/** The same order, rejected: the tool ends with an error, its group closes, the agent continues. Data only. */
 import { orderStory } from "../market-order/order.ts";
 
 export const marketOrderRejected = orderStory({

@@ -1,4 +1,4 @@
-/** The same order: the person stops the turn while it waits. Data only. */
+/** The same order: the user stops the turn while the approval is pending. Data only. */
 import { orderStory } from "../market-order/order.ts";
 
 export const marketOrderStopped = orderStory({

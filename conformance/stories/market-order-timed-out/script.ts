@@ -1,4 +1,4 @@
-/** The same order, on which nobody decides in time. Data only. */
+/** The same order: its approval times out. Data only. */
 import { orderStory } from "../market-order/order.ts";
 
 export const marketOrderTimedOut = orderStory({

@@ -1,6 +1,7 @@
 /**
- * What the five stories of an order have in common: a price is looked up, the order waits for the person inside its group;
- * once it is placed, a question stands outside of groups and the next step opens a new one. Data only.
+ * `orderStory` builds the five stories of an order: a price is looked up, and the order waits for approval inside its
+ * group. After the order is placed, a question is asked outside of groups, and the next step opens a new group. Data
+ * only.
  */
 import type { Choice, Part, Story } from "../story.ts";
 
@@ -37,7 +38,7 @@ const ANSWERED: Choice = {
 
 interface Variant {
   readonly name: string;
-  /** Null when nobody decides. */
+  /** The decision on the order; null if there is none. */
   readonly choice: Choice | null;
   readonly isPlaced: boolean;
   readonly timeoutMs?: number;

@@ -1,5 +1,5 @@
 /**
- * 004's overview of the market: a thought alone in its group, a greeting, a group of two calls, a shared thought, a group
+ * The market overview of 004: a group with only a thought, a greeting, a group of two calls, a shared thought, a group
  * of two more calls and a thought, the answer. Data only.
  */
 import type { Story } from "../story.ts";
@@ -38,7 +38,7 @@ export const marketOverview: Story = {
   outcomes: {
     "tc-1": { gives: "2 việc", after: "tool_result.start tc-2" },
     "tc-2": { gives: "VNINDEX: +2.69%", after: "tool_result.end tc-1" },
-    // The later call ends first: results come in any order.
+    // The later call ends first, because results can arrive in any order.
     "tc-3": { gives: "Thanh khoản: 25.000 tỷ", after: "tool_result.end tc-4" },
     "tc-4": { gives: "10 kết quả", after: "tool_result.start tc-3" },
   },

@@ -1,6 +1,6 @@
 /**
- * 001's weather in Paris with its citations: what the sub-agent's tool found is a reference, with a picture in it; the
- * sub-agent cites it, and so does the main agent, which was handed it on. Data only.
+ * The weather in Paris of 001 with its citations: the result of the sub-agent's tool is a reference with a picture. The
+ * sub-agent cites it, and so does the main agent, which receives the reference from it. Data only.
  */
 import { parisWeather } from "../paris-weather/script.ts";
 import type { Part, Story, StoryAgent } from "../story.ts";
@@ -36,6 +36,6 @@ export const parisCitations: Story = {
       after: "tool_result.end call_time",
     },
   },
-  // The last one when the marker is told and its text is not yet known to be the last.
+  // The last moment is when the marker has been sent and the text is not yet known to be the last one.
   reloadAt: ["thinking.delta call_1234xyz", "tool_result.end call_time", "text.delta main"],
 };

@@ -1,4 +1,7 @@
-/** 001's weather in Paris, stopped while the sub-agent's tool runs: all of it is cancelled, from the inside out. Data only. */
+/**
+ * The weather in Paris of 001, stopped while the sub-agent's tool runs. All is cancelled from the inside out. Data
+ * only.
+ */
 import { parisWeather } from "../paris-weather/script.ts";
 import type { Story } from "../story.ts";
 

@@ -1,7 +1,6 @@
 /**
- * 001's weather in Paris, asked of a sub-agent that thinks and uses a tool of its own, while the main agent looks up the
- * local time beside it. Data only. The citations of 001 are
- * in `paris-citations`.
+ * The weather in Paris of 001: the main agent asks a sub-agent, which thinks and uses its own tool. Meanwhile the main
+ * agent looks up the local time. The citations of 001 are in `paris-citations`. Data only.
  */
 import type { Story } from "../story.ts";
 
@@ -44,7 +43,7 @@ export const parisWeather: Story = {
     ],
   },
   outcomes: {
-    // Between the sub-agent's call and that call's result, so that the two tasks are interleaved.
+    // Ends between the sub-agent's call and its result, so that the two tasks are interleaved.
     call_time: { gives: "12:00", after: "tool_result.start call_inner" },
     call_inner: {
       gives: { temperature: "15C", condition: "Sunny" },

@@ -1,4 +1,4 @@
-/** 003's two calls side by side: one fails, then the person stops the turn and the other is cancelled. Data only. */
+/** The two parallel calls of 003: one fails, then the user stops the turn, which cancels the other. Data only. */
 import type { Story } from "../story.ts";
 
 export const twoToolsStopped: Story = {

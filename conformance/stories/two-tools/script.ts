@@ -1,4 +1,4 @@
-/** 003's two calls side by side, both with a result, then a text before one more call, its chart, and an answer. Data only. */
+/** The two parallel calls of 003, both with a result; a text, one more call with a chart, and an answer. Data only. */
 import type { Story } from "../story.ts";
 
 export const twoTools: Story = {

@@ -1,4 +1,4 @@
-/** 000's turn as it ends when the model fails after the tool's result. Data only. */
+/** The turn of 000 when the model fails after the tool's result. Data only. */
 import type { Story } from "../story.ts";
 import { vnmStock } from "../vnm-stock/script.ts";
 

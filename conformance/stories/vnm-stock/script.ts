@@ -1,4 +1,4 @@
-/** 000's whole turn: a thought, one call of a tool, its result, the answer. Data only. */
+/** The complete turn of 000: a thought, one tool call, its result, the answer. Data only. */
 import type { Story } from "../story.ts";
 
 export const vnmStock: Story = {

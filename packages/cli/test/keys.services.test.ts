@@ -1,4 +1,4 @@
-/** `turnstream keys` on a real database: what it prints lets somebody in, until it is revoked. */
+/** Tests `turnstream keys` on a real database: the printed key is valid until it is revoked. */
 import { openDatabase, createPostgresStore, SCOPES } from "@turnstream/server";
 import type { ClosableStore } from "@turnstream/server/ports";
 import { freshDatabaseUrl } from "@turnstream/testkit/servers/shared-servers.ts";
@@ -19,16 +19,16 @@ const turnstream = (...args: string[]) => ran(args, { DATABASE_URL: url });
 
 const CREATE = ["keys", "create", "--tenant", "acme", "--name", "our backend"];
 
-test("the first key of a new tenant lets in, and is shown once", async () => {
+test("keys create prints the first key of a new tenant once, and the key is valid", async () => {
   const { code, out } = await turnstream(...CREATE, "--new-tenant");
   expect(code).toBe(0);
   const key = await store.keys.verify(out.trim());
   expect(key).toMatchObject({ tenant: "acme", scopes: [] });
-  // Said again, it makes another key of the same tenant.
+  // `--new-tenant` for an existing tenant adds another key to it.
   expect(await turnstream(...CREATE, "--new-tenant", "--scope", "read", "--scope", "share")).toMatchObject({
     code: 0,
   });
-  // Its use is noted beside, not before it is let in.
+  // `verify` doesn't wait for the update of `lastUsedAt`.
   await expect.poll(async () => (await store.keys.list("acme"))[0]?.lastUsedAt).not.toBeNull();
   const listed = (await turnstream("keys", "list", "--tenant", "acme")).out;
   expect(listed.trim().split("\n")).toEqual([
@@ -38,7 +38,7 @@ test("the first key of a new tenant lets in, and is shown once", async () => {
   expect(listed).not.toContain(out.trim());
 });
 
-test("a revoked key lets nobody in", async () => {
+test("a revoked key is no longer valid", async () => {
   const { out } = await turnstream(...CREATE, "--new-tenant");
   const id = (await store.keys.verify(out.trim()))?.id ?? "";
   expect(await turnstream("keys", "revoke", "--tenant", "acme", id)).toMatchObject({ code: 0 });
@@ -47,7 +47,7 @@ test("a revoked key lets nobody in", async () => {
   expect(await turnstream("keys", "revoke", "--tenant", "acme", id)).toMatchObject({ code: 1 });
 });
 
-test("a slip of the keyboard makes no tenant and no key", async () => {
+test("a mistyped command creates neither a tenant nor a key", async () => {
   expect(await turnstream(...CREATE)).toMatchObject({
     code: 1,
     out: "",

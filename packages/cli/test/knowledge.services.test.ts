@@ -1,4 +1,4 @@
-/** The command on a real database, in this process and as one of its own. */
+/** Tests `turnstream knowledge` on a real database, in this process and as a child process. */
 import { spawn } from "node:child_process";
 import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -19,7 +19,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-/** In this process: the same as `spawned`, and quicker. */
+/** Runs the CLI in this process: same result as `spawned`, but faster. */
 const turnstream = (args: readonly string[], env: Record<string, string> = { DATABASE_URL: url }) =>
   ran(args, env);
 
@@ -58,7 +58,7 @@ async function prepare(): Promise<void> {
 const IN = ["--tenant", "acme", "--base", "handbook"];
 
 describe("S11: turnstream knowledge", () => {
-  test("imports a folder, and again only what changed", async () => {
+  test("imports a folder, and on the next import only the files that changed", async () => {
     await prepare();
     const first = await spawned(["knowledge", "import", folder, ...IN, "--url", "https://example.com/"]);
     expect(first).toMatchObject({ code: 0, out: "5 created, 0 replaced, 0 unchanged, 0 removed\n" });
@@ -90,7 +90,7 @@ describe("S11: turnstream knowledge", () => {
     await store.close();
   });
 
-  test("lists and removes", async () => {
+  test("lists and removes knowledge bases and objects", async () => {
     await prepare();
     await turnstream(["knowledge", "import", folder, ...IN]);
     expect((await turnstream(["knowledge", "list", "--tenant", "acme"])).out).toBe("handbook\t5 objects\n");
@@ -108,7 +108,7 @@ describe("S11: turnstream knowledge", () => {
     expect((await turnstream(["knowledge", "remove", ...IN, "--all"])).out).toBe("4 removed\n");
   });
 
-  test("a file that can't be kept is named, and the others are kept", async () => {
+  test("reports each file that can't be imported, and imports the others", async () => {
     await prepare();
     await writeFile(join(folder, "broken.json"), "{");
     await writeFile(join(folder, "latin.txt"), Buffer.from([0xe9, 0x74, 0xe9]));
@@ -119,7 +119,7 @@ describe("S11: turnstream knowledge", () => {
     );
   });
 
-  test("says what is wrong, and never the database's address", async () => {
+  test("reports what is wrong, but never the database's address", async () => {
     const secret = "postgres://user:canary@127.0.0.1:1/none";
     const away = await spawned(["knowledge", "list", "--tenant", "acme"], { DATABASE_URL: secret });
     expect(away.code).toBe(1);
@@ -131,8 +131,8 @@ describe("S11: turnstream knowledge", () => {
     const db = openDatabase({ url });
     await migrate(db);
     await db.destroy();
-    expect((await turnstream(["knowledge", "list", "--tenant", "nobody"])).err).toBe(
-      "turnstream: There is no tenant nobody.\n",
+    expect((await turnstream(["knowledge", "list", "--tenant", "missing"])).err).toBe(
+      "turnstream: There is no tenant missing.\n",
     );
     expect(await turnstream(["knowledge", "list", "--tenant", "acme"], {})).toMatchObject({ code: 1 });
     for (const args of [

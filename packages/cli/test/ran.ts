@@ -1,4 +1,4 @@
-/** The command in this process, and what it said. */
+/** `ran` runs the CLI in this process and returns its exit code and what it printed to both streams. */
 import { run } from "../src/run.ts";
 
 export async function ran(args: readonly string[], env: Record<string, string>) {

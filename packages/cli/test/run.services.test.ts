@@ -1,11 +1,11 @@
-/** What is the same for every command: the tables, addresses that lead nowhere, help and version. */
+/** Tests what all commands share: migrations, errors for unusable database addresses, help and version. */
 import { createDbosEngine, openDatabase, createPostgresStore } from "@turnstream/server";
 import { freePort } from "@turnstream/testkit/network/free-port.ts";
 import { freshDatabaseUrl } from "@turnstream/testkit/servers/shared-servers.ts";
 import { expect, test } from "vitest";
 import { ran } from "./ran.ts";
 
-test("migrate is all that a fresh database needs, for an engine too", async () => {
+test("migrate prepares a fresh database for the store and the engine", async () => {
   const url = await freshDatabaseUrl();
   const first = await ran(["migrate"], { DATABASE_URL: url });
   expect(first).toMatchObject({ code: 0, err: "" });
@@ -22,7 +22,7 @@ test("migrate is all that a fresh database needs, for an engine too", async () =
   });
 });
 
-/** What a command says of an address that is of no use, without the password in it. */
+/** Runs a command with an unusable database address and returns its error. Fails if it contains the password. */
 async function listKeysError(address: string): Promise<string> {
   const result = await ran(["keys", "list", "--tenant", "acme"], { DATABASE_URL: address });
   expect(result).toMatchObject({ code: 1, out: "" });
@@ -30,7 +30,7 @@ async function listKeysError(address: string): Promise<string> {
   return result.err;
 }
 
-test("each cause has words of its own, with the place and without the password", async () => {
+test("each cause has its own message, with the host and port but without the password", async () => {
   const url = new URL(await freshDatabaseUrl());
   url.password = "canary";
   const at = (change: Partial<Pick<URL, "port" | "username" | "pathname">>) =>
@@ -42,8 +42,8 @@ test("each cause has words of its own, with the place and without the password",
   expect(await listKeysError(at({ pathname: "/nowhere" }))).toBe(
     `turnstream: There is no database nowhere at ${url.host}. Create it, or correct the address.\n`,
   );
-  expect(await listKeysError(at({ username: "nobody" }))).toContain(
-    `PostgreSQL at ${url.host} refuses the role nobody: `,
+  expect(await listKeysError(at({ username: "missing" }))).toContain(
+    `PostgreSQL at ${url.host} refuses the role missing: `,
   );
   for (const address of ["localhost/canary", "postgres://u:canary/x@host/name", "mysql://u:canary@host/name"])
     expect(await listKeysError(address)).toBe(
@@ -51,14 +51,14 @@ test("each cause has words of its own, with the place and without the password",
     );
 });
 
-test("a role that may not make tables is told so", async () => {
+test("migrate reports that the role may not create tables", async () => {
   const url = new URL(await freshDatabaseUrl());
   url.searchParams.set("options", "-c role=pg_monitor");
   const { code, err } = await ran(["migrate"], { DATABASE_URL: url.href });
   expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining("may not do this in the database") });
 });
 
-test("help is that of the group, and there is a version", async () => {
+test("prints the help of the command group, and the version", async () => {
   const help = (await ran(["keys", "--help"], {})).out;
   expect(await ran(["keys"], {})).toEqual({ code: 2, out: "", err: help });
   for (const args of [

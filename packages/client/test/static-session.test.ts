@@ -1,9 +1,9 @@
-/** A session from recorded events. */
+/** Tests `createStaticSession`, a session from recorded events. */
 import { emptyState } from "@turnstream/protocol";
 import { expect, test } from "vitest";
 import { createStaticSession } from "../src/static-session.ts";
 
-test("stands where it is put, and tells", () => {
+test("setView changes the view and notifies subscribers", () => {
   const session = createStaticSession([]);
   let notified = 0;
   const leave = session.subscribe(() => notified++);

@@ -1,4 +1,4 @@
-/** Artifacts are held to their shapes, by words that name the field; what is too large keeps a beginning of the same shape. */
+/** Tests that `findArtifactProblem` names the invalid field, and that `artifactPreview` returns valid, shorter data. */
 import { readFileSync } from "node:fs";
 import { type ArtifactData, findArtifactProblem, type Json } from "@turnstream/protocol";
 import { ARTIFACTS, artifactPreview } from "@turnstream/protocol/writer";
@@ -23,14 +23,14 @@ const GOOD: ArtifactData = {
 const cases = Object.entries(GOOD) as [keyof ArtifactData, Json][];
 
 describe("W07 artifacts", () => {
-  it.each(cases)("%s: a good one passes, here and by the published schema", (type, data) => {
+  it.each(cases)("a valid %s passes findArtifactProblem and the published schema", (type, data) => {
     expect(findArtifactProblem({ type, title: "T", data })).toBeNull();
     const file = readFileSync(new URL("../schemas/artifacts.json", import.meta.url), "utf8");
     const { $defs } = JSON.parse(file) as { $defs: Record<string, Parameters<typeof z.fromJSONSchema>[0]> };
     expect(z.fromJSONSchema($defs[type] ?? {}).safeParse(data).success).toBe(true);
   });
 
-  test("003's chart and our table pass", () => {
+  test("a chart of the `blocks` dialect, a small table and a custom type pass", () => {
     const data = { labels: ["T2", "T3", "T4"], values: [82000, 81500, 83000] };
     expect(findArtifactProblem({ type: "chart", data })).toBeNull();
     expect(findArtifactProblem({ type: "table", data: { columns: ["mua"], rows: [[118.2]] } })).toBeNull();
@@ -63,27 +63,27 @@ describe("W07 artifacts", () => {
       "artifact.data.rows",
     ],
     [{ type: "file", data: { name: "a", url: "javascript:alert(1)" } }, "artifact.data.url"],
-    // Means something in its own session, and nobody makes an address of it that can be loaded.
+    // Upload addresses are valid only in their own session. The server never turns them into URLs that can be loaded.
     [{ type: "file", data: { name: "a", url: "turnstream:upload/x" } }, "artifact.data.url"],
     [{ type: "image", data: { url: "data:image/svg+xml;base64,AA" } }, "artifact.data.url"],
     [{ type: "image", data: { url: "data:text/html;base64,AA" } }, "artifact.data.url"],
     [{ type: "x-big", data: "x".repeat(5_000_001) }, "artifact.data"],
-  ] as [Json, string][])("names what is wrong: %j", (artifact, field) => {
+  ] as [Json, string][])("names the invalid field of %j", (artifact, field) => {
     expect(findArtifactProblem(artifact)).toMatchObject({ field });
   });
 
-  test("__proto__ is a field like any other that is not known", () => {
+  test("refuses __proto__ like any other unknown field", () => {
     const data = JSON.parse('{"language":"a","code":"b","__proto__":{"x":1}}') as Json;
     expect(findArtifactProblem({ type: "code", data })).toMatchObject({ field: "artifact.data.__proto__" });
   });
 
-  test("what is nested without end is refused, in types of one's own too", () => {
+  test("refuses data that is nested too deeply, in custom types too", () => {
     let deep: Json = 1;
     for (let n = 0; n < 50_000; n++) deep = [deep];
     expect(findArtifactProblem({ type: "x-map", data: deep })).toMatchObject({ field: "artifact.data" });
   });
 
-  test("whatever comes, it is judged and never throws", () => {
+  test("never throws, whatever the data is", () => {
     fc.assert(
       fc.property(fc.constantFrom(...Object.keys(ARTIFACTS)), fc.jsonValue(), (type, data) => {
         findArtifactProblem({ type, data } as Json);
@@ -91,7 +91,7 @@ describe("W07 artifacts", () => {
     );
   });
 
-  test("what is too large keeps a beginning that can be drawn", () => {
+  test("artifactPreview shortens large data to a valid artifact that can be drawn", () => {
     const table = { columns: ["a", "b"], rows: Array.from({ length: 900 }, (_, n) => [n, "x".repeat(500)]) };
     const chart = {
       labels: Array.from({ length: 4_999 }, (_, n) => n),

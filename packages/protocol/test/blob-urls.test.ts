@@ -1,4 +1,4 @@
-/** Stable addresses are replaced on delivery, in every place that can hold one, and nowhere else. */
+/** Tests that `resolveBlobUrls` replaces stable blob addresses in every field that can contain one, and in no other. */
 import { emptyState, type SessionEvent, foldAll, snapshot } from "@turnstream/protocol";
 import { blobUrl, parseBlobUrl, findBlobIds, resolveBlobUrls } from "@turnstream/protocol/writer";
 import { blocks } from "@turnstream/protocol/blocks";
@@ -50,27 +50,27 @@ function whole(blob: string) {
   return { blob, size: 1, media_type: "text/plain" };
 }
 
-describe("addresses", () => {
-  test("have ids that come back", () => {
+describe("blob addresses", () => {
+  test("parseBlobUrl returns the id that blobUrl encoded, and null for other addresses", () => {
     for (const id of ["x", "a b/ü%", "result.t.c.1.0"]) expect(parseBlobUrl(blobUrl(id))).toBe(id);
     for (const other of ["https://x", "turnstream:blob/", "turnstream:blob/%E0%A4%A", "turnstream:upload/x"])
       expect(parseBlobUrl(other)).toBeNull();
   });
 
-  test("with ids that no blob can have are left as they are", () => {
+  test("addresses with invalid blob ids stay unchanged", () => {
     for (const bad of ["%00", "a".repeat(257)]) expect(parseBlobUrl(`turnstream:blob/${bad}`)).toBeNull();
     const odd = { whole: { blob: "\0" }, data: { whole: { blob: "\ud800" } }, url: "turnstream:blob/%00" };
     expect(findBlobIds(odd)).toEqual([]);
     expect(resolveBlobUrls(odd, sign)).toBe(odd);
   });
 
-  test("are not looked for where no stack reaches", () => {
+  test("resolveBlobUrls stops at a maximum depth instead of overflowing the stack", () => {
     let deep: unknown = { url: P };
     for (let n = 0; n < 5_000; n++) deep = n % 2 === 0 ? [deep] : { a: deep };
     expect(resolveBlobUrls({ artifact: { data: deep }, url: P }, sign)).toMatchObject({ url: sign("p") });
   });
 
-  test("T05 are signed in pictures, files, artifacts and wholes, and left as they are in what people wrote", () => {
+  test("T05 resolveBlobUrls signs images, files, artifacts and wholes, and leaves texts and tool input unchanged", () => {
     const delivered = LOG.map((event) => resolveBlobUrls(event, sign));
     for (const event of delivered) expect(parseEvent(event)).toMatchObject({ ok: true });
     expect(delivered[1]).toMatchObject({ text: P, files: [{ url: sign("p") }], whole: { url: sign("w0") } });
@@ -81,7 +81,7 @@ describe("addresses", () => {
     expect(delivered[9]).toMatchObject({ preview: P, artifact, whole: { url: sign("w3") } });
   });
 
-  test("in frames, snapshots and history it is the same as in events", () => {
+  test("resolving frames and snapshots gives the same as resolving their events", () => {
     const state = foldAll(LOG);
     for (const dialect of [blocks, tasks] as const) {
       let [a, b] = [dialect.attach(emptyState), dialect.attach(emptyState)];

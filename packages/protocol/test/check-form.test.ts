@@ -1,4 +1,4 @@
-/** The check of a form's values: every type of field, every word that can be said, and values that mean no good. */
+/** Tests `checkForm` and `checkPartialForm`: every field type, every problem code, and hostile values. */
 import { expect, test } from "vitest";
 import { checkForm, checkPartialForm, type FormField, type FormSchema, type Json } from "../src/index.ts";
 import { FORM_PROBLEMS } from "../src/writer.ts";
@@ -129,12 +129,12 @@ test.each<
       [{ ...file, path: "/etc" }, "wrong_type"],
     ],
   ],
-])("S07 %o takes what fits, and says what is wrong with the rest", (field, good, bad) => {
+])("S07 %o accepts valid values, and names the problem of others", (field, good, bad) => {
   for (const value of good) expect(wordFor(field, value), JSON.stringify(value)).toBeNull();
   for (const [value, word] of bad) expect(wordFor(field, value), JSON.stringify(value)).toBe(word);
 });
 
-test("S07 fields that the form doesn't have are refused, whatever they are called", () => {
+test("S07 refuses fields that the form doesn't have, whatever their names", () => {
   const schema = form({ type: "text" }, { type: "text", name: "constructor", required: true });
   const values = JSON.parse('{"f0":"x","constructor":"y","__proto__":{"f0":1},"toString":"z"}') as Json;
   expect(checkForm(schema, values)).toEqual([
@@ -145,12 +145,12 @@ test("S07 fields that the form doesn't have are refused, whatever they are calle
   seenCodes.add("unknown_field");
 });
 
-test.each([null, "x", 1, ["f0"]])("S07 values that are no object are refused: %j", (values) => {
+test.each([null, "x", 1, ["f0"]])("S07 refuses values that are not an object: %j", (values) => {
   expect(checkForm(form({ type: "text" }), values)).toEqual([{ field: "", problem: "not_an_object" }]);
   seenCodes.add("not_an_object");
 });
 
-test("S07 a draft may be half filled in, and has to fit as far as it is", () => {
+test("S07 checkPartialForm accepts an incomplete draft, but no wrong types, options or fields", () => {
   const schema = form(
     { type: "email", required: true },
     { type: "text", min: 5 },
@@ -167,7 +167,7 @@ test("S07 a draft may be half filled in, and has to fit as far as it is", () => 
   ]);
 });
 
-test("every word is said by some test", () => {
-  // Whether an upload is there only a server can tell.
+test("the tests above cover every problem code", () => {
+  // Only the server reports `not_uploaded`, because it knows the uploads.
   expect([...seenCodes, "not_uploaded"].toSorted()).toEqual(Object.keys(FORM_PROBLEMS).toSorted());
 });

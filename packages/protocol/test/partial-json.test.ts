@@ -1,4 +1,4 @@
-/** The partial parser against JSON.parse: any document, any damage, cut anywhere. Never measures time. */
+/** Compares the partial parser with JSON.parse: any document, any damage, any chunks. Does not measure time. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
@@ -23,15 +23,15 @@ const stringPart = fc.oneof(
   hex.map((digits) => `\\u${digits}`),
 );
 const stringText = fc.array(stringPart, { maxLength: 4 }).map((parts) => `"${parts.join("")}"`);
-/** JSON.parse, but for numbers too large for a double, which have no JSON any more. */
+/** Like JSON.parse, but numbers that are too large for a double become null: JSON can't express Infinity. */
 function parseJson(text: string): unknown {
   return JSON.parse(text, (_key, value: unknown) =>
     value === Infinity || value === -Infinity ? null : value,
   );
 }
 
-// Where an object has had a backslash in a key, V8's JSON.parse misreads other escaped keys from then on
-// (nodejs/node#63785). It is the oracle here, so such keys are kept from it and have a test of their own.
+// After an object with a backslash in a key, V8's JSON.parse misreads other escaped keys (nodejs/node#63785).
+// JSON.parse is the reference here, so these keys are left out. A separate test covers them.
 const misleading = /\\\\|\\u005c/i;
 const keyText = fc.oneof(
   stringText.filter((text) => !misleading.test(text)),
@@ -39,7 +39,7 @@ const keyText = fc.oneof(
 );
 const numberText = fc.stringMatching(/^-?(0|[1-9][0-9]{0,4})(\.[0-9]{1,4})?([eE][+-]?[0-9]{1,3})?$/);
 
-/** JSON text itself, so that escapes, white space and repeated keys vary, too. */
+/** Generates JSON text instead of values, so that escapes, white space and repeated keys vary too. */
 const { text: jsonText } = fc.letrec<{ text: string; bare: string }>((tie) => ({
   text: fc.tuple(space, tie("bare"), space).map((parts) => parts.join("")),
   bare: fc.oneof(
@@ -85,7 +85,7 @@ function cut(text: string, lengths: readonly number[]): string[] {
 
 const parse = (chunks: readonly string[]): PartialJson => chunks.reduce(pushJson, emptyPartialJson);
 
-/** The state after each character, each frozen before the next is made from it. */
+/** Returns the state after each character. Each state is frozen before the next push, so mutations would throw. */
 function statesOf(text: string): PartialJson[] {
   let state = emptyPartialJson;
   return [state, ...text.split("").map((char) => (state = pushJson(deepFreeze(state), char)))];
@@ -106,7 +106,7 @@ function parseOrUndefined(text: string): unknown {
   }
 }
 
-/** Some text that makes a whole document of what has been read. */
+/** Returns a text that completes the document read so far. */
 function endingOf({ mode, frame, token, escape }: PartialJson): string {
   const waitsForKey = frame?.kind === "object" && frame.keys.length === frame.values.length;
   let ending = "";
@@ -122,7 +122,7 @@ function endingOf({ mode, frame, token, escape }: PartialJson): string {
 }
 
 describe("finishJson", () => {
-  test("gives what JSON.parse gives, keys in the same order", () => {
+  test("returns the same as JSON.parse, with keys in the same order", () => {
     fc.assert(
       fc.property(jsonText, sizes, (text, lengths) => {
         const value = finishJson(parse(cut(text, lengths)));
@@ -133,7 +133,7 @@ describe("finishJson", () => {
     );
   });
 
-  test("reads any value back from any pretty printing", () => {
+  test("reads back any value with any indentation", () => {
     const indent = fc.constantFrom(undefined, 1, 4, "\t");
     fc.assert(
       fc.property(fc.jsonValue({ stringUnit: "binary" }), indent, sizes, (value, by, lengths) => {
@@ -145,7 +145,7 @@ describe("finishJson", () => {
     );
   });
 
-  test("gives nothing exactly when JSON.parse throws", () => {
+  test("returns undefined exactly when JSON.parse throws", () => {
     let invalid = 0;
     fc.assert(
       fc.property(damagedText, sizes, (text, lengths) => {
@@ -159,8 +159,8 @@ describe("finishJson", () => {
   });
 });
 
-describe("a state", () => {
-  test("depends on the text alone, not on how it was cut", () => {
+describe("PartialJson", () => {
+  test("depends only on the text, not on the chunk boundaries", () => {
     fc.assert(
       fc.property(fc.oneof(jsonText, damagedText), sizes, (text, lengths) => {
         const whole = pushJson(emptyPartialJson, text);
@@ -171,7 +171,7 @@ describe("a state", () => {
     );
   });
 
-  test("reads the same after any later push", () => {
+  test("stays unchanged after any later push", () => {
     fc.assert(
       fc.property(fc.oneof(jsonText, damagedText), (text) => {
         const seen: [PartialJson, string | undefined][] = [];
@@ -185,7 +185,7 @@ describe("a state", () => {
     );
   });
 
-  test("breaks with the character that cannot be JSON, and keeps the value it had", () => {
+  test("breaks at the first character that can't be JSON, and keeps its value", () => {
     fc.assert(
       fc.property(damagedText, (text) => {
         const states = statesOf(text);
@@ -200,7 +200,7 @@ describe("a state", () => {
     );
   });
 
-  test("does not break as long as some text can still make it JSON", () => {
+  test("does not break while some text can still complete it to JSON", () => {
     fc.assert(
       fc.property(damagedText, (text) => {
         const states = statesOf(text);
@@ -244,7 +244,7 @@ describe("readPartial", () => {
     ['{"a": {"b": "c', { a: { b: "c" } }],
     ['{"a": 1, "a": "x', { a: "x" }],
     ['{"a": "x", "b', { a: "x" }],
-  ])("of %j is %j", (text, known) => {
+  ])("returns for %j: %j", (text, known) => {
     for (const state of [pushJson(emptyPartialJson, text), parse(text.split(""))]) {
       expect(readPartial(state)).toStrictEqual(known);
       expect(isBroken(state)).toBe(false);
@@ -267,14 +267,14 @@ describe("readPartial", () => {
     ["1 2", 1],
     ["]", undefined],
     ["\ufeff1", undefined],
-  ])("of the broken %j is %j", (text, known) => {
+  ])("returns for the broken %j: %j", (text, known) => {
     const state = pushJson(emptyPartialJson, text);
     expect(isBroken(state)).toBe(true);
     expect(readPartial(state)).toStrictEqual(known);
     expect(pushJson(state, "1")).toBe(state);
   });
 
-  test("hands out closed containers as they are, not copies", () => {
+  test("returns closed containers without copying them", () => {
     const before = pushJson(emptyPartialJson, '{"done":[1,2],"next":[');
     const after = pushJson(before, "3,4");
     const [a, b] = [before, after].map((state) => Object(readPartial(state)).done);
@@ -282,7 +282,7 @@ describe("readPartial", () => {
     expect(b).toBe(a);
   });
 
-  test("lets one state go on in two ways", () => {
+  test("lets two pushes continue from the same state", () => {
     const common = pushJson(emptyPartialJson, '[1,{"a":"x');
     expect(finishJson(pushJson(common, 'y"}]'))).toEqual([1, { a: "xy" }]);
     expect(finishJson(pushJson(common, '"},2]'))).toEqual([1, { a: "x" }, 2]);
@@ -300,7 +300,7 @@ describe("isComplete", () => {
     ["[", false],
     ["", false],
     ["[]]", false],
-  ])("of %j is %j", (text, complete) => {
+  ])("returns for %j: %j", (text, complete) => {
     expect(isComplete(pushJson(emptyPartialJson, text))).toBe(complete);
   });
 });
@@ -309,7 +309,7 @@ describe("limits", () => {
   test.each([
     ["[", "]"],
     ['{"a":', "}"],
-  ])("%s nests 512 deep and no deeper", (open, close) => {
+  ])("%s nests at most 512 levels deep", (open, close) => {
     const nested = (depth: number): string =>
       `${open.repeat(depth)}${open === "[" ? "" : "1"}${close.repeat(depth)}`;
     expect(finishJson(pushJson(emptyPartialJson, nested(512)))).toEqual(JSON.parse(nested(512)));
@@ -317,18 +317,18 @@ describe("limits", () => {
     expect(isBroken(pushJson(emptyPartialJson, open.repeat(513)))).toBe(true);
   });
 
-  test("long lists stay comparable: no chain as deep as the list is long", () => {
+  test("a long list can be compared deeply: the depth of a state doesn't grow with the list", () => {
     const text = JSON.stringify(Array.from({ length: 20_000 }, (_, i) => i)).slice(0, -1);
     expect(parse(cut(text, [1000]))).toEqual(pushJson(emptyPartialJson, text));
   });
 
-  test("a backslash is a character like any other in a key", () => {
-    // The first key is nowhere else, which keeps V8 from being misled in other tests.
+  test("a key may contain a backslash", () => {
+    // No other test uses the key "first", so the V8 bug can't affect other tests.
     const text = String.raw`{"first":0,"\\":1,"\"":2,"\u005C\n":3}`;
     expect(finishJson(parse(text.split("")))).toStrictEqual({ first: 0, "\\": 1, '"': 2, "\\\n": 3 });
   });
 
-  test("__proto__ is a key like any other", () => {
+  test("__proto__ is an ordinary key", () => {
     const text = '{"__proto__":{"evil":true},"a":1,"__proto__":2}';
     const value = finishJson(pushJson(emptyPartialJson, text));
     expect(Object.getPrototypeOf(value)).toBe(Object.prototype);

@@ -1,4 +1,4 @@
-/** The JSON Schema files in the package are those of the source. */
+/** Tests that the JSON Schema files in the package match the schemas in the source. */
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { schemaFiles } from "../scripts/schema-files.ts";

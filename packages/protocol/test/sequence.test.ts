@@ -1,4 +1,4 @@
-/** Sequence against plain arrays: same answers, old versions untouched, one shape for one content. */
+/** Compares `Sequence` with arrays: same results, old versions unchanged, and equal contents have the same shape. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { Sequence } from "../src/sequence.ts";
@@ -7,7 +7,7 @@ interface Box {
   readonly n: number;
 }
 
-// Around the block sizes: 32 full blocks, and 32 of those.
+// Includes lengths around 1,056: a longer sequence needs another level of blocks.
 const length = fc.oneof(fc.nat(100), fc.integer({ min: 990, max: 1100 }));
 const boxes = (n: number): Box[] => Array.from({ length: n }, (_, i) => ({ n: i }));
 
@@ -18,7 +18,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 );
 
 describe("Sequence", () => {
-  test("answers like an array, and every old version stays as it was", () => {
+  test("returns the same as an array, and leaves old versions unchanged", () => {
     fc.assert(
       fc.property(length, fc.array(step, { maxLength: 60 }), (n, steps) => {
         let model = boxes(n);
@@ -48,7 +48,7 @@ describe("Sequence", () => {
     );
   });
 
-  test("reads the same by index, by iteration and from the end", () => {
+  test("returns the same elements by index, by iteration and from the end", () => {
     fc.assert(
       fc.property(length, fc.nat(1200), (n, wanted) => {
         const model = boxes(n);
@@ -62,7 +62,7 @@ describe("Sequence", () => {
     );
   });
 
-  test("has the methods of an array that readers reach for", () => {
+  test("has the common read methods of an array, with the same results", () => {
     fc.assert(
       fc.property(length, fc.integer({ min: -1200, max: 1200 }), fc.integer(), (n, from, to) => {
         const model = boxes(n);
@@ -77,7 +77,7 @@ describe("Sequence", () => {
     );
   });
 
-  test("has one shape for one content, whatever its history", () => {
+  test("has the same shape for the same content, whatever its history", () => {
     fc.assert(
       fc.property(length, fc.nat(), (n, at) => {
         let pushed = Sequence.empty<Box | null>();
@@ -98,17 +98,20 @@ describe("Sequence", () => {
     expect(sequence.with(1, -0)).not.toBe(sequence);
   });
 
-  test.each([0, 1, 32, 33, 1024, 1056, 1057, 33_000])("finds nothing outside a length of %i", (n) => {
-    const sequence = Sequence.from(boxes(n));
-    for (const index of [-1, -(2 ** 32), n, n + 1, 2 ** 32, Number.NaN]) {
-      expect(sequence.get(index)).toBeUndefined();
-      expect(() => sequence.with(index, { n: 0 })).toThrow(RangeError);
-    }
-    expect(sequence.toArray()).toHaveLength(n);
-    expect(sequence.get(n - 1)).toBe(sequence.last());
-  });
+  test.each([0, 1, 32, 33, 1024, 1056, 1057, 33_000])(
+    "get returns undefined and with throws outside a length of %i",
+    (n) => {
+      const sequence = Sequence.from(boxes(n));
+      for (const index of [-1, -(2 ** 32), n, n + 1, 2 ** 32, Number.NaN]) {
+        expect(sequence.get(index)).toBeUndefined();
+        expect(() => sequence.with(index, { n: 0 })).toThrow(RangeError);
+      }
+      expect(sequence.toArray()).toHaveLength(n);
+      expect(sequence.get(n - 1)).toBe(sequence.last());
+    },
+  );
 
-  test("is an array in JSON, and stops iterating early without harm", () => {
+  test("becomes an array in JSON, and supports leaving an iteration early", () => {
     const sequence = Sequence.from([1, 2, 3]);
     expect(JSON.stringify({ sequence, none: Sequence.empty() })).toBe('{"sequence":[1,2,3],"none":[]}');
     const seen: number[] = [];
@@ -119,7 +122,7 @@ describe("Sequence", () => {
     expect(seen).toHaveLength(40);
   });
 
-  test("holds what looks like nothing", () => {
+  test("stores undefined and null like other values", () => {
     const sequence = Sequence.from([undefined, null, ...Array.from({ length: 40 }, () => undefined)]);
     expect([...sequence]).toHaveLength(42);
     expect(sequence.push(undefined)).toHaveLength(43);

@@ -1,4 +1,4 @@
-/** The SSE codec: whatever is sent arrives, through UTF-8 cut at any byte, in our parser and a simple one. */
+/** Tests that SSE data arrives unchanged, with UTF-8 split at any byte, in our parser and in a minimal one. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Json } from "../src/json.ts";
@@ -34,7 +34,7 @@ const anyString = fc.oneof(
 const line = anyString.map((raw) => raw.replaceAll(/[\r\n\0]/g, ""));
 const sizes = fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 8 });
 
-/** Text or bytes. */
+/** What text and bytes have in common. */
 interface Sliceable<Part> {
   readonly length: number;
   slice(start: number, end: number): Part;
@@ -50,7 +50,7 @@ function cut<Part>(whole: Sliceable<Part>, lengths: readonly number[]): Part[] {
   return chunks;
 }
 
-/** Encodes, cuts at bytes, decodes as a stream. */
+/** Encodes the text as UTF-8, splits it at any bytes, and decodes the chunks as a stream. */
 function throughUtf8(wire: string, lengths: readonly number[]): string[] {
   const decoder = new TextDecoder();
   return cut(new TextEncoder().encode(wire), lengths).map((bytes) => decoder.decode(bytes, { stream: true }));
@@ -88,7 +88,7 @@ function readLimited(chunks: readonly string[], maxLength: number): { messages: 
 }
 
 describe("formatSse", () => {
-  test("puts one space after each colon and an empty line at the end", () => {
+  test("writes one space after each colon and an empty line at the end", () => {
     expect(formatSse({ data: "{}" })).toBe("data: {}\n\n");
     expect(formatSse({ event: "a.b", id: "7", retry: 0, data: "x\r\ny\rz\n" })).toBe(
       "event: a.b\nid: 7\nretry: 0\ndata: x\ndata: y\ndata: z\ndata: \n\n",
@@ -121,7 +121,7 @@ describe("createSseParser", () => {
       .map((text): Json => JSON.parse(text)),
   );
 
-  test("reads back any JSON, through UTF-8 cut at any byte", () => {
+  test("reads back any JSON, with UTF-8 split at any byte", () => {
     fc.assert(
       fc.property(fc.array(json, { maxLength: 5 }), sizes, (values, lengths) => {
         const wire = values
@@ -140,7 +140,7 @@ describe("createSseParser", () => {
     fc.assert(
       fc.property(fc.array(frame, { maxLength: 5 }), sizes, (frames, lengths) => {
         const expected = frames.map(({ event, data, id }) => ({
-          // By the standard an empty event name is none.
+          // By the standard, an empty event name counts as no event name.
           ...(event !== undefined && event !== "" && { event }),
           data: data.replaceAll(/\r\n?/g, "\n"),
           ...(id !== undefined && { id }),
@@ -151,7 +151,7 @@ describe("createSseParser", () => {
     );
   });
 
-  test("takes CR, LF and CRLF as line ends, cut anywhere", () => {
+  test("accepts CR, LF and CRLF as line ends, split anywhere", () => {
     const ends = fc.constantFrom("\n", "\r\n", "\r");
     fc.assert(
       fc.property(ends, fc.boolean(), sizes, (end, bom, lengths) => {
@@ -177,7 +177,7 @@ describe("createSseParser", () => {
     );
   });
 
-  test("reports comments and retry, and ignores fields it does not know", () => {
+  test("reports comments and retry, and ignores unknown fields", () => {
     const seen: unknown[] = [];
     const parser = createSseParser((message) => seen.push(message), {
       onComment: (text) => seen.push(`: ${text}`),
@@ -190,8 +190,8 @@ describe("createSseParser", () => {
     expect(seen).toEqual([": ping", 1500, { data: "1" }]);
   });
 
-  describe("with a limit", () => {
-    test.each([1, 7, 10_000])("accepts data up to it and refuses more, in pieces of %i", (size) => {
+  describe("createSseParser with maxLength", () => {
+    test.each([1, 7, 10_000])("accepts data up to the limit and refuses more, in chunks of %i", (size) => {
       const small = formatSse({ event: "e", id: "1", data: "x".repeat(100) });
       const lines = formatSse({ data: "y\n".repeat(50) });
       const large = formatSse({ data: "x".repeat(101) });
@@ -202,18 +202,21 @@ describe("createSseParser", () => {
       expect(errors).toEqual([expect.objectContaining({ code: "TOO_LARGE", maxLength: 100 })]);
     });
 
-    test.each(["data: ", "event: ", "id: ", ": "])("refuses a line %j without end", (start) => {
-      const errors: unknown[] = [];
-      const parser = createSseParser(() => undefined, {
-        maxLength: 100,
-        onComment: () => undefined,
-        onError: (error) => errors.push(error),
-      });
-      for (const chunk of [start, ...Array.from({ length: 300 }, () => "x"), "\n\n"]) parser.push(chunk);
-      expect(errors).toHaveLength(1);
-    });
+    test.each(["data: ", "event: ", "id: ", ": "])(
+      "refuses a line that starts with %j and never ends",
+      (start) => {
+        const errors: unknown[] = [];
+        const parser = createSseParser(() => undefined, {
+          maxLength: 100,
+          onComment: () => undefined,
+          onError: (error) => errors.push(error),
+        });
+        for (const chunk of [start, ...Array.from({ length: 300 }, () => "x"), "\n\n"]) parser.push(chunk);
+        expect(errors).toHaveLength(1);
+      },
+    );
 
-    test("is 8 MB unless told", () => {
+    test("has a default of 8 MB", () => {
       const megabyte = "x".repeat(1024 * 1024);
       const parts = ["data: ", ...Array.from({ length: 8 }, () => megabyte)];
       expect(read([...parts, "\n\n"])).toHaveLength(1);

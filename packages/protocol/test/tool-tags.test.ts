@@ -1,9 +1,9 @@
-/** The tag stripper against a whole-text reference with regular expressions. Never measures time. */
+/** Compares `stripToolTags` and `stripChunk` with a reference that uses regular expressions. Does not measure time. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { emptyTagScanner, stripChunk, stripEnd, stripToolTags } from "../src/dialects/responses/tool-tags.ts";
 
-/** At each place: a tag and its span, or one character of text. */
+/** Strips the whole text at once. At each position it skips a tag with its span, or copies one character. */
 function reference(text: string): string {
   const opening = /<tool(?=[ \t\n\r\f/>])(?:[^<>"']|"[^"]*"|'[^']*')*>/y;
   const closing = /<\/tool[ \t\n\r\f]*>/g;
@@ -89,12 +89,12 @@ describe("stripToolTags", () => {
     ["<tool>x<</tool>y", "y"],
     ["<tool>x</tool</tool>y", "y"],
     ["<tool>x</tool x></tool>y", "y"],
-  ])("of %j is %j", (whole, stripped) => {
+  ])("returns for %j: %j", (whole, stripped) => {
     expect(stripToolTags(whole)).toBe(stripped);
     expect(reference(whole)).toBe(stripped);
   });
 
-  test("does as the reference does", () => {
+  test("returns the same as the reference", () => {
     fc.assert(
       fc.property(text, (whole) => {
         expect(stripToolTags(whole)).toBe(reference(whole));
@@ -109,7 +109,7 @@ describe("stripToolTags", () => {
     );
   });
 
-  test("shows the text between spans and nothing of the spans", () => {
+  test("returns the text between spans and nothing of the spans", () => {
     const between = fc.string({ unit: fc.constantFrom("a", "b", " ", ">", '"', "'", "/", "\n") });
     const attributes = fc.constantFrom("", " ", " a='<>'", ' b="</tool>"', "\nc=d ");
     const body = fc.constantFrom(
@@ -134,7 +134,7 @@ describe("stripToolTags", () => {
 });
 
 describe("stripChunk", () => {
-  test("gives the same text and scanner however the text is cut", () => {
+  test("returns the same text and scanner for any chunk boundaries", () => {
     fc.assert(
       fc.property(fc.oneof(text, longText), sizes, (whole, lengths) => {
         const once = stripChunk(emptyTagScanner, whole);
@@ -147,7 +147,7 @@ describe("stripChunk", () => {
     );
   });
 
-  test("holds back no more than may become a tag", () => {
+  test("buffers only text that may become a tag", () => {
     fc.assert(
       fc.property(longText, (whole) => {
         const { scanner } = stripChunk(emptyTagScanner, whole);
@@ -159,7 +159,7 @@ describe("stripChunk", () => {
     );
   });
 
-  test("releases text as soon as it is known to be text", () => {
+  test("returns text as soon as it can't be a tag", () => {
     expect(stream(["a ", "<", " b", "<t", "o", "p", "<tool", "s", "<tool x", "<"]).pieces).toEqual([
       "a ",
       "",
@@ -174,7 +174,7 @@ describe("stripChunk", () => {
     ]);
   });
 
-  test("says nothing while a span runs", () => {
+  test("returns no text inside a span", () => {
     const { pieces, scanner } = stream(["<tool>", "abc", "</to", "ol", "   ", "  ", ">", "d"]);
     expect(pieces).toEqual(["", "", "", "", "", "", "", "d"]);
     expect(scanner).toEqual(emptyTagScanner);
@@ -189,7 +189,7 @@ describe("stripChunk", () => {
   test.each([
     [4096, ""],
     [4097, "shown"],
-  ])("an opening tag of %i units", (size, expected) => {
+  ])("strips an opening tag of at most 4,096 units: %i units", (size, expected) => {
     const tag = `<tool ${"x".repeat(size - 7)}>`;
     expect(tag).toHaveLength(size);
     const whole = `${tag}${"y".repeat(10)}</tool>`;
@@ -198,7 +198,7 @@ describe("stripChunk", () => {
     expect(stream(cut(whole, [7])).pieces.join("")).toBe(shown);
   });
 
-  test("a quote without end turns to text at the limit, and the tags in it to tags", () => {
+  test("an unclosed quote becomes text at the limit, and the tags in it are stripped", () => {
     const whole = `<tool it's ${"<tool>x</tool>-".repeat(400)}`;
     const { pieces, scanner } = stream(cut(whole, [1]));
     expect(pieces.slice(0, 4095).join("")).toBe("");

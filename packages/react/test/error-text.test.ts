@@ -1,4 +1,4 @@
-/** What a person is told when something was refused: in their language, whatever the error itself says. */
+/** Tests `errorText`: users see an error in their language, although the error's own message is in English. */
 import { ClientError, type ClientErrorCode } from "@turnstream/client";
 import { ERRORS } from "@turnstream/protocol";
 import { expect, test } from "vitest";
@@ -9,7 +9,7 @@ import { zhCn } from "../src/strings/zh-cn/index.ts";
 
 const CODES = [...Object.keys(ERRORS), "OFFLINE", "UNSURE", "ABORTED"] as ClientErrorCode[];
 
-test("U07 every code has words of its own in every language", () => {
+test("U07 every error code has its own text in every language", () => {
   for (const strings of [en, vi, zhCn]) {
     const texts = CODES.map((code) => errorText(strings, new ClientError(code, "")));
     expect(new Set(texts).size).toBe(CODES.length);
@@ -17,13 +17,13 @@ test("U07 every code has words of its own in every language", () => {
   }
 });
 
-/** In Vietnamese, of an error that says something in English. */
+/** Returns the Vietnamese text of an error with an English message. */
 const text = (code: string) => errorText(vi, new ClientError(code as ClientErrorCode, "At most 20 MB."));
 
-test("U07 an error's own words follow ours where they say more, and never stand alone", () => {
+test("U07 an error's own message follows the translated text if it adds details, and is never shown alone", () => {
   expect(text("UNAUTHENTICATED")).toBe(vi.errors.byCode.UNAUTHENTICATED);
   expect(text("TOO_LARGE")).toBe(`${vi.errors.byCode.TOO_LARGE} (At most 20 MB.)`);
-  // Of a newer server, or no error at all.
+  // Codes of a newer server, a code that is the name of an inherited property, and a value that is not an error.
   expect(text("A_NEWER_WORD")).toBe("Chưa thực hiện được: At most 20 MB.");
   expect(text("constructor")).toBe("Chưa thực hiện được: At most 20 MB.");
   expect(errorText(vi, "?")).toBe("Chưa thực hiện được: ?");

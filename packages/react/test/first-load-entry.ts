@@ -1,3 +1,3 @@
-/** What first-load.test.ts weighs: what a page imports to show a thread of a live session. */
+/** The entry that first-load.test.ts measures: what a page imports to show the thread of a live session. */
 export { SessionProvider, Thread } from "../src/index.ts";
 export { createClient } from "@turnstream/client";

@@ -1,6 +1,6 @@
 /**
- * What a page loads before it can show a thread, as a bundler splits it: our code and none of what is large and comes when
- * it is first needed. `.size-limit.json` weighs the same over what is published.
+ * Tests what a page loads before it can show a thread: our code, without the large libraries that load on first use.
+ * It bundles the source. `.size-limit.json` sets the same limit for the published files.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -41,7 +41,7 @@ async function chunks(): Promise<Map<string, Rolldown.OutputChunk>> {
   return new Map(output.flatMap((file) => (file.type === "chunk" ? [[file.fileName, file]] : [])));
 }
 
-/** The chunks that are there once `from` is, by what `next` says a chunk brings along. */
+/** Returns the chunks that load together with `from`. `next` returns the chunks that a chunk imports. */
 function reached(
   all: ReadonlyMap<string, Rolldown.OutputChunk>,
   from: Rolldown.OutputChunk,
@@ -61,7 +61,7 @@ const librariesOf = (found: Iterable<Rolldown.OutputChunk>): string[] => {
   return LATER.filter((library) => modules.some((id) => id.includes(`/node_modules/${library}/`)));
 };
 
-test("what is large is not in the first load, and comes when it is needed", async () => {
+test("the first load stays within its limit, and the large libraries load later", async () => {
   const all = await chunks();
   const entry = [...all.values()].find((chunk) => chunk.isEntry);
   if (entry === undefined) throw new Error("nothing was built");
@@ -74,7 +74,7 @@ test("what is large is not in the first load, and comes when it is needed", asyn
   expect(bytes).toBeLessThanOrEqual(LIMIT);
 });
 
-test("the documents say the bound", () => {
+test("docs/performance.md names the same limit", () => {
   const text = readFileSync(join(import.meta.dirname, "../../../docs/performance.md"), "utf8");
   expect(text).toContain(`at most ${LIMIT / 1000} KB gzip`);
 });

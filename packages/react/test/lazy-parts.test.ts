@@ -1,11 +1,11 @@
-/** Parts that are loaded later come in the end, also where the first try fails. */
+/** Tests that `createLazyParts` retries a failed load. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { createLazyParts } from "../src/lazy-parts.tsx";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-test("what could not be loaded is tried again while something waits for it", async () => {
+test("retries a failed load with backoff while a component waits for it", async () => {
   let tries = 0;
   const later = createLazyParts(async () => {
     if (++tries < 4) throw new Error("The network is away.");
@@ -20,7 +20,7 @@ test("what could not be loaded is tried again while something waits for it", asy
   expect([tries, seen.mock.calls.length]).toEqual([4, 1]);
 });
 
-test("and not where nobody does", async () => {
+test("does not retry while no component waits for it", async () => {
   let tries = 0;
   const later = createLazyParts(async () => {
     tries++;

@@ -1,4 +1,4 @@
-/** Which addresses open, which ask, and which are none; and what is made visible. */
+/** Tests which addresses open directly, which need a confirmation, and which are dead, and tests `visibleText`. */
 import { describe, expect, test } from "vitest";
 import { checkImage, checkLink, type LinkPolicy, DEFAULT_LINK_POLICY } from "../src/link-policy.ts";
 import { visibleText } from "../src/visible-text.ts";
@@ -18,7 +18,7 @@ const image = (address: string, by = policy): string => {
 };
 
 describe("links", () => {
-  test("of hosts that a team named open; all others ask", () => {
+  test("links to allowed hosts open directly; all others ask for a confirmation", () => {
     expect(link("https://docs.example.com/x")).toBe("open https://docs.example.com/x");
     expect(link("HTTPS://DOCS.example.com/x")).toBe("open https://docs.example.com/x");
     expect(link("https://a.b.trusted.example/")).toBe("open https://a.b.trusted.example/");
@@ -29,7 +29,7 @@ describe("links", () => {
     expect(link("https://docs.example.com/x", DEFAULT_LINK_POLICY)).toBe("ask https://docs.example.com/x");
   });
 
-  test("say the host that they really lead to", () => {
+  test("links show the real host that they lead to", () => {
     expect(checkLink("https://docs.example.com@evil.example/", policy)).toEqual({
       may: "ask",
       href: "https://evil.example/",
@@ -63,7 +63,7 @@ describe("links", () => {
     expect(link(address)).toBe("dead");
   });
 
-  test("the gateway's files open, and nothing else of its does", () => {
+  test("links to files of the gateway open directly, but no other paths of the gateway do", () => {
     expect(link("https://chat.example.com/api/v1/blobs/abc")).toBe(
       "open https://chat.example.com/api/v1/blobs/abc",
     );
@@ -82,7 +82,7 @@ describe("links", () => {
   });
 });
 
-test("pictures: of named hosts and the gateway at once, others after a click; scripts in pictures never", () => {
+test("images of allowed hosts and the gateway load directly, others after a click; SVG data URLs never load", () => {
   expect(image("https://img.example/a.png")).toBe("open https://img.example/a.png");
   expect(image("https://docs.example.com/a.png")).toBe("ask https://docs.example.com/a.png");
   expect(image("/api/v1/blobs/abc", DEFAULT_LINK_POLICY)).toBe("open /api/v1/blobs/abc");
@@ -94,7 +94,7 @@ test("pictures: of named hosts and the gateway at once, others after a click; sc
   expect(image("mailto:a@b.example")).toBe("dead");
 });
 
-test("what can't be seen is made visible, and nothing else is touched", () => {
+test("visibleText shows invisible characters as codes and changes nothing else", () => {
   expect(visibleText("a\u202efdp.exe\u200b")).toBe("a⟨202E⟩fdp.exe⟨200B⟩");
   expect(visibleText("Cổ phiếu\n\t“VNM” 👨‍👩‍👧 中文")).toBe("Cổ phiếu\n\t“VNM” 👨‍👩‍👧 中文");
 });

@@ -1,4 +1,4 @@
-/** Every recorded log is drawn on a server, at every position, and twice the same. */
+/** Tests that a server renders every recorded log at every position, with the same result each time. */
 import { createStaticSession } from "@turnstream/client/static";
 import type { SessionEvent } from "@turnstream/protocol";
 import { renderToString } from "react-dom/server";
@@ -15,8 +15,8 @@ function draw(events: readonly SessionEvent[]): string {
   );
 }
 
-describe("on a server", () => {
-  test.each(LOGS)("$name", ({ events }) => {
+describe("Thread on a server", () => {
+  test.each(LOGS)("renders the log $name", ({ events }) => {
     for (let n = 0; n <= events.length; n++) {
       const page = draw(events.slice(0, n));
       expect(page).toContain("ts-thread");
@@ -24,5 +24,5 @@ describe("on a server", () => {
     }
   });
 
-  test("there are logs at all", () => expect(LOGS.length).toBeGreaterThan(15));
+  test("has recorded logs to render", () => expect(LOGS.length).toBeGreaterThan(15));
 });

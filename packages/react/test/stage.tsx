@@ -1,4 +1,4 @@
-/** A small place for parts of a thread to stand in. */
+/** `Stage` wraps components of a thread in a `SessionProvider` for tests. Citations render only their number. */
 import type { Session } from "@turnstream/client";
 import { createStaticSession } from "@turnstream/client/static";
 import type { ReactNode } from "react";

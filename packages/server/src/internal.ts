@@ -1,6 +1,8 @@
 /**
  * `@turnstream/server/internal` exports the functions that this repository's chaos runs, benchmarks and tests need
- * besides the public API. It is not part of the published package.
+ * besides the public API.
+ * Invariant: only code of this repository imports it. The entry resolves only under the condition
+ * `@turnstream/source`, which apps don't set, so these names can change at any time.
  */
 export { createExecutor, type Executor, type ExecutorEnv, type ExecutorOptions } from "./engine/executor.ts";
 export type { JobsOptions } from "./engine/jobs.ts";

@@ -1,6 +1,8 @@
 /**
  * `@turnstream/server/ports` exports the interfaces of store, log, engine and signals, with their rows and errors, for
  * code that implements or wraps one of them.
+ * Invariant: every name here is public: a new required member of an interface breaks custom implementations. A test
+ * compares the names with public-api/ports.txt.
  */
 export type { EngineLog } from "./engine/dbos-log.ts";
 export type { MigrateEngineOptions } from "./engine/dbos-migrate.ts";

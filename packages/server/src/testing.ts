@@ -1,6 +1,8 @@
 /**
  * `@turnstream/server/testing` exports models that play a script, and in-memory implementations of store, log, engine
  * and signals.
+ * Invariant: every name here is public; a test compares the names with public-api/testing.txt. The in-memory
+ * implementations follow the same rules as the real ones, but nothing survives the process.
  */
 export {
   createMemoryEngine,

@@ -1,4 +1,4 @@
-/** Credentials: asked for once, kept while they are good, asked for anew when they are refused. And whose they are. */
+/** Tests how credentials are requested, cached and renewed, how requests use them, and how a token names the user. */
 import { describe, expect, test } from "vitest";
 import { createAuth, credentialHeaders } from "../../src/auth/auth.ts";
 import { readClaims } from "../../src/auth/claims.ts";
@@ -15,8 +15,8 @@ function tokenOf(claims: object): string {
   return `${parts.join(".")}.signature`;
 }
 
-describe("credentials", () => {
-  test("are asked for once, however many want them, and kept", async () => {
+describe("createAuth", () => {
+  test("requests credentials once for concurrent callers, and caches them", async () => {
     let asked = 0;
     const auth = createAuth(async () => ({ token: `t${++asked}` }), { now: () => 0 });
     expect(await Promise.all([auth.get(), auth.get(), auth.get()])).toEqual([
@@ -28,18 +28,18 @@ describe("credentials", () => {
     expect(asked).toBe(1);
   });
 
-  test("that were refused are asked for anew; others are not refused with them", async () => {
+  test("requests new credentials after a rejection, and ignores a late rejection of older ones", async () => {
     let asked = 0;
     const auth = createAuth(() => ({ token: `t${++asked}` }), { now: () => 0 });
     const first = await auth.get();
     auth.reject(first);
     expect(await auth.get()).toEqual({ token: "t2" });
-    // Somebody hears late of the first.
+    // A caller reports late that the first credentials were rejected.
     auth.reject(first);
     expect(await auth.get()).toEqual({ token: "t2" });
   });
 
-  test("are asked for anew shortly before they expire, whatever this machine's clock says", async () => {
+  test("requests new credentials shortly before they expire, even if the local clock is wrong", async () => {
     let now = 5;
     let asked = 0;
     const auth = createAuth(() => ({ token: tokenOf({ iat: 2_000_000, exp: 2_000_900, n: ++asked }) }), {
@@ -54,7 +54,7 @@ describe("credentials", () => {
     expect(asked).toBe(2);
   });
 
-  test("that never come are asked for again, and come too late once others are there", async () => {
+  test("requests credentials again if the app doesn't respond, and then ignores the late response", async () => {
     let now = 0;
     const answers: ((token: string) => void)[] = [];
     const ask = () =>
@@ -76,18 +76,18 @@ describe("credentials", () => {
   test.for([
     [new ClientError("UNAUTHENTICATED", "signed out"), "UNAUTHENTICATED", false],
     [new TypeError("Failed to fetch"), "OFFLINE", true],
-    // Of a page that says 502, read as JSON.
+    // The app parsed the HTML page of a 502 response as JSON.
     [new SyntaxError("Unexpected token '<'"), "OFFLINE", true],
     [new Error("The app answered with 500."), "OFFLINE", true],
     ["no", "OFFLINE", true],
     [new ClientError("RATE_LIMITED", "later", { canRetry: true }), "RATE_LIMITED", true],
-  ] as const)("that can't be had: %s is %s", async ([error, code, canRetry]) => {
+  ] as const)("rejects if the app throws: %s becomes %s", async ([error, code, canRetry]) => {
     const auth = createAuth(() => Promise.reject(error), { now: () => 0 });
     await expect(auth.get()).rejects.toMatchObject({ code, canRetry });
   });
 
   test.for([null, { error: "out of order" }, { token: undefined }, { token: "" }])(
-    "that are none (%o) are not kept",
+    "doesn't cache an invalid result of the app: %o",
     async (none) => {
       let given: unknown = none;
       const auth = createAuth(() => given as { token: string }, { now: () => 0 });
@@ -97,7 +97,7 @@ describe("credentials", () => {
     },
   );
 
-  test("are sent as headers", () => {
+  test("credentialHeaders returns the headers of a request", () => {
     expect(credentialHeaders({ token: "t" })).toEqual({ authorization: "Bearer t" });
     expect(credentialHeaders({ headers: { "x-api-key": "k" } })).toEqual({ "x-api-key": "k" });
   });
@@ -114,8 +114,8 @@ const answers = (statuses: number[], seen: string[]) => ({
   }) as typeof fetch,
 });
 
-describe("a request", () => {
-  test("that is not let in asks for credentials anew, once", async () => {
+describe("createApi", () => {
+  test("requests new credentials once if a request is unauthenticated", async () => {
     let asked = 0;
     const auth = createAuth(() => ({ token: `t${++asked}` }), { now: () => 0 });
     const seen: string[] = [];
@@ -126,7 +126,7 @@ describe("a request", () => {
     expect(seen).toEqual(["Bearer t1", "Bearer t2", "Bearer t2", "Bearer t3"]);
   });
 
-  test("that something between answers is an error with words all the same", async () => {
+  test("turns a proxy's HTML response into a ClientError with a code", async () => {
     const auth = createAuth(() => ({ token: "t" }), { now: () => 0 });
     const page = new Response("<html>", { status: 503, headers: { "retry-after": "7" } });
     const env = {
@@ -142,7 +142,7 @@ describe("a request", () => {
     });
   });
 
-  test("that is to be made again in a month is made again in a day: timers can't wait for longer", async () => {
+  test("limits retry-after to one day, because timers can't wait for a month", async () => {
     const auth = createAuth(() => ({ token: "t" }), { now: () => 0 });
     const page = new Response("<html>", { status: 503, headers: { "retry-after": "2592000" } });
     const env = {
@@ -158,7 +158,7 @@ describe("a request", () => {
     ["GET", true, "OFFLINE"],
     ["POST", true, "UNSURE"],
     ["POST", false, "OFFLINE"],
-  ] as const)("%s without an answer (online: %s) is %s", async ([method, isOnline, code]) => {
+  ] as const)("%s without a response (online: %s) fails with %s", async ([method, isOnline, code]) => {
     const page = new FakePageEnv();
     page.become({ isOnline });
     const auth = createAuth(() => ({ token: "t" }), { now: () => 0 });
@@ -172,7 +172,7 @@ describe("a request", () => {
   test.for([
     ["GET", "OFFLINE"],
     ["POST", "UNSURE"],
-  ] as const)("%s that isn't answered for a minute is given up as %s", async ([method, code]) => {
+  ] as const)("%s without a response for a minute fails with %s", async ([method, code]) => {
     const auth = createAuth(() => ({ token: "t" }), { now: () => 0 });
     let giveUp: (() => void) | undefined;
     const env = {
@@ -188,14 +188,14 @@ describe("a request", () => {
         })) as typeof fetch,
     };
     const asked = createApi({ url: "http://s", auth, env }).json("/x", { method });
-    // The credentials come first.
+    // The request starts once the credentials are there.
     setImmediate(() => giveUp?.());
     await expect(asked).rejects.toMatchObject({ code, canRetry: true });
   });
 });
 
-describe("a token", () => {
-  test("says whose it is; what can't be read says nothing", () => {
+describe("tokens", () => {
+  test("readClaims returns the tenant and the user, or nulls for an unreadable token", () => {
     const token = tokenOf({ tenant: "acme", sub: "Ân", iat: 10, exp: 70 });
     expect(readClaims(token)).toEqual({ tenant: "acme", sub: "Ân", lifeMs: 60_000 });
     const nothing = { tenant: null, sub: null, lifeMs: null };
@@ -203,7 +203,7 @@ describe("a token", () => {
       expect(readClaims(bad)).toEqual(nothing);
   });
 
-  test("names the person, who is known again before the next token is there", () => {
+  test("createIdentity takes the user from the token and remembers it until the next token", () => {
     const stored = new Map<string, string>();
     const storage = {
       getItem: (key: string) => stored.get(key) ?? null,

@@ -1,4 +1,4 @@
-/** What stands between a wire of another dialect and the link, frame by frame. */
+/** Tests `DialectAdapter` with single frames: it adapts a channel of another dialect to the transport. */
 import { expect, test } from "vitest";
 import { tasks } from "../../src/dialects/tasks.ts";
 import { createEnv } from "../../src/env.ts";
@@ -43,7 +43,7 @@ const created = (task_id: string, event_id: string): Frame => ({
   event_id,
 });
 
-test("a message whose answer is lost with the wire holds nothing back on the next", async () => {
+test("a message whose reply was lost with its channel blocks no frames of the next channel", async () => {
   const { connect, frames } = open();
   const first = connect("s1.1", null);
   await Promise.resolve();

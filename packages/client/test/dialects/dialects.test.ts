@@ -1,4 +1,4 @@
-/** Sessions of a server that speaks only one of the other dialects: what the dialect carries is what is shown. */
+/** Tests sessions on a server with another dialect: the client shows everything that the dialect carries. */
 import {
   eraseForBlocks,
   eraseForResponses,
@@ -30,7 +30,7 @@ async function truth(gateway: LiveGateway, session: Session): Promise<SessionSta
   return gateway.stage.state({ tenant: gateway.stage.actor.tenant, session: session.id });
 }
 
-/** The number of a session is told with its first turn, and a client that begins it has none yet. */
+/** Only the turns: `responses` sends the session number with the first turn. A client that starts it has none yet. */
 function eraseTurns(state: SessionState): unknown {
   return (eraseForResponses(state, new Set(), joinedText) as { turns?: unknown }).turns;
 }
@@ -46,7 +46,7 @@ const CASES = [
 ] as const;
 
 describe.for(CASES)("$dialect.name over a $channels", ({ dialect, channels, erase }) => {
-  test("a turn is followed, message and answer", async () => {
+  test("shows the message and the answer of a turn", async () => {
     const gateway = await LiveGateway.open();
     const session = gateway.client({ dialect, channels }).session((await gateway.stage.session()).session);
     await until(session, "live", isLive);
@@ -60,7 +60,7 @@ describe.for(CASES)("$dialect.name over a $channels", ({ dialect, channels, eras
     expect(erase(state)).toEqual(erase(await truth(gateway, session)));
   });
 
-  test("it goes on after the connection was cut, without saying anything twice", async () => {
+  test("resumes after the connection was cut, without duplicates", async () => {
     const gateway = await LiveGateway.open();
     const session = gateway.client({ dialect, channels }).session((await gateway.stage.session()).session);
     await until(session, "live", isLive);
@@ -71,7 +71,7 @@ describe.for(CASES)("$dialect.name over a $channels", ({ dialect, channels, eras
     expect(erase(state)).toEqual(erase(await truth(gateway, session)));
   });
 
-  test("what is written before it is live is answered too", async () => {
+  test("sends a message that was written before the session was live", async () => {
     const gateway = await LiveGateway.open();
     const session = gateway.client({ dialect, channels }).session((await gateway.stage.session()).session);
     session.subscribe(() => {});
@@ -80,7 +80,7 @@ describe.for(CASES)("$dialect.name over a $channels", ({ dialect, channels, eras
     expect(erase(state)).toEqual(erase(await truth(gateway, session)));
   });
 
-  test("it goes on after the server has restarted", async () => {
+  test("resumes after the server has restarted", async () => {
     const gateway = await LiveGateway.open();
     const session = gateway.client({ dialect, channels }).session((await gateway.stage.session()).session);
     await until(session, "live", isLive);
@@ -98,7 +98,7 @@ describe.for(CASES)("$dialect.name over a $channels", ({ dialect, channels, eras
     }
   });
 
-  test("a turn is stopped", async () => {
+  test("stops a turn", async () => {
     const gateway = await LiveGateway.open();
     const session = gateway.client({ dialect, channels }).session((await gateway.stage.session()).session);
     await until(session, "live", isLive);
@@ -113,7 +113,7 @@ describe.for(CASES)("$dialect.name over a $channels", ({ dialect, channels, eras
 describe.for(CASES.filter(({ dialect }) => dialect !== tasks))(
   "$dialect.name over a $channels",
   ({ dialect, channels, erase }) => {
-    test("an approval is asked for and decided", async () => {
+    test("shows an approval request and sends the decision", async () => {
       const gateway = await LiveGateway.open();
       const session = gateway.client({ dialect, channels }).session((await gateway.stage.session()).session);
       await until(session, "live", isLive);
@@ -126,7 +126,7 @@ describe.for(CASES.filter(({ dialect }) => dialect !== tasks))(
   },
 );
 
-test("U08 responses: nothing is said for minutes, and that is no reason to leave", async () => {
+test("U08 responses: minutes without a frame don't end the connection", async () => {
   const gateway = await LiveGateway.open();
   const env = fastTime(60);
   const session = gateway
@@ -142,7 +142,7 @@ test("U08 responses: nothing is said for minutes, and that is no reason to leave
   await until(session, "answered", turns(1));
 });
 
-test("H03 blocks: history and the stream after it are the whole, also for who comes in the middle", async () => {
+test("H03 blocks: history and the stream after it are complete, even for a client that joins during a turn", async () => {
   const gateway = await LiveGateway.open();
   const { session: id } = await gateway.stage.session();
   const writer = gateway.client().session(id);
@@ -157,12 +157,12 @@ test("H03 blocks: history and the stream after it are the whole, also for who co
   writer.send({ text: "hello" });
   const { state } = await until(late, "answered", turns(2));
   expect(shown(state)).toEqual(shown(await truth(gateway, writer)));
-  // Who comes when all is over reads everything from history.
+  // A client that joins after the last turn reads everything from history.
   const later = await until(gateway.client({ dialect: blocks }).session(id), "all of it", turns(2));
   expect(shown(later.state)).toEqual(shown(await truth(gateway, writer)));
 });
 
-/** History says of turns only what they hold, not when they began nor how long they took. */
+/** Keeps only what history contains of turns: their content, but not their start and duration. */
 function shown(state: SessionState): unknown {
   const { turns: all } = eraseForBlocks(state) as { turns: Record<string, unknown>[] };
   return all.map(({ id, status, items }) => ({ id, status, items }));

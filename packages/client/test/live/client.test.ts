@@ -1,4 +1,4 @@
-/** A client as it is used, in Node, against a real gateway: sessions, messages, commands, the list. */
+/** Tests a client in Node against a real gateway: sessions, messages, commands and the list of sessions. */
 import { describe, expect, test } from "vitest";
 import type { SessionView } from "../../src/session/session.ts";
 import { LiveGateway, isLive, isOver, until } from "./live-gateway.ts";
@@ -22,7 +22,7 @@ describe.for(["websocket", "sse"] as const)("over a %s", (channel) => {
     expect(state.turns.last()?.message?.id).toBe(sent.id);
   });
 
-  test("what waits for a person is decided, and a turn is stopped", async () => {
+  test("an approval is decided, and a turn is stopped", async () => {
     const gateway = await LiveGateway.open();
     const client = gateway.client({ channels: [channel] });
     const session = client.session((await gateway.stage.session()).session);
@@ -41,7 +41,7 @@ describe.for(["websocket", "sse"] as const)("over a %s", (channel) => {
   });
 });
 
-test("the list of sessions, page by page, and what can be done with them", async () => {
+test("sessions are listed page by page, renamed and deleted", async () => {
   const gateway = await LiveGateway.open();
   const client = gateway.client();
   const made = [await client.createSession(), await client.createSession({ title: "two" })];
@@ -57,11 +57,11 @@ test("the list of sessions, page by page, and what can be done with them", async
   expect(await client.renameSession(id, "A walk")).toMatchObject({ id, title: "A walk" });
   await until(session, "renamed", ({ state }) => state.title === "A walk");
   await client.deleteSession(id);
-  await expect(client.renameSession(id, "gone")).rejects.toMatchObject({ code: "NOT_FOUND" });
+  await expect(client.renameSession(id, "too late")).rejects.toMatchObject({ code: "NOT_FOUND" });
   expect((await client.listSessions()).sessions.map((one) => one.title)).toEqual(["two"]);
 });
 
-test("a session is found by its number too", async () => {
+test("a session is also found by its number", async () => {
   const gateway = await LiveGateway.open();
   const client = gateway.client();
   const { number } = await client.createSession({ title: "by number" });
@@ -73,17 +73,17 @@ test("a session is found by its number too", async () => {
   expect([state.number, state.title]).toEqual([number, "by number"]);
 });
 
-test("with nobody who looks, commands go by HTTP; files, drafts and messages that wait", async () => {
+test("without a subscriber, commands, uploads and queued messages are sent by HTTP", async () => {
   const gateway = await LiveGateway.open();
   const client = gateway.client();
   const { id } = await client.createSession();
   const session = client.session(id);
   const views: number[] = [];
   const file = await session.uploadFile(new Blob(["two beds"], { type: "text/plain" }), {
-    name: "wish.txt",
+    name: "beds.txt",
     onProgress: (sent, all) => views.push(sent, all),
   });
-  expect(file).toMatchObject({ name: "wish.txt", media_type: "text/plain", size: 8 });
+  expect(file).toMatchObject({ name: "beds.txt", media_type: "text/plain", size: 8 });
   expect(views).toEqual([8, 8]);
   await session.send({ text: "slow" }).done;
   const waits = session.send({ text: "never mind" });

@@ -1,7 +1,7 @@
-/** Surroundings for tests: time that runs faster, and a machine whose network and screen can be switched off. */
+/** Client environments for tests: faster time, and `FakePageEnv`, whose network and visibility the test controls. */
 import type { ClientEnv, PageEnv } from "../../src/env.ts";
 
-/** Every wait of a client is that much shorter, and its clock that much faster. */
+/** Makes the client's clock and all its timers faster by the factor `speed`. */
 export function fastTime(speed: number): Pick<ClientEnv, "now" | "setTimer"> {
   const start = Date.now();
   return {
@@ -13,7 +13,7 @@ export function fastTime(speed: number): Pick<ClientEnv, "now" | "setTimer"> {
   };
 }
 
-/** Only what is waited for between two attempts is shorter. */
+/** Shortens only timers of at most 15 seconds, such as the backoff between two attempts. */
 export const shortWaits: Pick<ClientEnv, "setTimer" | "random"> = {
   random: () => 0,
   setTimer(run, ms) {

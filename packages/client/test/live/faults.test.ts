@@ -1,4 +1,4 @@
-/** What can go wrong between a client and a real gateway, and that nothing of it is seen in what is shown. */
+/** Tests faults between a client and a real gateway: the shown state stays complete and in order. */
 import { describe, expect, test } from "vitest";
 import { openServer } from "../../../server/test/gateway/test-server.ts";
 import type { SessionRef } from "../../../server/src/store/refs.ts";
@@ -12,7 +12,7 @@ import { oddSockets, shutSockets } from "./odd-sockets.ts";
 
 const CHANNELS = ["websocket", "sse"] as const;
 
-/** Everything that was ever shown, so that what was there for a moment counts too. */
+/** Records every view of the session, including those that exist only for a moment. */
 function seenBy(session: Session): { views: SessionView[]; phases: () => ConnectionPhase[] } {
   const views: SessionView[] = [];
   session.subscribe(() => views.push(session.getSnapshot()));
@@ -34,7 +34,7 @@ async function expectWhole(
 }
 
 describe.for(CHANNELS)("over a %s", (channel) => {
-  test("cut off in the middle of an answer, again and again, nothing is missing and nothing is there twice", async () => {
+  test("an answer whose connection is cut repeatedly has no gaps and no duplicates", async () => {
     const gateway = await LiveGateway.open();
     const ref = await gateway.stage.session();
     const session = gateway.client({ channels: [channel], env: shortWaits }).session(ref.session);
@@ -42,7 +42,7 @@ describe.for(CHANNELS)("over a %s", (channel) => {
     await gateway.stage.ask(ref, "before");
     const before = await until(session, "live", (view) => isLive(view) && isOver("before")(view));
     session.send({ text: "long" });
-    await until(session, "begun", ({ state }) => state.turns.length > 1);
+    await until(session, "started", ({ state }) => state.turns.length > 1);
     for (let n = 0; n < 6; n++) {
       gateway.proxy.cutAfter(200 + 997 * n, "toClient");
       const { seq } = session.getSnapshot().state;
@@ -52,19 +52,19 @@ describe.for(CHANNELS)("over a %s", (channel) => {
     await until(session, "over", (view) => isOver("long")(view) && isLive(view));
     await expectWhole(gateway, ref, session, views);
     expect(gateway.proxy.counters().cutMidway).toBeGreaterThan(0);
-    // Gone on with, and never told anew: what is over is the very same.
+    // The client resumed and never reloaded, so the first turn is still the same object.
     expect(session.getSnapshot().state.turns.get(0)).toBe(before.state.turns.get(0));
     expect(phases()).not.toContain("closed");
   });
 
-  test("a server that restarts is left and found again", async () => {
+  test("the client reconnects after a restart of the server", async () => {
     const gateway = await LiveGateway.open();
     const ref = await gateway.stage.session();
     const session = gateway.client({ channels: [channel], env: shortWaits }).session(ref.session);
     const { views, phases } = seenBy(session);
     await until(session, "live", isLive);
     session.send({ text: "long" });
-    await until(session, "begun", ({ state }) => state.turns.length > 0);
+    await until(session, "started", ({ state }) => state.turns.length > 0);
     const { secrets, actor, backend } = gateway.server;
     await gateway.server.close();
     const next = await openServer(backend, { actor, secrets });
@@ -80,7 +80,7 @@ describe.for(CHANNELS)("over a %s", (channel) => {
     }
   });
 
-  test("a token that expires is asked for anew, and nobody sees it", async () => {
+  test("an expired token is renewed without a resync", async () => {
     const gateway = await LiveGateway.open();
     const ref = await gateway.stage.session();
     let asked = 0;
@@ -101,7 +101,7 @@ describe.for(CHANNELS)("over a %s", (channel) => {
     await expectWhole(gateway, ref, session, views);
   });
 
-  test("somebody who is no longer let in is told so, and is left alone", async () => {
+  test("a revoked key closes the session with an error and without retries", async () => {
     const gateway = await LiveGateway.open();
     const ref = await gateway.stage.session();
     const session = gateway.client({ channels: [channel], env: shortWaits }).session(ref.session);
@@ -112,7 +112,7 @@ describe.for(CHANNELS)("over a %s", (channel) => {
     expect(connection).toMatchObject({ channel: null, retryAt: null, error: { code: "UNAUTHENTICATED" } });
   });
 
-  test("a session that is erased is closed, and so is one that isn't ours; others go on", async () => {
+  test("a deleted or unknown session is closed; others continue", async () => {
     const gateway = await LiveGateway.open();
     const [ref, other] = [await gateway.stage.session(), await gateway.stage.session()];
     const client = gateway.client({ channels: [channel], env: shortWaits });
@@ -129,7 +129,7 @@ describe.for(CHANNELS)("over a %s", (channel) => {
     await until(loaded, "answered", isOver("still there"));
   });
 
-  test("a machine without a network waits for one, and what was said meanwhile is there", async () => {
+  test("an offline client waits for a network, and then receives what it missed and sends its messages", async () => {
     const gateway = await LiveGateway.open();
     const ref = await gateway.stage.session();
     const page = new FakePageEnv();
@@ -153,7 +153,7 @@ describe.for(CHANNELS)("over a %s", (channel) => {
     expect(phases()).not.toContain("resyncing");
   });
 
-  test("a connection over which nothing comes any more is given up for another", async () => {
+  test("a silent connection is replaced by a new one", async () => {
     const gateway = await LiveGateway.open();
     const ref = await gateway.stage.session();
     const session = gateway.client({ channels: [channel], env: fastTime(15) }).session(ref.session);
@@ -169,7 +169,7 @@ describe.for(CHANNELS)("over a %s", (channel) => {
   });
 });
 
-test("a command under way when the connection is lost is one of which nobody knows", async () => {
+test("a command that is in flight when the connection is lost fails with UNSURE", async () => {
   const gateway = await LiveGateway.open();
   const ref = await gateway.stage.session();
   const session = gateway.client({ channels: ["websocket"], env: shortWaits }).session(ref.session);
@@ -194,8 +194,8 @@ async function refuses(): Promise<Response> {
   return Response.json({ error: "FORBIDDEN", message: "Not this key." }, { status: 403 });
 }
 
-describe("getting in", () => {
-  test("an app that can't give a token for a while is asked again", async () => {
+describe("connecting", () => {
+  test("a token request is retried while the app is unavailable", async () => {
     const gateway = await LiveGateway.open();
     const ref = await gateway.stage.session();
     let asked = 0;
@@ -211,7 +211,7 @@ describe("getting in", () => {
     expect([asked, phases().includes("closed")]).toEqual([5, false]);
   });
 
-  test("an app that says the person has to sign in is asked once more, and then left alone", async () => {
+  test("a token request is repeated once if the user must sign in, and then the session closes", async () => {
     const gateway = await LiveGateway.open();
     const ref = await gateway.stage.session();
     let asked = 0;
@@ -232,28 +232,25 @@ describe("getting in", () => {
     ["/tickets", 502, "websocket"],
     ["/events", 404, "sse"],
     ["/events", 404, "sse", responses],
-  ] as const)(
-    "what a proxy answers in the server's place passes: %s %i",
-    async ([path, status, channel, dialect]) => {
-      const gateway = await LiveGateway.open();
-      const ref = await gateway.stage.session();
-      let answered = 0;
-      const between: typeof fetch = async (input, init) => {
-        const address = input instanceof Request ? input.url : String(input);
-        if (!new URL(address).pathname.endsWith(path) || answered >= 3) return fetch(input, init);
-        answered += 1;
-        return htmlPage(status);
-      };
-      const session = gateway
-        .client({ channels: [channel], ...(dialect && { dialect }), env: { ...shortWaits, fetch: between } })
-        .session(ref.session);
-      const { phases } = seenBy(session);
-      await until(session, "live", isLive);
-      expect([answered, phases().includes("closed")]).toEqual([3, false]);
-    },
-  );
+  ] as const)("an error page of a proxy is retried: %s %i", async ([path, status, channel, dialect]) => {
+    const gateway = await LiveGateway.open();
+    const ref = await gateway.stage.session();
+    let answered = 0;
+    const between: typeof fetch = async (input, init) => {
+      const address = input instanceof Request ? input.url : String(input);
+      if (!new URL(address).pathname.endsWith(path) || answered >= 3) return fetch(input, init);
+      answered += 1;
+      return htmlPage(status);
+    };
+    const session = gateway
+      .client({ channels: [channel], ...(dialect && { dialect }), env: { ...shortWaits, fetch: between } })
+      .session(ref.session);
+    const { phases } = seenBy(session);
+    await until(session, "live", isLive);
+    expect([answered, phases().includes("closed")]).toEqual([3, false]);
+  });
 
-  test("what the server itself refuses is for good", async () => {
+  test("a refusal by the server itself closes the session permanently", async () => {
     const gateway = await LiveGateway.open();
     const ref = await gateway.stage.session();
     const session = gateway.client({ env: { ...shortWaits, fetch: refuses } }).session(ref.session);
@@ -262,14 +259,14 @@ describe("getting in", () => {
   });
 });
 
-/** So that what is there only until an answer comes is seen, however busy the machine is. */
+/** Runs each frame immediately, so that short-lived views are seen even on a slow machine. */
 function drawAtOnce(run: () => void): () => void {
   queueMicrotask(run);
   return () => {};
 }
 
 describe("frames", () => {
-  test("that come twice are taken once", async () => {
+  test("frames that arrive twice are applied once", async () => {
     const gateway = await LiveGateway.open();
     const ref = await gateway.stage.session();
     let copied = 0;
@@ -290,7 +287,7 @@ describe("frames", () => {
     expect(phases()).not.toContain("resyncing");
   });
 
-  test.for([1, 3])("that are lost (%i in a row) are noticed, and asked for again", async (lost) => {
+  test.for([1, 3])("lost frames (%i in a row) cause a resync", async (lost) => {
     const gateway = await LiveGateway.open();
     const ref = await gateway.stage.session();
     let seen = 0;
@@ -314,8 +311,8 @@ describe("frames", () => {
   });
 });
 
-describe("in a page", () => {
-  test("every socket has a ticket of its own, and no secret is in its address", async () => {
+describe("the network transport", () => {
+  test("in a page, every socket has its own ticket, and no URL contains the token", async () => {
     const gateway = await LiveGateway.open();
     const ref = await gateway.stage.session();
     const addresses: string[] = [];
@@ -339,7 +336,7 @@ describe("in a page", () => {
     for (const address of addresses) expect(address).not.toContain(token);
   });
 
-  test("where sockets don't pass, event streams do", async () => {
+  test("event streams are used if sockets are blocked", async () => {
     const gateway = await LiveGateway.open();
     const ref = await gateway.stage.session();
     const count = { opened: 0 };
@@ -352,7 +349,7 @@ describe("in a page", () => {
     await until(session, "answered", isOver("hello"));
   });
 
-  test("where sockets open and nothing comes over them, event streams do", async () => {
+  test("event streams are used if sockets open but receive nothing", async () => {
     const gateway = await LiveGateway.open();
     const ref = await gateway.stage.session();
     const addresses: string[] = [];
@@ -362,7 +359,7 @@ describe("in a page", () => {
     expect(addresses.length).toBeGreaterThanOrEqual(2);
   });
 
-  test("the server's clock is known", async () => {
+  test("skewMs is the difference to the server's clock", async () => {
     const gateway = await LiveGateway.open();
     const ref = await gateway.stage.session();
     const session = gateway.client({ env: { now: anHourSlow } }).session(ref.session);

@@ -1,8 +1,8 @@
-/** Sixty turns over a real gateway: the newest first, the others page by page, and together exactly the whole. */
+/** Tests loading a session of sixty turns from a real gateway: first the window, then older turns page by page. */
 import { expect, test } from "vitest";
 import { LiveGateway, isLive, isOver, until } from "./live-gateway.ts";
 
-test("loaded page by page, older turns and the window are the whole session", async () => {
+test("the window and the older turns, loaded page by page, make the whole session", async () => {
   const gateway = await LiveGateway.open({ limits: { snapshotTurns: 10 } });
   const ref = await gateway.stage.session();
   for (let n = 0; n < 60; n++) await gateway.stage.ask(ref, `question ${n}`);
@@ -15,22 +15,22 @@ test("loaded page by page, older turns and the window are the whole session", as
   expect(session.getSnapshot().history.isLoading).toBe(true);
   await Promise.all(both);
   expect(session.getSnapshot().state.turns.length).toBe(30);
-  // While somebody else asks, and the window moves on.
+  // A new turn moves the window while history is being loaded.
   session.send({ text: "one more" });
   await until(session, "answered", isOver("one more"));
   while (session.getSnapshot().history.hasMore) await session.loadMore();
   const { state } = session.getSnapshot();
   expect(state).toEqual(await gateway.stage.state(ref));
   expect(state.turns.length).toBe(61);
-  // Nothing more to load is nothing to do.
+  // `loadMore` without more history does nothing.
   await session.loadMore();
   expect(session.getSnapshot().state).toBe(state);
   await session.refresh();
-  // The window again: a gateway lets go of the turn that left it with the next event, which may not have come yet.
+  // Only the window is left. The gateway drops the turn that left its window with the next event, which may come later.
   expect([10, 11]).toContain(session.getSnapshot().state.turns.length);
 });
 
-test("a failure to load them is told, and can be tried again", async () => {
+test("a failed load is reported in `history.error` and can be retried", async () => {
   const gateway = await LiveGateway.open({ limits: { snapshotTurns: 1 } });
   const ref = await gateway.stage.session();
   for (let n = 0; n < 3; n++) await gateway.stage.ask(ref, `question ${n}`);

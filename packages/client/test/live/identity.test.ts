@@ -1,4 +1,4 @@
-/** Somebody else signs in while a client lives: what was open for the one before is left. */
+/** Tests that a client leaves the sessions of the previous user when another user signs in. */
 import { expect, test } from "vitest";
 import { emptyState } from "@turnstream/protocol";
 import { shortWaits } from "./fast-env.ts";
@@ -7,7 +7,7 @@ import { LiveGateway, isLive, isOver, until } from "./live-gateway.ts";
 const CHANNELS = ["websocket", "sse"] as const;
 
 test.for(CHANNELS)(
-  "over a %s, nothing goes on over the connection of who was here before",
+  "over a %s, the connection of the previous user is not used for the next user",
   async (channel) => {
     const gateway = await LiveGateway.open();
     const ref = await gateway.stage.session();
@@ -28,9 +28,9 @@ test.for(CHANNELS)(
     await until(session, "live", isLive);
     session.send({ text: "mine" });
     await until(session, "answered", isOver("mine"));
-    user = "somebody-else";
+    user = "other-user";
     isRefused = true;
-    // Their token is asked for by any request; the connection itself was fine.
+    // Any request gets the token of the next user. The connection itself had no problem.
     expect((await client.listSessions()).sessions).toEqual([]);
     const { state, connection } = await until(
       session,

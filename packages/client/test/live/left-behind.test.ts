@@ -1,4 +1,4 @@
-/** Messages that were written without a network, in a session that the page doesn't show when it is opened again. */
+/** Tests messages written offline in a session that the page doesn't show after it is opened again. */
 import { expect, test } from "vitest";
 import { sharedStorage } from "../outbox/stage.ts";
 import { FakePageEnv, shortWaits } from "./fast-env.ts";
@@ -17,7 +17,7 @@ async function writtenOffline() {
     });
   const { user } = gateway.stage.actor;
   const before = client(user, true);
-  // Who is signed in was known before the network went.
+  // The user was known before the network was lost.
   await before.listSessions();
   for (const text of ["one", "two"]) before.session(written.session).send({ text });
   before.close();
@@ -25,7 +25,7 @@ async function writtenOffline() {
   return { gateway, written, shown, storage, client, user };
 }
 
-test("are sent all the same, once and in their order, and nothing stays open for it", async () => {
+test("unsent messages of another session are sent once and in order, and then removed from the storage", async () => {
   const { gateway, written, shown, storage, client, user } = await writtenOffline();
   const session = client(user, false).session(shown.session);
   session.subscribe(() => {});
@@ -33,11 +33,11 @@ test("are sent all the same, once and in their order, and nothing stays open for
   const outcome = async () =>
     (await gateway.stage.state(written)).turns.toArray().map(({ message }) => message?.text);
   await expect.poll(outcome, { timeout: 30_000 }).toEqual(["one", "two"]);
-  // Only who was signed in is remembered.
+  // Only the name of the user stays in the storage.
   await expect.poll(() => storage.entries.size, { timeout: 30_000 }).toBe(1);
 });
 
-test("are not sent for somebody else", async () => {
+test("unsent messages are not sent for another user", async () => {
   const { gateway, written, storage, client, user } = await writtenOffline();
   const other = client(`${user} s-1`, false);
   const own = other.session((await other.createSession()).id);

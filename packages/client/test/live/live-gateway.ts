@@ -1,4 +1,4 @@
-/** A gateway with a worker in memory, behind a proxy that can be cut, and clients of it as Node has them. */
+/** `LiveGateway` runs a gateway and a worker in memory, behind a proxy that can cut connections, and opens clients. */
 import { afterEach } from "vitest";
 import { startProxy, type TcpProxy } from "@turnstream/testkit/network/tcp-proxy.ts";
 import { signToken } from "../../../server/src/gateway/auth/tokens.ts";
@@ -26,7 +26,7 @@ const agent = defineAgent({
     if (text === "long")
       return [script.reasoning("Let me see."), script.text("word ".repeat(400), { chunk: 4, paceMs: 2 })];
     if (text === "book" && step === 0) return [script.toolCall("book", { beds: 2 })];
-    return [script.text(`You said ${text}.`)];
+    return [script.text(`You wrote ${text}.`)];
   }),
   tools: { book: tool({ approval: true, run: () => "booked" }) },
 });
@@ -45,7 +45,7 @@ export class LiveGateway {
 
   static async open(options: Parameters<typeof openServer>[1] = {}): Promise<LiveGateway> {
     const stage = await TurnHarness.open(createMemoryBackend());
-    // A busy machine must not make the one worker look dead.
+    // The long lease prevents a takeover when the test machine is slow.
     await stage.worker([agent], { leaseTtlMs: 20_000 });
     const server = await openServer(stage.backend, { actor: stage.actor, ...options });
     const { hostname: host, port } = new URL(server.url);
@@ -65,7 +65,7 @@ export class LiveGateway {
     return client;
   }
 
-  /** Of the server itself, for anybody of the tenant. */
+  /** Returns a token signed by the server, for any user of the tenant. */
   token({ user = this.stage.actor.user, ms = 600_000 } = {}): Promise<string> {
     const { key, secrets } = this.server;
     const { tenant } = this.stage.actor;
@@ -88,7 +88,7 @@ afterEach(async () => {
   for (const gateway of open.splice(0)) await gateway.close();
 });
 
-/** Until the view of a session that somebody looks at is so. */
+/** Subscribes to the session until `isSo` returns true for its view, and returns that view. Rejects after a timeout. */
 export function until(
   session: Session,
   about: string,

@@ -1,10 +1,10 @@
-/** WebSockets with a man in the middle, or with what a page has and Node hasn't. They stand in place of the global one. */
+/** Replacements of the global WebSocket: `oddSockets` drops or repeats frames, `shutSockets` never opens. */
 import { WebSocket as PlainSocket } from "ws";
 
 interface Faults {
-  /** What becomes of a frame: how often it arrives. */
+  /** Returns how often a frame arrives: 0 drops it. */
   readonly copies?: (frame: { readonly type: string; readonly [field: string]: unknown }) => number;
-  /** As a page has it. */
+  /** The `Origin` header, which browsers send and Node doesn't. */
   readonly origin?: string;
   readonly addresses?: string[];
 }
@@ -14,7 +14,7 @@ export function oddSockets({ copies, origin, addresses }: Faults): typeof WebSoc
     constructor(address: string | URL, options?: unknown) {
       addresses?.push(String(address));
       super(address, { ...(options as object), ...(origin === undefined ? {} : { origin }) });
-      // Whoever listens to nothing else would end the process.
+      // Without a listener for errors, Node would terminate the process.
       this.on("error", () => {});
     }
 
@@ -28,7 +28,7 @@ export function oddSockets({ copies, origin, addresses }: Faults): typeof WebSoc
   return OddSocket as unknown as typeof WebSocket;
 }
 
-/** Sockets that never open, as behind a proxy that doesn't know them. */
+/** Returns sockets that never open, as behind a proxy that doesn't support them. */
 export function shutSockets(count: { opened: number }): typeof WebSocket {
   class ShutSocket extends EventTarget {
     readonly readyState = 3;

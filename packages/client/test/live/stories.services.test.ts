@@ -1,6 +1,6 @@
 /**
- * Every story on PostgreSQL, Redis and DBOS, watched by clients whose connection is cut at random bytes all the time: over
- * sockets and over event streams. What they show in the end is the log, folded; nothing came twice and nothing was missing.
+ * Plays every story on PostgreSQL, Redis and DBOS, with clients whose sockets or event streams are cut at random bytes.
+ * Finally each client shows the folded log, without duplicates and gaps.
  */
 import { STORIES } from "@turnstream/conformance/stories/index.ts";
 import type { Story } from "@turnstream/conformance/stories/story.ts";
@@ -41,12 +41,12 @@ afterAll(async () => {
   for (const proxy of proxies) await proxy.close();
 });
 
-/** Somebody who watches through a network that breaks again and again. */
+/** A client of one session, whose network breaks repeatedly. */
 class Unlucky {
   readonly phases: ConnectionPhase[] = [];
-  /** The first message, as it was first shown: a new beginning would show another one. */
+  /** The first message as it was first shown. A restart from a snapshot would replace the object. */
   first: UserMessage | null = null;
-  /** Of the events that came over a socket. */
+  /** The ids of the events that arrived over a socket. */
   readonly ids: string[] = [];
   readonly session: Session;
   readonly #proxy: TcpProxy;
@@ -100,7 +100,7 @@ class Unlucky {
     }, 2);
   }
 
-  /** Until it has seen all there is. */
+  /** Stops the cuts and waits until the client is live at the position `at`. */
   async settle(at: SessionState): Promise<void> {
     clearInterval(this.#timer);
     await this.#proxy.heal();
@@ -114,7 +114,7 @@ class Unlucky {
   }
 }
 
-/** A repeatable stream of numbers from 0 to 1 (mulberry32). */
+/** Returns a generator of reproducible random numbers from 0 to 1 (mulberry32). */
 function numbersFrom(seed: number): () => number {
   let state = seed;
   return () => {
@@ -125,7 +125,7 @@ function numbersFrom(seed: number): () => number {
   };
 }
 
-/** What is kept beside the log has an address that is signed for each delivery. */
+/** Removes blob addresses, because the server signs them again for each delivery. */
 function withoutAddresses(state: SessionState): unknown {
   const json = JSON.stringify(resolveBlobUrls(state as never, () => "blob"));
   return JSON.parse(json.replaceAll(/"https?:\/\/[^"]*\/api\/v1\/blobs\/[^"]*"/g, '"blob"'));
@@ -148,7 +148,7 @@ class WatchedHands extends InProcessDriver {
 }
 
 test.each(STORIES.map((story, n) => [story.name, story, n] as const))(
-  "promise 4, through the client: %s",
+  "reliability promise 4, through the client: %s",
   async (_, story: Story, n) => {
     const hands = new WatchedHands(n);
     const { state, ref } = await play(theatre.harness, story, theatre.gatesOf(story), hands);
@@ -158,7 +158,7 @@ test.each(STORIES.map((story, n) => [story.name, story, n] as const))(
       await watcher.settle(whole);
       const { state: shown } = watcher.session.getSnapshot();
       expect(withoutAddresses(shown)).toEqual(withoutAddresses(whole));
-      // A gap, or a bad cursor, would have been answered by a new beginning.
+      // A gap or an invalid cursor would have caused a restart from a snapshot.
       expect(shown.turns.get(0)?.message).toBe(watcher.first);
       expect(watcher.phases).not.toContain("closed");
       expect(new Set(watcher.ids).size).toBe(watcher.ids.length);
@@ -166,6 +166,6 @@ test.each(STORIES.map((story, n) => [story.name, story, n] as const))(
   },
 );
 
-test("they were cut often enough", () => {
+test("the connections were cut often enough", () => {
   expect(cuts).toBeGreaterThan(2 * STORIES.length);
 });

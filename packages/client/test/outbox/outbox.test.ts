@@ -1,4 +1,4 @@
-/** The outbox as a session uses it: over reloads, in several tabs, with storages that fail. */
+/** Tests the outbox of a session: across reloads, in several tabs, and with a failing storage. */
 import { emptyState, type SessionState, type UserMessage } from "@turnstream/protocol";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { ClientError } from "../../src/errors.ts";
@@ -24,7 +24,7 @@ const logWith = (...ids: string[]): SessionState => ({
   })),
 });
 
-test("a message waits for a connection, is sent once, and leaves when the log shows it", async () => {
+test("a message waits for a connection, is sent once, and leaves once the log contains it", async () => {
   const tab = openTab(sharedStorage());
   const { id, done } = tab.outbox.add({ text: "a" });
   expect(statuses(tab)).toEqual(["a waiting"]);
@@ -40,7 +40,7 @@ test("a message waits for a connection, is sent once, and leaves when the log sh
   expect([tab.outbox.list(), tab.sent]).toEqual([[], ["a"]]);
 });
 
-test("what was written offline is sent after a reload, in order, under its ids", async () => {
+test("messages written offline are sent after a reload, in order and with their ids", async () => {
   const storage = sharedStorage();
   const before = openTab(storage);
   const ids = ["a", "b", "c"].map((text) => before.outbox.add({ text, agentId: "guide" }).id);
@@ -48,7 +48,7 @@ test("what was written offline is sent after a reload, in order, under its ids",
   const after = openTab(storage);
   expect(after.outbox.list().map(({ id }) => id)).toEqual(ids);
   after.outbox.setConnected(true);
-  // One at a time: the next goes once the one before is there.
+  // Messages are sent one at a time: the next one after the server has the previous one.
   for (const text of ["a", "b", "c"]) {
     expect(after.underWay.map(({ message }) => [message.text, message.agent])).toEqual([[text, "guide"]]);
     await after.underWay[0]?.answer();
@@ -57,7 +57,7 @@ test("what was written offline is sent after a reload, in order, under its ids",
   expect([after.outbox.list(), storage.entries.size]).toEqual([[], 0]);
 });
 
-test("what nobody knows is sent again under the same id, and those behind it wait", async () => {
+test("a message with an unknown outcome is sent again with the same id, and later ones wait", async () => {
   const tab = openTab(sharedStorage());
   tab.outbox.setConnected(true);
   const { id, done } = tab.outbox.add({ text: "a" });
@@ -72,7 +72,7 @@ test("what nobody knows is sent again under the same id, and those behind it wai
   expect(tab.sent).toEqual(["a", "a", "b"]);
 });
 
-test("a new connection is a reason to try at once", async () => {
+test("a new connection triggers an immediate retry", async () => {
   const tab = openTab(sharedStorage());
   tab.outbox.setConnected(true);
   tab.outbox.add({ text: "a" });
@@ -84,7 +84,7 @@ test("a new connection is a reason to try at once", async () => {
   expect(tab.sent).toEqual(["a", "a"]);
 });
 
-test("what is refused stays and says why; the others go on; it can be sent again or discarded", async () => {
+test("a refused message stays with its error, doesn't block others, and can be resent or discarded", async () => {
   const storage = sharedStorage();
   const tab = openTab(storage);
   tab.outbox.setConnected(true);
@@ -105,7 +105,7 @@ test("what is refused stays and says why; the others go on; it can be sent again
   expect(statuses(tab)).toEqual(["b sending"]);
 });
 
-test("a refusal that may pass is tried again after as long as it says, and not for ever", async () => {
+test("a temporary refusal is retried after its retry delay, a limited number of times", async () => {
   const tab = openTab(sharedStorage());
   tab.outbox.setConnected(true);
   tab.outbox.add({ text: "a" });
@@ -121,7 +121,7 @@ test("a refusal that may pass is tried again after as long as it says, and not f
   expect([tab.sent.length, statuses(tab)]).toEqual([8, ["a failed"]]);
 });
 
-test("one that the server may have can't be discarded", async () => {
+test("a message that the server may have can't be discarded", async () => {
   const tab = openTab(sharedStorage());
   const { id } = tab.outbox.add({ text: "a" });
   tab.outbox.setConnected(true);
@@ -134,7 +134,7 @@ test("one that the server may have can't be discarded", async () => {
   await expect(never.done).rejects.toMatchObject({ code: "ABORTED" });
 });
 
-test("other tabs show it, leave it to the one that wrote it, and step in when that is gone", async () => {
+test("other tabs show a message, and send it only after the tab that wrote it has closed", async () => {
   const storage = sharedStorage();
   const [one, two] = [openTab(storage), openTab(storage)];
   one.outbox.setConnected(true);
@@ -151,21 +151,21 @@ test("other tabs show it, leave it to the one that wrote it, and step in when th
   expect(storage.entries.size).toBe(0);
 });
 
-test("only the page that wrote it calls it its own, also when another has tried it", async () => {
+test("only the page that wrote a message has it as its own, even after another page has sent it", async () => {
   const storage = sharedStorage();
   const [one, two] = [openTab(storage), openTab(storage)];
   two.outbox.setConnected(true);
   one.outbox.add({ text: "a" });
   const own = () => [one, two].map(({ outbox }) => outbox.list().map(({ isOwn }) => isOwn));
   expect(own()).toEqual([[true], [false]]);
-  // Nobody else sends it, so the other tab does, and says so in the storage.
+  // The first tab isn't connected, so the other tab sends the message and records that in the storage.
   vi.advanceTimersByTime(11_000);
   expect(two.sent).toEqual(["a"]);
   expect(own()).toEqual([[true], [false]]);
   expect(openTab(storage).outbox.list()).toMatchObject([{ isOwn: false }]);
 });
 
-test("what one tab saw in the log leaves the others too", async () => {
+test("a message that one tab found in the log leaves the other tabs too", async () => {
   const storage = sharedStorage();
   const [one, two] = [openTab(storage), openTab(storage)];
   one.outbox.setConnected(true);
@@ -176,7 +176,7 @@ test("what one tab saw in the log leaves the others too", async () => {
   expect(two.outbox.list()).toEqual([]);
 });
 
-test("one whose turn is not loaded leaves a minute after the server had it", async () => {
+test("a message whose turn is not loaded leaves a minute after the server has it", async () => {
   const tab = openTab(sharedStorage());
   tab.outbox.setConnected(true);
   tab.outbox.add({ text: "a" });
@@ -187,7 +187,7 @@ test("one whose turn is not loaded leaves a minute after the server had it", asy
   expect(tab.outbox.list()).toEqual([]);
 });
 
-test("what is a day old is not sent without asking", () => {
+test("a message older than a day is sent only if the user resends it", () => {
   const storage = sharedStorage();
   openTab(storage).outbox.add({ text: "sell" });
   vi.advanceTimersByTime(25 * 3_600_000);
@@ -198,7 +198,7 @@ test("what is a day old is not sent without asking", () => {
   expect(tab.sent).toEqual(["sell"]);
 });
 
-test("what is foreign or broken in the storage is left alone, and so are other people's", () => {
+test("entries that are invalid, unrelated or of another outbox are ignored", () => {
   const storage = sharedStorage();
   const stored = openTab(storage).outbox.add({ text: "a" });
   const prefix = "turnstream:outbox:here:";
@@ -215,7 +215,7 @@ test("what is foreign or broken in the storage is left alone, and so are other p
   expect(openTab(storage, "there").outbox.list()).toEqual([]);
 });
 
-test("a storage that is full or forbidden keeps nothing, and messages go all the same", () => {
+test("messages are sent even if the storage is full", () => {
   const storage = sharedStorage();
   storage.isFull = true;
   const tab = openTab(storage);
@@ -224,14 +224,14 @@ test("a storage that is full or forbidden keeps nothing, and messages go all the
   expect([tab.sent, storage.entries.size]).toEqual([["a"], 0]);
 });
 
-test("it holds 50 messages and refuses more in words", async () => {
+test("the outbox accepts 50 messages and rejects more with an error", async () => {
   const tab = openTab(sharedStorage());
   for (let n = 0; n < 50; n += 1) tab.outbox.add({ text: `${n}` });
   await expect(tab.outbox.add({ text: "more" }).done).rejects.toThrow("The outbox is full (50 messages)");
   expect(tab.outbox.list()).toHaveLength(50);
 });
 
-test("tells of changes only, and the list is the same while there are none", () => {
+test("onChange is called only for changes, and the list is the same array without one", () => {
   const tab = openTab(sharedStorage());
   tab.outbox.add({ text: "a" });
   const [list, changes] = [tab.outbox.list(), tab.changes];
@@ -240,13 +240,13 @@ test("tells of changes only, and the list is the same while there are none", () 
   expect([tab.outbox.list() === list, tab.changes]).toEqual([true, changes]);
 });
 
-test("the sessions in which something of a person waits are found, and nobody else's", () => {
+test("listPendingSessions returns the sessions with unsent messages of this user only", () => {
   const storage = sharedStorage();
   const messages = [
     [outboxKey("http://s", "t/an", "ses_1"), "a"],
     [outboxKey("http://s", "t/an", "ses_1"), "b"],
     [outboxKey("http://s", "t/an", "ses_2"), "c"],
-    // Whose name only begins so.
+    // Another user whose name starts the same.
     [outboxKey("http://s", "t/an nguyen", "ses_3"), "d"],
     [outboxKey("http://other", "t/an", "ses_4"), "e"],
   ] as const;

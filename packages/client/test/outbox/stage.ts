@@ -1,4 +1,4 @@
-/** A storage that tabs share, and tabs with an outbox each, for tests. Time is the timers' of vitest. */
+/** `sharedStorage` creates a storage that tabs share, and `openTab` a tab with an outbox. Timers are vitest's. */
 import type { ClientEnv } from "../../src/env.ts";
 import type { OutboxMessage } from "../../src/outbox/message.ts";
 import { createOutbox, type Outbox } from "../../src/outbox/outbox.ts";
@@ -9,7 +9,7 @@ type Changed = (entry: string | null) => void;
 export interface SharedStorage {
   readonly entries: Map<string, string>;
   isFull: boolean;
-  /** As one tab sees it: what it changes is told to the others, as `storage` events are. */
+  /** The storage as one tab sees it. Its changes notify the other tabs, like `storage` events. */
   of(tab: object): Storage;
   listen(tab: object): (changed: Changed) => () => void;
 }
@@ -52,9 +52,9 @@ export function sharedStorage(): SharedStorage {
 
 export interface Tab {
   readonly outbox: Outbox;
-  /** What was asked to be sent and has no answer yet. */
+  /** Messages that are being sent and have no reply yet. */
   readonly underWay: UnderWay[];
-  /** The texts of all that was ever asked to be sent. */
+  /** The texts of all attempts to send a message. */
   readonly sent: string[];
   changes: number;
 }
@@ -80,7 +80,7 @@ export function openTab(storage: SharedStorage, key = "here"): Tab {
         tab.underWay.splice(tab.underWay.indexOf(entry), 1);
         if (error === undefined) resolve();
         else reject(error);
-        // What follows from a settled promise comes after it.
+        // Callbacks of the settled promise run in later microtasks.
         await settled();
       };
       const entry = { message, answer };

@@ -1,4 +1,4 @@
-/** A transport in the hands of a test: it sends what the test tells it to, and records what was requested. */
+/** `FakeTransport` is a transport that the test controls through `handler`. It records subscriptions and commands. */
 import type { Cursor } from "@turnstream/protocol";
 import type { Transport, TransportCommand, SubscriptionHandler } from "../../src/transport/transport.ts";
 
@@ -8,7 +8,7 @@ export class FakeTransport implements Transport {
   readonly commands: TransportCommand[] = [];
   subscribes = 0;
   unsubscribes = 0;
-  /** The cursors of the resyncs. */
+  /** The cursor of each resync. */
   readonly resyncs: (Cursor | null)[] = [];
 
   subscribe(_session: string, cursor: () => Cursor | null, handler: SubscriptionHandler) {

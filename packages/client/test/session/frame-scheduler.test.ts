@@ -1,4 +1,4 @@
-/** When those who show a session are told. */
+/** Tests when `createFrameScheduler` notifies subscribers. */
 import { LogWriter } from "@turnstream/conformance/support/log-writer.ts";
 import { emptyState, type SessionState } from "@turnstream/protocol";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
@@ -57,7 +57,7 @@ class Stage {
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-test("U08 tells once per frame, however much changes, and not when nothing does", () => {
+test("U08 notifies once per frame, however many changes there are, and never without a change", () => {
   const stage = new Stage();
   for (let n = 1; n <= 500; n += 1) stage.show({ skewMs: n });
   expect(stage.notified).toBe(0);
@@ -70,7 +70,7 @@ test("U08 tells once per frame, however much changes, and not when nothing does"
   expect(stage.notified).toBe(2);
 });
 
-test("U08 while hidden tells only of an end, of what needs the person, and of a closed connection", () => {
+test("U08 while hidden, notifies only about an ended turn, a pending interaction and a closed connection", () => {
   const stage = new Stage();
   const log = new LogWriter().session().begin("Buy");
   stage.hide(true);
@@ -102,7 +102,7 @@ test("U08 while hidden tells only of an end, of what needs the person, and of a 
   expect(stage.notified).toBe(3);
 });
 
-test("once when it is seen again, if anything was left out", () => {
+test("notifies once when the page is visible again, if it skipped changes", () => {
   const stage = new Stage();
   stage.hide(true);
   stage.show({ skewMs: 1 });
@@ -116,7 +116,7 @@ test("once when it is seen again, if anything was left out", () => {
   expect(stage.notified).toBe(1);
 });
 
-test("what was planned when the page was hidden comes when it is seen, once", () => {
+test("a notification that was scheduled before the page was hidden runs once when it is visible", () => {
   const stage = new Stage();
   stage.show({ skewMs: 1 });
   stage.hide(true);
@@ -128,7 +128,7 @@ test("what was planned when the page was hidden comes when it is seen, once", ()
   expect(stage.notified).toBe(1);
 });
 
-test("nothing after it was closed", () => {
+test("does not notify after close", () => {
   const stage = new Stage();
   stage.show({ skewMs: 1 });
   stage.notifier.close();
@@ -136,7 +136,7 @@ test("nothing after it was closed", () => {
   expect(stage.notified).toBe(0);
 });
 
-test("without a screen, soon", () => {
+test("without animation frames, notifies from a timer", () => {
   const notified = vi.fn<() => void>();
   const notifier = createFrameScheduler(viewOf(emptyState), { notify: notified, env: createEnv() });
   notifier.update(viewOf(emptyState));

@@ -1,4 +1,4 @@
-/** Older turns: joined in front of a window, kept over a new one where they still join, dropped where they don't. */
+/** Tests loading older turns before a window, and that they survive a new window only if they still connect to it. */
 import {
   emptyState,
   type SessionEvent,
@@ -11,7 +11,7 @@ import { describe, expect, test } from "vitest";
 import { prependTurns, keepLoadedTurns, findMissingHistory } from "../../src/session/history.ts";
 import { applyEvents } from "../../src/session/apply-events.ts";
 
-/** A session of so many turns, one word each; the turns named in `forms` end with a form that waits. */
+/** Returns the log of a session with `turns` turns. The turns in `forms` end with a pending form. */
 function talk(turns: number, forms: readonly number[] = []): SessionEvent[] {
   const events: object[] = [{ type: "session.start", session: "s", number: 1 }];
   for (let n = 1; n <= turns; n++) {
@@ -56,7 +56,7 @@ function talk(turns: number, forms: readonly number[] = []): SessionEvent[] {
 const whole = (turns: number, forms: readonly number[] = []): SessionState => foldAll(talk(turns, forms));
 const window = (state: SessionState, turns: number): SessionState => restore(snapshot(state, turns));
 
-/** As the server pages: the newest before a place. */
+/** Returns a page like the server's: the newest turns before a position. */
 function page(state: SessionState, before: number, limit: number) {
   const all = state.turns.toArray().filter(({ start }) => start < before);
   return { turns: all.slice(-limit), isAll: all.length <= limit };
@@ -70,28 +70,28 @@ function loadAll(from: SessionState, all: SessionState, limit: number): SessionS
     const { turns, isAll } = page(all, before, limit);
     state = prependTurns(state, turns, isAll);
   }
-  throw new Error("it never ends");
+  throw new Error("history is still missing after 100 pages");
 }
 
 describe("older turns", () => {
-  test.for([1, 3, 7, 20, 60])("joined %i at a time, are the whole", (limit) => {
+  test.for([1, 3, 7, 20, 60])("older turns, loaded %i at a time, make the whole session", (limit) => {
     const all = whole(60);
     expect(loadAll(window(all, 20), all, limit)).toEqual(all);
   });
 
-  test("fill the hole behind one that was kept because it waits", () => {
+  test("older turns fill the hole after a turn that is in the window because its form is pending", () => {
     const all = whole(60, [3]);
     const here = window(all, 20);
     expect(here.turns.length).toBe(21);
     expect(loadAll(here, all, 7)).toEqual(all);
   });
 
-  test("are not asked for when there are none", () => {
+  test("a complete or empty session has no missing history", () => {
     expect(findMissingHistory(whole(5))).toBeNull();
     expect(findMissingHistory(emptyState)).toBeNull();
   });
 
-  test("stay when the window is given anew, and go on from there", () => {
+  test("loaded turns stay when a new window arrives, and loading continues from there", () => {
     const all = whole(60);
     const here = prependTurns(
       window(all, 20),
@@ -105,18 +105,18 @@ describe("older turns", () => {
     expect(loadAll(loaded, later, 10)).toEqual(later);
   });
 
-  test("that were all there stay all there", () => {
+  test("a fully loaded session stays complete when a new window arrives", () => {
     const all = whole(60);
     expect(keepLoadedTurns(all, window(whole(63), 20))).toEqual(whole(63));
   });
 
-  test("that don't join any more are dropped", () => {
+  test("loaded turns are dropped if they no longer connect to the new window", () => {
     const fresh = window(whole(90), 20);
     expect(keepLoadedTurns(whole(60), fresh)).toBe(fresh);
     expect(keepLoadedTurns({ ...whole(60), session: "other" }, window(whole(61), 20)).turns.length).toBe(20);
   });
 
-  test("in which something waited that waits no longer are loaded anew, with those before", () => {
+  test("a turn whose form was decided in the meantime is loaded again, together with the turns before it", () => {
     const settled = foldAll(
       [
         {
@@ -141,21 +141,21 @@ describe("older turns", () => {
   });
 });
 
-describe("events", () => {
+describe("applyEvents", () => {
   const log = talk(3);
 
-  test("are folded once, in order, whatever is known already", () => {
+  test("folds events once and in order, and skips known ones", () => {
     const { state, outcome } = applyEvents(foldAll(log.slice(0, 5)), log.slice(2));
     expect(outcome).toBe("ok");
     expect(state).toEqual(foldAll(log));
   });
 
-  test("after a gap are not taken; those before it are", () => {
+  test("folds the events before a gap and none after it", () => {
     const { state, outcome } = applyEvents(emptyState, [...log.slice(0, 4), ...log.slice(5)]);
     expect([outcome, state.seq]).toEqual(["gap", 4]);
   });
 
-  test("of another timeline are not taken", () => {
+  test("ignores events of a rebuilt log", () => {
     const rebuilt = { ...log[2], id: "2-3" } as SessionEvent;
     expect(applyEvents(foldAll(log), [rebuilt])).toMatchObject({ outcome: "diverged" });
   });

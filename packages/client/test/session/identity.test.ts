@@ -1,4 +1,4 @@
-/** Whose a session's outbox is: before a token says who is there, and when somebody else signs in. */
+/** Tests which user a session's outbox belongs to: before a token names the user, and after another user signs in. */
 import { emptyState, type SessionEvent, foldAll, snapshot } from "@turnstream/protocol";
 import { expect, test } from "vitest";
 import { createAuth, type Credentials } from "../../src/auth/auth.ts";
@@ -19,7 +19,7 @@ function tokenOf(sub: string): Credentials {
   return { token: `e30.${body}.signature` };
 }
 
-/** A page that is opened; whoever `signIn`s is the answer to all who ask for credentials. */
+/** Opens a page. Requests for credentials wait until `signIn` returns a token of its user to all of them. */
 function openPage(storage: SharedStorage) {
   const tab = {};
   const env = createEnv({ storage: storage.of(tab) });
@@ -48,7 +48,7 @@ function openPage(storage: SharedStorage) {
   return { transport, session, signIn, texts, sent };
 }
 
-test("what is written before anybody is known is kept once somebody is, and so is what follows", async () => {
+test("messages written before and after the user is known stay in that user's outbox", async () => {
   const storage = sharedStorage();
   const page = openPage(storage);
   page.session.subscribe(() => {});
@@ -61,7 +61,7 @@ test("what is written before anybody is known is kept once somebody is, and so i
   after.session.close();
 });
 
-test("what the next person writes before their token is there is theirs, and not of who was here before", async () => {
+test("a message that the next user writes before their token arrives belongs to the next user", async () => {
   const storage = sharedStorage();
   const first = openPage(storage);
   await first.signIn("an");
@@ -83,7 +83,7 @@ test("what the next person writes before their token is there is theirs, and not
   again.session.close();
 });
 
-test("what somebody left behind isn't sent by a request that finds out who is there", async () => {
+test("unsent messages of the previous user are not sent when a request reveals the next user", async () => {
   const storage = sharedStorage();
   const first = openPage(storage);
   await first.signIn("an");
@@ -91,14 +91,14 @@ test("what somebody left behind isn't sent by a request that finds out who is th
   first.session.send({ text: "of An" });
   first.session.close();
   const next = openPage(storage);
-  // With nobody looking it goes by HTTP, at once.
+  // Without a subscriber, the message is sent immediately by HTTP.
   next.session.send({ text: "of Binh" });
   await next.signIn("binh");
   await expect.poll(next.sent).toEqual(["of Binh"]);
   next.session.close();
 });
 
-test("once somebody else is signed in, nothing of the one before is shown, sent, or gone on with", async () => {
+test("after another user signs in, nothing of the previous user is shown, sent or resumed", async () => {
   const page = openPage(sharedStorage());
   await page.signIn("an");
   page.session.subscribe(() => {});
@@ -108,7 +108,7 @@ test("once somebody else is signed in, nothing of the one before is shown, sent,
   await page.signIn("binh");
   await expect(done).rejects.toMatchObject({ code: "ABORTED" });
   expect(page.session.getSnapshot()).toMatchObject({ state: emptyState, outbox: [] });
-  // Left, and begun anew from nothing.
+  // The store unsubscribes, and subscribes again without a cursor.
   expect([page.transport.unsubscribes, page.transport.subscribes, page.transport.cursor()]).toEqual([
     1,
     2,

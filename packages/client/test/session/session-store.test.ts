@@ -1,4 +1,4 @@
-/** The store of a session, with a link in the hands of the test. */
+/** Tests `SessionStore` with a transport that the test controls. */
 import { emptyState, type SessionEvent, foldAll, type SessionState, snapshot } from "@turnstream/protocol";
 import { describe, expect, test } from "vitest";
 import { createIdentity } from "../../src/auth/identity.ts";
@@ -43,7 +43,7 @@ function open(asked: (path: string) => unknown = () => null) {
   identity.update({ headers: {} });
   const session = new SessionStore("s", { url: "", transport, api, env, identity });
   const fire = (): void => {
-    // Those that are set meanwhile are for the next time.
+    // Timers that these runs set wait for the next call.
     const due = [...timers];
     timers.clear();
     for (const timer of due) timer.run();
@@ -51,7 +51,7 @@ function open(asked: (path: string) => unknown = () => null) {
   return { transport, session, timers, fire };
 }
 
-/** Connected, and up to date with the first events. */
+/** Opens a store that is live and has folded the first `count` events. */
 function subscribed(count: number) {
   const all = open();
   let notified = 0;
@@ -64,8 +64,8 @@ function subscribed(count: number) {
 
 const stateOf = ({ session }: { session: SessionStore }): SessionState => session.getSnapshot().state;
 
-describe("what comes", () => {
-  test("is folded; a repeat changes nothing, not even the reference", async () => {
+describe("SessionStore: incoming data", () => {
+  test("events are folded; a repeated event doesn't change the view, not even its reference", async () => {
     const one = subscribed(2);
     one.transport.handler?.onEvents(LOG.slice(2, 4));
     expect(stateOf(one)).toEqual(foldAll(LOG.slice(0, 4)));
@@ -75,7 +75,7 @@ describe("what comes", () => {
     expect(one.transport.cursor()).toBe("1-4");
   });
 
-  test("after a gap is not taken until it begins again, from where it stands", () => {
+  test("events after a gap are ignored until the subscription restarts from the current position", () => {
     const one = subscribed(2);
     one.transport.handler?.onEvents(LOG.slice(3, 4));
     expect(one.transport.resyncs).toEqual(["1-2"]);
@@ -86,7 +86,7 @@ describe("what comes", () => {
     expect(stateOf(one)).toEqual(foldAll(LOG.slice(0, 5)));
   });
 
-  test("with the same gap again is loaded anew", () => {
+  test("the same gap twice leads to a snapshot", () => {
     const one = subscribed(2);
     one.transport.handler?.onEvents(LOG.slice(3, 4));
     one.transport.handler?.onSubscribed({ resumed: true, reason: "cursor" });
@@ -94,20 +94,20 @@ describe("what comes", () => {
     expect(one.transport.resyncs).toEqual(["1-2", null]);
     one.transport.handler?.onSubscribed({ resumed: false, reason: "fresh" });
     one.transport.handler?.onEvents(LOG.slice(2, 3));
-    // What is shown stays until there is something to show in its place.
+    // The old state stays visible until the snapshot arrives.
     expect(stateOf(one).title).toBeNull();
     one.transport.handler?.onSnapshot(snapshot(foldAll(LOG)), "1-6");
     expect(stateOf(one)).toEqual(foldAll(LOG));
     expect(one.transport.cursor()).toBe("1-6");
   });
 
-  test("of a log that was rebuilt is loaded anew", () => {
+  test("an event of a rebuilt log leads to a snapshot", () => {
     const one = subscribed(4);
     one.transport.handler?.onEvents([{ ...LOG[2], id: "2-3" } as SessionEvent]);
     expect(one.transport.resyncs).toEqual([null]);
   });
 
-  test("as a snapshot of another version is asked for as events, once; then it is said", () => {
+  test("a snapshot of another version is requested as events instead; another one closes the session", () => {
     const one = subscribed(2);
     const foreign = { ...snapshot(foldAll(LOG)), v: 3 };
     one.transport.handler?.onSubscribed({ resumed: false, reason: "expired" });
@@ -128,7 +128,7 @@ describe("what comes", () => {
     expect(one.transport.unsubscribes).toBe(1);
   });
 
-  test("of another version, event by event, is read as far as it can be", () => {
+  test("events of other versions are applied as far as they are known", () => {
     const one = subscribed(2);
     const unknown = { v: 9, id: "1-3", at: 0, type: "weather.change" } as unknown as SessionEvent;
     const old = { ...LOG[3], v: 1 } as unknown as SessionEvent;
@@ -137,7 +137,7 @@ describe("what comes", () => {
     expect(one.transport.resyncs).toEqual([]);
   });
 
-  test("U08 is told once per frame, however much it is", async () => {
+  test("U08 subscribers are notified once per frame, however many events there are", async () => {
     const one = subscribed(2);
     await Promise.resolve();
     const before = one.notified();
@@ -147,8 +147,8 @@ describe("what comes", () => {
   });
 });
 
-describe("coming and going", () => {
-  test("U08 it is connected while somebody looks, and a little longer", () => {
+describe("SessionStore: subscribers", () => {
+  test("U08 the session is connected while it has subscribers, and for a short time after", () => {
     const one = open();
     expect(one.transport.subscribes).toBe(0);
     const leave = [one.session.subscribe(() => {}), one.session.subscribe(() => {})];
@@ -164,7 +164,7 @@ describe("coming and going", () => {
     expect(one.transport.subscribes).toBe(2);
   });
 
-  test("what is on its way goes though nobody looks any more", async () => {
+  test("a message in the outbox is sent even after the last subscriber has left", async () => {
     const one = open();
     const leave = one.session.subscribe(() => {});
     one.transport.handler?.onConnection({ ...live, phase: "waiting" });
@@ -181,7 +181,7 @@ describe("coming and going", () => {
     expect(one.transport.unsubscribes).toBe(1);
   });
 
-  test("who comes back goes on from where they were", () => {
+  test("a subscriber that returns resumes from the last position", () => {
     const one = open();
     const leave = one.session.subscribe(() => {});
     one.transport.handler?.onSubscribed({ resumed: false, reason: "fresh" });
@@ -192,7 +192,7 @@ describe("coming and going", () => {
     expect(one.transport.cursor()).toBe("1-3");
   });
 
-  test("what nobody looks at can be forgotten, and is loaded again", () => {
+  test("dropState drops the state only without subscribers, and the next one loads it again", () => {
     const one = open();
     const leave = one.session.subscribe(() => {});
     one.transport.handler?.onSubscribed({ resumed: false, reason: "fresh" });
@@ -207,7 +207,7 @@ describe("coming and going", () => {
     expect(one.transport.cursor()).toBeNull();
   });
 
-  test("a refresh asks for everything anew, with or without somebody who looks", async () => {
+  test("refresh reloads everything from the server, with and without subscribers", async () => {
     const alone = open(() => ({ snapshot: snapshot(foldAll(LOG)) }));
     await alone.session.refresh();
     expect(stateOf(alone)).toEqual(foldAll(LOG));
@@ -227,8 +227,8 @@ describe("coming and going", () => {
   });
 });
 
-describe("what is sent", () => {
-  test("waits until it is live, goes under its id, and leaves the outbox when the log shows it", async () => {
+describe("SessionStore: commands", () => {
+  test("a message waits for a live session, is sent with its id, and leaves once the log contains it", async () => {
     const one = open();
     one.session.subscribe(() => {});
     one.transport.handler?.onConnection({ ...live, phase: "connecting" });
@@ -258,7 +258,7 @@ describe("what is sent", () => {
     expect(one.session.getSnapshot().outbox).toEqual([]);
   });
 
-  test("commands say what they are for, and nothing that was left out", async () => {
+  test("every command is sent with its fields, without those that were omitted", async () => {
     const { session, transport } = subscribed(2);
     await session.stop();
     await session.stop("t1");

@@ -1,6 +1,7 @@
 /**
- * A browser with tabs that open, close, crash, freeze and hide, a channel that takes its time, locks, and a server with one
- * log. What each tab shows is folded, and every event is held against where the tab stands. Time is vitest's.
+ * `FakeBrowser` simulates a browser with tabs that open, close, crash, freeze and hide, with a delayed message channel,
+ * locks, and a server with one log. Each tab folds its events and reports every event that isn't the next one in
+ * `problems`. Timers are vitest's fake timers.
  */
 import { LogWriter } from "@turnstream/conformance/support/log-writer.ts";
 import {
@@ -31,7 +32,7 @@ import { FakePageEnv } from "../live/fast-env.ts";
 
 export const SESSION = "ses_market";
 
-/** A long legal log, to be let out bit by bit. */
+/** Returns a long valid log that the server publishes step by step. */
 function longLog(): readonly SessionEvent[] {
   const log = new LogWriter().session(SESSION);
   for (let turn = 0; turn < 6; turn += 1)
@@ -61,7 +62,7 @@ export class FakeServer {
       for (const transport of this.transports) transport.published(event);
     }
   }
-  /** Null where the cursor isn't an entry. */
+  /** Returns null if the log has no entry at the cursor. */
   after(cursor: Cursor): readonly SessionEvent[] | null {
     const at = LOG.findIndex(({ id }) => id === cursor);
     return at < 0 || at >= this.head ? null : LOG.slice(at + 1, this.head);
@@ -74,7 +75,7 @@ type Subscribed = {
   isLive: boolean;
 };
 
-/** A connection of one tab: dense, in order, and late. What it does happens only while its tab runs. */
+/** A connection of one tab. It delivers all events in order, with a delay, and only while its tab runs. */
 class FakeTransport implements Transport {
   readonly #server: FakeServer;
   readonly #tab: FakeTab;
@@ -95,7 +96,7 @@ class FakeTransport implements Transport {
     return { resync: () => this.#subscribe(), unsubscribe: () => void (this.#subscribed = null) };
   }
 
-  /** The connection breaks, and comes back. */
+  /** Breaks the connection and reconnects. */
   drop(): void {
     this.#subscribe();
   }
@@ -177,10 +178,10 @@ export class FakeBrowser {
   readonly server = new FakeServer();
   readonly tabs: FakeTab[] = [];
   readonly problems: string[] = [];
-  /** Whether anybody can say who is signed in. */
+  /** False while the signed-in user is unknown, as when the app can't be reached. */
   isNamed = true;
   readonly random: () => number;
-  /** What its tabs connect by; unless given, by something that only does as if. */
+  /** Creates the transport of a tab. @default a `FakeTransport` */
   createTransport: ((tab: FakeTab, page: PageEnv) => Transport) | null = null;
   #holder: Waiter | null = null;
   #waiting: Waiter[] = [];
@@ -197,7 +198,7 @@ export class FakeBrowser {
   get running(): FakeTab[] {
     return this.tabs.filter(({ life }) => life === "running");
   }
-  /** Connections of tabs that run. */
+  /** The number of open connections of running tabs. */
   get connections(): number {
     return this.running.reduce((sum, tab) => sum + tab.transports.filter(({ isOpen }) => isOpen).length, 0);
   }
@@ -237,7 +238,7 @@ export class FakeTab {
   readonly name: string;
   readonly transports: FakeTransport[] = [];
   readonly transport: SharedTransport;
-  life: "running" | "frozen" | "kept" | "closed" = "running";
+  life: "running" | "frozen" | "cached" | "closed" = "running";
   isVisible = true;
   readonly page = new FakePageEnv(true);
   readonly #subscription: Subscription;
@@ -316,14 +317,14 @@ export class FakeTab {
   }
 
   #receive(from: FakeTab, message: unknown): void {
-    // Late, but in order for each sender.
+    // Messages are delayed, but those of one sender arrive in order.
     const at = Math.max(this.#arrivals.get(from) ?? 0, Date.now() + Math.floor(this.#browser.random() * 20));
     this.#arrivals.set(from, at);
-    // As Chromium does: what is said to a page that doesn't run is lost.
+    // Like Chromium, drop messages to a page that doesn't run.
     setTimeout(() => this.life === "running" && this.#onMessage?.(message), at - Date.now());
   }
 
-  /** Runs in this tab: now, once it is thawed, or never. */
+  /** Runs a task in this tab: now if the tab runs, after it thaws if it is frozen, never if it is closed. */
   task(run: () => void): void {
     if (this.life === "closed") return;
     if (this.life !== "running") this.#backlog.push(run);
@@ -334,7 +335,7 @@ export class FakeTab {
     return () => clearTimeout(timer);
   }
 
-  /** As a session does when a person presses "Try now". */
+  /** Does what a session does when the user presses "Try now". */
   refresh(): void {
     this.#needsSnapshot = true;
     this.#subscription.resync();
@@ -348,7 +349,7 @@ export class FakeTab {
   dropConnection(): void {
     for (const transport of this.transports) if (transport.isOpen) transport.drop();
   }
-  /** Its connection is lost, and it never gets to try again. */
+  /** Loses the connections of the tab without ever retrying. */
   stall(retryAt: number): void {
     for (const transport of this.transports) if (transport.isOpen) transport.stall(retryAt);
   }
@@ -377,14 +378,14 @@ export class FakeTab {
     this.page.become({ isHidden: !isVisible });
     this.#on?.onVisible(isVisible);
   }
-  /** Left, and kept by the browser to come back to. */
+  /** The user leaves the page, and the browser caches it (back/forward cache). */
   leave(): void {
     this.#on?.onLeave();
     this.#browser.releaseAll(this);
-    this.life = "kept";
+    this.life = "cached";
   }
   comeBack(): void {
-    if (this.life !== "kept") return this.thaw();
+    if (this.life !== "cached") return this.thaw();
     this.life = "frozen";
     this.thaw();
     this.#on?.onShow();

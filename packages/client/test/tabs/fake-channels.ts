@@ -1,6 +1,6 @@
 /**
- * What the real link of a tab is put on in tests: sockets and requests of the fake server, which can be down, or say nothing
- * any more. Time is vitest's.
+ * `FakeWires` gives the real network transport of each tab fake sockets and requests. They connect it to the fake
+ * server, which can be down or silent. Timers are vitest's fake timers.
  */
 import { formatCursor, snapshot } from "@turnstream/protocol";
 import { createAuth } from "../../src/auth/auth.ts";
@@ -14,12 +14,12 @@ export class FakeWires {
   readonly #server: FakeServer;
   readonly #sockets = new Set<FakeSocket>();
   isDown = false;
-  /** Null: as it should be. */
+  /** The response to snapshot requests. Null: the correct one. */
   snapshotAnswer: (() => Response) | null = null;
   isClosed = false;
   readonly requests: string[] = [];
 
-  /** Puts the tabs of a browser on them. */
+  /** Makes the tabs of the browser connect through these sockets. */
   constructor(browser: FakeBrowser) {
     this.#server = browser.server;
     browser.createTransport = (tab, page) => this.#link(browser, tab, page);
@@ -34,13 +34,13 @@ export class FakeWires {
     return this.requests.filter((path) => path.endsWith(what)).length;
   }
 
-  /** All sockets end, and nothing is let in. */
+  /** Closes all sockets and rejects new ones. */
   goDown(): void {
     this.isDown = true;
     for (const socket of this.#sockets) socket.end(1006);
   }
 
-  /** Nothing comes over those that are open, and nobody says so. */
+  /** The open sockets deliver nothing more, but they stay open. */
   goSilent(): void {
     for (const socket of this.#sockets) socket.isSilent = true;
   }
@@ -111,7 +111,13 @@ export class FakeWires {
 }
 
 function closed(request_id: unknown): object {
-  return { type: "error", request_id, error: "NOT_FOUND", message: "It is gone.", can_retry: false };
+  return {
+    type: "error",
+    request_id,
+    error: "NOT_FOUND",
+    message: "The session was deleted.",
+    can_retry: false,
+  };
 }
 
 class FakeSocket extends EventTarget {

@@ -1,4 +1,4 @@
-/** The rules between tabs, where they are hard to meet in a whole browser. */
+/** Tests the pure rules between tabs in cases that are hard to reach with whole tabs. */
 import type { SessionEvent } from "@turnstream/protocol";
 import { expect, test } from "vitest";
 import {
@@ -45,7 +45,7 @@ const receive = (state: FollowerState, ...ids: string[]) =>
     0,
   );
 
-test("what a tab has is left out, and what is missing is asked for", () => {
+test("a follower skips known events and subscribes again after a gap", () => {
   expect(receive(joined(), "1-4", "1-5", "1-6").effects).toEqual([
     { type: "events", subscriptionId: 1, events: [event("1-6")] },
   ]);
@@ -54,7 +54,7 @@ test("what a tab has is left out, and what is missing is asked for", () => {
     { type: "events", subscriptionId: 1, events: [event("1-6")] },
     { type: "request subscription", subscriptionId: 1, session: "s", isUserInitiated: false },
   ]);
-  // Nothing more until it was answered.
+  // Further events are ignored until the leader replies.
   expect(receive(state, "1-7").effects).toEqual([]);
 });
 
@@ -62,19 +62,19 @@ const lead = (head: string) =>
   stepFollower(joined(), { type: "message", message: { type: "lead", leader, heads: { s: head } } }, 0)
     .effects;
 
-test("what a browser dropped while the page didn't run is asked for, once the leader says where it stands", () => {
+test("a follower that missed messages while frozen subscribes again once it knows the leader's head", () => {
   expect([lead("1-5"), lead("1-4")]).toEqual([[], []]);
   expect(lead("1-6")).toEqual([
     { type: "request subscription", subscriptionId: 1, session: "s", isUserInitiated: false },
   ]);
 });
 
-test("the words of a leader before count no more", () => {
+test("a follower ignores messages of a former leader", () => {
   const { state } = stepFollower(joined(), { type: "follow", leader: { term: 6, tabId: "c" } }, 0);
   expect(receive(withPosition(state, 1, "1-5"), "1-6").effects).toEqual([]);
 });
 
-test("a command waits ten seconds for a leader, and a minute for its answer", () => {
+test("a command waits ten seconds for a leader, and a minute for its reply", () => {
   const command = { type: "stop", session_id: "s" } as const;
   const waiting = stepFollower(createFollower("a"), { type: "command", request: "r", command }, 0).state;
   expect(stepFollower(waiting, { type: "tick" }, 9_999).effects).toEqual([]);
@@ -111,7 +111,7 @@ test("a leader steps down for a later term, and not for an earlier one", () => {
   );
 });
 
-test("silence is only another's when this tab was awake to hear", () => {
+test("a tab steals the lock only if it was awake while the leader was silent", () => {
   let state = stepElection(createElection("a", true, 0), { type: "start" }, 0, 0).state;
   const tick = (now: number): string[] => {
     const step = stepElection(state, { type: "tick" }, now, 0);
@@ -126,7 +126,7 @@ test("silence is only another's when this tab was awake to hear", () => {
   expect(tick(65_000)).toEqual(["steal lock"]);
 });
 
-test("what no tab says is not heard", () => {
+test("readTabMessage returns null for malformed messages", () => {
   const known = { type: "lead", leader, heads: {} };
   expect(readTabMessage(known)).toBe(known);
   const subscribed = { type: "subscribed", leader, session: "s", to: null, subscriptionId: 0 };
@@ -152,7 +152,7 @@ test("what no tab says is not heard", () => {
   expect(wrong.filter((message) => readTabMessage(message) !== null)).toEqual([]);
 });
 
-test("who looks at any of the tabs counts, and is told when it changes", () => {
+test("the page counts as visible while any tab is visible, and listeners are notified of changes", () => {
   const own = new FakePageEnv();
   const visibility = createTabVisibility(own);
   const { page } = visibility;
@@ -177,14 +177,14 @@ const userInitiated = (input: FollowerInput): unknown[] =>
     (effect) => effect.type === "request subscription" && effect.isUserInitiated,
   );
 
-test("who says now wishes it; who only missed something doesn't", () => {
+test("a resync, a rejoin and a new subscription are user-initiated; following a new leader is not", () => {
   expect(userInitiated({ type: "resync", subscriptionId: 1 })).toEqual([true]);
   expect(userInitiated({ type: "rejoin" })).toEqual([true]);
   expect(userInitiated({ type: "subscribe", subscriptionId: 2, session: "t" })).toEqual([true]);
   expect(userInitiated({ type: "follow", leader: { term: 6, tabId: "c" } })).toEqual([false]);
 });
 
-test("a snapshot that can't be had by itself is brought by the connection, for everybody", () => {
+test("if a snapshot can't be loaded by HTTP, the connection resyncs all tabs", () => {
   const [first, second] = [
     { tabId: "a", subscriptionId: 1 },
     { tabId: "b", subscriptionId: 1 },
@@ -202,7 +202,7 @@ test("a snapshot that can't be had by itself is brought by the connection, for e
   expect(step.state.subscribers.map(({ phase }) => phase)).toEqual(["waiting", "waiting"]);
 });
 
-test("the same gap again is not asked for again and again: everybody begins anew", () => {
+test("the same gap twice makes all tabs restart from a snapshot", () => {
   const subscriber = { tabId: "a", subscriptionId: 1 };
   let state: LeaderSessionState = stepLeaderSession(createLeaderSession("1-5"), {
     type: "join",

@@ -1,4 +1,4 @@
-/** Tasks in their order, and tasks that repeat. */
+/** Tests `createSerialQueue` and `createInterval`. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { createInterval, createSerialQueue } from "../../src/tabs/scheduling.ts";
 
@@ -12,7 +12,7 @@ const env = {
   },
 };
 
-test("a task that is added while another runs comes after it", () => {
+test("a task that is added while another runs starts after it", () => {
   const run = createSerialQueue();
   const order: number[] = [];
   run(() => {

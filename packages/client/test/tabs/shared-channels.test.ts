@@ -1,4 +1,4 @@
-/** Tabs that share a real link: what they do for it while it is silent, down, busy or closed. */
+/** Tests tabs that share a real network transport while the server is silent, down, busy or has deleted the session. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { FakeBrowser, type FakeTab } from "./fake-browser.ts";
 import { FakeWires } from "./fake-channels.ts";
@@ -29,7 +29,7 @@ async function tabsOn(
 
 const seqs = (tabs: readonly FakeTab[]): number[] => tabs.map(({ state }) => state.seq);
 
-test("a socket that fell silent in a hidden tab is noticed while somebody looks at another one", async () => {
+test("a silent socket of a hidden tab is replaced while another tab is visible", async () => {
   const { browser, channels, tabs } = await tabsOn(2);
   tabs[0]?.show(false);
   await pass(1_000);
@@ -39,7 +39,7 @@ test("a socket that fell silent in a hidden tab is noticed while somebody looks 
   expect([seqs(tabs), channels.opened]).toEqual([[51, 51], 2]);
 });
 
-test("it is not asked about while nobody looks at any, and at once when somebody looks at another one", async () => {
+test("a silent socket is not probed while all tabs are hidden, and is probed once a tab is visible", async () => {
   const { browser, channels, tabs } = await tabsOn(2);
   for (const tab of tabs) tab.show(false);
   await pass(1_000);
@@ -52,7 +52,7 @@ test("it is not asked about while nobody looks at any, and at once when somebody
   expect([seqs(tabs), channels.opened]).toEqual([[51, 51], 2]);
 });
 
-test("a tab that somebody looked at and that is closed is no reason to ask", async () => {
+test("a closed tab no longer counts as visible, so a silent socket is not probed", async () => {
   const { channels, tabs } = await tabsOn(2);
   tabs[0]?.show(false);
   await pass(1_000);
@@ -63,21 +63,21 @@ test("a tab that somebody looked at and that is closed is no reason to ask", asy
   expect(channels.opened).toBe(1);
 });
 
-/** Until the next attempt is far away. */
+/** Waits until the next attempt is more than 15 seconds away. */
 async function waitingLong(tab: FakeTab): Promise<void> {
   for (let n = 0; n < 600; n++) {
     const { phase, retryAt } = tab.view;
     if (phase === "waiting" && (retryAt ?? 0) - Date.now() > 15_000) return;
     await pass(500);
   }
-  throw new Error(`never waited long: ${JSON.stringify(tab.view)}`);
+  throw new Error(`the backoff never exceeded 15 seconds: ${JSON.stringify(tab.view)}`);
 }
 
 test.for([
   ["the only tab", 1, 0],
   ["the tab with the connection", 2, 0],
   ["another tab", 2, 1],
-] as const)("who says now in %s is not kept waiting", async ([, count, who]) => {
+] as const)("a refresh in %s connects without waiting for the backoff", async ([, count, who]) => {
   const { browser, channels, tabs } = await tabsOn(count);
   channels.goDown();
   browser.server.write(10);
@@ -89,7 +89,7 @@ test.for([
   expect([seqs(tabs), browser.problems]).toEqual([tabs.map(() => 51), []]);
 });
 
-test("who says now while the server is down doesn't make the tabs ask more and more", async () => {
+test("a refresh while the server is down doesn't increase the rate of requests", async () => {
   const { channels, tabs } = await tabsOn(2);
   channels.goDown();
   await waitingLong(tabs[1]!);
@@ -104,7 +104,7 @@ test("who says now while the server is down doesn't make the tabs ask more and m
   expect(tabs.map(({ view }) => view.phase)).toEqual(["live", "live"]);
 });
 
-test("a machine without a network tries when somebody says so", async () => {
+test("a refresh connects even if the browser reports no network", async () => {
   const { channels, tabs } = await tabsOn(1);
   channels.goDown();
   tabs[0]!.page.become({ isOnline: false });
@@ -116,7 +116,7 @@ test("a machine without a network tries when somebody says so", async () => {
   expect(tabs[0]!.view.phase).toBe("live");
 });
 
-test("a snapshot for a tab that comes is asked for when the server says, once for each tab", async () => {
+test("a rate-limited snapshot for a new tab is requested again after the server's retry delay", async () => {
   const { browser, channels, tabs } = await tabsOn(1);
   const busy = { error: "RATE_LIMITED", message: "Later.", can_retry: true, retry_after_seconds: 30 };
   channels.snapshotAnswer = () => Response.json(busy, { status: 429 });
@@ -127,14 +127,14 @@ test("a snapshot for a tab that comes is asked for when the server says, once fo
   channels.snapshotAnswer = null;
   await pass(31_000);
   expect(seqs(tabs)).toEqual([41, 41]);
-  // One more where it asked again just when the answer came.
+  // There may be one more request if the tab asked again just before the response arrived.
   const asked = channels.count("/snapshot");
   expect(asked).toBeLessThanOrEqual(12);
   await pass(5 * 60_000);
   expect(channels.count("/snapshot")).toBe(asked);
 });
 
-test("of a session that is gone nothing is asked for any more, whoever comes", async () => {
+test("a new tab of a deleted session causes at most one request", async () => {
   const { browser, channels, tabs } = await tabsOn(1);
   channels.erase();
   await pass(100);
@@ -148,7 +148,7 @@ test("of a session that is gone nothing is asked for any more, whoever comes", a
   ]);
 });
 
-test("a snapshot that is refused for good is brought by the connection", async () => {
+test("a snapshot that is refused permanently is loaded over the connection", async () => {
   const { browser, channels, tabs } = await tabsOn(1);
   const refused = { error: "FORBIDDEN", message: "Not so.", can_retry: false };
   channels.snapshotAnswer = () => Response.json(refused, { status: 403 });

@@ -1,4 +1,4 @@
-/** What is asked of a link before its code is there. */
+/** Tests `createLazyTransport`: calls before the code of the transport is loaded. */
 import { expect, test } from "vitest";
 import type { Transport, SubscriptionHandler } from "../../src/transport/transport.ts";
 import { createLazyTransport } from "../../src/tabs/shared-transport.ts";
@@ -22,7 +22,7 @@ function openShared() {
     close: () => calls.push("close"),
   };
   const shared = createLazyTransport({
-    // Nobody to share with: it goes alone once it is there.
+    // Without a channel name the tab shares with no other tab, so it connects alone once the code is loaded.
     getChannelName: () => Promise.resolve(null),
     createTransport: () => transport,
     request: (path, init) => transport.request(path, init),
@@ -41,7 +41,7 @@ function openShared() {
 
 const handler = {} as SubscriptionHandler;
 
-test("is done once it is there, but for what was left meanwhile", async () => {
+test("runs calls once the code is loaded, except subscriptions that ended before", async () => {
   const { calls, shared } = openShared();
   const first = shared.subscribe("one", () => null, handler);
   shared.subscribe("two", () => null, handler).unsubscribe();
@@ -54,7 +54,7 @@ test("is done once it is there, but for what was left meanwhile", async () => {
   expect(calls).toEqual(["watch one", "stop", "again one", "stop one", "close"]);
 });
 
-test("is refused once the client is closed, and nothing stays open", async () => {
+test("rejects commands after the client is closed, and leaves nothing open", async () => {
   const { calls, shared } = openShared();
   shared.subscribe("one", () => null, handler);
   const command = shared.command({ type: "stop", session_id: "one" });

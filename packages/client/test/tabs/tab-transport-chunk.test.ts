@@ -1,4 +1,4 @@
-/** Tabs that share a connection: what each of them sees, whatever becomes of the others. */
+/** Tests that tabs which share a connection all show the log, even if other tabs close, crash, freeze or hide. */
 import fc from "fast-check";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { FakeBrowser, type FakeTab } from "./fake-browser.ts";
@@ -20,7 +20,7 @@ async function threeTabs(): Promise<{ browser: FakeBrowser; tabs: [FakeTab, Fake
   return { browser, tabs };
 }
 
-test("three tabs have one connection, and all see what is there and what comes", async () => {
+test("three tabs share one connection, and all receive existing and new events", async () => {
   const { browser, tabs } = await threeTabs();
   expect([browser.connections, positions(tabs)]).toEqual([1, [41, 41, 41]]);
   browser.server.write(25);
@@ -30,7 +30,7 @@ test("three tabs have one connection, and all see what is there and what comes",
   expect(browser.problems).toEqual([]);
 });
 
-test.each(["close", "crash"] as const)("when the leader does %s, the next one goes on", async (how) => {
+test.each(["close", "crash"] as const)("after a %s of the leader, another tab continues", async (how) => {
   const { browser, tabs } = await threeTabs();
   const [leader, ...others] = tabs;
   browser.server.write(5);
@@ -43,7 +43,7 @@ test.each(["close", "crash"] as const)("when the leader does %s, the next one go
   expect([positions(others), browser.problems]).toEqual([[67, 67], []]);
 });
 
-test("a leader that is frozen is replaced by a tab that somebody looks at, and follows when it is back", async () => {
+test("a visible tab takes over from a frozen leader, which follows after it thaws", async () => {
   const { browser, tabs } = await threeTabs();
   const [leader, seen, hidden] = tabs;
   hidden.show(false);
@@ -56,7 +56,7 @@ test("a leader that is frozen is replaced by a tab that somebody looks at, and f
   expect([browser.connections, positions(tabs), browser.problems]).toEqual([1, [71, 71, 71], []]);
 });
 
-test("nobody takes over from a frozen leader while nobody looks", async () => {
+test("no tab takes over from a frozen leader while all tabs are hidden", async () => {
   const { browser, tabs } = await threeTabs();
   for (const tab of tabs) tab.show(false);
   tabs[0].freeze();
@@ -64,7 +64,7 @@ test("nobody takes over from a frozen leader while nobody looks", async () => {
   expect(browser.running.map(({ transports }) => transports.length)).toEqual([0, 0]);
 });
 
-test("a command of any tab is carried out once, and answered where it was given", async () => {
+test("a command of any tab runs once, and that tab gets the reply", async () => {
   const { browser, tabs } = await threeTabs();
   tabs.forEach((tab, n) => tab.send(`m${n}`));
   await pass(500);
@@ -72,7 +72,7 @@ test("a command of any tab is carried out once, and answered where it was given"
   expect(tabs.map(({ outcomes }) => outcomes)).toEqual([["m0 done"], ["m1 done"], ["m2 done"]]);
 });
 
-test("what a dying leader had under way is unsure; what nobody took is offline", async () => {
+test("a command that is in flight when the leader crashes fails with UNSURE", async () => {
   const { browser, tabs } = await threeTabs();
   const [leader, follower] = tabs;
   follower.send("m");
@@ -86,7 +86,7 @@ test("what a dying leader had under way is unsure; what nobody took is offline",
   expect(late.outcomes).toEqual([]);
 });
 
-test("a frozen leader that wakes carries out nothing that is old", async () => {
+test("a leader that thaws does not run old commands", async () => {
   const { browser, tabs } = await threeTabs();
   const [leader, follower] = tabs;
   leader.freeze();
@@ -99,7 +99,7 @@ test("a frozen leader that wakes carries out nothing that is old", async () => {
   expect(browser.server.commands).toEqual([]);
 });
 
-test("a page that is left and come back to watches again", async () => {
+test("a page that the user leaves and returns to subscribes again", async () => {
   const { browser, tabs } = await threeTabs();
   const [leader, ...others] = tabs;
   leader.leave();
@@ -112,7 +112,7 @@ test("a page that is left and come back to watches again", async () => {
   expect([browser.connections, positions(tabs), browser.problems]).toEqual([1, [51, 51, 51], []]);
 });
 
-test("a tab whose connection stands still in the hands of a hidden one takes over", async () => {
+test("a visible tab takes over from a hidden leader whose connection stalls", async () => {
   const { tabs } = await threeTabs();
   const [leader, seen] = tabs;
   leader.show(false);
@@ -123,7 +123,7 @@ test("a tab whose connection stands still in the hands of a hidden one takes ove
   expect([link?.isOpen, seen.transports.length + tabs[2].transports.length]).toEqual([false, 1]);
 });
 
-test("a tab that slept so long that it was forgotten asks again", async () => {
+test("a tab that was frozen until the leader removed it subscribes again", async () => {
   const { browser, tabs } = await threeTabs();
   const [leader, sleeper, other] = tabs;
   other.close();
@@ -136,7 +136,7 @@ test("a tab that slept so long that it was forgotten asks again", async () => {
   expect([positions([leader, sleeper]), browser.problems]).toEqual([[51, 51], []]);
 });
 
-test("who comes back to a leader that doesn't reach so far gets what is there now", async () => {
+test("a tab whose cursor is older than the new leader's buffer gets a snapshot", async () => {
   const { browser, tabs } = await threeTabs();
   const [first, second, third] = tabs;
   third.leave();
@@ -186,7 +186,7 @@ async function play(browser: FakeBrowser, { type, n }: Act): Promise<void> {
   await pass(n % 7);
 }
 
-test("no tab ever sees a gap or an event twice, and in the end all see the same over one connection", async () => {
+test("no tab ever receives a gap or a duplicate, and finally all tabs show the same over one connection", async () => {
   const run = fc.asyncProperty(
     fc.array(act, { minLength: 5, maxLength: 60 }),
     fc.infiniteStream(fc.nat(999)),
@@ -194,7 +194,7 @@ test("no tab ever sees a gap or an event twice, and in the end all see the same 
       const browser = new FakeBrowser(() => (dice.next().value as number) / 1000);
       browser.server.write(20);
       browser.open();
-      // Only who sleeps can have one beside the one that counts.
+      // Only a frozen or left tab can have a second connection open.
       const canSleep = acts.some(({ type }) => type === "freeze" || type === "leave");
       for (const one of acts) {
         await play(browser, one);
@@ -223,7 +223,7 @@ test("no tab ever sees a gap or an event twice, and in the end all see the same 
   await fc.assert(run, { numRuns: 200 });
 });
 
-test("tabs that were opened while nobody could say who is signed in go alone, and share once it is known", async () => {
+test("tabs connect alone while the user is unknown, and share a connection afterwards", async () => {
   const browser = new FakeBrowser(half);
   browser.isNamed = false;
   browser.server.write(10);

@@ -1,4 +1,4 @@
-/** The connection machine: every state, every way out of it, and what holds whatever happens. */
+/** Tests `stepConnection`: every phase, every transition, and the invariants under random inputs. */
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ClientError, type ClientErrorCode } from "../../src/errors.ts";
@@ -9,8 +9,8 @@ const refusal = (code: ClientErrorCode, retryAfterSeconds?: number): ClientError
   new ClientError(code, code, retryAfterSeconds === undefined ? {} : { retryAfterSeconds });
 const closed = (code: number) => ({ type: "closed", code }) as const;
 
-describe("getting in", () => {
-  test("asks, opens a socket, and is open", () => {
+describe("stepConnection: connecting", () => {
+  test("a connection authorizes, opens a socket, and is open", () => {
     const network = new FakeNetwork().take({ type: "start" });
     expect([network.state.phase, network.lastEffects()]).toEqual(["authorizing", ["authorize"]]);
     network.take({ type: "authorized" });
@@ -19,7 +19,7 @@ describe("getting in", () => {
     expect(network.state.phase).toBe("open");
   });
 
-  test("waits longer each time, up to half a minute, and never all at the same context", () => {
+  test("failed attempts back off up to half a minute, with jitter", () => {
     const waits = [0, 1].map((random) => {
       const network = new FakeNetwork(() => random).take({ type: "start" });
       return Array.from({ length: 9 }, () => {
@@ -33,12 +33,12 @@ describe("getting in", () => {
     expect(waits[0]).toEqual(waits[1]?.map((ms) => ms / 2));
   });
 
-  test("waits as long as a server says", () => {
+  test("the next attempt waits for the server's retry delay", () => {
     const network = new FakeNetwork().take({ type: "start" }).reject(refusal("RATE_LIMITED", 20));
     expect((network.state.timerAt ?? 0) - network.now).toBe(20_000);
   });
 
-  test("credentials that are refused are asked for anew, once", () => {
+  test("rejected credentials are renewed once", () => {
     const network = new FakeNetwork().take({ type: "start" });
     network.lastEffects();
     network.reject(refusal("UNAUTHENTICATED"));
@@ -50,12 +50,15 @@ describe("getting in", () => {
     expect(network.state.phase).toBe("authorizing");
   });
 
-  test.for(["FORBIDDEN", "NOT_FOUND", "BAD_REQUEST"] as const)("%s is for good, and explained", (code) => {
-    const network = new FakeNetwork().take({ type: "start" }).reject(refusal(code));
-    expect(network.state).toMatchObject({ phase: "closed", error: { code } });
-  });
+  test.for(["FORBIDDEN", "NOT_FOUND", "BAD_REQUEST"] as const)(
+    "a rejection with %s closes the connection permanently",
+    (code) => {
+      const network = new FakeNetwork().take({ type: "start" }).reject(refusal(code));
+      expect(network.state).toMatchObject({ phase: "closed", error: { code } });
+    },
+  );
 
-  test("no answer at all is a failure", () => {
+  test("no response counts as a failure", () => {
     const network = new FakeNetwork().take({ type: "start" }).fire();
     expect([network.state.phase, network.state.failures]).toEqual(["waiting", 1]);
     expect(network.lastEffects()).toEqual(["authorize", "drop"]);
@@ -65,7 +68,7 @@ describe("getting in", () => {
 const shut = (network: FakeNetwork): FakeNetwork =>
   network.take({ type: "authorized" }).take(closed(1006)).fire();
 
-/** What is opened after two sockets that were open and were cut. */
+/** Returns the channel that is opened after two open sockets were cut. */
 function nextAfterCuts(code: number, isReceived: boolean): string | null {
   const network = new FakeNetwork().take({ type: "start" });
   for (let n = 0; n < 2; n++) {
@@ -76,8 +79,8 @@ function nextAfterCuts(code: number, isReceived: boolean): string | null {
   return network.take({ type: "authorized" }).channel;
 }
 
-describe("where sockets don't pass", () => {
-  test("event streams are used after the second, and sockets again after a while", () => {
+describe("stepConnection: blocked sockets", () => {
+  test("event streams are used after two blocked sockets, and sockets are tried again after a while", () => {
     const network = shut(shut(new FakeNetwork().take({ type: "start" }))).take({ type: "authorized" });
     expect(network.channel).toBe("sse");
     network
@@ -90,18 +93,18 @@ describe("where sockets don't pass", () => {
     network.take({ type: "opened" }).take({ type: "live" }).pass(TIMING.sseFallbackMs);
     network.take(closed(1006)).fire().take({ type: "authorized" });
     expect(network.channel).toBe("websocket");
-    // Once more is enough to know.
+    // Then one blocked socket is enough to return to event streams.
     network.take(closed(1006)).fire().take({ type: "authorized" });
     expect(network.channel).toBe("sse");
   });
 
-  test("a socket that neither opens nor fails counts too", () => {
+  test("a socket that neither opens nor fails counts as blocked", () => {
     const network = new FakeNetwork().take({ type: "start" }).take({ type: "authorized" }).fire().fire();
     network.take({ type: "authorized" }).fire().fire().take({ type: "authorized" });
     expect(network.channel).toBe("sse");
   });
 
-  test("one that opens and over which nothing comes counts too, and is known sooner than one that fell silent", () => {
+  test("an open socket that never receives anything counts as blocked, and is detected sooner than later silence", () => {
     const network = new FakeNetwork().take({ type: "start" });
     const since = network.now;
     for (let n = 0; n < 2; n++) {
@@ -113,7 +116,7 @@ describe("where sockets don't pass", () => {
     expect(network.take({ type: "authorized" }).channel).toBe("sse");
   });
 
-  test("so does one that opens and is cut before anything came; a word of the server's is something", () => {
+  test("a socket that is cut before it receives anything counts as blocked, unless the server sent a close code", () => {
     expect([nextAfterCuts(1006, false), nextAfterCuts(1006, true), nextAfterCuts(1012, false)]).toEqual([
       "sse",
       "websocket",
@@ -121,13 +124,13 @@ describe("where sockets don't pass", () => {
     ]);
   });
 
-  test("one that was live has shown that they pass", () => {
+  test("a live socket resets the count of blocked sockets", () => {
     const network = shut(new FakeNetwork().take({ type: "start" })).take({ type: "authorized" });
     network.take({ type: "opened" }).take({ type: "live" }).take(closed(1006)).fire();
     expect(shut(network).take({ type: "authorized" }).channel).toBe("websocket");
   });
 
-  test("a page that is seen again after a while goes back to sockets; one that was just seen doesn't", () => {
+  test("sockets are tried again when the page becomes visible after a while, but not sooner", () => {
     const network = shut(shut(new FakeNetwork().take({ type: "start" }))).take({ type: "authorized" });
     network.take({ type: "opened" }).take({ type: "live" });
     network.setPage(true, true).setPage(true, false);
@@ -138,21 +141,21 @@ describe("where sockets don't pass", () => {
     expect(network.channel).toBe("websocket");
   });
 
-  test("another network may let them pass", () => {
+  test("sockets are tried again after the network was lost and is back", () => {
     const network = shut(shut(new FakeNetwork().take({ type: "start" })));
     network.setPage(false, false).setPage(true, false).take({ type: "authorized" });
     expect(network.channel).toBe("websocket");
   });
 
-  test("nothing else is tried where only one is wanted", () => {
+  test("there is no fallback if sockets are the only configured channel", () => {
     const network = new FakeNetwork(undefined, ["websocket"]).take({ type: "start" });
     shut(shut(shut(network))).take({ type: "authorized" });
     expect(network.channel).toBe("websocket");
   });
 });
 
-describe("a connection that is lost", () => {
-  test("comes back at once the first time, and slower when it doesn't last", () => {
+describe("stepConnection: lost connections", () => {
+  test("the first reconnect is quick, and short connections back off", () => {
     const network = new FakeNetwork(() => 0).live();
     const waits = Array.from({ length: 5 }, () => {
       network.take(closed(1006));
@@ -166,7 +169,7 @@ describe("a connection that is lost", () => {
     expect(network.state.failures).toBe(0);
   });
 
-  test("1012: everybody comes back at another context", () => {
+  test("after 1012, clients reconnect with jitter, or after the server's retry delay", () => {
     const at = [0, 1].map((random) => {
       const network = new FakeNetwork(() => random).live().take(closed(1012));
       return (network.state.timerAt ?? 0) - network.now;
@@ -176,7 +179,7 @@ describe("a connection that is lost", () => {
     expect((restarted.state.timerAt ?? 0) - restarted.now).toBe(9_000);
   });
 
-  test("1012 again and again, before anything came, is not stormed", () => {
+  test("repeated 1012 before anything was received backs off", () => {
     const network = new FakeNetwork().live();
     const waits = Array.from({ length: 8 }, () => {
       network.take(closed(1012));
@@ -187,14 +190,14 @@ describe("a connection that is lost", () => {
     expect(waits.at(-1)).toBeGreaterThan(10_000);
   });
 
-  test("4401: asks for credentials anew; refused again before anything came, it is closed", () => {
+  test("4401 renews credentials, and closes if they are rejected again before anything was received", () => {
     const network = new FakeNetwork().live().take(closed(4401)).fire();
     expect(network.effects.at(-1)).toMatchObject({ type: "authorize", renew: true });
     network.take({ type: "authorized" }).take({ type: "opened" }).take(closed(4401));
     expect(network.state).toMatchObject({ phase: "closed", error: { code: "UNAUTHENTICATED" } });
   });
 
-  test("4401 of a token that was good for a while is asked anew each time", () => {
+  test("4401 after a live connection renews credentials each time", () => {
     const network = new FakeNetwork().live();
     for (let n = 0; n < 3; n++) {
       network.take(closed(4401)).fire();
@@ -207,28 +210,28 @@ describe("a connection that is lost", () => {
     [4400, "BAD_REQUEST"],
     [1003, "BAD_REQUEST"],
     [1009, "TOO_LARGE"],
-  ] as const)("%i is for good, and explained as %s", ([code, word]) => {
+  ] as const)("%i closes the connection permanently with %s", ([code, word]) => {
     expect(new FakeNetwork().live().take(closed(code)).state).toMatchObject({
       phase: "closed",
       error: { code: word },
     });
   });
 
-  test("4429: not before five seconds", () => {
+  test("4429 waits at least five seconds", () => {
     const network = new FakeNetwork().live().take(closed(4429));
     expect((network.state.timerAt ?? 0) - network.now).toBeGreaterThanOrEqual(5_000);
   });
 });
 
-describe("silence", () => {
-  test("is asked about though the clock was put back by an hour", () => {
+describe("stepConnection: a silent channel", () => {
+  test("is probed even if the clock was set back by an hour", () => {
     const network = new FakeNetwork().live();
     network.now -= 3_600_000;
     network.take({ type: "timer", receivedAt: network.receivedAt });
     expect(network.state.phase).toBe("probing");
   });
 
-  test("is asked about, and an answer is enough", () => {
+  test("is probed, and stays open after any reply", () => {
     const network = new FakeNetwork().live().fire();
     expect(network.state.phase).toBe("probing");
     expect(network.lastEffects().at(-1)).toBe("probe");
@@ -236,13 +239,13 @@ describe("silence", () => {
     expect(network.state.phase).toBe("open");
   });
 
-  test("without an answer it is lost", () => {
+  test("is lost without a reply to the probe", () => {
     const network = new FakeNetwork().live().pass(60_000).fire().fire();
     expect(network.state).toMatchObject({ phase: "waiting", error: { code: "OFFLINE" } });
     expect(network.channel).toBeNull();
   });
 
-  test("is not silence when something came meanwhile", () => {
+  test("is not probed if it received something in the meantime", () => {
     const network = new FakeNetwork().live();
     network.receivedAt = network.now + TIMING.websocketIdleMs - 1_000;
     network.fire();
@@ -252,20 +255,20 @@ describe("silence", () => {
     });
   });
 
-  test("is not asked about while nobody looks, but at once when somebody does", () => {
+  test("is not probed while the page is hidden, but immediately when it is visible", () => {
     const network = new FakeNetwork().live().setPage(true, true).fire();
     expect(network.state.phase).toBe("open");
     network.setPage(true, false);
     expect(network.state.phase).toBe("probing");
   });
 
-  test("of an event stream, which says something every 15 seconds, is the end of it", () => {
+  test("is lost without a probe if it is an event stream, because those have heartbeats every 15 seconds", () => {
     const network = new FakeNetwork(undefined, ["sse"]).live().pass(60_000).fire();
     expect(network.state.phase).toBe("waiting");
   });
 
   test.for(["websocket", "sse"] as const)(
-    "U08: of a %s to a server that knows only the documents, is suffered for 180 seconds",
+    "U08: stays open for more than 180 seconds over a %s to a server of another dialect",
     (wire) => {
       const network = new FakeNetwork(undefined, [wire]);
       network.isOtherDialect = true;
@@ -275,7 +278,7 @@ describe("silence", () => {
     },
   );
 
-  test("U08: a turn that is silent for 180 seconds is no reason to leave, as long as the server answers", () => {
+  test("U08: stays open during 180 silent seconds of a turn, as long as the server replies to probes", () => {
     const network = new FakeNetwork().live();
     const start = network.now;
     while (network.now - start < 180_000) {
@@ -290,29 +293,29 @@ describe("silence", () => {
   });
 });
 
-describe("the machine it runs on", () => {
-  test("without a network it is offline, and back at once with one", () => {
+describe("stepConnection: changes of the page", () => {
+  test("the connection is offline without a network, and reconnects immediately with one", () => {
     const network = new FakeNetwork().live().setPage(false, false);
     expect([network.state.phase, network.channel]).toEqual(["offline", null]);
     network.setPage(true, false);
     expect(network.state.phase).toBe("authorizing");
   });
 
-  test("tries now and then though the machine says it has no network", () => {
+  test("an offline connection retries occasionally, because the browser's report can be wrong", () => {
     const network = new FakeNetwork().live().setPage(false, false).fire();
     expect(network.state.phase).toBe("authorizing");
     network.reject(refusal("OFFLINE"));
     expect(network.state.phase).toBe("offline");
   });
 
-  test("whoever looks again doesn't wait", () => {
+  test("a waiting connection retries immediately when the page becomes visible", () => {
     const network = new FakeNetwork().take({ type: "start" });
     for (let n = 0; n < 8; n++) network.reject(refusal("OFFLINE")).fire();
     network.reject(refusal("OFFLINE")).setPage(true, true).setPage(true, false);
     expect(network.state.phase).toBe("authorizing");
   });
 
-  test("is left alone once nobody wants it", () => {
+  test("a stopped connection has no channel and no timer", () => {
     const network = new FakeNetwork().live().take({ type: "stop" });
     expect([network.state.phase, network.state.timerAt, network.channel]).toEqual(["idle", null, null]);
   });
@@ -328,7 +331,7 @@ const word = fc.constantFrom<ClientErrorCode>(
 const code = fc.constantFrom(1000, 1001, 1003, 1006, 1009, 1012, 4400, 4401, 4408, 4429);
 const attempt = fc.integer({ min: -2, max: 0 });
 
-/** Anything at any context; what is about an attempt may be late. */
+/** Random inputs. Those that belong to an attempt can belong to an earlier one. */
 const anything = fc.oneof(
   fc.record({ type: fc.constantFrom("start", "stop", "reconnect") }),
   fc.record({ type: fc.constantFrom("authorized", "opened", "live", "received"), attempt }),
@@ -343,14 +346,14 @@ const anything = fc.oneof(
   fc.record({ type: fc.constant("timer"), receivedAt: fc.constant(0) }),
 );
 
-describe("whatever happens", () => {
-  test("never two wires at once, and never stuck", () => {
+describe("stepConnection: random inputs", () => {
+  test("there are never two open channels, and every phase that can continue has a timer", () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(anything, fc.nat(60_000)), { maxLength: 60 }), (inputs) => {
         const network = new FakeNetwork();
         for (const [input, ms] of inputs) {
           network.pass(ms);
-          // A wire that isn't there says nothing, and nothing is admitted that wasn't asked for.
+          // Skip inputs that can't occur: events of a channel that isn't open, and replies without a request.
           const about = "attempt" in input ? { attempt: network.state.attempt + input.attempt } : {};
           const isDue =
             input.type === "closed" || input.type === "opened"
@@ -369,7 +372,7 @@ describe("whatever happens", () => {
     );
   });
 
-  test("a server that fails in any way is not stormed", () => {
+  test("a failing server is never flooded with attempts", () => {
     const failure = fc.oneof(
       fc.record({ at: fc.constant("authorize"), word }),
       fc.record({ at: fc.constantFrom("opening", "open", "live"), code }),
@@ -392,7 +395,7 @@ describe("whatever happens", () => {
             if (network.state.phase === "waiting") network.fire();
           }
           for (const [n, at] of network.authorizations.entries())
-            // Two in a row may be the refresh of credentials; three never are at once.
+            // Two immediate requests can be a renewal of credentials. Three are never immediate.
             if (n >= 2) expect(at - (network.authorizations[n - 2] ?? 0)).toBeGreaterThanOrEqual(100);
         },
       ),
@@ -400,7 +403,7 @@ describe("whatever happens", () => {
     );
   });
 
-  test("as soon as the server is there again it is open within a minute", () => {
+  test("the connection is open within a minute once the server is available", () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(anything, fc.nat(60_000)), { maxLength: 40 }), (inputs) => {
         const network = new FakeNetwork().take({ type: "start" });

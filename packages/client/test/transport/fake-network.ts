@@ -1,4 +1,4 @@
-/** Drives a connection machine in tests: a clock that stands still, and a server in the hands of the test. */
+/** `FakeNetwork` drives the connection machine in tests, with a clock and a server that the test controls. */
 import type { ClientError } from "../../src/errors.ts";
 import { stepConnection } from "../../src/transport/connection-machine.ts";
 import {
@@ -18,9 +18,9 @@ export class FakeNetwork {
   now = 1_000_000;
   receivedAt = 0;
   readonly effects: ConnectionEffect[] = [];
-  /** When credentials were asked for. */
+  /** The times at which credentials were requested. */
   readonly authorizations: number[] = [];
-  /** What the transport would have open. */
+  /** What the real transport would have open: a request for credentials, or a channel. */
   isAuthorizing = false;
   channel: ChannelName | null = null;
   readonly #random: () => number;
@@ -32,7 +32,7 @@ export class FakeNetwork {
     this.#channels = channels;
   }
 
-  /** Inputs about an attempt are about the last one. */
+  /** Passes an input. If it belongs to an attempt, that is the last one. */
   take(input: FakeNetworkInput): this {
     return this.raw({ attempt: this.state.attempt, ...input } as ConnectionInput);
   }
@@ -54,7 +54,7 @@ export class FakeNetwork {
     return this;
   }
 
-  /** Lets time pass until the timer has fired. */
+  /** Advances the clock to the timer and fires it. */
   fire(): this {
     if (this.state.timerAt === null) throw new Error(`no timer while ${this.state.phase}`);
     this.now = Math.max(this.now, this.state.timerAt);

@@ -1,4 +1,4 @@
-/** Event streams as a wire, request by request: what is asked for, and what of the answer is heard. */
+/** Tests `openSse`: the requests of event streams, and the frames of their responses. */
 import { expect, test } from "vitest";
 import type { Api } from "../../src/http/api.ts";
 import { openSse } from "../../src/transport/sse.ts";
@@ -32,8 +32,8 @@ function open(answer: string) {
   return { wire, asked, frames, ends, ended };
 }
 
-// Without it a server tells everything anew, and what is shown in the end is the same: only what was asked for shows it.
-test("who has seen something asks for what comes after it, and who hasn't for everything", async () => {
+// Without the cursor, a server sends everything again, and the final state is the same. So this checks the requests.
+test("a subscription with a cursor sends it as last-event-id; one without a cursor sends none", async () => {
   const { wire, asked, ended } = open("");
   wire.subscribe("s 1", "s1.1", "7-12");
   wire.subscribe("s2", "s2.1", null);
@@ -44,7 +44,7 @@ test("who has seen something asks for what comes after it, and who hasn't for ev
   ]);
 });
 
-test("the first beginning answers the request; one that follows is the server's own", async () => {
+test("the first subscribed frame replies to the request; later ones are restarts by the server", async () => {
   const subscribed = 'data: {"type":"subscribed","resumed":false,"reason":"slow"}\n\n';
   const { wire, frames, ends, ended } = open(`${subscribed}${subscribed}`);
   wire.subscribe("s", "s1.1", null);

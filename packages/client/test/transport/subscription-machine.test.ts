@@ -1,4 +1,4 @@
-/** One session on the connection: what is asked for, what is passed on, and when it is live. */
+/** Tests `stepSubscription`: when a session subscribes on the connection, what it passes on, and when it is live. */
 import { describe, expect, test } from "vitest";
 import { ClientError } from "../../src/errors.ts";
 import {
@@ -10,7 +10,7 @@ import {
 
 class FakeSubscription {
   state: SubscriptionState = INITIAL_SUBSCRIPTION;
-  /** How often it was asked for. */
+  /** The number of subscribe requests. */
   requests = 0;
   readonly passed: string[] = [];
 
@@ -33,8 +33,8 @@ const connected = { type: "connected" } as const;
 const resync = { type: "resync" } as const;
 const position = (cursor: string) => ({ type: "position", cursor }) as const;
 
-describe("a subscription", () => {
-  test("is live once it has seen what was there when it began", () => {
+describe("stepSubscription", () => {
+  test("a subscription is live once it has received everything up to the head", () => {
     const subscription = new FakeSubscription().take(connected).subscribed(true, "2-9", "1-4");
     expect([subscription.requests, subscription.state.phase, subscription.state.isResync]).toEqual([
       1,
@@ -52,33 +52,33 @@ describe("a subscription", () => {
     ["2-9", "2-9"],
     ["2-8", "2-9"],
     ["1-30", "2-9"],
-  ] as const)("whose head is %s is live at once at %s", ([head, cursor]) => {
+  ] as const)("a subscription with the head %s is live immediately at the cursor %s", ([head, cursor]) => {
     expect(new FakeSubscription().take(connected).subscribed(true, head, cursor).state.phase).toBe("live");
   });
 
-  test("is live at once where no head is told", () => {
+  test("a subscription is live immediately if the server sends no head", () => {
     expect(new FakeSubscription().take(connected).subscribed(true, null, "1-1").state.phase).toBe("live");
   });
 
-  test("that begins anew is live with the snapshot; what is shown is being replaced only where something is", () => {
+  test("a restart is live with the snapshot, and is a resync only if there was a state to replace", () => {
     const fresh = new FakeSubscription().take(connected).subscribed(false, "1-5", null);
     expect([fresh.state.phase, fresh.state.isResync]).toEqual(["replaying", false]);
     expect(fresh.take(position("1-5")).state.phase).toBe("live");
     const expired = new FakeSubscription().take(connected).subscribed(false, "1-5", "1-2");
     expect([expired.state.phase, expired.state.isResync]).toEqual(["replaying", true]);
-    // Where it stands counts for nothing any more.
+    // The old cursor doesn't count, even if it is ahead of the head.
     const ahead = new FakeSubscription().take(connected).subscribed(false, "1-5", "1-7");
     expect(ahead.state.phase).toBe("replaying");
   });
 
-  test("that the server begins anew by itself is replaced", () => {
+  test("a restart by the server is a resync", () => {
     const subscription = new FakeSubscription().take(connected).subscribed(true, "1-5", "1-5");
     subscription.take({ type: "subscribed", request: null, resumed: false, head: "1-9", cursor: "1-5" });
     expect([subscription.state.phase, subscription.state.isResync]).toEqual(["replaying", true]);
     expect(subscription.take(position("1-9")).state).toMatchObject({ phase: "live", isResync: false });
   });
 
-  test("that begins again passes nothing on until it is answered", () => {
+  test("a resync passes nothing on until the server replies", () => {
     const subscription = new FakeSubscription().take(connected).subscribed(true, "1-5", "1-5").take(resync);
     subscription.passed.length = 0;
     subscription.take(position("1-6"), { type: "ended", reason: "unavailable" });
@@ -93,7 +93,7 @@ describe("a subscription", () => {
     expect([subscription.state.phase, subscription.passed]).toEqual(["live", ["subscribed", "position"]]);
   });
 
-  test("that begins again and again waits longer each time", () => {
+  test("repeated resyncs back off", () => {
     const subscription = new FakeSubscription()
       .take(connected)
       .subscribed(true, "1-5", "1-4")
@@ -107,7 +107,7 @@ describe("a subscription", () => {
     expect(subscription.state).toMatchObject({ phase: "live", retries: 0 });
   });
 
-  test("that waits is asked for at once when somebody says so", () => {
+  test("a resync during the backoff is requested immediately", () => {
     const subscription = new FakeSubscription()
       .take(connected)
       .subscribed(true, null, "1-1")
@@ -119,7 +119,7 @@ describe("a subscription", () => {
       "requested",
       null,
     ]);
-    // What is still wrong is waited for longer and longer.
+    // If the problem persists, the backoff continues to grow.
     const error = new ClientError("SERVER_ERROR", "no", { canRetry: true });
     expect(subscription.take({ type: "rejected", request: 2, error }).state).toMatchObject({
       phase: "waiting",
@@ -127,7 +127,7 @@ describe("a subscription", () => {
     });
   });
 
-  test("whose log can't be reached is asked for later; one that is gone isn't", () => {
+  test("a subscription is retried if its log is unavailable, and ends if the session was deleted", () => {
     const subscription = new FakeSubscription()
       .take(connected)
       .subscribed(true, null, "1-1")
@@ -140,7 +140,7 @@ describe("a subscription", () => {
     expect(subscription.take(connected, { type: "disconnected" }).state.phase).toBe("ended");
   });
 
-  test("that is refused is over, or asked for when the server says so", () => {
+  test("a rejected subscription ends, or is retried after the server's retry delay", () => {
     const refuse = (error: ClientError) =>
       new FakeSubscription().take(connected).take({ type: "rejected", request: 1, error });
     expect(refuse(new ClientError("NOT_FOUND", "no")).state.phase).toBe("ended");
@@ -150,7 +150,7 @@ describe("a subscription", () => {
     expect(late.state.phase).toBe("requested");
   });
 
-  test("is asked for anew with every wire", () => {
+  test("a subscription is requested again on every new channel", () => {
     const subscription = new FakeSubscription()
       .take(connected)
       .subscribed(true, null, "1-1")

@@ -1,4 +1,4 @@
-/** That whoever gives a command is answered, even where nothing is. */
+/** Tests `withCommandTimeout`: every command settles, even without a reply. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { withCommandTimeout } from "../../src/transport/transport.ts";
 import { createEnv } from "../../src/env.ts";
@@ -10,7 +10,7 @@ afterEach(() => void vi.useRealTimers());
 
 const STOP = { type: "stop", session_id: "s" } as const;
 
-test("a command that nothing answers is unsure after a minute, and may be tried again", async () => {
+test("a command without a reply fails with UNSURE after a minute and can be retried", async () => {
   const silent = new FakeTransport();
   silent.command = () => new Promise(() => {});
   const outcomes = vi.fn<(error: unknown) => void>();
@@ -21,7 +21,7 @@ test("a command that nothing answers is unsure after a minute, and may be tried 
   expect(outcomes).toHaveBeenCalledWith(expect.objectContaining({ code: "UNSURE", canRetry: true }));
 });
 
-test("answers and refusals pass as they are, and leave no timer", async () => {
+test("replies and errors pass unchanged and leave no timer", async () => {
   const transport = new FakeTransport();
   const impatient = withCommandTimeout(transport, createEnv());
   await expect(impatient.command(STOP)).resolves.toEqual({});

@@ -1,4 +1,4 @@
-/** What a screen reader says in the course of whole stories. */
+/** Tests which texts screen readers announce during whole recorded logs. */
 import { emptyState, type SessionEvent, fold, foldAll, Sequence } from "@turnstream/protocol";
 import { describe, expect, test } from "vitest";
 import { type AnnouncementOptions, listAnnouncements } from "../../src/view/announcements.ts";
@@ -19,7 +19,7 @@ const OPTIONS: AnnouncementOptions = {
   agentName: (agent) => `[${agent}]`,
 };
 
-/** Everything that is said while a log comes in, event by event; errors are marked. */
+/** Returns all announcements while a log arrives, event by event. Urgent ones start with "!". */
 function announce(events: readonly SessionEvent[]): string[] {
   let state = emptyState;
   return events.flatMap((event) => {
@@ -34,7 +34,7 @@ function announce(events: readonly SessionEvent[]): string[] {
 const STARTED = "[market] is working.";
 const DONE = "[market] is done.";
 
-describe("the announcer, through a whole story", () => {
+describe("listAnnouncements during a recorded log", () => {
   test.each([
     ["plain-answer", [STARTED, DONE]],
     ["shared-thought-and-question", [STARTED, "A question for you: Bạn ăn lúc nào?", DONE]],
@@ -48,25 +48,25 @@ describe("the announcer, through a whole story", () => {
     ["payment-settles-later", [STARTED, "A payment is due: 演唱會門票 x2 🎫.", STARTED, DONE]],
     ["form-and-resume", [STARTED, "A form to fill in: 签证申请表.", STARTED, DONE]],
     ["takeover", [STARTED, DONE]],
-  ])("%s", (name, texts) => {
+  ])("announces the turns of %s", (name, texts) => {
     expect(announce(eventsOf(name))).toEqual(texts);
   });
 });
 
-describe("the announcer says nothing", () => {
+describe("listAnnouncements", () => {
   const events = eventsOf("several-turns");
   const all = foldAll(events);
 
-  test("of what was there when the page was opened", () => {
+  test("doesn't announce what existed when the page was opened", () => {
     expect(listAnnouncements(emptyState, all, OPTIONS)).toEqual([]);
   });
 
-  test("of older turns that are loaded", () => {
+  test("doesn't announce older turns that are loaded", () => {
     const window = { ...all, turns: Sequence.from(all.turns.toArray().slice(-1)) };
     expect(listAnnouncements(window, all, OPTIONS)).toEqual([]);
   });
 
-  test("but of what waits for the person when the page is opened", () => {
+  test("announces an interaction that is pending when the page is opened", () => {
     const log = eventsOf("approved-and-edited");
     const asked = log.findIndex(({ type }) => type === "approval.request");
     const state = foldAll(log.slice(0, asked + 1));

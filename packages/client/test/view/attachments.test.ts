@@ -1,4 +1,4 @@
-/** Files on their way into a message. */
+/** Tests the files that will be sent with a message: `updateAttachments`, `canSend` and `isAccepted`. */
 import { describe, expect, test } from "vitest";
 import {
   type Attachment,
@@ -19,7 +19,7 @@ function after(inputs: readonly AttachmentInput[]): readonly Attachment[] {
 const ADDED: AttachmentInput = { type: "added", id: "1", name: "a.pdf", size: 10 };
 
 describe("attachments", () => {
-  test("a message waits for files that are still coming, and for failed ones to be removed", () => {
+  test("a message can't be sent until all files are uploaded and failed ones are removed", () => {
     expect(canSend("  ", [])).toBe(false);
     expect(canSend("hello", [])).toBe(true);
     expect(canSend("hello", after([ADDED]))).toBe(false);
@@ -29,7 +29,7 @@ describe("attachments", () => {
     expect(canSend("hello", updateAttachments(failed, { type: "removed", id: "1" }))).toBe(true);
   });
 
-  test("what happens to one doesn't touch the other, and nothing revives one that was removed", () => {
+  test("an input changes only its own attachment, and never adds a removed one again", () => {
     const two = after([ADDED, { type: "added", id: "2", name: "b.png", size: 5 }]);
     const [one, other] = updateAttachments(two, { type: "progress", id: "2", sentBytes: 4 });
     expect([one?.sentBytes, other?.sentBytes]).toEqual([0, 4]);
@@ -45,7 +45,7 @@ describe("attachments", () => {
     ["image/*", false],
     ["application/pdf, image/*", true],
     [".png,.jpg", false],
-  ])("accept %j takes a PDF: %s", (accept, isTaken) => {
+  ])("accept %j accepts a PDF: %s", (accept, isTaken) => {
     expect(isAccepted({ name: "report.pdf", type: "application/pdf" }, accept)).toBe(isTaken);
   });
 });

@@ -1,4 +1,4 @@
-/** When a thread follows its end. */
+/** Tests `stepStickToBottom`: when a thread stays scrolled to its end. */
 import { describe, expect, test } from "vitest";
 import {
   type StickToBottomState,
@@ -23,15 +23,15 @@ const AT_END = after([
   { type: "scrolled", at: at(400, 500) },
 ]);
 
-describe("following", () => {
-  test("moves to the end when the content grows", () => {
+describe("stepStickToBottom", () => {
+  test("moves to the end when the content grows while following", () => {
     expect(stepStickToBottom(AT_END, { type: "resized", at: at(400, 600) })).toMatchObject({
       moveToEnd: true,
       state: { isAtBottom: true },
     });
   });
 
-  test("ends with any move up, and nothing moves the person then", () => {
+  test("stops following after any scroll up, and then never moves the thread", () => {
     const left = after([{ type: "scrolled", at: at(390, 500) }], AT_END);
     expect(left.isAtBottom).toBe(false);
     expect(stepStickToBottom(left, { type: "resized", at: at(390, 900) })).toMatchObject({
@@ -40,7 +40,7 @@ describe("following", () => {
     });
   });
 
-  test("ends with the slowest move up, also while the answer grows", () => {
+  test("stops following after the smallest scroll up, also while the answer grows", () => {
     for (const leave of [[{ type: "left" } as const], []]) {
       const left = after([...leave, { type: "scrolled", at: at(399, 500) }], AT_END);
       expect(left.isAtBottom).toBe(false);
@@ -48,17 +48,17 @@ describe("following", () => {
     }
   });
 
-  test("doesn't end when the window becomes taller, or by half a pixel", () => {
+  test("keeps following when the window becomes taller, or after a change of half a pixel", () => {
     const taller = { top: 350, height: 500, visible: 150 };
     expect(after([{ type: "scrolled", at: taller }], AT_END).isAtBottom).toBe(true);
     expect(after([{ type: "scrolled", at: at(399.6, 500) }], AT_END).isAtBottom).toBe(true);
   });
 
-  test("doesn't end when something above folds up and the position falls with it", () => {
+  test("keeps following when content above collapses and the position decreases with it", () => {
     expect(after([{ type: "scrolled", at: at(200, 320) }], AT_END).isAtBottom).toBe(true);
   });
 
-  test("goes on when the person is at the end again, or asks for it", () => {
+  test("follows again when the user is at the end, or requests it", () => {
     const left = after([{ type: "left" }], AT_END);
     expect(left.isAtBottom).toBe(false);
     const above = after([{ type: "scrolled", at: at(300, 500) }], left);
@@ -69,7 +69,7 @@ describe("following", () => {
     });
   });
 
-  test("goes on after something was opened that still fits", () => {
+  test("follows again after the user expanded something, if all content still fits", () => {
     const left = after([{ type: "left" }], AT_END);
     expect(stepStickToBottom(left, { type: "resized", at: at(0, 90) })).toMatchObject({
       moveToEnd: false,

@@ -1,4 +1,4 @@
-/** Who is told of what: a delta reaches only those who look at its turn. */
+/** Tests which listeners `createThreadStore` notifies, and how `chunkTurns` splits long lists. */
 import { describe, expect, test } from "vitest";
 import { type StaticSession, createStaticSession } from "@turnstream/client/static";
 import { Sequence } from "@turnstream/protocol";
@@ -15,7 +15,7 @@ const events = eventsOf("several-turns");
 const starts = events.flatMap((event, n) => (event.type === "turn.start" ? [n] : []));
 const [, second = 0] = starts;
 
-/** Whatever is told, in order, while something is done. */
+/** Returns the topics that are notified while `act` runs, in order. */
 function notifiedTopics(session: StaticSession, channels: readonly ThreadTopic[], act: () => void): string[] {
   const store = createThreadStore(session);
   const topics: string[] = [];
@@ -25,8 +25,8 @@ function notifiedTopics(session: StaticSession, channels: readonly ThreadTopic[]
   return topics;
 }
 
-describe("a thread's store", () => {
-  test("U08 tells of a delta only whoever looks at its turn", () => {
+describe("createThreadStore", () => {
+  test("U08 notifies only the listeners of the turn about a delta", () => {
     const session = createStaticSession(events.slice(0, second + 2));
     const [first = "", now = ""] = createThreadStore(session).getTurnIds();
     const rest = events.slice(second + 2).find(({ type }) => type === "text.start" || type === "group.start");
@@ -37,7 +37,7 @@ describe("a thread's store", () => {
     expect(topics).toEqual([`turn:${now}`, "view"]);
   });
 
-  test("tells of a new turn, and of what is no longer there", () => {
+  test("notifies about new turns and removed turns", () => {
     const session = createStaticSession(events.slice(0, second));
     const { turns } = session.getSnapshot().state;
     const only = turns.last()?.id ?? "";
@@ -51,7 +51,7 @@ describe("a thread's store", () => {
     ]);
   });
 
-  test("keeps the list of turns the same while none comes or goes", () => {
+  test("returns the same list of turns while no turn is added or removed", () => {
     const session = createStaticSession(events.slice(0, second));
     const store = createThreadStore(session);
     const ids = store.getTurnIds();
@@ -61,7 +61,7 @@ describe("a thread's store", () => {
     expect(store.getTurnIds()).toHaveLength(ids.length + 1);
   });
 
-  test("listens to the session once, and only while somebody listens to it", () => {
+  test("subscribes to the session once, and only while it has listeners", () => {
     const session = createStaticSession(events);
     let listening = 0;
     const { subscribe } = session;
@@ -87,35 +87,35 @@ describe("a thread's store", () => {
   });
 });
 
-/** Long lists in portions. */
+/** Returns the turn ids from `from` to `to`. */
 const ids = (from: number, to: number): string[] =>
   Array.from({ length: to - from + 1 }, (_, n) => String(from + n));
 
-test("a list is all there, in order", () => {
+test("chunkTurns returns all turns in order", () => {
   const portions = chunkTurns(ids(5, 70), Number);
   expect(portions.flatMap((portion) => portion.ids)).toEqual(ids(5, 70));
   expect(Math.max(...portions.map((portion) => portion.ids.length))).toBe(TURNS_PER_CHUNK);
 });
 
-test("what is put in front or behind leaves the portions between as they are", () => {
+test("chunkTurns leaves the middle chunks unchanged when turns are added at either end", () => {
   const before = chunkTurns(ids(21, 70), Number);
   const after = new Map(chunkTurns(ids(1, 71), Number).map((portion) => [portion.key, portion.ids]));
   const isSame = before.map(({ key, ids: was }) => isSameList(was, after.get(key) ?? []));
   expect(isSame).toEqual([false, true, true, false]);
 });
 
-test("a turn that is far from the others stands by itself", () => {
+test("chunkTurns puts a turn that is far from the others into its own chunk", () => {
   expect(chunkTurns(["3", "90", "91"], Number)).toEqual([
     { key: 0, ids: ["3"] },
     { key: 5, ids: ["90", "91"] },
   ]);
 });
 
-test("lists of the same length are not the same list", () => {
+test("isSameList compares the ids, not only the length", () => {
   expect(isSameList(["a", "b"], ["a", "c"])).toBe(false);
 });
 
-test("no two portions have the same key, whatever the numbers are", () => {
+test("chunkTurns never returns two chunks with the same key, whatever the numbers are", () => {
   const portions = chunkTurns(["0", "40", "1", "41"], Number);
   expect(portions.map(({ key }) => key)).toEqual([0, 2]);
   expect(portions.flatMap((portion) => portion.ids)).toEqual(["0", "40", "1", "41"]);

@@ -1,4 +1,4 @@
-/** What is shown in which order, and that it stays the same object while only text grows. */
+/** Tests `updateLayout`: the visible items of a turn, their order, and that they stay the same while text grows. */
 import {
   type SessionEvent,
   foldAll,
@@ -26,7 +26,7 @@ function mainOf(known: LayoutState): TurnLayout {
   return known.layouts.get(known.mainRunId ?? "") ?? [];
 }
 
-/** Which calls of the last turn's groups are counted as failed. */
+/** Returns for each call in the last turn's groups whether it counts as failed. */
 function failures(events: readonly SessionEvent[]): boolean[] {
   return mainOf(updateLayout(lastTurn(foldAll(events)), null)).flatMap((entry) =>
     entry.type === "group"
@@ -37,7 +37,7 @@ function failures(events: readonly SessionEvent[]): boolean[] {
   );
 }
 
-/** The digest of the last turn after each event that touched it. */
+/** Yields the layout of the last turn after each event. */
 function* digests(
   events: readonly SessionEvent[],
 ): Generator<{ event: SessionEvent; before: LayoutState | null; after: LayoutState }> {
@@ -48,7 +48,7 @@ function* digests(
     if (event === undefined || state.turns.length === 0) continue;
     const turn = lastTurn(state);
     if (before !== null && before.turn.id !== turn.id) before = null;
-    // Folding from the start each time shares nothing: only equal content can make these the same.
+    // Folding from the start each time shares no objects. So layouts stay the same only if equal content is detected.
     const after: LayoutState = updateLayout(turn, before);
     yield { event, before, after };
     before = after;
@@ -63,8 +63,8 @@ const GROWS = new Set([
   "files.delta",
 ]);
 
-describe("the outline", () => {
-  test("keeps its reference while only text grows", () => {
+describe("updateLayout", () => {
+  test("returns the same layouts while only text grows", () => {
     let grown = 0;
     for (const { events } of LOGS) {
       for (const { event, before, after } of digests(events)) {
@@ -76,7 +76,7 @@ describe("the outline", () => {
     expect(grown).toBeGreaterThan(100);
   });
 
-  test("names steps by their parts, groups with their steps", () => {
+  test("names the component of each block, and groups with their blocks", () => {
     const events = eventsOf("tools-in-group");
     const outline = mainOf(updateLayout(lastTurn(foldAll(events)), null));
     expect(
@@ -89,7 +89,7 @@ describe("the outline", () => {
     expect(group.durationMs).toBeGreaterThan(0);
   });
 
-  test("says where a person is needed, until it is decided", () => {
+  test("marks blocks that need the user until the interaction is decided", () => {
     const needed = [...digests(eventsOf("approved-and-edited"))].flatMap(({ event, after }) => {
       if (event.type !== "approval.request" && event.type !== "approval.update") return [];
       const steps = mainOf(after).flatMap((entry) => (entry.type === "group" ? entry.blocks : [entry]));
@@ -98,7 +98,7 @@ describe("the outline", () => {
     expect(needed).toEqual([true, false, true, false]);
   });
 
-  test("leaves no trace of what a takeover made void", () => {
+  test("leaves out everything that a takeover superseded", () => {
     const events = eventsOf("takeover");
     const state = foldAll(events);
     for (const { id } of state.turns) {
@@ -115,14 +115,14 @@ describe("the outline", () => {
     }
   });
 
-  test("U04 a group is done when it came to its end, not when it was stopped", () => {
+  test("U04 a group is done if it ended, but not if it was stopped", () => {
     const groupsOf = (name: string): (readonly [isRunning: boolean, isDone: boolean])[] =>
       mainOf(updateLayout(lastTurn(foldAll(eventsOf(name))), null)).flatMap((entry) =>
         entry.type === "group" ? [[entry.isRunning, entry.isDone] as const] : [],
       );
     expect(groupsOf("tools-in-group")).toEqual([[false, true]]);
     expect(groupsOf("stopped")).toEqual([[false, false]]);
-    // Cut off before anybody could end it.
+    // The log ends before `group.end` was written.
     const events = eventsOf("tools-in-group");
     const cut = foldAll(
       events.slice(
@@ -134,7 +134,7 @@ describe("the outline", () => {
     expect(mainOf(updateLayout(over, null))[0]).toMatchObject({ isRunning: false, isDone: false });
   });
 
-  test("U04 a call that a stop cancelled is not counted as failed; one that failed is", () => {
+  test("U04 a call that a stop canceled doesn't count as failed; one with an error does", () => {
     const stopped = eventsOf("stopped");
     expect(failures(stopped)).toEqual([false, false, false]);
     const failed = stopped.map((event) =>
@@ -143,7 +143,7 @@ describe("the outline", () => {
     expect(failures(failed)).toEqual([true, true, true]);
   });
 
-  test("leaves out what a newer version put there", () => {
+  test("leaves out blocks of unknown kinds from a newer version", () => {
     const turn = lastTurn(foldAll(eventsOf("plain-answer")));
     const items = turn.items.toArray();
     const strange = { ...items.at(-1), kind: "hologram", index: items.length } as never;
@@ -151,7 +151,7 @@ describe("the outline", () => {
     expect(mainOf(updateLayout({ ...turn, items: Sequence.from([...items, strange]) }, null))).toEqual(known);
   });
 
-  test("nothing is running in a turn that is over", () => {
+  test("marks nothing as running in a turn that has ended", () => {
     for (const { events } of LOGS) {
       for (const turn of foldAll(events).turns) {
         if (turn.status === "running") continue;

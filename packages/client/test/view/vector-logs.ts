@@ -1,4 +1,4 @@
-/** The recorded logs that the tests draw: those of the conformance vectors. */
+/** Reads the recorded logs of the conformance vectors (`LOGS`, `eventsOf`) for tests. */
 import { globSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import type { SessionEvent } from "@turnstream/protocol";

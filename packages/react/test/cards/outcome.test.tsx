@@ -1,4 +1,4 @@
-/** How a card shows what became of it. */
+/** Tests how a card shows its outcome. */
 import { createStaticSession } from "@turnstream/client/static";
 import { foldAll } from "@turnstream/protocol";
 import { renderToStaticMarkup } from "react-dom/server";
@@ -7,7 +7,7 @@ import { ApprovalCard } from "../../src/cards/approval-card.tsx";
 import { eventsOf } from "../vector-logs.ts";
 import { Stage } from "../stage.tsx";
 
-test("U05 an approval that was given has no check mark: that one means that the tool has run", () => {
+test("U05 an approved request has no check mark, because a check mark means that the tool has run", () => {
   const events = eventsOf("approved-and-edited");
   const turn = foldAll(events).turns.last();
   const drawn = (turn?.items.toArray() ?? []).flatMap((item) =>

@@ -1,4 +1,4 @@
-/** The rules of the cards: time left, money, what is chosen, what is edited, what is filled in. */
+/** Tests the pure rules of the cards: countdown, money, selected answers, edited arguments and form values. */
 import { checkForm, type FormField, type FormSchema, type Question } from "@turnstream/protocol";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -25,15 +25,15 @@ const field = (name: string, type: FormField["type"], more: Partial<FormField> =
   ...more,
 });
 
-describe("U05: time left", () => {
-  test("is to the server's deadline, whatever this machine's clock says", () => {
+describe("U05: the countdown", () => {
+  test("counts to the server's deadline, even if the local clock is wrong", () => {
     // The server's clock is 60 s ahead.
     expect(secondsUntil(100_000, 30_000, 60_000)).toBe(10);
     expect(secondsUntil(100_000, 39_001, 60_000)).toBe(1);
     expect(secondsUntil(100_000, 50_000, 60_000)).toBe(0);
   });
 
-  test("changes exactly when the next second begins", () => {
+  test("changes exactly when the next second starts", () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 1e7 }), fc.integer({ min: -1e6, max: 1e6 }), (left, skew) => {
         const now = 5_000_000;
@@ -46,7 +46,7 @@ describe("U05: time left", () => {
     );
   });
 
-  test("is said aloud at 60, 30 and 10 seconds, and at no other", () => {
+  test("is announced at 60, 30 and 10 seconds, and at no other time", () => {
     let before: number | null = null;
     const announced: number[] = [];
     for (let seconds = 300; seconds >= 0; seconds--) {
@@ -55,18 +55,18 @@ describe("U05: time left", () => {
       before = seconds;
     }
     expect(announced).toEqual([60, 30, 10]);
-    // After sleeping, only the last that was passed; never when it opens, and never once it is over.
+    // After sleep, only the last passed threshold is announced. Nothing is announced on opening or after the end.
     expect(announcedBetween(200, 7)).toBe(10);
     expect(announcedBetween(null, 7)).toBe(null);
     expect(announcedBetween(200, 0)).toBe(null);
   });
 
-  test("looks like a clock", () => {
+  test("is formatted like a clock", () => {
     expect([277, 7, 0, 3_723].map(formatClock)).toEqual(["4:37", "0:07", "0:00", "1:02:03"]);
   });
 });
 
-test("U07: money counts in the smallest unit that gateways take", () => {
+test("U07: formatMoney reads amounts in the smallest unit that payment gateways accept", () => {
   expect(plain(formatMoney("en", 1200, "TWD"))).toBe("NT$1,200");
   expect(plain(formatMoney("en", 1250, "USD"))).toBe("$12.50");
   expect(plain(formatMoney("vi", 83_000, "VND"))).toBe("83.000 ₫");
@@ -75,7 +75,7 @@ test("U07: money counts in the smallest unit that gateways take", () => {
   expect(plain(formatMoney("en", 500, "<b>"))).toBe("5.00 <b>");
 });
 
-describe("answers", () => {
+describe("answers to questions", () => {
   const one: Question = {
     id: "q1",
     text: "When?",
@@ -88,14 +88,14 @@ describe("answers", () => {
   };
   const many: Question = { ...one, id: "q2", multiple: true, free_text: true };
 
-  test("one choice replaces the other; several can be taken back", () => {
+  test("a single choice replaces the previous one; multiple choices can be removed again", () => {
     let drafts = toggleOption(toggleOption(new Map(), one, "a"), one, "b");
     expect(toAnswers([one], drafts)).toEqual([{ question: "q1", selected: ["b"] }]);
     drafts = toggleOption(toggleOption(toggleOption(drafts, many, "b"), many, "a"), many, "b");
     expect(toAnswers([many], drafts)).toEqual([{ question: "q2", selected: ["a"] }]);
   });
 
-  test("every question needs a choice or a text; blanks are none", () => {
+  test("every question needs a choice or a text that is not blank", () => {
     expect(toAnswers([one, many], toggleOption(new Map(), one, "a"))).toBe(null);
     expect(toAnswers([many], setText(new Map(), many, "  "))).toBe(null);
     expect(toAnswers([many], setText(new Map(), many, " ok "))).toEqual([
@@ -106,7 +106,7 @@ describe("answers", () => {
 });
 
 describe("U05: edited arguments", () => {
-  test("come back as they were when nothing is changed, whatever they are", () => {
+  test("stay the same if the user changes nothing, whatever their values", () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue(), { minKeys: 1, maxKeys: 10 }), (value) => {
         const input = JSON.parse(JSON.stringify(value)) as Record<string, never>;
@@ -117,7 +117,7 @@ describe("U05: edited arguments", () => {
     );
   });
 
-  test("keep their type, and say when they can't", () => {
+  test("keep their type, and report text that doesn't fit it", () => {
     const number = { name: "n", type: "number", text: "1.5" } as const;
     expect(toInput([number])).toEqual({ n: 1.5 });
     expect(findFieldProblem({ ...number, text: "1,5" })).toBe("not_a_number");
@@ -129,7 +129,7 @@ describe("U05: edited arguments", () => {
   });
 });
 
-describe("a form", () => {
+describe("form values", () => {
   const schema: FormSchema = {
     id: "f",
     title: "F",
@@ -140,7 +140,7 @@ describe("a form", () => {
     ],
   };
 
-  test("sends numbers, and nothing that is empty", () => {
+  test("contain numbers as numbers, and no empty fields", () => {
     let filling = form.setValue(form.setValue(form.EMPTY_FORM, "name", "An"), "age", "20");
     filling = form.setValue(filling, "mail", "");
     expect(form.toValues(filling, schema)).toEqual({ name: "An", age: 20 });
@@ -151,14 +151,14 @@ describe("a form", () => {
     ]);
   });
 
-  test("a draft that comes late leaves what was typed, and what doesn't fit", () => {
+  test("restoreDraft keeps what the user has typed, and skips values that don't fit the schema", () => {
     const typed = form.setValue(form.EMPTY_FORM, "name", "Bo");
     const restored = form.restoreDraft(typed, schema, { name: "An", age: 3, mail: "half@", odd: 1 });
     expect(form.toValues(restored, schema)).toEqual({ name: "Bo", mail: "half@" });
     expect(form.toDraft(form.setValue(typed, "age", "x"), schema)).toEqual({ name: "Bo" });
   });
 
-  test("what was filled in is read by its label", () => {
+  test("formatValue shows options, checkboxes and files by their labels", () => {
     const options = [{ value: "v", label: "Vegetarian" }];
     expect(form.formatValue(field("m", "select", { options }), "v", en)).toBe("Vegetarian");
     expect(form.formatValue(field("m", "multiSelect", { options }), ["v", "x"], en)).toBe("Vegetarian, x");
@@ -170,11 +170,11 @@ describe("a form", () => {
     [en, "April 30, 1990", "12,345.678901"],
     [vi, "30 tháng 4, 1990", "12.345,678901"],
     [zhCn, "1990年4月30日", "12,345.678901"],
-  ])("U07 days and numbers are read as the language writes them ($locale)", (strings, day, number) => {
+  ])("U07 formatValue formats dates and numbers for the locale ($locale)", (strings, day, number) => {
     expect(form.formatValue(field("d", "date"), "1990-04-30", strings)).toBe(day);
     expect(form.formatValue(field("d", "date"), "soon", strings)).toBe("soon");
     expect(form.formatValue(field("n", "number"), 12345.678901, strings)).toBe(number);
-    // Digits that are no number are left alone.
+    // A phone number consists of digits but must not be formatted as a number.
     expect(form.formatValue(field("p", "phone"), "0901234567", strings)).toBe("0901234567");
   });
 });

@@ -1,4 +1,4 @@
-/** What Markdown is drawn as, on a server: the same however it came, and never with anything of the answer's own making. */
+/** Tests the server rendering of Markdown: it doesn't depend on the chunks, and an answer can't add HTML elements. */
 import fc from "fast-check";
 import { createElement, useState } from "react";
 import { renderToStaticMarkup } from "react-dom/server";
@@ -17,14 +17,14 @@ const draw = (props: MarkdownProps): string =>
   ).replace(/^<div class="ts-root ts-provider" lang="en">([\s\S]*)<\/div>$/, "$1");
 const html = (text: string): string => draw({ text, isStreaming: false });
 
-/** One component that lives through all prefixes, as a page's does. */
+/** Renders all prefixes in one component instance, as a page does while it streams. */
 function Grown({ prefixes }: { readonly prefixes: readonly string[] }) {
   const [n, setN] = useState(0);
   if (n < prefixes.length - 1) setN(n + 1);
   return createElement(MarkdownBody, { text: prefixes[n] ?? "", isStreaming: n < prefixes.length - 1 });
 }
 
-test("random Markdown in random pieces ends as the whole at once, and no prefix throws", () => {
+test("random Markdown in random chunks renders like the whole text, and no prefix throws", () => {
   fc.assert(
     fc.property(randomMarkdown, fc.array(fc.nat(200), { maxLength: 20 }), (text, cuts) => {
       const prefixes = cutAt(text, cuts);
@@ -40,13 +40,13 @@ test("random Markdown in random pieces ends as the whole at once, and no prefix 
   );
 });
 
-test("HTML is text, but for a line break; comments are nothing", () => {
+test("HTML renders as text, except line breaks; comments are removed", () => {
   expect(html("a <b>x</b> <br> c <!-- d -->")).toBe("<p>a &lt;b&gt;x&lt;/b&gt; <br/> c </p>");
   expect(html('<img src="https://x.example/p" onerror="alert(1)">')).not.toContain("<img");
   expect(html("<script>alert(1)</script>")).toBe("&lt;script&gt;alert(1)&lt;/script&gt;");
 });
 
-test("a code block has its language, its text and a button", () => {
+test("a code block shows its language, its text and a copy button", () => {
   const drawn = html("```ts\nlet a = 1 < 2;\n```");
   expect(drawn).toContain("<bdi>ts</bdi>");
   expect(drawn).toContain("<code>let a = 1 &lt; 2;</code>");
@@ -54,14 +54,14 @@ test("a code block has its language, its text and a button", () => {
   expect(html("- a\n\n  ```js\n  x\n  ```")).toContain("<code>x</code>");
 });
 
-test("half-typed syntax is completed while it streams, and left as it is at the end", () => {
+test("incomplete syntax is completed while the text streams, and unchanged at the end", () => {
   expect(draw({ text: "A **bo", isStreaming: true })).toBe("<p>A <strong>bo</strong></p>");
   expect(draw({ text: "A **bo", isStreaming: false })).toBe("<p>A **bo</p>");
   expect(draw({ text: "See [docs](https://evil.exa", isStreaming: true })).toBe("<p>See docs</p>");
   expect(draw({ text: "```ts\nlet a;\n``", isStreaming: true })).toContain("<code>let a;</code>");
 });
 
-test("U07: a citation stands where its marker stood, numbered by first appearance, and never in code", () => {
+test("U07: a citation replaces its marker, is numbered by first appearance, and is never in code", () => {
   const text = "Up 2%[^7], **“down”**[^3] and `x[^7]`[^7].";
   const annotations = [...text.matchAll(/\[\^(\d)\]/g)].map(({ index, 0: { length }, 1: n }) => ({
     reference: Number(n),
@@ -74,7 +74,7 @@ test("U07: a citation stands where its marker stood, numbered by first appearanc
   expect(draw({ text, isStreaming: false })).toContain("Up 2%[^7],");
 });
 
-test("a marker in an address or a link's text stays as it was written", () => {
+test("a citation marker in a URL or in a link's text stays unchanged", () => {
   const text = "[a[^1]](https://x.example/[^1])";
   const annotations = [
     { reference: 1, start: 2, end: 6 },
@@ -84,7 +84,7 @@ test("a marker in an address or a link's text stays as it was written", () => {
   expect(draw({ text, isStreaming: false, annotations, turnId: "t" })).toContain("a[^1]");
 });
 
-test("links, definitions, tables and tasks are drawn over pieces", () => {
+test("links, definitions, tables and task lists render across pieces", () => {
   const text =
     "See [docs].\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n- [x] done\n- [ ] open\n\n[docs]: https://d.example/x";
   const drawn = html(text);
@@ -95,7 +95,7 @@ test("links, definitions, tables and tasks are drawn over pieces", () => {
   expect(drawn).not.toContain("d.example");
 });
 
-test("a long list is drawn by its items, as a short one would be", () => {
+test("a long list renders item by item, with the same result as a short one", () => {
   const items = ["a **b**", "c", "d `e`", "f", "g[^1]", "h\n   - i\n   - j", "k\n   > l"];
   const numbers = items.map((text, n) => `${n + 3}. ${text}`).join("\n");
   const drawn = html(numbers);
@@ -110,7 +110,7 @@ test("a long list is drawn by its items, as a short one would be", () => {
   expect(html(items.map((text) => `- [ ] ${text}`).join("\n")).match(/ts-task-mark/g)).toHaveLength(7);
 });
 
-test("what is nested without end, or far too long, is shown and harms nobody", () => {
+test("deeply nested or very long text renders without an error", () => {
   const odd = [
     "> ".repeat(5_000),
     "- ".repeat(3_000),
@@ -123,7 +123,7 @@ test("what is nested without end, or far too long, is shown and harms nobody", (
   expect(html(`${"> ".repeat(10)}deep`).match(/<blockquote>/g)).toHaveLength(10);
 });
 
-test("before it is loaded, and on a server, text is plain", () => {
+test("text is plain on a server and until the Markdown chunk is loaded", () => {
   const drawn = renderToStaticMarkup(
     <Stage>
       <Markdown text={"A **b**\n<c>"} isStreaming={false} />

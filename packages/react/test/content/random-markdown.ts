@@ -1,4 +1,4 @@
-/** Markdown as models write it, and as nobody should: for properties. */
+/** Generates random Markdown for property tests (`randomMarkdown`): common syntax, broken syntax and HTML. */
 import fc from "fast-check";
 
 const texts = fc.constantFrom(
@@ -93,7 +93,7 @@ export const randomMarkdown = fc
   })
   .map((parts) => parts.flat().join(""));
 
-/** Where a text is cut, as it comes over the wire. */
+/** Returns growing prefixes of the text, as streaming produces them. The last one is the whole text. */
 export function cutAt(text: string, cuts: readonly number[]): string[] {
   const ends = [...cuts.map((cut) => Math.min(text.length, cut)), text.length].toSorted((a, b) => a - b);
   return ends.map((end) => text.slice(0, end));

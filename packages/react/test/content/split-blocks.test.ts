@@ -1,4 +1,4 @@
-/** That appending to Markdown only ever changes its end, and that no character is lost. */
+/** Tests that appended Markdown changes only the last pieces, and that no character is lost. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { definitionsFor, EMPTY_SPLIT, type Split, splitBlocks } from "../../src/content/split-blocks.ts";
@@ -7,7 +7,7 @@ import { cutAt, randomMarkdown } from "./random-markdown.ts";
 const pieces = ({ chunks }: Split) => chunks.flat();
 const code = (text: string) => pieces(splitBlocks(EMPTY_SPLIT, text))[0]?.code;
 
-test("what grows by random pieces ends as what was split at once", () => {
+test("text that grows in random steps ends with the same pieces as text split at once", () => {
   fc.assert(
     fc.property(randomMarkdown, fc.array(fc.nat(300), { maxLength: 40 }), (text, cuts) => {
       let split = EMPTY_SPLIT;
@@ -20,7 +20,7 @@ test("what grows by random pieces ends as what was split at once", () => {
   );
 });
 
-test("character by character, it is at every moment as if split at once", () => {
+test("text that grows character by character always has the same pieces as text split at once", () => {
   fc.assert(
     fc.property(randomMarkdown, (text) => {
       let split = EMPTY_SPLIT;
@@ -33,19 +33,19 @@ test("character by character, it is at every moment as if split at once", () => 
   );
 });
 
-test("a line of dashes takes in all that stands above it up to a blank line", () => {
+test("a line of dashes joins everything above it, up to a blank line, into one piece", () => {
   const text = 'price\n<!-- --> -->\n[a]: https://d.example "t"\n-';
   let split = EMPTY_SPLIT;
   for (let end = 1; end <= text.length; end++) split = splitBlocks(split, text.slice(0, end));
   expect(pieces(split)).toEqual([{ at: 0, raw: text, code: null, level: 3 }]);
 });
 
-test("what the lexer throws at is shown all the same", () => {
+test("text that makes the lexer throw becomes one piece", () => {
   const text = "- a\n    > 1.\nb\n";
   expect(pieces(splitBlocks(EMPTY_SPLIT, text))).toEqual([{ at: 0, raw: text, code: null, level: 3 }]);
 });
 
-test("every piece is where it says, and only blank lines and definitions are between", () => {
+test("every piece is at its offset, with only blank lines and definitions between pieces", () => {
   fc.assert(
     fc.property(randomMarkdown, (text) => {
       const split = splitBlocks(EMPTY_SPLIT, text);
@@ -61,7 +61,7 @@ test("every piece is where it says, and only blank lines and definitions are bet
   );
 });
 
-test("full portions before the end keep their identity", () => {
+test("full chunks before the end stay the same objects", () => {
   const text = Array.from({ length: 100 }, (_, n) => `Paragraph ${n}.`).join("\n\n");
   const before = splitBlocks(EMPTY_SPLIT, text);
   const after = splitBlocks(before, `${text} And more.\n\nNew.`);
@@ -71,7 +71,7 @@ test("full portions before the end keep their identity", () => {
   expect(pieces(after).length).toBe(101);
 });
 
-test("only the end of a long answer is looked at again", () => {
+test("only the end of a long answer is lexed again when text is appended", () => {
   const paragraph = "Cổ phiếu VNM giao dịch quanh 82.000 VND, thanh khoản cao hơn trung bình.\n\n";
   const long = splitBlocks(EMPTY_SPLIT, paragraph.repeat(3_000));
   expect(long.safe).toBeGreaterThan(long.text.length - 3 * paragraph.length);
@@ -85,21 +85,21 @@ test("a link finds its definition in another piece", () => {
   expect(definitionsFor(chunks[0]?.[0]?.raw ?? "", definitions)).toBe("\n\n[the docs]: https://d.example");
 });
 
-test("a fence says whether it is shut", () => {
+test("a code block has its language, its text and whether its fence is closed", () => {
   expect(code("```ts x\nlet a;\n``")).toEqual({ language: "ts", text: "let a;\n``", isClosed: false });
   expect(code("```ts x\nlet a;\n```\n")).toEqual({ language: "ts", text: "let a;", isClosed: true });
   expect(code("```t")).toEqual({ language: "", text: "", isClosed: false });
   expect(code("    indented")?.text).toBe("indented");
 });
 
-/** The levels of what begins as a heading does. */
+/** Returns the levels of the pieces that start like a heading. */
 const levels = (text: string) =>
   pieces(splitBlocks(EMPTY_SPLIT, text)).flatMap(({ raw, level }) => (raw.startsWith("#") ? [level] : []));
 
-test("U07 headings begin at 3 and never leave a level out, however they are counted and cut", () => {
+test("U07 headings start at level 3 and never skip a level, whatever levels the text uses", () => {
   expect(levels("## a\n\n### b\n\n## c\n\n#### d\n\n### e\n\n# f\n\n## g")).toEqual([3, 4, 3, 4, 4, 3, 4]);
   expect(levels("# a\n## b\n### c\n#### d\n##### e\n###### f")).toEqual([3, 4, 5, 6, 6, 6]);
-  // What stands in a list is one below, and what follows goes by the list's own place.
+  // A heading in a list or quote is one level below the current heading, and doesn't affect the headings after it.
   const nested = pieces(splitBlocks(EMPTY_SPLIT, "# a\n\n- # b\n\n## c\n\n> # d"));
   expect(nested.map(({ level }) => level)).toEqual([3, 4, 4, 5]);
   fc.assert(

@@ -1,9 +1,9 @@
-/** What DBOS says, brought to a function of the caller's: warnings and errors only. Never writes to the console. */
+/** `loggerTo` passes warnings and errors of DBOS to a function of the caller. Nothing reaches the console. */
 import type { DLogger } from "@dbos-inc/dbos-sdk/internal/telemetry/logs";
 
 export type EngineLog = (level: "warn" | "error", text: string) => void;
 
-/** Said whenever we leave jobs to others, which is no mishap. */
+/** DBOS logs this whenever we leave jobs to other executors, which is normal. */
 const EXPECTED = /^Shutting down while \d+ workflows are still running/;
 
 const drop = () => undefined;

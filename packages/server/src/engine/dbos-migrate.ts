@@ -1,6 +1,6 @@
 /**
- * Brings a database to the tables that the engine works on. Any number of processes may do so at once, on an empty
- * database too: they go one after the other. Never starts the engine, and never goes back.
+ * `migrateEngine` creates or updates the tables of the engine. Several processes can call it at once, also on an empty
+ * database: a lock runs them one after the other. Does not start the engine and never downgrades.
  */
 import { ensureSystemDatabase } from "@dbos-inc/dbos-sdk/internal/system_database";
 import { GlobalLogger } from "@dbos-inc/dbos-sdk/internal/telemetry/logs";
@@ -16,10 +16,10 @@ export interface MigrateEngineOptions {
 }
 
 export const SCHEMA = "dbos";
-/** For launching and migrating alike. Nobody waits for a notification of DBOS: ours go by `signals`. */
+/** For launches and migrations. We don't use the notifications of DBOS: ours use `signals`. */
 export const LISTEN = false;
 
-/** Any number will do, as long as nobody else in the database uses it. */
+/** The key of the advisory lock: an arbitrary number that no other program in the database may use. */
 const LOCK = 7_817_233_603;
 const RETRY_MS = 50;
 
@@ -42,7 +42,7 @@ export async function migrateEngine(databaseUrl: string, options: MigrateEngineO
       );
       await pool.query(prefixIndex(schema));
     } finally {
-      // Closing the connection lets go of the lock.
+      // Closing the connection releases the lock.
       held.release(true);
     }
   } catch (error) {
@@ -53,8 +53,8 @@ export async function migrateEngine(databaseUrl: string, options: MigrateEngineO
 }
 
 /**
- * Asks again and again instead of waiting in the database: DBOS builds indexes concurrently, which waits for every
- * statement that runs, and one that waits for this lock would be such a statement.
+ * Polls for the lock instead of waiting in the database. DBOS builds indexes concurrently, and PostgreSQL waits for all
+ * running statements before that. A statement that waits for this lock would block it.
  */
 async function lock(client: pg.PoolClient): Promise<void> {
   for (;;) {

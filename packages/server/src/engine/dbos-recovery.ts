@@ -1,6 +1,6 @@
 /**
- * Makes the jobs of a dead executor run in this process, at once: they are claimed directly and given to DBOS as its
- * queue would give them. Never decides who is dead.
+ * `DbosRecovery` runs the jobs of a dead executor in this process without delay: it claims them directly and dispatches
+ * them as the queue of DBOS would. It does not decide which executor is dead.
  */
 import { DBOSExecutor } from "@dbos-inc/dbos-sdk/internal/dbos-executor";
 import type { Env } from "../util/env.ts";
@@ -16,9 +16,9 @@ export class DbosRecovery {
   readonly #rows: DbosRows;
   readonly #jobs: Jobs;
   readonly #env: Pick<Env, "id">;
-  /** Claimed and not yet begun, with the attempt that it will be. */
+  /** Claimed jobs that have not started yet, with the number of their attempt. */
   readonly #claimed = new Map<string, number>();
-  /** Owners of claims whose answer was lost: they may have been made all the same. */
+  /** Owners of claims whose reply was lost. The database may have made these claims. */
   readonly #lost = new Set<string>();
 
   constructor(executor: string, rows: DbosRows, jobs: Jobs, env: Pick<Env, "id">) {
@@ -28,7 +28,7 @@ export class DbosRecovery {
     this.#env = env;
   }
 
-  /** @returns which attempt this is */
+  /** @returns the number of this attempt */
   begun(id: string): number {
     const attempt = this.#claimed.get(id) ?? 1;
     this.#claimed.delete(id);
@@ -41,7 +41,7 @@ export class DbosRecovery {
     let count = 0;
     for (;;) {
       count += await this.#recoverFree(due);
-      // What is left belongs to the dead one, and who recovers it must not believe that it is done.
+      // The remaining jobs still belong to the dead executor. The caller must not treat the recovery as complete.
       if (!this.#jobs.open) throw new EngineError("LEFT", `executor ${dead}`);
       if (!(await this.#rows.hasDue(due))) break;
       await sleep(RETRY_MS);
@@ -64,7 +64,7 @@ export class DbosRecovery {
     return claimed.length;
   }
 
-  /** DBOS only notes that it couldn't begin one; as this process lives, nobody else would ever find it. */
+  /** Retries, because DBOS only logs a failed start. This process is alive, so no other one would recover the job. */
   async #dispatch(ids: readonly string[], owner: string): Promise<void> {
     let waiting = [...ids];
     while (waiting.length > 0 && this.#jobs.open) {
@@ -72,7 +72,7 @@ export class DbosRecovery {
       if (dbos === undefined) throw new EngineError("LEFT", `executor ${this.#executor}`);
       await dbos.dispatchDequeuedWorkflows(waiting, owner);
       waiting = waiting.filter((id) => this.#claimed.has(id));
-      // Forgotten in the meantime: there is nothing to begin.
+      // The job was deleted meanwhile, so there is nothing to start.
       for (const id of waiting) if (!(await this.#rows.isRunning(id))) this.#claimed.delete(id);
       waiting = waiting.filter((id) => this.#claimed.has(id));
       if (waiting.length > 0) await sleep(RETRY_MS);

@@ -1,7 +1,7 @@
 /**
- * The rows of jobs in DBOS's tables, where its own interface has nothing for it: it recovers only by a queue that is
- * asked each second, finds ids by a pattern in which `_` of an id means anything, and prunes only for its own console.
- * Never creates a row and never ends one; DBOS does that.
+ * `DbosRows` reads and updates the rows of jobs in the tables of DBOS, where the API of DBOS is not enough. That API
+ * recovers only through a queue that polls every second. It finds ids by a pattern in which `_` matches any character,
+ * and prunes only through its console. `DbosRows` never creates or ends a row; DBOS does that.
  */
 import type pg from "pg";
 
@@ -10,15 +10,15 @@ export interface Claimed {
   readonly attempt: number;
 }
 
-/** Which jobs one executor has to get from another. */
+/** Which jobs one executor takes over from another. */
 export interface Due {
   readonly from: string;
   readonly to: string;
-  /** Owners of earlier claims of `to` that may or may not have been made, because their answers were lost. */
+  /** Owners of earlier claims of `to` with an unknown outcome, because the replies were lost. */
   readonly lost: readonly string[];
 }
 
-/** As DBOS writes its times: by the database's clock. */
+/** The current time in the format of DBOS, from the clock of the database. */
 const NOW_MS = "(extract(epoch from now()) * 1000)::bigint";
 
 const DUE = `status = 'PENDING' and application_name = $1
@@ -36,9 +36,9 @@ export class DbosRows {
   }
 
   /**
-   * Makes the unended jobs of an executor those of another, in one statement: what DBOS does in two, by way of its
-   * queue. `owner` is what the outcome is fenced by: from now on the one before can't record any. Leaves out what
-   * somebody holds right now: one that was frozen while it recorded an outcome would keep us from all the others.
+   * Assigns the running jobs of one executor to another in one statement. DBOS needs two statements and its queue for
+   * that. `owner` fences the outcome: the previous executor can't record one any more. Skips locked rows, because a
+   * process that froze while it recorded an outcome would block the recovery of all other jobs.
    */
   async claim(due: Due, owner: string): Promise<Claimed[]> {
     const { rows } = await this.#pool.query<{ id: string; attempt: string }>(
@@ -54,7 +54,7 @@ export class DbosRows {
     return rows.map(({ id, attempt }) => ({ id, attempt: Number(attempt) }));
   }
 
-  /** Makes unended jobs of an executor those of another, which nobody is: it has to be recovered. */
+  /** Assigns running jobs of an executor to an id that no executor uses, so that they must be recovered. */
   async give(ids: readonly string[], from: string, to: string): Promise<void> {
     await this.#pool.query(
       `update ${this.#table} set executor_id = $4, updated_at = ${NOW_MS}
@@ -109,7 +109,7 @@ export class DbosRows {
   }
 }
 
-/** Without it, finding the jobs of a session reads the whole table, unless the database sorts by bytes. */
+/** Without this index, finding the jobs of a session reads the whole table, unless the database sorts by bytes. */
 export function prefixIndex(schema: string): string {
   return `create index if not exists turnstream_job_prefix
     on ${quoted(schema)}.workflow_status (workflow_uuid text_pattern_ops)`;

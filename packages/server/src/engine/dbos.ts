@@ -1,8 +1,8 @@
 /**
- * The engine on PostgreSQL, by DBOS: one workflow per job, without any step, so that DBOS keeps only who runs what and
- * what has ended, and fences the outcome. DBOS is one per process, and so is this engine. Its queues, schedules and
- * timeouts are switched off: nothing here uses them, and they would ask the database several times a second.
- * Never recovers by itself; see createExecutor.
+ * `createDbosEngine` runs jobs on PostgreSQL with DBOS. Each job is one workflow without steps, so DBOS stores only the
+ * executor and the outcome of a job, and fences the outcome. A process can have only one DBOS, and so only one of these
+ * engines. Queues, schedules and timeouts of DBOS are switched off: they are not used, and would query the database
+ * several times a second. The engine never recovers jobs by itself; see `createExecutor`.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { DBOS } from "@dbos-inc/dbos-sdk";
@@ -22,26 +22,26 @@ import { Jobs, type JobsOptions } from "./jobs.ts";
 
 export interface DbosEngineOptions extends JobsOptions {
   readonly databaseUrl: string;
-  /** A new one at every launch. */
+  /** The id of this executor. It must be new at every launch. */
   readonly executor?: string;
   readonly schema?: string;
-  /** Connections at most. Each start, end and recovery holds one for a moment, a job that runs holds none. */
+  /** Maximum number of connections. A start, end or recovery uses one briefly; a running job uses none. */
   readonly poolSize?: number;
   readonly log?: EngineLog;
   readonly env?: Pick<Env, "id">;
 }
 
 const APPLICATION = "turnstream";
-/** DBOS recovers only jobs of its own version. Ours go on after a deploy, so it never changes. */
+/** DBOS recovers only jobs of its own version. Jobs must continue after a deploy, so the version never changes. */
 const VERSION = "1";
-/** We count attempts ourselves; DBOS would give a job up. */
+/** We count attempts ourselves. With a lower limit, DBOS would give up a job. */
 const MAX_ATTEMPTS = 1_000_000;
 const BATCH = 1_000;
 const POOL_SIZE = 8;
-/** A process that is frozen in a transaction holds its job's row; its transactions take milliseconds. */
+/** A process that freezes inside a transaction locks the row of its job. A transaction takes only milliseconds. */
 const IDLE_MS = 5_000;
 
-/** Whoever runs the jobs of this process; DBOS calls one function for all engines that there ever were in it. */
+/** Runs the jobs of this process. DBOS registers one function for all engines that a process creates over time. */
 let host: { run(id: string): Promise<void> } | undefined;
 let workflow: (() => Promise<void>) | undefined;
 
@@ -53,7 +53,7 @@ function registered(): () => Promise<void> {
   return workflow;
 }
 
-/** A workflow that doesn't come back records no outcome: its row stays as it is, for others to recover. */
+/** A workflow that never returns records no outcome. Its row stays unchanged, and another executor recovers it. */
 function never(): Promise<never> {
   return new Promise(() => undefined);
 }
@@ -63,7 +63,7 @@ export async function createDbosEngine(options: DbosEngineOptions): Promise<Engi
   const { executor = env.id() } = options;
   if (host !== undefined || DBOS.isInitialized()) throw new EngineError("TAKEN", `executor ${executor}`);
   const turn = registered();
-  // Work must not see that it is in a workflow: a start from within it would be a child with steps.
+  // The job's code must run outside of the workflow context. Otherwise a start from it would be a child with steps.
   const outside = AsyncLocalStorage.snapshot();
   const jobs = new Jobs({ ...options, work: (job) => outside(() => options.work(job)) });
   const pool = new pg.Pool({
@@ -76,7 +76,7 @@ export async function createDbosEngine(options: DbosEngineOptions): Promise<Engi
   });
   // Without a listener, a connection that the server closes would end the process.
   pool.on("error", (error) => options.log?.("warn", `idle connection of the engine: ${error.message}`));
-  // The pool listens only to idle ones. Who holds one learns of it from the next statement.
+  // The pool handles errors only of idle connections. The user of a connection gets the error from its next statement.
   pool.on("connect", (client) => client.on("error", () => undefined));
   const rows = new DbosRows(pool, schema, APPLICATION);
   const recovery = new DbosRecovery(executor, rows, jobs, env);
@@ -85,7 +85,7 @@ export async function createDbosEngine(options: DbosEngineOptions): Promise<Engi
     async run(id) {
       const outcome = await jobs.run(id, recovery.begun(id));
       if (outcome === "left") await never();
-      // What it threw may hold content, and DBOS would keep it.
+      // The error can contain content of the session, and DBOS would store it.
       if (outcome === "failed") throw new EngineError("FAILED", `job ${id}`);
     },
   };
@@ -156,20 +156,20 @@ export async function createDbosEngine(options: DbosEngineOptions): Promise<Engi
   };
 }
 
-/** Ends what DBOS does by itself: queues, deadlines and schedules, each of which it would ask for every second. */
+/** Stops queues, deadlines and schedules of DBOS, each of which queries the database every second. */
 async function quiet(): Promise<void> {
   wfQueueRunner.stop();
   await DBOSExecutor.globalInstance?.stopWorkflowTimeoutSweep();
   for (const listener of getLifecycleListeners()) await listener.destroy?.();
 }
 
-/** Deletes whatever DBOS keeps of these jobs. */
+/** Deletes everything that DBOS stores about these jobs. */
 async function remove(find: (limit: number) => Promise<string[]>, most: number): Promise<number> {
   let count = 0;
   while (count < most) {
     const limit = Math.min(BATCH, most - count);
     const ids = await find(limit);
-    // It deletes outcomes before their jobs: one that is recorded in between stays, and only the second time finds it.
+    // DBOS deletes outcomes before jobs. An outcome recorded in between is only found by the second pass.
     for (let times = ids.length > 0 ? 2 : 0; times > 0; times--) await DBOS.deleteWorkflows(ids);
     count += ids.length;
     if (ids.length < limit) break;

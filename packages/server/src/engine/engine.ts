@@ -1,7 +1,9 @@
 /**
- * `Engine` is the port that stores which jobs are running and runs each in one process at a time, until its handler
- * returns. A job is one turn. The turn's progress is in the store's journal, not in the engine. Knows nothing about
- * sessions, logs or models.
+ * `Engine` is the port that stores which jobs are running and runs each until its handler returns. A job is one turn.
+ * The turn's progress is in the store's journal, not in the engine. Knows nothing about sessions, logs or models.
+ * Types only.
+ * Invariant: a job id starts once, until it is pruned or deleted. A job ends only if its handler returns or throws
+ * without an abort. Until then it stays recoverable, and each recovery is a further attempt. One executor owns a job.
  *
  *   start ──▶ running ──▶ ended ──▶ pruned
  *               │  ▲

@@ -1,4 +1,8 @@
-/** `EngineError` is the only error that the engine throws. Its messages contain ids but no content. */
+/**
+ * `EngineError` is the only error that an engine throws; `ENGINE_ERRORS` lists its codes.
+ * Invariant: messages contain ids but no content, because they are logged. Codes are public: callers distinguish
+ * errors by code and never by message.
+ */
 import { createErrorGuard, defineErrors } from "../util/errors.ts";
 
 /** For each code: what is wrong and what the caller can do. */

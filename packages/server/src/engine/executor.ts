@@ -1,10 +1,12 @@
 /**
  * `createExecutor` renews the lease of this process, finds executors whose lease expired, and makes the engine recover
- * their jobs. When its own lease may have expired it stops for good; a new executor must start under a new name. Does
- * not run jobs. After the start, errors of the store are passed to `onError` and never thrown.
+ * their jobs. Does not run jobs. After the start, errors of the store are passed to `onError` and never thrown.
+ * Invariant: `isFresh` is false as soon as another process may have taken over. Then this executor stops for good; a
+ * new one must start under a new name. It takes over others only while it is alive and fresh, and retries each recovery
+ * until it succeeds. It releases its lease only after all handlers returned or `graceMs` passed.
  *
  *   alive ──▶ leaving ──▶ closed      SIGTERM: hand over each job when its handler returns, then release the lease
- *     └─────▶ lost ─────▶ closed      lease not renewed in time, or taken over
+ *     └─────▶ lost                    lease not renewed in time, or taken over
  */
 import type { Signals } from "../signals/signals.ts";
 import type { Leases } from "../store/ports/running.ts";

@@ -1,9 +1,9 @@
 /**
  * `HandOver` passes the jobs of a leaving executor to others, as soon as their handlers return. It assigns each batch
- * to a temporary executor name and releases that name's lease immediately.
- *
- * The executor's own lease covers the jobs that still run. Jobs that can't be reassigned stay with it and are recovered
- * when that lease ends. Does not abort jobs.
+ * to a temporary executor name and releases that name's lease immediately. Does not abort jobs.
+ * Invariant: the order is take the lease, reassign, release, signal; a crash in between loses no job. Each name is
+ * used once. The executor's own lease covers the jobs that still run. Jobs that can't be reassigned stay with it and
+ * are recovered when that lease ends.
  */
 import type { Signals } from "../signals/signals.ts";
 import type { Leases } from "../store/ports/running.ts";

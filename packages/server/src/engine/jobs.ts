@@ -1,6 +1,8 @@
 /**
- * `Jobs` tracks the jobs that run in this process, for every engine: it runs and aborts them, and decides whether their
- * outcome counts. An outcome counts only if the job was not aborted and the lease is fresh. Does not persist anything.
+ * `Jobs` tracks the jobs that run in this process, for every engine: it runs and aborts them, and decides whether
+ * their outcome counts. Does not persist anything.
+ * Invariant: an outcome counts only if the job was not aborted and the lease is fresh when the handler returns. After
+ * `handOver` no job starts, and it resolves only when all handlers and admitted operations have returned.
  */
 import type { ErrorHandler } from "../util/error-handler.ts";
 import type { JobHandler } from "./engine.ts";

@@ -1,6 +1,8 @@
 /**
- * `leaseIsFresh` and the interval functions define when an executor's lease is valid and how often it acts. Pure: they
- * use neither clock nor store.
+ * `leaseIsFresh`, `renewIntervalMs` and `watchIntervalMs` define when an executor's lease is valid and how often it
+ * acts. Pure: they use neither clock nor store.
+ * Invariant: an executor never considers its lease valid longer than the store does, because it counts from when the
+ * renewal was sent. Renewals are frequent enough that two can fail. Watch intervals have jitter.
  */
 
 /**

@@ -1,6 +1,8 @@
 /**
  * `createMemoryEngine` is the in-memory engine for development and tests. Engines that share a hub see each other's
- * jobs, like processes with one database. Nothing survives the process.
+ * jobs, like processes with one database.
+ * Invariant: it follows the same rules as the DBOS engine; the same contract tests run on both. A job is recorded
+ * before it runs, and its outcome counts only while the same run owns it. Nothing survives the process.
  */
 import { type Env, systemEnv } from "../util/env.ts";
 import type { Engine } from "./engine.ts";

@@ -1,4 +1,8 @@
-/** `Caller` is the authenticated client of a request, an event stream or a socket. Types only. */
+/**
+ * `Caller` is the authenticated client of a request, an event stream or a socket. Types only.
+ * Invariant: tenant, user and scopes come only from verified credentials (auth/) and never from a path, query or body.
+ * A ticket carries every field except `from`; see auth/tickets.ts.
+ */
 import type { Actor } from "../store/refs.ts";
 
 export interface Caller extends Actor {

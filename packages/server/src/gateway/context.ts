@@ -1,6 +1,9 @@
 /**
- * `GatewayContext` holds the dependencies that all handlers of the gateway share, and `RouteResult` is what a route
- * returns. Types only.
+ * `GatewayContext` has the dependencies that all handlers of the gateway share. `RouteResult` is what a route returns.
+ * Types only.
+ * Invariant: a route returns its result and never writes to the connection. A `stream` starts only after the response
+ * head was sent. http/handle-request.ts handles every variant. http/idempotency.ts stores only the body of `json`, so
+ * a route with `idempotent: true` must not return `jsonText`.
  */
 import type { ErrorHandler } from "../util/error-handler.ts";
 import type { Json } from "@turnstream/protocol";

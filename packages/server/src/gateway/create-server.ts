@@ -1,6 +1,9 @@
 /**
  * `createServer` runs the gateway as a standalone HTTP server: Fastify with the gateway plugin and two health routes.
  * To embed the gateway in an app, use `createGateway` instead.
+ * Invariant: log lines contain no headers, no query and no tokens, so `redactPath` must know every route with a token
+ * in its path. Every error, also for data that is not HTTP, has the protocol's error format. `close` reports "not
+ * ready", closes the gateway first, and never closes the store, log or signals.
  */
 import type { AddressInfo } from "node:net";
 import { fastify, type FastifyBaseLogger, type FastifyInstance, LogController } from "fastify";

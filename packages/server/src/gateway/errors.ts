@@ -1,6 +1,9 @@
 /**
  * `toErrorResponse` converts any error to an error response: a code and number of the protocol, an HTTP status, and a
- * message. Pure. The response to an unknown error reveals nothing about its cause.
+ * message. `RequestError` is the error for a rejected request. Pure.
+ * Invariant: the response to an unknown, internal or availability error reveals nothing about its cause. The messages
+ * of all other errors reach the client, so they must contain no secrets and no internals. Validation errors name
+ * fields and reasons, never the input.
  */
 import { ZodError } from "zod";
 import { ERRORS, type ErrorCode } from "@turnstream/protocol";

@@ -1,6 +1,8 @@
 /**
- * `executeCommand` executes a command from a socket or an HTTP request. The caller must already be authenticated and
- * authorized, and must own the session. When it returns, the change is committed and will appear in the log.
+ * `executeCommand` executes a command from a socket or an HTTP request, so that both behave alike.
+ * Invariant: the caller is already authenticated and authorized, and owns the session. When it returns, the change is
+ * committed and will appear in the log. `toMessageId` always gives the same id for the same client id, so a repeated
+ * command is idempotent. Only one of several concurrent decisions is applied; the others throw.
  */
 import { createHash } from "node:crypto";
 import type { FileRef } from "@turnstream/protocol";

@@ -1,6 +1,8 @@
 /**
- * `createGateway` assembles the gateway of one process: HTTP routes, socket upgrades, session feeds, and the check that
- * closes connections whose key or token has ended. Does not listen: see create-server.ts.
+ * `createGateway` assembles the gateway of one process: HTTP routes, socket upgrades, session feeds, and the check
+ * that closes connections whose key or token has ended. Does not listen: see create-server.ts.
+ * Invariant: options are validated before anything starts. Several gateways can use the same store and log. `close`
+ * closes the connections before the feeds, and never the store, log or signals that were passed in.
  */
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";

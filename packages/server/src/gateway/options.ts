@@ -1,5 +1,9 @@
 /**
- * `GatewayOptions` declares every option of a gateway once, with its default and its validation in `validateOptions`.
+ * `GatewayOptions` declares the options of a gateway, `DEFAULT_GATEWAY_LIMITS` the defaults of its limits, and
+ * `validateOptions` checks them.
+ * Invariant: every limit has a default, a range in `RANGES`, and a row in docs/gateway.md, which a test compares.
+ * Unknown limits, secrets below 32 bytes and malformed origins are refused at startup. Values can be missing despite
+ * their types.
  */
 import type { ErrorHandler } from "../util/error-handler.ts";
 import type { CommandBackend } from "../session/backend.ts";

@@ -1,6 +1,8 @@
 /**
- * `parseUntrustedJson` parses JSON from clients and refuses deep nesting and `__proto__` keys, which could crash the
- * process or change prototypes. Pure. Does not validate the content: schemas do.
+ * `parseUntrustedJson` parses JSON from clients, and `assertSafeJson` checks JSON that was parsed elsewhere. Pure.
+ * Does not validate the content: schemas do.
+ * Invariant: JSON with more than 64 levels or a `__proto__` key is refused, because it could crash the process or
+ * change prototypes. The check must not recurse. All JSON from clients passes it, over HTTP and over sockets.
  */
 import { RequestError } from "./errors.ts";
 

@@ -1,7 +1,9 @@
 /**
- * `importKnowledge` imports texts into a knowledge base: each file becomes one object, and unchanged files are skipped.
- * A file that can't be read or stored is reported and does not stop the others. Does not read disks or fetch: the
- * caller supplies the files.
+ * `importKnowledge` imports texts into a knowledge base: each file becomes one object. Does not read disks or fetch:
+ * the caller supplies the files.
+ * Invariant: an unchanged file writes nothing, so a repeated import is cheap. A file that can't be read or stored is
+ * reported and stops no other; its earlier object stays, also with `prune`. Pruning runs only after all files were
+ * read. An empty list then removes all objects. Everything belongs to the given tenant and base.
  */
 import type { Json } from "@turnstream/protocol";
 import { isStoreError } from "../store/errors.ts";

@@ -1,6 +1,8 @@
 /**
- * `readableText` converts a file to the text and title that a knowledge base stores. The media type or the file
- * extension selects the format. Bytes that are not UTF-8 or UTF-16 text are refused.
+ * `readableText` converts a file to the text and title that a knowledge base stores.
+ * Invariant: the media type or the file extension selects the format; unknown types are refused. So are bytes that are
+ * not UTF-8 or UTF-16 text. The title is one line of at most 300 characters; without one, it is the file name. JSON
+ * has one value per line, because search returns lines. Error messages are for users.
  */
 import { truncateText } from "@turnstream/protocol/writer";
 import { htmlText } from "../text-extraction/html-text.ts";

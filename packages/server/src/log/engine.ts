@@ -1,10 +1,10 @@
 /**
  * `LogEngine` is the port between a log and its storage: atomic operations on one session, and notifications about
- * writes. Redis implements it with scripts (`redis/scripts.ts`), memory with methods (`memory.ts`). Cursors, attaching
- * and retries of reads are the same for both, in `stream-log.ts`.
+ * writes. Redis implements it with scripts (`redis/scripts.ts`), memory with methods (`memory.ts`).
  *
- * Invariant: an engine returns every refusal of a claim as an `AppendOutcome`. Any operation may throw a LogError with
- * UNAVAILABLE.
+ * Invariant: a write checks, stores and publishes in one atomic step. `claim` returns a refusal as an `AppendOutcome`;
+ * `append` throws it, mapped by `toAppendResult`. Any operation may throw a LogError with UNAVAILABLE, and a write may
+ * then have happened. After lost notifications, a subscriber gets `possible-gap`.
  */
 import { formatCursor, type Position } from "@turnstream/protocol";
 import type { LogEntry } from "./entry.ts";

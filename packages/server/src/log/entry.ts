@@ -1,8 +1,9 @@
 /**
- * `LogEntry` is one entry of a log. It stores a line: the key of the append, a space, and the event as JSON without its
- * id, which only the log knows.
+ * `LogEntry` is one entry of a log. It stores the line that `formatLine` builds: the key of the append, a space, and
+ * the event as JSON. The line has no id, because the id is the position.
  *
- * Invariant: the event is parsed at most once, when the first reader needs it, and all readers share the result.
+ * Invariant: `formatLine` writes `v` and `at` before the fields of the draft, and `jsonAfter` and `type` rely on this.
+ * The event is parsed only when a reader needs it. All readers share the parsed event, so none may change it.
  */
 import { type Cursor, type SessionEvent, type Position, SCHEMA_VERSION } from "@turnstream/protocol";
 import type { EventDraft } from "@turnstream/protocol/writer";

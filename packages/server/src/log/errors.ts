@@ -1,6 +1,8 @@
 /**
- * `LogError` is the one error class of the log, with a code for each refusal. An invalid cursor is a result, not an
- * error; see `log.ts`.
+ * `LogError` is the one error class of the log, with a code for each refusal.
+ *
+ * Invariant: only after UNAVAILABLE may a caller retry the same operation, because it may have happened. An invalid
+ * cursor is a result, not an error; see `log.ts`.
  */
 import { createErrorGuard, defineErrors } from "../util/errors.ts";
 

@@ -3,11 +3,11 @@
  * `redis/create-redis-log.ts` and `memory.ts` implement it, and one contract suite tests both. Does not fold or
  * archive.
  *
- * Guarantees:
+ * Invariant: every implementation gives these guarantees.
  * - An entry's position is `<epoch>-<seq>`. `seq` has no gaps and never restarts, not even in a new epoch.
  * - Entries are written once and never change. An acknowledged append stays in the log, in the order of the
- *   acknowledgments, until it is trimmed or the engine loses it.
- * - A loss is never silent. A reader that continues from a lost position gets a reason, and appends are refused until a
+ *   acknowledgments. Only a trim, an expiry, a removal or a loss in the engine ends this.
+ * - A loss is never silent. A reader that continues from a lost position gets a reason. Appends are refused until a
  *   writer claims the log under a new epoch.
  */
 import type { Cursor } from "@turnstream/protocol";

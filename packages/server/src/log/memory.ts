@@ -1,7 +1,9 @@
 /**
- * `createMemoryLog` keeps a log in one process, for development and tests. Its engine is also the readable reference
- * for the scripts in `redis/scripts.ts`: both must follow the same rules. It gives every guarantee of `Log` except that
- * the entries survive the process.
+ * `createMemoryLog` creates a log in the memory of one process, for development and tests. It gives every guarantee of
+ * `Log` except that the entries survive the process.
+ *
+ * Invariant: `MemoryEngine` follows the same rules as the scripts in `redis/scripts.ts`, and is the readable reference
+ * for them. No operation awaits anything between its check and its notification, so each is atomic.
  */
 import { comparePositions, type Position } from "@turnstream/protocol";
 import {

@@ -1,7 +1,9 @@
 /**
- * `createStreamLog` builds a `Log` on any engine: it converts drafts to lines, validates cursors and follows logs. It
- * never retries a write, because only the writer knows whether a repeat is safe. An engine may retry if it knows that
- * nothing was executed.
+ * `createStreamLog` builds a `Log` on any engine: it converts drafts to lines, validates arguments and follows logs.
+ *
+ * Invariant: it never retries a write, because only the writer knows whether a repeat is safe. It checks ids, sizes and
+ * batch limits before it calls the engine. A cursor is valid only if its exact entry is in the log, or if it is the
+ * base.
  */
 import {
   comparePositions,

@@ -1,6 +1,7 @@
 /**
- * `cleanLine` and `cleanLines` make a server's text safe to display: no control or direction characters, limited
- * length. `cleanLine` also joins it to one line. Pure.
+ * `cleanLine` and `cleanLines` make a server's text safe to display. `cleanLine` also joins it to one line. Pure.
+ * Invariant: the result has no control, invisible or direction characters, except the line breaks of `cleanLines`, and
+ * at most `max` characters. Does not remove secrets: see redact.ts.
  */
 import { truncateText } from "@turnstream/protocol/writer";
 

@@ -1,8 +1,9 @@
 /**
  * `McpConnectionManager` provides a working connection to one MCP server. It connects on first use, reconnects after a
- * failure with backoff, and caches the list of tools until it changes.
- *
- * A call is repeated only if the server certainly did not execute it.
+ * failure with backoff, and caches the list of tools until it changes, for at most 5 minutes.
+ * Invariant: a call is repeated only once, and only if the server certainly did not execute it. At most one connection
+ * accepts calls; a retired one only finishes its own. During the backoff, calls fail with the last error and don't
+ * connect. Errors leave without secrets.
  */
 import { type CallToolResult, SdkHttpError, type Tool } from "@modelcontextprotocol/client";
 import type { ToolSourceContext } from "../runtime/define/tool-source.ts";

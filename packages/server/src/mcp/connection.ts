@@ -1,6 +1,9 @@
 /**
  * `Connection` is one connection to an MCP server, from handshake to end. Does not reconnect: `McpConnectionManager`
  * does.
+ * Invariant: reports and the errors of `failure` contain no secrets and no `cause`; at most 20 are reported. `onEnd`
+ * is not called for `close`. A retired connection closes only after its last call. A server's schema is never compiled
+ * to code. A server process gets only the configured environment variables, besides a few basic ones.
  */
 import { type CallToolResult, Client, type Tool, type Transport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";

@@ -1,6 +1,9 @@
 /**
- * `formFrom` converts a server's elicitation to a form, and the submitted values to its answer. If a form can't express
- * one of the fields, the whole elicitation is refused, so that users never fill in an incomplete form. Pure.
+ * `formFrom` converts a server's elicitation to a form, and the submitted values to its answer. Pure.
+ * Invariant: if a form can't express one of the fields, the whole elicitation is refused, so that users never fill in
+ * an incomplete form. All texts of the server are cleaned and bounded. Field names are unique: `field#n` replaces
+ * names that a form can't have. The answer matches the server's schema (except patterns), or `read` returns the
+ * problem.
  */
 import type { FormSchema, Json } from "@turnstream/protocol";
 import { isTooLarge } from "../runtime/define/form.ts";

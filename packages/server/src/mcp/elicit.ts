@@ -1,6 +1,8 @@
 /**
- * `answerElicitation` answers an elicitation of a server: the user fills in a form inside the turn. Requests outside of
- * a call, and requests that a form can't express, are declined.
+ * `answerElicitation` answers an elicitation of a server: the user fills in a form inside the turn.
+ * Invariant: a request is declined if its call is not certain, because a form must not reach another user. It is also
+ * declined if a form can't express it, or after 10 forms in one call. Forms of one call are shown one after the other,
+ * and none after the call has ended. The server gets only values that match its schema.
  */
 import type { ElicitRequest, ElicitResult } from "@modelcontextprotocol/client";
 import type { Json } from "@turnstream/protocol";

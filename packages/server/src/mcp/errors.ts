@@ -1,4 +1,8 @@
-/** `McpError` is the error of the MCP integration. Its messages contain no secrets. */
+/**
+ * `McpError` is the error of the MCP integration, with a code and advice for the operator.
+ * Invariant: its messages contain no secrets, so `what` must be redacted before, and never contains a URL, header or
+ * environment variable.
+ */
 import { defineErrors } from "../util/errors.ts";
 
 const MEANINGS = {

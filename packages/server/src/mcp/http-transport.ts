@@ -1,7 +1,8 @@
 /**
- * `HttpTransport` extends the official Streamable HTTP client. It resolves the headers for each request and limits the
- * size of responses. It also fails a call whose response stream ended early, which would otherwise stay pending
- * forever.
+ * `HttpTransport` extends the official Streamable HTTP client.
+ * Invariant: headers are resolved for each request and registered as secrets before it is sent; the client's own
+ * headers take precedence. A response to a POST has at most 32 MiB; the notification stream is not limited. A call
+ * whose response stream ends early fails, because it would otherwise stay pending forever.
  */
 import {
   type FetchLike,

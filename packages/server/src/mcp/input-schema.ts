@@ -1,9 +1,10 @@
 /**
- * `createValidator` validates JSON against a server's JSON Schema. It interprets the schema and never compiles it to
- * code.
- *
- * Regular expressions are removed, because a malicious one could block the worker; the server checks them itself.
- * Recursive references could block it too, so each validation has a time limit. Pure.
+ * `createValidator` validates JSON against a server's JSON Schema. `toInputSchema` and `safeValidator` wrap it for
+ * tools and for the MCP client. Pure.
+ * Invariant: a schema is untrusted. It is interpreted and never compiled to code. Regular expressions are removed,
+ * because a malicious one could block the worker; the server checks them itself. Recursive references could block it
+ * too, so each validation has a limit of 500 ms. Tools whose input schema `isTooDeep` must be left out, because
+ * validation recurses.
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { JsonSchemaValidator, jsonSchemaValidator } from "@modelcontextprotocol/client";

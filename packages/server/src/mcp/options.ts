@@ -1,4 +1,9 @@
-/** Options of `mcpServer`, and `checkOptions`, which validates them at startup. Types and checks only. */
+/**
+ * `McpServerOptions` declares the options of `mcpServer`, and `checkOptions` validates them at startup. Types and
+ * checks only.
+ * Invariant: by default the server's annotations are not trusted, and no tool may run again after a crash. Options
+ * name tools as the server does, without the prefix. Messages never contain the URL, because it can contain a secret.
+ */
 import type { ApprovalContext, ApprovalOptions } from "../runtime/define/approval.ts";
 import { McpError } from "./errors.ts";
 

@@ -1,6 +1,8 @@
 /**
- * `Redactor` replaces secrets in texts. Values of headers, environment variables and URL parameters must not reach logs
- * or models.
+ * `Redactor` replaces the values of headers, environment variables and URL parameters in texts.
+ * Invariant: every error text passes `clean` before it reaches a log or a model. Results, descriptions and progress of
+ * a server do not. Longer secrets are replaced first, so that no part of one remains. Values below 6 characters are
+ * not replaced, because they also occur in unrelated text.
  */
 
 /** Shorter values are not replaced, because they also occur in unrelated text. */

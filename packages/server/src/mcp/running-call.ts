@@ -1,8 +1,9 @@
 /**
  * `RunningCalls` determines which call a server's request belongs to. Over HTTP the response stream identifies the
  * call. Over stdio it is known only while all calls on the connection belong to one turn.
- *
- * If the call is uncertain, the request is declined: a form of one user's call must not be shown to another user.
+ * Invariant: if the call is uncertain, `asking` returns null: a form of one user's call must not be shown to another
+ * user. Aborted calls count for 10 more minutes, because the server may still send requests for them. Work of the
+ * connection itself runs in `withoutCallContext`.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Env } from "../util/env.ts";

@@ -1,4 +1,9 @@
-/** `mcpServer` makes the tools of an MCP server available to agents. Each problem with a tool is reported once. */
+/**
+ * `mcpServer` makes the tools of an MCP server available to agents, as a `ToolSource`.
+ * Invariant: options are checked at once, but nothing connects before the first use. Each `open` has its own
+ * connection. The same list of the server gives the same tool objects. Problems are reported once per tool and never
+ * contain arguments or results.
+ */
 import type { SourceTool, ToolSource } from "../runtime/define/tool-source.ts";
 import { McpConnectionManager } from "./connection-manager.ts";
 import { checkOptions, type McpServerOptions } from "./options.ts";

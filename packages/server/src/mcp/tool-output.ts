@@ -1,6 +1,9 @@
 /**
  * `toToolOutput` converts the result of an MCP tool to a tool output, with content for the model and blocks for the
- * user. The result is treated as data: nothing in it is fetched, executed or used as an instruction. Pure.
+ * user. `toToolError` converts the result of a failed call. Pure.
+ * Invariant: the result is data: nothing in it is fetched, executed or used as an instruction. Only image types that
+ * can't contain scripts become pictures. Blocks, texts of blocks, error texts and pictures are bounded. The server's
+ * audience decides whether the model or the user gets a piece.
  */
 import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/client";
 import type { Json } from "@turnstream/protocol";
@@ -116,7 +119,7 @@ function picture(data: string, type: string): { text: string; block?: ResultBloc
   if (!PICTURES.has(type) || !BASE64.test(data)) return { text: `[A picture that can't be shown: ${what}.]` };
   if (sizeOf(data) > MAX_PICTURE) return { text: `[A picture that is too large to be shown: ${what}.]` };
   return {
-    text: `[A picture, ${what}. The person sees it.]`,
+    text: `[A picture, ${what}. The user sees it.]`,
     block: { type: "image", data, mediaType: type },
   };
 }

@@ -1,6 +1,10 @@
 /**
  * `toolsFrom` converts the tools of a server to tools of an agent. It selects the offered tools, cleans their
  * descriptions and runs their calls.
+ * Invariant: the server is untrusted. Its texts are cleaned and bounded, and tools with too deep schemas are left out.
+ * Its annotations count only with `trustAnnotations`. Users never see its error text; the model gets it without
+ * secrets. Names in the options that match no tool are reported, because a misspelled one would leave a tool without
+ * its approval.
  */
 import type { Tool } from "@modelcontextprotocol/client";
 import type { Json } from "@turnstream/protocol";

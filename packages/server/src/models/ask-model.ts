@@ -1,6 +1,8 @@
 /**
- * `askModel` calls a model once and yields the parts of its answer. Every failure is a ModelError. The provider's
- * stream is closed when the caller stops early or the signal is aborted. Does not retry and does not store the answer.
+ * `askModel` calls a model once and yields the parts of its answer. Does not retry and does not store the answer.
+ * Invariant: every failure is a ModelError, except an abort, which throws the signal's reason. The last part is always
+ * `finish`; an answer that ends without it, is refused or stays silent for `idleMs` throws. The order of parts is
+ * checked. The provider's stream is closed when the caller stops early or the signal is aborted.
  */
 import type { LanguageModelV4StreamPart } from "@ai-sdk/provider";
 

@@ -1,9 +1,8 @@
 /**
  * `ModelError` is the only error of a model call. It has the error code of the turn, whether a retry can help, and a
- * message with advice.
- *
- * Messages are fixed texts: a provider's message can contain keys, URLs or content. It is only in `cause`, which is for
- * operators. Does not decide whether to retry; see `retryDelay`.
+ * message with advice. `modelErrorFrom` creates it from any error. Does not decide whether to retry; see `retryDelay`.
+ * Invariant: messages are fixed texts: a provider's message can contain keys, URLs or content. It is only in `cause`,
+ * which is for operators. A provider can't make an error retryable that is known to be permanent.
  */
 import type { TurnErrorCode } from "@turnstream/protocol/writer";
 

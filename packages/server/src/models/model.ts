@@ -1,4 +1,8 @@
-/** Types for models, requests and stream parts: short names for the types of the AI SDK. Types only. */
+/**
+ * `Model`, `ModelRequest` and `StreamPart` are short names for the types of the AI SDK. Types only.
+ * Invariant: other files use these names, so that a new version of the SDK's specification changes only this folder.
+ * `StreamPart` excludes the parts that `askModel` throws or drops.
+ */
 import type {
   JSONSchema7,
   LanguageModelV4,

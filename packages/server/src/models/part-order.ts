@@ -1,6 +1,8 @@
 /**
- * `createPartOrderValidator` checks the order of stream parts: a delta or an end needs a matching start. Consumers rely
- * on that order. Does not check the content of parts.
+ * `createPartOrderValidator` checks the stream parts of one answer and throws ModelError at the first invalid one.
+ * Invariant: consumers rely on this order: a delta or an end needs an open block of its kind, and no open block starts
+ * twice. They also rely on deltas that are text, and on tool calls with id, name and input text. Blocks that are still
+ * open at the end are accepted. Does not check anything else.
  */
 import { ModelError } from "./errors.ts";
 import type { StreamPart } from "./model.ts";

@@ -1,5 +1,9 @@
 /**
- * `playReply` converts one scripted answer into the steps of a model stream. Pure: `scriptedModel` executes the steps.
+ * `playReply` converts one scripted answer into the steps of a model stream. Pure, except for its callback `isDue`:
+ * `scriptedModel` executes the steps.
+ * Invariant: the steps are those of a real provider: `stream-start` first, matching starts and ends, `finish` last. An
+ * error before the first part rejects the call; a later one is a part of the stream. Nothing follows an error, a
+ * disconnect or `finish`.
  */
 import type { LanguageModelV4StreamPart } from "@ai-sdk/provider";
 import { createProviderStreamError } from "@ai-sdk/provider-utils";

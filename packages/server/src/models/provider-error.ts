@@ -1,6 +1,8 @@
 /**
  * `parseProviderError` extracts status, text and kind from any error of a provider package: AI SDK classes, plain
  * objects, strings and network errors, also nested ones. Does not decide what the error means for a turn.
+ * Invariant: it never throws, whatever a provider throws. Depth and text are bounded. The request is never part of the
+ * text, because it contains messages of users. The text is only for matching patterns and never shown.
  */
 import {
   AISDKError,

@@ -1,6 +1,8 @@
 /**
- * `retryAfterOf` reads from response headers how long a provider asks to wait. Dates are compared with the response's
- * own `date` header, so the result does not depend on the local clock. Does not decide whether to wait.
+ * `retryAfterOf` reads from response headers how long a provider asks to wait. Pure. Does not decide whether to wait.
+ * Invariant: dates are compared with the response's own `date` header, so the result does not depend on the local
+ * clock. `retry-after` takes precedence over rate limit headers, which count only if their quota is used up. Unusable
+ * values give null; the result is never negative.
  */
 
 type Headers = Readonly<Record<string, string | undefined>>;

@@ -1,4 +1,9 @@
-/** `retryDelay` computes the delay before a model call is retried. Pure: it neither waits nor calls the model. */
+/**
+ * `retryDelay` computes the delay before a model call is retried. Pure: it neither waits nor calls the model.
+ * Invariant: null means that the call must not be retried. That is so after a permanent error, after 5 calls, and if
+ * the provider asks for more than 60 seconds. The delay is never shorter than the provider asks for. It is random, so
+ * that clients don't retry together.
+ */
 import type { ModelError } from "./errors.ts";
 
 interface RetryLimits {

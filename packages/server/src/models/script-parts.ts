@@ -1,6 +1,8 @@
 /**
- * `script` creates the parts of a scripted answer: reasoning, text, tool calls, delays and failures. Parts are plain
- * data and can be played repeatedly; `scriptedModel` plays them.
+ * `script` creates the parts of a scripted answer: reasoning, text, tool calls, delays and failures. `scriptedModel`
+ * plays them.
+ * Invariant: parts are plain data without state and can be played repeatedly. The pieces of a text joined are the
+ * text, and surrogate pairs are never split, because models don't split them either. The functions are public API.
  */
 import { APICallError } from "@ai-sdk/provider";
 

@@ -1,7 +1,9 @@
 /**
- * `scriptedModel` creates a model that plays a script, for tests, demos and benchmarks. The conversation alone
- * determines the answer, not a counter, so another process continues correctly after a crash. Uses no network and no
- * randomness.
+ * `scriptedModel` creates a model that plays a script, for tests, demos and benchmarks.
+ * Invariant: the conversation alone determines the answer, not a counter, so another process continues correctly after
+ * a crash. Only failures with `times` are counted, per model object. It uses no network and no randomness. Like a
+ * provider, it rejects the call for a failure before the first part, streams later failures, and ends when it is
+ * aborted.
  */
 
 import { type LanguageModelV4StreamPart, UnsupportedFunctionalityError } from "@ai-sdk/provider";

@@ -1,9 +1,9 @@
 /**
- * `toJsonSchema` describes a tool's input for the model, and `parseInput` validates the arguments of a call. Both
- * accept any Standard Schema that can be converted to JSON Schema, such as zod.
- *
- * `parseArguments` refuses JSON that parsers read differently or that is unsafe: duplicate keys, prototype keys and
- * deep nesting.
+ * `toJsonSchema` describes a tool's input for the model, `parseArguments` parses the arguments of a call, and
+ * `parseInput` validates them. They accept any Standard Schema that can be converted to JSON Schema, such as zod.
+ * Invariant: a schema that can't be described fails when the tool is defined, not during a turn. Arguments that
+ * parsers read differently or that are unsafe are refused: duplicate keys, prototype keys and deep nesting. A
+ * `problem` is a bounded message for the model.
  */
 import { asSchema, secureJsonParse } from "@ai-sdk/provider-utils";
 import type { StandardSchemaV1 } from "@standard-schema/spec";

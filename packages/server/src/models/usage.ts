@@ -1,4 +1,8 @@
-/** `usageOf` and `addUsage` convert and add token counts in the format of the protocol. Does not compute prices. */
+/**
+ * `usageOf` and `addUsage` convert and add token counts in the format of the protocol. Pure. Does not compute prices.
+ * Invariant: all counts are whole numbers of at least 0, because the protocol accepts no others. Every call counts as
+ * one call, even if the provider reported no tokens.
+ */
 import type { Usage } from "@turnstream/protocol";
 
 import type { ModelUsage } from "./model.ts";

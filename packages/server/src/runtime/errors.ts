@@ -1,4 +1,9 @@
-/** Error codes of the runtime: `RuntimeError` for developers, and `FileErrorCode` for files that can't be read. */
+/**
+ * `RuntimeError` reports mistakes of developers by code; `FileErrorCode` lists why a file can't be read.
+ *
+ * Invariant: each code has one meaning, and developers compare codes. A new `FileErrorCode` needs a text for users in
+ * `strings.ts` and one for the model in `prompt/turn-messages.ts`.
+ */
 import { defineErrors } from "../util/errors.ts";
 
 const MEANINGS = {

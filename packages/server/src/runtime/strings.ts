@@ -1,6 +1,8 @@
 /**
- * `RuntimeStrings` are the texts that the runtime shows to users. A worker can replace each of them; English is the
- * default.
+ * `RuntimeStrings` are the texts that the runtime shows to users, and `DEFAULT_STRINGS` is their English default.
+ *
+ * Invariant: every text has a default and contains no internal data. A worker replaces single texts, but `errors` as a
+ * whole: a code without a text then falls back to `SERVER_ERROR`.
  */
 import type { FileErrorCode } from "./errors.ts";
 import type { TurnErrorCode } from "@turnstream/protocol/writer";

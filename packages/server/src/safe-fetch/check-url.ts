@@ -1,6 +1,8 @@
 /**
- * `checkUrl` decides by the URL alone whether it may be fetched. A host name that passes is checked again when it is
- * resolved; see `guardedLookup`. Pure.
+ * `checkUrl` decides by the URL alone whether it may be fetched. Pure.
+ * Invariant: only http and https without credentials pass, on allowed ports, and no internal host name. A literal IP
+ * address is checked only here, because it is not resolved; a host name is checked again by `guardedLookup`. Only an
+ * exact `host:port` in `policy.allow` skips the checks of port and host. Every redirect must pass it too.
  */
 import { isIP } from "node:net";
 import { isPublicAddress } from "./guarded-lookup.ts";

@@ -1,6 +1,8 @@
 /**
- * `decompress` decodes the body of a response and limits its size. Bytes are counted before and after decompression, so
- * that a small response can't expand beyond the limit. A response with more than one encoding is refused.
+ * `decompress` decodes the body of a response and limits its size.
+ * Invariant: bytes are counted before and after decompression, so that a small response can't expand beyond the limit.
+ * Data is never buffered as a whole. A response with an unknown encoding or more than one is refused. When the reader
+ * stops early, source and decompressor are destroyed.
  */
 import { Readable } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from "node:zlib";

@@ -1,6 +1,7 @@
 /**
- * `FetchError` is the only error that a fetch throws, besides the reason of an aborted signal. Its message never
- * contains the addresses that a host resolved to. Otherwise a refused fetch would reveal the internal network.
+ * `FetchError` is the only error that a fetch throws, besides the reason of an aborted signal.
+ * Invariant: its message is a fixed text per code. So it never contains the addresses that a host resolved to, which
+ * would reveal the internal network. `cause` can contain them and is for operators only.
  */
 import { createErrorGuard, defineErrors } from "../util/errors.ts";
 

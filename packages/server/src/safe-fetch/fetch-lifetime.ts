@@ -1,6 +1,8 @@
 /**
- * `FetchLifetime` ends a fetch when it is done, its timeout elapses or its caller aborts it. Each of these closes the
- * connection, and the first one determines the error that the caller gets.
+ * `FetchLifetime` ends a fetch when it is done, its timeout elapses or its caller aborts it.
+ * Invariant: each of these closes the connection, and the first one determines the error that the caller gets. One
+ * timeout covers all redirects and the body. `end` must be called on every path, or the connection stays open until
+ * the timeout. Every other error becomes a FetchError.
  */
 import type { Agent } from "undici";
 import { FetchError } from "./errors.ts";

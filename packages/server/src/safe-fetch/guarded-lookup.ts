@@ -1,6 +1,9 @@
 /**
- * `guardedLookup` resolves a host name for a connection and refuses it if any of its addresses is not public. The
- * connection uses exactly the addresses that were checked. A second lookup could return other addresses.
+ * `guardedLookup` resolves a host name for a connection and refuses it if any of its addresses is not public.
+ * `isPublicAddress` decides that.
+ * Invariant: the connection uses exactly the addresses that were checked, because a second lookup could return others.
+ * Text that is not in the notation of the operating system is not public. IPv6 is refused unless it is in a range that
+ * is known to be public. An error never contains the addresses.
  */
 import type { LookupAddress } from "node:dns";
 import { lookup as systemLookup } from "node:dns/promises";

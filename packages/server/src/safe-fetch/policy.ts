@@ -1,6 +1,8 @@
 /**
- * `FetchPolicy` defines which addresses a fetch may reach, and its limits. The operator sets it. Types and defaults
- * only.
+ * `FetchPolicy` defines which addresses a fetch may reach, and its limits. `withDefaults` fills in the defaults. Types
+ * and defaults only.
+ * Invariant: only the operator sets it, never a user or a model. By default no internal address can be reached, and
+ * size, time and redirects are limited. Each default equals its `@default`.
  */
 
 /** Resolves a host to addresses. Every address is checked, and connections are made to these addresses only. */

@@ -1,9 +1,9 @@
 /**
- * `safeFetch` fetches a URL from an untrusted source, such as a user, a model or a web page. It refuses internal
- * addresses before it connects, by the resolved address, and checks every redirect again.
- *
- * Size, time, redirects and decompression are limited. Does not use a proxy from the environment, and does not reuse
- * connections or cookies.
+ * `safeFetch` fetches a URL from an untrusted source, such as a user, a model or a web page.
+ * Invariant: it refuses internal addresses before it connects, by the resolved address, and checks every redirect
+ * again. A redirect to another origin never gets the body or a header that may contain a key. Size, time, redirects
+ * and decompression are limited. It uses no proxy from the environment, and reuses no connections or cookies. The body
+ * must be read or canceled, because that ends the connection.
  */
 import { Agent, type Dispatcher } from "undici";
 import { checkUrl, type CheckedUrl } from "./check-url.ts";

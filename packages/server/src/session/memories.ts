@@ -1,7 +1,9 @@
 /**
- * `listMemories`, `editMemory` and `eraseMemory` let a user read, correct and delete what agents remember about them.
+ * `listMemories`, `editMemory`, `eraseMemory` and `eraseMemories` let a user read, correct and delete what agents
+ * remember about them.
  *
- * Invariant: the audit log records every change, without its content.
+ * Invariant: they reach only the memories of `actor`. Each change and its audit entry are one commit, and the entry has
+ * no content.
  */
 import { StoreError } from "../store/errors.ts";
 import type { Memory, MemoryChange } from "../store/ports/knowledge.ts";

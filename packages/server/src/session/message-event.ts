@@ -1,6 +1,9 @@
 /**
  * `messageEvent` and `messageKey` build the event of a message and its outbox key, for sent messages and for forms.
  * Pure.
+ *
+ * Invariant: the same message always gives the same key and blob id, so a repeated command adds nothing. The event fits
+ * the log, because a longer text becomes a blob.
  */
 import { createHash } from "node:crypto";
 import type { EventDraft } from "@turnstream/protocol/writer";

@@ -1,4 +1,10 @@
-/** Channel names and payloads of the signals about sessions. It does not send or receive signals. */
+/**
+ * `TURNS_CHANNEL`, `STOPS_CHANNEL` and `DECISIONS_CHANNEL` name the signals about sessions; `encodeSessionRef` and
+ * `decodeSessionRef` convert their payload.
+ *
+ * Invariant: processes of several versions share these names and this format. A payload is untrusted and only names a
+ * session; the receiver reads the facts from the store.
+ */
 import type { SessionRef } from "../store/refs.ts";
 
 /** A message is queued in a session. */

@@ -1,7 +1,8 @@
 /**
  * `InputValidationError` (INVALID) reports invalid input of a user, with a message for that user.
  *
- * The message contains no ids and no internal text of the store.
+ * Invariant: the gateway sends `userMessage` to the user unchanged. It must not contain ids or internal text of the
+ * store; these belong in `message`.
  */
 import { StoreError } from "../store/errors.ts";
 

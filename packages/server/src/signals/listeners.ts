@@ -1,6 +1,7 @@
 /**
- * `Listeners` calls the listeners of a channel. An error of one listener becomes a process warning and does not affect
- * the others.
+ * `Listeners` registers listeners per channel and calls them.
+ * Invariant: an error of one listener becomes a process warning; it never reaches the sender or the other listeners.
+ * Each `add` is removed separately, even for the same function. A channel without listeners uses no memory.
  */
 export type Listener = (text: string) => void;
 

@@ -1,6 +1,8 @@
 /**
- * `createMemorySignals` delivers signals between the users of one object in one process. Does not reach other
- * processes.
+ * `createMemorySignals` delivers signals between senders and listeners that share one object in one process. Does not
+ * reach other processes.
+ * Invariant: a listener runs only after `send` has returned, like a signal from another process, and in the order of
+ * the sends. A pending signal does not keep the process alive. `close` removes all listeners.
  */
 import { Listeners } from "./listeners.ts";
 import type { Signals } from "./signals.ts";

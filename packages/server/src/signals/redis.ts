@@ -1,9 +1,9 @@
 /**
  * `createRedisSignals` sends signals through Redis or Valkey with plain publish and subscribe. In a cluster every node
  * forwards messages to all others, so one connection to any node is enough.
- *
- * The connection opens on first use. Signals that are sent without a connection are lost. Nothing here throws after
- * creation or keeps the process alive.
+ * Invariant: nothing here throws after creation or keeps the process alive. The connection opens on first use. Signals
+ * that are sent without a connection are lost. A new connection subscribes to all channels again. Each reconnect uses
+ * the next URL, after a backoff.
  */
 import { createClient } from "@redis/client";
 import { validateUrls } from "../log/redis/connection/address.ts";

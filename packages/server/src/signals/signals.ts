@@ -1,6 +1,8 @@
 /**
  * `Signals` is the port for wake-ups between processes: a short text that makes a listener check the store before its
- * next poll. Signals may be lost. Nothing may depend on one, because all data that a signal refers to is in the store.
+ * next poll. Types only.
+ * Invariant: signals may be lost, so nothing may depend on one: all data that a signal refers to is in the store.
+ * `send` never throws and never waits.
  */
 export interface Signals {
   /**

@@ -1,6 +1,9 @@
 /**
- * `Store` is the port of the system of record, one object of small sub-ports. Each sub-port documents its guarantees in
- * `ports/`. `postgres/` and `memory/` implement them, and the same contract suites run on both. Does not know the log.
+ * `Store` is the port of the system of record: one object of small sub-ports, each with its guarantees in `ports/`.
+ * Types only.
+ *
+ * Invariant: `postgres/` and `memory/` implement every sub-port with the same behavior, and the same contract suites
+ * run on both. Every method can take part in a transaction. The store does not know the log.
  */
 import type { Allowances, FormDrafts, Interactions } from "./ports/interactions.ts";
 import type { Archive, Outbox, Turns } from "./ports/archive.ts";

@@ -1,8 +1,9 @@
 /**
- * `trackTransaction` runs the work of one transaction and waits for all calls through its `tx`.
+ * `trackTransaction` runs the work of one transaction and waits for all calls through its `tx`. Does not begin or
+ * commit; the store does.
  *
- * Invariant: no call runs after the end. It would execute outside the transaction, and its effects would stay. Does not
- * begin or commit; the store does.
+ * Invariant: no call runs after the end. It would execute outside the transaction, and its effects would stay. After a
+ * failed call, further calls throw ABORTED, and the transaction fails even if `work` caught the error.
  */
 import { isStoreError, StoreError } from "./errors.ts";
 import type { Store, StorePorts } from "./store.ts";

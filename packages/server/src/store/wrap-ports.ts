@@ -1,4 +1,9 @@
-/** `wrapPorts` wraps every method of every sub-port. It adds no behavior itself. */
+/**
+ * `wrapPorts` wraps every method of every sub-port. It adds no behavior itself.
+ *
+ * Invariant: sub-ports are plain objects whose methods are own properties and don't use `this`. A method on a prototype
+ * would be lost, and with it the argument checks and error mapping of the store.
+ */
 import type { StorePorts } from "./store.ts";
 
 type Call = (...args: unknown[]) => Promise<unknown>;

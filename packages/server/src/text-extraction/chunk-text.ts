@@ -1,4 +1,8 @@
-/** `chunkText` splits a text into chunks that can be stored separately, at line ends if possible. Pure. */
+/**
+ * `chunkText` splits a text into chunks that can be stored separately, at line ends if possible. Pure.
+ * Invariant: the chunks joined are the original text. Each has 1 to `CHUNK_CHARS` characters, and no surrogate pair is
+ * split.
+ */
 
 export const CHUNK_CHARS = 16_000;
 

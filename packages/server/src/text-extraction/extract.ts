@@ -1,6 +1,8 @@
 /**
- * `extract` reads the text of a file in its own thread and terminates the thread at its time or memory limit. A
- * malicious file can block only that thread. Does not fetch or store files.
+ * `extract` reads the text of a file in its own thread. Does not fetch or store files.
+ * Invariant: a malicious file can block or crash only that thread, which is terminated at its time or memory limit and
+ * after every result. The thread gets no environment variables, and its output is discarded. Every failure is an
+ * ExtractError with a fixed message, or the signal's reason. The bytes are transferred and can't be used afterwards.
  */
 import { Worker } from "node:worker_threads";
 import { defineErrors } from "../util/errors.ts";

@@ -1,6 +1,7 @@
 /**
- * `detectFileKind` determines the kind of a file from its bytes, and `decode` decodes its text. A declared name or
- * media type only selects between kinds of text, because the sender controls it. Pure.
+ * `detectFileKind` determines the kind of a file from its bytes, and `decode` decodes its text. Pure.
+ * Invariant: a declared name or media type only selects between kinds of text, because the sender controls it. SVG is
+ * text and never an image. Only the first 4 KiB decide about the kind. `decode` never throws.
  */
 
 type Kind = "text" | "html" | "pdf" | "image" | "other";

@@ -1,5 +1,7 @@
 /**
- * The worker thread that reads one file. `extract` starts it and can terminate it at any time. Must not be imported.
+ * This file is the worker thread that reads one file: it answers a `ThreadTask` with one `ThreadAnswer`.
+ * Invariant: only `extract` starts it; it must not be imported. It can be terminated at any time, so it has no effects
+ * outside of the thread. An error ends the thread and becomes an ExtractError.
  */
 import { parentPort, workerData } from "node:worker_threads";
 import { fileTypeFromBuffer } from "file-type";

@@ -1,6 +1,8 @@
 /**
- * `toText` extracts the text of a file with third-party parsers. It runs only in the worker thread, because a malicious
- * file can crash or block a parser. Parsers are loaded on demand, because every file gets a new thread.
+ * `toText` extracts the text of a file with third-party parsers.
+ * Invariant: it runs only in the worker thread, because a malicious file can crash or block a parser. The text has at
+ * most `maxChars` characters; `isCut` reports that there was more. Images and unknown kinds have no text. Parsers are
+ * loaded on demand, because every file gets a new thread.
  */
 import type { HtmlText } from "./html-text.ts";
 import { decode, type FileKind } from "./file-kind.ts";

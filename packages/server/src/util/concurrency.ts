@@ -1,6 +1,9 @@
 /**
- * `allOrAbort` waits for concurrent promises and aborts the others when one fails. It settles only after all of them
- * have settled, so no work still runs when the caller continues.
+ * `allOrAbort` waits for concurrent promises and aborts the others when one fails. `abortable` stops waiting when a
+ * signal is aborted.
+ * Invariant: `allOrAbort` settles only after all branches have settled, so no work still runs when the caller
+ * continues. It throws the first error and aborts once. `abortable` does not stop the work, and handles its late
+ * rejection.
  */
 
 /**

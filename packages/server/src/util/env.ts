@@ -1,6 +1,7 @@
 /**
- * `Env` supplies time, ids and randomness, so that tests can replace them. With PostgreSQL, deadlines, leases and
- * creation times follow the database's clock instead.
+ * `Env` supplies time, ids and randomness, so that tests can replace them. `systemEnv` is the real one.
+ * Invariant: ids are unique across processes, and `randomBytes` is cryptographically secure. `now` is the local clock:
+ * with PostgreSQL, deadlines, leases and creation times follow the database's clock instead.
  */
 import { randomBytes, randomUUID } from "node:crypto";
 

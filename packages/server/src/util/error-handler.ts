@@ -1,5 +1,8 @@
 /**
- * `ErrorHandler` is the callback that receives errors which the gateway, the worker and the engine survive. Types only.
+ * `ErrorHandler` is the callback that receives errors which the gateway, the worker and the engine survive. Types
+ * only.
+ * Invariant: `during` contains ids and names only, never content or secrets. The error itself is for operators and is
+ * never sent to clients.
  */
 
 export interface ErrorContext {

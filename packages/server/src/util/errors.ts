@@ -1,6 +1,7 @@
 /**
- * `defineErrors` creates the error class of one layer from a table of codes. Each code states what is wrong and what
- * the caller can do.
+ * `defineErrors` creates the error class of one layer from a table of codes, and `createErrorGuard` its type guard.
+ * Invariant: each code states what is wrong and what the caller can do. `what` names an object by kind and id only,
+ * because messages are logged and shown. Programs distinguish errors by class and `code`, never by message.
  */
 
 type Format = (code: string, what: string, meaning: string) => string;

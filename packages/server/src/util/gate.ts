@@ -1,4 +1,8 @@
-/** `Gate` lets callers wait until it is open. It starts closed, and can be opened and closed repeatedly. */
+/**
+ * `Gate` lets callers wait until it is open. It starts closed, and can be opened and closed repeatedly.
+ * Invariant: `open` resolves all waiting callers, and `wait` never rejects. The gate can be closed again before a
+ * resolved caller continues, so callers check their own state.
+ */
 
 export class Gate {
   #resolve: (() => void) | null = null;

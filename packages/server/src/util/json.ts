@@ -1,4 +1,8 @@
-/** `asJsonObject` and `stringField` read JSON that is not guaranteed to be an object. Pure. */
+/**
+ * `asJsonObject` and `stringField` read JSON that is not guaranteed to be an object. Pure.
+ * Invariant: they never throw: another value counts as an empty object, and a field that is not a non-empty string is
+ * null. Arrays and null are not objects.
+ */
 import type { Json } from "@turnstream/protocol";
 
 export type JsonObject = { readonly [field: string]: Json };

@@ -1,6 +1,8 @@
 /**
- * Patterns for the names that log and store both accept. Both build keys from them. If only one of them accepted a
- * name, the data under that name could not be moved between the two.
+ * `SESSION_ID_PATTERN` and `WRITER_ID_PATTERN` define the names that log and store both accept. Constants only.
+ * Invariant: log and store build keys from these names and use the same patterns. If only one of them accepted a name,
+ * the data under that name could not be moved between the two. Each `…_RULE` describes its pattern. A narrower pattern
+ * would lock out stored data.
  */
 
 /** Session ids. */

@@ -1,6 +1,8 @@
 /**
- * `PausableTimer` is a timeout that does not elapse while it is paused. Pauses are counted: it continues after as many
- * `resume` calls as `pause` calls.
+ * `PausableTimer` is a timeout that does not elapse while it is paused.
+ * Invariant: pauses are counted: it continues after as many `resume` calls as `pause` calls. After `stop` it does not
+ * fire. A time above `MAX_TIMER_MS` elapses at `MAX_TIMER_MS`. `onEnd` must tolerate a second call, because a pause
+ * and resume after the end fires it again.
  */
 import { MAX_TIMER_MS } from "./sleep.ts";
 

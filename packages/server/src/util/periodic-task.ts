@@ -1,6 +1,8 @@
 /**
- * `PeriodicTask` runs a task periodically, never concurrently. Each interval varies by up to 25 %, so that processes
- * that started together do not stay synchronized.
+ * `PeriodicTask` runs a task periodically. `start` is called once.
+ * Invariant: runs are never concurrent: the next interval starts when the run has ended, also after an error. Each
+ * interval varies by up to 25 %, so that processes that started together do not stay synchronized. After `stop` no run
+ * starts and no error is reported; a running one is not interrupted.
  */
 import type { Env } from "./env.ts";
 

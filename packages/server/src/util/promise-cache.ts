@@ -1,9 +1,9 @@
 /**
  * `PromiseCache` shares a result between callers with the same key for a short time. After an outage many clients
  * reconnect at once with the same cursor.
- *
- * The number of entries is bounded; the oldest are dropped first. An empty cache allocates no map, because every
- * session with a subscriber has several caches and most are empty.
+ * Invariant: a failure is not cached. At most 32 entries exist; the oldest are dropped first. All callers get the same
+ * object, so it must not be changed. An empty cache allocates no map, because every session with a subscriber has
+ * several caches and most are empty.
  */
 
 const MAX_ENTRIES = 32;

@@ -1,6 +1,9 @@
 /**
- * `retry` runs work again after a retryable error, and `poll` until its result is final. The backoff has jitter, so
- * that processes that failed together do not retry together. The caller decides which errors are retryable.
+ * `retry` runs work again after a retryable error, and `poll` until its result is final. `backoffDelay` computes
+ * delays.
+ * Invariant: no attempt starts after `timeoutMs`, beyond `maxAttempts` or after an abort. The caller then gets the
+ * last error or result, never the reason of the abort. Delays have jitter, so that processes that failed together do
+ * not retry together. The caller decides which errors are retryable. Work is never interrupted.
  */
 import { sleep as systemSleep } from "./sleep.ts";
 

@@ -1,4 +1,9 @@
-/** `Semaphore` limits how many tasks run concurrently. Tasks start in the order of their calls. */
+/**
+ * `Semaphore` limits how many tasks run concurrently.
+ * Invariant: tasks start in the order of their calls, and every permit is returned, also after an error or abort. An
+ * aborted caller leaves the queue. `releaseWhile` is called only inside `run`. Only an aborted caller may exceed the
+ * limit, and the excess is settled before another task starts.
+ */
 export class Semaphore {
   #free: number;
   readonly #queue: (() => void)[] = [];

@@ -1,6 +1,8 @@
 /**
  * `SingleFlight` runs a task once for all concurrent callers with the same key, such as clients of a session that
- * reconnect together. Results are not cached: a later call runs the task again.
+ * reconnect together.
+ * Invariant: results and errors are shared only while the task runs; a later call runs it again. So the key must
+ * contain everything that the result and the access to it depend on.
  */
 
 export class SingleFlight<T> {

@@ -1,6 +1,8 @@
 /**
- * `sleep` waits for a time. It can be aborted or ended early, and can let the process exit. All code that waits for a
- * time uses it.
+ * `sleep` waits for a time, and `yieldToEventLoop` lets pending work run. All code that waits for a time uses `sleep`.
+ * Invariant: however a sleep ends, it clears its timer, its abort listener and its wake function. An abort rejects
+ * with the signal's reason; an early wake resolves. Above `MAX_TIMER_MS`, a Node timer fires at once, so callers must
+ * limit `ms`.
  */
 
 /** The longest delay that a Node timer accepts. */

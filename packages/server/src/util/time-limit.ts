@@ -1,6 +1,9 @@
 /**
- * `runWithTimeLimit` runs synchronous code that can't be interrupted otherwise, such as validation with a schema from a
- * third party. It blocks the process for at most the given time.
+ * `runWithTimeLimit` runs synchronous code that can't be interrupted otherwise, such as validation with a schema from
+ * a third party.
+ * Invariant: it blocks the process for at most `ms` and throws if the work takes longer, even inside a regular
+ * expression. Work that was interrupted may leave its data incomplete, so use it for pure functions only. It limits
+ * time, not access.
  */
 import { createContext, Script } from "node:vm";
 

@@ -1,6 +1,8 @@
 /**
- * `createTimeSlicer` runs queued tasks in order, in short slices, and lets the event loop run between the slices. All
- * sessions of a gateway share one slicer, so that many long jobs block the event loop no longer than one.
+ * `createTimeSlicer` runs queued tasks in short slices, and lets the event loop run between the slices.
+ * Invariant: tasks run in the order of their calls and never inside `run` itself. After 8 ms the event loop runs
+ * before the next task. A task is not interrupted, so it must be short. All sessions of a gateway share one slicer, so
+ * that many long jobs block the event loop no longer than one. An error rejects only its own task.
  */
 
 /** How long tasks may run in a row, in milliseconds. */

@@ -77,7 +77,7 @@ export function everythingContract(
       ]);
       expect(resultOf(turn)?.parts.map(({ media }) => media)).toEqual(["text", "image", "text"]);
       expect(resultOf(turn)?.parts[1]?.data).toMatch(/^data:image\/png;base64,iVBOR/);
-      expect(String(caller.results[0])).toMatch(/\[A picture, image\/png, \d+ bytes. The person sees it.\]/);
+      expect(String(caller.results[0])).toMatch(/\[A picture, image\/png, \d+ bytes. The user sees it.\]/);
       expect(caller.results[1]).toEqual({
         temperature: 36,
         conditions: "Light rain / drizzle",

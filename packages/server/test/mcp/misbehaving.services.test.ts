@@ -155,7 +155,7 @@ describe("MCP server", () => {
     const result = listBlocks(turn).find((block) => block.kind === "tool_result");
     expect(result?.parts.map(({ media }) => media)).toEqual(["image"]);
     expect(result?.parts[0]?.data).toMatch(/^turnstream:/);
-    expect(caller.results[0]).toBe("[A picture, image/jpeg, 300000 bytes. The person sees it.]");
+    expect(caller.results[0]).toBe("[A picture, image/jpeg, 300000 bytes. The user sees it.]");
   });
 
   it("reports an option that names a missing tool, and offers the chosen tools", async () => {

@@ -39,7 +39,7 @@ describe("toToolOutput", () => {
 
   it("shows images of safe types and names the others", () => {
     expect(image("iVBORw==", "image/png")).toEqual({
-      content: "[A picture, image/png, 4 bytes. The person sees it.]",
+      content: "[A picture, image/png, 4 bytes. The user sees it.]",
       blocks: [{ type: "image", data: "iVBORw==", mediaType: "image/png" }],
     });
     expect(image("PHN2Zz4=", "image/svg+xml").content).toMatch(/can't be shown/);

@@ -1,6 +1,8 @@
 /**
- * `requireScope` and `resolveSession` decide what a caller may do, for HTTP, event streams and sockets. All
- * authorization checks belong here.
+ * `requireScope` and `resolveSession` decide what a caller may do, for HTTP, event streams and sockets.
+ * Invariant: all authorization checks belong here, and an empty list of scopes allows everything. `resolveSession`
+ * returns only sessions of the caller's tenant and user. Missing sessions and those of other users give the same
+ * error, so that callers can't probe for them.
  */
 import { SESSION_ID_PATTERN } from "../../util/names.ts";
 import type { SessionRef } from "../../store/refs.ts";

@@ -1,6 +1,7 @@
 /**
- * `closeRevokedConnections` closes connections whose key was revoked or whose token has expired. It checks the keys of
- * all connections together. A store error never closes a connection.
+ * `closeRevokedConnections` closes connections whose key was revoked or whose token has expired.
+ * Invariant: a store error never closes a connection with a valid token, and never prevents closing expired ones:
+ * those are closed before the store is queried. The keys of all connections are checked together, in batches.
  */
 import type { Keys } from "../../store/ports/access.ts";
 import type { Caller } from "../caller.ts";

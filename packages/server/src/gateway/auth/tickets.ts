@@ -1,7 +1,9 @@
 /**
  * `issueTicket` and `redeemTicket` authenticate sockets of browsers, which can't send headers when they open a socket.
- * The page requests a ticket and puts it into the URL. A ticket is signed, short-lived and opens one socket only, so a
- * ticket in an access log is worthless.
+ * The page requests a ticket and puts it into the URL.
+ * Invariant: a ticket is signed, short-lived and opens one socket only, so a ticket in an access log is worthless. It
+ * is marked as used last, after the checks of signature, expiry and key. It has exactly the permissions and the expiry
+ * of its caller.
  */
 import { isStoreError } from "../../store/errors.ts";
 import { readSigned, signText } from "../../store/rules/signed-text.ts";

@@ -1,7 +1,9 @@
 /**
  * `signToken` and `verifyToken` handle short-lived user tokens for browsers and apps, which must not have an API key.
- * Tokens are JWTs (HS256), signed with a secret of the gateway, so developers can also sign them themselves. Does not
- * check the key behind a token: authenticate.ts does.
+ * Tokens are JWTs (HS256), signed with a secret of the gateway, so developers can also sign them themselves.
+ * Invariant: a verified token has an expiry, at least one known scope, and never the scope `tokens`. Unknown scopes
+ * are dropped. All secrets verify, so that secrets can be rotated. Does not check the key behind a token:
+ * authenticate.ts does.
  */
 import { createSecretKey, type KeyObject } from "node:crypto";
 import { errors, jwtVerify, SignJWT } from "jose";

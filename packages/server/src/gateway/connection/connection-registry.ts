@@ -1,7 +1,10 @@
 /**
- * `ConnectionRegistry` holds all open sockets and event streams of this process and calls their heartbeat with one
+ * `ConnectionRegistry` has all open sockets and event streams of this process and calls their heartbeat with one
  * timer. It visits the connections in slices, so that thousands of connections that opened together are not pinged
  * together.
+ * Invariant: a round of `heartbeatMs` visits each connection at most once, and an error of one does not affect the
+ * others. A connection removes itself with `delete` when it is closed. `close` waits 2 seconds for that, then destroys
+ * the rest.
  */
 import { sleep } from "../../util/sleep.ts";
 import type { ErrorHandler } from "../../util/error-handler.ts";

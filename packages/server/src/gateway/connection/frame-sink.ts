@@ -1,6 +1,9 @@
 /**
  * `FrameSink` is the sending side of one connection for its subscriptions: a bounded queue in front of a transport.
- * Types only; send-queue.ts implements the queue, ws/ and sse/ the transports.
+ * `SinkEvents` and `QueueMember` are the calls back to them. Types only; send-queue.ts implements the queue, ws/ and
+ * sse/ the transports.
+ * Invariant: bytes are whole frames, shared with other connections, and never changed. After `dropped`, a subscription
+ * sends nothing until `onDrain`, because the sink would drop that too.
  */
 import type { ErrorCode, Position } from "@turnstream/protocol";
 

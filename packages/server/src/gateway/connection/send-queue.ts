@@ -1,9 +1,9 @@
 /**
- * `SendQueue` buffers frames in front of the transport of one connection, which several subscriptions can share, and
- * applies backpressure. At its limit it drops the frames of the subscription with the largest backlog.
- *
- * It stores references to shared bytes and never copies them. It has no timer: the owner of the connection reports when
- * the transport has drained, and checks whether it is stalled.
+ * `SendQueue` buffers frames in front of the transport of one connection, which several subscriptions can share.
+ * Invariant: frames leave in the order of their calls, and frames of subscriptions are queued only up to `maxBytes`.
+ * At that limit the largest backlog is dropped as a whole. Replies (`sendReliable`) are never dropped: above 64 KiB of
+ * them the connection is destroyed. Dropped members resume one at a time; the resuming one may exceed the limit once.
+ * Bytes are shared and never copied. There is no timer: the owner reports that the transport drained or is stalled.
  */
 import type { Position } from "@turnstream/protocol";
 import type { QueueMember, FrameSink, SinkEvents, SendResult } from "./frame-sink.ts";

@@ -1,6 +1,8 @@
 /**
- * `encodeSnapshotFrame` encodes a snapshot of a session in slices, item by item, so that a long snapshot does not block
- * the event loop. The output is the same JSON as from one `JSON.stringify`.
+ * `encodeSnapshotFrame` and `stringifyWithSnapshot` encode a snapshot of a session in slices, item by item, so that a
+ * long snapshot does not block the event loop.
+ * Invariant: the output is the same JSON as from one `JSON.stringify`. So `turns` and `items` must be the last
+ * property of their object, where the elements are inserted. Blob references become URLs, as in every frame.
  */
 import { formatCursor, type SessionState, snapshot, type TurnSnapshot } from "@turnstream/protocol";
 import { formatSse } from "@turnstream/protocol/writer";

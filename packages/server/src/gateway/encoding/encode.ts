@@ -1,7 +1,9 @@
 /**
  * `encodeEvent` converts events to frames of a dialect, and `encodeFrames` converts frames to the bytes of a wire.
- * Bytes are encoded once and shared by all subscribers with the same format. Does not read the log and knows no
- * connections.
+ * Does not read the log and knows no connections.
+ * Invariant: bytes depend only on session and format, because all subscribers with the same format share them. Raw
+ * paths (`encodeEntries`, `rawDeltaFrame`) produce the same frames as the parsed ones. No frame contains an unresolved
+ * blob reference.
  */
 import type { Cursor, SessionEvent, SessionState } from "@turnstream/protocol";
 import { formatSse, resolveBlobUrls } from "@turnstream/protocol/writer";

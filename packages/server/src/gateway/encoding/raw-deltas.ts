@@ -1,7 +1,8 @@
 /**
  * `matchDeltaRun` and `extractRawText` read consecutive text and thinking deltas of one block without parsing them.
- * Nearly every event is such a delta, and its JSON text is reused as it is in the log. An entry that differs in any way
- * is not part of the run. Pure.
+ * Nearly every event is such a delta, and its JSON text is reused as it is in the log. Pure.
+ * Invariant: an entry that differs in any way, even in the order of its fields, is not part of the run and is parsed
+ * instead. `mergedDelta` expects entries without gaps; its result folds like the single deltas.
  */
 import type { SessionEvent, EventOf } from "@turnstream/protocol";
 import type { LogEntry } from "../../log/entry.ts";

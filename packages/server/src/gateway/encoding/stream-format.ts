@@ -1,6 +1,7 @@
 /**
- * `StreamFormat` is what a client chooses: the dialect and the wire. Subscribers with the same format share encoded
- * bytes.
+ * `StreamFormat` is what a client chooses: the dialect and the wire. `DIALECTS` lists all dialects.
+ * Invariant: `formatKey` contains every field that changes the bytes, because subscribers with the same key share
+ * encoded bytes, pages and initial frames. A new field must be added to it.
  */
 
 export const DIALECTS = ["native", "blocks", "tasks", "responses"] as const;

@@ -1,6 +1,8 @@
 /**
  * `encodeTextFrames` builds unmasked WebSocket text frames, so that the same bytes can be written to any number of
  * sockets. Pure.
+ * Invariant: each text is one final frame, never compressed or fragmented, with a length below 4 GiB. The sockets must
+ * therefore not negotiate compression; see ws/upgrade.ts.
  */
 
 const FINAL_TEXT_FRAME = 0x81;

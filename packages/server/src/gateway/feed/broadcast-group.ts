@@ -1,6 +1,9 @@
 /**
- * `BroadcastGroup` encodes new entries once for all live subscriptions of a session with the same format, and sends the
- * same bytes to each.
+ * `BroadcastGroup` encodes new entries once for all live subscriptions of a session with the same format, and sends
+ * the same bytes to each.
+ * Invariant: every entry passes `broadcast` once and in order, because the encoder state advances with it. A
+ * subscription joins only at the position of the feed. Entries without a frame are broadcast too, so that positions
+ * advance.
  */
 import type { Position } from "@turnstream/protocol";
 import type { LogEntry } from "../../log/entry.ts";

@@ -1,7 +1,9 @@
 /**
  * `CatchUpReader` reads the entries after a position, up to the position of the feed. If a reconnecting client needs
- * entries before the feed's buffer, the gap is read once and buffered for other clients with a similar cursor. Does not
- * follow the log: see follow-log.ts.
+ * entries before the feed's buffer, the gap is read once and buffered for other clients with a similar cursor. Does
+ * not follow the log: see follow-log.ts.
+ * Invariant: entries start directly after the position, without gaps, and none is after the feed's position. A
+ * position of another timeline gives a reason or null, never entries. Only one gap is filled at a time.
  */
 import { comparePositions, formatCursor, parseCursor, type Position } from "@turnstream/protocol";
 import { LogEntry } from "../../log/entry.ts";

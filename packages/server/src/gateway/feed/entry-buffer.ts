@@ -1,6 +1,8 @@
 /**
- * `EntryBuffer` holds the newest entries of a log without gaps, for subscribers that reconnect soon. Its size is
- * bounded; the oldest entries are dropped first. Does not read the log.
+ * `EntryBuffer` buffers the newest entries of a log, for subscribers that reconnect soon. Does not read the log.
+ * Invariant: there are no gaps: the n-th entry has the seq `base.seq + n`. `push` gets only the entries that follow
+ * directly, and `prepend` refuses entries that do not connect. The size is bounded by `maxBytes`, or by 1 MiB after a
+ * `prepend`; the oldest entries are dropped first. `clear` does not change `head`.
  */
 import { comparePositions, type Position } from "@turnstream/protocol";
 import type { LogEntry } from "../../log/entry.ts";

@@ -1,6 +1,9 @@
 /**
  * `followLog` follows the log of a session until it is aborted. It attaches at the end of the log, and attaches again
  * at the new end if the log was lost, wiped or restarted. Does not interpret the entries.
+ * Invariant: between `onOpen` and `onReset` the follower gets all entries after the opened position, once and in
+ * order. `onReset` comes before every reopening; `onOpen` then reports that entries may have been missed. A reopening
+ * never attaches before the archived position. Following ends when the session is deleted.
  */
 import { type Cursor, parseCursor, type Position } from "@turnstream/protocol";
 import type { LogEntry } from "../../log/entry.ts";

@@ -1,6 +1,8 @@
 /**
  * `LiveState` is the folded session at the position of a feed. It collects the deltas of an open block and folds them
  * together when the state is read. Folding many deltas together is as cheap as folding one. Knows no subscribers.
+ * Invariant: `state` equals the fold of all applied entries, in their order; at most 48 deltas are unfolded at a time.
+ * `apply` returns one change per entry. It returns raw text only if the formats of all live subscribers support that.
  */
 import type { Cursor, SessionEvent, SessionState } from "@turnstream/protocol";
 import type { LogEntry } from "../../log/entry.ts";

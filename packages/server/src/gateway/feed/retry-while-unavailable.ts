@@ -1,6 +1,8 @@
 /**
- * `retryWhileUnavailable` retries an operation of the gateway while Redis or PostgreSQL is unavailable, for at most 30
- * seconds, because clients are waiting.
+ * `retryWhileUnavailable` retries an operation of the gateway while Redis or PostgreSQL is unavailable.
+ * Invariant: it retries only errors with code `UNAVAILABLE`, and for at most 30 seconds, because clients are waiting.
+ * The operation can run several times, so it must be safe to repeat. Aborting the signal ends the retries with the
+ * last error.
  */
 import { isLogError } from "../../log/errors.ts";
 import { isStoreError } from "../../store/errors.ts";

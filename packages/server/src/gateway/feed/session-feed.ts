@@ -1,9 +1,9 @@
 /**
  * `SessionFeed` follows the log of one session once, for all its subscribers in this process. New entries are folded
- * once, encoded once per format, and sent to all live subscriptions.
- *
- * A subscription that catches up reads separately and joins when it has reached the feed's position. So a late or slow
- * subscriber does not delay the others.
+ * once, encoded once per format, and sent to all live subscriptions. A subscription that catches up reads separately.
+ * Invariant: a subscription joins its group only at exactly the feed's position, in the same tick as that check. So it
+ * misses no entry, and a slow one does not delay the others. After every `await`, `isWaitingFor` must be checked
+ * again. Caches contain only data that can be read again. A broadcast never spans the end of a turn.
  */
 import { comparePositions, formatCursor, type Position, type SessionState } from "@turnstream/protocol";
 import type { LogEntry } from "../../log/entry.ts";

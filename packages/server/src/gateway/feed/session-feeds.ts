@@ -1,6 +1,9 @@
 /**
- * `createSessionFeeds` manages the feeds of this process, one per session with a subscriber. The first subscriber opens
- * a feed. It closes some time after the last one has left, so that a reconnecting client can reuse it.
+ * `createSessionFeeds` manages the feeds of this process, one per session with a subscriber. The first subscriber
+ * opens a feed. It closes some time after the last one has left, so that a reconnecting client can reuse it.
+ * Invariant: each tenant and session has at most one open feed, and a feed with a subscriber or listener is not closed
+ * for idleness. A feed that ended is replaced at the next use. Above 256 MiB, caches are cleared. Callers must have
+ * checked access.
  */
 import type { SessionRef } from "../../store/refs.ts";
 import { SessionFeed } from "./session-feed.ts";

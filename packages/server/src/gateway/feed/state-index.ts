@@ -1,6 +1,9 @@
 /**
  * `StateIndex` returns the folded state of a session at any position of its log, from a nearby checkpoint or from the
- * archive. It folds in small slices, and once for all callers with the same position.
+ * archive.
+ * Invariant: states lack older ended turns. Before these turns are read from the archive, `isTrimmedStateArchived`
+ * must be true. Long folds run in slices, and once for all callers with the same position. A fold that started before
+ * `clear` must not add checkpoints afterwards, because they may belong to another timeline.
  */
 import {
   comparePositions,

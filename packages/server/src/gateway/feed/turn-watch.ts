@@ -1,6 +1,9 @@
 /**
- * `waitForTurnStart` and `waitForTurnEnd` wait for a turn on a feed. They also find turns that already started or
- * ended.
+ * `waitForTurnStart` and `waitForTurnEnd` wait for a turn on a feed, or find one that already started or ended.
+ * `idleSince` returns since when a running turn has written no event.
+ * Invariant: listen for new entries before the existing ones are searched, and search again after a reset, so that no
+ * turn is missed. Every wait ends when the signal is aborted or the feed ends, and removes its listener. A message
+ * that was withdrawn or does not exist gives `NOT_FOUND`. `idleSince` reads the session at most once per idle period.
  */
 import {
   listBlocks,

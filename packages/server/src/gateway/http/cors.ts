@@ -1,6 +1,9 @@
 /**
- * `corsHeaders` and `isAllowedOrigin` decide which pages may read responses and open sockets: those of the same origin,
- * and those in the options. Pure. They do not authorize callers: a page must also send a token.
+ * `corsHeaders` and `isAllowedOrigin` decide which pages may read responses and open sockets: those of the same
+ * origin, and those in the options. Pure.
+ * Invariant: origins are compared exactly; there is no wildcard, and cookies are never allowed. With configured
+ * origins, every response varies by origin. `HEADERS` lists each request header that a route reads. These functions do
+ * not authorize callers: a page must also send a token.
  */
 
 const METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE";

@@ -1,6 +1,9 @@
 /**
- * `gatewayPlugin` is the gateway as a Fastify plugin for all paths under `/api/v1`. It uses its own Fastify context, so
- * that the host's other routes are not affected. Fastify does not parse or validate bodies here: `handleHttp` does.
+ * `gatewayPlugin` is the gateway as a Fastify plugin for all paths under `/api/v1`. It only converts: `handleHttp`
+ * handles the requests.
+ * Invariant: it uses its own Fastify context, so that the host's other routes are not affected. Fastify does not parse
+ * or validate bodies here. It rejects an upgrade for another path only if the server has no other listener for
+ * upgrades.
  */
 import fp from "fastify-plugin";
 import type { IncomingMessage } from "node:http";

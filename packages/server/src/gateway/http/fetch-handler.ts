@@ -1,6 +1,8 @@
 /**
  * `handleRequest` serves the gateway's HTTP routes as a function from Request to Response, for Next.js, Hono, Bun and
  * others. Sockets need a Node server: see `Gateway.upgrade`.
+ * Invariant: it only converts between the platform's messages and `handleHttp`, so that both adapters behave alike.
+ * The path must start with `/api/v1`. The client's address is known only if the host passes it.
  */
 import { API_PREFIX, type HttpResponse, type HttpRequest } from "./http-messages.ts";
 import { RequestError } from "../errors.ts";

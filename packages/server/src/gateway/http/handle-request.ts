@@ -1,7 +1,8 @@
 /**
- * `handleHttp` handles every request of the Fastify plugin and of the fetch handler. It finds the route, authenticates
- * and authorizes the caller, resolves the session, validates query and body, and runs the route. It never throws and
- * never exposes an internal error.
+ * `handleHttp` handles every request of the Fastify plugin and of the fetch handler.
+ * Invariant: first it finds the route, authenticates, checks the scope and resolves the session. Only then it reads
+ * and validates query and body, and runs the route. So a client without access can't make the server read a body. It
+ * never throws and never exposes an internal error. Every response has the security headers.
  */
 import type { IncomingMessage } from "node:http";
 import type { ErrorReply } from "@turnstream/protocol/schema";

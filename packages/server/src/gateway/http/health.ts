@@ -1,6 +1,7 @@
 /**
- * `registerHealthRoutes` adds `/healthz` (the process is alive) and `/readyz` (store and log are reachable). They
- * reveal nothing else.
+ * `registerHealthRoutes` adds `/healthz` (the process is alive) and `/readyz` (store and log are reachable).
+ * Invariant: the routes are public, so they reveal only one status word, and requests share one check per 500 ms. A
+ * check fails after 2 seconds. During shutdown `/readyz` fails without a check.
  */
 import type { FastifyInstance, FastifyReply } from "fastify";
 import type { Backend } from "../../session/backend.ts";

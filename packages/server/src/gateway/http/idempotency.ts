@@ -1,6 +1,9 @@
 /**
  * `runIdempotent` executes a request once per `idempotency-key`. A repeated request gets the stored response, or waits
- * while the first one still runs. A failed request stores nothing, so it can be repeated. Does not interpret requests.
+ * up to 5 seconds while the first one still runs. Does not interpret requests.
+ * Invariant: a key belongs to one user and route; with another digest it is a conflict. A failed request stores
+ * nothing, so it can be repeated. An error while storing the response never fails a request that succeeded. A repeat
+ * after a crash gets the same id. Only `json` bodies are stored: routes with streams detect repeats themselves.
  */
 import { createHash } from "node:crypto";
 import type { Json } from "@turnstream/protocol";

@@ -1,4 +1,9 @@
-/** `fromNodeRequest` converts a request of Node's HTTP server to an `HttpRequest`. */
+/**
+ * `fromNodeRequest` converts a request of Node's HTTP server to an `HttpRequest`.
+ * Invariant: reading the body partly never destroys the connection, because the response still needs it. After the
+ * response, the rest of the body is discarded for at most 5 seconds. The signal aborts only if the client disconnects
+ * before the response is complete. It is created on demand, so that event streams don't retain it.
+ */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { HttpRequest } from "./http-messages.ts";
 

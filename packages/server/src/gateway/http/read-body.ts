@@ -1,6 +1,7 @@
 /**
- * `readJsonBody` reads the JSON body of a request up to a size limit. It stops reading as soon as the body must be
- * rejected.
+ * `readJsonBody` reads the JSON body of a request, and `asClientAbort` reports a broken connection as a client error.
+ * Invariant: reading stops as soon as the body exceeds `maxBytes`, whatever `content-length` claims. Only UTF-8 that
+ * passes `parseUntrustedJson` is returned. An empty body is an empty object; a missing content type counts as JSON.
  */
 import { parseUntrustedJson } from "../untrusted-json.ts";
 import { RequestError } from "../errors.ts";

@@ -1,6 +1,9 @@
 /**
- * `Route` defines one HTTP route. The same definition serves Fastify and the fetch handler, and is listed in the docs.
- * Types only, plus the helper `defineRoute`.
+ * `Route` defines one HTTP route, for Fastify and the fetch handler alike, and is listed in the docs. Types only, plus
+ * the helper `defineRoute`.
+ * Invariant: a handler runs only after `handleHttp` has checked scope, ownership, query and body. So `ref` exists and
+ * belongs to the caller. `scope` is null only if a signed token in the path authorizes the request. Responses are not
+ * validated at runtime. `newId` is called once per request.
  */
 import type { z } from "zod";
 import type { SessionRef } from "../../store/refs.ts";

@@ -1,4 +1,9 @@
-/** `createRouter` finds the route for a method and a path. Literal segments take precedence over parameters. Pure. */
+/**
+ * `createRouter` finds the route for a method and a path. Pure.
+ * Invariant: literal segments take precedence over parameters, whatever the order of the routes. Segments are decoded
+ * once and after the split, so an encoded slash stays in its segment. Parameters are never empty. Two routes with the
+ * same method and path are an error at startup. `/chats` is served like `/sessions`, and HEAD like GET.
+ */
 import type { Route } from "./route.ts";
 
 type RouteMatch =

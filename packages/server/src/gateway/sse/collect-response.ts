@@ -1,7 +1,8 @@
 /**
- * `collectResponse` returns the answer of the `responses` dialect as one JSON object, for requests without `stream`. It
- * reads the same event stream that other clients get, so the two never differ. It does not wait for users: pending
- * interactions end the response.
+ * `collectResponse` returns the answer of the `responses` dialect as one JSON object, for requests without `stream`.
+ * Invariant: it reads the same event stream that other clients get, so the two never differ. It does not wait for
+ * users: an interaction that blocks the turn ends the response, after the store confirms that it is still pending. It
+ * settles once, and then closes its subscription and timer. The turn itself continues.
  */
 import { createSseParser, errorCodeFromNumber, type Json } from "@turnstream/protocol";
 import { type ResponsesFrame, responsesFromSse, type ResponsesFrameOf } from "@turnstream/protocol/responses";

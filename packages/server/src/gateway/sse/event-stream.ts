@@ -1,6 +1,9 @@
 /**
- * `EventStream` is one event stream over any transport. It sends keep-alive comments, closes the stream when it stalls,
- * and reports events to its owner. Does not interpret the content.
+ * `EventStream` is one event stream over any transport: it sends keep-alive comments and closes the stream when it
+ * stalls. Does not interpret the content.
+ * Invariant: the first bytes are a comment, so that the client receives the response head. It is registered from its
+ * start until `onClose`, which takes effect once, however the stream ends. Keep-alives are sent only if nothing is
+ * queued. A shutdown sends `retry:` before the dialect's final frames.
  */
 import { formatSseComment } from "@turnstream/protocol/writer";
 import type { Caller } from "../caller.ts";

@@ -1,7 +1,9 @@
 /**
- * `sessionStream` serves a session as an event stream. It determines the start, subscribes, reports how the
- * subscription started, and sends the final frame of the dialect. Frames of the session are passed on unchanged. Does
- * not check access.
+ * `sessionStream` serves a session as an event stream: it subscribes, reports how the subscription started, and sends
+ * the final frame of the dialect. Does not check access.
+ * Invariant: frames of the session are passed on unchanged. A `responses` stream ends with one `[DONE]`, after an
+ * error frame if it failed. Clients take any other end for a broken connection, so only a broken or full connection
+ * may end without it. `onClose` aborts a start that is still waiting.
  */
 import { ERRORS, type ErrorCode } from "@turnstream/protocol";
 import { formatSse, formatSseComment, toWireJson } from "@turnstream/protocol/writer";

@@ -1,4 +1,9 @@
-/** `startEventStream` and `toWebStream` connect an `EventStream` to a Node response or to a web stream. */
+/**
+ * `startEventStream` and `toWebStream` connect an `EventStream` to a Node response or to a web stream.
+ * Invariant: each connection reports `transportDrained` and `onClose` to its stream, also if the client disconnects
+ * and the platform does not cancel the body. A disconnect is never an error of the host. The web stream copies the
+ * bytes, because its reader can transfer them and other connections share them.
+ */
 import type { ServerResponse } from "node:http";
 import type { Transport } from "../connection/send-queue.ts";
 import { EVENT_STREAM_HEADERS, EventStream, type EventStreamOptions } from "./event-stream.ts";

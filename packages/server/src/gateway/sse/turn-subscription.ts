@@ -1,6 +1,9 @@
 /**
- * `subscribeToTurn` subscribes to one whole turn. If the log no longer has its start, the turn is sent from the archive
- * after it has ended. So a client that repeats its message much later gets the same answer.
+ * `subscribeToTurn` subscribes to one whole turn. If the log no longer has its start, the turn is sent from the
+ * archive after it has ended. So a client that repeats its message much later gets the same answer.
+ * Invariant: `onEnd` is called once, by the feed or by the archive, never by both. The archive sends the whole turn
+ * from its first event, each chunk only after the previous one was flushed. Without `untilTurnEnd` it is a plain
+ * subscription.
  */
 import { type SessionEvent, fold, parseCursor, Sequence, type SessionState } from "@turnstream/protocol";
 import { createBlobUrls } from "../../session/blobs/blob-url.ts";

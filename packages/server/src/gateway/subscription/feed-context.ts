@@ -1,5 +1,7 @@
 /**
- * `FeedContext` holds the dependencies of session feeds, and `FeedListener` receives the entries of one. Types only.
+ * `FeedContext` has the dependencies of session feeds, and `FeedListener` receives the entries of one. Types only.
+ * Invariant: a listener gets every entry once and in the order of the log, until `onReset`. Then it may have missed
+ * entries and must read again. `onEnd` is the last call.
  */
 import type { ErrorHandler } from "../../util/error-handler.ts";
 import type { Backend } from "../../session/backend.ts";

@@ -1,6 +1,9 @@
 /**
  * `buildReplayPage` builds one page of a replay: the stored entries after a position, merged and encoded for one
- * format. Pure. A page is small enough to be built without blocking the event loop.
+ * format. Pure.
+ * Invariant: a page has at least one entry and ends at 512 entries, after 128 KiB, or with the subscriber's last turn.
+ * So it does not block the event loop for long. `position` is that of its last entry. `mergeDeltas` gives the same
+ * events as `coalesce`. Several subscriptions share a page, so its bytes are never changed.
  */
 import { type SessionEvent, fold, type Position, type SessionState } from "@turnstream/protocol";
 import { coalesce } from "@turnstream/protocol/writer";

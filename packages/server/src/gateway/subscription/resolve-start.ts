@@ -1,6 +1,9 @@
 /**
  * `resolveStart` decides per dialect how a subscription starts. It continues at the cursor if the log still has it,
  * starts fresh from the current state, or resyncs a slow subscriber. Reads only; a replay follows the start.
+ * Invariant: the cursor comes from the client and is never trusted: an invalid one starts fresh, with the reason. The
+ * frames bring the client exactly to `position`. Fresh frames are shared per format and start mode, so they must not
+ * depend on other options of one subscriber.
  */
 import {
   comparePositions,

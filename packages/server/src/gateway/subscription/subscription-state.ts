@@ -1,6 +1,8 @@
 /**
- * `reduceSubscription` is the pure state machine of one subscription. It ensures that the subscriber receives every
- * event after its start once and in order, or is notified that the subscription restarts.
+ * `reduceSubscription` is the pure state machine of one subscription. It does not read, send or wait itself: it returns
+ * effects, which `SubscriptionController` executes.
+ * Invariant: the subscriber receives every event after its start once and in order, or is notified that the
+ * subscription restarts. Answers to outdated requests are ignored.
  *
  *               started                 caughtUp
  *   starting ──────────▶ catchingUp ───────────────▶ live ─── live: send
@@ -14,7 +16,7 @@
  * slow client can lose the frames between them.
  *
  * While catching up, a subscription gets no live frames, and reads the next page only after the last one was flushed.
- * So it never fills its own queue and does not delay others. It does not read, send or wait itself: it returns effects.
+ * So it never fills its own queue and does not delay others.
  */
 import type { Position } from "@turnstream/protocol";
 import type { SendResult } from "../connection/frame-sink.ts";

@@ -1,6 +1,9 @@
 /**
  * `Subscription`, `Subscriber` and `SubscribeOptions` are the contract between a connection and a session feed. Types
  * only.
+ * Invariant: `onSubscribed` precedes the first frame of every start, unless the client continues without a gap.
+ * `onEnd` is the last call and does not follow `onClose`. The connection passes on every event of its sink. `after` is
+ * unchecked.
  */
 import type { Cursor } from "@turnstream/protocol";
 import type { FrameSink, QueueMember, SinkEvents } from "../connection/frame-sink.ts";

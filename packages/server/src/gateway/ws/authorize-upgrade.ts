@@ -1,7 +1,9 @@
 /**
- * `authorizeUpgrade` decides whether a client may open a socket, and in which dialect. It runs before the upgrade, so
- * that an error is an HTTP response. Pages of other origins are always rejected. A ticket is accepted only with an
- * origin, because only pages use tickets.
+ * `authorizeUpgrade` decides whether a client may open a socket, and in which dialect.
+ * Invariant: it runs before the upgrade, so that an error is an HTTP response. Pages of origins that are not allowed
+ * are always rejected, before any credential is checked. A ticket is accepted only with an origin and without other
+ * credentials, because only pages use tickets. The query has no other parameters, so a key or token in the URL is
+ * refused.
  */
 import type { IncomingMessage } from "node:http";
 import { z } from "zod";

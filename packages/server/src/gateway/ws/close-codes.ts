@@ -1,6 +1,7 @@
 /**
- * `CLOSE_CODES` lists the codes and reasons with which the gateway closes sockets. docs/gateway.md lists them too; a
- * test compares both.
+ * `CLOSE_CODES` lists the codes and reasons with which the gateway closes sockets. Constants only.
+ * Invariant: clients decide by the code whether to reconnect, so a code never changes its meaning. docs/gateway.md
+ * lists the same codes; a test compares both.
  */
 
 export const CLOSE_CODES = {

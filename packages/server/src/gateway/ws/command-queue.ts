@@ -1,6 +1,8 @@
 /**
- * `CommandQueue` runs the commands of one socket: in order per session, concurrently otherwise, and only up to a limit.
- * Does not interpret the commands.
+ * `CommandQueue` runs the commands of one socket. Does not interpret the commands.
+ * Invariant: commands of one session run one after the other, in the order of arrival; others run concurrently. While
+ * a session id is looked up, later commands with a session wait, because they may belong to the same one. At most 32
+ * commands and `maxBytes` are accepted at a time; a further one is refused and never executed. `work` must not throw.
  */
 
 const MAX_COMMANDS = 32;

@@ -1,6 +1,8 @@
 /**
- * `checkLiveness` decides whether a socket's client is still connected. Pure. Received data is noticed only at
- * heartbeats, so the ping interval is shortened by the maximum delay of heartbeats.
+ * `checkLiveness` decides whether a socket's client is still connected. Pure.
+ * Invariant: a lost connection is "dead" within `pingIntervalMs` plus `pongTimeoutMs` after the last received data.
+ * Received data is noticed only at heartbeats, so the ping interval is shortened by the maximum delay of heartbeats.
+ * After a ping, any data counts as an answer.
  */
 
 export interface LivenessState {

@@ -1,4 +1,8 @@
-/** `parseCommand` parses a command from a frame, and `requiredScope` returns the scope that it needs. Pure. */
+/**
+ * `parseCommand` parses a command from a frame, and `requiredScope` returns the scope that it needs. Pure.
+ * Invariant: a frame passes the same checks as an HTTP body: schema, depth and `__proto__`. Each command needs the
+ * same scope as its HTTP route. `parseRequestId` reads an invalid frame only to find its request id, up to 64 KiB.
+ */
 import { parseSocketCommand, type SocketCommand } from "@turnstream/protocol/schema";
 import type { Scope } from "../auth/access.ts";
 import { assertSafeJson } from "../untrusted-json.ts";

@@ -1,9 +1,9 @@
 /**
  * `SocketConnection` is one WebSocket: it sends the frames of many sessions and receives commands. Its subscriptions
- * share its send queue.
- *
- * A process has many of these, so each must stay small: it has no timer, and allocates collections only when needed.
- * Does not encode frames of sessions: feeds do.
+ * share its send queue. Does not encode frames of sessions: feeds do.
+ * Invariant: each command is checked for scope and ownership when it is executed. Nothing is sent after a close frame.
+ * Clients that flood it, send garbage or don't read are disconnected. A process has many of these, so each must stay
+ * small: no timer, and collections only when needed.
  */
 import type { Socket } from "node:net";
 import type { SocketCommand, SocketReply } from "@turnstream/protocol/schema";

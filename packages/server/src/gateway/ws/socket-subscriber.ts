@@ -1,6 +1,8 @@
 /**
- * `SocketSubscriber` is one subscription of a socket and a member of its send queue. It notifies the client how the
- * subscription started, and that it ended if the client did not request that.
+ * `SocketSubscriber` is one subscription of a socket and a member of its send queue.
+ * Invariant: the client is notified of every start, and of an end that it did not request. The request id is sent with
+ * the first notice only, because a restart is not the answer to a request. Frames count toward this member's backlog;
+ * notices are replies and never dropped.
  */
 import type { Position } from "@turnstream/protocol";
 import type { SocketReply } from "@turnstream/protocol/schema";

@@ -1,4 +1,8 @@
-/** `SocketTransport` writes encoded WebSocket frames directly to the TCP connection. Does not encode frames. */
+/**
+ * `SocketTransport` writes encoded WebSocket frames directly to the TCP connection. Does not encode frames.
+ * Invariant: only whole frames are written, because `ws` writes its control frames to the same connection. No data
+ * follows a close frame. Writes of one tick are corked and sent together.
+ */
 import type { Socket } from "node:net";
 import type { Writable } from "node:stream";
 import type { WebSocket } from "ws";

@@ -1,4 +1,10 @@
-/** `handleUpgrade` upgrades connections that `authorizeUpgrade` allows, and answers the others with an HTTP error. */
+/**
+ * `handleUpgrade` upgrades connections that `authorizeUpgrade` allows, and answers the others with an HTTP error.
+ * `createSocketAcceptor` turns an authorized connection into a WebSocket.
+ * Invariant: a connection for another path is left untouched. While the caller is authorized, an error of the
+ * connection must not terminate the process. Compression stays off, because sockets share encoded bytes. `autoPong`
+ * stays off, because `SocketConnection` answers pings only as fast as the client reads.
+ */
 import { type IncomingMessage, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";

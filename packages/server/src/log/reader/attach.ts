@@ -2,8 +2,9 @@
  * `attach` and `listen` follow a log for one reader: they run the state machine of `follow.ts` on an engine. `attach`
  * returns an async iterable, `listen` calls a listener.
  *
- * Invariant: at most about `maxQueued` bytes wait for a slow reader. Beyond that, the follower drops its live position
- * and re-reads from the log.
+ * Invariant: the follower subscribes before it reads, so no entry is missed between the two. Only about `maxQueued`
+ * bytes, or one page, wait for a slow reader. Beyond that, the follower drops its live position and re-reads from the
+ * log. It retries an unreachable engine for `timeoutMs`, then ends with `unavailable`.
  */
 import { formatCursor, parseCursor, type Position } from "@turnstream/protocol";
 import type { LogEngine, LogNotification } from "../engine.ts";

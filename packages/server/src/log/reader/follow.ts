@@ -2,7 +2,7 @@
  * `reduceFollow` is the pure state machine of a reader that follows a log. It handles pages, published batches and
  * possible gaps.
  *
- *              page, more            page, nothing buffered
+ *              page, more            last page, batches join
  *            ┌───────────┐         ┌───────────────────▶ live ──┐ batch that joins: deliver
  *   start ──▶│  reading  │─────────┘                       │    │
  *            └───────────┘◀────────────────────────────────┘◀───┘

@@ -1,6 +1,8 @@
 /**
- * `createRedisLog` creates the log on Redis (or Valkey) 7 or later: one server, or the primaries of a Redis Cluster. It
- * reconnects by itself. After every reconnect the readers re-read the log, because notifications may be lost.
+ * `createRedisLog` creates the log on Redis (or Valkey) 7 or later: one server, or the primaries of a Redis Cluster.
+ *
+ * Invariant: with one URL it does not wait for a connection. With a list it waits for the slot map of the cluster. The
+ * log reconnects by itself. After every reconnect the readers re-read the log, because notifications may be lost.
  */
 import type { Log } from "../log.ts";
 import { validateUrls } from "./connection/address.ts";

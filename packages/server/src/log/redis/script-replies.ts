@@ -1,9 +1,10 @@
 /**
- * `parseNotification`, `parseEntries` and `parseHead` parse the replies and published messages of the scripts. Pure.
- * They throw if a text doesn't have the format of our scripts.
+ * `parseNotification`, `parseEntries`, `parseHead` and `parseHeadKey` parse the replies and published messages of the
+ * scripts. Pure.
  *
- * An append publishes `<first id>\n<line>\n<line>…`, a claim `<previous id> <id>\n<line>`, and a removal `removed`.
- * Lines contain JSON, which never has an unescaped newline.
+ * Invariant: the formats are those of `scripts.ts`. An append publishes `<first id>\n<line>\n<line>…`, a claim
+ * `<previous id> <id>\n<line>`, and a removal `removed`. Lines contain JSON, which never has an unescaped newline. An
+ * id that is not a position throws; `parseHeadKey` returns null.
  */
 import type { Position } from "@turnstream/protocol";
 import type { EngineHead, PublishedBatch, LogNotification } from "../engine.ts";

@@ -10,7 +10,8 @@
  * The timeline is Redis's replication id. It changes when another or a restarted server answers, and then entries may
  * be missing.
  *
- * Invariant: scripts publish inside the atomic step, so an event of a fenced writer is never published.
+ * Invariant: scripts publish inside the atomic step, so an event of a fenced writer is never published. They follow the
+ * same rules as `MemoryEngine` in `../memory.ts`; change both together.
  */
 import { createHash } from "node:crypto";
 

@@ -1,7 +1,9 @@
 /**
  * `splitOversized` makes drafts fit the log. It cuts long deltas into several. It moves other large content into a
- * blob; the event then carries a preview, the size, the media type and the blob id. So a replay equals the live stream.
- * Pure: it returns the blobs and does not store them.
+ * blob; the event then carries a preview, the size, the media type and the blob id. Pure: it does not store the blobs.
+ *
+ * Invariant: the pieces of a delta together equal the delta, and citations and `done` are on the last one. So a replay
+ * equals the live stream. A draft that can't be reduced fails with TOO_LARGE.
  */
 import type { Json, FullContent } from "@turnstream/protocol";
 import { truncateText, type EventDraft } from "@turnstream/protocol/writer";

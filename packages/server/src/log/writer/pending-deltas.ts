@@ -2,7 +2,7 @@
  * `PendingDeltas` buffers what a writer has not sent yet, and joins the deltas of each block.
  *
  * Invariant: joining may move a delta past deltas of other blocks, which are independent, but never past an event that
- * is not a delta. Uses no clock and no log.
+ * is not a delta. `take` returns all pending blobs, so no event precedes its blob. Uses no clock and no log.
  */
 import { type EventDraft, joinDeltas } from "@turnstream/protocol/writer";
 import { type LogBlob, type SplitDrafts, MAX_DELTA } from "./oversize.ts";

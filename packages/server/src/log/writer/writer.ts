@@ -3,8 +3,9 @@
  * enough. Any other event is sent immediately, together with the deltas before it. `write` applies backpressure if the
  * caller is faster than the log.
  *
- * Invariant: at most one append is in flight; later events form the next one. After the first error every call fails
- * with the same error, and nothing more is written.
+ * Invariant: at most one append is in flight; later events form the next one. Blobs are stored before the append that
+ * references them. After the first failed append or blob every call fails with the same error, and nothing more is
+ * written. A draft that is too large fails only its own `write`.
  */
 import type { Position } from "@turnstream/protocol";
 import type { EventDraft } from "@turnstream/protocol/writer";

@@ -1,8 +1,9 @@
 /**
- * `AiSdkStreamReader` writes a `streamText` stream of the AI SDK to the log: text, thinking and calls as model steps,
- * and the results of tools that the SDK ran.
+ * `AiSdkStreamReader` writes a `streamText` stream of the AI SDK to the log: text, thinking, calls, and the results of
+ * tools that the SDK ran.
  *
- * Invariant: unknown parts are ignored, and an error part ends the turn.
+ * Invariant: unknown parts are ignored, and an `error` or `abort` part ends the turn. Limits are checked when a step
+ * starts, and usage is journaled when it ends. Steps and results are not journaled.
  */
 import { modelErrorFrom } from "../../models/errors.ts";
 import type { ModelUsage, StreamPart } from "../../models/model.ts";

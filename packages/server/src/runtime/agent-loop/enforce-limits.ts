@@ -1,7 +1,9 @@
 /**
  * `enforceLimits` checks the limits of a run before each step, and the limits of the main agent for the whole turn.
  *
- * `TurnAttempt.setDeadline` enforces the time limit.
+ * Invariant: the main agent's tokens and cost count all runs, and reaching them ends the turn. A sub-agent's limits
+ * count its own run only, and end only that. One step can exceed a limit. `TurnAttempt.setDeadline` enforces the time
+ * limit.
  */
 import type { Agent } from "../define/agent.ts";
 import { MAIN_RUN } from "../events/turn-writer.ts";

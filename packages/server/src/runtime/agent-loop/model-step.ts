@@ -2,9 +2,9 @@
  * `runModelStep` runs one model call of a run, streams its output to the log and journals the step. It does not run
  * tools.
  *
- * Invariant: a step that wrote no output retries in place. A step that wrote output retries in a new attempt, because
- * its blocks must be superseded. Answers that could not be journaled count against the same `maxAttempts` limit as
- * failed model calls do.
+ * Invariant: a journaled step never calls the model again. A failed step retries in place if it wrote no output.
+ * Otherwise it retries in a new attempt, because its blocks must be superseded. Failed calls and answers that could not
+ * be journaled are counted separately, each up to `maxAttempts`.
  */
 import type { Usage } from "@turnstream/protocol";
 import { askModel } from "../../models/ask-model.ts";

@@ -1,9 +1,9 @@
 /**
- * `runAgent` is the loop of one agent: it calls the model, runs the requested tools and adds their results, until the
- * model requests none.
+ * `runAgent` runs the loop of one agent: it calls the model and runs the requested tools, until the model requests none
+ * or a form.
  *
  * Invariant: steps and tool results come from the journal if they are there, so a later attempt repeats no finished
- * work.
+ * work. The calls of a step run in parallel; questions follow one at a time, and forms last.
  */
 import type { Prompt, PromptMessage } from "../../models/model.ts";
 import { executeToolCall } from "../tool-calls/execute-call.ts";

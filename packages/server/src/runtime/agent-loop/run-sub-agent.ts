@@ -1,8 +1,8 @@
 /**
  * `runSubAgent` runs a sub-agent inside the open result of its call. The sub-agent's last text becomes the result.
  *
- * Invariant: a failure of the sub-agent becomes an error result for the calling agent. An error that ends the turn is
- * thrown.
+ * Invariant: a failure or limit of the sub-agent becomes an error result for the calling agent. A stop, a limit of the
+ * turn and an error that needs a new attempt are thrown. Nesting is bounded by the main agent's `maxDepth`.
  */
 import { findToolResult, toolLabel } from "@turnstream/protocol";
 import type { Prompt } from "../../models/model.ts";

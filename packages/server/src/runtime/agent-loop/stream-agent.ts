@@ -2,7 +2,8 @@
  * `runStreamAgent` runs the body of a `defineStreamAgent` agent and writes its output to the log.
  *
  * Invariant: the journal only records that the body started. An interrupted body starts over if it is idempotent, and
- * fails the turn otherwise.
+ * fails the turn otherwise. Each event of a body is checked against the protocol before it is written. The body stops
+ * at the abort signal even if it ignores it.
  */
 import { type SessionEvent, SCHEMA_VERSION } from "@turnstream/protocol";
 import { checkEvent } from "@turnstream/protocol/writer";

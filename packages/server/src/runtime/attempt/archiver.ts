@@ -2,8 +2,9 @@
  * `Archiver` archives for all branches of one attempt, one commit at a time. Requests that arrive during a commit share
  * the next one.
  *
- * It caches the archived state, so that a step doesn't read it again. Invariant: callers flush the writer first,
- * because the archiver only sees events that are in the log.
+ * Invariant: callers flush the writer first, because the archiver only sees events that are in the log. If the log lost
+ * events before `atLeast`, no `commit` runs and `RestartAttempt` is thrown. The archived state is cached between
+ * commits and read again after a failure.
  */
 import { comparePositions, type Position, type SessionState } from "@turnstream/protocol";
 import { archiveIncrementally } from "../../session/archive/archive.ts";

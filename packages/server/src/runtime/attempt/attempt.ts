@@ -1,9 +1,9 @@
 /**
  * `TurnAttempt` holds the state of one attempt at a turn: the claimed epoch, the writer, the journal and the abort
- * signals of its branches.
+ * signals of its branches. It does not decide what to do next.
  *
- * Invariant: a worker has at most one attempt per turn. The next attempt supersedes everything that this one did not
- * journal. It does not decide what to do next.
+ * Invariant: a worker has at most one attempt per turn. Every journal entry carries the epoch, so the store refuses it
+ * after a takeover. The next attempt supersedes everything that this one did not journal.
  */
 import type { Json, Turn } from "@turnstream/protocol";
 import { EngineError } from "../../engine/errors.ts";

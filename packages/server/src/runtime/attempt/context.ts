@@ -1,6 +1,9 @@
 /**
  * `RuntimeContext` is what every turn of a worker uses: the backend, the agents, the limits and the error handler.
  * Types only.
+ *
+ * Invariant: `createWorker` builds it once and nothing changes it. `ToolSources` and `DecisionWaiters` implement its
+ * registries. Code must check `holdsLease` before every irreversible action.
  */
 import type { FetchPolicy } from "../../safe-fetch/policy.ts";
 import type { Backend } from "../../session/backend.ts";

@@ -1,6 +1,8 @@
 /**
- * `jobId` and `parseJobId` convert between a turn and the id of its engine job. The id contains only ids and no user
- * content.
+ * `jobId` and `parseJobId` convert between a turn and the id of its engine job. Pure.
+ *
+ * Invariant: `parseJobId` returns what `jobId` got. The id starts with `jobPrefix`, which erasure uses. Engines store
+ * ids and tools use them in idempotency keys, so the format must not change. It contains only ids and no user content.
  */
 import type { SessionRef } from "../../store/refs.ts";
 

@@ -1,7 +1,9 @@
 /**
- * Keys and entry types of a turn's journal.
+ * `JournalKey` and the functions beside it define the keys and entry types of a turn's journal. Types and constants
+ * only.
  *
- * Invariant: the code must read journals that older versions wrote, in which later fields are absent.
+ * Invariant: the code must read journals that older versions wrote, in which later fields are absent. Keys must not
+ * change. A key is the same in every attempt. `session/history/turn-result.ts` repeats `CALL_PREFIX`.
  */
 import type { FormSchema, Json, Reference, Usage } from "@turnstream/protocol";
 import type { FileErrorCode } from "../errors.ts";

@@ -1,7 +1,10 @@
 /**
- * Typed reasons why an attempt stops early, and `outcomeFor`, which maps them to the outcome of the turn.
+ * `outcomeFor` maps the typed reasons why an attempt stops early to the outcome of the turn. They are thrown as errors
+ * or passed as abort reasons.
  *
- * They are thrown as errors or passed as abort reasons. `runTurn` alone decides what happens to the turn.
+ * Invariant: `runTurn` alone decides what happens to the turn. `outcomeFor` returns null for `RestartAttempt` and
+ * unknown errors, which don't end a turn by themselves. Texts for users come from `RuntimeStrings`, never from an
+ * error's message.
  */
 import type { Json } from "@turnstream/protocol";
 import type { TurnErrorCode } from "@turnstream/protocol/writer";

@@ -1,9 +1,10 @@
 /**
- * References as the model reads them: `wrapReference` wraps an item, `ReferencePool` collects those of a run, and
- * `ReferenceIdAllocator` numbers those of a turn. Pure.
+ * `wrapReference` wraps an item for the model, `ReferencePool` collects those of a run, and `ReferenceIdAllocator`
+ * numbers those of a turn.
  *
  * Invariant: an id is allocated before its call is journaled and written after that. A takeover continues counting from
- * the journal, so no id is used twice or changes.
+ * the journal, so no id is used twice or changes. Reference tags in content are escaped, so that a page can't end its
+ * item or fake another one.
  */
 import type { Json } from "@turnstream/protocol";
 import {

@@ -1,5 +1,8 @@
 /**
  * `retryStore` retries work in the store for up to 20 s while the store is unavailable and this worker holds its lease.
+ *
+ * Invariant: only UNAVAILABLE and BUSY are retried, so a fenced write fails at once. The work may have been committed
+ * before a retry, so it must be repeatable.
  */
 import { isStoreError } from "../../store/errors.ts";
 import type { Env } from "../../util/env.ts";

@@ -1,6 +1,9 @@
 /**
- * `RunContext` describes one run of an agent in an attempt: its ids, its agent and how its steps are displayed. It does
- * not call models or run tools.
+ * `RunContext` describes one run of an agent in an attempt; `mainRunContext` and `subAgentContext` create it and start
+ * the run if it doesn't exist. They do not call models or run tools.
+ *
+ * Invariant: `path` names the run in the journal and is the same in every attempt; `run` is its id in events. One call
+ * per step can take the `FormSlot`. A label function that throws never fails a call.
  */
 import type { JsonSchema, ModelTool } from "../../models/model.ts";
 import { type Json, mainRun } from "@turnstream/protocol";

@@ -2,7 +2,9 @@
  * `parseToolOutput` validates the return value of a tool. `successResult` and `failedResult` build the record that is
  * journaled. Pure.
  *
- * Invariant: previews, blocks and references stay within their limits.
+ * Invariant: a record contains only JSON, and its preview and blocks stay within their limits. An object with `content`
+ * and only known fields is an output; an invalid field throws. Any other value is the content. `truncateForModel`
+ * bounds the content.
  */
 import type { Artifact, Json } from "@turnstream/protocol";
 import { truncateText, MAX_PREVIEW } from "@turnstream/protocol/writer";

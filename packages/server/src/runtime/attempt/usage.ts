@@ -1,6 +1,9 @@
 /**
- * `UsageTracker` sums the tokens and the cost of a turn by run and by model. Every attempt starts with what the journal
- * has.
+ * `UsageTracker` sums the tokens and the cost of a turn by run and by model. `toUsageRecord` computes the cost of a
+ * call.
+ *
+ * Invariant: every attempt starts with what the journal has, and each journaled record counts once. A cost is computed
+ * when the model is called, so a price change doesn't change earlier records.
  */
 import type { Json, Usage } from "@turnstream/protocol";
 import { addUsage, NO_USAGE } from "../../models/usage.ts";

@@ -1,6 +1,8 @@
 /**
  * `toCitations` turns the items that a built-in tool found into references, so that the answer can cite each of them.
  * Pure.
+ *
+ * Invariant: the model reads `content` and `note`; users see only `shown`, the title and the URL.
  */
 import type { ToolOutput } from "../define/tool.ts";
 

@@ -1,6 +1,8 @@
 /**
- * Shared helpers of the tools that fetch: they detect text responses, apply fetch limits, decode bodies and describe
- * errors.
+ * `resolveFetchPolicy`, `isTextResponse`, `decodeText` and `describeFetchError` are shared by the tools that fetch.
+ *
+ * Invariant: the limits of a tool can only lower those of the fetch policy. Decoding never throws. The user sees no
+ * detail of a fetch error; the model gets its code and message.
  */
 import { isFetchError } from "../../safe-fetch/errors.ts";
 import type { FetchPolicy } from "../../safe-fetch/policy.ts";

@@ -1,7 +1,9 @@
 /**
- * The tool `fetch_web_content` returns the readable text of a public web page, text file or PDF in citable chunks.
+ * `fetchWebContentTool` creates the tool `fetch_web_content`: it returns the readable text of a public web page, text
+ * file or PDF in citable chunks.
  *
- * Invariant: requests use `safeFetch`, which refuses internal addresses. Text is extracted in a separate thread.
+ * Invariant: requests use `safeFetch`, which refuses internal addresses, and `mayFetch` decides on every redirect. Text
+ * is extracted in a separate thread, within the worker's file limits.
  */
 import { truncateText } from "@turnstream/protocol/writer";
 import { z } from "zod";
@@ -32,7 +34,7 @@ const input = z.object({
     .int()
     .nonnegative()
     .optional()
-    .describe("The character to go on from, as an earlier result said."),
+    .describe("The character to continue from, as given by an earlier result."),
 });
 
 /** Servers that don't know the type of a file send one of the last two, so the extractor detects the type. */

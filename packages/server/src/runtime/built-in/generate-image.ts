@@ -1,8 +1,9 @@
 /**
- * The tool `generate_image` shows pictures from an image service. `ImageGenerator` is the port that such a service
- * implements.
+ * `generateImageTool` creates the tool `generate_image`, which shows pictures of an image service. `ImageGenerator` is
+ * the port that such a service implements.
  *
- * The user sees every intermediate picture. This module does not call a service itself.
+ * Invariant: each picture is checked before it is shown: a known raster type of at most 20 MB. The user sees every
+ * intermediate picture. After a crash the tool runs again with the same idempotency key.
  */
 import { z } from "zod";
 import { type ImageInput, type Tool, tool, type ToolContext, ToolError } from "../define/tool.ts";
@@ -28,7 +29,7 @@ const TIMEOUT_MS = 5 * 60_000;
 
 export function generateImageTool(generator: ImageGenerator): Tool {
   return tool({
-    description: "Makes a picture from a description and shows it to the person.",
+    description: "Creates a picture from a description and shows it to the user.",
     label: "Making a picture",
     input: z.object({
       prompt: z.string().min(1).max(4_000).describe("What is to be seen, in detail."),

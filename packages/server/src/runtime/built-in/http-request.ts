@@ -1,8 +1,10 @@
 /**
- * The tool `http_request` lets a model call the HTTP services that the developer allows, and no others.
+ * `httpRequestTool` creates the tool `http_request`, which lets a model call the HTTP services that the developer
+ * allows, and no others.
  *
- * Invariant: the model never sees the headers of a rule. They are added here and redacted from responses. The user sees
- * the method, the host and the status.
+ * Invariant: a rule must allow the request and every redirect. The headers of a rule are added here, and responses are
+ * redacted: all their values, except of common headers or under 8 characters. The user sees only the method, the host
+ * and the status.
  */
 import { z } from "zod";
 import type { FetchPolicy } from "../../safe-fetch/policy.ts";

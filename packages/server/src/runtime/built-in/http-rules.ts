@@ -1,7 +1,9 @@
 /**
- * Checks the requests of `http_request` against the developer's rules for origins, methods and paths. Pure.
+ * `checkRules` validates the developer's rules for `http_request`; `ruleFor` finds the rule that allows a request.
+ * Pure.
  *
- * Invariant: `ruleFor` refuses every request that no rule allows.
+ * Invariant: `ruleFor` refuses every request that no rule allows by origin, method and path. With `paths`, it also
+ * refuses encoded slashes and dots. `policyFor` adds only the origins of the rules, which may be internal.
  */
 import type { FetchPolicy } from "../../safe-fetch/policy.ts";
 import type { ToolContext } from "../define/tool.ts";

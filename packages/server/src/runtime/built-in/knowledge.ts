@@ -1,9 +1,9 @@
 /**
- * The tools `retrieve_context_objs` and `get_context_obj_lines` search a tenant's knowledge bases and read lines of an
- * object.
+ * `knowledgeTools` creates the tools `retrieve_context_objs` and `get_context_obj_lines`, which search a tenant's
+ * knowledge bases and read lines of an object.
  *
- * Invariant: they only reach the bases that the developer named, of the session's own tenant. Their results can be
- * cited.
+ * Invariant: they only reach the bases that the developer named, of the session's own tenant. Hits of other bases are
+ * dropped. Their results can be cited.
  */
 import { truncateText } from "@turnstream/protocol/writer";
 import { z } from "zod";
@@ -68,7 +68,7 @@ async function basesFor({ bases }: KnowledgeOptions, context: ToolContext): Prom
 function retrieveTool(options: KnowledgeOptions): Tool {
   return tool({
     description:
-      "Searches the knowledge base for passages about something. Use words that the passages are likely to contain.",
+      "Searches the knowledge base for passages about something. Use terms that the passages are likely to contain.",
     label: "Searching the knowledge base",
     input: z.object({
       query: z.string().min(1).max(MAX_QUERY),
@@ -117,7 +117,7 @@ function linesTool(options: KnowledgeOptions): Tool {
         .min(1)
         .max(256)
         .optional()
-        .describe("As the passage says; needed where there are several."),
+        .describe("The base of the passage; required if there are several bases."),
       from: z.int().positive().optional().describe("The first line, from 1."),
       to: z.int().positive().optional().describe(`The last line; at most ${MAX_LINES} at a time.`),
     }),

@@ -1,8 +1,9 @@
 /**
- * The tool `lookup_history` searches and reads earlier turns of its own session, for conversations that no longer fit
- * the prompt.
+ * `lookupHistoryTool` creates the tool `lookup_history`: it searches and reads earlier turns of its own session, for
+ * conversations that no longer fit the prompt.
  *
- * Invariant: it only reads archived turns of the session that it runs in.
+ * Invariant: it only reads the session that it runs in, and only archived turns before the current one. One call reads
+ * at most the newest 1,000 turns.
  */
 import { restoreTurn, type Turn } from "@turnstream/protocol";
 import { truncateText } from "@turnstream/protocol/writer";
@@ -29,9 +30,9 @@ const input = z.object({
     .string()
     .max(1_000)
     .optional()
-    .describe("Words to look for; without it, the newest turns come first."),
+    .describe("Terms to search for; without it, the newest turns come first."),
   turn: z.int().positive().optional().describe("The number of a turn to read instead."),
-  offset: z.int().nonnegative().optional().describe("turn: the character to go on from."),
+  offset: z.int().nonnegative().optional().describe("turn: the character to continue from."),
   before: z.int().positive().optional().describe("Only turns with a smaller number, for the next page."),
   limit: z.int().min(1).max(MOST_FOUND).optional(),
 });
@@ -41,7 +42,7 @@ type Input = z.infer<typeof input>;
 export function lookupHistoryTool(): Tool {
   return tool({
     description:
-      "Looks up what was said, filled in and decided earlier in this conversation: searches its turns by words, lists them, or reads one by its number. Use it when the person refers to something that you no longer have in front of you.",
+      "Looks up messages, submitted forms and decisions from earlier in this conversation: searches its turns by terms, lists them, or reads one by its number. Use it when the user refers to something that is no longer in your context.",
     label: "Looking through the conversation",
     input,
     idempotent: true,

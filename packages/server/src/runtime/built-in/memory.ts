@@ -1,8 +1,10 @@
 /**
- * The tool `memory` stores, lists, searches and deletes what an agent remembers about a user across sessions.
+ * `memoryTool` creates the tool `memory`: it stores, lists, searches and deletes what an agent remembers about a user
+ * across sessions.
  *
  * Invariant: it only reaches the memories of the session's owner. The log shows that something was remembered or found
- * but not the content, because the session may be shared later.
+ * but not the content, because the session may be shared later. Saving is idempotent: the id comes from the idempotency
+ * key.
  */
 import { createHash } from "node:crypto";
 import { z } from "zod";
@@ -19,7 +21,7 @@ const MOST_LISTED = 100;
 const input = z.object({
   action: z.enum(["save", "list", "search", "forget"]),
   text: z.string().max(MAX_MEMORY_CHARS).optional().describe("save: one record, in a full sentence."),
-  query: z.string().max(1_000).optional().describe("search: words to look for."),
+  query: z.string().max(1_000).optional().describe("search: terms to search for."),
   id: z.string().max(256).optional().describe("forget: the id of the memory."),
 });
 
@@ -28,7 +30,7 @@ type Input = z.infer<typeof input>;
 export function memoryTool(): Tool {
   return tool({
     description:
-      "Remembers records about the person over all conversations with them: saves one, lists or searches them, or forgets one. Save what will matter again, such as preferences and circumstances, and what the person asks you to remember. Never save secrets such as passwords.",
+      "Remembers records about the user across all conversations with them: saves one, lists or searches them, or forgets one. Save what will matter again, such as preferences and circumstances, and what the user asks you to remember. Never save secrets such as passwords.",
     label: ({ action }) => LABELS[action] ?? "Memory",
     input,
     // The id comes from the idempotency key of the call, so saving again changes nothing.

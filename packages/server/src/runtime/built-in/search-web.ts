@@ -1,7 +1,9 @@
 /**
- * The tool `search_web` returns citable search results. `WebSearch` is the port that a search service implements.
+ * `searchWebTool` creates the tool `search_web`, which returns citable search results. `WebSearch` is the port that a
+ * search service implements.
  *
- * This module does not call a service itself.
+ * Invariant: results of the service are untrusted: only web links pass, and titles and texts are truncated. The user
+ * sees no error message of the service; the model does.
  */
 import { truncateText } from "@turnstream/protocol/writer";
 import { z } from "zod";
@@ -39,7 +41,7 @@ const TIMEOUT_MS = 30_000;
 export function searchWebTool(search: WebSearch): Tool {
   return tool({
     description:
-      "Searches the web. Gives some pages with what they say; read one whole with fetch_web_content, if you have it.",
+      "Searches the web. Returns some pages with excerpts; read a complete page with fetch_web_content, if you have it.",
     label: "Searching the web",
     input: z.object({
       query: z.string().min(1).max(1_000),

@@ -1,9 +1,9 @@
 /**
  * `builtInTools` creates the built-in tools that its options enable, under their names on the wire. A developer spreads
- * them beside their own tools:
- * `tools: { ...builtInTools({ memory: true, knowledge: { bases: ["handbook"] } }), mine }`.
- * `call_agent`, `request_form` and `ask_user_question` are options of the agent instead, because they do more than a
- * tool can.
+ * them beside their own tools: `tools: { ...builtInTools({ memory: true }), mine }`.
+ *
+ * Invariant: a tool exists only if its option is given. `Names` must list the same tools as the function returns.
+ * `call_agent`, `request_form` and `ask_user_question` are options of the agent, because they do more than a tool can.
  */
 import type { FetchPolicy } from "../../safe-fetch/policy.ts";
 import type { Tool } from "../define/tool.ts";

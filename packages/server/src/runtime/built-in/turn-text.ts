@@ -1,6 +1,9 @@
 /**
  * `turnToText` renders a turn as text for search and reading: message, answers, tool results and interactions in order.
  * Pure.
+ *
+ * Invariant: it contains only what the user saw: no thinking, no hidden results, and interactions of sub-agents too.
+ * `lookup_history` continues at a character offset, so the same turn must give the same text.
  */
 import {
   type ApprovalBlock,

@@ -1,7 +1,9 @@
 /**
  * `defineAgent` validates the options of an agent and fills in their defaults. It does not run agents.
  *
- * Invariant: invalid options throw BAD_AGENT when the program starts, not during a turn.
+ * Invariant: unknown options, invalid, reserved or duplicate tool names, and limits below their minimum throw BAD_AGENT
+ * when the program starts, not during a turn. Every field of an `Agent` has a value. Tool names are part of journals
+ * and the wire.
  */
 import type { Json, UserMessage } from "@turnstream/protocol";
 import type { Model, ModelSettings } from "../../models/model.ts";

@@ -1,6 +1,9 @@
 /**
  * `resolveApproval` decides from a tool's `approval` option whether a call needs approval, and with which settings. It
  * does not ask the user.
+ *
+ * Invariant: only `false` means that no approval is needed. Timeouts are whole seconds, because events and the journal
+ * count in seconds. A stored allowance doesn't override a policy function unless its options allow it.
  */
 import type { OptionKeys } from "./check-options.ts";
 

@@ -1,4 +1,9 @@
-/** `FileLimits` bounds how much of a message's files is read, and how long that may take. Values only. */
+/**
+ * `FileLimits` bounds how much of a message's files is read, and how long that may take. Types and constants only.
+ *
+ * Invariant: each limit has a default and a range, and the documented default equals `DEFAULT_FILE_LIMITS`. Reaching a
+ * limit shows the file as failed or cut, or makes it wait. It never fails the turn.
+ */
 import { AMOUNT, COUNT, type NumberRange, TIMER_MS } from "./check-options.ts";
 
 export interface FileLimits {

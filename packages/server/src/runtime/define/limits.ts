@@ -1,8 +1,9 @@
 /**
- * `Limits` bounds one turn of an agent. Every limit has a default, so that no turn runs forever. Values only.
+ * `Limits` bounds one turn of an agent, and `DEFAULT_LIMITS` has a value for each. Types and constants only.
  *
- * Reaching `maxSteps`, `maxTokens`, `timeoutMs` or `maxCost` ends the turn with LIMIT_REACHED and a text that names the
- * limit. The limits of a sub-agent only end its own run.
+ * Invariant: reaching `maxSteps`, `maxTokens`, `timeoutMs` or `maxCost` ends the turn with LIMIT_REACHED and a text
+ * that names the limit. The limits of a sub-agent only end its own run, and its `timeoutMs` and `maxDepth` have no
+ * effect. The names must equal those that `define/agent.ts` accepts.
  */
 export interface Limits {
   /** Model calls per run. @default 50 */

@@ -1,6 +1,10 @@
 /**
  * `parseImage` and `parseArtifact` validate pictures and artifacts of tools, and decide which must be stored as blobs.
  * Pure.
+ *
+ * Invariant: URLs have no scheme that a page can execute, and data URLs are pictures. A returned URL fits into an
+ * event, and a body has at most 20 MiB. Bytes are copied, because a tool may reuse its buffer. Invalid input throws a
+ * TypeError with the problem.
  */
 import { type Artifact, findArtifactProblem, type Json } from "@turnstream/protocol";
 import { blobUrl, type ArtifactProblem } from "@turnstream/protocol/writer";

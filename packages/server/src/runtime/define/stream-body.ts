@@ -1,4 +1,9 @@
-/** `StreamBody` is a developer's own loop, whose output becomes the events of a turn. Types only. */
+/**
+ * `StreamBody` is a developer's own loop, whose output becomes the events of a turn. Types only.
+ *
+ * Invariant: `runStreamAgent` reads both kinds of output. A body gets no store and no log; it only yields parts or
+ * events. `AiSdkResult` and `AiSdkPart` name no type of the SDK, so that its updates don't break them.
+ */
 import type { UserMessage } from "@turnstream/protocol";
 import type { EventDraft } from "@turnstream/protocol/writer";
 import type { Prompt } from "../../models/model.ts";

@@ -1,4 +1,9 @@
-/** `ToolSource` is the port for tools that come from elsewhere, such as an MCP server. Types only. */
+/**
+ * `ToolSource` is the port for tools that come from elsewhere, such as an MCP server. Types only.
+ *
+ * Invariant: `open` must not connect, and `tools` may return other tools at every call. `ToolSources` opens each source
+ * once per worker and looks up a tool at every call. Its 5 s timeout must equal the one documented here.
+ */
 import type { ErrorHandler } from "../../util/error-handler.ts";
 import type { Json } from "@turnstream/protocol";
 import type { Env } from "../../util/env.ts";

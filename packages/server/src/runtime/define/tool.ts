@@ -1,7 +1,9 @@
 /**
- * `tool` validates the options of a tool and fills in their defaults. It does not run tools.
+ * `tool` validates the options of a tool and fills in their defaults. It does not run tools. This file also defines
+ * what a tool gets (`ToolContext`) and returns (`ToolOutput`).
  *
- * This file also defines what a tool gets (`ToolContext`) and returns (`ToolOutput`).
+ * Invariant: a tool is not idempotent and needs no approval by default. Users see the message of a `ToolError`, but of
+ * no other error of a tool, because that may contain internal data. `ToolContext` exposes no store and no log.
  */
 import { type Approval, APPROVAL_NAMES, checkApproval } from "./approval.ts";
 import type { FormSpec } from "./form.ts";

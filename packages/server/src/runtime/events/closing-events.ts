@@ -1,7 +1,9 @@
 /**
  * `nextClosingEvents` computes the events that end a turn from any state. Pure.
  *
- * Order: open blocks, calls without a result, sub-agent runs, the group, the notice, the main run, the turn.
+ * Order: open blocks, pending interactions, calls without a result, sub-agent runs, the group, the notice, the main
+ * run, the turn. The deepest run closes first, with its calls.
+ *
  * Invariant: the events follow from the folded turn alone, so that an attempt after a crash writes only the missing
  * ones.
  */

@@ -1,8 +1,9 @@
 /**
- * `StepWriter` writes one model step to the log as it streams: thinking, text, tool calls and their groups.
+ * `StepWriter` writes one model step to the log as it streams: thinking, text, tool calls and their groups. `finish`
+ * returns the blocks, the calls and the content for the model's next step. It does not call models or run tools.
  *
- * `finish` returns the blocks, the requested calls and the content that the model reads in the next step. It does not
- * call models or run tools.
+ * Invariant: a text ends only when it is known whether it is final: the last text of a main step without calls. Calls
+ * that the provider ran itself are ignored. Provider metadata returns to the model unchanged.
  */
 import type { Json, Turn } from "@turnstream/protocol";
 import { unansweredCalls } from "@turnstream/protocol/writer";

@@ -2,8 +2,9 @@
  * `TurnWriter` writes the events of one attempt at a turn and folds each of them into its own copy of the session. It
  * does not decide what to write.
  *
- * Callers read that copy to see what exists: the next index, the open group, started results.
- * Invariant: after `close`, nothing is written.
+ * Invariant: an event is folded synchronously in the order of the writes, so concurrent branches never get the same
+ * index, block or call id. Callers read the copy to see what exists. Its positions are local. After `close`, nothing is
+ * written.
  */
 import { fold, type Position, SCHEMA_VERSION, type SessionState, type Turn } from "@turnstream/protocol";
 import type { EventDraft } from "@turnstream/protocol/writer";

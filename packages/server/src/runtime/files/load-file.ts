@@ -2,7 +2,9 @@
  * `loadFile` returns the bytes of one file: an upload of the same session, or the response of a public URL. It stores
  * nothing.
  *
- * Invariant: a file that can't be loaded throws a `FileError`. Its code has a text for the user and one for the model.
+ * Invariant: URLs are fetched with `safeFetch` under the worker's policy, and uploads of other sessions are not found.
+ * `reach` can stop a file before its bytes are buffered. A file that can't be loaded throws a `FileError`, whose code
+ * has a text for the user and one for the model.
  */
 import type { FileRef } from "@turnstream/protocol";
 import { isFetchError, type FetchErrorCode } from "../../safe-fetch/errors.ts";

@@ -1,7 +1,9 @@
 /**
- * The tool `lookup_attachments` lists the files of a session, reads their text by lines or characters, and searches it.
+ * `lookupAttachments` is the tool `lookup_attachments`: it lists the files of a session, reads their text by lines or
+ * characters, and searches it.
  *
- * Invariant: it reads the text in pieces, only as far as the answer needs, and only of its own session.
+ * Invariant: it reads the text in pieces, only as far as the answer needs, and only of its own session. One call
+ * returns at most 20,000 characters or 30 lines found. `LOOKUP_SCHEMA` and the validation must accept the same input.
  */
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
 import type { Json } from "@turnstream/protocol";
@@ -38,13 +40,13 @@ export const LOOKUP_SCHEMA = {
     line: { ...whole, description: "Read from this line on, counted from 1." },
     lines: { ...whole, description: `How many lines to read; ${DEFAULT_LINES} when absent.` },
     offset: { ...whole, description: "Read from this character on, counted from 0. Instead of a line." },
-    search: { type: "string", description: "Words that a line has to contain, all of them." },
+    search: { type: "string", description: "Terms that a line must contain, all of them." },
   },
   additionalProperties: false,
 } as const;
 
 export const LOOKUP_DESCRIPTION =
-  "Reads the files that came with the messages of this conversation: lists them, reads a part of a text by lines or characters, or finds the lines with certain words.";
+  "Reads the files that came with the messages of this conversation: lists them, reads a part of a text by lines or characters, or finds the lines with certain terms.";
 
 const LOOKUP_INPUT: StandardJSONSchemaV1<LookupInput> & StandardSchemaV1<LookupInput> = {
   "~standard": {

@@ -2,7 +2,8 @@
  * `turnFiles` returns the files that a turn must read, with the records that earlier turns already have. It does not
  * fetch anything.
  *
- * A retry reads the files of the message of the turn that it retries.
+ * Invariant: a retry reads the files of the message of the turn that it retries, through a chain of retries. `known`
+ * has the same indexes as `files`, so no file is read twice.
  */
 import { type FileRef, restoreTurn } from "@turnstream/protocol";
 import type { TurnAttempt } from "../attempt/attempt.ts";

@@ -2,7 +2,9 @@
  * `requestApproval` asks the user to approve a tool call, waits for the decision, and returns the input to run or the
  * error result.
  *
- * Invariant: a call runs only if its digest equals the digest that the user saw and decided on.
+ * Invariant: a call that needs approval runs only if its digest equals the digest that the user saw and decided on. The
+ * requirement is journaled, so the policy runs once per call. If a policy fails, the call needs approval. Edited input
+ * must fit the tool's schema.
  */
 import { createHash } from "node:crypto";
 import { type ApprovalAction, type ApprovalBlock, listBlocks, type Json } from "@turnstream/protocol";

@@ -2,8 +2,9 @@
  * `awaitDecision` commits a request to the user in the store and waits for its decision, for any time and across
  * attempts.
  *
- * Invariant: the decision is in the log before the turn acts on it. A form in a tool is the exception: its decision is
- * in the log before the tool's result.
+ * Invariant: a request is committed together with its archive, so that one that can be decided survives the loss of the
+ * log. The decision is in the log before the turn acts on it. A form in a tool is the exception: its decision is in the
+ * log before the tool's result.
  */
 import type { ApprovalBlock, FormBlock, Json, QuestionBlock } from "@turnstream/protocol";
 import { interactionId } from "@turnstream/protocol/writer";

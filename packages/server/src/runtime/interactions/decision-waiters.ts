@@ -1,6 +1,9 @@
 /**
  * `DecisionWaiters` tracks the branches of this process that wait for a decision, by session, so that a signal wakes
  * them. It does not read the store.
+ *
+ * Invariant: a wake after `markChecked` is never lost: the next `wait` returns immediately. A wake carries no decision,
+ * so the branch must read the store. A closed waiter leaves no entry.
  */
 import type { DecisionWaiter, DecisionWaiterRegistry } from "../attempt/context.ts";
 import { sleep } from "../../util/sleep.ts";

@@ -1,8 +1,9 @@
 /**
- * Forms that end the turn: the tool `request_form`, and `requestForm` of a tool's context.
+ * `requestForm` and `formRecord` build the outcome of a call that ends the turn with a form; `writeForm` writes and
+ * commits the form. Nothing here waits for the user.
  *
- * Invariant: the outcome of the call records the form. When all calls of the step are done, `writeForm` writes it
- * outside of groups and commits it before the turn ends. Nothing here waits for the user.
+ * Invariant: the outcome of the call records the form, and a step has at most one. When all calls of the step are done,
+ * the form is written outside of groups and committed before the turn ends.
  */
 import { type Block, listBlocks, type FormBlock, type FormSchema } from "@turnstream/protocol";
 import { MAX_LABEL, outlivesTurn } from "@turnstream/protocol/writer";
@@ -34,7 +35,7 @@ export const FORM_SCHEMA: JsonSchema = {
         type: "object",
         properties: {
           name: { type: "string", description: "The key of its value, such as email." },
-          label: { ...SHORT, description: "What the person reads." },
+          label: { ...SHORT, description: "The label that the user reads." },
           type: { type: "string", enum: [...FIELD_TYPES] },
           required: { type: "boolean" },
           help: { ...SHORT, description: "A hint." },

@@ -1,4 +1,9 @@
-/** `formIdFor` returns the id of a form, unique in its session. Pure. */
+/**
+ * `formIdFor` returns the id of a form, unique in its session. Pure.
+ *
+ * Invariant: the same turn, call and number always give the same id, so a later attempt finds the form. The store and
+ * clients keep ids, so the format must not change.
+ */
 
 /**
  * Derived from the call, so that a later attempt gets the same id.

@@ -1,8 +1,9 @@
 /**
  * `awaitFormInTool` requests a form while a tool runs, as MCP elicitation does, and waits for it like for an approval.
  *
- * The form is written inside the open result of the call. During the wait, the timeouts of the turn and the tool are
- * paused, and the tool's slot is free.
+ * Invariant: the form is written inside the open result of the call. During the wait, the timeouts of the turn and the
+ * tool are paused, and the tool's slot is free. A tool that runs again gets its earlier forms and decisions, if it
+ * requests the same forms in the same order.
  */
 import { listBlocks, type FormBlock, type FormSchema, type Json } from "@turnstream/protocol";
 import type { InteractionChange } from "../../store/ports/interactions.ts";

@@ -1,4 +1,8 @@
-/** `formatAnswers` replaces the ids in a user's answers with the texts of the questions and options. Pure. */
+/**
+ * `formatAnswers` replaces the ids in a user's answers with the texts of the questions and options. Pure.
+ *
+ * Invariant: the result has one entry per answer, in the same order. An unknown id stays as it is.
+ */
 import type { QuestionAnswer, Question } from "@turnstream/protocol";
 
 export function formatAnswers(

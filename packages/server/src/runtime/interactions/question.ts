@@ -2,7 +2,9 @@
  * `askQuestion` runs the tool `ask_user_question`: it shows a question outside of groups, waits inside the turn, and
  * returns the answers.
  *
- * The user answers with the question's options or with a plain message.
+ * Invariant: a call writes its question once, and a later attempt waits for the same one. The questions fit into one
+ * event. There is no deadline: the user answers with options or a plain message, or dismisses the question. Without an
+ * answer the call still succeeds.
  */
 import {
   type QuestionAnswer,

@@ -1,5 +1,6 @@
 /**
- * `withdrawPending` cancels the pending interactions of a turn that ends.
+ * `withdrawPending` cancels the pending interactions of a turn or call that ends, except payments and forms that
+ * outlive the turn.
  *
  * Invariant: it cancels in the store first, because a user may decide at the same time. Whichever change wins is
  * published before the turn closes.

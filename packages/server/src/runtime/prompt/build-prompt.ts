@@ -1,8 +1,8 @@
 /**
- * `buildPrompt` builds the prompt of the main run: instructions, prior turns and the message.
+ * `buildPrompt` builds the prompt of the main run: instructions, prior turns and the message, in this order.
  *
- * Invariant: a retry continues from where the failed turn stopped. Its finished tool calls stay in the prompt, so that
- * the model doesn't request them twice.
+ * Invariant: a retry continues from where the failed turn stopped. Its finished tool calls stay in the prompt and are
+ * never compacted, so that the model doesn't request them twice. Their reference ids are not allocated again.
  */
 import type { UserMessage } from "@turnstream/protocol";
 import type { Prompt } from "../../models/model.ts";

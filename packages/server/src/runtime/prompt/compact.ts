@@ -2,7 +2,8 @@
  * `compactIfNeeded` summarizes older turns when the prompt is too long. It shows the summary as a tool call, so that
  * users can open it.
  *
- * If the model fails, the prompt keeps the full conversation, because it may still fit.
+ * Invariant: a turn journals at most one summary, and later attempts and turns read it. The newest `keepTurns` turns
+ * are never summarized. If the model fails, the prompt keeps the full conversation, because it may still fit.
  */
 import { truncateText, MAX_PREVIEW } from "@turnstream/protocol/writer";
 import { askModel } from "../../models/ask-model.ts";
@@ -21,7 +22,7 @@ import type { PriorTurns } from "./prior-turns.ts";
 
 const SUMMARY_CHARS = 8_000;
 const ASK =
-  "Sum up the conversation so far for yourself: what the person wants, what was found and decided, names, numbers and open points. Write nothing else.";
+  "Sum up the conversation so far for yourself: what the user wants, what was found and decided, names, numbers and open points. Write nothing else.";
 
 /** @param beside the rest of the prompt */
 export async function compactIfNeeded(
@@ -51,7 +52,7 @@ export function summaryPrompt({ summary, turns }: PriorTurns): Prompt {
       : [
           {
             role: "user",
-            content: [{ type: "text", text: `What was said before, in short:\n${summary}` }],
+            content: [{ type: "text", text: `Summary of the conversation so far:\n${summary}` }],
           },
           { role: "assistant", content: [{ type: "text", text: "I have read it." }] },
         ];

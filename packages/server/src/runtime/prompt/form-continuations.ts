@@ -1,7 +1,9 @@
 /**
- * Renders turns that continue from a form. The form's outcome is the result of the call that requested it.
+ * `listMessages` and `continuationMessage` render turns that continue from a form. Pure.
  *
- * `continuationMessage` repeats the outcome if that result is not the last thing that the model reads. Pure.
+ * Invariant: the model always reads the form's outcome. It is the result of the call that requested the form.
+ * `continuationMessage` repeats it if that result is not in the prompt, or if an empty message needs it as the last
+ * thing read.
  */
 import { listBlocks, type Turn, type UserMessage } from "@turnstream/protocol";
 import type { Prompt } from "../../models/model.ts";

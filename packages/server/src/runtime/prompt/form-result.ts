@@ -1,4 +1,10 @@
-/** `formResultText` renders the outcome of a form as the result of the call that requested it. Pure. */
+/**
+ * `formResultText` renders the outcome of a form as the result of the call that requested it; `findForms` finds the
+ * forms of a call. Pure.
+ *
+ * Invariant: every status has a text for the model. Values appear with labels instead of option values, and empty
+ * fields are left out. `findForms` returns only forms that outlive their turn.
+ */
 import {
   type Block,
   listBlocks,

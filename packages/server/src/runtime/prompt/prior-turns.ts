@@ -1,8 +1,10 @@
 /**
- * `readPriorTurns` reads the conversation before a turn from the archive: the newest turns in full, and a summary of
- * compacted ones.
+ * `readPriorTurns` reads the conversation before a turn from the archive: the turns since the last compaction, and the
+ * summary of older ones.
  *
- * It reads page by page, up to the last compaction or 500 turns.
+ * Invariant: it reads page by page, up to the last compaction or about 500 turns. Results are cut to 20,000 characters
+ * in the newest two turns and to 1,000 in older ones, except in retried turns. Forms have their current state, because
+ * they can be submitted after their turn.
  */
 import {
   listBlocks,

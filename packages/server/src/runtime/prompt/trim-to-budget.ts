@@ -1,7 +1,8 @@
 /**
- * `trimToBudget` keeps the prompt of a long run within its token budget by shortening results of older steps. Pure.
+ * `trimToBudget` shortens results of older steps when the prompt of a long run exceeds its token budget. Pure.
  *
- * Invariant: the same steps give the same prompt, so that an attempt on another worker sends what was sent before.
+ * Invariant: the same steps give the same prompt, so that an attempt on another worker sends what was sent before. The
+ * two newest steps and the messages before the run stay unchanged, so the prompt can still exceed the budget.
  */
 import { truncateText } from "@turnstream/protocol/writer";
 import type { Prompt, PromptMessage, PromptToolOutput } from "../../models/model.ts";

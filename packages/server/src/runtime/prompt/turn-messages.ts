@@ -1,8 +1,9 @@
 /**
  * `turnMessages` renders an archived turn for the model: the message, texts, tool calls and their stored results. Pure.
  *
- * Invariant: thinking is left out. Citations are left out unless the current turn retries this one, because reference
- * ids restart in every other turn.
+ * Invariant: every call has a result, and only the main run is included. Thinking is left out. Citations are left out
+ * unless the current turn retries this one, because reference ids restart in every other turn. A quoted file can't end
+ * its own quotation.
  */
 import {
   type Block,
@@ -210,16 +211,16 @@ function describeFile(record: FileRecord, shownChars: number): string {
   const kind = `${mediaType}, ${size} bytes`;
   if (chars === 0) return `[File ${name}: ${kind}, without text that could be read.]`;
   const extent = isCut
-    ? `its first ${chars} characters of text (it goes on, and the rest could not be kept: nobody here can read it)`
+    ? `its first ${chars} characters of text (it is longer, but the rest was not stored and can't be read)`
     : `${chars} characters of text`;
   const about = `[File ${name}: ${kind}, ${extent}, attachment ${attachment ?? ""}.`;
   const head = truncateText(record.head, shownChars);
-  if (head === "") return `${about} Read it by lookup_attachments.]`;
+  if (head === "") return `${about} Read it with lookup_attachments.]`;
   const rest =
     chars > head.length
-      ? " This is how it begins; read on by lookup_attachments."
-      : ` This is all ${isCut ? "that is kept " : ""}of it.`;
+      ? " This is its start; read more with lookup_attachments."
+      : ` This is all ${isCut ? "that is stored " : ""}of it.`;
   // The text must not be able to end its own quotation.
   const quoted = escapeReferenceTags(head).replaceAll(/<(?=\/?attachment\b)/gi, "&lt;");
-  return `${about}${rest} It is quoted, not said by the person.]\n<attachment id="${attachment ?? ""}">\n${quoted}\n</attachment>`;
+  return `${about}${rest} It is quoted and not a message of the user.]\n<attachment id="${attachment ?? ""}">\n${quoted}\n</attachment>`;
 }

@@ -1,9 +1,9 @@
 /**
  * `attachReferences` makes the items that a tool found citable: each gets an id, a wrapped text for the model and parts
- * for the user.
+ * for the user. Pure except for allocating ids.
  *
- * Invariant: the model gets at most `maxChars`. Items that don't fit are left out, and the result states how many. Pure
- * except for allocating ids.
+ * Invariant: the model gets about `maxChars`; only the last item can exceed it, by a few hundred characters. Items that
+ * don't fit are left out, and the result states how many. Only web links become URLs.
  */
 import type { Reference } from "@turnstream/protocol";
 import { truncateText, MAX_LABEL, MAX_PREVIEW } from "@turnstream/protocol/writer";

@@ -2,7 +2,9 @@
  * `offloadLargeOutput` stores the large parts of a tool output as blobs before the outcome is journaled: pictures,
  * artifacts, files and long results.
  *
- * Invariant: the returned output fits into events and journal entries, and refers to the blobs by id.
+ * Invariant: the blobs are stored before the returned output refers to them. Pictures, artifacts and files then fit
+ * into events; `truncateForModel` bounds the content. Blob ids contain the epoch, so attempts never overwrite each
+ * other's blobs.
  */
 import type { Artifact, Json, FullContent } from "@turnstream/protocol";
 import { artifactPreview, blobUrl, MAX_PREVIEW } from "@turnstream/protocol/writer";

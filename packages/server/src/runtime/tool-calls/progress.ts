@@ -2,7 +2,8 @@
  * `ToolProgress` writes the text and pictures that a running tool shows, in call order. The tool does not wait for the
  * log.
  *
- * Invariant: nothing is written after `end` or `close`.
+ * Invariant: nothing is written after `end` or `close`. A call writes at most 200 parts, so that a tool can't flood the
+ * log. Invalid progress never fails the call; only `setArtifact` throws.
  */
 import type { ArtifactInput, ImageInput } from "../define/tool.ts";
 import { parseArtifact, parseImage } from "../define/media-input.ts";

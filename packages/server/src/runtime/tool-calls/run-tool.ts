@@ -2,7 +2,9 @@
  * `runTool` runs one tool with a context, a timeout and progress, and turns its return value or error into the outcome
  * of the call.
  *
- * Invariant: progress that the tool reports after it settled or timed out is ignored.
+ * Invariant: the lease is checked right before the tool runs. A stop or a lost lease throws, and any other error
+ * becomes a failed result. Users see only the message of a `ToolError` or a timeout. Progress after the tool settled or
+ * timed out is ignored.
  */
 import { PausableTimer } from "../../util/pausable-timer.ts";
 import type { Json } from "@turnstream/protocol";

@@ -1,7 +1,8 @@
 /**
  * `hostOf` gives built-in tools access to the run and the call that they work in.
  *
- * It looks them up by the `ToolContext` object, so the public context of developers doesn't expose them.
+ * Invariant: it looks them up by the `ToolContext` object, so the public context of developers doesn't expose them.
+ * `runTool` alone registers a context, with `withHost`.
  */
 import type { ToolContext } from "../define/tool.ts";
 import type { RunContext } from "../attempt/run-context.ts";

@@ -2,7 +2,8 @@
  * `ToolSources` opens each tool source of a worker once, lists its tools and closes it.
  *
  * Invariant: a source that fails, or doesn't list its tools within 5 s, is reported and offers no tools. It never fails
- * a turn.
+ * a turn. Names for the model are unique and the same at every listing. The number of tools, descriptions and schemas
+ * are bounded, because a source is untrusted.
  */
 import { createHash } from "node:crypto";
 import type { Json } from "@turnstream/protocol";

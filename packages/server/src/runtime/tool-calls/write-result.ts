@@ -1,7 +1,9 @@
 /**
  * `writeToolResult` writes the events of a call's result that are not in the log yet: start, parts and end.
+ * `startToolResult` writes only the start.
  *
- * Invariant: it reads the folded turn to see what exists, so that a later attempt can repeat it without duplicates.
+ * Invariant: it reads the folded turn to see what exists, so that a later attempt can repeat it without duplicates. A
+ * sub-agent's run ends before the result that contains it.
  */
 import {
   findToolCall,

@@ -1,6 +1,9 @@
 /**
  * `ActiveTurns` tracks the turns of this process, so that a stop request finds them during an attempt and between
  * attempts.
+ *
+ * Invariant: a session has at most one attempt or pause here. `stop` acts only on the named turn. An attempt or pause
+ * that ends removes only itself, never its successor.
  */
 import type { TurnAttempt } from "../attempt/attempt.ts";
 import type { TurnRef } from "../attempt/job-id.ts";

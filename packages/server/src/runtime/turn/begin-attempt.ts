@@ -1,8 +1,9 @@
 /**
  * `beginAttempt` starts an attempt at a turn: it takes a new epoch, reads the journal and the log, and claims the log.
- *
  * The first event is `turn.start`, or a `turn.takeover` that supersedes every block that is not journaled.
- * Invariant: after the claim, no other worker can journal or write events of this turn.
+ *
+ * Invariant: the journal is read after the epoch is taken, when no older attempt can journal any more. After the claim,
+ * no older attempt can write events. A worker without a lease claims nothing.
  */
 import {
   type Cursor,

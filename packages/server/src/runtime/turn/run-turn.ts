@@ -2,7 +2,9 @@
  * `runTurn` runs attempts at a turn until it ends. It classifies each error: end the turn, start another attempt, or
  * leave the turn to its new owner.
  *
- * Invariant: a worker that lost its lease writes nothing more, and its job stays unfinished until the signal aborts.
+ * Invariant: a worker that lost its lease writes nothing more, and its job stays unfinished until the signal aborts. An
+ * error outcome is journaled before its events are written, so every later attempt ends the turn the same way. One
+ * commit archives the turn, counts its usage and ends it.
  */
 import { listBlocks, mainRun, type Turn } from "@turnstream/protocol";
 import { outlivesTurn } from "@turnstream/protocol/writer";

@@ -1,6 +1,9 @@
 /**
  * `findSuperseded` returns the blocks, groups and runs that a takeover supersedes: all that are not journaled, and
  * their dependents. Pure.
+ *
+ * Invariant: interactions always stay. A superseded call also supersedes its result, its runs and their blocks. A group
+ * is superseded only if none of its blocks stays.
  */
 import { type Block, listBlocks, type EventOf, type Turn } from "@turnstream/protocol";
 

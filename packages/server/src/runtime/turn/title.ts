@@ -1,6 +1,9 @@
 /**
  * `generateTitle` gives a new session a title: from the agent's title model, or else from the first line of the
  * message.
+ *
+ * Invariant: it never fails the turn and never replaces a title. The title, its event and the model's usage are one
+ * commit.
  */
 import type { Usage } from "@turnstream/protocol";
 import { truncateText } from "@turnstream/protocol/writer";

@@ -1,4 +1,9 @@
-/** `parseTurnOptions` reads the turn options of a message. They come from clients, so invalid values are ignored. */
+/**
+ * `parseTurnOptions` reads the turn options of a message. Pure.
+ *
+ * Invariant: the options come from clients, so invalid values are ignored and never fail a turn. The agent may be
+ * unknown to this worker.
+ */
 import type { Json } from "@turnstream/protocol";
 
 export interface TurnOptions {

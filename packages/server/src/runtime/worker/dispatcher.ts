@@ -1,8 +1,9 @@
 /**
- * `TurnDispatcher` starts turns: for new messages, after a turn ended, and for turns whose worker died before it
- * started them.
+ * `TurnDispatcher` begins turns in the store and starts their engine jobs: for new messages, after a turn ended, and
+ * for turns without a job. It does not run turns.
  *
- * Invariant: several workers may try at the same time; the store lets only one start a turn. It does not run turns.
+ * Invariant: several workers may do this at the same time. `running.begin` gives a session at most one running turn.
+ * For that turn, several workers may call `engine.start`; the job id lets only one start it.
  */
 import type { Engine } from "../../engine/engine.ts";
 import type { SessionRef } from "../../store/refs.ts";

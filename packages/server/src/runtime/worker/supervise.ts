@@ -1,8 +1,8 @@
 /**
  * `startWorker` runs a worker and replaces it when it loses its lease, for example after a database outage.
  *
- * The new worker has a new executor name. By then other workers have taken over the old turns, or recovery starts them
- * again.
+ * Invariant: the old worker is shut down before the next one starts, and the next one has a new executor name. By then
+ * other workers have taken over the old turns, or recovery starts them again. After `shutdown` no worker starts.
  */
 import { retry } from "../../util/retry.ts";
 import type { WorkerOptions } from "./options.ts";

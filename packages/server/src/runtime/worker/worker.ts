@@ -1,8 +1,9 @@
 /**
- * `createWorker` starts a worker: it runs turns, renews the lease of this process, recovers jobs of dead workers,
- * handles stop requests, and hands over on shutdown.
+ * `createWorker` starts a worker: it runs turns, renews its lease, recovers jobs of dead workers, handles stop
+ * requests, and hands over on shutdown.
  *
- * Invariant: a worker has one lifetime. Once its lease is lost, it does nothing more.
+ * Invariant: a worker has one lifetime. Once its lease is lost, it runs no turn, polls no more and must be replaced.
+ * Signals only save time: polling finds every message, stop and outbox row whose signal was lost.
  */
 import { createExecutor, type Executor } from "../../engine/executor.ts";
 import { relayOutbox } from "../../session/archive/relay-outbox.ts";

@@ -1,7 +1,7 @@
 /**
  * `publishOutbox` publishes the outbox rows of a command to the session's log, and reopens the log if no turn runs.
  *
- * Failures of the log or store are ignored: the rows are committed, and a worker's relay publishes them later.
+ * Invariant: it throws no error of the log or store. The rows are committed, and a worker's relay publishes them later.
  */
 import { isLogError } from "../../log/errors.ts";
 import { isStoreError } from "../../store/errors.ts";

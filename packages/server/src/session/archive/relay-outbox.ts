@@ -1,6 +1,6 @@
 /**
- * Publishes outbox rows to the log: `publishCommitted` right after a commit, and `relayOutbox` for rows whose process
- * died.
+ * `publishCommitted` publishes the outbox rows of a session to the log right after a commit; `relayOutbox` publishes
+ * rows whose process died.
  *
  * Invariant: each event is in the log exactly once. Both publish a session's rows in order, append under the row's key,
  * and search the log for that key first. No append runs under a lock.

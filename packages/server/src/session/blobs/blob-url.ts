@@ -1,7 +1,8 @@
 /**
  * `createBlobUrls` signs temporary URLs of blobs, which the gateway puts into the events that it sends. Pure.
  *
- * Invariant: the same blob has the same URL for some time, so that browsers can cache it.
+ * Invariant: a URL gives access to one blob of one session, for at least `lifeMs`. The same blob has the same URL for
+ * up to half of `lifeMs`, so that browsers can cache it.
  */
 import { signBlob } from "../../store/rules/blob-token.ts";
 import type { SessionRef } from "../../store/refs.ts";

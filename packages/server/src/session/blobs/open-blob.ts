@@ -1,7 +1,8 @@
 /**
  * `openBlob` loads the blob of a signed URL and returns the headers to serve it with.
  *
- * Invariant: a blob contains untrusted content, so a browser must never treat it as a page of ours.
+ * Invariant: only a signed token that has not expired gives access, and caches must not keep the blob longer. A blob
+ * contains untrusted content, so a browser must never treat it as a page of ours.
  */
 import { readBlobToken } from "../../store/rules/blob-token.ts";
 import type { Store } from "../../store/store.ts";

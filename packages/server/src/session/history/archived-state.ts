@@ -1,6 +1,9 @@
 /**
- * Reads folded states from the archive: `readArchivedState` for folding the rest of the log, `foldArchived` at a
- * position, and `readCheckpoint` before the newest turn. They do not read the log.
+ * `readArchivedState`, `foldArchived` and `readCheckpoint` read folded states from the archive: its end, a position,
+ * and the state before the newest turn. They do not read the log.
+ *
+ * Invariant: a state that another schema version folded is never returned. The events are folded again, or
+ * `readCheckpoint` returns the empty state. `foldArchived` folds each event only as `shown` returns it.
  */
 import {
   emptyState,

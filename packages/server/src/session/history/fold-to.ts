@@ -1,6 +1,9 @@
 /**
  * `foldTo` folds a session from a known state up to a position. It reads the log, and the archive where the log was
  * trimmed. Reads only.
+ *
+ * Invariant: the result is exactly at `upTo`, or a reason why it can't be. Events are folded in order and once. A
+ * merged event of the archive is never folded beyond the start of the log.
  */
 import {
   comparePositions,

@@ -1,8 +1,9 @@
 /**
- * `ModelContent` is the stored result of a call for the model, in the shape of the `tasks` dialect: wrapped references,
- * then the remaining content. Pure.
+ * `ModelContent` is the stored result of a call for the model; `modelContentParts` returns it in the shape of the
+ * `tasks` dialect. Pure.
  *
- * The runtime writes it, and `readTurnResult` reads it.
+ * Invariant: wrapped references come before the remaining content. The runtime writes it to journals and
+ * `readTurnResult` reads it, so fields that old journals lack must stay optional.
  */
 import type { Json } from "@turnstream/protocol";
 

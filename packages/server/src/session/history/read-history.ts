@@ -1,8 +1,10 @@
 /**
- * `readHistory` returns the current state of a session: the archive, plus the log after the archived position.
+ * `readHistory` returns the current state of a session and its cursor: the archive, plus the log after the archived
+ * position.
  *
- * Archiving, trimming and takeovers can run between the two reads. If archive and log don't join, both are read again,
- * up to `maxAttempts` times.
+ * Invariant: `state` is exactly the state at `cursor`. Archiving, trimming and takeovers can run between the two reads.
+ * If archive and log don't join but the archive advanced, both are read again, up to `maxAttempts` times. Otherwise the
+ * result is the archive alone, with a reason.
  */
 import { type Cursor, fold, formatCursor, type SessionState } from "@turnstream/protocol";
 import type { InvalidCursorReason } from "../../log/log.ts";

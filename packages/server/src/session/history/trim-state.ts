@@ -1,8 +1,8 @@
 /**
  * `trimState` drops finished turns from a state and keeps enough to fold and encode further events exactly. Pure.
  *
- * It keeps the running turn, turns with an open form or payment, and the newest turn without its blocks. Don't display
- * the result.
+ * Invariant: it keeps the running turn, turns with an open form or payment, and the newest turn without its blocks.
+ * `earlier` counts the dropped turns. Don't display the result.
  */
 import { listBlocks, isPending, Sequence, type SessionState, type Turn } from "@turnstream/protocol";
 import { outlivesTurn } from "@turnstream/protocol/writer";

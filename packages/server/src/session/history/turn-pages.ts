@@ -1,8 +1,9 @@
 /**
  * `readTurnPage` reads turns page by page, newest to oldest. `readTurn` reads one turn.
  *
- * Turns that the log has changed since archiving come from a folded state, the others from the archive. `readTurnPage`
- * does not fold events itself.
+ * Invariant: pages don't overlap and have no gap, and a page has at least one turn if there is one. Turns that the log
+ * has changed since archiving come from a folded state, the others from the archive. `readTurnPage` does not fold
+ * events itself.
  */
 import { findTurn, parseCursor, restoreTurn, type SessionState, type Turn } from "@turnstream/protocol";
 import type { TurnRecord } from "../../store/ports/archive.ts";

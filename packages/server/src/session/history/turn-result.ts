@@ -1,7 +1,8 @@
 /**
  * `readTurnResult` returns the end state of a turn's task, including the content that the model read. Reads only.
  *
- * The caller must check that the request comes from the owner of the session.
+ * Invariant: the caller must check that the request comes from the owner of the session. `CALL_PREFIX` must equal the
+ * one in the runtime's `journal-entries.ts`.
  */
 import { mainRun } from "@turnstream/protocol";
 import { type TaskEndState, taskEndState } from "@turnstream/protocol/tasks";

@@ -2,7 +2,9 @@
  * `prependOlderTurns` adds archived turns to a state that was folded from a checkpoint, so that it can be displayed.
  * Reads only.
  *
- * Archived turns don't change, except those with an open form or payment, which the state already has.
+ * Invariant: the window ends with the newest turn and has no gap, except before older turns with an open form or
+ * payment. Archived turns don't change, except these, and the state already has them. `earlier` counts the turns that
+ * are left out.
  */
 import { listBlocks, restoreTurn, Sequence, type SessionState, type Turn } from "@turnstream/protocol";
 import type { SessionRef } from "../../store/refs.ts";

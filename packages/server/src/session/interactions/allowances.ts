@@ -1,8 +1,8 @@
 /**
  * `listAllowances` and `revokeAllowance` manage the tools that a user allowed for the rest of a session.
- * `decideApproval` adds them.
  *
- * Pending approvals are not affected by either.
+ * Invariant: a removal and its audit entry are one commit. Only `decideApproval` adds allowances. Pending approvals are
+ * not affected by either.
  */
 import type { Allowance } from "../../store/ports/interactions.ts";
 import type { SessionRef } from "../../store/refs.ts";

@@ -1,8 +1,9 @@
 /**
  * `decideApproval` applies a user's decision to an approval. It does not run the approved call.
  *
- * Invariant: the conditional change, its event and the audit entry are one commit. After that the event is published
- * and the waiting turn is signalled.
+ * Invariant: the conditional change, its event, the audit entries and an allowance are one commit. After that the event
+ * is published and the waiting turn is signalled. An edit changes only the arguments, after validation, and an
+ * allowance needs a request that offers it.
  */
 import type { ApprovalAction, Json } from "@turnstream/protocol";
 import { StoreError } from "../../store/errors.ts";

@@ -1,8 +1,8 @@
 /**
  * `findInteraction` returns the interaction that a user decides on. It does not change it.
  *
- * A request reaches clients shortly before it is committed, so a fast decision can arrive first. While a turn runs that
- * may commit the request, the lookup waits for it.
+ * Invariant: a request reaches clients shortly before it is committed, so a fast decision can arrive first. While a
+ * turn runs that may commit the request, the lookup waits for about one second. It must not run in a transaction.
  */
 import { StoreError } from "../../store/errors.ts";
 import type { Interaction } from "../../store/ports/interactions.ts";

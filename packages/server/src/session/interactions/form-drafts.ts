@@ -1,6 +1,9 @@
 /**
  * `saveFormDraft` and `readFormDraft` store a partly filled form on the server, so that the user can continue on any
  * device.
+ *
+ * Invariant: only a pending form has a draft, and its values fit their fields. The last draft wins. A draft never
+ * becomes an event, so subscribers don't see it.
  */
 import { checkPartialForm, type Json } from "@turnstream/protocol";
 import { StoreError } from "../../store/errors.ts";

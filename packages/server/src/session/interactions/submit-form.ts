@@ -2,8 +2,8 @@
  * `submitForm` and `declineForm` decide a form; `resumeForm` does it for a message that continues from the form. They
  * do not run turns.
  *
- * Invariants: values are checked by the same rules as on the client. The conditional change, its event, the audit entry
- * and the message that starts the next turn are one commit.
+ * Invariants: values are checked by the same rules as on the client, and file names, types and sizes come from the
+ * uploads. The conditional change, its event, the audit entry and the message that starts the next turn are one commit.
  */
 import { checkForm, type FileRef, type FormProblem, type FormSchema, type Json } from "@turnstream/protocol";
 import { truncateText, FORM_PROBLEMS } from "@turnstream/protocol/writer";

@@ -1,8 +1,9 @@
 /**
- * `transitionInteraction` changes the status of an interaction, if the change is allowed. It is the only place where
- * decisions, answers, timeouts and withdrawals become events.
+ * `transitionInteraction` changes the status of an approval, question or form, if the change is allowed. It is the only
+ * caller of `interactions.change`, for decisions, answers, timeouts and withdrawals.
  *
- * Invariant: the change, its event and the audit entry are one commit. It does not publish the event.
+ * Invariant: it runs in the caller's transaction, so the change, its event and the audit entry are one commit. If the
+ * change is refused, it writes nothing. It does not publish the event.
  */
 import type { Json } from "@turnstream/protocol";
 import type { EventDraft } from "@turnstream/protocol/writer";

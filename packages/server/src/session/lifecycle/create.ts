@@ -1,7 +1,9 @@
 /**
- * `createSession` creates the row of a session, then its log. It does not start turns.
+ * `createSession` creates the row of a session, then its log. `ensureSessionLog` and `reopenIdleLog` start or reopen
+ * the log alone. They do not start turns.
  *
  * Invariant: if the process dies in between, repeating the call or calling `ensureSessionLog` completes the session.
+ * They never take a session from another process: a claim fails if the epoch changed since it was read.
  */
 import { comparePositions, type Cursor, parseCursor, START_CURSOR } from "@turnstream/protocol";
 import type { EventDraft } from "@turnstream/protocol/writer";

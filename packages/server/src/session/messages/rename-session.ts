@@ -1,4 +1,9 @@
-/** `renameSession` changes the title of a session in the store and then publishes it to subscribers. */
+/**
+ * `renameSession` changes the title of a session in the store and then publishes it to subscribers.
+ *
+ * Invariant: the title and its event are one commit, and only the owner can rename. The event has the title as the
+ * store saved it.
+ */
 import type { Env } from "../../util/env.ts";
 import type { Session } from "../../store/ports/sessions.ts";
 import type { Actor, SessionRef } from "../../store/refs.ts";

@@ -1,4 +1,9 @@
-/** `retryTurn` answers the message of a failed or stopped turn again, with a new turn. It does not run the turn. */
+/**
+ * `retryTurn` answers the message of a failed or stopped turn again, with a new turn. It does not run the turn.
+ *
+ * Invariant: only the last turn can be retried, and only if `canRetry` allows it and no turn runs. The new turn keeps
+ * the agent and mode. The store's `begin` lets one of several concurrent retries win.
+ */
 import { listBlocks, type Turn } from "@turnstream/protocol";
 import { type Env, systemEnv } from "../../util/env.ts";
 import { StoreError } from "../../store/errors.ts";

@@ -1,8 +1,8 @@
 /**
  * `sendMessage` and `withdrawMessage` add a message to a session's queue or remove it. They do not start turns.
  *
- * Invariant: the message and its event are one commit. Publishing and signalling follow; if they fail, relays and
- * polling repeat them.
+ * Invariant: the message, its event and the form or question that it decides are one commit. A message id is accepted
+ * once. Publishing and signalling follow; if they fail, relays and polling repeat them.
  */
 import type { Json } from "@turnstream/protocol";
 import { checkMessage, type NewMessage } from "../../store/ports/running.ts";

@@ -1,8 +1,10 @@
 /**
- * `closeOpenTurn` and `closeForms` end the open parts of a turn of a fork, in the order of a stop. The order is:
- * requests, then blocks, results and sub-runs from the inside out, then the group, then the turn.
+ * `closeOpenTurn` ends the open parts of the running turn of a fork, and `closeForms` closes pending forms and payments
+ * of any turn.
  *
- * Invariant: blocks, runs and turns that have ended don't change.
+ * Invariant: the order is that of a stop. Requests come first, then sub-runs from the inside out, the main run's
+ * blocks, the group, the run and the turn. Every tool call gets a result. Blocks, runs and turns that have ended don't
+ * change.
  */
 import {
   type Block,

@@ -1,6 +1,8 @@
 /**
- * `forkShare` creates a session from a share: the history up to the shared position, closed, with its blobs. It works
- * on any store, in one transaction. It never crosses tenants and never changes the source.
+ * `forkShare` creates a session from a share: the history up to the shared position, closed, with its blobs.
+ *
+ * Invariant: it works on any store, in one transaction. It never crosses tenants and never changes the source. It
+ * copies nothing after the shared position, not even a later title.
  */
 import {
   type Cursor,

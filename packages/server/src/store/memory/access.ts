@@ -1,6 +1,8 @@
 /**
  * `memoryKeys`, `memoryIdempotency`, `memoryShares` and `memoryTickets` implement the sub-ports for access in memory.
- * As in PostgreSQL, only the hash of a key is stored.
+ *
+ * Invariant: they behave like `postgres/access.ts`. Only the hash of a key is stored. Only the current claim of a
+ * request can finish or release it. A ticket stays stored after its expiry for `TICKET_GRACE_MS`.
  */
 import type { Json } from "@turnstream/protocol";
 import type { Env } from "../../util/env.ts";

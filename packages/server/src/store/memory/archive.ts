@@ -1,4 +1,9 @@
-/** `memoryArchive`, `memoryOutbox` and `memoryTurns` implement the archive, the outbox and archived turns in memory. */
+/**
+ * `memoryArchive`, `memoryOutbox` and `memoryTurns` implement the archive, the outbox and archived turns in memory.
+ *
+ * Invariant: they behave like `postgres/archive.ts` and `postgres/outbox.ts`. A batch is written only from the archived
+ * position and not under an older epoch. Events, turns, header and outbox marks change in one `tables.run`.
+ */
 import {
   type SessionEvent,
   formatCursor,

@@ -1,6 +1,8 @@
 /**
- * `memoryAudit` and `memoryUsage` implement the audit and the usage ledger in memory. As in PostgreSQL, the audit
- * outlives its tenant.
+ * `memoryAudit` and `memoryUsage` implement the audit and the usage ledger in memory.
+ *
+ * Invariant: an audit row and the head that it moves are stored in one `tables.run`. The audit's tables have no owner,
+ * so the audit outlives its tenant, as in PostgreSQL. A usage key is counted once.
  */
 import type { Env } from "../../util/env.ts";
 import {

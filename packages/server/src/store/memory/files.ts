@@ -1,4 +1,9 @@
-/** `memoryUploads`, `memoryAttachments` and `memoryBlobs` implement the sub-ports for files in memory. */
+/**
+ * `memoryUploads`, `memoryAttachments` and `memoryBlobs` implement the sub-ports for files in memory.
+ *
+ * Invariant: bytes are copied when they are stored, so a caller can't change them later. Only the newest attempt can
+ * change an upload, until it is complete. A session of another tenant has no files.
+ */
 import type { Env } from "../../util/env.ts";
 import { StoreError } from "../errors.ts";
 import {

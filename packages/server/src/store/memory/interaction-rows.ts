@@ -1,6 +1,9 @@
 /**
  * `putInteraction`, `putChange` and their readers access the rows of interactions, changes and orders in memory. They
  * do not decide whether a change is allowed.
+ *
+ * Invariant: only `putChange` changes a status. It increases the version by one, records the change and deletes the
+ * form draft, so versions have no gaps.
  */
 import type { Json } from "@turnstream/protocol";
 import type { FormDraft, Interaction, InteractionChange } from "../ports/interactions.ts";

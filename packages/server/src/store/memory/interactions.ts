@@ -1,6 +1,8 @@
 /**
- * `memoryInteractions`, `memoryAllowances` and `memoryFormDrafts` implement interactions in memory. Work runs one at a
- * time, so a check against the rules stays valid until the change.
+ * `memoryInteractions`, `memoryAllowances` and `memoryFormDrafts` implement interactions in memory.
+ *
+ * Invariant: a change is checked and made in one `tables.run`. Work runs one at a time, so the check stays valid until
+ * the change. The rules are those of `rules/interactions.ts`.
  */
 import type { Json } from "@turnstream/protocol";
 import type { Env } from "../../util/env.ts";

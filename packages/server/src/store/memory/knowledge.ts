@@ -1,6 +1,9 @@
 /**
  * `memoryKnowledge` and `memoryMemories` implement knowledge bases and memories in memory. Every search scans all
  * chunks.
+ *
+ * Invariant: chunks, terms and ranks come from `rules/`, so that the results match those of PostgreSQL. Rows are found
+ * by tenant, and memories also by user.
  */
 import type { Json } from "@turnstream/protocol";
 import type { Env } from "../../util/env.ts";

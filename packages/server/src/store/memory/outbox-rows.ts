@@ -1,4 +1,9 @@
-/** `outboxOf`, `reopenRows` and `settleOutbox` read the outbox rows in memory and change their states. */
+/**
+ * `outboxOf`, `reopenRows` and `settleOutbox` read the outbox rows in memory and change their states.
+ *
+ * Invariant: an archived row is never reopened. A row that was delivered at or before the archived position but not
+ * archived was lost, and is due again. Rows are in the order of their ids.
+ */
 import { comparePositions, type Cursor, parseCursor, type Position } from "@turnstream/protocol";
 import type { OutboxRow } from "../ports/archive.ts";
 import type { SessionRef } from "../refs.ts";

@@ -1,4 +1,9 @@
-/** `memoryPayments` implements orders and payment notices in memory, with the rules of `rules/payments.ts`. */
+/**
+ * `memoryPayments` implements orders and payment notices in memory, with the rules of `rules/payments.ts`.
+ *
+ * Invariant: order, interaction and notice change in one `tables.run`. A processed notice is never processed again. A
+ * notice without an order belongs to the tenant, and with one to the order's session, so that it is erased with it.
+ */
 import { checkDuration } from "../rules/arguments.ts";
 import type { Env } from "../../util/env.ts";
 import { StoreError } from "../errors.ts";

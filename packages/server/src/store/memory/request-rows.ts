@@ -1,4 +1,9 @@
-/** `putRequest` and its helpers store idempotent requests in memory and delete them with their user or session. */
+/**
+ * `putRequest` and its helpers store idempotent requests in memory and delete them with their user or session.
+ *
+ * Invariant: requests belong to the tenant, so erasing a session or a user does not delete them by itself. Every such
+ * erasure must call `deleteRequestsOfSession` or `deleteRequestsOfUser`.
+ */
 import type { RequestKey } from "../ports/access.ts";
 import type { Actor } from "../refs.ts";
 import { type Rows, table } from "./tables.ts";

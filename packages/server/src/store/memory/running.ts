@@ -1,6 +1,9 @@
 /**
  * `memoryRunning`, `memoryJournal`, `memoryLeases` and `memoryWaiting` implement running turns, the journal, leases and
  * queued messages in memory.
+ *
+ * Invariant: a session has one running turn, under one key; `begin` takes its message in the same `tables.run`. A taken
+ * message keeps its row without a body, so that a repeat is not queued again. A journal write compares the epoch first.
  */
 import type { Json, UserMessage } from "@turnstream/protocol";
 import type { Env } from "../../util/env.ts";

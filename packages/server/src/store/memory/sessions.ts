@@ -1,4 +1,9 @@
-/** `memorySessions`, `memoryEpochs` and `memoryUserNumbers` implement sessions, epochs and user numbers in memory. */
+/**
+ * `memorySessions`, `memoryEpochs` and `memoryUserNumbers` implement sessions, epochs and user numbers in memory.
+ *
+ * Invariant: calls with an `Actor` find only that user's sessions. An id can't be used again while its erasure is
+ * pending. Epochs only increase. Every table with a user id must be cleared in `removeUser`.
+ */
 import { START_CURSOR } from "@turnstream/protocol";
 import type { Env } from "../../util/env.ts";
 import { StoreError } from "../errors.ts";

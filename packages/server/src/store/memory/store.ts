@@ -1,6 +1,9 @@
 /**
- * `createMemoryStore` creates a store in the memory of one process, for development and tests. It follows the same
- * rules as the PostgreSQL store. Its data ends with the process.
+ * `createMemoryStore` creates a store in the memory of one process, for development and tests. Its data ends with the
+ * process.
+ *
+ * Invariant: it follows the same rules as the PostgreSQL store. Every method checks its arguments first and returns a
+ * copy, so a caller can't change stored rows.
  */
 import { checkArguments } from "../rules/arguments.ts";
 import { type Env, systemEnv } from "../../util/env.ts";

@@ -1,4 +1,9 @@
-/** `memoryTenants` implements tenants in memory. `requireTenant` and `copyJson` are helpers for other sub-ports. */
+/**
+ * `memoryTenants` implements tenants in memory. `requireTenant` and `copyJson` are helpers for other sub-ports.
+ *
+ * Invariant: removing a tenant erases each session with `eraseSession`, so that each leaves a pending erasure. Rows
+ * that belong to the tenant are erased with it.
+ */
 import type { Json } from "@turnstream/protocol";
 import type { Env } from "../../util/env.ts";
 import { StoreError } from "../errors.ts";

@@ -1,6 +1,10 @@
 /**
  * `Keys`, `Idempotency`, `Shares` and `Tickets` are the sub-ports for access: API keys, idempotent requests, shared
- * sessions and single-use tickets.
+ * sessions and single-use tickets. Types and constants only.
+ *
+ * Invariant: the secret of a key is returned once and never stored. Of concurrent `begin` calls for one request, one
+ * gets `yours`. A share never shows anything after its position. A ticket is redeemed once, so its record must outlive
+ * it.
  */
 import type { Cursor, Json } from "@turnstream/protocol";
 import type { Actor, SessionRef } from "../refs.ts";

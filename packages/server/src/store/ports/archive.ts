@@ -1,6 +1,10 @@
 /**
  * `Archive`, `Outbox` and `Turns` are the sub-ports of the archive, of events that must still reach the log, and of
  * archived turns.
+ *
+ * Invariant: only `archive.write` changes the archive, in one commit, from the current archived position and under the
+ * newest epoch. An outbox row is added in the transaction of its change. Its event is appended once, in the order of
+ * the rows.
  */
 import type {
   Cursor,

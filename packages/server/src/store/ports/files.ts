@@ -1,6 +1,9 @@
 /**
  * `Uploads`, `Attachments` and `Blobs` are the sub-ports for files of a session: uploaded bytes, extracted text, and
- * large content of events. None of them interprets the content.
+ * large content of events. The file also has the checks that both stores use. None of them interprets the content.
+ *
+ * Invariant: chunks and pieces are bounded, so no process needs a whole upload or text in memory. Stored attachments,
+ * blobs and complete uploads never change. Only the newest attempt at an upload can add chunks.
  */
 import { StoreError } from "../errors.ts";
 import type { SessionRef } from "../refs.ts";

@@ -1,7 +1,11 @@
 /**
  * `Knowledge` and `Memories` are the sub-ports of knowledge bases and of memories about a user. A knowledge base
- * contains texts of a tenant, which agents search by terms and read by lines. It is only a name, and exists while it
- * has objects. Does not read files; see `knowledge/import.ts`.
+ * contains texts of a tenant, which agents search by terms and read by lines. Does not read files; see
+ * `knowledge/import.ts`.
+ *
+ * Invariant: a call never reads or changes data of another tenant, or memories of another user. An object is stored
+ * completely or not at all. A base is only a name, and exists while it has objects. Memory ids contain no text of a
+ * user, because the audit contains them.
  */
 import type { Json } from "@turnstream/protocol";
 import { StoreError } from "../errors.ts";

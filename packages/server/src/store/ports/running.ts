@@ -1,6 +1,10 @@
 /**
- * `RunningTurns`, `Journal`, `Leases` and `QueuedMessages` are the sub-ports for running turns. None of them runs a
- * turn.
+ * `RunningTurns`, `Journal`, `Leases` and `QueuedMessages` are the sub-ports for running turns. `checkMessage` and
+ * `queuedMessageBody` prepare a message for both stores. None of them runs a turn.
+ *
+ * Invariant: a session has at most one running turn, and each message is taken once. A journal write fails with FENCED
+ * under an older epoch, so a superseded worker can't add entries. The store's clock decides about leases, and one
+ * process takes over a dead executor.
  */
 import type { Json, UserMessage } from "@turnstream/protocol";
 import type { SessionRef } from "../refs.ts";

@@ -1,6 +1,9 @@
 /**
- * `Sessions`, `Epochs`, `UserNumbers` and `Tenants` are the sub-ports for sessions and their owners. None of them reads
- * the content of a session.
+ * `Sessions`, `Epochs`, `UserNumbers` and `Tenants` are the sub-ports for sessions and their owners. Types and
+ * constants only. None of them reads the content of a session.
+ *
+ * Invariant: a method with an `Actor` sees only that user's sessions. No epoch is issued twice, and numbers are never
+ * reused. An erased session leaves a pending erasure in the same commit, until its log is deleted too.
  */
 import type { Cursor } from "@turnstream/protocol";
 import type { Actor, SessionRef } from "../refs.ts";
@@ -79,8 +82,8 @@ export interface Sessions {
    */
   remove(ref: SessionRef): Promise<boolean>;
   /**
-   * Erases all sessions of one user, as `remove` does, and the memories about them. In decisions and queued messages of
-   * other users' sessions, the user's id is removed.
+   * Erases all sessions of one user, as `remove` does, and the memories about them. In other users'
+   * sessions, the user's id is removed from decisions, allowances, uploads, queued messages and running turns.
    * @returns the ids of the erased sessions
    */
   removeUser(tenant: string, user: string): Promise<string[]>;

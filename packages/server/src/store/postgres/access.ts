@@ -2,7 +2,9 @@
  * `postgresKeys`, `postgresIdempotency`, `postgresShares` and `postgresTickets` implement the sub-ports for access on
  * PostgreSQL.
  *
- * Invariant: the secret of a key is never stored, only its hash.
+ * Invariant: the secret of a key is never stored, only its hash. `verify` never waits for a write and works on a
+ * read-only database. Of several callers, the one that inserts or first locks the row gets a request; for a ticket, the
+ * one that inserts it.
  */
 import { type Selectable, sql } from "kysely";
 import { formatCursor } from "@turnstream/protocol";

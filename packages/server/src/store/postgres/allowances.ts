@@ -1,4 +1,9 @@
-/** `postgresAllowances` and `postgresFormDrafts` implement allowances and form drafts on PostgreSQL. */
+/**
+ * `postgresAllowances` and `postgresFormDrafts` implement allowances and form drafts on PostgreSQL.
+ *
+ * Invariant: the first allowance of a tool stays. Saving a draft locks the pending form first, so that a concurrent
+ * decision never leaves a draft behind.
+ */
 import { type Selectable, sql } from "kysely";
 import type { Json } from "@turnstream/protocol";
 import { type Allowance, type Allowances, checkDraft, type FormDrafts } from "../ports/interactions.ts";

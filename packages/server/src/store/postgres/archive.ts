@@ -1,7 +1,8 @@
 /**
  * `postgresArchive` and `postgresTurns` implement the archive and archived turns on PostgreSQL.
  *
- * Invariant: one transaction writes events, turns, header and outbox marks, with the session's row locked.
+ * Invariant: one transaction writes events, turns, header and outbox marks, with the session's row locked. Position and
+ * epoch are compared under this lock. `window` is one statement, so header and turns are from the same moment.
  */
 import { sql } from "kysely";
 import { formatCursor, type Position, type TurnSnapshot, type TurnStatus } from "@turnstream/protocol";

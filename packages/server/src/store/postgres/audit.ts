@@ -1,7 +1,8 @@
 /**
  * `postgresAudit` and `postgresUsage` implement the audit and the usage ledger on PostgreSQL.
  *
- * Invariant: the head's row is locked while an audit row is added, so the chain of a tenant never forks.
+ * Invariant: the head's row is locked while an audit row is added, so the chain of a tenant never forks. One statement
+ * marks a usage key and adds its counts, so a repeat adds nothing.
  */
 import { sql } from "kysely";
 import { type Audit, type AuditHead, type AuditRow, MAX_USAGE, type UsageLedger } from "../ports/audit.ts";

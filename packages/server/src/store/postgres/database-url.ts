@@ -1,6 +1,8 @@
 /**
- * `isDatabaseUrl` validates database URLs, and `describeConnectionError` explains connection errors. Pure. The results
- * never contain the password.
+ * `isDatabaseUrl` validates database URLs, and `describeConnectionError` explains connection errors. Pure.
+ *
+ * Invariant: messages never contain the password or the URL, only the role, `host:port` and the database name. Every
+ * URL that the driver accepts must be valid here.
  */
 import type { StoreError } from "../errors.ts";
 import type { RedactedCause } from "./errors.ts";

@@ -1,4 +1,9 @@
-/** `Database` combines the types of all tables for Kysely. The migrations create the tables. */
+/**
+ * `Database` combines the types of all tables for Kysely, and `Db` is the pool or a transaction. Types only.
+ *
+ * Invariant: the migrations create the tables. Every group of tables in `schema.ts` and `schema-ledger.ts` must be
+ * listed here, or its queries don't compile.
+ */
 import type { Kysely } from "kysely";
 import type {
   BuiltInTables,

@@ -3,6 +3,8 @@
  * erase all rows of a session. They do not delete logs.
  *
  * Invariant: every erased session leaves a row in `erasures`, in the same commit, until its log is deleted too.
+ * Sessions are locked before they are deleted. Every column with a user id in the tables of a session must be in
+ * `withTraceOf` and `unname`.
  */
 import { sql } from "kysely";
 import { checkDuration, checkLimit, checkTime } from "../rules/arguments.ts";

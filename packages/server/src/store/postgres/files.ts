@@ -1,6 +1,8 @@
 /**
- * `postgresUploads`, `postgresAttachments` and `postgresBlobs` implement the sub-ports for files on PostgreSQL. Upload
- * chunks, text pieces and blobs are rows of their own.
+ * `postgresUploads`, `postgresAttachments` and `postgresBlobs` implement the sub-ports for files on PostgreSQL.
+ *
+ * Invariant: upload chunks, text pieces and blobs are rows of their own, so reading a part never loads the rest. Only
+ * the newest attempt changes an upload, until it is complete. Every read checks the tenant of the session.
  */
 import { type Selectable, sql } from "kysely";
 import { StoreError } from "../errors.ts";

@@ -2,7 +2,8 @@
  * `postgresJournal` and `postgresLeases` implement the journal and executor leases on PostgreSQL.
  *
  * Invariant: a journal write is one statement that locks the session, compares its epoch and adds the entry. Archiving
- * takes the same lock, so both fit into one transaction in any order.
+ * takes the same lock, so both fit into one transaction in any order. Leases are compared with the database's clock, in
+ * the statement that changes them.
  */
 import { type ExpressionBuilder, sql } from "kysely";
 import { StoreError } from "../errors.ts";

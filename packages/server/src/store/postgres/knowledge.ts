@@ -1,6 +1,9 @@
 /**
- * `postgresKnowledge` stores and searches knowledge bases on PostgreSQL. An object and its chunks change in one
- * transaction.
+ * `postgresKnowledge` stores and searches knowledge bases on PostgreSQL.
+ *
+ * Invariant: an object and its chunks change in one transaction. Every query filters by tenant, and a search also by
+ * base; the scope token only makes the index selective. A search counts a term up to `COMMON` and weighs at most
+ * `MOST_WEIGHED` chunks, so its work is bounded.
  */
 import { sql } from "kysely";
 import type { Json } from "@turnstream/protocol";
@@ -166,10 +169,6 @@ function objectOf(row: {
   return { ...object, changedAt };
 }
 
-/**
- * Counts each term, only far enough to know whether it is rare. Then weighs the chunks that contain a rare term, and
- * ranks the best ones in this process. The work is bounded, however common the terms are.
- */
 /** How many chunks are weighed at most. Only queries of nothing but common terms match more. */
 const MOST_WEIGHED = 20_000;
 
@@ -178,6 +177,10 @@ interface Place {
   readonly bases: readonly string[];
 }
 
+/**
+ * Counts each term, only far enough to know whether it is rare. Then weighs the chunks that contain a rare term, and
+ * ranks the best ones in this process. The work is bounded, however common the terms are.
+ */
 async function searchKnowledge(
   db: Db,
   tenant: string,

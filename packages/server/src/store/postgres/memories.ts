@@ -1,4 +1,9 @@
-/** `postgresMemories` implements memories about users on PostgreSQL. */
+/**
+ * `postgresMemories` implements memories about users on PostgreSQL.
+ *
+ * Invariant: saves of one user run one at a time, under an advisory lock, so that a user never has more than
+ * `MAX_MEMORIES`. Every statement filters by tenant and user.
+ */
 import { sql } from "kysely";
 import {
   checkMemoryId,

@@ -1,6 +1,9 @@
 /**
- * `migrate` creates and updates the tables that this version needs. Any number of processes may call it concurrently,
- * also on an empty database: they run one after the other. It never migrates down.
+ * `migrate` creates and updates the tables that this version needs.
+ *
+ * Invariant: any number of processes may call it concurrently, also on an empty database: they run one after the other.
+ * It never migrates down, and refuses a database with unknown migrations. A released migration never changes: new ones
+ * are added at the end.
  */
 import { sql } from "kysely";
 import { DEFAULT_MIGRATION_TABLE, type Migration, Migrator } from "kysely/migration";

@@ -1,6 +1,9 @@
 /**
  * `openDatabase` opens the connection pool of the store, with its own parsers for numbers and times. It does not change
  * the parsers of other users of `pg` in the process, and does not migrate.
+ *
+ * Invariant: the store reads a bigint as a number and a time as milliseconds. Every connection has its timeouts and
+ * READ COMMITTED from the start, because statements that wait for a row must see its current version.
  */
 import { Kysely, PostgresDialect, type LogEvent } from "kysely";
 import pg from "pg";

@@ -2,6 +2,7 @@
  * `postgresOutbox` implements the outbox on PostgreSQL.
  *
  * Invariant: rows of a session get their ids with the session locked, so the order of ids is the order of commits.
+ * `take` leases a session by its first undelivered row, and no lock outlives the statement.
  */
 import { sql } from "kysely";
 import { formatCursor } from "@turnstream/protocol";

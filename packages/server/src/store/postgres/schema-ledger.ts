@@ -1,6 +1,8 @@
 /**
- * `LedgerTables` declares the tables of migration 0002 for Kysely. JSON is written as text and read parsed. Times are
- * read as milliseconds; see `open-database.ts`.
+ * `LedgerTables` declares the tables of migration 0002 for Kysely. Types only.
+ *
+ * Invariant: the types match the tables after all migrations; the compiler can't check this. JSON is written as text
+ * and read parsed. Times are read as milliseconds; see `open-database.ts`.
  */
 import type { Json } from "@turnstream/protocol";
 import type { ColumnType, Generated, GeneratedAlways } from "kysely";

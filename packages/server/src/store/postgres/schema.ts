@@ -1,5 +1,7 @@
 /**
- * `CoreTables` and its siblings declare the tables of all migrations except 0002 for Kysely. JSON is written as text
+ * `CoreTables` and its siblings declare the tables of all migrations except 0002 for Kysely. Types only.
+ *
+ * Invariant: the types match the tables after all migrations; the compiler can't check this. JSON is written as text
  * (`JSON.stringify`) and read parsed. Times are read as milliseconds; see `open-database.ts`.
  */
 import type { ColumnType, Generated, GeneratedAlways, RawBuilder } from "kysely";

@@ -1,6 +1,10 @@
 /**
  * `postgresSessions`, `postgresEpochs`, `postgresUserNumbers` and `postgresTenants` implement sessions and their owners
- * on PostgreSQL. An index has the order of a page; see the plan tests.
+ * on PostgreSQL.
+ *
+ * Invariant: calls with an `Actor` filter by tenant and user. A new session is refused while its id is being erased,
+ * checked after the insert. One UPDATE issues an epoch, and its row lock makes the number unique. An index has the
+ * order of a page; see the plan tests.
  */
 import { sql } from "kysely";
 import { formatCursor } from "@turnstream/protocol";

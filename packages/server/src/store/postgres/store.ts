@@ -1,6 +1,9 @@
 /**
  * `createPostgresStore` creates the store on PostgreSQL: every sub-port on the pool, and again on each transaction.
  * Does not migrate; see `migrate.ts`.
+ *
+ * Invariant: every method checks its arguments first and throws only StoreErrors. After a deadlock the whole call or
+ * the whole transaction runs again, never a single call inside a transaction. An error of `work` is rethrown unchanged.
  */
 import { checkArguments } from "../rules/arguments.ts";
 import { type Env, systemEnv } from "../../util/env.ts";

@@ -1,6 +1,8 @@
 /**
- * `generateKey`, `keyIdOf` and `hashKey` create, parse and hash API keys of the form `ts_<id>_<secret>`. Pure. The
- * store has only the hash of a key, never the key.
+ * `generateKey`, `keyIdOf` and `hashKey` create, parse and hash API keys of the form `ts_<id>_<secret>`. Pure.
+ *
+ * Invariant: the store has only the hash of a key, never the key. Callers compare hashes with `hashesEqual`, in
+ * constant time. Another format or hash would invalidate all issued keys.
  */
 import { createHash, timingSafeEqual } from "node:crypto";
 

@@ -1,6 +1,10 @@
 /**
- * `checkBatch` verifies that an archive batch is complete: its events cover exactly the range from `from` to `to`, in
- * order and without gaps. `checkOutboxRow` verifies that the log will accept a row. Pure; both ignore stored data.
+ * `checkBatch` verifies that an archive batch is complete, and `checkOutboxRow` that the log will accept a row. Pure;
+ * both ignore stored data.
+ *
+ * Invariant: the events of a batch cover exactly the range from `from` to `to`, in order and without gaps. A row that
+ * the log would refuse must be refused here, or it would stay in the outbox forever. The size limit is that of
+ * `log/writer/oversize.ts`.
  */
 import { comparePositions, type Cursor, parseCursor, type Position } from "@turnstream/protocol";
 import { WRITER_ID_PATTERN, WRITER_ID_RULE } from "../../util/names.ts";

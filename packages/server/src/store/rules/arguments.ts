@@ -1,6 +1,9 @@
 /**
- * `checkArguments` and the other checks validate arguments for both store implementations. They throw StoreErrors and
- * don't read stored rows.
+ * `checkArguments` and the other checks validate arguments for both store implementations. They don't read stored rows.
+ *
+ * Invariant: both stores call `checkArguments` before every method, so every method accepts the same ids. The log must
+ * accept the id of a new session too. The checks throw only StoreErrors, which name the argument and never contain its
+ * value.
  */
 import { SESSION_ID_PATTERN, SESSION_ID_RULE } from "../../util/names.ts";
 import { parseCursor, type Cursor, type Position } from "@turnstream/protocol";

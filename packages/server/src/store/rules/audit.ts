@@ -1,8 +1,10 @@
 /**
- * `nextAuditRow` builds an audit row with the hash that chains it to the previous one. Pure.
+ * `nextAuditRow` builds an audit row with the hash that chains it to the previous one, and `checkAuditEntry` validates
+ * an entry. Pure.
  *
- * A process with write access to the database can build a new chain. To detect this, store a head outside the database
- * from time to time (a checkpoint).
+ * Invariant: `hashAuditRow` must compute the same hash for every stored row, or verification fails; a new format needs
+ * a new version number. An entry contains only ids and numbers. A process with write access to the database can build a
+ * new chain. To detect this, store a head outside the database from time to time (a checkpoint).
  */
 import { createHash } from "node:crypto";
 import type { Json } from "@turnstream/protocol";

@@ -1,6 +1,9 @@
 /**
  * `signBlob` and `readBlobToken` create and verify a token that grants access to one blob until it expires. Pure; they
  * read no stored data.
+ *
+ * Invariant: `readBlobToken` parses only texts that one of the secrets signed for this purpose. It does not check
+ * `expires`: the caller must.
  */
 import type { SessionRef } from "../refs.ts";
 import { readSigned, signText } from "./signed-text.ts";

@@ -1,6 +1,8 @@
 /**
- * `canonicalJson` returns the same text for equal JSON values, whatever the order of their keys. Hashes are computed
- * from it.
+ * `canonicalJson` returns the same text for equal JSON values, whatever the order of their keys. Pure.
+ *
+ * Invariant: stored hashes are computed from this text: those of audit rows, approvals and knowledge objects. With
+ * another format, equal values would no longer have the same hash.
  */
 import type { Json } from "@turnstream/protocol";
 

@@ -1,6 +1,9 @@
 /**
  * `resolveIdempotentRequest` decides what `begin` returns for a known key, and `checkAnswer` which responses can be
  * stored. Pure.
+ *
+ * Invariant: a key with another digest is neither executed nor answered. A stored response is returned again, and a
+ * claimed request is `busy`. Only null permits the caller to execute the request.
  */
 import type { Json } from "@turnstream/protocol";
 import { StoreError } from "../errors.ts";

@@ -1,6 +1,9 @@
 /**
  * `transitionError` decides whether an interaction may change, by status, version, shown content and deadline. Pure;
- * the time is an argument. The statuses come from the protocol and must not be listed here again.
+ * the time is an argument.
+ *
+ * Invariant: the statuses come from the protocol and must not be listed here again. A final status never changes. The
+ * SQL condition in `postgres/interactions.ts` has the same rules, so a new rule is needed in both.
  */
 import type { InteractionBlock } from "@turnstream/protocol";
 import { TRANSITIONS } from "@turnstream/protocol/writer";

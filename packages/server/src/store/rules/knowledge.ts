@@ -1,6 +1,10 @@
 /**
  * `checkObject` and `chunksOf` split objects of a knowledge base into lines and chunks, and `hitsOf` ranks found
- * chunks. Pure; both stores use it, so that they store and return the same. Does not read files.
+ * chunks. Pure. Does not read files.
+ *
+ * Invariant: both stores use it, so that they store and return the same. Every line is in exactly one chunk, and
+ * reading by lines relies on this. Increase `VERSION` when chunks or tokens change, so that an import computes them
+ * again.
  */
 import { createHash } from "node:crypto";
 import type { Json } from "@turnstream/protocol";

@@ -1,6 +1,9 @@
 /**
  * `checkKey`, `checkRequest`, `checkOrder` and the other checks validate keys, interactions, orders and usage for both
- * stores. Pure. Errors name the field and never contain its value.
+ * stores. Pure.
+ *
+ * Invariant: both stores call them before they write, so that both refuse the same arguments. Errors name the field and
+ * never contain its content.
  */
 import { checkCount, checkDuration, checkId, checkLimit, checkText, checkTime } from "./arguments.ts";
 import { StoreError } from "../errors.ts";

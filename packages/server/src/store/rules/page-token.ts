@@ -1,6 +1,8 @@
 /**
- * `formatPageToken` and `parsePageToken` convert the end of a page of sessions to an opaque token and back. The token
- * contains no secrets.
+ * `formatPageToken` and `parsePageToken` convert the end of a page of sessions to an opaque token and back. Pure.
+ *
+ * Invariant: the token has the sort key of the session list: `updatedAt`, then `id`. It contains no secrets and no
+ * user, so every query must filter by the actor again. An invalid token throws INVALID.
  */
 import { checkTime } from "./arguments.ts";
 import { StoreError } from "../errors.ts";

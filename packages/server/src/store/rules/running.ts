@@ -1,6 +1,9 @@
 /**
  * `checkNewTurn`, `checkJournalEntry` and the other checks validate running turns and the journal: ids, epochs, and
  * JSON that fits one row. Pure.
+ *
+ * Invariant: both stores store exactly the JSON text that these checks return. A value above its limit fails with
+ * TOO_LARGE and is never truncated.
  */
 import type { Json } from "@turnstream/protocol";
 import { StoreError } from "../errors.ts";

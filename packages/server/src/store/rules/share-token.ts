@@ -1,6 +1,8 @@
 /**
  * `signShare` and `readShareToken` create and verify the token of a share link: a signed id, so that ids can't be
  * guessed. Pure.
+ *
+ * Invariant: the token contains only the id. The caller must look up the share, which may be revoked or erased.
  */
 import { readSigned, signText } from "./signed-text.ts";
 

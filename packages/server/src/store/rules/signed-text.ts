@@ -1,6 +1,9 @@
 /**
- * `signText` and `readSigned` sign texts and verify them. A signature is valid for one purpose only. Several secrets
- * can be valid at once, so that a secret can be rotated without invalidating issued tokens. Pure.
+ * `signText` and `readSigned` sign texts and verify them. The text itself is not encrypted. Pure.
+ *
+ * Invariant: a signature is valid for one purpose only, and an empty secret is never valid. Several secrets can be
+ * valid at once, so that a secret can be rotated without invalidating issued tokens. The comparison takes constant
+ * time.
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
 

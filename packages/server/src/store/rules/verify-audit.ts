@@ -1,6 +1,9 @@
 /**
  * `verifyAudit` and `verifyTenantAudit` check a tenant's audit for tampering, row by row, and return the first faulty
- * row. They only read, and never repair.
+ * row.
+ *
+ * Invariant: they only read, and never repair. Rows are checked in the order of `n`. The head is read after the rows,
+ * so that rows that are added meanwhile are not reported as faults.
  */
 import type { Audit, AuditHead, AuditRow } from "../ports/audit.ts";
 import { hashAuditRow, EMPTY_AUDIT_HEAD } from "./audit.ts";

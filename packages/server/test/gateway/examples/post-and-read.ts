@@ -10,7 +10,7 @@ export async function ask(
 ): Promise<string> {
   const response = await fetch(`${api}/api/v1/chats/${chat}/messages`, {
     method: "POST",
-    // A retry with the same key gets the same answer, so it is safe after a lost connection.
+    // To retry after a lost connection, send the same key again. The gateway then sends the same answer.
     headers: { ...headers, "content-type": "application/json", "idempotency-key": crypto.randomUUID() },
     body: JSON.stringify({ message, stream: true }),
   });

@@ -18,9 +18,9 @@ export async function startServer(redis: string, postgres: string, secret: strin
     store,
     log,
     signals,
-    // At least 32 bytes. To rotate it, put the new one first, and remove the old one a day later.
+    // At least 32 bytes. To replace a secret, put the new one first, and remove the old one a day later.
     secrets: [secret],
-    // Origins of pages, other than the server's own origin.
+    // Other origins whose pages may open sockets and read responses.
     allowedOrigins: ["https://app.example.com"],
     onError: (error, { during }) => console.error(during, error),
   });

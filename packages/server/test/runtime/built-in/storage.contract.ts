@@ -172,7 +172,7 @@ export function storageContract(makeBackend: () => Promise<HarnessBackend>): voi
         ["lookup_history", { turn: 99 }],
         ["lookup_history", { turn: 2, offset: 10 }],
       ]);
-      const talker = scriptedModel(({ text }) => [script.text(`You said: ${text}`)]);
+      const talker = scriptedModel(({ text }) => [script.text(`You wrote: ${text}`)]);
       const s = await play([
         defineAgent({ name: "talk", model: talker, title: false }),
         defineAgent({ name: "look", model: looker.model, tools: builtInTools({ lookupHistory: true }) }),
@@ -190,7 +190,7 @@ export function storageContract(makeBackend: () => Promise<HarnessBackend>): voi
       ).toEqual([2, 4]);
       expect(found).not.toContain("another session");
       expect(JSON.parse(read ?? "").text).toBe(
-        "User: A grey heron ate frogs\nAgent: You said: A grey heron ate frogs",
+        "User: A grey heron ate frogs\nAgent: You wrote: A grey heron ate frogs",
       );
       expect(JSON.parse(newest ?? "").turns.map(({ turn }: { turn: number }) => turn)).toEqual([4, 3]);
       expect(JSON.parse(page ?? "").turns.map(({ turn }: { turn: number }) => turn)).toEqual([2, 1]);

@@ -281,8 +281,8 @@ export function filesContract(makeBackend: () => Promise<HarnessBackend>): void 
         event.type === "files.delta" && event.status === "completed" ? [event.message] : [],
       );
       expect(messages.toSorted()).toEqual(["", "report.md is very long: only the start of it was read."]);
-      expect(prompts[0]).toContain("its first 1000 characters of text (it goes on");
-      expect(prompts[0]).toContain("This is all that is kept of it.");
+      expect(prompts[0]).toContain("its first 1000 characters of text (it is longer");
+      expect(prompts[0]).toContain("This is all that is stored of it.");
       expect(prompts[0]).toContain("8 characters of text, attachment file-1-2. This is all of it.");
       expect(prompts[1]?.split("only the start is stored").length).toBe(3);
     });

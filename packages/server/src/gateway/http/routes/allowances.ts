@@ -1,4 +1,8 @@
-/** `allowanceRoutes` list and revoke the standing approvals of a session. Deciding an approval creates them. */
+/**
+ * `allowanceRoutes` list and revoke the standing approvals of a session. Deciding an approval creates them.
+ * Invariant: both act only on the session in the path. Revoking needs the scope `decide`, like the approval itself,
+ * and is recorded with the caller's user and address.
+ */
 import { restReplies } from "@turnstream/protocol/schema";
 import { listAllowances, revokeAllowance } from "../../../session/interactions/allowances.ts";
 import { RequestError } from "../../errors.ts";

@@ -1,4 +1,8 @@
-/** `blobRoutes` serve blobs: images, long results and artifacts. The signed token in the URL is the authorization. */
+/**
+ * `blobRoutes` serve blobs: images, long results and artifacts.
+ * Invariant: the signed token in the URL is the only authorization, so it is verified before anything else, also for a
+ * 304. Every response has the headers of `openBlob`, because a blob is untrusted content.
+ */
 import { createHash } from "node:crypto";
 import { openBlob } from "../../../session/blobs/open-blob.ts";
 import { type Route, defineRoute } from "../route.ts";

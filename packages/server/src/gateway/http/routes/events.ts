@@ -1,6 +1,8 @@
 /**
  * `eventRoutes` serve `GET /sessions/{session}/events`: a session as an event stream, in any dialect, from the current
  * state or from a cursor.
+ * Invariant: `last-event-id` takes precedence over `after`, because a reconnecting client repeats its old URL. A
+ * `responses` stream ends with its turn; other streams stay open.
  */
 import { z } from "zod";
 import { DIALECTS } from "../../encoding/stream-format.ts";

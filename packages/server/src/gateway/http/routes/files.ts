@@ -1,4 +1,9 @@
-/** `fileRoutes` upload and download files as streams, within limits. A file is accessible in its own session only. */
+/**
+ * `fileRoutes` upload and download files as streams.
+ * Invariant: a file is accessible in its own session only. Uploads are limited per file and per session. Downloads
+ * have `safeDownloadHeaders` and are not cached, because files are untrusted content. The file's id is derived from
+ * the idempotency key, so that a repeated upload creates no second file.
+ */
 import { createHash } from "node:crypto";
 import { restReplies } from "@turnstream/protocol/schema";
 import { z } from "zod";

@@ -1,6 +1,8 @@
 /**
  * `historyRoutes` return past content of a session: history for `blocks` clients, snapshots and turns for native
  * clients, and end states of tasks.
+ * Invariant: a stream that starts after the returned cursor continues without a gap. Only the newest page of history
+ * has that cursor. Responses contain temporary URLs instead of blob references, and at most 50 turns. Reads only.
  */
 import { turnSnapshot, resolveBlobUrls } from "@turnstream/protocol/writer";
 import { toHistory, turnMessages } from "@turnstream/protocol/blocks";

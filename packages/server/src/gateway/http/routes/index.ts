@@ -1,4 +1,9 @@
-/** `ROUTES` lists all HTTP routes. Tests compare it with the docs, and check that every route enforces ownership. */
+/**
+ * `ROUTES` lists all HTTP routes.
+ * Invariant: a route that is not in this list is not served. Tests compare the list with docs/http.md and check that
+ * every route enforces ownership. They also list the POST routes that create something, and the routes without a
+ * scope.
+ */
 import type { Route } from "../route.ts";
 import { allowanceRoutes } from "./allowances.ts";
 import { blobRoutes } from "./blobs.ts";

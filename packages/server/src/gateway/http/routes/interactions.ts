@@ -1,4 +1,8 @@
-/** `interactionRoutes` list interactions, execute the user's decisions, and store drafts of forms. */
+/**
+ * `interactionRoutes` list interactions, execute the user's decisions, and store drafts of forms.
+ * Invariant: every decision runs through `executeCommand`, so that it has the same effect as on a socket, and needs
+ * the scope `decide`. Interactions are found only within the session in the path.
+ */
 import { restBodies, restReplies } from "@turnstream/protocol/schema";
 import { z } from "zod";
 import { readFormDraft, saveFormDraft } from "../../../session/interactions/form-drafts.ts";

@@ -1,6 +1,8 @@
 /**
  * `knowledgeRoutes` list, import and remove the texts of a tenant's knowledge bases. Searching is done by agents, not
  * by these routes.
+ * Invariant: every query uses the caller's tenant and needs the scope `knowledge`, which tokens have only if
+ * requested.
  */
 import { restBodies, restReplies } from "@turnstream/protocol/schema";
 import { z } from "zod";

@@ -1,4 +1,8 @@
-/** `memoryRoutes` let users list, edit and erase what agents remember about them. */
+/**
+ * `memoryRoutes` let users list, edit and erase what agents remember about them.
+ * Invariant: a caller reaches only memories of its own tenant and user. A memory of another user is reported like a
+ * missing one.
+ */
 import { restBodies, restReplies } from "@turnstream/protocol/schema";
 import { editMemory, eraseMemories, eraseMemory, listMemories } from "../../../session/memories.ts";
 import type { Memory } from "../../../store/ports/knowledge.ts";

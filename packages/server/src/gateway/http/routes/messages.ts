@@ -1,7 +1,9 @@
 /**
  * `messageRoutes` serve `POST /sessions/{session}/messages`: sends a message and returns the answering turn in the
- * `responses` dialect, as a stream or as one object. The turn continues if the client disconnects. A repeated request
- * with the same id attaches to the same turn.
+ * `responses` dialect, as a stream or as one object.
+ * Invariant: the turn continues if the client disconnects. A repeated request with the same idempotency key or
+ * `client_message_id` attaches to the same turn and sends no second message. The stored response is only the message's
+ * id. The requested format of the answer is not part of the digest.
  */
 import { type PostMessage, postMessage } from "@turnstream/protocol/schema";
 import type { SessionRef } from "../../../store/refs.ts";

@@ -1,4 +1,8 @@
-/** `pageBefore` and `pageLimit` parse the numbers of page queries, which arrive as text. Pure. */
+/**
+ * `pageBefore` and `pageLimit` parse the numbers of page queries, which arrive as text. Pure.
+ * Invariant: only up to 15 digits are accepted, so every result is a safe non-negative integer. A limit is from 1 to
+ * `max`; without one, the default applies.
+ */
 import { z } from "zod";
 
 /** Digits only. Rejects other notations that `Number` would accept. */

@@ -1,4 +1,8 @@
-/** `sessionRoutes` create, list, rename and erase sessions. Other modules have the routes for their content. */
+/**
+ * `sessionRoutes` create, list, rename and erase sessions. Other modules have the routes for their content.
+ * Invariant: an id that consists of digits only is refused, because paths read it as a session number. Creating a
+ * session with an id of the caller again returns the existing one. `toSessionJson` exposes neither tenant nor user.
+ */
 import { z } from "zod";
 import { SESSION_ID_PATTERN, SESSION_ID_RULE } from "../../../util/names.ts";
 import { createSession } from "../../../session/lifecycle/create.ts";

@@ -1,6 +1,9 @@
 /**
  * `shareRoutes` create, list, revoke, read and fork shares. A share is a link to a session as it was when the link was
- * created. The link allows its bearer only to read and to fork.
+ * created.
+ * Invariant: the link allows its bearer only to read and to fork, never later events. Each read checks that the share
+ * is open, before it uses a result shared with other reads. So a revoked link stops working at once. Forking needs a
+ * caller of the same tenant. Only the session's owner creates, lists and revokes shares.
  */
 import { z } from "zod";
 import { archiveSession } from "../../../session/archive/archive.ts";

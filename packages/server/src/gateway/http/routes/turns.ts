@@ -1,4 +1,9 @@
-/** `turnRoutes` stop and retry turns, and withdraw queued messages. */
+/**
+ * `turnRoutes` stop and retry turns, and withdraw queued messages.
+ * Invariant: all act only on the session in the path. Stopping is safe to repeat. Status 202 means that the command
+ * was accepted, 200 that there was nothing to do; the receipt has the details. A repeated retry with the same
+ * idempotency key starts no second turn.
+ */
 import { restReplies } from "@turnstream/protocol/schema";
 import { retryTurn } from "../../../session/messages/retry-turn.ts";
 import { withdrawMessage } from "../../../session/messages/send.ts";

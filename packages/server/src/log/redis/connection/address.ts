@@ -1,6 +1,9 @@
 /**
- * `formatAddress` and its helpers format and parse addresses of Redis servers: `host:port`, with brackets around an
- * IPv6 host, as in a URL. Pure.
+ * `formatAddress`, `addressOf`, `parseRedirection` and `urlAt` convert addresses of Redis servers, and `validateUrls`
+ * checks configured URLs. Pure.
+ *
+ * Invariant: every address has the form `host:port`, with brackets around an IPv6 host, as in a URL. Addresses identify
+ * servers in maps, so another form would mean another server. An address never contains credentials.
  */
 
 const DEFAULT_PORT = 6379;

@@ -1,6 +1,8 @@
 /**
- * `createConnectionClient` configures the Redis client for one connection, without an offline queue and without
- * reconnecting. `connection.ts` relies on both: a command must never be sent again on another connection.
+ * `createConnectionClient` configures the Redis client for one connection.
+ *
+ * Invariant: the client has no offline queue and never reconnects. `connection.ts` relies on both: a command must never
+ * be sent again on another connection. Commands have no timeout of their own; the health check detects a dead server.
  */
 import { createClient } from "@redis/client";
 

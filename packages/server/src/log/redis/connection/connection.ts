@@ -3,7 +3,7 @@
  *
  * Invariant: it never reconnects and never queues. A new connection may reach another server, so everything learned
  * over the old one must be read again (`reconnecting.ts` opens new connections). A command that can't be sent now fails
- * now.
+ * now. `replicationId` is read before the first command, and the health check ends the connection if it changes.
  */
 import { LogError } from "../../errors.ts";
 import { type RedisClient, createConnectionClient, type ConnectionOptions } from "./client.ts";

@@ -2,9 +2,9 @@
  * `RedisNode` is one Redis server: a connection for commands and a connection for publish and subscribe. Each is
  * replaced when it breaks.
  *
- * Invariant: a command waits a bounded time for a connection and is never sent twice. The node reports every case in
- * which notifications may be lost: a new pub/sub connection, or wiped data. It does not know the subscriptions; see
- * `topology/subscriptions.ts`.
+ * Invariant: `waitForConnection` waits a bounded time, and the node never sends or repeats a command of the log. The
+ * node reports every case in which notifications may be lost: a new pub/sub connection, or wiped data. It does not know
+ * the subscriptions; see `topology/subscriptions.ts`.
  */
 import { randomUUID } from "node:crypto";
 import { ErrorReply } from "@redis/client";

@@ -1,6 +1,9 @@
 /**
- * `OutageMonitor` reports a server that is unreachable, once per outage. It ignores short interruptions such as a
- * failover, and its errors contain no passwords.
+ * `OutageMonitor` reports to its listeners that a server is unreachable.
+ *
+ * Invariant: it reports an outage once, and again only after the server was connected or forgotten. It ignores
+ * interruptions shorter than `REPORT_AFTER_MS`, such as a failover. The message contains host and port, never the URL,
+ * which may contain a password.
  */
 import { LogError } from "../../errors.ts";
 

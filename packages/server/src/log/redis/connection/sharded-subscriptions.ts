@@ -2,9 +2,9 @@
  * `ShardedSubscriptions` manages the channels that are subscribed over one connection. They end with the connection. It
  * does not retry: `topology/subscriptions.ts` does.
  *
- * Invariant: every subscription is followed by a ping, and `isIntact` compares the number of channels. The library
- * reports that the server ended a subscription (its slot moved) only while no reply is pending. Otherwise it takes that
- * message for the reply.
+ * Invariant: a channel has at most one pending command. Every subscription is followed by a ping, and `isIntact`
+ * compares the number of channels. The library reports that the server ended a subscription (its slot moved) only while
+ * no reply is pending. Otherwise it takes that message for the reply.
  */
 import type { RedisClient } from "./client.ts";
 

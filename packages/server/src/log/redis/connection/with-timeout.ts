@@ -1,6 +1,8 @@
 /**
- * `withTimeout` rejects with UNAVAILABLE if a promise takes too long. Its timer does not keep the process alive, except
- * with `keepAlive`.
+ * `withTimeout` rejects with UNAVAILABLE if a promise takes too long. It does not cancel the work.
+ *
+ * Invariant: a process that was suspended reads the replies that arrived meanwhile before the timeout ends. The timer
+ * does not keep the process alive, except with `keepAlive`.
  */
 import { LogError } from "../../errors.ts";
 

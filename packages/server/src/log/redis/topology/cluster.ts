@@ -1,7 +1,10 @@
 /**
  * `ClusterTopology` tracks the primaries of a Redis Cluster and their slots. It fetches the slot map every few seconds,
- * and sooner after MOVED or when a server is unreachable. It first asks the server that replied MOVED, because that
- * server knows of the move. Does not wait for subscriptions.
+ * and sooner after MOVED or when a server is unreachable. Does not wait for subscriptions.
+ *
+ * Invariant: one fetch runs at a time. `refresh` never reuses the running one, which may have missed a move, and first
+ * asks the server that replied MOVED. A slot without a server keeps its last one. A server without slots is closed,
+ * unless a slot is migrating to it.
  */
 import { sleep } from "../../../util/sleep.ts";
 import { LogError } from "../../errors.ts";

@@ -1,6 +1,8 @@
 /**
- * `fetchSlotMap` asks the servers of a cluster for the slot map, one after the other, until one answers. The answer may
- * be out of date. That is safe: a server without the slot replies MOVED, and the log's fence protects appends.
+ * `fetchSlotMap` asks the servers of a cluster for the slot map, one after the other, until one answers.
+ *
+ * Invariant: the answer may be out of date. That is safe: a server without the slot replies MOVED, and the log's fence
+ * protects appends. It closes every connection that it opens. It throws only LogErrors with UNAVAILABLE.
  */
 import { LogError } from "../../errors.ts";
 import { addressOf, hostOf } from "../connection/address.ts";

@@ -1,6 +1,9 @@
 /**
  * `singleServer` and `openCluster` open the Redis servers of a log. Both return a `RedisTopology`. Neither reads or
  * writes a log.
+ *
+ * Invariant: every node with slots has a sentinel key; without it, wiped data stays unnoticed. `openCluster` closes
+ * everything again if it can't fetch the slot map.
  */
 import { SubscriptionManager } from "./subscriptions.ts";
 import { ClusterTopology } from "./cluster.ts";

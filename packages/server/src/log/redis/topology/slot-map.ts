@@ -1,4 +1,9 @@
-/** `parseSlotMap` parses the slot map of a cluster, and `slotOf` computes the slot of a key. Pure. */
+/**
+ * `parseSlotMap` parses the slot map of a cluster, and `slotOf` computes the slot of a key. Pure.
+ *
+ * Invariant: `slotOf` computes the same slot as Redis, from the hash tag or the whole key. Otherwise every command
+ * would be redirected. A slot whose server is unknown is null.
+ */
 import { formatAddress } from "../connection/address.ts";
 
 /** The address of the primary by slot, or null if it is unknown. */

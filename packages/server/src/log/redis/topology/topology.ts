@@ -1,4 +1,10 @@
-/** `RedisTopology` is the interface between the log and its Redis servers, with their settings. */
+/**
+ * `RedisTopology` is the interface between `RedisEngine` and its Redis servers, and `TopologySettings` are their
+ * settings. Types only; `open-topology.ts` and `cluster.ts` implement them.
+ *
+ * Invariant: `nodeFor` returns a node immediately, connected or not. The engine calls it again after `refresh`, because
+ * the key may be on another server.
+ */
 import type { Listener } from "./subscriptions.ts";
 import type { RedisConnection } from "../connection/connection.ts";
 import type { NodeOptions, RedisNode } from "../connection/node.ts";

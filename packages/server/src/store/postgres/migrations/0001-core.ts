@@ -1,7 +1,7 @@
 /**
- * Migration 0001: tenants, sessions and the tables of a session. Don't change it after its release: add another
- * migration.
+ * `core` is migration 0001: tenants, sessions and the tables of a session.
  *
+ * Invariant: its SQL never changes after its release, because databases have run it. Add another migration.
  * - Every table of a session references it with ON DELETE CASCADE, so erasing a session is one DELETE.
  * - Events, drafts, snapshots and messages are `json`, not `jsonb`. `jsonb` refuses \u0000 and lone surrogates, which
  *   models and tools produce, and it reorders keys. No query searches inside them.

@@ -1,11 +1,12 @@
 /**
- * Migration 0002: keys, interactions, payments, usage, user numbers and the audit. Don't change it after its release:
- * add another migration.
+ * `ledger` is migration 0002: keys, interactions, payments, usage, user numbers and the audit.
  *
+ * Invariant: its SQL never changes after its release, because databases have run it. Add another migration.
  * - Values written by a user or a gateway are `json`, even a single text, because `text` refuses \u0000.
  * - `tenant_id` is in the row itself, so that one statement can check it without a join. It is copied from the session
  *   when the row is created and never changes.
  * - The audit references no other table. It outlives its sessions, users and tenant, and contains only ids and numbers.
+ *   Triggers refuse every change except adding rows and moving the head by one.
  */
 import { type Kysely, sql } from "kysely";
 import type { Migration } from "kysely/migration";

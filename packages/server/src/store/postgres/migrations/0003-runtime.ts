@@ -1,6 +1,9 @@
 /**
- * Migration 0003: running turns, their journal, and the options of queued messages. Don't change it after its release:
- * add another migration. As in migration 0001, JSON is `json`, and rows are erased with their session.
+ * `runtime` is migration 0003: running turns, their journal, and the options of queued messages.
+ *
+ * Invariant: its SQL never changes after its release, because databases have run it. Add another migration. A session
+ * has at most one running turn, by the primary key. As in migration 0001, JSON is `json`, and rows are erased with
+ * their session.
  */
 import { type Kysely, sql } from "kysely";
 import type { Migration } from "kysely/migration";

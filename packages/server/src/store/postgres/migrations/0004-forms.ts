@@ -1,6 +1,8 @@
 /**
- * Migration 0004: drafts of forms. Don't change it after its release: add another migration. As in migration 0001, JSON
- * is `json`, and rows are erased with their session.
+ * `forms` is migration 0004: drafts of forms.
+ *
+ * Invariant: its SQL never changes after its release, because databases have run it. Add another migration. An
+ * interaction has at most one draft. As in migration 0001, JSON is `json`, and rows are erased with their session.
  */
 import { type Kysely, sql } from "kysely";
 import type { Migration } from "kysely/migration";

@@ -1,6 +1,8 @@
 /**
- * Migration 0005: schemas of edited arguments, and allowances for the rest of a session. Don't change it after its
- * release: add another migration. Rows are erased with their session.
+ * `approvals` is migration 0005: schemas of edited arguments, and allowances for the rest of a session.
+ *
+ * Invariant: its SQL never changes after its release, because databases have run it. Add another migration. A tool of
+ * an agent has at most one allowance per session. Rows are erased with their session.
  */
 import { type Kysely, sql } from "kysely";
 import type { Migration } from "kysely/migration";

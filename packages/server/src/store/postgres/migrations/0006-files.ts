@@ -1,6 +1,8 @@
 /**
- * Migration 0006: text of files in pieces, and uploads in chunks. Don't change it after its release: add another
- * migration. Rows are erased with their session.
+ * `files` is migration 0006: text of files in pieces, and uploads in chunks.
+ *
+ * Invariant: its SQL never changes after its release, because databases have run it. Add another migration. Pieces and
+ * chunks are erased with their file, and files with their session.
  */
 import { type Kysely, sql } from "kysely";
 import type { Migration } from "kysely/migration";

@@ -1,7 +1,7 @@
 /**
- * Migration 0007: memories of users and knowledge bases of tenants. Don't change it after its release: add another
- * migration.
+ * `builtIn` is migration 0007: memories of users and knowledge bases of tenants.
  *
+ * Invariant: its SQL never changes after its release, because databases have run it. Add another migration.
  * - `words` is a tsvector of our own tokens (`rules/search.ts`), so the server's configuration has no effect. Each row
  *   also has the token of its base (`rules/knowledge.ts`). So one index serves all tenants, and a search reads only its
  *   own base.

@@ -1,6 +1,9 @@
 /**
- * Migration 0009: redeemed tickets and idempotent requests of the gateway. Don't change it after its release: add
- * another migration. As in migration 0001, JSON is `json`, and rows are erased with their session.
+ * `gateway` is migration 0009: redeemed tickets and idempotent requests of the gateway.
+ *
+ * Invariant: its SQL never changes after its release, because databases have run it. Add another migration. The primary
+ * keys make a ticket and a request unique. As in migration 0001, JSON is `json`, and requests are erased with their
+ * session.
  */
 import { type Kysely, sql } from "kysely";
 import type { Migration } from "kysely/migration";

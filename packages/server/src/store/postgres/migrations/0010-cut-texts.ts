@@ -1,5 +1,8 @@
 /**
- * Migration 0010: whether the text of a file is truncated. Don't change it after its release: add another migration.
+ * `cutTexts` is migration 0010: whether the text of a file is truncated.
+ *
+ * Invariant: its SQL never changes after its release, because databases have run it. Add another migration. Existing
+ * texts count as not truncated.
  */
 import { type Kysely, sql } from "kysely";
 import type { Migration } from "kysely/migration";

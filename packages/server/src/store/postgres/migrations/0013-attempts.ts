@@ -1,6 +1,8 @@
 /**
- * Migration 0013: how many consecutive attempts at a turn wrote nothing to the journal. Don't change it after its
- * release: add another migration.
+ * `attempts` is migration 0013: how many consecutive attempts at a turn wrote nothing to the journal.
+ *
+ * Invariant: its SQL never changes after its release, because databases have run it. Add another migration. The
+ * defaults must be valid for turns that are running during the migration.
  */
 import { type Kysely, sql } from "kysely";
 import type { Migration } from "kysely/migration";
