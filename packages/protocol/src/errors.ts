@@ -72,8 +72,7 @@ export const ERRORS = {
     number: 10014,
     about: "connection",
     can_retry: false,
-    meaning:
-      "The cursor is malformed, ahead of the log, or of another session or timeline. Reload the state.",
+    meaning: "The cursor is malformed, ahead of the log, or of another log. Reload the state.",
   },
   CURSOR_EXPIRED: {
     number: 10015,

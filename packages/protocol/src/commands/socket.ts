@@ -74,7 +74,7 @@ export const socketCommands = {
     .describe("Ends the subscription. The turn continues."),
   ping: z
     .strictObject({ type: z.literal("ping"), ...request })
-    .describe("Checks the connection. Browsers don't expose the ping frames of the socket itself."),
+    .describe("Checks the connection. Pages need it, because they can't see WebSocket pings."),
   send: z
     .strictObject({
       type: z.literal("send"),
@@ -97,10 +97,14 @@ export const socketCommands = {
       message: "form_values requires resume_form_request_id",
       path: ["form_values"],
     })
-    .describe("Sends a message. It starts a turn, or is queued until the running turn ends."),
+    .describe(
+      "Sends a message. It starts a turn, waits until the running turn ends, or answers a pending question.",
+    ),
   stop: z
     .strictObject({ type: z.literal("stop"), ...request, ...session, message_id: id.exactOptional() })
-    .describe("Stops the running turn. With `message_id`: only if it is that turn."),
+    .describe(
+      "Stops the running turn. With `message_id`, which is the id of a turn: only if that turn is running.",
+    ),
   decide: z
     .strictObject({
       type: z.literal("decide"),
@@ -186,7 +190,9 @@ export const socketReplies = {
         .record(z.string(), json)
         .describe("the newest turns; `earlier` is the number of older turns that it leaves out"),
     })
-    .describe("The state of a session, for a native client that starts without local state."),
+    .describe(
+      "The state of a session, for a native client. It follows every `subscribed` with `resumed` false.",
+    ),
   unsubscribed: z
     .strictObject({
       type: z.literal("unsubscribed"),

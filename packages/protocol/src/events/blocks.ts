@@ -105,7 +105,7 @@ export const blockEvents = {
       reference: reference.exactOptional(),
       done: z.boolean().describe("this delta completes the part"),
     })
-    .describe("More of the visible result."),
+    .describe("More of the result that clients display."),
   "tool_result.end": z
     .strictObject({
       ...envelope,

@@ -92,7 +92,7 @@ export const interactionEvents = {
         .exactOptional()
         .describe("the user may also allow the tool for the rest of the session"),
     })
-    .describe("A tool call waits for the user's approval, inside the turn."),
+    .describe("A tool call waits for the user's approval. The turn pauses."),
   "approval.update": z
     .strictObject({
       ...envelope,
@@ -118,7 +118,7 @@ export const interactionEvents = {
       questions: z.array(question).min(1).max(20),
       ...deadline,
     })
-    .describe("The agent asks the user questions, inside the turn."),
+    .describe("The agent asks the user questions. The turn pauses."),
   "question.update": z
     .strictObject({
       ...envelope,
@@ -176,7 +176,9 @@ export const interactionEvents = {
       description: label,
       checkout_url: z.string().max(4096),
     })
-    .describe("The agent asks for a payment. The turn ends; the payment settles later."),
+    .describe(
+      "The agent asks for a payment. The turn ends without waiting for it; updates can follow later.",
+    ),
   "payment.update": z
     .strictObject({
       ...envelope,

@@ -58,13 +58,15 @@ export const lifecycleEvents = {
       ...inTurn,
       number: count.describe("the turn's number in the session's history"),
       message: id.exactOptional().describe("the user message that this turn answers"),
-      message_number: count.describe("the number of user messages in the session so far"),
+      message_number: count.describe(
+        "the number of user messages that turns have answered so far, including this one",
+      ),
       agent: id,
       model: label.exactOptional(),
       mode: z.enum(["agent", "chat"]).describe("whether thinking is shown"),
       from_share: z.boolean().describe("the session was made from a share link"),
       resumes: id.exactOptional().describe("the form or payment that this turn continues from"),
-      retries: id.exactOptional().describe("the failed turn that this turn retries"),
+      retries: id.exactOptional().describe("the failed or stopped turn that this turn retries"),
     })
     .describe("A turn starts. A session runs one turn at a time."),
 
@@ -77,7 +79,7 @@ export const lifecycleEvents = {
       duration_ms: milliseconds,
       usage: usage.exactOptional(),
     })
-    .describe("The turn has ended. It closes everything in the turn that is still open."),
+    .describe("The turn has ended. A reader closes everything in it that is still open."),
 
   "turn.takeover": z
     .strictObject({
@@ -88,7 +90,7 @@ export const lifecycleEvents = {
       groups: z.array(id).describe("superseded groups"),
       runs: z.array(id).describe("superseded runs"),
     })
-    .describe("Another writer continues from the journal. This is the first event of its epoch."),
+    .describe("Another writer takes over the log. This is the first event of its epoch."),
 
   "run.start": z
     .strictObject({
@@ -100,7 +102,9 @@ export const lifecycleEvents = {
       agent: id,
       label: label.exactOptional(),
     })
-    .describe("An agent starts to work: the main agent, or a sub-agent under an open tool result."),
+    .describe(
+      "An agent starts to work: the main agent, or a sub-agent while the result of its call is open.",
+    ),
 
   "run.end": z
     .strictObject({
