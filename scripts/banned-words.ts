@@ -137,7 +137,8 @@ function proseIn(file: string, text: string): Prose[] {
   const visit = (node: ts.Node): void => {
     const isSql = ts.isTaggedTemplateExpression(node) && /^(sql|db)\b/.test(node.tag.getText(source));
     const children = isSql ? [] : node.getChildren(source);
-    if (children.length > 0) return void children.forEach(visit);
+    for (const child of children) visit(child);
+    if (isSql || children.length > 0) return;
     const full = node.getFullStart();
     const ranges = [
       ...(ts.getLeadingCommentRanges(text, full) ?? []),
