@@ -1,7 +1,4 @@
-/**
- * Tests that names and prose follow docs/glossary.md: no banned word in a name, and a ceiling for prose that is only
- * lowered.
- */
+/** Tests that names and prose contain no word that docs/glossary.md bans. */
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
