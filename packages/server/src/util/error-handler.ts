@@ -1,8 +1,8 @@
 /**
  * `ErrorHandler` is the callback that receives errors which the gateway, the worker and the engine survive. Types
  * only.
- * Invariant: `during` contains ids and names only, never content or secrets. The error itself is for operators and is
- * never sent to clients.
+ * Invariant: `during` contains ids and names only, never content or secrets. The text of the error is for operators and
+ * is never sent to clients, except the `userMessage` of a `ToolError`.
  */
 
 export interface ErrorContext {

@@ -1,9 +1,9 @@
 /**
  * `tokenRoutes` issue tokens for browsers and apps, and tickets for sockets. The developer's own server requests the
  * tokens for its users.
- * Invariant: a token never has a scope that its API key lacks, nor the scope `tokens`, and at most one day if
- * `seconds` is given. Its tenant and key are those of the caller. A ticket has the permissions of its caller and no
- * others.
+ * Invariant: a token never has a scope that its API key lacks, nor the scope `tokens`. Its tenant and key are those of
+ * the caller. It is valid for at most one day if `seconds` is given, otherwise for `tokenTtlMs`. A ticket has the
+ * permissions of its caller and no others.
  */
 import { z } from "zod";
 import { isId } from "../../../store/rules/arguments.ts";
