@@ -147,7 +147,7 @@ function sightOf(
 
 /** Counts the bytes in a session without new events. */
 async function measureBytes(environment: GatewayBenchEnvironment, turn: Turn): Promise<Measurement[]> {
-  const [idle] = await openWriters(environment, "idle", 1, turn.there);
+  const [idle] = await openWriters(environment, "bytes", 1, turn.there);
   const server = await MeasuredServer.start(environment, "gateway");
   const measurements: Measurement[] = [];
   for (const way of WAYS)

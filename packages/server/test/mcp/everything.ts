@@ -9,7 +9,10 @@ const EVERYTHING = fileURLToPath(
 );
 const ODD = fileURLToPath(new URL("misbehaving-server.ts", import.meta.url));
 
-export const everythingStdio = { command: process.execPath, args: [EVERYTHING, "stdio"] };
+/** Lets the servers load compiled code, which halves the time until they start. */
+const compileCache = { NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"] ?? "" };
+
+export const everythingStdio = { command: process.execPath, args: [EVERYTHING, "stdio"], env: compileCache };
 
 /** The options of our own server that misbehaves on request. */
 export function oddStdio(env: Record<string, string> = {}) {
@@ -36,7 +39,7 @@ export class EverythingHttp {
 
   async begin(): Promise<void> {
     const child = spawn(process.execPath, [EVERYTHING, "streamableHttp"], {
-      env: { PATH: process.env["PATH"] ?? "", PORT: String(this.port) },
+      env: { ...compileCache, PATH: process.env["PATH"] ?? "", PORT: String(this.port) },
       stdio: ["ignore", "ignore", "pipe"],
     });
     this.#process = child;

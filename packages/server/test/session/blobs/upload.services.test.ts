@@ -47,7 +47,7 @@ function taken(): number {
 async function peakOf(work: () => Promise<void>): Promise<number> {
   const before = taken();
   let peak = 0;
-  const timer = setInterval(() => (peak = Math.max(peak, taken() - before)), 500);
+  const timer = setInterval(() => (peak = Math.max(peak, taken() - before)), 2_000);
   await work();
   clearInterval(timer);
   return peak;
