@@ -23,9 +23,9 @@ function readReport(file: string): unknown {
 }
 
 /** Time budget of each stage in seconds, while the others run. A stage that exceeds its budget fails. */
-const BUDGETS = { bench: 120, check: 480, test: 960, "test:services": 960, "test:browser": 660 };
+const BUDGETS = { bench: 120, check: 480, test: 1020, "test:services": 1020, "test:browser": 840 };
 /** The time budget of the whole run, in seconds. The goal is 900; the last run took about 1300 on two idle processors. */
-const WHOLE_BUDGET = 1500;
+const WHOLE_BUDGET = 1740;
 
 /** A stage that hangs, such as a browser, is killed this long after it has exceeded its budget. */
 const GRACE_SECONDS = 60;
