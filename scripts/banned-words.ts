@@ -135,10 +135,13 @@ function proseIn(file: string, text: string): Prose[] {
   const comments = new Map<number, Prose>();
   const sentences: Prose[] = [];
   const visit = (node: ts.Node): void => {
-    const isSql = ts.isTaggedTemplateExpression(node) && /^(sql|db)\b/.test(node.tag.getText(source));
-    const children = isSql ? [] : node.getChildren(source);
+    if (ts.isTaggedTemplateExpression(node) && /^(sql|db)\b/.test(node.tag.getText(source))) {
+      visit(node.tag);
+      return;
+    }
+    const children = node.getChildren(source);
     for (const child of children) visit(child);
-    if (isSql || children.length > 0) return;
+    if (children.length > 0) return;
     const full = node.getFullStart();
     const ranges = [
       ...(ts.getLeadingCommentRanges(text, full) ?? []),

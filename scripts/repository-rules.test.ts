@@ -27,7 +27,7 @@ const read = (file: string) => readFileSync(join(root, file), "utf8");
 const ONE_OF_A_SERIES = /\/(routes|migrations|messages|cli\/src)\/[^/]+$|-chunk[.]ts$/;
 
 /** Returns which files import each file, including tests. */
-function countImporters(): Map<string, Set<string>> {
+function findImporters(): Map<string, Set<string>> {
   const importers = new Map<string, Set<string>>();
   for (const file of files.filter((name) => /[.]tsx?$/.test(name))) {
     for (const [, path = ""] of read(file).matchAll(/(?:from|import)\s*[(]?\s*"([.][^"]+)"/g)) {
@@ -56,7 +56,7 @@ describe("every source file", () => {
   });
 
   test("with fewer than 40 lines has a second importer", () => {
-    const importers = countImporters();
+    const importers = findImporters();
     const short = sources.filter(
       (file) =>
         /^packages\/[^/]+\/src\//.test(file) &&
