@@ -1,291 +1,358 @@
 /**
- * `REQUIREMENTS` lists the numbered requirements of the source documents and the package whose tests prove each.
- * Tests cite the ids in their titles, and `coverage.ts` compares the two. The texts state what is required, not how it
- * is implemented.
+ * `REQUIREMENTS` lists the numbered requirements of the source documents, with the levels at which tests prove each.
+ * Tests cite the ids in their titles. The folder of a test decides its level (`levels.ts`), and `coverage.ts` compares
+ * the two. The texts state what is required, not how it is implemented.
+ * Invariant: a requirement is proved when every level has a test. To prove a pending one, delete its `pending`.
  */
+import type { Level } from "./levels.ts";
 
-/** A package, or a part of one, whose tests prove a requirement. */
-type Package = "protocol" | "server/gateway" | "server/runtime" | "server/payments" | "client" | "react";
-
-interface Promised {
+export interface Requirement {
   readonly id: string;
   readonly text: string;
+  readonly levels: readonly Level[];
+  /** Why it is not proved yet. Tests can already cite it for the part that exists. */
+  readonly pending?: string;
 }
 
-/** Proved by existing tests. `later` is the part that a future package will prove. */
-interface ProvedRequirement extends Promised {
-  readonly provedBy: Package;
-  readonly later?: { readonly package: Package; readonly text: string };
-}
-
-/** Belongs to a future package. Tests can already cite it for the part that exists. */
-export interface PendingRequirement extends Promised {
-  readonly pending: Package;
-  readonly why: string;
-}
-
-export type Requirement = ProvedRequirement | PendingRequirement;
+const encoder = "encoder";
+const runtime = "runtime";
+const gateway = "gateway";
+const screen = "screen";
 
 export const REQUIREMENTS: readonly Requirement[] = [
   {
     id: "W01",
     text: "Each frame has its `type`, and each frame of a turn carries the `message_id` of that turn.",
-    provedBy: "protocol",
+    levels: [encoder, runtime, gateway],
   },
   {
     id: "W02",
     text: "A turn always sends frames in the same order, however it ends: `message_start`, blocks, `message_delta`, `message_stop`. If it is cut short, cancelled results come first, then `group_end`, then the terminal block.",
-    provedBy: "protocol",
+    levels: [encoder, runtime, gateway],
   },
   {
     id: "W03",
     text: "A block has a start, any number of deltas and a stop. One counter numbers blocks and group markers, starting at 0.",
-    provedBy: "protocol",
+    levels: [encoder, runtime, gateway],
   },
   {
     id: "W04",
-    text: "Thinking streams as `thinking_delta` pieces, first in the answer, and only if the display mode is `agent`.",
-    provedBy: "protocol",
+    text: "Thinking streams as `thinking_delta` pieces, first in the answer.",
+    levels: [encoder, runtime, gateway],
   },
   {
     id: "W05",
     text: "Text streams as `text_delta` pieces. Its start marks whether it is a part, its stop whether it is the final answer.",
-    provedBy: "protocol",
+    levels: [encoder, runtime, gateway],
   },
   {
     id: "W06",
     text: "A tool call arrives complete in its start, with the same value in `id` and `tool_use_id`. It has a label for users that defaults to its name.",
-    provedBy: "protocol",
+    levels: [encoder, runtime, gateway],
   },
   {
     id: "W07",
     text: "A tool result arrives complete in its start: status, at most 500 characters, artifact or null, and the tool's name in both name fields. A result with empty content is valid.",
-    provedBy: "protocol",
+    levels: [encoder, runtime, gateway],
   },
   {
     id: "W08",
     text: "Each parallel call has its own index, and the results can arrive in any order.",
-    provedBy: "protocol",
+    levels: [encoder, runtime, gateway],
   },
   {
     id: "W09",
     text: "The blocks of a sub-agent name the sub-agent and its call. A sub-agent opens no groups and writes only parts.",
-    provedBy: "protocol",
+    levels: [encoder, runtime, gateway],
   },
   {
     id: "W10",
     text: "A stop by the user is a text block with the subtype `user_stopped`, after a cancelled result for every open call. After it, nothing is streaming.",
-    provedBy: "protocol",
+    levels: [encoder, runtime, gateway],
   },
   {
     id: "W11",
     text: "A failure is a text block with the subtype `error`. It has the error code, whether a retry can help, the type and the details.",
-    provedBy: "protocol",
+    levels: [encoder, runtime, gateway],
   },
   {
     id: "W12",
     text: "A turn for a message with files starts with a `file_processing` block at index 0. Its delta has status and message.",
-    provedBy: "protocol",
+    levels: [encoder, runtime, gateway],
   },
   {
     id: "W13",
     text: "An approval has its key, its actions, how they are reviewed, and its deadline. It is approved, edited, rejected or timed out, and `approval_result` reports the outcome.",
-    provedBy: "server/runtime",
+    levels: [encoder, runtime, gateway],
   },
   {
     id: "W14",
     text: "Markers surround the steps of a group, also a single thinking block. Everything that is not a step ends an open group.",
-    provedBy: "protocol",
+    levels: [encoder, runtime, gateway],
   },
   {
     id: "W15",
-    text: "Calls and results can be hidden from the stream. A shared thought is a text between groups, and a question is a request between groups.",
-    provedBy: "server/runtime",
+    text: "Calls and results can be hidden from the stream. A question is a request between groups.",
+    levels: [encoder, runtime, gateway],
   },
   {
     id: "W16",
     text: "On one socket a client sends messages, subscribes after a cursor, stops turns, and answers approvals and questions.",
-    provedBy: "server/gateway",
+    levels: [encoder, gateway],
+  },
+  {
+    id: "W17",
+    text: "In the first turn of a session that was forked from a share, `is_new_session_from_share` is true. In all other turns it is false.",
+    levels: [encoder, gateway],
+  },
+  {
+    id: "W18",
+    text: "Hidden content is absent for every client: hidden calls and results, thinking in the display mode `chat`, and text for the model.",
+    levels: [gateway],
+    pending: "belongs to the work on security",
+  },
+  {
+    id: "W19",
+    text: "A shared thought stands outside groups, also beside tool calls: before the calls if the model sent it first, otherwise after their results.",
+    levels: [encoder, runtime, screen],
+  },
+  {
+    id: "W20",
+    text: "A rejected or timed-out approval closes its group.",
+    levels: [runtime, screen],
+  },
+  {
+    id: "W21",
+    text: "An agent can compute the summary of a group. By default it is the label of the last call.",
+    levels: [runtime],
+  },
+  {
+    id: "W22",
+    text: "From the loss of a worker until another one continues, the client shows that the turn is being resumed.",
+    levels: [screen],
+  },
+  {
+    id: "W23",
+    text: "The display mode can be chosen per message and per agent. In `chat`, no dialect sends thinking.",
+    levels: [encoder, runtime, gateway, screen],
   },
 
   {
     id: "H01",
     text: "History is a flat list of messages with one kind of content each, marked as content or as start, item and end of a group.",
-    provedBy: "server/gateway",
+    levels: [encoder, runtime, gateway],
   },
   {
     id: "H02",
     text: "History also contains whether the agent is running, the interactions that wait for the user, and the event to subscribe after.",
-    provedBy: "server/gateway",
+    levels: [encoder, runtime, gateway],
   },
   {
     id: "H03",
     text: "History and the stream after its cursor together equal the complete stream, at every moment and in every dialect.",
-    provedBy: "server/gateway",
+    levels: [encoder, runtime, gateway],
   },
   {
     id: "H04",
     text: "A reload during a turn finds open groups and pending approvals. A reload afterwards finds every group closed.",
-    provedBy: "protocol",
+    levels: [encoder, runtime, gateway, screen],
   },
   {
     id: "H05",
     text: "A call without a result is pending while its turn is running, and stopped after the turn has ended.",
-    provedBy: "protocol",
+    levels: [encoder, runtime],
+  },
+  {
+    id: "H06",
+    text: "Our client shows every history that 004 prints as the document describes it.",
+    levels: [encoder, screen],
+  },
+  {
+    id: "H07",
+    text: "A fork knows its origin, and a shared session has a history in every dialect that has one.",
+    levels: [gateway],
   },
 
   {
     id: "T01",
     text: "Events name their task, and fold to `{task_id, output}` with the visible reasoning, calls, results and messages.",
-    provedBy: "server/gateway",
+    levels: [encoder, runtime, gateway],
   },
   {
     id: "T02",
     text: "Output items are added and done at their `output_index`; `done` has the complete item. Inner events name their item and their piece.",
-    provedBy: "protocol",
+    levels: [encoder, runtime, gateway],
   },
   {
     id: "T03",
     text: "Reasoning streams as summary items: added, text deltas, done.",
-    provedBy: "protocol",
+    levels: [encoder, runtime, gateway],
   },
   {
     id: "T04",
     text: "The arguments of a call stream as text, and the end has them complete.",
-    provedBy: "protocol",
+    levels: [encoder, runtime, gateway],
   },
   {
     id: "T05",
     text: "The size of a block decides its frames: only done, added and done, or also deltas between them. Each delta of a picture is a complete picture. `image_url` blocks are accepted.",
-    provedBy: "protocol",
+    levels: [encoder, runtime, gateway],
   },
   {
     id: "T06",
     text: "Clients never receive the content for the model; they receive `block_list`.",
-    provedBy: "protocol",
+    levels: [encoder, runtime, gateway],
   },
   {
     id: "T07",
     text: "Citable results carry an integer id. A marker in the answer has an annotation over exactly its UTF-16 units.",
-    provedBy: "protocol",
+    levels: [encoder, runtime, gateway],
   },
   {
     id: "T08",
     text: "A sub-agent is a task named by its call, between the parent's result container and that container's bare `.done`.",
-    provedBy: "protocol",
+    levels: [encoder, runtime, gateway],
   },
   {
     id: "T09",
     text: "Users see everything that sub-agents do, at any depth. The model sees the references and the final message.",
-    provedBy: "protocol",
+    levels: [encoder, runtime],
+  },
+  {
+    id: "T10",
+    text: "Pictures of messages and of tool results reach models that accept pictures.",
+    levels: [runtime],
   },
 
   {
     id: "S01",
     text: "A message is posted with `message`, `stream`, `agent_id` and `include_tool_tags`. Without streaming, the response is one object with the end state or with the pending interaction.",
-    provedBy: "server/gateway",
+    levels: [encoder, gateway],
   },
   {
     id: "S02",
     text: "Frames are SSE with `event:` and `data:`. Every data names its type, response and chat, and `[DONE]` ends every stream.",
-    provedBy: "protocol",
+    levels: [encoder, runtime, gateway],
   },
   {
     id: "S03",
     text: "`response.created` names the agent, the model and the conversation. A new title is sent when it exists.",
-    provedBy: "protocol",
+    levels: [encoder, runtime, gateway],
   },
   {
     id: "S04",
     text: "A tool call is a reasoning step. Its start has label, tool, arguments and ISO time; its end has the result and its tokens.",
-    provedBy: "protocol",
+    levels: [encoder, runtime, gateway],
   },
   {
     id: "S05",
     text: "Text streams as deltas. The completed event has the authoritative complete text and the usage of the turn.",
-    provedBy: "protocol",
+    levels: [encoder, runtime, gateway],
   },
   {
     id: "S06",
     text: "Tool tags are removed unless the client requests them, however the text is cut, and no delta is empty.",
-    provedBy: "protocol",
+    levels: [encoder, gateway],
   },
   {
     id: "S07",
-    text: "Forms, payments, approvals and questions are interaction requests, distinguished by `interaction_type`. After a form or payment the stream ends.",
-    provedBy: "server/runtime",
+    text: "Forms, approvals and questions are interaction requests, distinguished by `interaction_type`. After a form the stream ends.",
+    levels: [encoder, runtime, gateway],
   },
   {
     id: "S08",
-    text: "Payments only move forward through their states. The signed notification of the payment gateway and a periodic job move them, and history contains the record.",
-    pending: "server/payments",
-    why: "the states and the record in history are proved here; notification, expiry and the status query belong to the server",
+    text: "A payment is an interaction request that ends the stream. It only moves forward through its states, by the signed notification of the payment provider or by a periodic job, and history contains its record.",
+    levels: [encoder, runtime, gateway, screen],
   },
   {
     id: "S09",
     text: "An error has a message and a number from one table, which also contains its code.",
-    provedBy: "protocol",
+    levels: [encoder, runtime, gateway],
   },
   {
     id: "S10",
     text: "The stream of a running turn without an event for 180 seconds ends with an error and `[DONE]`.",
-    provedBy: "server/gateway",
+    levels: [encoder, gateway],
   },
   {
     id: "S11",
     text: "The tools that 002 names are built in.",
-    provedBy: "server/runtime",
+    levels: [runtime],
+  },
+  {
+    id: "S12",
+    text: "Agents are listed, and a message for an unknown agent is refused with 10006 and the names of the known ones.",
+    levels: [gateway],
+  },
+  {
+    id: "S13",
+    text: "The owner can cancel a payment while it is pending.",
+    levels: [gateway, screen],
   },
 
   {
     id: "U01",
     text: "A call and its result are one item, and the result is not shown a second time.",
-    provedBy: "protocol",
+    levels: [encoder, runtime, screen],
   },
   {
     id: "U02",
     text: "An item is pending, done, failed or stopped, each with its own color.",
-    provedBy: "react",
+    levels: [encoder, screen],
   },
   {
     id: "U03",
     text: "A tool item expands to its request and its response. It is open while the tool runs, and closed in history.",
-    provedBy: "react",
+    levels: [screen],
   },
   {
     id: "U04",
     text: "A running group is open under its newest label with the newest three items. An ended group collapses under its summary.",
-    provedBy: "react",
+    levels: [encoder, screen],
   },
   {
     id: "U05",
     text: "An approval card is in its group, with arguments, choices and remaining time. A question card is outside of groups.",
-    provedBy: "react",
+    levels: [screen],
   },
   {
     id: "U06",
     text: "Only the first message of a turn shows the agent's brand.",
-    provedBy: "react",
+    levels: [encoder, screen],
   },
   {
     id: "U07",
     text: "Forms, payments, files, artifacts, citations, sub-agents, stop and retry have components.",
-    provedBy: "react",
+    levels: [screen],
   },
   {
     id: "U08",
     text: "Updates are batched per frame, connections are closed when the user leaves, and timeouts are not shorter than the server's.",
-    provedBy: "client",
+    levels: [gateway, screen],
   },
   {
     id: "U09",
-    // Our tests run no Dart. A Flutter client is written from PROTOCOL.md and the vectors. The reader in Python, which
-    // shares no code with ours, shows that this is enough. The README of the vectors has notes for Dart.
-    text: "React, Flutter, browser JavaScript and Python clients can use it.",
-    provedBy: "client",
+    text: "React, browser JavaScript and Python clients can use it. No Dart client is run: a port, such as Flutter, follows the vectors, and the fold in Python is the reference for it.",
+    levels: [encoder, gateway, screen],
+  },
+  {
+    id: "U10",
+    text: "The name of a running tool shimmers.",
+    levels: [screen],
+  },
+  {
+    id: "U11",
+    text: "Notices, summaries, errors and stops are in the user's language.",
+    levels: [runtime, screen],
+  },
+  {
+    id: "U12",
+    text: "A session can be shared in a dialog, opened as a read-only page and continued in the user's own session.",
+    levels: [screen],
+  },
+  {
+    id: "U13",
+    text: "Pending interactions and ended turns are delivered as signed webhooks with retries, also while no client is connected.",
+    levels: [runtime, gateway],
   },
 ];
-
-export function isPending(requirement: Requirement): requirement is PendingRequirement {
-  return "pending" in requirement;
-}

@@ -5,7 +5,7 @@
 import { spawnSync } from "node:child_process";
 import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { eventSchema, eventSchemas } from "@turnstream/protocol/schema";
 import { describe, expect, test } from "vitest";
 import { listEvents, SCENARIOS } from "./scenarios/index.ts";
@@ -169,8 +169,13 @@ describe("the reader in Python", () => {
     ["dialects/blocks/odd-events.json", '"type": "content_block_stop"', '"type": "content_block_stopped"'],
   ])("finds damage to %s", (path, from, to) => {
     const copy = mkdtempSync(join(tmpdir(), "turnstream-vectors-"));
+    // Only the logs that are needed, because checking all of them takes a second.
+    const logs = new Set([basename(path), "odd-events.json"]);
+    const isNeeded = (file: string) =>
+      !/(fold|handoff)\/[^/]*[.]json$/.test(file) || logs.has(basename(file));
     try {
-      cpSync(folder, copy, { recursive: true });
+      cpSync(folder, copy, { recursive: true, filter: isNeeded });
+      expect(checkInPython(copy).status).toBe(0);
       const text = texts.get(path) ?? "";
       expect(text).toContain(from);
       writeFileSync(join(copy, path), text.replaceAll(from, to));

@@ -138,6 +138,7 @@ function requests(w: LogWriter, turn: Turn, { which, text }: Choice): Move[] {
     currency,
     description: text,
     checkout_url,
+    ...(which % 3 === 0 ? { deadline: due.deadline } : {}),
   };
   moves.push([16, () => w.add({ type: "payment.request", ...place, ...payment })]);
   return moves;

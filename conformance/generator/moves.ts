@@ -88,14 +88,17 @@ function endings(w: LogWriter, turn: Turn, { which, text }: Choice): Move[] {
   const needsUser = blocksIn(turn).some((b) => "version" in b && outlivesTurn(b));
   const stop = (): void => {
     closeAll(w, turn.id);
-    w.add({ type: "notice.stopped", ...w.place(), text: `stopped ${text}` });
+    const template = which % 3 === 0 ? { template: { code: "STOPPED" } } : {};
+    w.add({ type: "notice.stopped", ...w.place(), text: `stopped ${text}`, ...template });
     w.end("user_stopped");
   };
   const fail = (): void => {
     closeAll(w, turn.id);
     const details = which % 2 === 0 ? { details: { error: text } } : {};
     const error = { code: "LLM_ERROR", can_retry: true, error_type: "terminal", ...details } as const;
-    w.add({ type: "notice.error", ...w.place(), text, ...error });
+    const template =
+      which % 3 === 0 ? { template: { code: "LIMIT_REACHED", params: { limit: text, value: which } } } : {};
+    w.add({ type: "notice.error", ...w.place(), text, ...error, ...template });
     w.end("error");
   };
   const end = (): void => {

@@ -8,10 +8,15 @@ import { feedBlocks } from "../support/feed-blocks.ts";
 import { framesFrom, sameAs, statesOf } from "../support/replay.ts";
 import { atEveryCut, atThreeCuts } from "../support/property-runs.ts";
 
-/** Leaves out user messages: history contains them, the stream doesn't. */
+/**
+ * Leaves out user messages, which only history contains, and `is_part` of texts outside of groups: only history knows
+ * that a call followed a text.
+ */
 function withoutUsers(display: ReturnType<BlocksClient["display"]>): unknown {
   const shown = Object.entries(display).flatMap(([id, message]) => {
-    const items = message.items.filter((item) => (item as { type: string }).type !== "user");
+    const items = (message.items as { type: string }[])
+      .filter(({ type }) => type !== "user")
+      .map((item) => (item.type === "text" ? { ...item, is_part: null } : item));
     return items.length + message.half.length === 0 ? [] : [[id, { ...message, items }]];
   });
   return Object.fromEntries(shown);

@@ -3,7 +3,7 @@ import { Story } from "./story.ts";
 
 /** A stop while two calls, a result, a question of a sub-agent and a group are open. All are closed in order. */
 export function stopped(): Story {
-  const log = new Story().session("ses_stop", 115);
+  const log = new Story().session("ses_stop", 115).next({ locale: "vi" });
   log.begin("Quét toàn bộ trang web này").openGroup();
   const crawl = log.call("fetch_web_content", ['{"url":"https://example.com"}'], { label: "Tải trang" });
   const agent = log.call("call_agent", ['{"agent":"reader"}']);
@@ -26,7 +26,13 @@ export function stopped(): Story {
   log.add({ type: "tool_call.end", ...call, aborted: true });
   log.endResult(onCrawl, "", { status: "cancelled" }).endResult(onAgent, "", { status: "cancelled" });
   log.result(last.call, last.name, "", { status: "cancelled" }).closeGroup("Đã dừng");
-  log.add({ type: "notice.stopped", ...log.place(), text: "Bạn đã dừng câu trả lời.", by: "usr_an" });
+  log.add({
+    type: "notice.stopped",
+    ...log.place(),
+    text: "Bạn đã dừng câu trả lời.",
+    by: "usr_an",
+    template: { code: "STOPPED" },
+  });
   log.end("user_stopped");
   return log;
 }
@@ -48,6 +54,7 @@ export function errorAndRetry(): Story {
     can_retry: true,
     error_type: "transient",
     details: { provider: "scripted", status: 529 },
+    template: { code: "LLM_ERROR" },
   });
   log.end("error").next({ retries: failed }).begin("Write a haiku about Sa Pa");
   log.text(["Terraces of rice / ", "mist climbs the stair of the hill / ", "a buffalo bell 🐃"], {

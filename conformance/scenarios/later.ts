@@ -72,7 +72,10 @@ export function formInsideTurn(): Story {
   return log;
 }
 
-/** A payment ends its turn. It changes while no turn is running, and again during another turn. */
+/**
+ * A payment ends its turn. It changes while no turn is running, and again during another turn. A later payment has
+ * another currency, and the user cancels it.
+ */
 export function paymentSettlesLater(): Story {
   const log = new Story().session("ses_shop", 113);
   log.begin("買兩張演唱會門票");
@@ -87,6 +90,7 @@ export function paymentSettlesLater(): Story {
     currency: "TWD",
     description: "演唱會門票 x2 🎫",
     checkout_url: "https://pay.example/checkout/pay_1",
+    deadline: 1_800_003_600_000,
   });
   log.end("requires_interaction").wait(20);
   log.add({ type: "payment.update", ...on, version: 1, status: "processing" });
@@ -94,10 +98,29 @@ export function paymentSettlesLater(): Story {
   const text = log.place();
   log.add({ type: "text.start", ...text, part: false });
   log.add({ type: "text.delta", ...text, text: "還在處理，" });
-  log.add({ type: "payment.update", ...on, version: 2, status: "succeeded", reason: "gateway notify" });
+  log.add({
+    type: "payment.update",
+    ...on,
+    version: 2,
+    status: "succeeded",
+    reason: "notification of the provider",
+  });
   log.add({ type: "text.delta", ...text, text: "稍等… 已付款 🎉" });
   log.add({ type: "text.end", ...text, final: true });
-  log.end();
+  log.end().wait(10).begin("再買一本節目冊");
+  const booklet = log.place();
+  log.add({
+    type: "payment.request",
+    ...booklet,
+    payment: "pay_2",
+    order_no: "TS20270115002",
+    amount: 1250,
+    currency: "USD",
+    description: "節目冊",
+    checkout_url: "https://pay.example/checkout/pay_2",
+  });
+  log.end("requires_interaction").wait(5);
+  log.add({ type: "payment.update", ...booklet, version: 1, status: "cancelled", by: "usr_an" });
   return log;
 }
 

@@ -10,7 +10,7 @@ const STARTED_AT = 1_800_000_000_000;
 const STEP_MS = 40;
 
 type TurnDetails = Partial<
-  Pick<EventOf<"turn.start">, "agent" | "model" | "from_share" | "resumes" | "retries">
+  Pick<EventOf<"turn.start">, "agent" | "model" | "from_share" | "resumes" | "retries" | "locale">
 >;
 
 export class Story extends LogWriter {

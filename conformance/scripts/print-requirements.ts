@@ -1,45 +1,75 @@
 /**
- * Prints the numbered requirements: a table, then the proved and the pending ones. Fails if the tests and the
- * requirements don't agree. The last line is the count.
+ * Prints the numbered requirements with the tests of each level, and the statements of the documents with their proofs.
+ * Fails if the tests, the requirements and the documents don't agree. The last line is the count of requirements.
  */
-import { coverageOf } from "../coverage.ts";
-import { isPending, type Requirement, REQUIREMENTS } from "../requirements.ts";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+
+import { measureCoverage } from "../coverage.ts";
+import {
+  checkRows,
+  describeRow,
+  DOCUMENT_ROWS,
+  readDifferences,
+  type RowContext,
+} from "../document-rows/check-rows.ts";
+import { type Requirement, REQUIREMENTS } from "../requirements.ts";
 import { readTestSources } from "../support/test-sources.ts";
 
-const { citedIn, uncited, unknown } = coverageOf(REQUIREMENTS, readTestSources());
+const coverage = measureCoverage(REQUIREMENTS, readTestSources());
+const { missing, provedButPending, unknown } = coverage;
+const context: RowContext = {
+  requirements: REQUIREMENTS,
+  coverage,
+  differences: readDifferences(readFileSync(join(import.meta.dirname, "../../DIALECTS.md"), "utf8")),
+};
+
+const pending = REQUIREMENTS.filter((each) => each.pending !== undefined);
+const proved = REQUIREMENTS.filter(
+  ({ id, pending: why }) => why === undefined && !missing.some((key) => key.startsWith(`${id} at `)),
+);
 
 function stateOf(requirement: Requirement): string {
-  if (isPending(requirement)) return "pending";
-  if (uncited.includes(requirement.id)) return "NO TEST";
-  return requirement.later === undefined ? "proved" : "proved in part";
+  if (requirement.pending !== undefined) return "pending";
+  return proved.includes(requirement) ? "proved" : "NO TEST";
 }
 
-function whereOf(requirement: Requirement): string {
-  if (isPending(requirement)) return requirement.pending;
-  const files = citedIn.get(requirement.id)?.length ?? 0;
-  return `${files} test file${files === 1 ? "" : "s"}`;
+/** The number of test files at each level, for example `encoder 3, gateway 0`. */
+function describeLevels({ id, levels }: Requirement): string {
+  return levels.map((level) => `${level} ${coverage.citedIn(id, level).length}`).join(", ");
 }
 
-const rows = REQUIREMENTS.map((r) => ({ id: r.id, state: stateOf(r), where: whereOf(r), text: r.text }));
-const width = (column: "state" | "where") => Math.max(...rows.map((row) => row[column].length));
-for (const { id, state, where, text } of rows) {
-  console.log(`${id}  ${state.padEnd(width("state"))}  ${where.padEnd(width("where"))}  ${text}`);
+function printTable(rows: readonly (readonly string[])[]): void {
+  const widths =
+    rows[0]?.map((_, column) => Math.max(...rows.map((each) => each[column]?.length ?? 0))) ?? [];
+  for (const cells of rows)
+    console.log(
+      cells.map((cell, n) => cell.padEnd(n === cells.length - 1 ? 0 : (widths[n] ?? 0))).join("  "),
+    );
 }
 
-const proved = REQUIREMENTS.filter((r) => !isPending(r) && !uncited.includes(r.id));
-const pending = REQUIREMENTS.filter(isPending);
+console.log("Requirements, with the number of test files at each level:");
+printTable(REQUIREMENTS.map((each) => [each.id, stateOf(each), describeLevels(each), each.text]));
 
-console.log("\nProved:");
-for (const requirement of proved) {
-  const later = "later" in requirement ? requirement.later : undefined;
-  const rest = later === undefined ? "" : `; later, ${later.package}: ${later.text}`;
-  console.log(`  ${requirement.id} ${citedIn.get(requirement.id)?.join(", ")}${rest}`);
+for (const [document, rows] of Object.entries(DOCUMENT_ROWS)) {
+  const states = rows.map((each) => ({ ...each, ...describeRow(each, context) }));
+  const count = (wanted: string) => states.filter(({ state }) => state === wanted).length;
+  console.log(
+    `\nDocument ${document}: ${count("proved")} proved, ${count("different")} different on purpose, ${count("pending")} pending`,
+  );
+  printTable(states.map(({ number, lines, state, by, item }) => [String(number), lines, state, by, item]));
 }
+
 console.log("\nPending:");
-for (const { id, pending: where, why } of pending) console.log(`  ${id} ${where}: ${why}`);
+for (const { id, pending: why } of pending) console.log(`  ${id} ${why}`);
 
-for (const id of uncited) console.error(`No test cites ${id}.`);
-for (const citation of unknown) console.error(`There is no requirement ${citation}.`);
-process.exitCode = uncited.length + unknown.length > 0 ? 1 : 0;
+const wrong = [
+  ...missing.map((key) => `No test proves ${key}.`),
+  ...provedButPending.map((id) => `${id} is proved at all its levels. Delete its \`pending\`.`),
+  ...unknown.map((citation) => `There is no requirement ${citation}.`),
+  ...checkRows(DOCUMENT_ROWS, context),
+];
+for (const line of wrong) console.error(line);
+process.exitCode = wrong.length > 0 ? 1 : 0;
 
 console.log(`\n${proved.length} proved, ${pending.length} pending`);

@@ -1,19 +1,23 @@
 /** `STORIES` lists all stories; `writtenFrames` and `writtenEnd` read their files. Does not play stories. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { chatMode } from "./chat-mode/script.ts";
 import { contactFormDeclined } from "./contact-form-declined/script.ts";
 import { contactForm } from "./contact-form/script.ts";
 import { filesReport } from "./files-report/script.ts";
 import { marketOverview } from "./market-overview/script.ts";
 import { marketOrderApproved } from "./market-order-approved/script.ts";
 import { marketOrderEdited } from "./market-order-edited/script.ts";
+import { marketOrderReplanned } from "./market-order-replanned/script.ts";
 import { marketOrderRejected } from "./market-order-rejected/script.ts";
 import { marketOrderStopped } from "./market-order-stopped/script.ts";
 import { marketOrderTimedOut } from "./market-order-timed-out/script.ts";
+import { marketThought } from "./market-thought/script.ts";
 import type { Frame } from "./normalise.ts";
 import { parisCitations } from "./paris-citations/script.ts";
 import { parisWeatherStopped } from "./paris-weather-stopped/script.ts";
 import { parisWeather } from "./paris-weather/script.ts";
+import { photoQuestion } from "./photo-question/script.ts";
 import type { Part, Story, StoryAgent } from "./story.ts";
 import { twoToolsStopped } from "./two-tools-stopped/script.ts";
 import { twoTools } from "./two-tools/script.ts";
@@ -26,9 +30,11 @@ export const STORIES: readonly Story[] = [
   twoTools,
   twoToolsStopped,
   marketOverview,
+  marketThought,
   marketOrderApproved,
   marketOrderEdited,
   marketOrderRejected,
+  marketOrderReplanned,
   marketOrderTimedOut,
   marketOrderStopped,
   parisWeather,
@@ -37,6 +43,8 @@ export const STORIES: readonly Story[] = [
   contactForm,
   contactFormDeclined,
   filesReport,
+  chatMode,
+  photoQuestion,
 ];
 
 /** The final state of a plain client of each dialect. */

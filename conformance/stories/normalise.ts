@@ -79,6 +79,8 @@ function namesIn(frames: readonly Frame[], own: ReadonlySet<string>): Map<string
     add(KINDS["form_request_id"], form_request_id);
     add(KINDS["digest"], (frame["delta"] as { digest?: unknown } | undefined)?.digest);
     if (frame.type === "task.output_item.added") add("item", (frame["item"] as { id: unknown }).id);
+    const { approval = {} } = (frame["item"] ?? {}) as { approval?: Record<string, unknown> };
+    for (const field of ["approval_key", "digest"]) add(KINDS[field], approval[field]);
   }
   return names;
 }

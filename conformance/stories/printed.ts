@@ -1,7 +1,7 @@
 /**
- * The frames that the source documents print for the turns of the stories, with their fields and texts. Parts that
- * differ between runs are left out. Our frames can have more fields, and more frames can be between them. Copied by
- * hand; see documents.test.ts.
+ * The frames that the source documents print for the turns of the stories, in their order: the same types and fields,
+ * with our own texts and values. Parts that differ between runs are left out. Our frames can have more fields, and more
+ * frames can be between them. See documents.test.ts.
  */
 type Printed = Readonly<Record<string, unknown>>;
 
@@ -17,14 +17,14 @@ const delta = (inner: object): Printed => ({ type: "content_block_delta", delta:
 export const TURN_OF_000: readonly Printed[] = [
   { type: "message_start", display_mode: "agent" },
   block({ type: "thinking", thinking: "" }),
-  delta({ type: "thinking_delta", thinking: "Cần tra giá VNM trước." }),
+  delta({ type: "thinking_delta", thinking: "Trước hết xem giá VNM." }),
   stop(),
   block({
     type: "tool_use",
     id: "toolu_01",
     name: "search_stock",
     tool_use_id: "toolu_01",
-    tool_content_message: "Tìm kiếm cổ phiếu",
+    tool_content_message: "Tra cứu mã chứng khoán",
     input: { symbol: "VNM" },
   }),
   stop(),
@@ -33,11 +33,11 @@ export const TURN_OF_000: readonly Printed[] = [
     tool_use_id: "toolu_01",
     name: "search_stock",
     status: "success",
-    content: "VNM: 82,000 VND (-1.2%)",
+    content: "VNM 64,300 đồng (-1.2%)",
   }),
   stop(),
   block({ type: "text", text: "" }),
-  delta({ type: "text_delta", text: "Cổ phiếu **VNM** đang giao dịch ở **82,000 VND**, giảm 1.2%." }),
+  delta({ type: "text_delta", text: "Giá **VNM** bây giờ là **64,300 đồng**, thấp hơn hôm qua 1.2%." }),
   stop({ is_final: true }),
   { type: "message_delta", delta: { stop_reason: "end_turn" } },
   { type: "message_stop" },
@@ -46,7 +46,7 @@ export const TURN_OF_000: readonly Printed[] = [
 /** The files of a message in 000. */
 export const FILES_OF_000: readonly Printed[] = [
   block(
-    { type: "file_processing", status: "processing", files: [{ url: "https://example.com/bao-cao.pdf" }] },
+    { type: "file_processing", status: "processing", files: [{ url: "https://example.com/ket-qua.pdf" }] },
     0,
   ),
   delta({ status: "completed", message: "Processed 1 file" }),
@@ -66,25 +66,25 @@ export const CALLS_OF_003: readonly Printed[] = [
   stop({ index: 1 }),
   block(use("toolu_02", "HPG"), 2),
   stop({ index: 2 }),
-  block({ type: "tool_result", tool_use_id: "toolu_01", content: "VNM: 82,000 VND", status: "success" }, 3),
+  block({ type: "tool_result", tool_use_id: "toolu_01", content: "VNM 64,300 đồng", status: "success" }, 3),
   stop({ index: 3 }),
-  block({ type: "tool_result", tool_use_id: "toolu_02", content: "HPG: 28,500 VND", status: "success" }, 4),
+  block({ type: "tool_result", tool_use_id: "toolu_02", content: "HPG 31,700 đồng", status: "success" }, 4),
   stop({ index: 4 }),
   block({
     type: "tool_result",
-    content: "Chart được tạo thành công",
+    content: "Biểu đồ đã vẽ xong",
     status: "success",
-    artifact: { type: "chart", data: { labels: ["T2", "T3", "T4"], values: [82000, 81500, 83000] } },
+    artifact: { type: "chart", data: { labels: ["10h", "11h", "12h"], values: [64300, 63900, 65100] } },
   }),
 ];
 
 /** A label, an error and a cancelled result of 003; the block of a stop in 000, after which the turn ends. */
 export const STOP_OF_003: readonly Printed[] = [
-  block({ ...use("toolu_01", "VNM"), tool_content_message: "Tìm kiếm cổ phiếu VNM" }),
+  block({ ...use("toolu_01", "VNM"), tool_content_message: "Tra cứu mã chứng khoán VNM" }),
   block({
     type: "tool_result",
     tool_name: "search_stock",
-    content: "Error: Symbol VNM not found or API unavailable",
+    content: "Lookup of VNM failed: the exchange did not respond",
     status: "error",
     artifact: null,
   }),
@@ -92,7 +92,7 @@ export const STOP_OF_003: readonly Printed[] = [
   block({ type: "text", text: "" }),
   delta({
     type: "text_delta",
-    text: "Người dùng đã dừng cuộc trò chuyện. Gửi tin nhắn mới để tiếp tục",
+    text: "Bạn đã dừng câu trả lời. Hãy gửi tin nhắn khác để tiếp tục.",
     extras: { block_subtype: "user_stopped" },
   }),
   { type: "message_stop" },
@@ -104,29 +104,29 @@ export const GROUPS_OF_004: readonly Printed[] = [
   block({ type: "thinking" }),
   { type: "group_end", summary: "Suy nghĩ" },
   block({ type: "text", is_part: true }),
-  delta({ text: "Chào Thảo! Chờ mình cập nhật nhé." }),
+  delta({ text: "Chào bạn! Mình xem số liệu mới nhất." }),
   { type: "group_start" },
   block({
     type: "tool_use",
     id: "tc-1",
     name: "write_todos",
-    tool_content_message: "Lập kế hoạch phân tích",
+    tool_content_message: "Chọn các bước cần làm",
   }),
   block({
     type: "tool_use",
     id: "tc-2",
     name: "analyze_price",
-    tool_content_message: "Phân tích giá VNINDEX",
+    tool_content_message: "Xem xét giá VNINDEX",
   }),
-  block({ type: "tool_result", tool_use_id: "tc-1", tool_content_message: "Lập kế hoạch phân tích" }),
-  block({ type: "tool_result", tool_use_id: "tc-2", tool_content_message: "Phân tích giá VNINDEX" }),
-  { type: "group_end", summary: "Phân tích giá VNINDEX" },
+  block({ type: "tool_result", tool_use_id: "tc-1", tool_content_message: "Chọn các bước cần làm" }),
+  block({ type: "tool_result", tool_use_id: "tc-2", tool_content_message: "Xem xét giá VNINDEX" }),
+  { type: "group_end", summary: "Xem xét giá VNINDEX" },
   block({ type: "text", is_part: true }),
-  delta({ text: "Để mình kiểm tra..." }),
+  delta({ text: "Mình xem lại số liệu..." }),
   { type: "group_start" },
   block({ type: "tool_use", name: "web_search", tool_content_message: "Web search" }),
   { type: "group_end" },
-  delta({ text: "VNINDEX hôm nay tăng 2.69%..." }),
+  delta({ text: "Chỉ số VNINDEX tăng 1.84% trong phiên..." }),
   stop({ is_final: true }),
 ];
 
@@ -155,11 +155,11 @@ export const QUESTION_OF_004: readonly Printed[] = [
 ];
 
 const SUB = { task_id: "call_1234xyz" };
-const ARGS = '{"location":"Paris, France"}';
-const SKY = '{"temperature":"15C","condition":"Sunny"}';
-const THOUGHT = "Thinking about the weather in Paris.\n\nDecided to call get_weather function.";
+const ARGS = '{"location":"Paris (FR)"}';
+const SKY = '{"temperature":"17C","condition":"clear"}';
+const THOUGHT = "The question is about Paris today.\n\nThe tool get_weather has the answer.";
 const CALLED = { type: "tool_call", name: "get_weather" };
-const ANSWER = "The weather in Paris is sunny with a temperature of 15C.";
+const ANSWER = "Paris has a clear sky, and the air is mild for the date.";
 
 /**
  * The stream of a sub-agent in 001, inside the container of its result, with its indexes. 001 has two summaries; we
@@ -274,7 +274,7 @@ export const FORM_OF_002: readonly Printed[] = [
     interaction_type: "form",
     form_schema: {
       id: "contact_form",
-      title: "Contact Info",
+      title: "How to reach you",
       fields: [{ name: "email", label: "Email", type: "shortText", required: true }],
     },
   },

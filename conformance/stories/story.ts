@@ -13,6 +13,8 @@ export interface Story {
   readonly ask: string;
   /** The files of the message. */
   readonly files?: readonly StoryFile[];
+  /** The display mode that the message asks for. Without it, the mode of the agent applies. */
+  readonly mode?: "agent" | "chat";
   readonly agent: StoryAgent;
   /** The outcome of each tool call, by the id of the call. */
   readonly outcomes: Readonly<Record<string, Outcome>>;
@@ -29,12 +31,17 @@ export interface Story {
   readonly reloadAt: readonly [Moment, Moment, Moment];
 }
 
-/** A PDF. The player of the story serves it at its own URL, and passes that URL to `normalise`. */
-interface StoryFile {
-  readonly url: string;
-  /** The lines of each page. */
-  readonly pages: readonly (readonly string[])[];
-}
+/** A PDF or an image. The player of the story serves it at its own URL, and passes that URL to `normalise`. */
+export type StoryFile = { readonly url: string } & (
+  | {
+      /** The lines of each page of a PDF. */
+      readonly pages: readonly (readonly string[])[];
+    }
+  | {
+      /** A PNG as base64. */
+      readonly image: string;
+    }
+);
 
 /** The user's reaction to a request: a decision on a call, or the answers to a question. */
 export type Choice =
@@ -81,6 +88,8 @@ export interface StoryAgent {
   /** The tools that need an approval, by name. */
   readonly approvals?: Readonly<Record<string, { readonly editable?: boolean; readonly timeoutMs?: number }>>;
   readonly requestsForms?: boolean;
+  /** Whether the model gets the images of messages and results. */
+  readonly seesImages?: boolean;
   /** The model answers in order. Each one except the last calls tools. */
   readonly answers: readonly (readonly Part[])[];
   /**

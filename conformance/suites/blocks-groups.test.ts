@@ -101,7 +101,7 @@ describe("groups", () => {
 });
 
 describe("hidden tools", () => {
-  test("W15 share_thought is only a part of text between two groups", () => {
+  test("W19 share_thought is only a part of text between two groups", () => {
     const log = new LogWriter().session().begin("x").openGroup();
     log.result(log.call("web_search", []), "web_search", "ok").closeGroup("Searched");
     hiddenTool(log, "share_thought", "toolu_s", () => {

@@ -113,7 +113,7 @@ describe("a complete turn", () => {
     expect(new Set(ids).size).toBe(2);
   });
 
-  test("W02 message_start marks a session that was created from a share link", () => {
+  test("W17 message_start marks a session that was created from a share link", () => {
     const log = new LogWriter().session("ses_shared");
     log.add({ type: "message.add", message: "m", text: "Hello" });
     const turn = { turn: "t", number: 1, message: "m", message_number: 1, agent: "rail" };
@@ -142,7 +142,7 @@ describe("a complete turn", () => {
 });
 
 describe("thinking", () => {
-  test("W04 is not shown in chat mode, neither live nor in history", () => {
+  test("W23 is not shown in chat mode, neither live nor in history", () => {
     const log = trainTurn("chat");
     const text = JSON.stringify([framesOf(blocks, log), toHistory(log.state)]);
     expect(text).not.toContain("thinking");

@@ -46,6 +46,8 @@ const good: Record<keyof typeof socketCommands, object[]> = {
     { session_id, form_request_id: "frm_1" },
     { session_id, form_request_id: "frm_1", reason: "no" },
   ],
+  cancel_payment: [{ session_id, payment_request_id: "pay_1" }],
+  refresh_payment: [{ session_id, payment_request_id: "pay_1" }],
 };
 
 describe("a valid command", () => {

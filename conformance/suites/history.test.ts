@@ -24,6 +24,21 @@ const outline = (messages: readonly HistoryMessage[]) =>
   pick(messages, "role", "message_type", "display_type", "summary", "group_closed");
 
 describe("messages", () => {
+  test("W05 H01 a text that a call follows is a part, and the text that a stop cut off is not", () => {
+    const log = new LogWriter().session().begin("Can we sail?").text(["Let me look."]).openGroup();
+    log.result(log.call("get_tide", []), "get_tide", "high").closeGroup("Tides");
+    log.text(["Yes, bef"]);
+    log.add({ type: "notice.stopped", ...log.place(), text: "stopped" });
+    log.end("user_stopped");
+    const texts = toHistory(log.state).messages.flatMap(({ role, content }) =>
+      role === "assistant" ? content.map(({ text, is_part }) => [text, is_part]) : [],
+    );
+    expect(texts.slice(0, 2)).toEqual([
+      ["Let me look.", true],
+      ["Yes, bef", false],
+    ]);
+  });
+
   test("H01 W14 are flat, with the printed fields", () => {
     const log = tideTurn();
     const common = { message_id: log.turn, ...noAgent };

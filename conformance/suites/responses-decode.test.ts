@@ -131,7 +131,7 @@ describe("the decoder with printed frames", () => {
     expect(problems).toEqual([]);
   });
 
-  test("S07 a payment", () => {
+  test("S08 a payment", () => {
     const { state, problems } = read(responses, [
       created,
       {

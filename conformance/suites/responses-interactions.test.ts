@@ -4,6 +4,7 @@ import { TURN_ERROR_CODES } from "@turnstream/protocol/writer";
 import { responses } from "@turnstream/protocol/responses";
 import { describe, expect, test } from "vitest";
 import { LogWriter } from "../support/log-writer.ts";
+import { decodeAll } from "../support/replay.ts";
 import { bareFramesOf, framesOf } from "./frames.ts";
 
 function startedLog(): LogWriter {
@@ -40,6 +41,34 @@ describe("interaction requests", () => {
     ]);
   });
 
+  test("S03 S07 a request for a form is a step before it, although its call is hidden", () => {
+    const log = startedLog();
+    const tool = { call: "call_1", name: "request_form", label: "", hidden: true } as const;
+    const asked = log.place();
+    log.add({ type: "tool_call.start", ...asked, ...tool });
+    log.add({ type: "tool_call.end", ...asked, input: schema });
+    const result = log.place();
+    log.add({ type: "tool_result.start", ...result, ...tool });
+    log.endResult(result, "");
+    log.add({ type: "form.request", ...log.place(), form: "frm_1", schema, call: tool.call });
+    log.end("requires_interaction");
+    const frames = bareFramesOf(responses, log).slice(1);
+    expect(frames.map(({ type }) => type)).toEqual([
+      "response.reasoning_step.start",
+      "response.reasoning_step.end",
+      "response.interaction_request",
+      "[DONE]",
+    ]);
+    expect(frames[0]).toMatchObject({ step: { tool_name: "request_form", args: schema } });
+    const { events } = decodeAll(responses, frames);
+    expect(events.filter(({ type }) => type.startsWith("tool_"))).toMatchObject([
+      { type: "tool_call.start", hidden: true },
+      { type: "tool_call.end" },
+      { type: "tool_result.start", hidden: true },
+      { type: "tool_result.end" },
+    ]);
+  });
+
   const order = {
     payment: "pay_1",
     order_no: "SHOP0042",
@@ -47,7 +76,7 @@ describe("interaction requests", () => {
     checkout_url: "https://pay.example/t",
   };
 
-  test("S07 S08 a payment is nested under payment, and then the stream ends", () => {
+  test("S08 a payment is nested under payment, and then the stream ends", () => {
     const log = startedLog();
     log.add({ type: "payment.request", ...log.place(), ...order, amount: 1200, currency: "TWD" });
     log.end("requires_interaction");
@@ -73,12 +102,11 @@ describe("interaction requests", () => {
     ]);
   });
 
-  test("S07 amount_twd is sent only for an amount in TWD", () => {
+  test("S08 amount_twd is null for an amount in another currency", () => {
     const log = startedLog();
     log.add({ type: "payment.request", ...log.place(), ...order, amount: 990, currency: "EUR" });
     const request = framesOf(responses, log).at(-1);
-    expect(request).toMatchObject({ payment: { amount: 990, currency: "EUR" } });
-    expect(JSON.stringify(request)).not.toContain("amount_twd");
+    expect(request).toMatchObject({ payment: { amount_twd: null, amount: 990, currency: "EUR" } });
   });
 
   test("S07 an approval and a question are requests of our own, and their outcome is sent", () => {

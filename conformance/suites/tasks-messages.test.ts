@@ -51,7 +51,7 @@ describe("a message", () => {
   });
 
   test.each([
-    ["the printed sentence", "The weather in Paris is sunny with a temperature of 15C.[^1]", 56, 60],
+    ["a sentence", "Paris has a clear sky, and the air is mild for the date.[^1]", 56, 60],
     ["emoji before the marker", "Dry ☀️🏖️👨‍👩‍👧 today.[^1]", 24, 28],
     ["Vietnamese in composed and decomposed letters", "Huế: nắng.[^1] Hue\u0302\u0301.", 10, 14],
     ["an id of two digits", "Dry.[^12]", 4, 9],

@@ -219,7 +219,7 @@ describe("the brand header", () => {
     expect(brandOf(log)).toBe("thinking");
   });
 
-  test("U06 W04 skips hidden blocks", () => {
+  test("U06 W18 skips hidden blocks", () => {
     const log = new LogWriter().session().begin("x", { mode: "chat" }).think(["Hm."]);
     const on = log.place();
     log.add({ type: "tool_call.start", ...on, call: "c", name: "share_thought", label: "", hidden: true });

@@ -104,7 +104,7 @@ function blocksBlock(block: Block): Fields {
       return { ...without(block, ...OWN), files: block.files.map((file) => without(file, "status")) };
     case "notice":
       return {
-        ...without(block, ...OWN),
+        ...without(block, ...OWN, "template"),
         error: block.error === null ? null : { details: null, ...block.error },
       };
     default:

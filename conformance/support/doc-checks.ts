@@ -155,6 +155,7 @@ const SHAPES: Readonly<Record<string, string>> = {
   reference: "tool_result.delta/reference",
   artifact: "tool_result.end/artifact",
   whole: "tool_result.end/whole",
+  template: "notice.stopped/template",
   action: "approval.request/actions",
   question: "question.request/questions",
   option: "question.request/questions/options",

@@ -182,10 +182,14 @@ export const checkHistory: DialectCheck = (text, log) => {
     const real = state === undefined ? null : toHistory(state);
     return sorted(real) === sorted(history) ? [] : [`history at ${at} is ${JSON.stringify(real)}`];
   });
-  let track = trackHandoffPoint(emptyState);
-  const all = log.map((event) =>
-    toHistory((track = foldWithHandoffPoint(track, event)).handoff ?? emptyState),
-  );
+  // The example log has no fork.
+  const fork = log.map((event) => (event.type === "turn.start" ? { ...event, from_share: true } : event));
+  const all = [log, fork].flatMap((events) => {
+    let track = trackHandoffPoint(emptyState);
+    return events.map((event) =>
+      toHistory((track = foldWithHandoffPoint(track, event)).handoff ?? emptyState),
+    );
+  });
   const messages = all.flatMap((history) => [...history.messages, ...history.waiting]);
   const always = messages.reduce((keys, m) => keys.filter((key) => key in m), Object.keys(messages[0] ?? {}));
   const keys = messages.flatMap((m) => Object.keys(m).map((key) => (always.includes(key) ? key : `${key}?`)));

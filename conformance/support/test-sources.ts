@@ -5,8 +5,9 @@ import { join } from "node:path";
 import type { TestSource } from "../coverage.ts";
 
 const root = join(import.meta.dirname, "../..");
+/** Contracts are suites that test files run on several implementations. */
 const TESTS = [
-  "packages/*/test/**/*.test.{ts,tsx}",
+  "packages/*/test/**/*.{test,contract}.{ts,tsx}",
   "conformance/**/*.test.ts",
   "examples/**/*.test.{ts,tsx}",
   "browser/**/*.test.ts",

@@ -29,7 +29,7 @@ OWN_FIELDS = {  # the own fields of a block (6.2) when it starts: names for `tak
     "approval": ("key call actions editable timeout_seconds? deadline? digest?", dict(always=False, edited=None)),
     "question": ("key call questions timeout_seconds? deadline?", dict(answers=None, message=None)),
     "form": ("form call? schema waits? timeout_seconds? deadline?", dict(waits=False, values=None)),
-    "payment": ("payment call? order_no amount currency description checkout_url", {}),
+    "payment": ("payment call? order_no amount currency description checkout_url deadline?", {}),
 }
 
 class NotApplicable(Exception):
@@ -196,7 +196,7 @@ def apply(state, event):
         if state["turns"] and state["turns"][-1]["status"] == "running":
             close(turn_of(state, state["turns"][-1]["id"]), event, "error")
         message = stop_waiting(state, event.get("message"))
-        own = take(event, "number message_number agent model? mode from_share resumes? retries?", **NEW_TURN)
+        own = take(event, "number message_number agent model? mode from_share resumes? retries? locale?", **NEW_TURN)
         turn = dict(own, id=event["turn"], message=message, start=event["seq"], started_at=event["at"])
         state["turns"] = state["turns"] + [turn]
     elif step == "update" and kind in INTERACTIONS:
@@ -222,7 +222,7 @@ def apply_to_turn(turn, event, kind, step):
         show(turn, place(turn, event, f"group_{step}", **take(event, "summary" if step == "end" else "")))
         turn["group"] = event["group"] if step == "start" else None
     elif kind == "notice" and step in ("stopped", "error"):
-        own = take(event, "text by?", notice=step, error=None, end=event["seq"], ended_at=event["at"])
+        own = take(event, "text by? template?", notice=step, error=None, end=event["seq"], ended_at=event["at"])
         if step == "error":
             details = take(event, "details") if "details" in event else {}
             own.update(by=None, error=take(event, "code can_retry error_type", **details))

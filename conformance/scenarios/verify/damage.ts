@@ -21,6 +21,7 @@ const GIVEN = new Set([
   "a",
   "b",
   "k",
+  "since",
 ]);
 
 type Path = readonly string[];

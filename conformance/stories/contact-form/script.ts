@@ -22,7 +22,7 @@ export const contactForm: Story = {
           id: "call_form",
           input: {
             id: "contact_form",
-            title: "Contact Info",
+            title: "How to reach you",
             fields: [{ name: "email", label: "Email", type: "shortText", required: true }],
           },
         },

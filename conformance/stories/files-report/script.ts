@@ -7,7 +7,7 @@ export const filesReport: Story = {
   ask: "Tóm tắt báo cáo này.",
   files: [
     {
-      url: "https://example.com/bao-cao.pdf",
+      url: "https://example.com/ket-qua.pdf",
       pages: [["Revenue Q3: 15,300 billion VND", "Up 4 percent"], ["Outlook: stable"]],
     },
   ],

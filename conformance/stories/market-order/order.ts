@@ -1,5 +1,5 @@
 /**
- * `orderStory` builds the five stories of an order: a price is looked up, and the order waits for approval inside its
+ * `orderStory` builds the six stories of an order: a price is looked up, and the order waits for approval inside its
  * group. After the order is placed, a question is asked outside of groups, and the next step opens a new group. Data
  * only.
  */
@@ -41,11 +41,14 @@ interface Variant {
   /** The decision on the order; null if there is none. */
   readonly choice: Choice | null;
   readonly isPlaced: boolean;
+  /** The answers of the model after an order that is not placed. */
+  readonly plan?: readonly (readonly Part[])[];
   readonly timeoutMs?: number;
   readonly isStopped?: boolean;
 }
 
-export function orderStory({ name, choice, isPlaced, timeoutMs, isStopped = false }: Variant): Story {
+export function orderStory(variant: Variant): Story {
+  const { name, choice, isPlaced, plan = NOT_PLACED, timeoutMs, isStopped = false } = variant;
   const asks = { editable: true, ...(timeoutMs === undefined ? {} : { timeoutMs }) };
   return {
     name: `market-order-${name}`,
@@ -57,14 +60,14 @@ export function orderStory({ name, choice, isPlaced, timeoutMs, isStopped = fals
       asksUser: true,
       approvals: { place_order: asks },
       tools: {
-        analyze_price: "Phân tích giá",
+        analyze_price: "Xem xét giá",
         place_order: "Đặt lệnh mua",
         set_alert: "Đặt cảnh báo giá",
       },
-      answers: [...BEFORE, ...(isPlaced ? PLACED : NOT_PLACED)],
+      answers: [...BEFORE, ...(isPlaced ? PLACED : plan)],
     },
     outcomes: {
-      "tc-1": { gives: "VNM: 82,000 VND" },
+      "tc-1": { gives: "VNM 64,300 đồng" },
       "tc-2": { gives: "Đã đặt lệnh mua {quantity} VNM" },
       "tc-3": { gives: "Sẽ báo khi VNM lên 90,000" },
     },

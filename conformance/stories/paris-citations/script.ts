@@ -5,11 +5,11 @@
 import { parisWeather } from "../paris-weather/script.ts";
 import type { Part, Story, StoryAgent } from "../story.ts";
 
-const ANSWER: readonly Part[] = [{ text: "The weather in Paris is sunny with a temperature of 15C.[^1]" }];
-const SKY = { temperature: "15C", condition: "Sunny" };
+const ANSWER: readonly Part[] = [{ text: "Paris has a clear sky, and the air is mild for the date.[^1]" }];
+const SKY = { temperature: "17C", condition: "clear" };
 
 function citing(agent: StoryAgent, name: string, model = agent.model): StoryAgent {
-  return { ...agent, name, model, answers: [...agent.answers.slice(0, -1), ANSWER] };
+  return { ...agent, name, model, seesImages: true, answers: [...agent.answers.slice(0, -1), ANSWER] };
 }
 
 const { agent, outcomes } = parisWeather;

@@ -18,37 +18,37 @@ export const parisWeather: Story = {
       ask_for_help: {
         name: "WeatherAgent",
         model: "model-001",
-        label: "An agent that provides weather information.",
+        label: "Answers questions about the weather.",
         tools: { get_weather: "" },
         answers: [
           [
-            { think: "Thinking about the weather in Paris.\n\nDecided to call get_weather function." },
-            { call: "get_weather", id: "call_inner", input: { location: "Paris, France" } },
+            { think: "The question is about Paris today.\n\nThe tool get_weather has the answer." },
+            { call: "get_weather", id: "call_inner", input: { location: "Paris (FR)" } },
           ],
-          [{ text: "The weather in Paris is sunny with a temperature of 15C." }],
+          [{ text: "Paris has a clear sky, and the air is mild for the date." }],
         ],
       },
     },
     answers: [
       [
-        { think: "Thinking about the weather in Paris.\n\nDecided to call ask_for_help function." },
+        { think: "The question is about Paris today.\n\nThe weather agent can find it out." },
         {
           call: "ask_for_help",
           id: "call_1234xyz",
-          input: { task: "Get the current weather in Paris, France." },
+          input: { task: "Find out how the weather in Paris is now." },
         },
-        { call: "get_local_time", id: "call_time", input: { location: "Paris, France" } },
+        { call: "get_local_time", id: "call_time", input: { location: "Paris (FR)" } },
       ],
-      [{ text: "The weather in Paris is sunny with a temperature of 15C." }],
+      [{ text: "Paris has a clear sky, and the air is mild for the date." }],
     ],
   },
   outcomes: {
     // Ends between the sub-agent's call and its result, so that the two tasks are interleaved.
     call_time: { gives: "12:00", after: "tool_result.start call_inner" },
     call_inner: {
-      gives: { temperature: "15C", condition: "Sunny" },
+      gives: { temperature: "17C", condition: "clear" },
       shows: {
-        text: '{"temperature":"15C","condition":"Sunny"}',
+        text: '{"temperature":"17C","condition":"clear"}',
         pictures: [`${PICTURE}1`, `${PICTURE}2`],
       },
       after: "tool_result.end call_time",

@@ -8,7 +8,7 @@ export const twoToolsStopped: Story = {
   agent: {
     name: "stopped-agent",
     model: "model-003",
-    tools: { search_stock: "Tìm kiếm cổ phiếu {symbol}" },
+    tools: { search_stock: "Tra cứu mã chứng khoán {symbol}" },
     answers: [
       [
         { call: "search_stock", id: "toolu_01", input: { symbol: "VNM" } },
@@ -18,7 +18,7 @@ export const twoToolsStopped: Story = {
   },
   outcomes: {
     toolu_01: {
-      fails: "Error: Symbol VNM not found or API unavailable",
+      fails: "Lookup of VNM failed: the exchange did not respond",
       after: "tool_result.start toolu_02",
     },
     toolu_02: { hangs: true },

@@ -8,22 +8,22 @@ export const twoTools: Story = {
   agent: {
     name: "compare-agent",
     model: "model-003",
-    tools: { search_stock: "Tìm kiếm cổ phiếu {symbol}", create_chart: "" },
+    tools: { search_stock: "Tra cứu mã chứng khoán {symbol}", create_chart: "" },
     answers: [
       [
         { call: "search_stock", id: "toolu_01", input: { symbol: "VNM" } },
         { call: "search_stock", id: "toolu_02", input: { symbol: "HPG" } },
       ],
       [{ text: "Để mình vẽ biểu đồ." }, { call: "create_chart", id: "toolu_03", input: { symbol: "VNM" } }],
-      [{ text: "VNM: 82,000 VND, HPG: 28,500 VND." }],
+      [{ text: "VNM 64,300 đồng, HPG 31,700 đồng." }],
     ],
   },
   outcomes: {
-    toolu_01: { gives: "VNM: 82,000 VND", after: "tool_result.start toolu_02" },
-    toolu_02: { gives: "HPG: 28,500 VND", after: "tool_result.end toolu_01" },
+    toolu_01: { gives: "VNM 64,300 đồng", after: "tool_result.start toolu_02" },
+    toolu_02: { gives: "HPG 31,700 đồng", after: "tool_result.end toolu_01" },
     toolu_03: {
-      gives: "Chart được tạo thành công",
-      artifact: { type: "chart", data: { labels: ["T2", "T3", "T4"], values: [82000, 81500, 83000] } },
+      gives: "Biểu đồ đã vẽ xong",
+      artifact: { type: "chart", data: { labels: ["10h", "11h", "12h"], values: [64300, 63900, 65100] } },
     },
   },
   reloadAt: ["tool_call.end toolu_01", "tool_result.end toolu_01", "text.delta main"],

@@ -9,15 +9,15 @@ export const vnmStock: Story = {
     name: "stock-agent",
     model: "model-000",
     hasTitle: true,
-    tools: { search_stock: "Tìm kiếm cổ phiếu" },
+    tools: { search_stock: "Tra cứu mã chứng khoán" },
     answers: [
       [
-        { think: "Cần tra giá VNM trước." },
+        { think: "Trước hết xem giá VNM." },
         { call: "search_stock", id: "toolu_01", input: { symbol: "VNM" } },
       ],
-      [{ text: "Cổ phiếu **VNM** đang giao dịch ở **82,000 VND**, giảm 1.2%." }],
+      [{ text: "Giá **VNM** bây giờ là **64,300 đồng**, thấp hơn hôm qua 1.2%." }],
     ],
   },
-  outcomes: { toolu_01: { gives: "VNM: 82,000 VND (-1.2%)", after: "tool_result.start toolu_01" } },
+  outcomes: { toolu_01: { gives: "VNM 64,300 đồng (-1.2%)", after: "tool_result.start toolu_01" } },
   reloadAt: ["thinking.delta main", "tool_result.start toolu_01", "text.delta main"],
 };

@@ -72,7 +72,7 @@ export const ERRORS = {
     number: 10014,
     about: "connection",
     can_retry: false,
-    meaning: "The cursor is malformed, ahead of the log, or of another log. Reload the state.",
+    meaning: "The cursor is malformed, is ahead of the log, or belongs to another log. Reload the state.",
   },
   CURSOR_EXPIRED: {
     number: 10015,
@@ -120,7 +120,7 @@ export const ERRORS = {
     number: 12002,
     about: "turn",
     can_retry: false,
-    meaning: "The turn reached a limit of its agent (steps, tokens, time).",
+    meaning: "The turn reached a limit of its agent (steps, tokens, time or cost).",
   },
   OUTCOME_UNKNOWN: {
     number: 12003,

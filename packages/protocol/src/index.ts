@@ -26,6 +26,8 @@ export { isPending } from "./fold/interaction.ts";
 export { checkForm, checkPartialForm } from "./form/check-form.ts";
 export type { FormProblem } from "./form/problems.ts";
 export type { Json } from "./json.ts";
+export { canonicalLocale, countText, localeFallbacks, type PluralForms } from "./locale.ts";
+export { currencyDigits, formatMoney } from "./money.ts";
 export { Sequence } from "./sequence.ts";
 export { restore, restoreTurn, type Snapshot, snapshot, type TurnSnapshot } from "./snapshot.ts";
 export {
@@ -66,6 +68,7 @@ export {
   type SessionState,
   type Superseded,
   type TextBlock,
+  type TextTemplate,
   type ThinkingBlock,
   type ToolCallBlock,
   type ToolResultBlock,

@@ -14,6 +14,7 @@ export type FileRef = NonNullable<EventOf<"message.add">["files"]>[number];
 export type Annotation = NonNullable<EventOf<"text.delta">["annotations"]>[number];
 export type Reference = NonNullable<EventOf<"tool_result.delta">["reference"]>;
 export type Artifact = NonNullable<EventOf<"tool_result.end">["artifact"]>;
+export type TextTemplate = NonNullable<EventOf<"notice.stopped">["template"]>;
 export type FullContent = NonNullable<EventOf<"tool_result.end">["whole"]>;
 export type ApprovalAction = EventOf<"approval.request">["actions"][number];
 export type Question = EventOf<"question.request">["questions"][number];
@@ -64,6 +65,8 @@ export interface Turn {
   readonly from_share: boolean;
   readonly resumes: string | null;
   readonly retries: string | null;
+  /** The language of the texts that the server writes for the user; null if the message and the session name none. */
+  readonly locale: string | null;
   /** The seq of its start and of its end; `end` is null while the turn runs. */
   readonly start: number;
   readonly end: number | null;
@@ -195,6 +198,8 @@ export interface NoticeBlock extends OutputBase {
   readonly notice: "stopped" | "error";
   readonly text: string;
   readonly by: string | null;
+  /** The text as code and parameters; null if the server did not write one of its own texts. */
+  readonly template: TextTemplate | null;
   readonly error: Pick<EventOf<"notice.error">, "code" | "can_retry" | "error_type" | "details"> | null;
 }
 
@@ -258,6 +263,8 @@ export interface PaymentBlock extends InteractionBase {
   readonly currency: string;
   readonly description: string;
   readonly checkout_url: string;
+  /** When it expires unless it is paid before. */
+  readonly deadline: number | null;
   readonly status: "pending" | EventOf<"payment.update">["status"];
 }
 

@@ -3,6 +3,9 @@
  * Invariant: views and dialects all use it, so a tool has the same text everywhere. An empty label counts as none.
  */
 
+/** The built-in tool that requests a form. Its call is hidden, because the form shows it. */
+export const REQUEST_FORM = "request_form";
+
 /** `web_search` -> `Web search`. */
 function fallbackLabel(name: string): string {
   const label = name.replaceAll(/[_-]+/g, " ").trim();

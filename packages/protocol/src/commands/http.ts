@@ -5,9 +5,9 @@
  * values need their form. Comments mark Turnstream's additions to the original `responses` format with "Added".
  */
 import { z } from "zod";
-import { id } from "../events/fields.ts";
+import { id, locale } from "../events/fields.ts";
 import type { Immutable } from "../json.ts";
-import { errorFields, formValues } from "./socket.ts";
+import { displayMode, errorFields, formValues } from "./socket.ts";
 import { responsesFrames } from "../dialects/responses/frames.ts";
 
 export const postMessage = z
@@ -22,6 +22,10 @@ export const postMessage = z
     /** Added: files to read, and an idempotency key that prevents a second message when the request is repeated. */
     content_urls: z.array(z.string().max(4096)).max(100).exactOptional(),
     client_message_id: id.exactOptional(),
+    /** Added: whether clients show thinking, as `mode` of the turn. */
+    display_mode: displayMode.exactOptional(),
+    /** Added: the user's language. Default: that of the previous turn. */
+    locale: locale.exactOptional(),
   })
   .refine(
     (post) => post.message !== "" || (post.content_urls ?? []).length > 0 || post.form_values !== undefined,

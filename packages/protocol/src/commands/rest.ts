@@ -1,6 +1,6 @@
 /**
- * `restBodies` and `restReplies` are the schemas for bodies and replies of the HTTP API except messages: decisions,
- * turns, interactions, files, knowledge and memories.
+ * `restBodies` and `restReplies` are the schemas for bodies and replies of the HTTP API except messages: agents,
+ * decisions, turns, interactions, payments, files, knowledge and memories.
  * Invariant: each shape is declared once, and clients derive their types from it. Commands share their fields with
  * `socket.ts`, so both channels accept the same input. The paths are in docs/http.md, not here.
  */
@@ -13,6 +13,7 @@ import {
   answerFields,
   argsComeWithEdit,
   decideFields,
+  paymentStatus,
   reasonFields,
   stopReceipt,
   submitFields,
@@ -28,7 +29,19 @@ const goOn = {
 /** Fields of pages that go back in time. Pass `next_before` as `before` to get the next page. */
 const olderPage = { has_more: z.boolean(), next_before: count.nullable() };
 
+const MAX_SHARE_SECONDS = 366 * 24 * 60 * 60;
+
 export const restBodies = {
+  create_share: z
+    .strictObject({
+      expires_in_seconds: z
+        .int()
+        .min(1)
+        .max(MAX_SHARE_SECONDS)
+        .exactOptional()
+        .describe("how long the link works, by the server's clock; without it, until it is revoked"),
+    })
+    .describe("A link to the session as it is now."),
   decide: z
     .strictObject(decideFields)
     .refine(...argsComeWithEdit)
@@ -85,6 +98,21 @@ const change = z.strictObject({
   at: milliseconds,
 });
 
+const payment = {
+  payment_request_id: text,
+  merchant_order_no: text,
+  item_desc: text.describe("what the payment is for"),
+  amount: count.describe("in the smallest unit that payment providers accept for the currency"),
+  currency: text,
+  amount_twd: count.nullable().describe("whole dollars; null if the currency is not TWD"),
+  status: paymentStatus,
+  checkout_url: text.nullable().describe("null once the status is final"),
+  created_at: milliseconds,
+  changed_at: milliseconds.nullable(),
+  expires_at: milliseconds.nullable().describe("when it expires unless it is paid before"),
+  refunded_amount: count.nullable().describe("null if nothing was refunded"),
+};
+
 const draft = z.strictObject({ values: json, version: count, saved_at: milliseconds });
 const memory = z.strictObject({
   id: text,
@@ -93,6 +121,14 @@ const memory = z.strictObject({
   created_at: milliseconds,
   updated_at: milliseconds,
 });
+const share = {
+  share_id: text.describe("names the share when it is revoked"),
+  token: text.describe("the secret part of the link"),
+  session_id: id,
+  event_id: text.regex(CURSOR_PATTERN).describe("the position of the session that the share shows"),
+  created_at: milliseconds,
+  expires_at: milliseconds.nullable().describe("null if the link does not expire"),
+};
 /** Objects whose fields PROTOCOL.md describes; they have no schema here. */
 const object = z.record(z.string(), json);
 
@@ -116,6 +152,27 @@ export const restReplies = {
       snapshot: object,
     })
     .describe("The state of a session and its position."),
+  share: z.strictObject(share).describe("A link to a session."),
+  session_shares: z
+    .strictObject({ shares: z.array(z.strictObject(share)) })
+    .describe("The open links of a session, oldest first."),
+  shares: z
+    .strictObject({
+      shares: z.array(z.strictObject({ ...share, title: text.nullable().describe("the current title") })),
+      next_before: text.nullable(),
+    })
+    .describe("A page of the caller's open links, newest first."),
+  shared: z
+    .strictObject({
+      title: text.nullable(),
+      event_id: share.event_id,
+      created_at: milliseconds,
+      expires_at: share.expires_at,
+      ...olderPage,
+      snapshot: object.exactOptional().describe("only in the newest page"),
+      turns: z.array(object).exactOptional().describe("only in older pages"),
+    })
+    .describe("A page of a shared session, for native clients."),
   turns: z.strictObject({ turns: z.array(object), ...olderPage }).describe("A page of turns, oldest first."),
   turn: z.strictObject({ turn: object }).describe("One turn as it is in snapshots."),
   end_state: z.strictObject({ task_id: text, output: z.array(object) }).describe("The end state of a task."),
@@ -141,6 +198,10 @@ export const restReplies = {
       next_after: count.nullable(),
     })
     .describe("A page of interactions, oldest first."),
+  payment: z.strictObject({ payment: z.strictObject(payment) }).describe("One payment."),
+  payments: z
+    .strictObject({ payments: z.array(z.strictObject(payment)), ...olderPage })
+    .describe("A page of the payments of a session, newest first."),
   draft: z.strictObject({ draft: draft.nullable() }).describe("The values that the user has saved so far."),
   allowances: z
     .strictObject({
@@ -156,6 +217,20 @@ export const restReplies = {
       size: count,
     })
     .describe("A file of a session."),
+  agents: z
+    .strictObject({
+      agents: z.array(
+        z.strictObject({
+          agent_id: text.describe("the name of the agent, for `agent_id` of a message"),
+          label: text.describe("what the agent does, for users; empty if it has no label"),
+          description: text.describe("what the agent is good for; empty if it has no description"),
+          inputs: z
+            .array(z.enum(["text", "file", "image"]))
+            .describe("what it accepts: text, files whose text it reads, images that its model sees"),
+        }),
+      ),
+    })
+    .describe("The agents that a message can name."),
   bases: z
     .strictObject({ bases: z.array(z.strictObject({ base: text, objects: count })) })
     .describe("The knowledge bases of a tenant."),

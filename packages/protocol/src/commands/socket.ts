@@ -7,13 +7,14 @@
 import { z } from "zod";
 import { CURSOR_PATTERN } from "../cursor.ts";
 import { ERROR_CODES } from "../errors.ts";
-import { id, json } from "../events/fields.ts";
+import { id, json, locale } from "../events/fields.ts";
 import { answer } from "../events/interactions.ts";
 import type { Immutable } from "../json.ts";
 
 /** Copied to the reply, so that the client can match it to its command. */
 const request = { request_id: id.exactOptional() };
 const session = { session_id: id };
+const payment = { payment_request_id: id };
 /** The fields of an error, the same over sockets and HTTP. */
 export const errorFields = {
   error: z.enum(ERROR_CODES),
@@ -22,11 +23,16 @@ export const errorFields = {
   can_retry: z.boolean(),
   retry_after_seconds: z.int().nonnegative().exactOptional(),
 };
+/** The status of a payment, in acknowledgments and HTTP replies. */
+export const paymentStatus = z.enum(["pending", "processing", "succeeded", "failed", "cancelled", "expired"]);
 /** Outcome of a stop: the turn will stop, a stop was already requested, or the turn has ended. */
 export const stopReceipt = z.enum(["stopping", "already", "over"]);
 export const formValues = z
   .record(z.string(), json)
   .describe("the values of the form; without them, a pending form is declined with the text as the reason");
+export const displayMode = z
+  .enum(["agent", "chat"])
+  .describe("the mode of the turn; without it, the mode of the agent applies");
 const messageText = z.string().max(1_000_000);
 const reason = z.string().max(4096).exactOptional();
 
@@ -86,6 +92,8 @@ export const socketCommands = {
       text: messageText,
       content_urls: z.array(z.string().max(4096)).max(100).exactOptional(),
       agent_id: id.exactOptional(),
+      display_mode: displayMode.exactOptional(),
+      locale: locale.exactOptional().describe("the user's language; default: that of the previous turn"),
       resume_form_request_id: id.exactOptional(),
       form_values: formValues.exactOptional(),
     })
@@ -152,6 +160,12 @@ export const socketCommands = {
       ...reasonFields,
     })
     .describe("Declines a form."),
+  cancel_payment: z
+    .strictObject({ type: z.literal("cancel_payment"), ...request, ...session, ...payment })
+    .describe("Cancels a payment. Only a pending payment can be cancelled."),
+  refresh_payment: z
+    .strictObject({ type: z.literal("refresh_payment"), ...request, ...session, ...payment })
+    .describe("Asks the payment provider for the status of a payment."),
 };
 
 export const socketReplies = {
@@ -162,6 +176,7 @@ export const socketReplies = {
       message_id: id.exactOptional().describe("the turn, if the command started or stopped one"),
       user_message_id: id.exactOptional().describe("the message, if the command sent one"),
       receipt: stopReceipt.exactOptional().describe("the outcome of a stop"),
+      payment_status: paymentStatus.exactOptional().describe("the current status, if it is about a payment"),
     })
     .describe("The command was executed and its effect is stored."),
   subscribed: z
@@ -203,6 +218,11 @@ export const socketReplies = {
         .describe("gone: the session was deleted; unavailable: its log can't be reached, subscribe again"),
     })
     .describe("The server ended the subscription; no more frames of the session follow."),
+  resuming: z
+    .strictObject({ type: z.literal("resuming"), ...session, turn_id: id })
+    .describe(
+      "Native only: the worker of the running turn was lost, and another one will continue. The next event ends this state.",
+    ),
   error: z
     .strictObject({
       type: z.literal("error"),

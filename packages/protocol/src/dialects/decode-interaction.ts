@@ -128,10 +128,11 @@ interface PaymentRequest {
   readonly payment_request_id: string;
   readonly checkout_url: string;
   readonly merchant_order_no: string;
-  readonly amount_twd?: number;
+  readonly amount_twd?: number | null;
   readonly amount?: number;
   readonly currency: string;
   readonly item_desc: string;
+  readonly deadline?: number;
 }
 
 export function requestPayment(writer: EventWriter, { turn, run }: Where, request: PaymentRequest): void {
@@ -146,6 +147,7 @@ export function requestPayment(writer: EventWriter, { turn, run }: Where, reques
     currency: request.currency,
     description: request.item_desc,
     checkout_url: request.checkout_url,
+    ...(request.deadline === undefined ? {} : { deadline: request.deadline }),
   });
 }
 

@@ -103,7 +103,8 @@ export class EventWriter {
     const caller = findToolCall(turn, call);
     const { run = caller?.run ?? turnId } = seen;
     const tool = { call, name: seen.name ?? caller?.name ?? "", label: seen.label ?? caller?.label ?? "" };
-    this.write({ type: "tool_result.start", ...this.next(turnId), run, ...tool });
+    const hidden = caller?.hidden === true ? { hidden: true } : {};
+    this.write({ type: "tool_result.start", ...this.next(turnId), run, ...tool, ...hidden });
   }
 
   /** Returns the result of a call while it is open. */

@@ -63,10 +63,11 @@ export function paymentFrame(block: PaymentBlock) {
     payment_request_id: block.payment,
     checkout_url: block.checkout_url,
     merchant_order_no: block.order_no,
-    ...(block.currency === "TWD" ? { amount_twd: block.amount } : {}),
+    amount_twd: block.currency === "TWD" ? block.amount : null,
     amount: block.amount,
     currency: block.currency,
     status: block.status,
     item_desc: block.description,
+    ...(block.deadline === null ? {} : { deadline: block.deadline }),
   };
 }

@@ -32,10 +32,13 @@ export const paymentFields = z.strictObject({
   payment_request_id: z.string(),
   checkout_url: z.string(),
   merchant_order_no: z.string(),
-  /** Only for payments in TWD. `amount` is an addition and always present. */
-  amount_twd: z.int().exactOptional(),
+  /** Whole dollars; null for other currencies. */
+  amount_twd: z.int().nullable(),
+  /** Added: the sum in the smallest unit that payment providers accept for `currency`. */
   amount: z.int(),
   currency: z.string(),
   status: z.string(),
   item_desc: z.string(),
+  /** Added: when the payment expires, in milliseconds since 1970. */
+  deadline: z.int().exactOptional(),
 });

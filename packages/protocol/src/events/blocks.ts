@@ -7,11 +7,11 @@
 import { z } from "zod";
 import { TURN_ERROR_CODES } from "../errors.ts";
 import { MAX_PREVIEW } from "../limits.ts";
-import { count, envelope, file, id, json, label, onBlock, usage, whole } from "./fields.ts";
+import { count, envelope, file, id, json, label, onBlock, template, usage, whole } from "./fields.ts";
 
 export const annotation = z
   .strictObject({
-    reference: count.describe("id of the cited item, unique in the turn"),
+    reference: count.describe("`id` of the cited reference"),
     start: count.describe("where the marker starts in the block's text, in UTF-16 code units"),
     end: count.describe("where the marker ends"),
   })
@@ -99,7 +99,9 @@ export const blockEvents = {
       ...envelope,
       type: z.literal("tool_result.delta"),
       ...onBlock,
-      part: count.describe("which part of the result; a new number adds a part"),
+      part: count.describe(
+        "index of the part, from 0; if it equals the number of existing parts, the event adds a part",
+      ),
       media: z.enum(["text", "image"]),
       data: z.string().describe("text to append, or the address of an image that replaces the previous one"),
       reference: reference.exactOptional(),
@@ -157,6 +159,7 @@ export const blockEvents = {
       ...onBlock,
       text: z.string(),
       by: id.exactOptional().describe("the user who stopped it"),
+      template: template.exactOptional(),
     })
     .describe("The user stopped the turn."),
   "notice.error": z
@@ -169,6 +172,7 @@ export const blockEvents = {
       can_retry: z.boolean(),
       error_type: z.enum(["terminal", "transient"]),
       details: json.exactOptional(),
+      template: template.exactOptional(),
     })
     .describe("The turn failed."),
 };

@@ -5,6 +5,7 @@
  */
 import { z } from "zod";
 import { CURSOR_PATTERN } from "../cursor.ts";
+import { canonicalLocale, LOCALE_PATTERN, MAX_LOCALE } from "../locale.ts";
 import type { Json } from "../json.ts";
 import { MAX_LABEL } from "../limits.ts";
 import { SCHEMA_VERSION } from "../version.ts";
@@ -14,6 +15,17 @@ export const label = z.string().max(MAX_LABEL);
 export const count = z.int().nonnegative();
 export const milliseconds = z.int().nonnegative();
 export const json: z.ZodType<Json> = z.json();
+export const locale = z
+  .string()
+  .max(MAX_LOCALE)
+  .regex(LOCALE_PATTERN)
+  .refine((tag) => canonicalLocale(tag) !== null, "must be a BCP 47 language tag, such as zh-TW");
+export const template = z
+  .strictObject({
+    code: z.string().min(1).max(100),
+    params: z.record(z.string().max(100), z.union([label, z.number()])).exactOptional(),
+  })
+  .describe("the same text as code and parameters, for a client that shows it in its own language");
 
 export const envelope = {
   v: z.literal(SCHEMA_VERSION).describe("schema version"),

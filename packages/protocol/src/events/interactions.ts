@@ -171,10 +171,11 @@ export const interactionEvents = {
       payment: id.describe("`payment_request_id`"),
       call: id.exactOptional(),
       order_no: id,
-      amount: count.describe("in the smallest unit that the payment gateway accepts for this currency"),
+      amount: count.describe("in the smallest unit that payment providers accept for this currency"),
       currency: z.string().length(3),
       description: label,
       checkout_url: z.string().max(4096),
+      deadline: deadline.deadline,
     })
     .describe(
       "The agent asks for a payment. The turn ends without waiting for it; updates can follow later.",

@@ -13,6 +13,7 @@ import {
   inRun,
   inTurn,
   label,
+  locale,
   milliseconds,
   place,
   usage,
@@ -64,9 +65,12 @@ export const lifecycleEvents = {
       agent: id,
       model: label.exactOptional(),
       mode: z.enum(["agent", "chat"]).describe("whether thinking is shown"),
-      from_share: z.boolean().describe("the session was made from a share link"),
+      from_share: z.boolean().describe("the first turn of a session that was created from a share link"),
       resumes: id.exactOptional().describe("the form or payment that this turn continues from"),
       retries: id.exactOptional().describe("the failed or stopped turn that this turn retries"),
+      locale: locale
+        .exactOptional()
+        .describe("the language of the texts that the server writes for the user"),
     })
     .describe("A turn starts. A session runs one turn at a time."),
 
@@ -118,7 +122,7 @@ export const lifecycleEvents = {
 
   "group.start": z
     .strictObject({ ...envelope, type: z.literal("group.start"), ...inRun, group: id, ...place })
-    .describe("The following steps are shown as one group."),
+    .describe("A group starts. Clients show its blocks together, under one header."),
 
   "group.end": z
     .strictObject({

@@ -11,7 +11,7 @@ import { blockAt, findRun, isFree, placeItem, showItem, withItem } from "./edit.
 type RequestEvent = EventOf<"approval.request" | "question.request" | "form.request" | "payment.request">;
 type UpdateEvent = EventOf<"approval.update" | "question.update" | "form.update" | "payment.update">;
 
-/** Returns true while the user (or, for a payment, its gateway) can still change it. */
+/** Returns true while the user (or, for a payment, its provider) can still change it. */
 export function isPending(block: InteractionBlock): boolean {
   return block.status in TRANSITIONS[block.kind];
 }
@@ -97,8 +97,9 @@ function newInteraction(event: RequestEvent, seq: number): InteractionBlock {
         values: null,
       };
     case "payment.request": {
-      const { payment, order_no, amount, currency, description, checkout_url } = event;
-      return { ...base, kind: "payment", payment, order_no, amount, currency, description, checkout_url };
+      const { payment, order_no, amount, currency, description, checkout_url, deadline = null } = event;
+      const order = { payment, order_no, amount, currency, description, checkout_url, deadline };
+      return { ...base, kind: "payment", ...order };
     }
   }
 }

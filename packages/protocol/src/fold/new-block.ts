@@ -99,6 +99,7 @@ export function newBlock(event: StartEvent, seq: number, output: number): Block 
         notice: "stopped",
         text: event.text,
         by: event.by ?? null,
+        template: event.template ?? null,
         error: null,
       };
     case "notice.error": {
@@ -111,6 +112,7 @@ export function newBlock(event: StartEvent, seq: number, output: number): Block 
         notice: "error",
         text: event.text,
         by: null,
+        template: event.template ?? null,
         error,
       };
     }

@@ -32,6 +32,7 @@ export function startTurn(state: SessionState, event: EventOf<"turn.start">, seq
     from_share: event.from_share,
     resumes: event.resumes ?? null,
     retries: event.retries ?? null,
+    locale: event.locale ?? null,
     start: seq,
     end: null,
     started_at: event.at,

@@ -1,5 +1,5 @@
 /**
- * `viewTurn` returns a turn as users see it: steps grouped by markers, results merged into their calls, sub-agents
+ * `viewTurn` returns a turn as users see it: blocks grouped by markers, results merged into their calls, sub-agents
  * inside the call that started them.
  * Invariant: it is a pure function of the folded turn. Whether a group is expanded on the screen is not part of it.
  */
@@ -16,7 +16,7 @@ export interface BlockItem {
 export interface GroupItem {
   readonly type: "group";
   readonly id: string;
-  /** Whether more steps can follow. */
+  /** Whether more blocks can follow. */
   readonly open: boolean;
   /** The summary once the group has ended, before that the label of the last tool; "" if there is neither. */
   readonly header: string;

@@ -87,8 +87,13 @@ function read(writer: EventWriter, decoder: BlocksDecoder, frame: BlocksFrame): 
       writer.endTurn(turn, reasonOf(writer, turn, decoder.reason), frame.duration_ms);
       return {};
     }
-    default:
-      return readInMessage(writer, decoder, frame);
+    default: {
+      const change = readInMessage(writer, decoder, frame);
+      // A client that joined in the middle of a turn learns the turn from the first frame that names it.
+      return decoder.message === "" && frame.message_id !== undefined
+        ? { message: frame.message_id, ...change }
+        : change;
+    }
   }
 }
 

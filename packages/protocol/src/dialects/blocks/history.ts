@@ -6,7 +6,14 @@
  */
 import { formatCursor } from "../../cursor.ts";
 import type { Json } from "../../json.ts";
-import { type Block, type SessionState, type Turn, type UserMessage } from "../../state.ts";
+import {
+  type Block,
+  listBlocks,
+  type SessionState,
+  type TextBlock,
+  type Turn,
+  type UserMessage,
+} from "../../state.ts";
 import { listPendingInteractions } from "../../turn-queries.ts";
 import { actionRequest, paymentFrame } from "../interactions.ts";
 import { authorOf, contentDeltas, contentStart } from "./content.ts";
@@ -20,6 +27,10 @@ export interface HistoryMessage {
   readonly role: "user" | "assistant" | "tool";
   /** Added: the turn, equal to the `message_id` of its frames; null for a queued message. */
   readonly message_id: string | null;
+  /** Added: on every message of a turn in chat mode. */
+  readonly display_mode?: "chat";
+  /** Added: on every message of the first turn of a fork. */
+  readonly is_new_session_from_share?: true;
   readonly message_type?: "chat" | "step";
   readonly content: readonly HistoryPart[];
   readonly tool_calls?: readonly { id: string; name: string; tool_content_message: string; input: Json }[];
@@ -67,7 +78,8 @@ export function toHistory(state: SessionState): BlocksHistory {
 
 /** Returns the messages of one turn, starting with the user message. */
 export function turnMessages(turn: Turn): HistoryMessage[] {
-  const messages = turn.message === null ? [] : [userMessage(turn.message, turn.id)];
+  const messages =
+    turn.message === null ? [] : [{ ...userMessage(turn.message, turn.id), ...startFields(turn) }];
   let group: HistoryMessage[] | null = null;
   let isFirst = true;
   for (const item of shownItems(turn)) {
@@ -101,6 +113,17 @@ function marked(group: readonly HistoryMessage[], summary: string | null): Histo
   });
 }
 
+/** Returns the fields of the turn's `message_start` that differ from their usual values. */
+function startFields({
+  mode,
+  from_share,
+}: Turn): Pick<HistoryMessage, "display_mode" | "is_new_session_from_share"> {
+  return {
+    ...(mode === "chat" ? { display_mode: mode } : {}),
+    ...(from_share ? { is_new_session_from_share: from_share } : {}),
+  };
+}
+
 function userMessage(message: UserMessage, turn: string | null): HistoryMessage {
   const files = message.files.map((file) => ({ type: "file", ...file }));
   return {
@@ -112,7 +135,12 @@ function userMessage(message: UserMessage, turn: string | null): HistoryMessage 
 }
 
 function blockMessage(turn: Turn, block: Block, message_type: "chat" | "step"): HistoryMessage {
-  const common = { message_id: turn.id, ...authorOf(turn, block.run), display_type: "content" } as const;
+  const common = {
+    message_id: turn.id,
+    ...startFields(turn),
+    ...authorOf(turn, block.run),
+    display_type: "content",
+  } as const;
   if (block.kind === "tool_result") {
     const { call: tool_call_id, name, status } = block;
     const start = contentStart(turn, block) as ContentBlockOf<"tool_result">;
@@ -140,15 +168,27 @@ function blockMessage(turn: Turn, block: Block, message_type: "chat" | "step"): 
 function partOf(turn: Turn, block: Block): HistoryPart {
   const start: Record<string, unknown> = contentStart(turn, block);
   const deltas: Record<string, unknown>[] = contentDeltas(block);
-  const merged = Object.assign({}, start, ...deltas, became(block), { type: start["type"] }) as HistoryPart;
+  const merged = Object.assign({}, start, ...deltas, became(turn, block), {
+    type: start["type"],
+  }) as HistoryPart;
   // The message already names the author.
   const { subagent: _, parent_tool_use_id: __, ...part } = merged;
   return part;
 }
 
+/**
+ * Returns true for a text that a call of the same run follows. The stream can't know this when the text starts; history
+ * can.
+ */
+function isBeforeCall(turn: Turn, { run, index }: TextBlock): boolean {
+  const next = listBlocks(turn).find((block) => block.run === run && block.index > index);
+  return next?.kind === "tool_call";
+}
+
 /** Returns how a text ended, or the outcome of an interaction. */
-function became(block: Block): Record<string, unknown> {
-  if (block.kind === "text") return { is_final: block.final };
+function became(turn: Turn, block: Block): Record<string, unknown> {
+  if (block.kind === "text")
+    return { is_final: block.final, is_part: block.part || isBeforeCall(turn, block) };
   if (!("version" in block)) return {};
   const reason = block.reason === null ? {} : { reason: block.reason };
   const common = { status: block.status, version: block.version, ...reason };

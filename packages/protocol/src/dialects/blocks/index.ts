@@ -14,7 +14,8 @@ export const blocks: Dialect<SessionState, BlocksDecoder, BlocksFrame> = {
   name: "blocks",
   cannotCarry: [
     "ids and indexes of blocks and groups, and the times of blocks (a decoder assigns its own)",
-    "the name of the turn's agent and its model, its number, and what it resumes or retries",
+    "the name of the turn's agent, its model, number and language, and what it resumes or retries",
+    "the template of a notice: its kind, code and details are carried",
     "a tool call before its arguments are complete, and a result before it is complete",
     "the parts of a result beyond the first 500 characters of its preview, and references",
     "hidden blocks, and thinking in a turn whose mode is chat",

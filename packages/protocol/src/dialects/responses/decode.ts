@@ -9,6 +9,7 @@ import { truncateText } from "../../truncate-text.ts";
 import { ERRORS, errorCodeFromNumber, toTurnErrorCode } from "../../errors.ts";
 import { outlivesTurn } from "../../fold/interaction.ts";
 import { MAX_PREVIEW } from "../../limits.ts";
+import { REQUEST_FORM } from "../../tool-label.ts";
 import { listBlocks, emptyState, type TextBlock, type Usage } from "../../state.ts";
 import { changeInteraction, requestApproval, requestForm, requestPayment } from "../decode-interaction.ts";
 import type { Decoded } from "../dialect.ts";
@@ -162,7 +163,10 @@ function startStep(writer: EventWriter, turn: string, step: StepStart): void {
   if (writer.findRecent(turn, (block) => block.kind === "tool_call" && block.call === step.id) !== undefined)
     return;
   const on = { ...writer.next(turn), run: turn };
-  writer.write({ type: "tool_call.start", ...on, call: step.id, name: step.tool_name, label: step.content });
+  const { id: call, tool_name: name, content: label } = step;
+  // The form that follows is the display of this step.
+  const hidden = name === REQUEST_FORM ? { hidden: true } : {};
+  writer.write({ type: "tool_call.start", ...on, call, name, label, ...hidden });
   writer.write({ type: "tool_call.end", ...on, input: step.args });
 }
 

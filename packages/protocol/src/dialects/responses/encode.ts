@@ -20,7 +20,7 @@ import {
   type Usage,
   isVisible,
 } from "../../state.ts";
-import { toolLabel } from "../../tool-label.ts";
+import { REQUEST_FORM, toolLabel } from "../../tool-label.ts";
 import { actionRequest, approvalRequest, formRequest, paymentFrame } from "../interactions.ts";
 import type { Encoded } from "../dialect.ts";
 import { withCursor } from "../with-cursor.ts";
@@ -99,10 +99,15 @@ function step(encoder: ResponsesEncoder, event: SessionEvent, state: SessionStat
       return { text: outputTextAt(state, withTags), frames: endFrames(turn, common, withTags) };
     default: {
       const block = "block" in event ? blockAt(turn, event.index, event.block) : undefined;
-      if (block === undefined || !isVisible(turn, block)) return { text, frames: [] };
+      if (block === undefined || !isShown(turn, block)) return { text, frames: [] };
       return { text, frames: blockFrames(state, turn, block, event) };
     }
   }
+}
+
+/** The form is the display of `request_form`, so its call is hidden. The document still lists it as a step. */
+function isShown(turn: Turn, block: Block): boolean {
+  return isVisible(turn, block) || ("hidden" in block && block.name === REQUEST_FORM);
 }
 
 /** Ends a turn that was left running when another turn starts. */
@@ -122,7 +127,7 @@ function withdrawn(before: Turn | undefined, turn: Turn, common: Common): Respon
     blocks.flatMap((b) => (b.kind === "tool_result" && b.end !== null ? [b.call] : [])),
   );
   return blocks.flatMap((block): ResponsesFrame[] => {
-    if (block.kind !== "tool_call" || block.end === null || !isVisible(turn, block)) return [];
+    if (block.kind !== "tool_call" || block.end === null || !isShown(turn, block)) return [];
     if (turn.items.get(block.index)?.kind !== "superseded" || answered.has(block.call)) return [];
     const { call: id, name: tool_name, ended_at } = block;
     const result = { success: false, data: "", status: "cancelled" } as const;

@@ -18,7 +18,7 @@ export const responses: Dialect<ResponsesEncoder, ResponsesDecoder, ResponsesFra
     "where one text block of the main agent ends and the next starts, for parts and the final text",
     "tool tags in the text, unless requested",
     "that a takeover superseded content: its text stays until `final_text` replaces it, its steps end as cancelled, its errors stay",
-    "the text of a stopped notice; type and details of an error; the duration of a turn and its mode",
+    "the text of a stopped notice; type, details and template of an error; the duration of a turn, its mode and language",
     "user messages, and which message a turn answers, resumes or retries; who decided",
   ],
   attach: attachResponses,

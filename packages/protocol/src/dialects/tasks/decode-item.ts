@@ -73,7 +73,8 @@ function writeNotice(
   notice: Notice,
 ): void {
   if (writer.find(turn, (block) => block.kind === "notice") !== undefined) return;
-  const on = { ...writer.next(turn), run };
+  const coded = notice.template === undefined ? {} : { template: notice.template };
+  const on = { ...writer.next(turn), run, ...coded };
   const text = item.block_list.map((part) => (part.type === "text" ? part.text : "")).join("");
   if (notice.type === "stopped") {
     writer.write({ type: "notice.stopped", ...on, text });

@@ -10,7 +10,8 @@ import { type Block, emptyState } from "../../state.ts";
 import type { Decoded } from "../dialect.ts";
 import { type Decoding, named, EventWriter } from "../event-writer.ts";
 import { addItem, endItem, extendText, finishText, readImage } from "./decode-item.ts";
-import type { TasksFrame, TasksFrameOf } from "./frames.ts";
+import type { TaskItemOf, TasksFrame, TasksFrameOf } from "./frames.ts";
+import { changeInteraction, requestApproval } from "../decode-interaction.ts";
 
 export interface TasksDecoder extends Decoding {
   /** The turn of the root task. */
@@ -242,7 +243,27 @@ function readItemDone(
     return { voided: { ...decoder.voided, blocks: [...decoder.voided.blocks, block.id] } };
   }
   if (block === undefined || block.end === null) endItem(writer, turn, run, item, block);
+  if (block?.kind === "tool_call" && item.type === "tool_call" && item.approval !== undefined)
+    readApproval(writer, { turn, run }, block.call, item.approval);
   return {};
+}
+
+function readApproval(
+  writer: EventWriter,
+  where: { readonly turn: string; readonly run: string },
+  call: string,
+  approval: NonNullable<TaskItemOf<"tool_call">["approval"]>,
+): void {
+  const { approval_key: key, status, version, reason, edited_requests, always } = approval;
+  requestApproval(writer, where, key, { ...approval, tool_use_id: call });
+  if (status === "pending") return;
+  changeInteraction(writer, where.turn, key, {
+    status,
+    version,
+    ...(reason === undefined ? {} : { reason }),
+    ...(edited_requests === undefined ? {} : { action_requests: edited_requests }),
+    ...(always === undefined ? {} : { always }),
+  });
 }
 
 type InnerFrame = Exclude<

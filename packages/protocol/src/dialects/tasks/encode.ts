@@ -7,8 +7,9 @@ import type { SessionEvent, EventOf } from "../../events/index.ts";
 import { endsAll } from "../../fold/block.ts";
 import { blockAt, findRun, findTurn } from "../../fold/edit.ts";
 import { fold } from "../../fold/fold.ts";
-import { leftRunning, mainRunStatus, findSubAgentRun } from "../../turn-queries.ts";
+import { findToolCall, leftRunning, mainRunStatus, findSubAgentRun } from "../../turn-queries.ts";
 import {
+  type ApprovalBlock,
   type ResultPart,
   type Run,
   type SessionState,
@@ -60,6 +61,7 @@ function cutShort(was: Turn, turn: Turn): TasksFrame[] {
   return listBlocks(turn).flatMap((block): TasksFrame[] => {
     const old = blockAt(was, block.index, block.id);
     const run = findRun(turn, block.run);
+    if (block.kind === "approval") return old === block ? [] : approvalFrames(turn, block);
     if (!block.aborted || old?.end !== null || run === undefined) return [];
     if (!isOutputBlock(block) || !isVisible(turn, block)) return [];
     const item = wholeItem(turn, block);
@@ -85,11 +87,21 @@ function eventFrames(was: Turn | undefined, event: TurnEvent, after: SessionStat
     default: {
       if (!("block" in event)) return [];
       const block = blockAt(turn, event.index, event.block);
+      if (block?.kind === "approval") return approvalFrames(turn, block);
       if (block === undefined || !isOutputBlock(block) || !isVisible(turn, block)) return [];
       const old = was === undefined ? undefined : blockAt(was, event.index, event.block);
       return blockFrames(turn, event, block, old as OutputBlock | undefined);
     }
   }
+}
+
+/** Repeats the item of a call with its approval. A hidden call has no item. */
+function approvalFrames(turn: Turn, { call }: ApprovalBlock): TasksFrame[] {
+  const block = call === null ? undefined : findToolCall(turn, call);
+  const run = block === undefined ? undefined : findRun(turn, block.run);
+  if (block === undefined || run === undefined || !isOutputBlock(block)) return [];
+  const item = wholeItem(turn, block);
+  return [{ type: "task.output_item.done", task_id: taskIdOf(turn, run), output_index: block.output, item }];
 }
 
 function created(state: SessionState, turn: Turn, event: EventOf<"run.start">): TasksFrame {

@@ -1,6 +1,6 @@
 /**
- * `taskEndState` returns the whole end state of a task (requirement T01): the visible items, and in `content` the text
- * that the model read.
+ * `taskEndState` returns the whole end state of a task (requirement T01): the visible items, and in `content` the texts
+ * and images that the model was given.
  * Invariant: only the owner of the session may receive it; it is never part of a stream. Pure.
  */
 import { findRun } from "../../fold/edit.ts";
@@ -9,14 +9,15 @@ import { findSubAgentRun } from "../../turn-queries.ts";
 import type { TaskBlock, TaskItem, TaskItemOf } from "./frames.ts";
 import { isOutputBlock, type OutputBlock, taskIdOf, wholeItem } from "./items.ts";
 
-/** A piece of the text that the model read. */
-export interface TaskContent {
-  readonly type: "text";
-  readonly text: string;
-  /** The reference that the piece belongs to. */
-  readonly id?: number;
-  readonly tags?: readonly string[];
-}
+/** A piece of what the model was given: a text or an image. `id` is the reference that the piece belongs to. */
+export type TaskContent =
+  | {
+      readonly type: "text";
+      readonly text: string;
+      readonly id?: number;
+      readonly tags?: readonly string[];
+    }
+  | { readonly type: "image_url"; readonly image_url: { readonly url: string }; readonly id?: number };
 
 interface WithContent {
   readonly content?: readonly TaskContent[];
@@ -34,7 +35,7 @@ export interface TaskEndState {
   readonly output: readonly EndItem[];
 }
 
-/** @param contentOf returns the text that the model read from the result of a call, or null if it is not stored */
+/** @param contentOf returns what the model was given of the result of a call, or null if it is not stored */
 export function taskEndState(
   turn: Turn,
   run: Run,

@@ -6,8 +6,9 @@
 import { z } from "zod";
 import { CURSOR_PATTERN } from "../../cursor.ts";
 import { artifact } from "../../events/blocks.ts";
-import { json, usage, whole } from "../../events/fields.ts";
+import { json, template, usage, whole } from "../../events/fields.ts";
 import type { Immutable } from "../../json.ts";
+import { actionRequest, reviewConfig } from "../shapes.ts";
 
 /** Added: the cursor to resume from, on the last frame of each event. Over SSE it is the `id:` line. */
 const cursor = { event_id: z.string().regex(CURSOR_PATTERN).exactOptional() };
@@ -45,6 +46,21 @@ const block = z.discriminatedUnion("type", [textBlock, imageBlock]);
 /** Added: absent while the item is incomplete. `superseded` empties an item that a takeover replaced. */
 const status = z.enum(["completed", "failed", "cancelled", "superseded"]).exactOptional();
 
+/** Added: the request for an approval of the call, and its outcome. */
+const approval = z.strictObject({
+  approval_key: z.string(),
+  status: z.enum(["pending", "approved", "edited", "rejected", "timed_out", "cancelled"]),
+  version: z.int(),
+  action_requests: z.array(actionRequest),
+  review_configs: z.array(reviewConfig),
+  timeout_seconds: z.number().nullable(),
+  deadline: z.number().nullable(),
+  digest: z.string().exactOptional(),
+  reason: z.string().exactOptional(),
+  edited_requests: z.array(actionRequest).exactOptional(),
+  always: z.literal(true).exactOptional(),
+});
+
 const taskItems = {
   reasoning: z.strictObject({
     type: z.literal("reasoning"),
@@ -60,6 +76,8 @@ const taskItems = {
     arguments: z.string(),
     /** Added: the description of the call that users see. */
     label: z.string().exactOptional(),
+    /** Added: sent with a further `.done` of the item when the approval is requested and when it is decided. */
+    approval: approval.exactOptional(),
     status,
   }),
   tool_result: z.strictObject({
@@ -92,6 +110,7 @@ const taskItems = {
         can_retry: z.boolean().exactOptional(),
         error_type: z.string().exactOptional(),
         details: json.exactOptional(),
+        template: template.exactOptional(),
       })
       .exactOptional(),
   }),

@@ -5,8 +5,10 @@
  * root task has the id of the turn, the task of a sub-agent the id of its call.
  */
 import { findSubAgentRun } from "../../turn-queries.ts";
+import { actionRequest, approvalRequest } from "../interactions.ts";
 import {
   type Annotation,
+  type ApprovalBlock,
   type Block,
   listBlocks,
   isVisible,
@@ -91,7 +93,11 @@ export function emptyItem(block: OutputBlock): TaskItem {
 }
 
 function noticeOf(block: Extract<Block, { kind: "notice" }>): NonNullable<TaskItemOf<"message">["notice"]> {
-  return { type: block.notice, ...block.error };
+  return {
+    type: block.notice,
+    ...block.error,
+    ...(block.template === null ? {} : { template: block.template }),
+  };
 }
 
 /** Returns the complete item of a block that has ended. */
@@ -103,6 +109,7 @@ export function wholeItem(turn: Turn, block: OutputBlock): TaskItem {
       return {
         ...(emptyItem(block) as TaskItemOf<"tool_call">),
         arguments: argumentsOf(block),
+        ...approvalOf(turn, block),
         ...(block.aborted ? { status: "cancelled" } : {}),
       };
     case "tool_result":
@@ -117,6 +124,37 @@ export function wholeItem(turn: Turn, block: OutputBlock): TaskItem {
         block_list: [{ type: "text", text: block.text }],
       };
   }
+}
+
+/** Returns the newest approval of a call. All are between the call and its result, so a long turn is not searched. */
+function findApproval({ items }: Turn, { call, index }: ToolCallBlock): ApprovalBlock | null {
+  let newest: ApprovalBlock | null = null;
+  for (let n = index + 1; n < items.length; n++) {
+    const item = items.at(n);
+    if (item?.kind === "approval" && item.call === call) newest = item;
+    if (item?.kind === "tool_result" && item.call === call) break;
+  }
+  return newest;
+}
+
+/** Returns the newest approval of a call, as requested and as decided. */
+function approvalOf(turn: Turn, call: ToolCallBlock): Pick<TaskItemOf<"tool_call">, "approval"> {
+  const block = findApproval(turn, call);
+  if (block === null) return {};
+  const { key: approval_key, status, version, reason, edited, always } = block;
+  // The item itself names the call.
+  const { tool_use_id: _, ...request } = approvalRequest(block);
+  return {
+    approval: {
+      approval_key,
+      status,
+      version,
+      ...request,
+      ...(reason === null ? {} : { reason }),
+      ...(edited === null ? {} : { edited_requests: edited.map(actionRequest) }),
+      ...(always ? { always: true as const } : {}),
+    },
+  };
 }
 
 const RESULT_STATUS = {
