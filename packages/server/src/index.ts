@@ -25,9 +25,11 @@ export { fullTextSearch, type KnowledgeSearch } from "./runtime/built-in/knowled
 export type { WebSearch } from "./runtime/built-in/search-web.ts";
 export { type BuiltInOptions, builtInTools } from "./runtime/built-in/tools.ts";
 export { type Agent, type AgentOptions, defineAgent } from "./runtime/define/agent.ts";
+export type { SummarizeGroup } from "./runtime/define/summarize-group.ts";
 export type { Approval, ApprovalOptions } from "./runtime/define/approval.ts";
 export { DEFAULT_FILE_LIMITS, type FileLimits } from "./runtime/define/file-limits.ts";
 export type { FormSpec } from "./runtime/define/form.ts";
+export type { ImageLimits } from "./runtime/define/image-limits.ts";
 export { DEFAULT_LIMITS, type Limits } from "./runtime/define/limits.ts";
 export { defineStreamAgent, type StreamAgentOptions } from "./runtime/define/stream-agent.ts";
 export type { StreamBodyContext, StreamBodyEvent } from "./runtime/define/stream-body.ts";
@@ -46,7 +48,8 @@ export {
   type ToolOutput,
 } from "./runtime/define/tool.ts";
 export { RuntimeError } from "./runtime/errors.ts";
-export { DEFAULT_STRINGS, type RuntimeStrings } from "./runtime/strings.ts";
+export { BUILT_IN_STRINGS, type StringCatalogs } from "./runtime/strings/catalogs.ts";
+export type { RuntimeStrings } from "./runtime/strings/runtime-strings.ts";
 export type { WorkerOptions } from "./runtime/worker/options.ts";
 export { startWorker, type SupervisedWorker } from "./runtime/worker/supervise.ts";
 export { createWorker, type Worker } from "./runtime/worker/worker.ts";

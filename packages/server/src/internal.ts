@@ -32,6 +32,11 @@ export {
 } from "./session/lifecycle/claim.ts";
 export { ensureSessionLog, reopenIdleLog } from "./session/lifecycle/create.ts";
 export { eraseExpired, finishErasures } from "./session/lifecycle/erase.ts";
+export type { PaymentBackend } from "./session/payments/apply-payment.ts";
+export { cancelPayment } from "./session/payments/cancel-payment.ts";
+export { checkDuePayments } from "./session/payments/check-payments.ts";
+export { openCheckout } from "./session/payments/checkout.ts";
+export { applyReport } from "./session/payments/query-payment.ts";
 export {
   decodeSessionRef,
   encodeSessionRef,

@@ -37,12 +37,18 @@ export type { HttpRequestOptions } from "./runtime/built-in/http-request.ts";
 export type { HttpMethod } from "./runtime/built-in/http-rules.ts";
 export type { KnowledgeOptions, KnowledgeQuery } from "./runtime/built-in/knowledge.ts";
 export type { WebPage, WebQuery } from "./runtime/built-in/search-web.ts";
-export type { Compaction, InstructionsContext, RecallLimits, SubAgentTool } from "./runtime/define/agent.ts";
+export type {
+  Compaction,
+  DisplayMode,
+  InstructionsContext,
+  RecallLimits,
+  SubAgentTool,
+} from "./runtime/define/agent.ts";
 export type { ApprovalContext } from "./runtime/define/approval.ts";
 export type { Pricing } from "./runtime/define/limits.ts";
 export type { AiSdkPart, AiSdkResult, StreamBody } from "./runtime/define/stream-body.ts";
 export type { SourceTool, ToolSourceConnection, ToolSourceContext } from "./runtime/define/tool-source.ts";
-export type { ToolDisplay, ToolErrorOptions } from "./runtime/define/tool.ts";
+export type { RequestFormOptions, ToolDisplay, ToolErrorOptions } from "./runtime/define/tool.ts";
 export type { FileErrorCode, RuntimeErrorCode } from "./runtime/errors.ts";
 export type { TurnOptions } from "./runtime/turn/turn-options.ts";
 export type { EngineCallbacks } from "./runtime/worker/options.ts";
@@ -71,6 +77,8 @@ export {
 } from "./session/interactions/submit-form.ts";
 export { canRetry, type RetryReceipt } from "./session/messages/retry-turn.ts";
 export type { StopTurnOptions } from "./session/messages/stop-turn.ts";
+export { resolveFlag } from "./session/payments/read-payments.ts";
+export { DEFAULT_WEBHOOK_OPTIONS, type WebhookOptions } from "./session/webhooks/webhook-options.ts";
 export type { RedisSignalsOptions } from "./signals/redis.ts";
 export type { Signals } from "./signals/signals.ts";
 export { isStoreError, STORE_ERRORS, type StoreErrorCode } from "./store/errors.ts";
@@ -99,6 +107,7 @@ export type {
   UsageDay,
   UsageLedger,
 } from "./store/ports/audit.ts";
+export { type AgentInput, type Agents, MAX_AGENTS, type RegisteredAgent } from "./store/ports/agents.ts";
 export {
   type Attachment,
   type Attachments,
@@ -139,10 +148,10 @@ export {
 } from "./store/ports/knowledge.ts";
 export type {
   ApplyResult,
-  NewOrder,
-  Order,
-  OrderTransition,
-  PaymentNotice,
+  NewPayment,
+  Payment,
+  PaymentChange,
+  PaymentPage,
   Payments,
 } from "./store/ports/payments.ts";
 export type {
@@ -171,6 +180,20 @@ export type {
   Tenants,
   UserNumbers,
 } from "./store/ports/sessions.ts";
+export {
+  type ClaimedDelivery,
+  type DeliveryPage,
+  type DeliveryResult,
+  type DeliveryState,
+  type NewWebhookEndpoint,
+  type TakeDeliveriesQuery,
+  WEBHOOK_EVENTS,
+  type WebhookDelivery,
+  type WebhookEndpoint,
+  type WebhookEvent,
+  type WebhookEventType,
+  type Webhooks,
+} from "./store/ports/webhooks.ts";
 export type { PostgresStoreOptions } from "./store/postgres/store.ts";
 export type { Actor } from "./store/refs.ts";
 export {

@@ -1,6 +1,6 @@
 /**
- * `@turnstream/server/testing` exports models that play a script, and in-memory implementations of store, log, engine
- * and signals.
+ * `@turnstream/server/testing` exports models that play a script, a payment sandbox, and in-memory implementations of
+ * store, log, engine and signals.
  * Invariant: every name here is public; a test compares the names with public-api/testing.txt. The in-memory
  * implementations follow the same rules as the real ones, but nothing survives the process.
  */
@@ -27,5 +27,16 @@ export {
   scriptedModel,
   type ScriptedOptions,
 } from "./models/scripted-model.ts";
+export type { SandboxBehavior } from "./payments/sandbox/sandbox-notifier.ts";
+export type {
+  NotificationOverrides,
+  SandboxOrder,
+  SandboxStatus,
+} from "./payments/sandbox/sandbox-orders.ts";
+export {
+  type PaymentSandbox,
+  type PaymentSandboxOptions,
+  startPaymentSandbox,
+} from "./payments/sandbox/start-payment-sandbox.ts";
 export { createMemorySignals } from "./signals/memory.ts";
 export { createMemoryStore } from "./store/memory/store.ts";

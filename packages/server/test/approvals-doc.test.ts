@@ -25,9 +25,11 @@ const WHEN = { before: "before the deadline", after: "after the deadline", any: 
 const WHO = [
   "the user",
   "the waiting worker",
+  "a worker",
   "the worker when the turn ends",
   "the server",
-  "the payment gateway",
+  "the user who opens the checkout",
+  "the payment provider",
 ];
 
 test("W13 the table of transitions matches the store", () => {

@@ -25,9 +25,17 @@ test.each([
   ["agents.md", "### `approval`", "Option", "runtime/define/approval.ts", "ApprovalOptions"],
   ["agents.md", "### `context`", "Field", "runtime/define/tool.ts", "ToolContext"],
   ["agents.md", "## `startWorker(options)`", "Option", "runtime/worker/options.ts", "WorkerOptions"],
-  ["agents.md", "### Strings", "String", "runtime/strings.ts", "RuntimeStrings"],
+  ["agents.md", "### Strings", "String", "runtime/strings/runtime-strings.ts", "RuntimeStrings"],
   ["gateway.md", "### Limits", "Option", "gateway/options.ts", "GatewayLimits"],
   ["files.md", "## Options of the worker", "Option", "runtime/define/file-limits.ts", "FileLimits"],
+  ["files.md", "## Let the model see images", "Option", "runtime/define/image-limits.ts", "ImageLimits"],
+  [
+    "webhooks.md",
+    "## Options of the worker",
+    "Option",
+    "session/webhooks/webhook-options.ts",
+    "WebhookOptions",
+  ],
   ["files.md", "## Safe fetch", "Option", "safe-fetch/policy.ts", "FetchPolicy"],
   [
     "built-in-tools.md",
@@ -36,6 +44,7 @@ test.each([
     "runtime/built-in/tools.ts",
     "BuiltInOptions",
   ],
+  ["payments.md", "#### `stripe(options)`", "Option", "payments/stripe.ts", "StripeOptions"],
   ["client.md", "### Options of `createClient`", "Option", "../../client/src/options.ts", "ClientOptions"],
 ])("%s: the table under '%s' lists what its type has", (page, heading, column, file, name) => {
   const members = membersOf(file, name).toSorted();
@@ -53,5 +62,27 @@ test("gateway.md: the table of createGateway lists what its types have", () => {
   ];
   expect(namesIn("gateway.md", "## Options of `createGateway` and `createServer`", "Option")).toEqual(
     members.toSorted(),
+  );
+});
+
+test("payments.md: the tables of newebPay and the sandbox list what their types have", () => {
+  const keys = membersOf("payments/newebpay-cipher.ts", "NewebPayKeys");
+  const own = membersOf("payments/newebpay.ts", "NewebPayOptions");
+  const sandbox = membersOf("payments/sandbox/start-payment-sandbox.ts", "PaymentSandboxOptions");
+  expect(namesIn("payments.md", "#### `newebPay(options)`", "Option")).toEqual([...keys, ...own].toSorted());
+  expect(namesIn("payments.md", "#### `startPaymentSandbox(options)`", "Option")).toEqual(
+    [...keys, ...sandbox].toSorted(),
+  );
+});
+
+test("payments.md: the table of the sandbox lists its members", () => {
+  const rows =
+    readTables(
+      readSection(read("../../../docs/payments.md"), "#### `startPaymentSandbox(options)`"),
+      "Member",
+    )[0] ?? [];
+  const names = rows.flatMap(([cell = ""]) => readCode(cell).map((code) => code.replace(/[(].*/, "")));
+  expect(names.toSorted()).toEqual(
+    membersOf("payments/sandbox/start-payment-sandbox.ts", "PaymentSandbox").toSorted(),
   );
 });

@@ -5,25 +5,21 @@
  * head was sent. http/handle-request.ts handles every variant. http/idempotency.ts stores only the body of `json`, so
  * a route with `idempotent: true` must not return `jsonText`.
  */
-import type { ErrorHandler } from "../util/error-handler.ts";
 import type { Json } from "@turnstream/protocol";
-import type { CommandBackend } from "../session/backend.ts";
-import type { Env } from "../util/env.ts";
+import type { PaymentBackend } from "../session/payments/apply-payment.ts";
 import type { TimeSlicer } from "../util/time-slicer.ts";
 import type { FrameSink, StreamEvents } from "./connection/frame-sink.ts";
 import type { SessionFeeds } from "./feed/session-feeds.ts";
 import type { GatewayLimits } from "./options.ts";
 
 /** Passed to every handler. */
-export interface GatewayContext extends CommandBackend {
+export interface GatewayContext extends PaymentBackend {
   readonly feeds: SessionFeeds;
   readonly slices: TimeSlicer;
-  readonly env: Env;
   readonly limits: GatewayLimits;
   readonly secrets: readonly [string, ...string[]];
   /** URL prefix of blobs; the blob's token follows it. */
   readonly blobBase: string;
-  readonly onError: ErrorHandler;
 }
 
 /**
@@ -47,6 +43,6 @@ export type RouteResult =
       readonly headers: ResponseHeaders;
     }
   | { readonly status: number; readonly stream: StreamHandler; readonly headers?: ResponseHeaders }
-  | { readonly status: 204 | 304; readonly headers?: ResponseHeaders };
+  | { readonly status: 204 | 303 | 304; readonly headers?: ResponseHeaders };
 
 type ResponseHeaders = Readonly<Record<string, string>>;

@@ -1,11 +1,11 @@
 /**
  * `createServer` runs the gateway as a standalone HTTP server: Fastify with the gateway plugin and two health routes.
  * To embed the gateway in an app, use `createGateway` instead.
- * Invariant: log lines contain no headers, no query and no tokens, so `redactPath` must know every route with a token
- * in its path. Every error, also for data that is not HTTP, has the protocol's error format. `close` reports "not
- * ready", closes the gateway first, and never closes the store, log or signals.
+ * Invariant: log lines contain no headers, no query and no credentials, so `redactPath` must know every route with a
+ * secret in its path. Every error, also for data that is not HTTP, has the protocol's error format. `close` reports
+ * "not ready", closes the gateway first, and never closes the store, log or signals.
  */
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { fastify, type FastifyBaseLogger, type FastifyInstance, LogController } from "fastify";
 import { RequestError } from "./errors.ts";
 import { createGateway, type GatewayStats } from "./gateway.ts";
@@ -17,7 +17,10 @@ import type { GatewayOptions } from "./options.ts";
 import { writeRawResponse } from "./ws/upgrade.ts";
 
 export interface ServerOptions extends GatewayOptions {
-  /** Receives one line per response, without headers and without the tokens in URLs. */
+  /**
+   * Receives one line per response, without headers and query strings. In the path of a share link, file URL
+   * or checkout page, `*` replaces the part that gives access.
+   */
   readonly logger?: FastifyBaseLogger;
 }
 
@@ -47,6 +50,7 @@ const BACKLOG = 4_096;
 export function createServer(options: ServerOptions): Server {
   const gateway = createGateway(options);
   const app = createApp(options);
+  const sockets = trackSockets(app);
   let isClosing = false;
   void app.register(gateway.plugin);
   registerHealthRoutes(app, options, () => isClosing);
@@ -66,12 +70,25 @@ export function createServer(options: ServerOptions): Server {
       const timer = setTimeout(() => app.server.closeAllConnections(), SHUTDOWN_TIMEOUT_MS);
       // The connection of an event stream becomes idle only after its last bytes are sent. Without this, it would stay
       // open until the timeout above.
-      const closeIdle = setInterval(() => app.server.closeIdleConnections(), CLOSE_IDLE_INTERVAL_MS);
+      const closeIdle = setInterval(() => {
+        app.server.closeIdleConnections();
+        // Browsers open connections before they need them. Node doesn't count a connection without a request as idle.
+        for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
+      }, CLOSE_IDLE_INTERVAL_MS);
       await app.close();
       clearTimeout(timer);
       clearInterval(closeIdle);
     },
   };
+}
+
+function trackSockets({ server }: FastifyInstance): ReadonlySet<Socket> {
+  const sockets = new Set<Socket>();
+  server.on("connection", (socket) => {
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+  });
+  return sockets;
 }
 
 function createApp({ logger, onError = () => undefined }: ServerOptions): FastifyInstance {
@@ -113,7 +130,7 @@ function getUrl(app: FastifyInstance): string {
   return `http://${host}:${address.port}`;
 }
 
-const TOKEN = /\/(blobs|shares)\/[^/?#]+/g;
+const TOKEN = /\/(blobs|shares|payments\/(?:checkout|return|status))\/[^/?#]+/g;
 
 /** Returns a URL for logs: without its query and without the tokens in its path. Pure. */
 export function redactPath(url: string): string {

@@ -10,6 +10,7 @@ import { ERRORS, type ErrorCode } from "@turnstream/protocol";
 import { truncateText } from "@turnstream/protocol/writer";
 import type { ErrorReply } from "@turnstream/protocol/schema";
 import { isLogError, type LogError } from "../log/errors.ts";
+import { PaymentError } from "../payments/provider.ts";
 import { BlobError } from "../session/blobs/open-blob.ts";
 import { InputValidationError } from "../session/validation-error.ts";
 import { isStoreError, type StoreError } from "../store/errors.ts";
@@ -56,6 +57,8 @@ export function toErrorResponse(error: unknown): ErrorResponse {
   if (error instanceof InputValidationError) return clientError("BAD_REQUEST", error.userMessage);
   if (isStoreError(error)) return fromStoreError(error);
   if (isLogError(error)) return fromLogError(error);
+  // The provider can't be reached, or doesn't accept our request. Its own text is for operators.
+  if (error instanceof PaymentError) return unavailable();
   return internalError();
 }
 

@@ -12,6 +12,9 @@ import { answerQuestion, dismissQuestion } from "../session/interactions/answer-
 import { decideApproval } from "../session/interactions/decide-approval.ts";
 import { declineForm, FormClosedError, submitForm } from "../session/interactions/submit-form.ts";
 import type { CommandBackend } from "../session/backend.ts";
+import type { PaymentBackend } from "../session/payments/apply-payment.ts";
+import { cancelPayment } from "../session/payments/cancel-payment.ts";
+import { refreshPayment } from "../session/payments/query-payment.ts";
 import { sendMessage } from "../session/messages/send.ts";
 import { stopTurn } from "../session/messages/stop-turn.ts";
 import { uploadIdOf } from "../session/blobs/upload.ts";
@@ -34,13 +37,13 @@ export interface CommandOptions {
 
 /** @throws RequestError, or an error of the session */
 export async function executeCommand(
-  backend: CommandBackend,
+  backend: PaymentBackend,
   caller: Caller,
   ref: SessionRef,
   command: Command,
   { startNextTurn = true }: CommandOptions = {},
 ): Promise<AckPayload> {
-  const source = { userId: caller.user, clientId: caller.from };
+  const source = { userId: caller.user, ...clientField(caller) };
   switch (command.type) {
     case "send":
       return send(backend, caller, ref, command);
@@ -86,7 +89,24 @@ export async function executeCommand(
         await declineForm(backend, ref, { ...source, ...reasonField, form, startNextTurn }),
       );
     }
+    case "cancel_payment": {
+      const { payment_request_id: payment } = command;
+      requireApplied(await cancelPayment(backend, ref, { ...source, payment }));
+      return { payment_status: "cancelled" };
+    }
+    case "refresh_payment": {
+      const { status } = await refreshPayment(backend, ref, command.payment_request_id);
+      return { payment_status: status };
+    }
   }
+}
+
+/**
+ * The client's address for the audit, which accepts only the characters of ids. A fetch handler may not know it, and the
+ * address of a link-local client can contain the name of a network interface.
+ */
+function clientField({ from }: Caller): { readonly clientId?: string } {
+  return from === "" ? {} : { clientId: from.replaceAll(/[^\w.:/-]/g, "_") };
 }
 
 async function send(
@@ -100,17 +120,24 @@ async function send(
     text,
     content_urls = [],
     agent_id,
+    display_mode,
+    locale,
     resume_form_request_id,
     form_values,
   } = command;
   const id = toMessageId(client_message_id);
+  const options = {
+    ...(agent_id === undefined ? {} : { agent: agent_id }),
+    ...(display_mode === undefined ? {} : { mode: display_mode }),
+    ...(locale === undefined ? {} : { locale }),
+  };
   const sent = sendMessage(backend, ref, {
     id,
     text,
     userId: caller.user,
-    clientId: caller.from,
+    ...clientField(caller),
     files: await Promise.all(content_urls.map((url) => toFileRef(backend, ref, url))),
-    ...(agent_id === undefined ? {} : { options: { agent: agent_id } }),
+    ...(Object.keys(options).length === 0 ? {} : { options }),
     ...(resume_form_request_id === undefined ? {} : { resumes: resume_form_request_id }),
     ...(form_values === undefined ? {} : { formValues: form_values }),
   });

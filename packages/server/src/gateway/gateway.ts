@@ -128,6 +128,7 @@ function createHttpContext(options: GatewayOptions, connections: ConnectionRegis
     publicUrl,
     allowedOrigins = [],
     trustProxy = false,
+    payments = null,
     env = systemEnv,
     onError = ignore,
   } = options;
@@ -150,6 +151,7 @@ function createHttpContext(options: GatewayOptions, connections: ConnectionRegis
     slices,
     limits,
     blobBase,
+    payments,
   };
   return {
     context,

@@ -6,6 +6,8 @@
  * their types.
  */
 import type { ErrorHandler } from "../util/error-handler.ts";
+import { findPaymentOptionsProblem } from "../payments/payment-options.ts";
+import type { PaymentOptions } from "../payments/provider.ts";
 import type { CommandBackend } from "../session/backend.ts";
 import { DEFAULT_UPLOAD_LIMITS } from "../session/blobs/upload.ts";
 import { MAX_PAGE } from "../store/ports/sessions.ts";
@@ -18,7 +20,11 @@ export interface GatewayLimits {
    * @default 524_288
    */
   readonly sendQueueBytes: number;
-  /** Closes a connection whose transport has accepted no data for this long. @default 60_000 */
+  /**
+   * Closes a connection whose full transport buffer does not become empty within this time, because its client reads
+   * nothing or too slowly.
+   * @default 60_000
+   */
   readonly stallTimeoutMs: number;
   /** Pings a socket that has sent nothing for this long. @default 25_000 */
   readonly pingIntervalMs: number;
@@ -45,7 +51,7 @@ export interface GatewayLimits {
   /** Number of turns in the snapshot of a new subscription. @default 20 */
   readonly snapshotTurns: number;
   /**
-   * How often the gateway checks for revoked keys. Connections of a revoked key close up to this much later.
+   * How often the gateway looks for revoked keys and expired tokens. Their connections close up to this much later.
    * @default 4_000
    */
   readonly revocationCheckMs: number;
@@ -87,6 +93,12 @@ export interface GatewayOptions extends CommandBackend {
   readonly allowedOrigins?: readonly string[];
   /** Which proxies may set the client address with `X-Forwarded-For`. @default false (use the socket's address) */
   readonly trustProxy?: TrustProxy;
+  /**
+   * The payment providers, the same as of the workers. The gateway serves the checkout pages and receives the
+   * notifications of the providers.
+   * @default none: no payment can be opened
+   */
+  readonly payments?: PaymentOptions;
   readonly limits?: Partial<GatewayLimits>;
   readonly env?: Env;
   /** Receives errors of the server, with the operation that failed. @default ignored */
@@ -165,6 +177,8 @@ export function validateOptions(options: GatewayOptions): void {
       throw new RangeError(
         `\`allowedOrigins\` contains ${JSON.stringify(origin)}, which is not an origin. Expected the form that browsers send, such as https://app.example.com, without a path or trailing slash.`,
       );
+  const problem = options.payments === undefined ? null : findPaymentOptionsProblem(options.payments);
+  if (problem !== null) throw new RangeError(`${problem}.`);
   validateLimits(options.limits ?? {});
 }
 

@@ -1,5 +1,6 @@
 /**
- * `Model`, `ModelRequest` and `StreamPart` are short names for the types of the AI SDK. Types only.
+ * `Model`, `ModelRequest` and `StreamPart` are short names for the types of the AI SDK. `OF_RESULTS` marks messages with
+ * images of tool results.
  * Invariant: other files use these names, so that a new version of the SDK's specification changes only this folder.
  * `StreamPart` excludes the parts that `askModel` throws or drops.
  */
@@ -20,6 +21,10 @@ export type Model = LanguageModelV4;
 export type Prompt = LanguageModelV4Prompt;
 export type PromptMessage = LanguageModelV4Message;
 export type AssistantContent = Extract<PromptMessage, { role: "assistant" }>["content"];
+export type PromptFile = Extract<
+  Extract<PromptMessage, { role: "user" }>["content"][number],
+  { type: "file" }
+>;
 export type PromptToolOutput = LanguageModelV4ToolResultOutput;
 export type ModelTool = LanguageModelV4FunctionTool;
 export type ModelUsage = LanguageModelV4Usage;
@@ -36,3 +41,11 @@ type AnyPart = LanguageModelV4StreamPart;
 /** A part of a model's answer. Excludes errors, which are thrown, and keep-alive and raw parts, which are dropped. */
 export type StreamPart = Exclude<AnyPart, { type: "error" | "raw" | "ping" }>;
 export type StreamPartOf<T extends StreamPart["type"]> = Extract<StreamPart, { type: T }>;
+
+/** The provider options of a user message that the worker adds after tool results. Providers ignore them. */
+export const OF_RESULTS = { turnstream: { results: true } } as const;
+
+/** Returns true for a message that contains images of tool results and is no message of the user. */
+export function isOfResults({ providerOptions }: PromptMessage): boolean {
+  return providerOptions?.["turnstream"]?.["results"] === true;
+}

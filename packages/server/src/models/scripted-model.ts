@@ -9,7 +9,7 @@
 import { type LanguageModelV4StreamPart, UnsupportedFunctionalityError } from "@ai-sdk/provider";
 
 import { sleep as systemSleep } from "../util/sleep.ts";
-import type { Model, ModelTool, Prompt } from "./model.ts";
+import { isOfResults, type Model, type ModelTool, type Prompt } from "./model.ts";
 import { type PlaybackStep, playReply } from "./play-reply.ts";
 import type { ScriptedReply } from "./script-parts.ts";
 
@@ -150,7 +150,7 @@ function readCall({ prompt, tools = [] }: CallOptions): ScriptCall {
   let text = "";
   for (const message of prompt) {
     if (message.role === "assistant") step++;
-    if (message.role !== "user") continue;
+    if (message.role !== "user" || isOfResults(message)) continue;
     turn++;
     step = 0;
     text = message.content.map((part) => (part.type === "text" ? part.text : "")).join("");

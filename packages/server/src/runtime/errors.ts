@@ -2,7 +2,7 @@
  * `RuntimeError` reports mistakes of developers by code; `FileErrorCode` lists why a file can't be read.
  *
  * Invariant: each code has one meaning, and developers compare codes. A new `FileErrorCode` needs a text for users in
- * `strings.ts` and one for the model in `prompt/turn-messages.ts`.
+ * `strings/` and one for the model in `prompt/turn-messages.ts`.
  */
 import { defineErrors } from "../util/errors.ts";
 

@@ -6,6 +6,7 @@
  * run on both. Every method can take part in a transaction. The store does not know the log.
  */
 import type { Allowances, FormDrafts, Interactions } from "./ports/interactions.ts";
+import type { Agents } from "./ports/agents.ts";
 import type { Archive, Outbox, Turns } from "./ports/archive.ts";
 import type { Attachments, Blobs, Uploads } from "./ports/files.ts";
 import type { Audit, UsageLedger } from "./ports/audit.ts";
@@ -14,6 +15,7 @@ import type { Idempotency, Keys, Shares, Tickets } from "./ports/access.ts";
 import type { Journal, Leases, RunningTurns, QueuedMessages } from "./ports/running.ts";
 import type { Knowledge, Memories } from "./ports/knowledge.ts";
 import type { Payments } from "./ports/payments.ts";
+import type { Webhooks } from "./ports/webhooks.ts";
 
 /** All sub-ports. Each can take part in a transaction. */
 export interface StorePorts {
@@ -39,10 +41,12 @@ export interface StorePorts {
   readonly payments: Payments;
   readonly usage: UsageLedger;
   readonly audit: Audit;
+  readonly agents: Agents;
   readonly memories: Memories;
   readonly knowledge: Knowledge;
   readonly tickets: Tickets;
   readonly idempotency: Idempotency;
+  readonly webhooks: Webhooks;
 }
 
 export interface Store extends StorePorts {

@@ -196,12 +196,12 @@ test("a shared link to a long session doesn't block the event loop, and has fewe
     for await (const chunk of answer.body ?? []) bytes += chunk.byteLength;
     return bytes;
   };
-  for (const path of [`/shares/${token}?turns=50`, `/sessions/${world.ref.session}/snapshot?turns=50`]) {
+  for (const path of [`/shares/${token}?limit=50`, `/sessions/${world.ref.session}/snapshot?turns=50`]) {
     const longest = await measureBlocking(async () => void sizes.add(await size(path)));
     expect(longest, path).toBeLessThan(MAX_MS);
   }
   expect(Math.max(...sizes)).toBeLessThan(2_500_000);
-  const { snapshot } = (await server.request("GET", `/shares/${token}?turns=50`)).json;
+  const { snapshot } = (await server.request("GET", `/shares/${token}?limit=50`)).json;
   expect(snapshot.turns.at(-1).id).toBe("t49");
   expect(snapshot.turns.length + snapshot.earlier).toBe(50);
   await server.close();

@@ -1,23 +1,25 @@
 /** Tests that commands take effect once, and that a refused command returns an error code. */
 import { beforeEach, describe, expect, test } from "vitest";
 import { executeCommand, type Command, toMessageId } from "../../src/gateway/execute-command.ts";
-import type { CommandBackend } from "../../src/session/backend.ts";
+import type { PaymentBackend } from "../../src/session/payments/apply-payment.ts";
 import { uploadFile } from "../../src/session/blobs/upload.ts";
 import { DECISIONS_CHANNEL, STOPS_CHANNEL, TURNS_CHANNEL } from "../../src/session/signal-channels.ts";
 import type { SessionRef } from "../../src/store/refs.ts";
+import { systemEnv } from "../../src/util/env.ts";
 import { testCaller, requestInteraction, createTestSession } from "./pending-interactions.ts";
 import { createMemoryBackend } from "./test-server.ts";
 
 type Without<T> = T extends unknown ? Omit<T, "session_id"> : never;
 
 describe("executeCommand (W16)", () => {
-  let parts: CommandBackend;
+  let parts: PaymentBackend;
   let ref: SessionRef;
   let woken: string[];
   beforeEach(async () => {
-    parts = createMemoryBackend();
+    parts = { ...createMemoryBackend(), payments: null, env: systemEnv, onError: () => undefined };
     await parts.store.tenants.create({ id: testCaller.tenant, name: "Acme" });
     ref = await createTestSession(parts);
+    await parts.store.agents.register([{ name: "broker", label: "", description: "", inputs: ["text"] }]);
     woken = [];
     for (const channel of [TURNS_CHANNEL, STOPS_CHANNEL, DECISIONS_CHANNEL])
       parts.signals.listen(channel, () => woken.push(channel));
@@ -32,6 +34,7 @@ describe("executeCommand (W16)", () => {
       text: "VNM?",
       content_urls: ["https://x.test/a.pdf"],
       agent_id: "broker",
+      display_mode: "chat",
     } as const;
     const acks = await Promise.all([run(send), run(send), run({ ...send, text: "other" })]);
     expect(new Set(acks.map((ack) => ack.user_message_id))).toEqual(new Set(["c.m-1"]));
@@ -39,11 +42,26 @@ describe("executeCommand (W16)", () => {
       { id: "c.m-1", text: "VNM?", by: "an", files: [{ url: "https://x.test/a.pdf" }] },
     ]);
     expect(await parts.store.running.begin(ref, { turn: "t1" })).toMatchObject({
-      options: { agent: "broker" },
+      options: { agent: "broker", mode: "chat" },
     });
     await expect.poll(() => woken).toContain("turns");
     expect(await run(send)).toEqual({ user_message_id: "c.m-1" });
     expect(await parts.store.queuedMessages.list(ref)).toEqual([]);
+  });
+
+  test("S12 refuses a message for an agent that is not registered, with the names of those that are", async () => {
+    const send = { type: "send", client_message_id: "m-1", text: "VNM?", agent_id: "unknown" } as const;
+    await expect(run(send)).rejects.toMatchObject({
+      userMessage: 'agent_id must be the name of a registered agent (broker), got "unknown"',
+    });
+    expect(await parts.store.queuedMessages.list(ref)).toEqual([]);
+    await run({ ...send, agent_id: "broker" });
+    await parts.store.agents.remove("broker");
+    // A repeat of an accepted message is no second message, so it is not refused.
+    expect(await run({ ...send, agent_id: "broker" })).toEqual({ user_message_id: "c.m-1" });
+    await expect(run({ ...send, client_message_id: "m-2", agent_id: "broker" })).rejects.toMatchObject({
+      userMessage: expect.stringContaining("(none yet)"),
+    });
   });
 
   test("adds the name of an upload to the message, and nothing of another session's upload", async () => {
@@ -98,6 +116,17 @@ describe("executeCommand (W16)", () => {
     const notes = await parts.store.audit.list(testCaller.tenant, { after: 0, limit: 10 });
     const note = notes.find(({ action }) => action === "approval.approved");
     expect(JSON.parse(note?.detail ?? "null")).toMatchObject({ from: "test" });
+  });
+
+  test.each(["", "fe80::1%eth0"])("accepts a decision of a client with the address %j", async (from) => {
+    const key = await requestInteraction(parts, ref, "approval");
+    const decide = {
+      type: "decide",
+      session_id: ref.session,
+      approval_key: key,
+      decision: "approve",
+    } as const;
+    expect(await executeCommand(parts, { ...testCaller, from }, ref, decide)).toEqual({});
   });
 
   test("refuses a decision after the deadline", async () => {

@@ -67,3 +67,10 @@ test("accepts origins in the form that browsers send", async () => {
   ];
   await expect(given({ allowedOrigins })().close()).resolves.toBeUndefined();
 });
+
+test("names an invalid option of payments", () => {
+  expect(given({ payments: { providers: [], publicUrl: "https://chat.example.com" } })).toThrow(
+    "`payments.providers`",
+  );
+  expect(given({ payments: { publicUrl: "chat.example.com" } })).toThrow(RangeError);
+});

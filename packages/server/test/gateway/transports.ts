@@ -1,8 +1,10 @@
-/** Opens the same server behind two transports: Fastify over real HTTP, and the plain handler. */
+/** Opens the same server behind three transports: Fastify and plain Node over real HTTP, and the fetch handler. */
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
 import type { ErrorContext } from "../../src/util/error-handler.ts";
-import { createGateway } from "../../src/gateway/gateway.ts";
 import type { ServerOptions } from "../../src/gateway/create-server.ts";
 import type { HarnessBackend } from "../runtime/turn-harness.ts";
+import { nodeApp } from "./examples/in-node.ts";
 import {
   type TestRequest,
   openServer,
@@ -11,7 +13,7 @@ import {
   readResponse,
 } from "./test-server.ts";
 
-export type TransportName = "fastify" | "fetch";
+export type TransportName = "fastify" | "node" | "fetch";
 
 export interface TransportServer extends TestServer {
   /** @param path the full path, including its prefix */
@@ -26,12 +28,14 @@ export async function openTransport(
   const opened = await openServer(given, options);
   const { backend, secrets, url, errors, auth } = opened;
   const onError = (error: unknown, { during }: ErrorContext) => errors.push({ error, during });
-  const gateway = createGateway({ ...backend, secrets, onError, ...options });
+  const { gateway, server } = nodeApp({ ...backend, secrets, onError, ...options }, 0);
+  if (!server.listening) await once(server, "listening");
+  const nodeUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const send = async (path: string, init: RequestInit) =>
     readResponse(
-      transport === "fastify"
-        ? await fetch(`${url}${path}`, init)
-        : await gateway.handle(new Request(`http://gateway${path}`, init)),
+      transport === "fetch"
+        ? await gateway.handle(new Request(`http://gateway${path}`, init))
+        : await fetch(`${transport === "node" ? nodeUrl : url}${path}`, init),
     );
   return {
     ...opened,
@@ -44,6 +48,8 @@ export async function openTransport(
       }),
     async close() {
       await gateway.close();
+      server.close();
+      server.closeAllConnections();
       await opened.close();
     },
   };

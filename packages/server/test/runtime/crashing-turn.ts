@@ -4,21 +4,30 @@
  */
 import { createMemoryLog } from "../../src/log/memory.ts";
 import type { Agent } from "../../src/runtime/define/agent.ts";
+import type { WorkerOptions } from "../../src/runtime/worker/options.ts";
 import { createMemorySignals } from "../../src/signals/memory.ts";
 import { createMemoryStore } from "../../src/store/memory/store.ts";
 import { type CrashOptions, CrashPoint, withCrashPoint } from "./crash-injection.ts";
 import { TurnHarness } from "./turn-harness.ts";
 
-/** @param cast creates the agent, once for each worker */
-export async function startCrashingTurn(cast: () => Agent, crash: CrashOptions) {
+/**
+ * @param cast creates the agent, once for each worker
+ * @param options options of both workers
+ */
+export async function startCrashingTurn(
+  cast: () => Agent,
+  crash: CrashOptions,
+  options: Partial<WorkerOptions> = {},
+) {
   const parts = { log: createMemoryLog(), store: createMemoryStore(), signals: createMemorySignals() };
   const harness = await TurnHarness.open(parts);
   const ref = await harness.session();
   const died: string[] = [];
   const crashPoint = new CrashPoint(crash, (name) => died.push(name));
   const { log, store, signals } = withCrashPoint(parts, crashPoint);
-  await harness.crashingWorker([cast()], { log, store, signals, pollIntervalMs: 20, onError: () => {} });
+  const crashing = { ...options, log, store, signals, pollIntervalMs: 20, onError: () => {} };
+  await harness.crashingWorker([cast()], crashing);
   const message = await harness.send(ref, "go");
-  await harness.worker([cast()], { pollIntervalMs: 20 });
+  await harness.worker([cast()], { ...options, pollIntervalMs: 20 });
   return { parts, harness, ref, message, died, crashPoint };
 }

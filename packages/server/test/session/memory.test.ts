@@ -2,8 +2,10 @@
 import { createMemoryLog } from "../../src/log/memory.ts";
 import { createMemorySignals } from "../../src/signals/memory.ts";
 import { createMemoryStore } from "../../src/store/memory/store.ts";
+import { systemEnv } from "../../src/util/env.ts";
 import { commandsContract } from "./messages/commands.contract.ts";
 import { handoffContract } from "./history/handoff-history.contract.ts";
+import { paymentsContract } from "./payments/payments.contract.ts";
 import { sessionContract } from "./session.contract.ts";
 
 sessionContract("memory", async () => ({ log: createMemoryLog(), store: createMemoryStore() }), 300);
@@ -15,3 +17,15 @@ commandsContract("memory", async () => ({
   store: createMemoryStore(),
   signals: createMemorySignals(),
 }));
+
+paymentsContract("memory", async () => {
+  let ahead = 0;
+  return {
+    log: createMemoryLog(),
+    store: createMemoryStore({ ...systemEnv, now: () => Date.now() + ahead }),
+    signals: createMemorySignals(),
+    wait: async (ms) => {
+      ahead += ms;
+    },
+  };
+});

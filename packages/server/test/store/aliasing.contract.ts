@@ -2,9 +2,9 @@
 import { expect, test } from "vitest";
 
 import { batchOf, chat } from "./archive-batch.ts";
-import { type MakeStore, newSession, unique } from "./harness.ts";
+import { type MakeStore, newSession } from "./harness.ts";
 import { anInteraction } from "./interactions.contract.ts";
-import { newOrder } from "./payments.contract.ts";
+import { aReport, newPayment } from "./payments.contract.ts";
 import { suite } from "./suite.ts";
 
 /** Changes everything that can be changed, on every level. */
@@ -32,12 +32,10 @@ export function aliasingContract(name: string, makeStore: MakeStore): void {
       const asked = anInteraction("approval", { request });
       await store().interactions.request(ref, asked);
       await store().interactions.change(ref, { id: asked.id, to: "approved", by: "an", body });
-      const { wanted } = await newOrder(store(), ref);
-      const notice = { gateway: "newebpay", event: unique("event"), body: { raw: ["a"] } };
-      const details = { card: ["1"] };
-      const { orderNo } = wanted;
-      const moved = { orderNo, to: "processing", notice, body: details } as const;
-      spoil(await store().payments.apply(tenant, moved));
+      const { wanted } = await newPayment(store(), ref);
+      const { orderNo, id: payment } = wanted;
+      const report = aReport("succeeded", { paid: { amount: wanted.amount, currency: wanted.currency } });
+      spoil(await store().payments.apply(orderNo, report));
       const bytes = new Uint8Array([1, 2, 3]);
       await store().blobs.put(ref, { id: "b", mediaType: "t", body: bytes });
       const text = ["piece"];
@@ -82,15 +80,17 @@ export function aliasingContract(name: string, makeStore: MakeStore): void {
         () => store().epochs.list(ref, 5),
         () => store().shares.find(share.id),
         () => store().shares.list(actor, ref.session),
+        () => store().shares.listOwn(actor, { limit: 5 }),
         () => store().keys.list(tenant),
         () => store().keys.verify(secret),
         () => store().keys.live([key.id]),
         () => store().interactions.get(ref, asked.id),
         () => store().interactions.list(ref),
         () => store().interactions.changes(ref, asked.id),
-        () => store().interactions.changes(ref, wanted.interaction),
-        () => store().payments.byOrderNo(tenant, orderNo),
-        () => store().payments.notices(ref, orderNo),
+        () => store().interactions.changes(ref, payment),
+        () => store().payments.byOrderNo(orderNo),
+        () => store().payments.changes(ref, payment),
+        () => store().payments.list(ref),
         () => store().blobs.get(ref, "b"),
         () => store().attachments.list(ref, { limit: 5 }),
         () => store().attachments.pieces(ref, "a", { from: 0, limit: 5 }),
@@ -110,8 +110,7 @@ export function aliasingContract(name: string, makeStore: MakeStore): void {
         scopes,
         request,
         body,
-        notice,
-        details,
+        report,
         bytes,
         text,
         file,
@@ -130,10 +129,10 @@ export function aliasingContract(name: string, makeStore: MakeStore): void {
     test("additional fields of an argument are not stored", async () => {
       const { ref } = await newSession(store());
       const wide = { ...ref, secret: "canary" };
-      const { interaction } = await store().interactions.request(wide, anInteraction("payment"));
+      const { interaction } = await store().interactions.request(wide, anInteraction("form"));
       expect(interaction).not.toHaveProperty("secret");
-      const { order } = await newOrder(store(), wide, { interaction: interaction.id });
-      expect(order).not.toHaveProperty("secret");
+      const { payment } = await newPayment(store(), wide);
+      expect(payment).not.toHaveProperty("secret");
     });
   });
 }

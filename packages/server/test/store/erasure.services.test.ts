@@ -61,6 +61,7 @@ async function storeCanary({ store }: PostgresHarness, tenant: string, user: str
   const started = await store.idempotency.begin(actor, asked);
   if (started.state !== "yours") throw new Error("a new key must be claimed");
   await store.idempotency.finish(actor, asked, started.claim, { status: 201, body: CANARY });
+  await store.webhooks.enqueue(ref, { type: "turn.ended", key: "t", data: { turn_id: CANARY } });
   const share = await store.shares.create(actor, session);
   return { actor, ref, share };
 }
@@ -81,12 +82,14 @@ const TABLES = [
   "upload_chunks",
   "uploads",
   "waiting_messages",
+  "webhook_deliveries",
 ];
 
 test("erasing a session, a user or a tenant leaves no canary", async () => {
   const harness = await postgresHarness();
   const { store, db } = harness;
   const tenant = await newTenant(store);
+  await store.webhooks.create(tenant, { url: "https://receiver.example/" });
 
   const one = await storeCanary(harness, tenant, "an");
   expect(await tablesWith(db, CANARY)).toEqual(TABLES);

@@ -54,6 +54,7 @@ test("every prefix of a legal log forks to a legal log with nothing open", () =>
         for (const block of listBlocks(turn)) {
           expect(block.end).not.toBeNull();
           if ("version" in block) expect(isPending(block)).toBe(false);
+          if (block.kind === "payment") expect(block.checkout_url).toBe("");
         }
       }
     }),

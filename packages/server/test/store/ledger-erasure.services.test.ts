@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { verifyTenantAudit } from "../../src/store/rules/verify-audit.ts";
 import { newSession, newTenant, unique } from "./harness.ts";
 import { anInteraction } from "./interactions.contract.ts";
-import { newOrder } from "./payments.contract.ts";
+import { aReport, newPayment } from "./payments.contract.ts";
 import { postgresHarness, type PostgresHarness } from "./postgres-harness.ts";
 
 let harness: PostgresHarness;
@@ -57,12 +57,12 @@ test("leaves nothing of an erased user, and the audit is still valid", async () 
   const form = anInteraction("form");
   await store.interactions.request(ref, form);
   await store.formDrafts.save(ref, form.id, { text: canary });
-  const { wanted } = await newOrder(store, ref, { description: canary });
-  const notice = { gateway: "newebpay", event: unique("event"), body: { text: canary } };
-  const { orderNo } = wanted;
-  await store.payments.apply(tenant, { orderNo, to: "processing", by: user, body: { text: canary }, notice });
-  const early = { gateway: "newebpay", event: unique("event"), body: { text: canary } };
-  await store.payments.apply(tenant, { orderNo: unique("order"), to: "failed", notice: early });
+  const { wanted } = await newPayment(store, ref, { description: canary });
+  await store.payments.apply(wanted.orderNo, { type: "cancel", by: user });
+  await store.payments.apply(wanted.orderNo, aReport("succeeded", { reason: canary }));
+  await store.payments.resolveFlag(tenant, wanted.id, { by: "key", note: canary });
+  // A report about an order that doesn't exist leaves nothing.
+  await store.payments.apply(unique("order"), aReport("failed", { reason: canary }));
   await store.usage.add(tenant, {
     key: unique("turn"),
     turns: 1,
@@ -81,10 +81,16 @@ test("leaves nothing of an erased user, and the audit is still valid", async () 
     "interaction_changes",
     "interaction_schemas",
     "interactions",
-    "payment_notices",
+    "payment_changes",
     "payments",
   ]);
-  expect(await tablesWith(user)).toEqual(["allowances", "interaction_changes", "people", "sessions"]);
+  expect(await tablesWith(user)).toEqual([
+    "allowances",
+    "interaction_changes",
+    "payment_changes",
+    "people",
+    "sessions",
+  ]);
 
   await store.transaction(async (tx) => {
     await tx.sessions.removeUser(tenant, user);
@@ -92,10 +98,6 @@ test("leaves nothing of an erased user, and the audit is still valid", async () 
     await tx.audit.add(tenant, { actor: null, action: "user.erase", subject: { user: `${actor}` } });
   });
   expect(await tablesWith(user)).toEqual([]);
-  // A notice of an order that never came belongs to no user yet. It is pruned by age.
-  expect(await tablesWith(canary)).toEqual(["payment_notices"]);
-  await harness.wait(5);
-  expect(await store.payments.pruneNotices({ olderThanMs: 0, limit: 100 })).toBe(1);
   expect(await tablesWith(canary)).toEqual([]);
   expect(await verifyTenantAudit(store.audit, tenant)).toMatchObject({ ok: true, head: { n: 2 } });
   expect(await store.interactions.list(other.ref)).toHaveLength(1);

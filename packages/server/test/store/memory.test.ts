@@ -1,4 +1,5 @@
 /** Runs every contract suite on the memory store. */
+import { agentsContract } from "./agents.contract.ts";
 import { aliasingContract } from "./aliasing.contract.ts";
 import { archiveContract } from "./archive.contract.ts";
 import { argumentsContract } from "./arguments.contract.ts";
@@ -14,6 +15,7 @@ import { runningContract } from "./running.contract.ts";
 import { sessionPartsContract } from "./session-parts.contract.ts";
 import { sessionsContract } from "./sessions.contract.ts";
 import { transactionsContract } from "./transactions.contract.ts";
+import { webhooksContract } from "./webhooks.contract.ts";
 
 const suites = [
   sessionsContract,
@@ -27,8 +29,10 @@ const suites = [
   runningContract,
   journalContract,
   memoriesContract,
+  agentsContract,
   knowledgeContract,
   filesContract,
   gatewayContract,
+  webhooksContract,
 ];
 for (const suite of suites) suite("memory", memoryHarness);

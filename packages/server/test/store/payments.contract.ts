@@ -1,340 +1,541 @@
-/** The store contract of payment orders and of notices from payment gateways. */
+/** The store contract of payments: orders, what is recorded about them, checks and flags. */
+import { createHash } from "node:crypto";
+
 import { TRANSITIONS } from "@turnstream/protocol/writer";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 
-import type { ApplyResult, NewOrder, Order, OrderTransition } from "../../src/store/ports/payments.ts";
+import type { ApplyResult, NewPayment, Payment, PaymentChange } from "../../src/store/ports/payments.ts";
 import type { SessionRef } from "../../src/store/refs.ts";
+import type { PaymentInput, ReportInput } from "../../src/store/rules/payments.ts";
 import type { StorePorts } from "../../src/store/store.ts";
 import { type MakeStore, newSession, newTenant, unique } from "./harness.ts";
 import { anInteraction } from "./interactions.contract.ts";
 import { suite } from "./suite.ts";
 
 const MONEY = { amount: 1999, currency: "TWD" };
+const EVIDENCE = createHash("sha256").update("evidence").digest("hex");
 
-export async function newOrder(
-  store: StorePorts,
-  ref: SessionRef,
-  more: Partial<NewOrder> = {},
-): Promise<{ wanted: NewOrder; order: Order }> {
-  const interaction = anInteraction("payment");
-  await store.interactions.request(ref, interaction);
-  const wanted: NewOrder = {
+function aPayment(more: Partial<NewPayment> = {}): NewPayment {
+  return {
     id: unique("payment"),
-    interaction: interaction.id,
     orderNo: unique("order"),
+    tokenHash: unique("token"),
     ...MONEY,
-    gateway: "newebpay",
+    provider: "newebpay",
     description: "Two tickets \0",
-    checkMs: 60_000,
+    locale: "zh-TW",
+    continues: true,
+    agent: "clinic",
+    mode: "agent",
+    expiresMs: 3_600_000,
+    queryAfterMs: 60_000,
     ...more,
   };
-  const { order } = await store.payments.create(ref, wanted);
-  return { wanted, order };
 }
 
-/** Each status as a gateway, a poll, a timer or a user can report it. */
-function transitionsOf(orderNo: string): OrderTransition[] {
-  const notice = (event: string) => ({ gateway: "newebpay", event: `${orderNo}/${event}`, body: { event } });
+export async function newPayment(
+  store: StorePorts,
+  ref: SessionRef,
+  more: Partial<NewPayment> = {},
+): Promise<{ wanted: NewPayment; payment: Payment }> {
+  const wanted = aPayment(more);
+  await store.interactions.request(ref, anInteraction("payment", { id: wanted.id }));
+  const { payment } = await store.payments.create(ref, wanted);
+  return { wanted, payment };
+}
+
+export function aReport(type: ReportInput["type"], more: Partial<ReportInput> = {}): ReportInput {
+  return {
+    type,
+    provider: "newebpay",
+    paid: type === "succeeded" || type === "refunded" ? MONEY : null,
+    providerRef: null,
+    event: unique("event"),
+    reason: null,
+    evidenceHash: EVIDENCE,
+    ...more,
+  };
+}
+
+/** Each input as a user, a provider or a timer can cause it. */
+export function inputsOf(orderNo: string): PaymentInput[] {
+  const event = (name: string) => ({ event: `${orderNo}/${name}` });
   return [
-    { orderNo, to: "processing" },
-    { orderNo, to: "processing", notice: notice("began") },
-    { orderNo, to: "succeeded", paid: MONEY, notice: notice("paid") },
-    { orderNo, to: "succeeded", paid: MONEY, gatewayRef: "polled" },
-    { orderNo, to: "succeeded", paid: { ...MONEY, amount: 1 }, notice: notice("wrong") },
-    { orderNo, to: "failed", notice: notice("failed") },
-    { orderNo, to: "expired" },
-    { orderNo, to: "cancelled", by: "an" },
+    { type: "checkout_opened" },
+    aReport("processing", event("began")),
+    aReport("succeeded", event("paid")),
+    aReport("succeeded", { ...event("asked"), evidenceHash: null }),
+    aReport("succeeded", { ...event("wrong"), paid: { ...MONEY, amount: 1 } }),
+    aReport("failed", event("failed")),
+    aReport("refunded", { ...event("back"), paid: { ...MONEY, amount: 500 } }),
+    { type: "expire" },
+    { type: "cancel", by: "an" },
   ];
+}
+
+/** Whatever inputs were applied: statuses only go forward, every change has its row, and no row is lost. */
+export async function checkHistory(
+  store: StorePorts,
+  ref: SessionRef,
+  id: string,
+  results: readonly ApplyResult[],
+): Promise<PaymentChange[]> {
+  const rows = await store.payments.changes(ref, id);
+  expect(rows.map(({ n }) => n)).toEqual(rows.map((_, at) => at + 1));
+  const steps = rows.filter(({ outcome }) => outcome === "changed");
+  const path = ["pending", ...steps.map(({ to }) => to)];
+  expect(steps.map(({ from }) => from)).toEqual(path.slice(0, -1));
+  for (const [at, status] of path.slice(1).entries())
+    expect(TRANSITIONS.payment[path[at] ?? ""]).toContain(status);
+  expect(path.filter((status) => status === "succeeded").length).toBeLessThanOrEqual(1);
+  const recorded = results.flatMap((result) => ("recorded" in result ? result.recorded : []));
+  expect(recorded.toSorted((a, b) => a.n - b.n)).toEqual(rows);
+  const payment = await store.payments.get(ref, id);
+  expect(payment?.status).toBe(path.at(-1));
+  const interaction = await store.interactions.get(ref, id);
+  expect(interaction).toMatchObject({ status: path.at(-1), version: steps.length });
+  expect((await store.interactions.changes(ref, id)).map(({ status }) => status)).toEqual(path.slice(1));
+  return rows;
 }
 
 export function paymentsContract(name: string, makeStore: MakeStore, permutations = 50): void {
   suite(name, "payments", makeStore, (store, wait) => {
-    test("stores an order unchanged, and once", async () => {
+    const apply = (orderNo: string, input: PaymentInput) => store().payments.apply(orderNo, input);
+
+    test("stores a payment unchanged, and once", async () => {
       const { ref } = await newSession(store());
-      const { wanted, order } = await newOrder(store(), ref, { expiresMs: 60_000 });
-      const { checkMs: _, expiresMs: __, ...stored } = wanted;
-      expect(order).toMatchObject({
+      const { wanted, payment } = await newPayment(store(), ref);
+      const { queryAfterMs: _, expiresMs, tokenHash, ...stored } = wanted;
+      expect(payment).toMatchObject({
         ...ref,
         ...stored,
         status: "pending",
-        gatewayRef: null,
+        providerRef: null,
         changedAt: null,
       });
-      expect(await store().payments.create(ref, wanted)).toEqual({ created: false, order, early: [] });
-      expect(await store().payments.get(ref, wanted.id)).toEqual(order);
-      expect(await store().payments.byOrderNo(ref.tenant, wanted.orderNo)).toEqual(order);
+      expect(payment).toMatchObject({ refundedAmount: 0, flag: null, flaggedAt: null, flagNote: null });
+      expect(Math.abs(payment.expiresAt - payment.createdAt - expiresMs)).toBeLessThan(1_000);
+      expect(JSON.stringify(payment)).not.toContain(tokenHash);
+      expect(await store().payments.create(ref, wanted)).toEqual({ created: false, payment });
+      for (const read of [
+        store().payments.get(ref, wanted.id),
+        store().payments.getInTenant(ref.tenant, wanted.id),
+        store().payments.byToken(tokenHash),
+        store().payments.byOrderNo(wanted.orderNo),
+      ])
+        expect(await read).toEqual(payment);
       const next = anInteraction("payment");
       await store().interactions.request(ref, next);
       for (const other of [
         { amount: 2000 },
-        { id: unique("payment"), interaction: next.id },
-        { id: unique("payment"), orderNo: unique("order") },
-        { interaction: next.id, orderNo: unique("order") },
+        { provider: "stripe" },
+        { tokenHash: unique("token") },
+        { orderNo: unique("order") },
+        { id: next.id, tokenHash: unique("token") },
+        { id: next.id, orderNo: unique("order") },
       ]) {
         const refused = store().payments.create(ref, { ...wanted, ...other });
         await expect(refused).rejects.toMatchObject({ code: "EXISTS" });
       }
     });
 
-    test("an order number is unique within its tenant", async () => {
+    test("an order number and a token are unique over all tenants, an id in its tenant", async () => {
       const { ref } = await newSession(store());
       const { ref: other } = await newSession(store());
-      const { wanted } = await newOrder(store(), ref);
-      const { order } = await newOrder(store(), other, { orderNo: wanted.orderNo });
-      expect(order.session).toBe(other.session);
+      const { wanted } = await newPayment(store(), ref);
+      const { id, orderNo, tokenHash } = wanted;
+      for (const taken of [{ orderNo }, { tokenHash }])
+        await expect(newPayment(store(), other, taken)).rejects.toMatchObject({ code: "EXISTS" });
+      const { payment } = await newPayment(store(), other, { id });
+      expect(await store().payments.getInTenant(other.tenant, id)).toEqual(payment);
+      const session = unique("session");
+      await store().sessions.create({ tenant: ref.tenant, user: "an" }, { id: session });
+      const second = newPayment(store(), { tenant: ref.tenant, session }, { id });
+      await expect(second).rejects.toMatchObject({ code: "EXISTS" });
     });
 
-    test("amounts are whole and positive", async () => {
+    test("refuses invalid amounts, currencies and durations", async () => {
       const { ref } = await newSession(store());
-      const bad = [0, -1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 60].map((amount) => ({ amount }));
-      for (const money of [...bad, { currency: "twd" }, { currency: "" }]) {
-        await expect(newOrder(store(), ref, money)).rejects.toMatchObject({ code: "INVALID" });
-      }
+      const bad: Partial<NewPayment>[] = [
+        ...[0, -1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 60].map((amount) => ({ amount })),
+        ...["twd", ""].map((currency) => ({ currency })),
+        { expiresMs: -1 },
+        { queryAfterMs: 0 },
+      ];
+      for (const more of bad)
+        await expect(newPayment(store(), ref, more)).rejects.toMatchObject({ code: "INVALID" });
     });
 
-    test("an order belongs to a requested payment", async () => {
+    test("a payment belongs to an interaction of its kind", async () => {
       const { ref } = await newSession(store());
-      await expect(newOrder(store(), ref, { interaction: "nothing" })).rejects.toMatchObject({
-        code: "NOT_FOUND",
-      });
+      const refused = store().payments.create(ref, aPayment());
+      await expect(refused).rejects.toMatchObject({ code: "NOT_FOUND" });
       const form = anInteraction("form");
       await store().interactions.request(ref, form);
-      await expect(newOrder(store(), ref, { interaction: form.id })).rejects.toMatchObject({
-        code: "INVALID",
-      });
+      const wrong = store().payments.create(ref, aPayment({ id: form.id }));
+      await expect(wrong).rejects.toMatchObject({ code: "INVALID" });
     });
 
-    test("the order and its interaction change together, step by step", async () => {
+    test("S08 a payment and its interaction change together, step by step, with the hash of the evidence", async () => {
       const { ref } = await newSession(store());
-      const { wanted } = await newOrder(store(), ref);
-      const { orderNo, interaction } = wanted;
-      const move: OrderTransition = {
-        orderNo,
-        to: "succeeded",
-        paid: MONEY,
-        gatewayRef: "g1",
-        body: { card: "1" },
+      const { wanted } = await newPayment(store(), ref);
+      const { orderNo, id } = wanted;
+      const report = aReport("succeeded", { providerRef: "g1", reason: "ok \0" });
+      const result = await apply(orderNo, report);
+      const row = {
+        actor: "provider",
+        by: null,
+        input: "succeeded",
+        outcome: "changed",
+        evidenceHash: EVIDENCE,
       };
-      const result = await store().payments.apply(ref.tenant, move);
+      const stated = { provider: "newebpay", paid: MONEY, providerRef: "g1", reason: "ok \0" };
       expect(result).toMatchObject({
-        outcome: "won",
-        order: { status: "succeeded", gatewayRef: "g1" },
-        interaction: { id: interaction, status: "succeeded", version: 2 },
+        outcome: "changed",
+        payment: { status: "succeeded", providerRef: "g1" },
+        interaction: { id, status: "succeeded", version: 2 },
         changes: [
           { version: 1, status: "processing" },
-          { version: 2, status: "succeeded", body: { card: "1" } },
+          { version: 2, status: "succeeded" },
         ],
+        recorded: [
+          { n: 1, ...row, ...stated, from: "pending", to: "processing", event: null },
+          { n: 2, ...row, ...stated, from: "processing", to: "succeeded", event: report.event },
+        ],
+        fields: [],
       });
-      expect(await store().interactions.get(ref, interaction)).toMatchObject({
-        status: "succeeded",
-        version: 2,
-      });
-      const changes = result.outcome === "won" ? result.changes : [];
-      expect(await store().interactions.changes(ref, interaction)).toEqual(changes);
-      const change = store().interactions.change(ref, { id: interaction, to: "cancelled" });
-      await expect(change).rejects.toMatchObject({ code: "INVALID" });
+      await checkHistory(store(), ref, id, [result]);
+      const payment = "payment" in result ? result.payment : null;
+      expect(await store().payments.get(ref, id)).toEqual(payment);
+      expect(await store().interactions.changes(ref, id)).toEqual("changes" in result ? result.changes : []);
     });
 
-    test("a request without an order can be cancelled, and then gets no order", async () => {
+    test("an interaction of a payment changes only with its payment", async () => {
       const { ref } = await newSession(store());
       const asked = anInteraction("payment");
       await store().interactions.request(ref, asked);
-      for (const to of ["processing", "succeeded", "expired"]) {
+      for (const to of ["processing", "succeeded", "cancelled", "expired"]) {
         const change = store().interactions.change(ref, { id: asked.id, to });
         await expect(change).rejects.toMatchObject({ code: "INVALID" });
       }
-      const wrong = { id: asked.id, to: "cancelled", expectVersion: 3 };
-      expect(await store().interactions.change(ref, wrong)).toMatchObject({
-        applied: false,
-        reason: "version",
-      });
-      const cancelled = await store().interactions.change(ref, { id: asked.id, to: "cancelled", by: "an" });
-      expect(cancelled).toMatchObject({
-        applied: true,
-        change: { status: "cancelled", by: "an", version: 1 },
-      });
-      expect(await store().interactions.change(ref, { id: asked.id, to: "cancelled" })).toMatchObject({
-        applied: false,
-        reason: "status",
-      });
-      await expect(newOrder(store(), ref, { interaction: asked.id })).rejects.toMatchObject({
-        code: "CONFLICT",
-      });
-      expect(await store().interactions.list(ref, { pending: true })).toMatchObject([
-        { kind: "payment", status: "pending" },
-      ]);
     });
 
-    test("refuses another amount, currency or gateway", async () => {
+    test("records who cancelled, and only a pending payment can be cancelled", async () => {
       const { ref } = await newSession(store());
-      const { wanted, order } = await newOrder(store(), ref);
-      const { orderNo } = wanted;
-      const paid = (more: object): OrderTransition => ({
-        orderNo,
-        to: "succeeded",
-        paid: { ...MONEY, ...more },
+      const first = await newPayment(store(), ref);
+      expect(await apply(first.wanted.orderNo, { type: "cancel", by: "an" })).toMatchObject({
+        outcome: "changed",
+        payment: { status: "cancelled" },
+        recorded: [{ actor: "user", by: "an", input: "cancel", evidenceHash: null, event: null, paid: null }],
+        changes: [{ status: "cancelled", by: "an" }],
       });
-      const notice = { gateway: "stripe", event: unique("event"), body: {} };
-      const wrong: [OrderTransition, string[]][] = [
-        [paid({ amount: 1998 }), ["amount"]],
-        [paid({ amount: 1999.5, currency: "USD" }), ["amount", "currency"]],
-        [{ ...paid({}), gateway: "stripe" }, ["gateway"]],
-        [{ ...paid({}), notice }, ["gateway"]],
+      const second = await newPayment(store(), ref);
+      await apply(second.wanted.orderNo, { type: "checkout_opened" });
+      expect(await apply(second.wanted.orderNo, { type: "cancel", by: "an" })).toMatchObject({
+        outcome: "unchanged",
+        payment: { status: "processing" },
+      });
+    });
+
+    test("expires a payment only after its time", async () => {
+      const { ref } = await newSession(store());
+      const { wanted } = await newPayment(store(), ref, { expiresMs: 600_000 });
+      expect(await apply(wanted.orderNo, { type: "expire" })).toMatchObject({ outcome: "unchanged" });
+      await wait(700_000);
+      expect(await apply(wanted.orderNo, { type: "expire" })).toMatchObject({
+        outcome: "changed",
+        payment: { status: "expired" },
+        recorded: [{ actor: "server", input: "expire", from: "pending", to: "expired" }],
+      });
+    });
+
+    test("another amount, currency or provider changes no status, and is flagged", async () => {
+      const { ref } = await newSession(store());
+      const { wanted, payment } = await newPayment(store(), ref);
+      const { orderNo, id } = wanted;
+      const wrong: [ReportInput, string[]][] = [
+        [aReport("succeeded", { paid: { ...MONEY, amount: 1998 } }), ["amount"]],
+        [aReport("succeeded", { paid: { amount: 1, currency: "USD" } }), ["amount", "currency"]],
+        [aReport("succeeded", { provider: "stripe", providerRef: "theirs" }), ["provider"]],
+        [aReport("refunded", { paid: { ...MONEY, amount: 2000 } }), ["amount"]],
       ];
-      for (const [move, fields] of wrong) {
-        expect(await store().payments.apply(ref.tenant, move)).toEqual({
-          outcome: "mismatch",
-          order,
-          fields,
+      for (const [report, fields] of wrong) {
+        const result = await apply(orderNo, report);
+        expect(result).toMatchObject({ outcome: "mismatch", fields, changes: [] });
+        expect(result).toMatchObject({
+          recorded: [{ outcome: "mismatch", paid: report.paid, to: "pending" }],
         });
+        expect(await apply(orderNo, report)).toMatchObject({ outcome: "unchanged" });
       }
-      const bare = { orderNo, to: "succeeded" } as OrderTransition;
-      await expect(store().payments.apply(ref.tenant, bare)).rejects.toMatchObject({ code: "INVALID" });
-      expect(await store().payments.byOrderNo(ref.tenant, orderNo)).toEqual(order);
+      const { flaggedAt, ...now } = (await store().payments.get(ref, id)) as Payment;
+      expect({ ...now, flaggedAt: null }).toEqual({ ...payment, flag: "mismatch" });
+      expect(flaggedAt).toBeGreaterThanOrEqual(payment.createdAt);
+      expect(await store().payments.changes(ref, id)).toHaveLength(wrong.length);
+      expect(await apply(orderNo, aReport("succeeded"))).toMatchObject({ outcome: "changed" });
     });
 
-    test("a notice counts once and is stored unchanged", async () => {
+    test("refuses reports that can't be stored", async () => {
       const { ref } = await newSession(store());
-      const { wanted } = await newOrder(store(), ref);
-      const { orderNo } = wanted;
-      const notice = { gateway: "newebpay", event: unique("event"), body: { raw: "a=1&b=\0" } };
-      const move: OrderTransition = { orderNo, to: "processing", notice };
-      expect(await store().payments.apply(ref.tenant, move)).toMatchObject({ outcome: "won" });
-      const again = await Promise.all([1, 2, 3].map(() => store().payments.apply(ref.tenant, move)));
-      for (const result of again) expect(result).toMatchObject({ outcome: "repeated", order: { orderNo } });
-      const { event, ...rest } = notice;
-      expect(await store().payments.notices(ref, orderNo)).toEqual([
-        { ...rest, event, orderNo, outcome: "won", receivedAt: expect.any(Number) },
-      ]);
-      const huge = { ...notice, event: unique("event"), body: "x".repeat(300_000) };
-      const refused = store().payments.apply(ref.tenant, { ...move, notice: huge });
-      await expect(refused).rejects.toMatchObject({ code: "TOO_LARGE" });
+      const { wanted } = await newPayment(store(), ref);
+      const bad: Partial<ReportInput>[] = [
+        { paid: null },
+        { paid: { ...MONEY, amount: -1 } },
+        { event: "" },
+        { event: "x".repeat(201) },
+        { reason: "x".repeat(501) },
+        { evidenceHash: "none" },
+      ];
+      for (const more of bad) {
+        const refused = apply(wanted.orderNo, aReport("succeeded", more));
+        await expect(refused).rejects.toMatchObject({ code: "INVALID" });
+      }
+      expect(await store().payments.changes(ref, wanted.id)).toEqual([]);
     });
 
-    test("a notice that arrives before its order is not lost", async () => {
+    test("S08 a success after the payment was closed is recorded and flagged once, until an operator resolves it", async () => {
       const { ref } = await newSession(store());
-      const orderNo = unique("order");
-      const notice = { gateway: "newebpay", event: unique("event"), body: { early: true } };
-      const move: OrderTransition = { orderNo, to: "succeeded", paid: MONEY, notice };
-      expect(await store().payments.apply(ref.tenant, move)).toEqual({ outcome: "unknown" });
-      expect(await store().payments.apply(ref.tenant, move)).toEqual({ outcome: "unknown" });
-      const asked = anInteraction("payment");
-      await store().interactions.request(ref, asked);
-      const { early } = await store().payments.create(ref, {
-        id: unique("payment"),
-        interaction: asked.id,
-        orderNo,
-        ...MONEY,
-        gateway: "newebpay",
-        description: "",
-        checkMs: 0,
+      const { wanted } = await newPayment(store(), ref);
+      const { orderNo, id } = wanted;
+      await apply(orderNo, { type: "cancel" });
+      const report = aReport("succeeded", { providerRef: "g1" });
+      expect(await apply(orderNo, report)).toMatchObject({
+        outcome: "flagged",
+        payment: { status: "cancelled", flag: "late_success", providerRef: "g1" },
+        recorded: [{ outcome: "flagged", from: "cancelled", to: "cancelled", evidenceHash: EVIDENCE }],
+        changes: [],
       });
-      expect(early).toMatchObject([{ event: notice.event, body: { early: true }, outcome: "unknown" }]);
-      expect(await store().payments.apply(ref.tenant, move)).toMatchObject({ outcome: "won" });
-      expect(await store().payments.apply(ref.tenant, move)).toMatchObject({ outcome: "repeated" });
+      expect(await apply(orderNo, report)).toMatchObject({ outcome: "unchanged" });
+      expect(await apply(orderNo, aReport("succeeded"))).toMatchObject({ outcome: "unchanged" });
+      expect(await store().payments.flagged(ref.tenant)).toMatchObject([{ id, flag: "late_success" }]);
+      const by = { by: "key_1", note: "paid back \0" };
+      const resolved = await store().payments.resolveFlag(ref.tenant, id, by);
+      expect(resolved).toMatchObject({
+        resolved: true,
+        payment: { flag: "late_success", flagResolvedBy: "key_1", flagNote: "paid back \0" },
+      });
+      const again = await store().payments.resolveFlag(ref.tenant, id, { by: "key_2", note: "" });
+      expect(again).toEqual({ resolved: false, payment: resolved?.payment });
+      expect(await store().payments.flagged(ref.tenant)).toEqual([]);
+      expect(await apply(orderNo, aReport("succeeded"))).toMatchObject({ outcome: "unchanged" });
+      const mismatch = aReport("succeeded", { paid: { ...MONEY, amount: 1 } });
+      expect(await apply(orderNo, mismatch)).toMatchObject({
+        payment: { flag: "late_success", flagResolvedAt: null, flagNote: null },
+      });
+      const { wanted: other } = await newPayment(store(), ref);
+      const unflagged = await store().payments.resolveFlag(ref.tenant, other.id, by);
+      expect(unflagged).toMatchObject({ resolved: false, payment: { flag: null, flagNote: null } });
+      expect(await store().payments.resolveFlag(ref.tenant, "nothing", by)).toBeNull();
     });
 
-    test("prunes notices of orders that never come", async () => {
+    test("the refunded sum only grows, and a refund implies a success", async () => {
       const { ref } = await newSession(store());
-      const notice = { gateway: "newebpay", event: unique("event"), body: {} };
-      const move: OrderTransition = { orderNo: unique("order"), to: "failed", notice };
-      await store().payments.apply(ref.tenant, move);
-      await wait(5);
-      expect(await store().payments.pruneNotices({ olderThanMs: 60_000, limit: 10 })).toBe(0);
-      expect(await store().payments.pruneNotices({ olderThanMs: 0, limit: 10 })).toBe(1);
+      const { wanted } = await newPayment(store(), ref);
+      const { orderNo, id } = wanted;
+      const refund = (amount: number) => aReport("refunded", { paid: { ...MONEY, amount } });
+      // The refund arrives before the success.
+      expect(await apply(orderNo, refund(500))).toMatchObject({
+        outcome: "refunded",
+        payment: { status: "succeeded", refundedAmount: 500 },
+        recorded: [
+          { outcome: "changed", to: "processing", input: "refunded", event: null },
+          { outcome: "changed", to: "succeeded", input: "refunded", event: null },
+          { outcome: "refunded", from: "succeeded", to: "succeeded", paid: { amount: 500 } },
+        ],
+        changes: [{ status: "processing" }, { status: "succeeded" }],
+      });
+      expect(await apply(orderNo, aReport("succeeded"))).toMatchObject({ outcome: "unchanged" });
+      expect(await apply(orderNo, refund(400))).toMatchObject({ outcome: "unchanged" });
+      expect(await apply(orderNo, refund(1999))).toMatchObject({ outcome: "refunded" });
+      expect(await store().payments.get(ref, id)).toMatchObject({
+        status: "succeeded",
+        refundedAmount: 1999,
+      });
+      const { wanted: closed } = await newPayment(store(), ref);
+      await apply(closed.orderNo, { type: "cancel" });
+      expect(await apply(closed.orderNo, refund(700))).toMatchObject({
+        outcome: "refunded",
+        payment: { status: "cancelled", flag: "late_success", refundedAmount: 700 },
+        recorded: [{ outcome: "flagged" }, { outcome: "refunded", to: "cancelled" }],
+        changes: [],
+      });
     });
 
-    test("notices in any order and number only move the status forward", async () => {
+    test("a report counts once, also if it arrives several times at once", async () => {
       const { ref } = await newSession(store());
-      let settled = 0;
+      const { wanted } = await newPayment(store(), ref);
+      const report = aReport("succeeded");
+      const results = await Promise.all([1, 2, 3, 4].map(() => apply(wanted.orderNo, report)));
+      const outcomes = results.map(({ outcome }) => outcome).toSorted();
+      expect(outcomes).toEqual(["changed", "unchanged", "unchanged", "unchanged"]);
+      // Another payment may use the same name for an event.
+      const { wanted: other } = await newPayment(store(), ref);
+      expect(await apply(other.orderNo, report)).toMatchObject({ outcome: "changed" });
+      expect(await apply("nothing", report)).toEqual({ outcome: "unknown" });
+    });
+
+    test(`inputs in ${permutations} orders, repeated and at once, only move payments forward`, async () => {
+      const { ref } = await newSession(store());
+      const seen = new Map<string, number>();
       await fc.assert(
         fc.asyncProperty(
-          fc.array(fc.nat({ max: 7 }), { minLength: 3, maxLength: 16 }),
+          fc.array(fc.nat({ max: 8 }), { minLength: 3, maxLength: 16 }),
           fc.nat(2),
-          async (picks, together) => {
-            const { wanted } = await newOrder(store(), ref);
-            const transitions = transitionsOf(wanted.orderNo);
-            const moves = picks.map((at) => transitions[at] as OrderTransition);
-            const results: ApplyResult[] = [];
+          fc.boolean(),
+          async (picks, together, overdue) => {
+            const expiresMs = overdue ? 0 : 3_600_000;
+            const { wanted } = await newPayment(store(), ref, { expiresMs });
+            const all = inputsOf(wanted.orderNo);
+            const inputs = picks.map((at) => all[at] as PaymentInput);
+            const one = (input: PaymentInput) => apply(wanted.orderNo, input);
             // The first few concurrently, the rest in sequence.
-            const apply = (move: OrderTransition) => store().payments.apply(ref.tenant, move);
-            results.push(...(await Promise.all(moves.slice(0, together + 1).map(apply))));
-            for (const move of moves.slice(together + 1)) results.push(await apply(move));
-            const changes = await store().interactions.changes(ref, wanted.interaction);
-            const path = ["pending", ...changes.map(({ status }) => status)];
-            expect(changes.map(({ version }) => version)).toEqual(changes.map((_, at) => at + 1));
-            for (const [at, status] of path.slice(1).entries()) {
-              expect(TRANSITIONS.payment[path[at] ?? ""]).toContain(status);
+            const results = await Promise.all(inputs.slice(0, together + 1).map(one));
+            for (const input of inputs.slice(together + 1)) results.push(await one(input));
+            const rows = await checkHistory(store(), ref, wanted.id, results);
+            for (const { outcome, to } of rows) {
+              const kind = outcome === "changed" ? to : outcome;
+              seen.set(kind, (seen.get(kind) ?? 0) + 1);
             }
-            const won = results.filter(({ outcome }) => outcome === "won");
-            const steps = won.flatMap((result) => (result.outcome === "won" ? result.changes : []));
-            expect(steps.toSorted((a, b) => a.version - b.version)).toEqual(changes);
-            const order = await store().payments.byOrderNo(ref.tenant, wanted.orderNo);
-            expect(order?.status).toBe(path.at(-1));
-            const succeeded = path.filter((status) => status === "succeeded").length;
-            expect(succeeded).toBeLessThanOrEqual(1);
-            settled += succeeded;
+            const flagged = rows.some(({ outcome }) => outcome === "flagged" || outcome === "mismatch");
+            const payment = await store().payments.get(ref, wanted.id);
+            expect(payment?.flag !== null).toBe(flagged);
+            expect(payment?.refundedAmount).toBe(
+              rows.some(({ outcome }) => outcome === "refunded") ? 500 : 0,
+            );
           },
         ),
         { numRuns: permutations },
       );
-      expect(settled).toBeGreaterThan(0);
+      for (const kind of ["succeeded", "failed", "cancelled", "expired", "mismatch", "flagged", "refunded"])
+        expect(seen.get(kind), kind).toBeGreaterThan(0);
     });
 
-    test("returns each order for polling at intervals, until it is final", async () => {
+    const dueOf = async (ref: SessionRef) => {
+      const lots = await Promise.all([1, 2, 3].map(() => store().payments.due({ limit: 1000 })));
+      const rows = lots.flat().filter(({ session }) => session === ref.session);
+      return rows.map(({ id, overdue }) => ({ id, overdue }));
+    };
+
+    test("returns each payment for checking at growing intervals, and at its expiry", async () => {
       const { ref } = await newSession(store());
-      const made: NewOrder[] = [];
-      for (const more of [{ checkMs: 0, expiresMs: 0 }, { checkMs: 0 }, { checkMs: 60_000 }]) {
-        made.push((await newOrder(store(), ref, more)).wanted);
+      const times = { expiresMs: 3_600_000, queryAfterMs: 60_000 };
+      const { wanted: open } = await newPayment(store(), ref, times);
+      const { wanted: paid } = await newPayment(store(), ref, times);
+      const { wanted: pending } = await newPayment(store(), ref, times);
+      for (const { orderNo } of [open, paid]) await apply(orderNo, { type: "checkout_opened" });
+      expect(await dueOf(ref)).toEqual([]);
+      await apply(paid.orderNo, aReport("succeeded"));
+      await wait(61_000);
+      expect(await dueOf(ref)).toEqual([{ id: open.id, overdue: false }]);
+      await wait(61_000);
+      expect(await dueOf(ref)).toEqual([]);
+      await wait(60_000);
+      expect(await dueOf(ref)).toEqual([{ id: open.id, overdue: false }]);
+      await wait(3_500_000);
+      expect((await dueOf(ref)).toSorted((a, b) => a.id.localeCompare(b.id))).toEqual(
+        [open, pending].map(({ id }) => ({ id, overdue: true })).toSorted((a, b) => a.id.localeCompare(b.id)),
+      );
+      for (const { orderNo } of [open, pending]) await apply(orderNo, { type: "expire" });
+      await expect(store().payments.due({ limit: 0 })).rejects.toMatchObject({ code: "INVALID" });
+    });
+
+    test("checks a payment that expired while it was processing for about a day, until its success is found", async () => {
+      const { ref } = await newSession(store());
+      const { wanted } = await newPayment(store(), ref, { expiresMs: 60_000 });
+      const { wanted: found } = await newPayment(store(), ref, { expiresMs: 60_000 });
+      for (const { orderNo } of [wanted, found]) await apply(orderNo, { type: "checkout_opened" });
+      await wait(61_000);
+      expect(await dueOf(ref)).toHaveLength(2);
+      for (const { orderNo } of [wanted, found]) await apply(orderNo, { type: "expire" });
+      await wait(3_601_000);
+      expect(await dueOf(ref)).toHaveLength(2);
+      await apply(found.orderNo, aReport("succeeded"));
+      let checks = 0;
+      for (let quarter = 0; quarter < 16; quarter += 1) {
+        await wait(6 * 3_600_000);
+        const due = await dueOf(ref);
+        if (due.length > 0) expect(due).toEqual([{ id: wanted.id, overdue: true }]);
+        checks += due.length;
       }
-      await wait(5);
-      const ours = async (againMs: number) => {
-        const lots = await Promise.all([1, 2, 3].map(() => store().payments.stale({ limit: 1000, againMs })));
-        const rows = lots.flat().filter(({ session }) => session === ref.session);
-        return rows.map(({ id, overdue }) => ({ id, overdue }));
-      };
-      const [first, second] = made;
-      expect(await ours(60_000)).toEqual([
-        { id: first?.id, overdue: true },
-        { id: second?.id, overdue: false },
+      expect(checks).toBe(4);
+    });
+
+    test("one caller per interval may ask the provider", async () => {
+      const { ref } = await newSession(store());
+      const { wanted } = await newPayment(store(), ref);
+      const claim = () => store().payments.claimQuery(ref, wanted.id, 600_000);
+      const first = await Promise.all([1, 2, 3].map(claim));
+      expect(first.filter(Boolean)).toHaveLength(1);
+      expect(await claim()).toBe(false);
+      await wait(700_000);
+      expect(await claim()).toBe(true);
+      expect(await store().payments.claimQuery({ ...ref, tenant: "else" }, wanted.id, 0)).toBe(false);
+    });
+
+    test("the first number of a provider stays", async () => {
+      const { ref } = await newSession(store());
+      const { wanted } = await newPayment(store(), ref);
+      for (const number of ["cs_1", "cs_2"]) await store().payments.setProviderRef(ref, wanted.id, number);
+      await apply(wanted.orderNo, aReport("succeeded", { providerRef: "pi_1" }));
+      expect(await store().payments.get(ref, wanted.id)).toMatchObject({ providerRef: "cs_1" });
+      expect(await store().payments.changes(ref, wanted.id)).toMatchObject([
+        { providerRef: "pi_1" },
+        { providerRef: "pi_1" },
       ]);
-      expect(await ours(60_000)).toEqual([]);
-      const { wanted } = await newOrder(store(), ref, { checkMs: 0 });
-      await wait(5);
-      await store().payments.apply(ref.tenant, { orderNo: wanted.orderNo, to: "cancelled" });
-      expect(await ours(0)).toEqual([]);
-      await expect(store().payments.stale({ limit: 0, againMs: 1 })).rejects.toMatchObject({
-        code: "INVALID",
-      });
+    });
+
+    test("lists payments page by page, newest first", async () => {
+      const { ref } = await newSession(store());
+      const made: string[] = [];
+      for (let n = 0; n < 5; n += 1) {
+        const { wanted } = await newPayment(store(), ref);
+        made.unshift(wanted.id);
+        await apply(wanted.orderNo, aReport("succeeded", { paid: { ...MONEY, amount: 1 } }));
+      }
+      for (const list of [
+        (page: object) => store().payments.list(ref, page),
+        (page: object) => store().payments.flagged(ref.tenant, page),
+      ]) {
+        const first = await list({ limit: 3 });
+        const rest = await list({ limit: 3, before: first.at(-1)?.n });
+        expect([...first, ...rest].map(({ id }) => id)).toEqual(made);
+        expect((await list({})).map(({ id }) => id)).toEqual(made);
+        await expect(list({ limit: 0 })).rejects.toMatchObject({ code: "INVALID" });
+      }
     });
 
     test("other tenants see and change nothing", async () => {
       const { ref } = await newSession(store());
-      const { wanted, order } = await newOrder(store(), ref);
-      const other = await newTenant(store());
-      const foreign = { tenant: other, session: ref.session };
-      expect(await store().payments.get(foreign, wanted.id)).toBeNull();
-      expect(await store().payments.byOrderNo(other, wanted.orderNo)).toBeNull();
-      expect(await store().payments.apply(other, { orderNo: wanted.orderNo, to: "cancelled" })).toEqual({
-        outcome: "unknown",
-      });
-      expect(await store().payments.notices(foreign, wanted.orderNo)).toEqual([]);
+      const { wanted, payment } = await newPayment(store(), ref);
+      const { id } = wanted;
+      const tenant = await newTenant(store());
+      const foreign = { tenant, session: ref.session };
+      expect(await store().payments.get(foreign, id)).toBeNull();
+      expect(await store().payments.getInTenant(tenant, id)).toBeNull();
+      expect(await store().payments.list(foreign)).toEqual([]);
+      expect(await store().payments.changes(foreign, id)).toEqual([]);
+      expect(await store().payments.flagged(tenant)).toEqual([]);
+      expect(await store().payments.resolveFlag(tenant, id, { by: "k", note: "" })).toBeNull();
+      await store().payments.setProviderRef(foreign, id, "theirs");
       await expect(store().payments.create(foreign, wanted)).rejects.toMatchObject({ code: "NOT_FOUND" });
-      expect(await store().payments.get(ref, wanted.id)).toEqual(order);
+      expect(await store().payments.get(ref, id)).toEqual(payment);
     });
 
-    test("are erased with their session, including notices", async () => {
+    test("are erased with their session, and a user's id with the user", async () => {
       const { ref } = await newSession(store());
-      const { wanted } = await newOrder(store(), ref, { checkMs: 0 });
-      const notice = { gateway: "newebpay", event: unique("event"), body: {} };
-      await store().payments.apply(ref.tenant, { orderNo: wanted.orderNo, to: "processing", notice });
+      const { wanted } = await newPayment(store(), ref, { expiresMs: 0 });
+      const { orderNo, id, tokenHash } = wanted;
+      await apply(orderNo, { type: "cancel", by: "an" });
+      await store().sessions.removeUser(ref.tenant, "an");
+      expect(await store().payments.changes(ref, id)).toMatchObject([{ actor: "user", by: null }]);
+      const { wanted: second } = await newPayment(store(), ref, { expiresMs: 0 });
       await store().sessions.remove(ref);
-      expect(await store().payments.byOrderNo(ref.tenant, wanted.orderNo)).toBeNull();
-      expect(await store().payments.notices(ref, wanted.orderNo)).toEqual([]);
+      for (const read of [store().payments.byOrderNo(orderNo), store().payments.byToken(tokenHash)])
+        expect(await read).toBeNull();
+      expect(await store().payments.changes(ref, id)).toEqual([]);
+      expect(await apply(second.orderNo, aReport("succeeded"))).toEqual({ outcome: "unknown" });
       await wait(5);
-      const stale = await store().payments.stale({ limit: 1000, againMs: 60_000 });
-      expect(stale.filter(({ session }) => session === ref.session)).toEqual([]);
+      expect(await dueOf(ref)).toEqual([]);
     });
   });
 }

@@ -59,12 +59,20 @@ function statements(from: number, to: number): string[] {
      where n % 100 = 1 or n % 1000 = 0`,
     `insert into turn_journal (session_id, turn, key, value, kept)
      select ${session(100)}, 'turn' || (n / 1000), 'k' || n, '{}', n % 10 = 0 and n % 100 = 0 from ${all}`,
-    `insert into shares (id, session_id, up_to_epoch, up_to_seq)
-     select 'share' || n, 's' || n, 1, n from ${tenth}`,
+    // Every twentieth share expired, and as many were revoked.
+    `insert into shares (id, session_id, up_to_epoch, up_to_seq, owner_tenant, owner, expires_at, revoked_at)
+     select 'share' || n, 's' || n, 1, n, 't1', case when n % 10 = 1 then 'u1' else 'u' || (n % 1000 + 2) end,
+       case when n % 20 = 2 then now() - n * interval '1 minute' end,
+       case when n % 20 = 4 then now() - n * interval '1 minute' end from ${tenth}`,
     `insert into erasures (session_id, requested_at)
      select 'erased' || n, now() - n * interval '1 minute' from ${tenth}`,
     `insert into blobs (session_id, id, media_type, size, body)
      select ${session(20)}, 'b' || n, 't', 3, 'abc' from ${tenth}`,
     `insert into leases (executor, until) select 'e' || n, now() + interval '1 hour' from ${tenth} where n % 100 = 0`,
+    // Half of the running turns have lost their worker. A session's epoch is its number.
+    `insert into leases (executor, until) values ('dead', now() - interval '1 minute') on conflict do nothing`,
+    `insert into session_epochs (session_id, epoch, by, reason)
+     select 's' || n, n, case when n % 200 = 0 then 'dead' else 'e' || n end, 'attempt' from ${tenth} where n % 100 = 0
+     on conflict (session_id, epoch) do update set by = excluded.by`,
   ];
 }

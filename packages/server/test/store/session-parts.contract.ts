@@ -212,12 +212,97 @@ export function sessionPartsContract(name: string, makeStore: MakeStore): void {
     test("a share with a client-chosen id is created once", async () => {
       const { actor, ref } = await newSession(store);
       const id = unique("share");
-      const share = await store.shares.create(actor, ref.session, id);
+      const share = await store.shares.create(actor, ref.session, { id });
       expect(share.id).toBe(id);
-      await expect(store.shares.create(actor, ref.session, id)).rejects.toMatchObject({ code: "EXISTS" });
+      await expect(store.shares.create(actor, ref.session, { id })).rejects.toMatchObject({ code: "EXISTS" });
       await store.shares.revoke(actor, id);
-      await expect(store.shares.create(actor, ref.session, id)).rejects.toMatchObject({ code: "EXISTS" });
+      await expect(store.shares.create(actor, ref.session, { id })).rejects.toMatchObject({ code: "EXISTS" });
       expect(await store.shares.list(actor, ref.session)).toEqual([]);
+    });
+
+    test("H07 a share closes when it expires, by the store's clock", async () => {
+      const { actor, ref } = await newSession(store);
+      const expiresInMs = 100_000;
+      const share = await store.shares.create(actor, ref.session, { expiresInMs });
+      const forever = await store.shares.create(actor, ref.session);
+      expect(share.expiresAt).toBeGreaterThanOrEqual(share.createdAt + expiresInMs);
+      expect(share.expiresAt).toBeLessThan(share.createdAt + expiresInMs + 10_000);
+      expect(forever.expiresAt).toBeNull();
+      expect(await store.shares.find(share.id)).toEqual(share);
+      await harness.wait(expiresInMs + 20_000);
+      expect(await store.shares.find(share.id)).toBeNull();
+      expect(await store.shares.list(actor, ref.session)).toEqual([forever]);
+      expect((await store.shares.listOwn(actor, { limit: 10 })).shares.map(({ id }) => id)).toEqual([
+        forever.id,
+      ]);
+      for (const bad of [-1, 0.5, Number.NaN, 1e15])
+        await expect(store.shares.create(actor, ref.session, { expiresInMs: bad })).rejects.toMatchObject({
+          code: "INVALID",
+        });
+    });
+
+    test("H07 shares are deleted some time after they were revoked or expired, and no others", async () => {
+      const { actor, ref } = await newSession(store);
+      const day = 24 * 60 * 60 * 1_000;
+      while ((await store.shares.prune({ olderThanMs: 0, limit: 1_000 })) > 0);
+      const revoked = await store.shares.create(actor, ref.session, { id: unique("share") });
+      const expired = await store.shares.create(actor, ref.session, {
+        id: unique("share"),
+        expiresInMs: 1_000,
+      });
+      const open = await store.shares.create(actor, ref.session, { expiresInMs: 9 * day });
+      const forever = await store.shares.create(actor, ref.session);
+      await store.shares.revoke(actor, revoked.id);
+      await harness.wait(60_000);
+      expect(await store.shares.prune({ olderThanMs: day, limit: 10 })).toBe(0);
+      await expect(store.shares.create(actor, ref.session, { id: revoked.id })).rejects.toMatchObject({
+        code: "EXISTS",
+      });
+      await harness.wait(day);
+      expect(await store.shares.prune({ olderThanMs: day, limit: 1 })).toBe(1);
+      expect(await store.shares.prune({ olderThanMs: day, limit: 10 })).toBe(1);
+      expect(await store.shares.prune({ olderThanMs: day, limit: 10 })).toBe(0);
+      expect(await store.shares.list(actor, ref.session)).toEqual([open, forever]);
+      // The rows are deleted: their ids are free.
+      for (const { id } of [revoked, expired])
+        expect(await store.shares.create(actor, ref.session, { id })).toMatchObject({ id });
+      for (const bad of [
+        { olderThanMs: -1, limit: 1 },
+        { olderThanMs: 0, limit: -1 },
+      ])
+        await expect(store.shares.prune(bad)).rejects.toMatchObject({ code: "INVALID" });
+    });
+
+    test("H07 an owner's shares are listed in pages, newest first, and only to the owner", async () => {
+      const { actor, ref } = await newSession(store);
+      const other = await store.sessions.create(actor, { id: unique("session"), title: "Other" });
+      const made: string[] = [];
+      for (let n = 0; n < 7; n += 1) {
+        await harness.wait(5);
+        made.unshift((await store.shares.create(actor, n % 2 === 0 ? ref.session : other.id)).id);
+      }
+      await store.shares.revoke(actor, made.pop() ?? "");
+      const listed: string[] = [];
+      for (let before: string | null = ""; before !== null;) {
+        const page = await store.shares.listOwn(actor, { limit: 4, ...(before === "" ? {} : { before }) });
+        listed.push(...page.shares.map(({ id }) => id));
+        before = page.next;
+      }
+      expect(listed).toEqual(made);
+      const ofOther = await store.shares.listOwn(actor, { session: other.id, limit: 10 });
+      expect(ofOther.shares.map(({ title }) => title)).toEqual(["Other", "Other", "Other"]);
+      expect(ofOther.next).toBeNull();
+      for (const stranger of [
+        { ...actor, user: "else" },
+        { ...actor, tenant: "else" },
+      ]) {
+        expect((await store.shares.listOwn(stranger, { limit: 10 })).shares).toEqual([]);
+        expect((await store.shares.listOwn(stranger, { session: ref.session, limit: 10 })).shares).toEqual(
+          [],
+        );
+      }
+      for (const page of [{ limit: 0 }, { limit: 101 }, { limit: 5, before: "?" }])
+        await expect(store.shares.listOwn(actor, page)).rejects.toMatchObject({ code: "INVALID" });
     });
 
     test("lists the newest of many shares, oldest first", async () => {

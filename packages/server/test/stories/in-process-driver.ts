@@ -29,11 +29,11 @@ export class InProcessDriver implements StoryDriver {
 
   async watch(): Promise<void> {}
 
-  async ask(ref: SessionRef, { ask: text, agent, files = [] }: Story): Promise<string> {
+  async ask(ref: SessionRef, { ask: text, agent, mode, files = [] }: Story): Promise<string> {
     const id = `m-${randomUUID()}`;
     const { backend, actor } = this.#stage;
     const named = files.map(({ url }) => ({ url: this.#served(url) }));
-    const options = { agent: agent.name };
+    const options = { agent: agent.name, ...(mode === undefined ? {} : { mode }) };
     await sendMessage(backend, ref, { id, text, userId: actor.user, options, files: named });
     return id;
   }

@@ -87,9 +87,14 @@ export class NetworkDriver implements StoryDriver {
     }
   }
 
-  async ask(ref: SessionRef, { ask: message, agent, files = [] }: Story): Promise<string> {
+  async ask(ref: SessionRef, { ask: message, agent, mode, files = [] }: Story): Promise<string> {
     const content_urls = files.map(({ url }) => this.#served(url));
-    this.#post({ message, agent_id: agent.name, ...(files.length === 0 ? {} : { content_urls }) });
+    this.#post({
+      message,
+      agent_id: agent.name,
+      ...(mode === undefined ? {} : { display_mode: mode }),
+      ...(files.length === 0 ? {} : { content_urls }),
+    });
     return this.#harness.until(ref, TIMEOUT_MS, ({ turns }) => turns.get(0)?.message?.id ?? null);
   }
 

@@ -7,6 +7,7 @@ import { SseReader } from "@turnstream/conformance/clients/sse-reader.ts";
 import { TasksClient } from "@turnstream/conformance/clients/tasks-client.ts";
 import { ownIds, STORIES, writtenEnd, writtenFrames } from "@turnstream/conformance/stories/index.ts";
 import { normalise } from "@turnstream/conformance/stories/normalise.ts";
+import { DETAIL, PHOTO } from "@turnstream/conformance/stories/photo-question/script.ts";
 import type { Story } from "@turnstream/conformance/stories/story.ts";
 import { framesFrom } from "@turnstream/conformance/support/replay.ts";
 import { compareCursors, emptyState, snapshot } from "@turnstream/protocol";
@@ -93,10 +94,26 @@ describe("recorded frames", () => {
     expect(actual).toEqual(written);
   });
 
-  test("W05 W06 W08 W14 W15 groups with summaries and shared thoughts between them: market-overview in blocks", () => {
+  test("W05 W06 W08 W14 groups with summaries and shared thoughts between them: market-overview in blocks", () => {
     const [actual, written] = actualAndWritten("market-overview", "blocks");
     expect(actual).toEqual(written);
   });
+
+  test.each(DIALECTS)(
+    "W08 W14 W19 shared thoughts beside parallel calls stand outside of their group: market-thought in %s",
+    (dialect) => {
+      const [actual, written] = actualAndWritten("market-thought", dialect);
+      expect(actual).toEqual(written);
+    },
+  );
+
+  test.each(DIALECTS)(
+    "W13 W14 W20 a refusal closes the group, and another plan opens a new one: market-order-replanned in %s",
+    (dialect) => {
+      const [actual, written] = actualAndWritten("market-order-replanned", dialect);
+      expect(actual).toEqual(written);
+    },
+  );
 
   test.each(["approved", "edited", "rejected", "timed-out", "stopped"])(
     "W02 W13 W14 W15 an approval inside its group, a question outside, a new group after it: market-order-%s in blocks",
@@ -122,8 +139,24 @@ describe("recorded frames", () => {
     },
   );
 
+  test.each(["blocks", "tasks"] as const)(
+    "W02 W04 W23 a turn in chat mode has no thinking: chat-mode in %s",
+    (dialect) => {
+      const [actual, written] = actualAndWritten("chat-mode", dialect);
+      expect(actual).toEqual(written);
+    },
+  );
+
+  test.each(["blocks", "tasks"] as const)(
+    "W12 T10 a photo in the message, a picture in a result: photo-question in %s",
+    (dialect) => {
+      const [actual, written] = actualAndWritten("photo-question", dialect);
+      expect(actual).toEqual(written);
+    },
+  );
+
   test.each(["approved", "edited", "rejected", "timed-out", "stopped"])(
-    "T01 T02 approvals and questions have no frames: market-order-%s in tasks",
+    "T01 T02 the item of a call carries its approval, and questions have no frames: market-order-%s in tasks",
     (how) => {
       const [actual, written] = actualAndWritten(`market-order-${how}`, "tasks");
       expect(actual).toEqual(written);
@@ -240,12 +273,28 @@ describe.each(STORIES)("$name", (story) => {
   });
 });
 
-/** The user's own message is in history and not in the stream. */
+/** An image as a model gets it. */
+function image(base64: string): object {
+  const data = Uint8Array.from(Buffer.from(base64, "base64"));
+  return { type: "file", mediaType: "image/png", data: { type: "data", data } };
+}
+
+/** A clone of a prompt has Buffers and Uint8Arrays. */
+function bytesAsArrays(prompt: unknown): unknown {
+  if (prompt instanceof Uint8Array) return Uint8Array.from(prompt);
+  if (Array.isArray(prompt)) return prompt.map(bytesAsArrays);
+  if (typeof prompt !== "object" || prompt === null) return prompt;
+  return Object.fromEntries(Object.entries(prompt).map(([name, value]) => [name, bytesAsArrays(value)]));
+}
+
+/** History also has the user's own message, and knows of a text that a call follows. */
 function withoutUser(client: BlocksClient): unknown {
   return Object.entries(client.display()).map(([id, { items, ...rest }]) => ({
     id,
     ...rest,
-    items: items.filter((item) => (item as { type: string }).type !== "user"),
+    items: (items as { type: string }[])
+      .filter(({ type }) => type !== "user")
+      .map((item) => (item.type === "text" ? { ...item, is_part: null } : item)),
   }));
 }
 
@@ -260,10 +309,10 @@ describe("market-overview in history", () => {
       "user  content",
       "assistant chat group_start Suy nghĩ closed",
       "assistant step content",
-      "assistant step group_start Phân tích giá VNINDEX",
+      "assistant step group_start Xem xét giá VNINDEX",
       "assistant step group_item",
       "tool  group_item",
-      "tool  group_end Phân tích giá VNINDEX",
+      "tool  group_end Xem xét giá VNINDEX",
       "assistant step content",
       "assistant step group_start Web search",
       "assistant step group_item",
@@ -310,8 +359,8 @@ describe("input of the models", () => {
       part.type === "tool-result" ? [[part.toolCallId, part.output]] : [],
     );
     expect(Object.fromEntries(outputs)).toEqual({
-      call_inner: { type: "json", value: { temperature: "15C", condition: "Sunny" } },
-      call_1234xyz: { type: "text", value: "The weather in Paris is sunny with a temperature of 15C." },
+      call_inner: { type: "json", value: { temperature: "17C", condition: "clear" } },
+      call_1234xyz: { type: "text", value: "Paris has a clear sky, and the air is mild for the date." },
       call_time: { type: "text", value: "12:00" },
     });
   });
@@ -328,22 +377,22 @@ describe("input of the models", () => {
           : [],
       ),
     );
-    const sky = '{"temperature":"15C","condition":"Sunny"}';
+    const sky = '{"temperature":"17C","condition":"clear"}';
     const item = `<referencable-item>\nID: 1\n${sky}\n</referencable-item>`;
     expect(Object.fromEntries(texts)).toEqual({
       call_inner: item,
-      call_1234xyz: `${item}\nThe weather in Paris is sunny with a temperature of 15C.[^1]`,
+      call_1234xyz: `${item}\nParis has a clear sky, and the air is mild for the date.[^1]`,
       call_time: "12:00",
     });
   });
 
-  test("T01 T06 T07 the owner can read the end state in the printed form of tasks, with the content that the model read", async () => {
+  test("T01 T06 T07 T09 the owner can read the end state in the printed form of tasks, with the content that the model read", async () => {
     const { ref, state } = playedOf({ name: "paris-citations" });
     const turn = state.turns.last()?.id ?? "";
     const end = await readTurnResult(harness.backend, ref, { turn });
     const tags = ["added_by_reference_manager"];
-    const sky = '{"temperature":"15C","condition":"Sunny"}';
-    const text = "The weather in Paris is sunny with a temperature of 15C.[^1]";
+    const sky = '{"temperature":"17C","condition":"clear"}';
+    const text = "Paris has a clear sky, and the air is mild for the date.[^1]";
     const pool = [
       { type: "text", text: "<referencable-item>\nID: 1", id: 1, tags },
       { type: "text", text: sky, id: 1 },
@@ -374,7 +423,12 @@ describe("input of the models", () => {
       block_list: [{ type: "text", text, annotations }],
     });
     const inner = await readTurnResult(harness.backend, ref, { turn, task: "call_1234xyz" });
-    expect(inner?.output.find((item) => item.type === "tool_result")).toMatchObject({ content: pool });
+    // 001 prints the picture inside the reference that it belongs to.
+    const url = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAA";
+    const picture = { type: "image_url", image_url: { url }, id: 1 };
+    expect(inner?.output.find((item) => item.type === "tool_result")).toMatchObject({
+      content: pool.toSpliced(2, 0, picture as never),
+    });
     expect(await readTurnResult(harness.backend, ref, { turn: "none" })).toBeNull();
     expect(await readTurnResult(harness.backend, await harness.session(), { turn })).toBeNull();
   });
@@ -382,8 +436,35 @@ describe("input of the models", () => {
   test("W12 contains the text of the files before the first answer", () => {
     const [first, ...more] = environment.prompts.get("files-report") ?? [];
     expect(more).toEqual([]);
-    for (const line of storyOf("files-report").files?.flatMap(({ pages }) => pages.flat()) ?? [])
-      expect(JSON.stringify(first)).toContain(line);
+    const pages = storyOf("files-report").files?.flatMap((file) => ("pages" in file ? file.pages : []));
+    for (const line of pages?.flat() ?? []) expect(JSON.stringify(first)).toContain(line);
+  });
+
+  test("T10 contains the photo of the message and the picture of the result, as bytes", () => {
+    const [first = [], second = []] = environment.prompts.get("photo-question") ?? [];
+    const photo = {
+      role: "user",
+      content: [
+        {
+          type: "text",
+          text: 'Which bird is this?\n[File "bird.png": image/png, 73 bytes. The image follows.]',
+        },
+        { filename: "bird.png", ...image(PHOTO) },
+      ],
+    };
+    expect(bytesAsArrays(first)).toEqual([photo]);
+    expect(bytesAsArrays(second)).toMatchObject([
+      photo,
+      { role: "assistant" },
+      { role: "tool", content: [{ output: { type: "text", value: "The beak is enlarged." } }] },
+      {
+        role: "user",
+        content: [
+          { type: "text", text: "[Image of the result of zoom_in. It is not a message of the user.]" },
+          image(DETAIL),
+        ],
+      },
+    ]);
   });
 
   test("ends after a stop", () => {

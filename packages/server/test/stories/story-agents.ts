@@ -87,6 +87,7 @@ export function createStoryAgent(
     shareThought: sharesThoughts,
     askUser: definition.asksUser ?? false,
     requestForms: definition.requestsForms ?? false,
+    images: definition.seesImages ?? false,
     retry: { maxAttempts: 1 },
     ...(label === undefined ? {} : { label }),
     ...(hasTitle ? {} : { title: false }),

@@ -3,9 +3,8 @@
  * files.
  */
 import { STORIES } from "@turnstream/conformance/stories/index.ts";
-import type { Story } from "@turnstream/conformance/stories/story.ts";
+import type { Story, StoryFile } from "@turnstream/conformance/stories/story.ts";
 import type { Prompt } from "../../src/models/model.ts";
-import { DEFAULT_STRINGS } from "../../src/runtime/strings.ts";
 import { makePdf } from "../text-extraction/make-pdf.ts";
 import { listen, type Listener } from "../safe-fetch/listeners.ts";
 import { openRealBackend } from "../runtime/real-backend.ts";
@@ -14,18 +13,22 @@ import { createStoryAgent, Gates } from "./story-agents.ts";
 
 /** The strings of the documents of the `blocks` dialect. */
 const STRINGS = {
-  stopped: "Người dùng đã dừng cuộc trò chuyện. Gửi tin nhắn mới để tiếp tục",
+  stopped: "Bạn đã dừng câu trả lời. Hãy gửi tin nhắn khác để tiếp tục.",
   thinkingLabel: "Suy nghĩ",
   rejected: "Bạn đã từ chối việc này.",
   notApproved: "Không ai cho phép kịp.",
   readingFile: (name: string) => `Đang đọc ${name}`,
   filesRead: (read: number) => `Processed ${read} file`,
-  errors: { ...DEFAULT_STRINGS.errors, LLM_ERROR: "Đã xảy ra lỗi. Vui lòng thử lại." },
+  errors: { LLM_ERROR: "Câu trả lời bị lỗi. Bạn hãy thử lại." },
 };
+
+export function bytesOf(file: StoryFile): Uint8Array {
+  return "image" in file ? Buffer.from(file.image, "base64") : makePdf(file.pages);
+}
 
 /** The files of the stories, by path. */
 const files = new Map(
-  STORIES.flatMap((story) => story.files ?? []).map(({ url, pages }) => [new URL(url).pathname, pages]),
+  STORIES.flatMap((story) => story.files ?? []).map((file) => [new URL(file.url).pathname, bytesOf(file)]),
 );
 
 export class StoryEnvironment {
@@ -48,7 +51,7 @@ export class StoryEnvironment {
   ): Promise<StoryEnvironment> {
     const harness = await TurnHarness.open(given ?? (await openRealBackend()));
     const site = await listen("127.0.0.1", ({ url = "" }, response) => {
-      response.end(makePdf(files.get(url) ?? []));
+      response.end(files.get(url));
     });
     const environment = new StoryEnvironment(harness, site, newGates);
     const agents = [...environment.gates].map(([story, gates]) => {
@@ -57,7 +60,8 @@ export class StoryEnvironment {
       return createStoryAgent(story, gates, prompts);
     });
     await harness.worker(agents, {
-      strings: STRINGS,
+      // The messages of the stories name no language, so the worker uses its default.
+      strings: { en: STRINGS },
       leaseTtlMs: 10_000,
       fetchPolicy: { allow: [site.name] },
     });

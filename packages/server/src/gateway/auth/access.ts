@@ -13,7 +13,16 @@ import type { Caller } from "../caller.ts";
 import { RequestError } from "../errors.ts";
 
 /** The permissions of a caller. In addition, every query restricts session data to the session's owner. */
-export const SCOPES = ["read", "write", "decide", "share", "knowledge", "tokens"] as const;
+export const SCOPES = [
+  "read",
+  "write",
+  "decide",
+  "share",
+  "knowledge",
+  "webhooks",
+  "payments",
+  "tokens",
+] as const;
 
 export type Scope = (typeof SCOPES)[number];
 

@@ -1,8 +1,8 @@
 /**
  * `signToken` and `verifyToken` handle short-lived user tokens for browsers and apps, which must not have an API key.
  * Tokens are JWTs (HS256), signed with a secret of the gateway, so developers can also sign them themselves.
- * Invariant: a verified token has an expiry, at least one known scope, and never the scope `tokens`. Unknown scopes
- * are dropped. All secrets verify, so that secrets can be rotated. Does not check the key behind a token:
+ * Invariant: a verified token has an expiry, at least one known scope, and never a scope of `KEY_SCOPES`. Unknown
+ * scopes are dropped. All secrets verify, so that secrets can be rotated. Does not check the key behind a token:
  * authenticate.ts does.
  */
 import { createSecretKey, type KeyObject } from "node:crypto";
@@ -15,8 +15,12 @@ import { RequestError } from "../errors.ts";
 
 /** Scopes of a token that lists none. */
 const DEFAULT_TOKEN_SCOPES: readonly Scope[] = ["read", "write", "decide", "share"];
-/** Tokens can't have the scope `tokens`: a user must not create tokens for other users. */
-export const TOKEN_SCOPES: readonly Scope[] = SCOPES.filter((scope) => scope !== "tokens");
+/**
+ * Scopes of API keys only: a user must not create tokens for other users, receive events of other users, or see and
+ * resolve their payments.
+ */
+const KEY_SCOPES: readonly Scope[] = ["tokens", "webhooks", "payments"];
+export const TOKEN_SCOPES: readonly Scope[] = SCOPES.filter((scope) => !KEY_SCOPES.includes(scope));
 const ALGORITHM = "HS256";
 
 const id = z.string().refine(isId);

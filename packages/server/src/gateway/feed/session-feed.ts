@@ -50,7 +50,7 @@ export class SessionFeed implements SubscriptionHost, LogFollower {
   readonly context: FeedContext;
   readonly #resolveBlobUrl: (blob: string) => string;
   readonly #closing = new AbortController();
-  readonly #controllers = new Set<SubscriptionController>();
+  readonly controllers = new Set<SubscriptionController>();
   readonly #listeners = new Set<FeedListener>();
   readonly #groups = new Map<string, BroadcastGroup>();
   /** Subscriptions whose position is after the feed's. */
@@ -84,7 +84,7 @@ export class SessionFeed implements SubscriptionHost, LogFollower {
   }
 
   get isIdle(): boolean {
-    return this.#controllers.size === 0 && this.#listeners.size === 0;
+    return this.controllers.size === 0 && this.#listeners.size === 0;
   }
 
   /** True if the feed has ended and no longer follows the log. */
@@ -119,7 +119,7 @@ export class SessionFeed implements SubscriptionHost, LogFollower {
       createEncodingTarget(options.format, this.ref.session, this.#resolveBlobUrl),
       subscriber,
     );
-    this.#controllers.add(controller);
+    this.controllers.add(controller);
     controller.start();
     return controller;
   }
@@ -210,7 +210,7 @@ export class SessionFeed implements SubscriptionHost, LogFollower {
   }
 
   remove(controller: SubscriptionController): void {
-    this.#controllers.delete(controller);
+    this.controllers.delete(controller);
     this.#ahead.delete(controller);
     this.leaveGroup(controller);
   }
@@ -335,7 +335,7 @@ export class SessionFeed implements SubscriptionHost, LogFollower {
     this.#lastEntryAt ??= performance.now();
     this.#following.open();
     if (!isReopened) return;
-    for (const controller of this.#controllers) controller.dispatch({ type: "feedReset" });
+    for (const controller of this.controllers) controller.dispatch({ type: "feedReset" });
     for (const listener of this.#listeners) listener.onReset();
   }
 
@@ -349,7 +349,7 @@ export class SessionFeed implements SubscriptionHost, LogFollower {
   #end(reason: SubscriptionEndReason): void {
     this.#closing.abort();
     this.#following.open();
-    for (const controller of this.#controllers) controller.dispatch({ type: "end", reason });
+    for (const controller of this.controllers) controller.dispatch({ type: "end", reason });
     for (const listener of this.#listeners) listener.onEnd(reason);
   }
 

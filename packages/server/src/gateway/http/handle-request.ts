@@ -5,6 +5,7 @@
  * never throws and never exposes an internal error. Every response has the security headers.
  */
 import type { IncomingMessage } from "node:http";
+import { z } from "zod";
 import type { ErrorReply } from "@turnstream/protocol/schema";
 import { resolveSession, requireScope } from "../auth/access.ts";
 import { authenticate } from "../auth/authenticate.ts";
@@ -32,6 +33,9 @@ export interface HttpContext {
 /** Security headers for every response: no MIME sniffing, no referrer. */
 const SECURITY_HEADERS = { "x-content-type-options": "nosniff", "referrer-policy": "no-referrer" };
 const JSON_HEADERS = { "content-type": "application/json; charset=utf-8", "cache-control": "no-store" };
+
+/** Refuses every parameter of a route that declares none, because an ignored parameter hides a mistake. */
+const NO_QUERY = z.strictObject({});
 
 /** The caller of a route without a scope. Without a tenant, no query returns data. */
 const ANONYMOUS = { tenant: "", user: "", scopes: ["nothing"], key: null, expiresAt: null };
@@ -106,7 +110,7 @@ async function handleRoute(
   const caller = await authenticateCaller(context, route, request);
   const named = params["session"];
   const ref = named === undefined ? null : await resolveSession(context, caller, named);
-  const query = route.query?.parse(parseQuery(search)) ?? {};
+  const query = (route.query ?? NO_QUERY).parse(route.ignoresQuery === true ? {} : parseQuery(search));
   const body =
     route.body === undefined
       ? undefined
@@ -123,6 +127,7 @@ async function handleRoute(
       return ref;
     },
     headers: request.headers,
+    isHead: request.method === "HEAD",
     bytes: asClientAbort(request.body),
     get signal() {
       return request.signal;

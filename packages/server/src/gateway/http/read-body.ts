@@ -1,9 +1,10 @@
 /**
- * `readJsonBody` reads the JSON body of a request, and `asClientAbort` reports a broken connection as a client error.
+ * `readJsonBody` and `readBytes` read the body of a request, and `asClientAbort` reports a broken connection as a
+ * client error.
  * Invariant: reading stops as soon as the body exceeds `maxBytes`, whatever `content-length` claims. Only UTF-8 that
  * passes `parseUntrustedJson` is returned. An empty body is an empty object; a missing content type counts as JSON.
  */
-import { parseUntrustedJson } from "../untrusted-json.ts";
+import { parseUntrustedJson } from "./untrusted-json.ts";
 import { RequestError } from "../errors.ts";
 import type { HttpRequest } from "./http-messages.ts";
 
@@ -38,7 +39,11 @@ export async function* asClientAbort(body: AsyncIterable<Uint8Array>): AsyncIter
   }
 }
 
-async function readBytes(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Uint8Array> {
+/**
+ * Reads a body that must not be larger than `maxBytes`.
+ * @throws RequestError with code `BAD_REQUEST` or `TOO_LARGE`
+ */
+export async function readBytes(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Uint8Array> {
   // Copy into one buffer: a client can send single bytes, and a list of such chunks needs many times their size.
   let bytes = Buffer.alloc(0);
   let size = 0;

@@ -2,7 +2,8 @@
  * `Route` defines one HTTP route, for Fastify and the fetch handler alike, and is listed in the docs. Types only, plus
  * the helper `defineRoute`.
  * Invariant: a handler runs only after `handleHttp` has checked scope, ownership, query and body. So `ref` exists and
- * belongs to the caller. `scope` is null only if a signed token in the path authorizes the request. Responses are not
+ * belongs to the caller. `scope` is null only if a token in the path or a signature of the body
+ * authorizes the request. Responses are not
  * validated at runtime. `newId` is called once per request.
  */
 import type { z } from "zod";
@@ -22,6 +23,8 @@ export interface RouteContext<Body, Query> {
   readonly ref: SessionRef;
   /** Names in lower case. */
   readonly headers: ReadonlyMap<string, string>;
+  /** True for a HEAD request, which is served like GET. */
+  readonly isHead: boolean;
   /** The body of a `rawBody` route as a stream. */
   readonly bytes: AsyncIterable<Uint8Array>;
   /** Aborted when the client disconnects. */
@@ -39,10 +42,12 @@ export interface Route<Body = unknown, Query = unknown> {
   readonly path: string;
   /** One line for the docs. */
   readonly summary: string;
-  /** The scope that the caller needs; null for routes that are authorized by a token in their path. */
+  /** The scope that the caller needs; null if a token in the path or a signature of the body authorizes the request. */
   readonly scope: Scope | null;
   readonly body?: z.ZodType<Body>;
   readonly query?: z.ZodType<Query>;
+  /** True accepts any query, for addresses to which browsers and other servers add parameters. */
+  readonly ignoresQuery?: boolean;
   /** Schema of the JSON of a successful response. For clients and tests; responses are not validated at runtime. */
   readonly responseSchema?: z.ZodType;
   /** The route takes bytes instead of JSON. */

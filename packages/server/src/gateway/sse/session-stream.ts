@@ -122,6 +122,11 @@ class SessionStream implements StreamEvents, Subscriber, FrameSink {
     this.#sink.send(Buffer.from(text));
   }
 
+  onResuming(turn: string): void {
+    const frame = { type: "resuming", session_id: this.#ref.session, turn_id: turn };
+    this.#sink.send(Buffer.from(toSse(frame)));
+  }
+
   onEnd(reason: SubscriptionEndReason): void {
     this.#subscription = null;
     if (reason !== "complete") {
@@ -150,6 +155,7 @@ class SessionStream implements StreamEvents, Subscriber, FrameSink {
       const subscriber: Subscriber = {
         sink: this,
         onSubscribed: (info) => this.onSubscribed(info),
+        onResuming: (turn) => this.onResuming(turn),
         onEnd: (reason) => {
           hasEnded = true;
           this.onEnd(reason);

@@ -68,6 +68,7 @@ export function subscribeToTurn(
       if (info.reason !== "slow") return switchToArchive();
       void watchTurnEnd(parseCursor(inner.cursor)?.seq ?? 0);
     },
+    onResuming: (turn) => subscriber.onResuming?.(turn),
     onEnd: (reason) => {
       if (usesArchive) return;
       closed.abort();

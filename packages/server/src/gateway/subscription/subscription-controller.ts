@@ -44,6 +44,8 @@ export class SubscriptionController implements Subscription {
   #state: SubscriptionState = initialSubscription;
   /** Position after the last frame that was written without a state transition; see `sendLive`. */
   #writtenTo: Position | null = null;
+  /** Where the subscriber was last notified of a lost worker; null after a restart. */
+  #notifiedAt: Cursor | null = null;
 
   constructor(
     host: SubscriptionHost,
@@ -103,6 +105,19 @@ export class SubscriptionController implements Subscription {
     else this.dispatch({ type: "live", position, result, isLastFrame });
   }
 
+  /** Notifies a live `native` subscriber once per position. Others don't show the end of the log yet. */
+  notifyResuming(turn: string): void {
+    const { cursor } = this;
+    if (this.#state.phase !== "live" || this.options.format.dialect !== "native") return;
+    if (this.#notifiedAt === cursor) return;
+    this.#notifiedAt = cursor;
+    try {
+      this.#subscriber.onResuming?.(turn);
+    } catch (error) {
+      this.#closeAfterError(error);
+    }
+  }
+
   onFlush(): void {
     this.dispatch({ type: "flushed" });
   }
@@ -123,7 +138,10 @@ export class SubscriptionController implements Subscription {
   #apply({ state, effects }: SubscriptionStep): void {
     const wasLive = this.#state.phase === "live";
     this.#state = state;
-    if (wasLive && state.phase !== "live") this.#host.leaveGroup(this);
+    if (wasLive && state.phase !== "live") {
+      this.#notifiedAt = null;
+      this.#host.leaveGroup(this);
+    }
     if (!wasLive && isSettled(state)) this.#subscriber.sink.yieldTurn?.();
     for (const effect of effects) {
       // The subscriber may close while an effect runs.

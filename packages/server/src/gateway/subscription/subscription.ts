@@ -27,6 +27,8 @@ export interface Subscriber {
   readonly sink: FrameSink;
   /** Called before the first frame, and before the first frame after every resync. May write to the sink. */
   onSubscribed(info: SubscribedInfo): void;
+  /** `native` only: the worker of the running turn was lost. The next frame ends this state. May write to the sink. */
+  onResuming?(turn: string): void;
   /** The last call. */
   onEnd(reason: SubscriptionEndReason): void;
 }

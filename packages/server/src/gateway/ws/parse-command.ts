@@ -5,7 +5,7 @@
  */
 import { parseSocketCommand, type SocketCommand } from "@turnstream/protocol/schema";
 import type { Scope } from "../auth/access.ts";
-import { assertSafeJson } from "../untrusted-json.ts";
+import { assertSafeJson } from "../http/untrusted-json.ts";
 import { RequestError } from "../errors.ts";
 
 const REQUIRED_SCOPES: Readonly<Record<SocketCommand["type"], Scope>> = {
@@ -19,6 +19,8 @@ const REQUIRED_SCOPES: Readonly<Record<SocketCommand["type"], Scope>> = {
   dismiss: "decide",
   submit: "decide",
   decline: "decide",
+  cancel_payment: "decide",
+  refresh_payment: "read",
 };
 
 export function requiredScope(type: SocketCommand["type"]): Scope {

@@ -67,6 +67,10 @@ export class SocketSubscriber implements Subscriber, QueueMember, FrameSink {
     this.#connection.reply({ type: "subscribed", ...requestField, session_id: this.session, ...info });
   }
 
+  onResuming(turn: string): void {
+    this.#connection.reply({ type: "resuming", session_id: this.session, turn_id: turn });
+  }
+
   onEnd(reason: SubscriptionEndReason): void {
     this.#connection.remove(this);
     if (reason === "complete") return;

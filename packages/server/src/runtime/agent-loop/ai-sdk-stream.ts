@@ -52,7 +52,7 @@ export class AiSdkStreamReader {
       case "tool-error":
         return this.#result(
           part,
-          failedResult(errorText(part["error"]), this.#scope.attempt.context.strings.toolFailed),
+          failedResult(errorText(part["error"]), this.#scope.attempt.strings.toolFailed),
         );
       case "abort":
         throw new TurnFailed("SERVER_ERROR", "the stream of the agent was aborted without a stop request", {

@@ -15,7 +15,8 @@ export function enforceLimits({ attempt, agent, root, path }: RunContext, n: num
   const { usage } = attempt;
   check(root, usage.total.total_tokens, usage.cost, { isOfTurn: true });
   const isOfTurn = path === MAIN_RUN;
-  if (n >= agent.limits.maxSteps) throw new LimitReached(`${agent.limits.maxSteps} steps`, { isOfTurn });
+  if (n >= agent.limits.maxSteps)
+    throw new LimitReached({ limit: "steps", value: agent.limits.maxSteps }, { isOfTurn });
   if (!isOfTurn) check(agent, usage.of(path).total_tokens, usage.costOf(path), { isOfTurn });
 }
 
@@ -25,7 +26,8 @@ function check(
   cost: number,
   of: { readonly isOfTurn: boolean },
 ): void {
-  if (tokens >= limits.maxTokens) throw new LimitReached(`${limits.maxTokens} tokens`, of);
+  if (tokens >= limits.maxTokens) throw new LimitReached({ limit: "tokens", value: limits.maxTokens }, of);
   const isPriced = pricing !== null || cost > 0;
-  if (isPriced && cost >= limits.maxCost) throw new LimitReached(`a cost of ${limits.maxCost}`, of);
+  if (isPriced && cost >= limits.maxCost)
+    throw new LimitReached({ limit: "cost", value: limits.maxCost }, of);
 }

@@ -16,6 +16,7 @@ import type { TurnAttempt, StepAttempts } from "../attempt/attempt.ts";
 import { type StepRecord, stepKey } from "../attempt/journal-entries.ts";
 import { MAIN_RUN } from "../events/turn-writer.ts";
 import { openGroup } from "../events/groups.ts";
+import { resolveImages } from "../prompt/images.ts";
 import { enforceLimits } from "./enforce-limits.ts";
 import { ModelStreamInterrupted, TurnFailed } from "../attempt/outcomes.ts";
 import { type RunContext, createStepWriter, toModelTools } from "../attempt/run-context.ts";
@@ -87,7 +88,13 @@ async function askUntilAnswered(
     try {
       await context.modelSlots.run(signal, async () => {
         const tools = toModelTools(pinned);
-        const request = { ...agent.modelSettings, prompt, ...(tools.length === 0 ? {} : { tools }) };
+        // Loaded here, so that calls that wait for a slot hold no images.
+        const resolved = await resolveImages(scope, prompt);
+        const request = {
+          ...agent.modelSettings,
+          prompt: resolved,
+          ...(tools.length === 0 ? {} : { tools }),
+        };
         for await (const part of askModel(model, request, { signal })) {
           if (part.type === "finish") usage = usageOf(part.usage);
           else await stepWriter.writePart(part);
@@ -137,7 +144,7 @@ async function waitForRetry(
   const group = path === MAIN_RUN && writer.turn.mode === "agent" ? openGroup(writer.turn) : null;
   if (group !== null) await writer.write(group);
   const place = await writer.start({ type: "thinking.start", run });
-  const text = context.strings.retrying(Math.ceil(delayMs / 1000), modelFailures + 1, tries);
+  const text = attempt.strings.retrying(Math.ceil(delayMs / 1000), modelFailures + 1, tries);
   await writer.write({ type: "thinking.delta", ...place, text });
   await writer.write({ type: "thinking.end", ...place });
   stepWriter.includeBlock(place.block);

@@ -16,6 +16,7 @@ import {
   CALL_AGENT,
   LOOKUP_ATTACHMENTS,
   REQUEST_FORM,
+  REQUEST_PAYMENT,
   RESERVED,
   SHARE_THOUGHT,
 } from "../define/agent.ts";
@@ -24,6 +25,7 @@ import { LOOKUP_DESCRIPTION, LOOKUP_SCHEMA } from "../files/lookup-tool.ts";
 import { turnFiles } from "../files/turn-files.ts";
 import { QUESTIONS_SCHEMA } from "../interactions/question.ts";
 import { FORM_SCHEMA } from "../interactions/form-ending-turn.ts";
+import { PAYMENT_SCHEMA } from "../interactions/payment-ending-turn.ts";
 
 const TASK: JsonSchema = {
   type: "object",
@@ -94,16 +96,23 @@ async function pin(agent: Agent, attempt: TurnAttempt): Promise<PinnedAgent> {
       "Asks the user to fill in a form, for several things that you need to know at once. Your turn ends with it, and the submitted values are the result of this call.",
     input: FORM_SCHEMA as Json,
   };
+  const payment = {
+    name: REQUEST_PAYMENT,
+    description:
+      "Asks the user to pay. Your turn ends with it, and the status of the payment is the result of this call.",
+    input: PAYMENT_SCHEMA as Json,
+  };
   const own = [
     ...tools,
     ...agents,
     ...(agent.shareThought ? [thought] : []),
     ...(agent.askUser ? [ask] : []),
     ...(agent.requestForms ? [form] : []),
+    ...(agent.requestPayments && context.payments !== null ? [payment] : []),
   ];
   if (await hasAttachments(agent, attempt)) own.push(LOOKUP);
   const sourced = await context.toolSources.pin(agent, [...RESERVED, ...own.map(({ name }) => name)]);
-  return { agent: agent.name, instructions, tools: [...own, ...sourced] };
+  return { agent: agent.name, instructions, tools: [...own, ...sourced], images: agent.images };
 }
 
 /** Returns the definition that this run uses: the journaled one, or the current one if none is journaled yet. */

@@ -1,22 +1,27 @@
 /**
  * `runAgent` runs the loop of one agent: it calls the model and runs the requested tools, until the model requests none
- * or a form.
+ * or one of them ends the turn.
  *
  * Invariant: steps and tool results come from the journal if they are there, so a later attempt repeats no finished
- * work. The calls of a step run in parallel; questions follow one at a time, and forms last.
+ * work. The calls of a step run in parallel, except those that can't stand beside the others: they follow, then
+ * questions one at a time, and forms and payments last. A refused call ends its group.
  */
 import type { Prompt, PromptMessage } from "../../models/model.ts";
 import { executeToolCall } from "../tool-calls/execute-call.ts";
+import { callPhases, writeDeferredCall } from "../tool-calls/deferred-calls.ts";
+import { closeOpenGroup } from "../attempt/close-open-group.ts";
+import { isInOpenGroup } from "../events/groups.ts";
 import { type RunResult, runSubAgent } from "./run-sub-agent.ts";
 import { estimateTokens, trimToBudget } from "../prompt/trim-to-budget.ts";
-import { ASK_USER, REQUEST_FORM } from "../define/agent.ts";
+import { ASK_USER, REQUEST_FORM, REQUEST_PAYMENT } from "../define/agent.ts";
 import { type ToolCallRecord, callKey } from "../attempt/journal-entries.ts";
-import { writeForm } from "../interactions/form-ending-turn.ts";
+import { writeRequest } from "../interactions/ending-request.ts";
 import { runModelStep } from "./model-step.ts";
 import { RuntimeError } from "../errors.ts";
 import { RestartAttempt } from "../attempt/outcomes.ts";
+import { resultImages } from "../prompt/images.ts";
 import { modelText } from "../attempt/reference-pool.ts";
-import { FormSlot, type RunContext, toModelTools } from "../attempt/run-context.ts";
+import { RequestSlot, type RunContext, toModelTools } from "../attempt/run-context.ts";
 import { Semaphore } from "../../util/semaphore.ts";
 import type { StepCall } from "../events/step-writer.ts";
 import { allOrAbort } from "../../util/concurrency.ts";
@@ -24,7 +29,7 @@ import { allOrAbort } from "../../util/concurrency.ts";
 const callSubAgent = (scope: RunContext, call: StepCall): Promise<ToolCallRecord> =>
   runSubAgent(scope, call, runAgent);
 
-/** Returns when the model requests no more tools, or when a tool requests a form. */
+/** Returns when the model requests no more tools, or when a call ends the turn. */
 export async function runAgent(scope: RunContext, start: Prompt): Promise<RunResult> {
   const { agent, pinned } = scope;
   if (agent.model === null) throw new RuntimeError("NO_MODEL", `the agent ${agent.name}`);
@@ -34,54 +39,70 @@ export async function runAgent(scope: RunContext, start: Prompt): Promise<RunRes
     const step = await runModelStep(scope, n, agent.model, () =>
       trimToBudget([...prompt], start.length, tokens),
     );
-    if (step.calls.length === 0) return { text: step.text, form: null };
+    if (step.calls.length === 0) return { text: step.text, ending: null };
     const records = await runCalls(scope, step.calls);
     for (const { pool } of records) scope.pool.add(pool);
-    const asked = records.find(asksForm)?.form;
-    if (asked !== undefined && asked !== null) return { text: step.text, form: asked.form };
+    const asking = records.find(endsTurn);
+    if (asking !== undefined) return { text: step.text, ending: asking.ending };
     prompt.push({ role: "assistant", content: step.content }, resultsOf(step.calls, records));
+    prompt.push(...resultImages(step.calls.map(({ name }, i) => ({ name, images: records[i]?.images }))));
   }
 }
 
 /**
- * Runs the calls of one step in parallel. Questions run after the other calls, one at a time, because they are outside
- * of groups. Forms run last.
+ * Runs the calls of one step in parallel. Calls that the step could not write follow, then questions, one at a time,
+ * because they are outside of groups. Forms and payments run last.
  */
 async function runCalls(outer: RunContext, calls: readonly StepCall[]): Promise<ToolCallRecord[]> {
-  const { attempt, agent } = outer;
-  const known = calls.find(({ call }) => asksForm(attempt.fromJournal(callKey(call))));
+  const { attempt } = outer;
+  const known = calls.find(({ call }) => endsTurn(attempt.fromJournal(callKey(call))));
   // The explicit type makes a misspelled property a compile error.
-  const scope: RunContext & { readonly formSlot: FormSlot } = {
+  const scope: RunContext & { readonly requestSlot: RequestSlot } = {
     ...outer,
-    formSlot: new FormSlot(known?.call ?? null),
+    requestSlot: new RequestSlot(known?.call ?? null),
   };
-  const slots = new Semaphore(agent.limits.maxParallelCalls);
-  const work = calls.filter(({ name }) => name !== ASK_USER && name !== REQUEST_FORM);
-  const branches = work.map((call) =>
-    slots.run(attempt.signal, () => executeToolCall(scope, call, callSubAgent)),
-  );
-  const done = await allOrAbort(branches, (error) => {
-    // If another attempt follows, wait for tools that can't run again. Their outcome would be unknown otherwise.
-    attempt.abort(error, error instanceof RestartAttempt ? Infinity : 0);
-  });
-  const records = new Map(work.map((call, n) => [call, done[n]]));
-  for (const name of [ASK_USER, REQUEST_FORM])
-    for (const call of calls.filter((one) => one.name === name)) {
-      // A sub-agent already requested a form, and a step can have only one.
-      const [asked] = work.filter((_, n) => asksForm(done[n]));
-      if (name === REQUEST_FORM && asked !== undefined) scope.formSlot.take(asked.call);
-      records.set(call, await executeToolCall(scope, call, callSubAgent));
-    }
-  for (const [call, record] of records) {
-    const asked = record?.form ?? null;
-    if (asked !== null && asked.schema !== null) await writeForm(scope, call, asked.form, asked.schema);
-  }
+  const questions = calls.filter(({ name }) => name === ASK_USER);
+  const requests = calls.filter(({ name }) => name === REQUEST_FORM || name === REQUEST_PAYMENT);
+  const work = calls.filter((call) => !questions.includes(call) && !requests.includes(call));
+  const records = new Map<StepCall, ToolCallRecord>();
+  for (const phase of callPhases(scope, work)) await runPhase(scope, phase, records);
+  // A sub-agent may have requested a form or payment, and a step can have only one.
+  const asked = work.find((call) => endsTurn(records.get(call)));
+  if (asked !== undefined) scope.requestSlot.take(asked.call);
+  for (const call of [...questions, ...requests])
+    records.set(call, await executeToolCall(scope, call, callSubAgent));
+  for (const [call, { ending }] of records)
+    if (ending !== null && ending.request !== null)
+      await writeRequest(scope, call, ending.id, ending.request);
   return calls.flatMap((call) => records.get(call) ?? []);
 }
 
-/** Journal entries from before forms existed have no `form` field. */
-function asksForm(record: ToolCallRecord | undefined): boolean {
-  return (record?.form ?? null) !== null;
+/** Runs calls in parallel and adds their records. If the user refused one of them, its group ends. */
+async function runPhase(
+  scope: RunContext,
+  calls: readonly StepCall[],
+  records: Map<StepCall, ToolCallRecord>,
+): Promise<void> {
+  const { attempt, agent } = scope;
+  const slots = new Semaphore(agent.limits.maxParallelCalls);
+  for (const call of calls) await writeDeferredCall(scope, call);
+  const branches = calls.map((call) =>
+    slots.run(attempt.signal, async () => {
+      records.set(call, await executeToolCall(scope, call, callSubAgent));
+    }),
+  );
+  await allOrAbort(branches, (error) => {
+    // If another attempt follows, wait for tools that can't run again. Their outcome would be unknown otherwise.
+    attempt.abort(error, error instanceof RestartAttempt ? Infinity : 0);
+  });
+  // A later attempt repeats this for finished steps, and must not end the group of a newer step.
+  const refused = calls.filter((call) => records.get(call)?.isRefusal === true);
+  if (refused.some(({ call }) => isInOpenGroup(attempt.turn, call))) await closeOpenGroup(scope);
+}
+
+/** Returns true if the call requested a form or payment, itself or through its sub-agent. */
+function endsTurn(record: ToolCallRecord | undefined): boolean {
+  return record !== undefined && record.ending !== null;
 }
 
 function resultsOf(calls: readonly StepCall[], records: readonly ToolCallRecord[]): PromptMessage {

@@ -19,11 +19,12 @@ import { startToolResult } from "../tool-calls/write-result.ts";
 import { pinAgent } from "./pinned-agent.ts";
 
 /**
- * The last text of an agent, and the form that it requested. A requested form ends the run; the next turn continues it.
+ * The last text of an agent, and the form or payment that it requested. A request ends the run; the next turn continues
+ * it.
  */
 export interface RunResult {
   readonly text: string;
-  readonly form: string | null;
+  readonly ending: ToolCallRecord["ending"];
 }
 
 type RunAgent = (scope: RunContext, prompt: Prompt) => Promise<RunResult>;
@@ -56,16 +57,17 @@ export async function runSubAgent(
   ];
   const name = toolLabel({ label: sub.label, name: sub.name });
   try {
-    const { text: answer, form } = await runAgent(inner, prompt);
-    const none = form === null ? `${name} gave no answer.` : `${name} asks the user to fill in a form.`;
+    const { text: answer, ending } = await runAgent(inner, prompt);
+    const none =
+      ending === null ? `${name} gave no answer.` : `${name} asks the user to fill in a form or to pay.`;
     const record = successResult({ content: answer === "" ? none : answer }, 0);
     const cited = new Set(markersIn(answer, inner.pool.has).map(({ reference }) => reference));
     const pool = inner.pool.exportCited(cited, scope.agent.limits.maxResultChars);
-    const asked = form === null ? null : { form, schema: null };
-    return { ...record, pool, form: asked, usage: attempt.usage.of(call.call) };
+    const asked = ending === null ? null : { ...ending, request: null };
+    return { ...record, pool, ending: asked, usage: attempt.usage.of(call.call) };
   } catch (error) {
     // The calling agent handles a failure of the sub-agent. Errors that end the turn are thrown.
-    const end = attempt.signal.aborted ? null : outcomeFor(error, attempt.context.strings);
+    const end = attempt.signal.aborted ? null : outcomeFor(error, attempt.strings);
     if (end?.reason !== "error" || (error instanceof LimitReached && error.isOfTurn)) throw error;
     attempt.context.onError(error, { during: `the sub-agent ${sub.name}` });
     return {

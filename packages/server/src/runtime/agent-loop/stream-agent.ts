@@ -3,18 +3,24 @@
  *
  * Invariant: the journal only records that the body started. An interrupted body starts over if it is idempotent, and
  * fails the turn otherwise. Each event of a body is checked against the protocol before it is written. The body stops
- * at the abort signal even if it ignores it.
+ * at the abort signal even if it ignores it. A body can request payments, but only the provider decides about them.
  */
-import { type SessionEvent, SCHEMA_VERSION } from "@turnstream/protocol";
+import { listBlocks, type SessionEvent, SCHEMA_VERSION } from "@turnstream/protocol";
 import { checkEvent } from "@turnstream/protocol/writer";
 import { modelErrorFrom } from "../../models/errors.ts";
 import { AiSdkStreamReader } from "./ai-sdk-stream.ts";
+import { parsePayment } from "../define/payment.ts";
 import type { AiSdkResult, StreamBody, StreamBodyEvent } from "../define/stream-body.ts";
+import { preparePayment } from "../interactions/commit-payment.ts";
+import { commitRequests } from "../interactions/ending-request.ts";
+import { paymentIdFor } from "../interactions/request-id.ts";
+import type { TurnAttempt } from "../attempt/attempt.ts";
 import { STREAM_STARTED_KEY } from "../attempt/journal-entries.ts";
 import { LimitReached, TurnFailed } from "../attempt/outcomes.ts";
 import type { BlockRef, TurnEventDraft } from "../events/turn-writer.ts";
 import type { RunContext } from "../attempt/run-context.ts";
 import type { Prompt } from "../../models/model.ts";
+import { resolveImages } from "../prompt/images.ts";
 import { abortable } from "../../util/concurrency.ts";
 
 export async function runStreamAgent(scope: RunContext, body: StreamBody, prompt: Prompt): Promise<void> {
@@ -28,8 +34,9 @@ export async function runStreamAgent(scope: RunContext, body: StreamBody, prompt
   }
   await attempt.journal(STREAM_STARTED_KEY, true);
   const { tenant, session, turn, user, message } = attempt.row;
-  const { signal } = attempt;
-  const context = { signal, message, prompt, tenant, session, turn, user };
+  const { signal, locale } = attempt;
+  const resolved = await resolveImages(scope, prompt);
+  const context = { signal, message, prompt: resolved, tenant, session, turn, user, locale };
   const result = await abortable((async () => body.run(context))(), signal).catch((error: unknown) => {
     throw signal.aborted ? signal.reason : bodyFailed(error);
   });
@@ -64,12 +71,22 @@ async function readEvents(scope: RunContext, events: AsyncIterable<StreamBodyEve
   const { writer, context } = attempt;
   const places = new Map<string, BlockRef>();
   let count = 0;
+  let paid = 0;
   for await (const event of stoppable(events, attempt.signal, bodyFailed)) {
-    if (count++ >= agent.limits.maxTokens) throw new LimitReached(`${agent.limits.maxTokens} events`);
+    if (count++ >= agent.limits.maxTokens)
+      throw new LimitReached({ limit: "events", value: agent.limits.maxTokens });
+    if ((event as { readonly type: string }).type === "payment.update")
+      throw new TurnFailed(
+        "SERVER_ERROR",
+        "the body yielded payment.update, but only the payment provider decides about a payment",
+      );
+    const complete = event.type === "payment.request" ? await completePayment(attempt, event, paid++) : event;
+    // An earlier attempt wrote this payment.
+    if (complete === null) continue;
     const index = writer.turn.items.length;
     const place = places.get(event.block) ?? { run, block: `b${index}`, index };
     places.set(event.block, place);
-    const draft = { ...event, ...place } as TurnEventDraft;
+    const draft = { ...complete, ...place } as TurnEventDraft;
     const candidate = {
       v: SCHEMA_VERSION,
       at: context.env.now(),
@@ -82,7 +99,32 @@ async function readEvents(scope: RunContext, events: AsyncIterable<StreamBodyEve
       throw new TurnFailed("SERVER_ERROR", `the body broke rule ${violation.rule}: ${violation.message}`);
     }
     await writer.write(draft);
+    if (draft.type === "payment.request") await commitRequests(attempt);
   }
+}
+
+/**
+ * Adds the ids and the checkout URL to a payment of the body. A body that runs again must request the same payments in
+ * the same order.
+ * @returns null if the payment is in the log
+ */
+async function completePayment(
+  attempt: TurnAttempt,
+  event: Extract<StreamBodyEvent, { readonly type: "payment.request" }>,
+  nth: number,
+): Promise<object | null> {
+  const { context, turn, row } = attempt;
+  const read = parsePayment(event, context.payments);
+  if (!read.ok)
+    throw new TurnFailed("SERVER_ERROR", `the body requested an invalid payment: ${read.problem}`);
+  const { payment } = read;
+  const written = listBlocks(turn).filter((block) => block.kind === "payment");
+  const known = written[nth];
+  const isSame =
+    known?.description === payment.description &&
+    known.amount === payment.amount &&
+    known.currency === payment.currency;
+  return isSame ? null : preparePayment(attempt, paymentIdFor(row.turn, written.length + 1), payment);
 }
 
 /** Stops at the abort signal, even if the source ignores it. */

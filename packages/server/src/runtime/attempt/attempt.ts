@@ -15,6 +15,8 @@ import { type JournalKey, type UsageRecord, usageKey } from "./journal-entries.t
 import type { RuntimeContext } from "./context.ts";
 import { PausableTimer } from "../../util/pausable-timer.ts";
 import type { TurnWriter } from "../events/turn-writer.ts";
+import { selectStrings } from "../strings/catalogs.ts";
+import type { RuntimeStrings } from "../strings/runtime-strings.ts";
 import { retryStore } from "./retry-store.ts";
 import { ReferenceIdAllocator } from "./reference-pool.ts";
 import { UsageTracker } from "./usage.ts";
@@ -53,6 +55,9 @@ export class TurnAttempt {
   readonly stepAttempts: Map<string, StepAttempts>;
   readonly usage: UsageTracker;
   readonly references: ReferenceIdAllocator;
+  /** The language of the user, for texts that the turn shows. */
+  readonly locale: string;
+  readonly strings: RuntimeStrings;
   readonly #journal: Map<string, Json>;
   readonly #work = new AbortController();
   readonly #tools = new AbortController();
@@ -68,6 +73,9 @@ export class TurnAttempt {
     this.stepAttempts = options.stepAttempts;
     this.usage = UsageTracker.from(options.journal);
     this.references = ReferenceIdAllocator.from(options.journal);
+    const { catalogs } = options.context;
+    this.locale = options.writer.turn.locale ?? catalogs.defaultLocale;
+    this.strings = selectStrings(this.locale, catalogs);
     this.#journal = options.journal;
     this.#archiver = new Archiver(options.context, this.ref);
   }

@@ -6,6 +6,7 @@
  * registries. Code must check `holdsLease` before every irreversible action.
  */
 import type { FetchPolicy } from "../../safe-fetch/policy.ts";
+import type { PaymentOptions } from "../../payments/provider.ts";
 import type { Backend } from "../../session/backend.ts";
 import type { Env } from "../../util/env.ts";
 import type { ErrorHandler } from "../../util/error-handler.ts";
@@ -14,7 +15,7 @@ import type { Agent } from "../define/agent.ts";
 import type { FileLimits } from "../define/file-limits.ts";
 import type { SourceTool, ToolSource } from "../define/tool-source.ts";
 import type { Tool } from "../define/tool.ts";
-import type { RuntimeStrings } from "../strings.ts";
+import type { CatalogOptions } from "../strings/catalogs.ts";
 import type { PinnedTool } from "./journal-entries.ts";
 
 /** The tool sources of this worker; each is opened once. */
@@ -59,8 +60,11 @@ export interface RuntimeContext extends Backend {
   /** Which addresses of users and models may be fetched. */
   readonly fetchPolicy: FetchPolicy;
   readonly fileLimits: FileLimits;
+  /** Null if this worker can't request payments. */
+  readonly payments: PaymentOptions | null;
   readonly fileSlots: Semaphore;
-  readonly strings: RuntimeStrings;
+  /** The texts for users, by language. `TurnAttempt.strings` are those of a turn. */
+  readonly catalogs: CatalogOptions;
   readonly decisionWaiters: DecisionWaiterRegistry;
   /** How long a tool that is not idempotent may continue when the worker hands over. */
   readonly shutdownGraceMs: number;

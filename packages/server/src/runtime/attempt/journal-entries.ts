@@ -11,6 +11,8 @@ import type { AssistantContent } from "../../models/model.ts";
 import type { ModelContent } from "../../session/history/model-content.ts";
 import type { TurnOutcome } from "../events/closing-events.ts";
 import type { ApprovalRequirement } from "../define/approval.ts";
+import type { ImageLimits } from "../define/image-limits.ts";
+import type { RequestedPayment } from "../define/payment.ts";
 import type { StepCall } from "../events/step-writer.ts";
 
 /** The agent's definition at the start of the run. A turn that is days old continues with it after a deploy. */
@@ -18,6 +20,8 @@ export interface PinnedAgent {
   readonly agent: string;
   readonly instructions: string;
   readonly tools: readonly PinnedTool[];
+  /** Null if the model gets no images. Absent in old journals. */
+  readonly images?: ImageLimits | null;
 }
 
 export interface PinnedTool {
@@ -49,6 +53,11 @@ export type ResultPart = { readonly reference?: Reference } & (
   | { readonly type: "image"; readonly url: string }
 );
 
+/** A form or payment that ends the turn. */
+export type EndingRequest =
+  | { readonly kind: "form"; readonly schema: FormSchema; readonly timeoutSeconds: number | null }
+  | ({ readonly kind: "payment" } & RequestedPayment);
+
 /** The outcome of a call: `content` and `pool` are for the model, the other fields for users. */
 export interface ToolCallRecord extends ModelContent {
   readonly preview: string;
@@ -58,12 +67,14 @@ export interface ToolCallRecord extends ModelContent {
   readonly artifact: Json;
   readonly results: number | null;
   readonly whole: Json;
-  /** Set for a sub-agent: what it used. */
+  /** What a sub-agent used, or what a tool reported. */
   readonly usage: Usage | null;
+  /** True if the user refused the call or did not approve it in time. Absent in old journals. */
+  readonly isRefusal?: boolean;
   /** Set for a shared thought: its text. */
   readonly thought: string | null;
-  /** Set for a form that ends the turn. The schema is null if a sub-agent requested the form. */
-  readonly form: { readonly form: string; readonly schema: FormSchema | null } | null;
+  /** Set if the call ends the turn: the id of the form or payment. The request is null if a sub-agent made it. */
+  readonly ending: { readonly id: string; readonly request: EndingRequest | null } | null;
 }
 
 /** The result of reading one file of the message. */
@@ -79,6 +90,8 @@ export interface FileRecord {
   readonly attachment: string | null;
   /** The start of the text, for the prompt. */
   readonly head: string;
+  /** Set for a fetched image that the model sees: a stable URL of its bytes. Absent in old journals. */
+  readonly image?: string;
   readonly problem: FileErrorCode | null;
 }
 
@@ -118,5 +131,8 @@ export const mismatchKey = (call: string): JournalKey<boolean> => `mismatch/${ca
 export const fileKey = (n: number): JournalKey<FileRecord> => `file/${n}`;
 /** @param id id of the committed request */
 export const requestedKey = (id: string): JournalKey<boolean> => `asked/${id}`;
+/** What the event of a payment doesn't contain. @param id id of the payment */
+export const paymentKey = (id: string): JournalKey<Pick<RequestedPayment, "provider" | "continues">> =>
+  `payment/${id}`;
 export const startKey = (call: string): JournalKey<boolean> => `${START_PREFIX}${call}`;
 export const pinnedKey = (path: string): JournalKey<PinnedAgent> => `pinned/${path}`;

@@ -6,11 +6,11 @@
  * unknown errors, which don't end a turn by themselves. Texts for users come from `RuntimeStrings`, never from an
  * error's message.
  */
-import type { Json } from "@turnstream/protocol";
+import type { Json, TextTemplate } from "@turnstream/protocol";
 import type { TurnErrorCode } from "@turnstream/protocol/writer";
 import { ModelError } from "../../models/errors.ts";
 import type { TurnOutcome } from "../events/closing-events.ts";
-import type { RuntimeStrings } from "../strings.ts";
+import type { ReachedLimit, RuntimeStrings } from "../strings/runtime-strings.ts";
 
 /** The user stopped the turn. */
 export class StopRequested extends Error {
@@ -40,14 +40,14 @@ export class ModelStreamInterrupted extends RestartAttempt {
 }
 
 export class LimitReached extends Error {
-  readonly limit: string;
+  readonly reached: ReachedLimit;
   /** True if it ends the whole turn; false if it only ends the run of a sub-agent. */
   readonly isOfTurn: boolean;
 
-  constructor(limit: string, { isOfTurn = true } = {}) {
-    super(`The limit of ${limit} was reached.`);
+  constructor(reached: ReachedLimit, { isOfTurn = true } = {}) {
+    super(`The limit of ${reached.value} (${reached.limit}) was reached.`);
     this.name = "LimitReached";
-    this.limit = limit;
+    this.reached = reached;
     this.isOfTurn = isOfTurn;
   }
 }
@@ -75,29 +75,46 @@ export class TurnFailed extends Error {
 export function outcomeFor(error: unknown, strings: RuntimeStrings): TurnOutcome | null {
   if (error instanceof StopRequested) return { reason: "user_stopped", by: error.by };
   if (error instanceof LimitReached) {
-    const { limit } = error;
-    return errorOutcome("LIMIT_REACHED", strings.limit(limit), { canRetry: false, details: { limit } });
+    const { reached } = error;
+    const params = { ...reached };
+    const text = { text: strings.limit(reached), template: { code: "LIMIT_REACHED", params } };
+    return errorOutcome("LIMIT_REACHED", text, { canRetry: false, details: params });
   }
   if (error instanceof ModelError) {
     const { code, isRetryable: canRetry, status } = error;
     const details = status === null ? {} : { status };
     // For a wrong API key or an unknown model, "try again" would mislead the user.
     const isNotRetryable = code === "LLM_ERROR" && !canRetry;
-    const text = isNotRetryable
-      ? strings.notRetryable
-      : (strings.errors[code] ?? strings.errors.SERVER_ERROR);
+    const text = isNotRetryable ? notRetryableText(strings) : errorText(strings, code);
     return errorOutcome(code, text, { canRetry, details });
   }
   if (error instanceof TurnFailed) {
     const { code, canRetry, details } = error;
-    return errorOutcome(code, strings.errors[code] ?? strings.errors.SERVER_ERROR, { canRetry, details });
+    return errorOutcome(code, errorText(strings, code), { canRetry, details });
   }
   return null;
 }
 
+/** A text of the catalogs, and the template that identifies it for clients with their own catalogs. */
+interface CatalogText {
+  readonly text: string;
+  readonly template: TextTemplate;
+}
+
+export function errorText({ errors }: RuntimeStrings, code: TurnErrorCode): CatalogText {
+  const text = errors[code];
+  return text === undefined
+    ? { text: errors.SERVER_ERROR, template: { code: "SERVER_ERROR" } }
+    : { text, template: { code } };
+}
+
+export function notRetryableText({ notRetryable: text }: RuntimeStrings): CatalogText {
+  return { text, template: { code: "NOT_RETRYABLE" } };
+}
+
 export function errorOutcome(
   code: TurnErrorCode,
-  text: string,
+  { text, template }: CatalogText | { readonly text: string; readonly template?: undefined },
   { canRetry, details = null }: { canRetry: boolean; details?: Json },
 ): TurnOutcome {
   return {
@@ -107,5 +124,6 @@ export function errorOutcome(
     canRetry,
     isTransient: canRetry,
     ...(details === null ? {} : { details }),
+    ...(template === undefined ? {} : { template }),
   };
 }

@@ -9,9 +9,9 @@
 import type { Json } from "@turnstream/protocol";
 import {
   type ContentPart,
-  modelContentParts,
   type ModelContent,
   plainText,
+  textParts,
 } from "../../session/history/model-content.ts";
 import { CALL_PREFIX, type ToolCallRecord } from "./journal-entries.ts";
 
@@ -46,7 +46,7 @@ export function wrapReference(
 
 /** Returns a result as the model reads it while its turn runs. */
 export function modelText(content: ModelContent): string {
-  return modelContentParts(content)
+  return textParts(content)
     .map(({ text }) => text)
     .join("\n");
 }

@@ -3,7 +3,7 @@
  * the run if it doesn't exist. They do not call models or run tools.
  *
  * Invariant: `path` names the run in the journal and is the same in every attempt; `run` is its id in events. One call
- * per step can take the `FormSlot`. A label function that throws never fails a call.
+ * per step can take the `RequestSlot`. A label function that throws never fails a call.
  */
 import type { JsonSchema, ModelTool } from "../../models/model.ts";
 import { type Json, mainRun } from "@turnstream/protocol";
@@ -15,6 +15,7 @@ import {
   findSubAgent,
   COMPACT,
   REQUEST_FORM,
+  REQUEST_PAYMENT,
   SHARE_THOUGHT,
 } from "../define/agent.ts";
 import type { TurnAttempt } from "./attempt.ts";
@@ -23,7 +24,10 @@ import type { PinnedAgent, PinnedTool } from "./journal-entries.ts";
 import { MAIN_RUN } from "../events/turn-writer.ts";
 import { MarkerScanner } from "../events/citation-markers.ts";
 import { ReferencePool } from "./reference-pool.ts";
-import { type CallDisplay, StepWriter } from "../events/step-writer.ts";
+import { type CallDisplay, type StepCall, StepWriter } from "../events/step-writer.ts";
+import { closeOpenGroup } from "./close-open-group.ts";
+import { writeThought } from "./shared-thought.ts";
+import { stringField } from "../../util/json.ts";
 
 export interface RunContext {
   readonly attempt: TurnAttempt;
@@ -40,15 +44,15 @@ export interface RunContext {
   readonly toolClock?: PausableTimer;
   /** The references that the run was given and may cite. Finished calls add theirs. */
   readonly pool: ReferencePool;
-  /** Set while the calls of a step run: the one call that may request a form. */
-  readonly formSlot?: FormSlot;
+  /** Set while the calls of a step run: the one call that may request a form or payment. */
+  readonly requestSlot?: RequestSlot;
 }
 
-/** Reserves the form of a step for the first call that requests one. Other calls of the step can't. */
-export class FormSlot {
+/** Reserves the form or payment of a step for the first call that requests one. Other calls of the step can't. */
+export class RequestSlot {
   #call: string | null;
 
-  /** @param call the call that requested a form in an earlier attempt */
+  /** @param call the call that requested one in an earlier attempt */
   constructor(call: string | null) {
     this.#call = call;
   }
@@ -107,7 +111,7 @@ export async function subAgentContext(
 }
 
 export function createStepWriter(scope: RunContext): StepWriter {
-  const { attempt, run, path, pool } = scope;
+  const { attempt, agent, run, path, pool } = scope;
   return new StepWriter({
     writer: attempt.writer,
     scanner: () => (pool.isEmpty ? null : new MarkerScanner(pool.has)),
@@ -115,8 +119,19 @@ export function createStepWriter(scope: RunContext): StepWriter {
     isMain: path === MAIN_RUN,
     displayOf: (tool) => displayOf(scope, tool),
     labelFor: (tool, input) => callLabel(scope, tool, input),
-    thinkingLabel: attempt.context.strings.thinkingLabel,
+    closeGroup: () => closeOpenGroup(scope),
+    writeThought: async (call) => {
+      const thought = sharedThought(scope, call);
+      return thought === null ? null : writeThought(scope, call.call, thought);
+    },
+    canDefer: agent.body === null,
   });
+}
+
+/** Returns the text of a shared thought, or null for any other call and for one without a text. */
+export function sharedThought({ pinned }: RunContext, { name, input }: StepCall): string | null {
+  const isThought = name === SHARE_THOUGHT && pinned.tools.some((offered) => offered.name === name);
+  return isThought ? stringField(input, "thought") : null;
 }
 
 /** Returns the source of a tool that the model was offered under this name; undefined for other tools. */
@@ -124,10 +139,12 @@ export function findToolSource({ pinned }: RunContext, name: string): PinnedTool
   return pinned.tools.find((offered) => offered.name === name)?.source;
 }
 
-function displayOf(scope: RunContext, name: string): CallDisplay {
+/** Tools whose call is not shown, because users see what it writes. */
+const HIDDEN: readonly string[] = [SHARE_THOUGHT, ASK_USER, REQUEST_FORM, REQUEST_PAYMENT];
+
+export function displayOf(scope: RunContext, name: string): CallDisplay {
   const { agent } = scope;
-  if (name === SHARE_THOUGHT || name === ASK_USER || name === REQUEST_FORM)
-    return { isHidden: true, isStandalone: false, label: "" };
+  if (HIDDEN.includes(name)) return { isHidden: true, isStandalone: false, label: "" };
   const sourced = findToolSource(scope, name);
   if (sourced !== undefined) return { isHidden: false, isStandalone: false, label: sourced.label };
   // The input names the sub-agent, and with it the label.
@@ -151,7 +168,7 @@ export function callLabel(scope: RunContext, name: string, input: Json): string 
   const label = agent.tools[name]?.label ?? findSubAgent(agent, name, input)?.label ?? "";
   if (typeof label === "string") return label;
   try {
-    return truncateText(label(input), MAX_LABEL);
+    return truncateText(label(input, { locale: attempt.locale }), MAX_LABEL);
   } catch (error) {
     // The input is not validated yet, so a label function can throw on it.
     attempt.context.onError(error, { during: `the label of the tool ${name}` });

@@ -30,7 +30,7 @@ export function failedResult(content: string, preview: string = content, parts =
     whole: null,
     usage: null,
     thought: null,
-    form: null,
+    ending: null,
   };
 }
 
@@ -59,7 +59,7 @@ export function successResult(output: SmallOutput, parts: number): ToolCallRecor
     whole: null,
     usage: null,
     thought: null,
-    form: null,
+    ending: null,
   };
 }
 

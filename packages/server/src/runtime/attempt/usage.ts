@@ -1,6 +1,6 @@
 /**
  * `UsageTracker` sums the tokens and the cost of a turn by run and by model. `toUsageRecord` computes the cost of a
- * call.
+ * call. `UsageCollector` collects what a tool or a hook reports.
  *
  * Invariant: every attempt starts with what the journal has, and each journaled record counts once. A cost is computed
  * when the model is called, so a price change doesn't change earlier records.
@@ -8,6 +8,7 @@
 import type { Json, Usage } from "@turnstream/protocol";
 import { addUsage, NO_USAGE } from "../../models/usage.ts";
 import type { Agent } from "../define/agent.ts";
+import { parseUsageReport, type ReportUsage } from "../define/report-usage.ts";
 import { COMPACTION_KEY, runPath, type UsageRecord, USAGE_PREFIX, STEP_PREFIX } from "./journal-entries.ts";
 import { MAIN_RUN } from "../events/turn-writer.ts";
 
@@ -68,5 +69,48 @@ export class UsageTracker {
 
   get cost(): number {
     return [...this.#costs.values()].reduce((sum, cost) => sum + cost, 0);
+  }
+}
+
+/** The part of an attempt that journals usage. */
+interface UsageJournal {
+  recordUsage(path: string, what: string, spent: UsageRecord): Promise<void>;
+}
+
+export class UsageCollector {
+  readonly #records = new Map<string, UsageRecord>();
+  readonly #name: string;
+  #isClosed = false;
+
+  /** @param name the tool or agent: the model of reports that name none */
+  constructor(name: string) {
+    this.#name = name;
+  }
+
+  /** Usage that is reported after `record` is ignored. */
+  readonly report: ReportUsage = (given) => {
+    const { inputTokens, outputTokens, calls, cost } = parseUsageReport(given);
+    if (this.#isClosed) return;
+    const model = given.model ?? this.#name;
+    const known = this.#records.get(model);
+    const usage: Usage = {
+      input_tokens: inputTokens,
+      output_tokens: outputTokens,
+      total_tokens: inputTokens + outputTokens,
+      calls,
+    };
+    this.#records.set(model, {
+      model,
+      usage: addUsage(known?.usage ?? NO_USAGE, usage),
+      cost: (known?.cost ?? 0) + cost,
+    });
+  };
+
+  /** Journals the reported usage. Returns its sum, or null if nothing was reported. */
+  async record(attempt: UsageJournal, path: string, what: string): Promise<Usage | null> {
+    this.#isClosed = true;
+    const records = [...this.#records.values()];
+    for (const [n, record] of records.entries()) await attempt.recordUsage(path, `${what}/${n}`, record);
+    return records.length === 0 ? null : records.map(({ usage }) => usage).reduce(addUsage, NO_USAGE);
   }
 }

@@ -11,7 +11,7 @@ import { z } from "zod";
 import type { SessionRef } from "../../store/refs.ts";
 import type { Store } from "../../store/store.ts";
 import { matches, scoreOf, snippetOf, queryTerms, weightTerms, tokenize } from "../../store/rules/search.ts";
-import { loadWhole, attachForms } from "../prompt/prior-turns.ts";
+import { loadWhole, attachOutcomes } from "../prompt/prior-turns.ts";
 import { type Tool, tool, ToolError, type ToolOutput } from "../define/tool.ts";
 import { hostOf } from "../tool-calls/tool-host.ts";
 import { turnToText } from "./turn-text.ts";
@@ -67,7 +67,7 @@ async function* earlier(store: Store, ref: SessionRef, before: number): AsyncGen
     });
     for (const { snapshot } of page) {
       const turn = restoreTurn(snapshot);
-      if (turn.number < before) yield attachForms(store, ref, turn);
+      if (turn.number < before) yield attachOutcomes(store, ref, turn);
     }
     start = page.at(-1)?.start;
     if (page.length < PAGE) return;

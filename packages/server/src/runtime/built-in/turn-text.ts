@@ -10,6 +10,7 @@ import {
   type Block,
   listBlocks,
   type FormBlock,
+  formatMoney,
   type Json,
   toolLabel,
   mainRun,
@@ -17,14 +18,14 @@ import {
   type Turn,
 } from "@turnstream/protocol";
 import { truncateText } from "@turnstream/protocol/writer";
-import { formatFormValues } from "../prompt/form-result.ts";
+import { formatFormValues, type PaymentOutcome } from "../prompt/interaction-result.ts";
 import { formatAnswers } from "../interactions/format-answers.ts";
 import { stringifyContent } from "../attempt/tool-result.ts";
 
 const RESULT_CHARS = 2_000;
 const VALUE_CHARS = 2_000;
 
-/** @param turn the turn with the current state of its forms */
+/** @param turn the turn with the current state of its forms and payments */
 export function turnToText(turn: Turn, maxChars: number): string {
   const main = mainRun(turn)?.id;
   const request = turn.message === null ? [] : [`User: ${turn.message.text}`];
@@ -53,6 +54,8 @@ function interactionLines(block: Block): string[] {
   switch (block.kind) {
     case "form":
       return formLines(block);
+    case "payment":
+      return paymentLines(block);
     case "question":
       return questionLines(block);
     case "approval":
@@ -68,6 +71,19 @@ function formLines({ schema, status, values, reason }: FormBlock): string[] {
     `Form "${schema.title}": ${status}${because(reason)}`,
     ...filled.map(({ label, value }) => `User filled in ${label}: ${formatValue(value)}`),
   ];
+}
+
+function paymentLines({
+  description,
+  order_no,
+  amount,
+  currency,
+  status,
+  refunded = 0,
+}: PaymentOutcome): string[] {
+  const back = refunded > 0 ? `, refunded ${formatMoney("en", refunded, currency)}` : "";
+  const sum = formatMoney("en", amount, currency);
+  return [`Payment "${description}" of ${sum} (order ${order_no}): ${status}${back}`];
 }
 
 function questionLines({ questions, answers, status, reason }: QuestionBlock): string[] {

@@ -11,17 +11,22 @@ import { toJsonSchema } from "../../models/tool-schema.ts";
 import { RuntimeError } from "../errors.ts";
 import { stringField } from "../../util/json.ts";
 import type { StreamBody } from "./stream-body.ts";
+import type { SummarizeGroup } from "./summarize-group.ts";
+import { type ImageLimits, resolveImageLimits } from "./image-limits.ts";
 import { DEFAULT_LIMITS, type Limits, type Pricing } from "./limits.ts";
-import { assertKnownOptions, type OptionKeys } from "./check-options.ts";
+import { checkTimeout, toSeconds } from "./answer-timeout.ts";
+import { assertKnownOptions, type OptionKeys, show } from "./check-options.ts";
 import type { ToolSource } from "./tool-source.ts";
 import type { Tool } from "./tool.ts";
 
 export type SubAgentTool = "single" | "perAgent";
+/** In `chat` mode clients show no thinking. Tool calls, approvals and the answer are shown in both modes. */
+export type DisplayMode = "agent" | "chat";
 
 export interface AgentOptions {
   readonly name: string;
   readonly model: Model;
-  /** System prompt. A function is called once per turn. Default: none. */
+  /** System prompt. The worker calls a function once per run. Default: none. */
   readonly instructions?: string | ((context: InstructionsContext) => string | Promise<string>);
   /** Settings for the model, such as temperature and provider options. */
   readonly modelSettings?: ModelSettings;
@@ -42,18 +47,46 @@ export interface AgentOptions {
   readonly label?: string;
   /** Lets the model write text outside of groups while it works, with the tool `share_thought`. @default false */
   readonly shareThought?: boolean;
+  /**
+   * Returns the header of a finished group of steps. The text after the group waits for it, at most 3 seconds. Null, an
+   * empty text or an error gives the default: the label of the last call.
+   */
+  readonly summarizeGroup?: SummarizeGroup;
   /** Lets the model ask the user during a turn, with the tool `ask_user_question`. @default false */
   readonly askUser?: boolean;
   /** Lets the model request a form, with the tool `request_form`. The request ends the turn. @default false */
   readonly requestForms?: boolean;
-  /** Adds memories of the user to the instructions of each turn: pinned ones first, then the newest. @default false */
+  /**
+   * Lets the model request a payment, with the tool `request_payment`, if the worker has the option `payments`. The
+   * request ends the turn.
+   * @default false
+   */
+  readonly requestPayments?: boolean;
+  /**
+   * How long the agent's questions, and forms that end their turn, wait for the user, in milliseconds (a multiple of
+   * 1,000). Then the agent continues without an answer. A call can set its own. Default: no deadline.
+   */
+  readonly answerTimeoutMs?: number;
+  /**
+   * Adds memories of the user to the instructions: pinned ones before the others, otherwise the most recently changed
+   * first.
+   * @default false
+   */
   readonly recallMemories?: boolean | Partial<RecallLimits>;
   /**
-   * Offers `lookup_attachments` from the first turn on. By default it is offered once the session has files. For an
-   * agent of `defineStreamAgent`: reads the files of a message before the body runs.
+   * When the model gets the tool `lookup_attachments`. False: in every run that starts when the session has files.
+   * True: in every run. For an agent of `defineStreamAgent`, true reads the files of a message before the body runs.
    * @default false
    */
   readonly attachments?: boolean;
+  /**
+   * Sends images of messages and tool results to the model, which must accept images. An object sets limits. False: the
+   * model reads only their names, types and sizes.
+   * @default false
+   */
+  readonly images?: boolean | Partial<ImageLimits>;
+  /** How clients display turns of this agent, unless the message chooses another mode. @default "agent" */
+  readonly displayMode?: DisplayMode;
   readonly limits?: Partial<Limits>;
   readonly pricing?: Pricing;
   /**
@@ -81,6 +114,7 @@ export interface InstructionsContext {
   readonly tenant: string;
   readonly user: string;
   readonly session: string;
+  /** The message that the turn answers. Null if the turn retries an earlier turn. */
   readonly message: UserMessage | null;
 }
 
@@ -108,12 +142,20 @@ export interface Agent {
   readonly description: string;
   readonly label: string;
   readonly shareThought: boolean;
+  /** Null if groups have the default header. */
+  readonly summarizeGroup: SummarizeGroup | null;
   readonly askUser: boolean;
   readonly requestForms: boolean;
+  readonly requestPayments: boolean;
+  /** Null without a deadline. */
+  readonly answerTimeoutSeconds: number | null;
   readonly subAgentTool: SubAgentTool;
   /** Null if memories are not recalled. */
   readonly recallMemories: RecallLimits | null;
   readonly attachments: boolean;
+  /** Null if the model gets no images. */
+  readonly images: ImageLimits | null;
+  readonly displayMode: DisplayMode;
   readonly limits: Limits;
   readonly pricing: Pricing | null;
   readonly retry: { readonly maxAttempts: number; readonly initialDelayMs: number };
@@ -133,10 +175,15 @@ const NAMES: OptionKeys<AgentOptions> = {
   description: false,
   label: false,
   shareThought: false,
+  summarizeGroup: false,
   askUser: false,
   requestForms: false,
+  requestPayments: false,
+  answerTimeoutMs: false,
   recallMemories: false,
   attachments: false,
+  images: false,
+  displayMode: false,
   limits: false,
   pricing: false,
   retry: false,
@@ -174,12 +221,15 @@ const MINIMUM: Readonly<Record<string, number>> = {
   toolTimeoutMs: 1,
   timeoutMs: 1,
 };
-const NAME = /^[A-Za-z][\w-]{0,63}$/;
+/** Providers require a letter first in the names of tools. Ids of agents may be UUIDs, which can start with a digit. */
+const TOOL_NAME = /^[A-Za-z][\w-]{0,63}$/;
+const AGENT_NAME = /^[A-Za-z0-9][\w-]{0,63}$/;
 const SOURCE_NAME = /^[A-Za-z][\w-]{0,31}$/;
 export const SHARE_THOUGHT = "share_thought";
 export const COMPACT = "compact_history";
 export const ASK_USER = "ask_user_question";
 export const REQUEST_FORM = "request_form";
+export const REQUEST_PAYMENT = "request_payment";
 export const CALL_AGENT = "call_agent";
 export const LOOKUP_ATTACHMENTS = "lookup_attachments";
 export const RESERVED: readonly string[] = [
@@ -187,6 +237,7 @@ export const RESERVED: readonly string[] = [
   COMPACT,
   ASK_USER,
   REQUEST_FORM,
+  REQUEST_PAYMENT,
   CALL_AGENT,
   LOOKUP_ATTACHMENTS,
 ];
@@ -203,9 +254,12 @@ export function createAgent(
   body: StreamBody | null,
 ): Agent {
   const { name, tools = {}, subAgents = {}, subAgentTool = "perAgent", toolSources = [] } = options;
-  checkName(name, "agent");
+  if (!AGENT_NAME.test(name))
+    fail(
+      `the name ${JSON.stringify(name)} of the agent must be a letter or digit followed by up to 63 of A-Z a-z 0-9 _ -`,
+    );
   for (const toolName of [...Object.keys(tools), ...Object.keys(subAgents)]) {
-    checkName(toolName, `tool of the agent ${name}`);
+    checkToolName(toolName, `tool of the agent ${name}`);
     if (RESERVED.includes(toolName)) fail(`the tool name ${toolName} of the agent ${name} is reserved`);
   }
   const twice = Object.keys(subAgents).find((agentName) => agentName in tools);
@@ -214,6 +268,9 @@ export function createAgent(
     fail(
       `\`subAgentTool\` of the agent ${name} must be "single" or "perAgent", got ${JSON.stringify(subAgentTool)}`,
     );
+  const { displayMode = "agent" } = options;
+  if (displayMode !== "agent" && displayMode !== "chat")
+    fail(`\`displayMode\` of the agent ${name} must be "agent" or "chat", got ${show(displayMode)}`);
   checkComponents(name, model, tools, subAgents);
   checkSources(name, toolSources);
   for (const [within, names] of Object.entries(WITHIN)) {
@@ -239,11 +296,16 @@ export function createAgent(
     description: options.description ?? "",
     label: options.label ?? "",
     shareThought: options.shareThought ?? false,
+    summarizeGroup: options.summarizeGroup ?? null,
     askUser: options.askUser ?? false,
     requestForms: options.requestForms ?? false,
+    requestPayments: options.requestPayments ?? false,
+    answerTimeoutSeconds: resolveAnswerTimeout(name, options.answerTimeoutMs),
     subAgentTool,
     recallMemories: resolveRecallLimits(options.recallMemories ?? false),
     attachments: options.attachments ?? false,
+    images: resolveImageLimits(options.images, name),
+    displayMode,
     limits,
     pricing: options.pricing ?? null,
     retry: {
@@ -253,6 +315,16 @@ export function createAgent(
     title: options.title === false ? false : { model: options.title?.model ?? null },
     compaction: { afterTokens: 100_000, keepTurns: 4, model: null, ...options.compaction },
   };
+}
+
+function resolveAnswerTimeout(name: string, timeoutMs: number | undefined): number | null {
+  if (timeoutMs === undefined) return null;
+  try {
+    checkTimeout(timeoutMs, "answerTimeoutMs");
+  } catch (error) {
+    fail(`the agent ${name}: ${(error as Error).message}`);
+  }
+  return toSeconds(timeoutMs);
 }
 
 function resolveRecallLimits(option: NonNullable<AgentOptions["recallMemories"]>): RecallLimits | null {
@@ -301,8 +373,8 @@ function checkSources(name: string, sources: readonly ToolSource[]): void {
     fail(`the agent ${name} has two sources with the same name`);
 }
 
-function checkName(name: string, of: string): void {
-  if (!NAME.test(name))
+function checkToolName(name: string, of: string): void {
+  if (!TOOL_NAME.test(name))
     fail(
       `the name ${JSON.stringify(name)} of the ${of} must be a letter followed by up to 63 of A-Z a-z 0-9 _ -`,
     );

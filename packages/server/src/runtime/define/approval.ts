@@ -5,10 +5,15 @@
  * Invariant: only `false` means that no approval is needed. Timeouts are whole seconds, because events and the journal
  * count in seconds. A stored allowance doesn't override a policy function unless its options allow it.
  */
+import { checkTimeout, toSeconds } from "./answer-timeout.ts";
 import type { OptionKeys } from "./check-options.ts";
 
 export interface ApprovalOptions {
-  /** How long to wait for a decision, in whole seconds. After that the call counts as rejected. @default 300000 */
+  /**
+   * How long the call waits for a decision, in milliseconds (a multiple of 1,000). Without a decision in this time, the
+   * call counts as rejected.
+   * @default 300000
+   */
   readonly timeoutMs?: number;
   /** Lets the user change the arguments. @default false */
   readonly editable?: boolean;
@@ -52,19 +57,10 @@ export interface ApprovalRequirement {
 }
 
 const TIMEOUT_MS = 300_000;
-const SECOND_MS = 1_000;
-const MAX_TIMEOUT_MS = 10 * 366 * 24 * 60 * 60 * SECOND_MS;
 
-/**
- * Throws a TypeError for a timeout that is not a whole number of seconds, because events and the journal count in
- * seconds.
- */
+/** Throws a TypeError for an invalid timeout. */
 export function checkApproval({ timeoutMs = TIMEOUT_MS }: ApprovalOptions): void {
-  const isWhole = Number.isSafeInteger(timeoutMs) && timeoutMs % SECOND_MS === 0;
-  if (!isWhole || timeoutMs < 0 || timeoutMs > MAX_TIMEOUT_MS)
-    throw new TypeError(
-      `\`approval.timeoutMs\` must be a whole number of seconds in milliseconds, from 0 to ${MAX_TIMEOUT_MS} (ten years), got ${timeoutMs}.`,
-    );
+  checkTimeout(timeoutMs, "approval.timeoutMs");
 }
 
 /** Returns null if the call needs no approval. */
@@ -79,7 +75,7 @@ export async function resolveApproval(
   const options = needed === true ? {} : needed;
   checkApproval(options);
   return {
-    timeoutSeconds: (options.timeoutMs ?? TIMEOUT_MS) / SECOND_MS,
+    timeoutSeconds: toSeconds(options.timeoutMs ?? TIMEOUT_MS),
     editable: options.editable ?? false,
     always: options.canRemember ?? !isPolicy,
   };

@@ -12,7 +12,15 @@ import { assertKnownOptions, type OptionKeys } from "./check-options.ts";
 
 export interface StreamAgentOptions extends Pick<
   AgentOptions,
-  "name" | "title" | "attachments" | "pricing" | "label" | "description"
+  | "name"
+  | "title"
+  | "attachments"
+  | "images"
+  | "displayMode"
+  | "pricing"
+  | "label"
+  | "description"
+  | "summarizeGroup"
 > {
   readonly limits?: Partial<Pick<Limits, "maxSteps" | "maxTokens" | "maxCost" | "timeoutMs">>;
   /** Returns the result of the AI SDK's `streamText`, or an async iterable of events: see `StreamBodyEvent`. */
@@ -27,9 +35,12 @@ const NAMES: OptionKeys<StreamAgentOptions> = {
   idempotent: false,
   title: false,
   attachments: false,
+  images: false,
+  displayMode: false,
   pricing: false,
   label: false,
   description: false,
+  summarizeGroup: false,
   limits: false,
 };
 

@@ -7,6 +7,7 @@
 import type { UserMessage } from "@turnstream/protocol";
 import type { EventDraft } from "@turnstream/protocol/writer";
 import type { Prompt } from "../../models/model.ts";
+import type { PaymentSpec } from "./payment.ts";
 
 export interface StreamBodyContext {
   /** Aborted when the user stops the turn, or when this worker must stop. */
@@ -18,6 +19,8 @@ export interface StreamBodyContext {
   readonly session: string;
   readonly turn: string;
   readonly user: string;
+  /** The language of the user, as a BCP 47 tag. */
+  readonly locale: string;
 }
 
 /** The part of a `streamText` result that the runtime reads. */
@@ -31,14 +34,23 @@ export interface AiSdkPart {
   readonly [field: string]: unknown;
 }
 
-type Loose<D> = D extends { readonly block: string }
-  ? Omit<D, "turn" | "run" | "block" | "index"> & { readonly block: string }
+type Loose<D> = D extends { readonly block: string; readonly type: string }
+  ? D["type"] extends "payment.request" | "payment.update"
+    ? never
+    : Omit<D, "turn" | "run" | "block" | "index"> & { readonly block: string }
   : never;
+
+/** Requests a payment. The worker makes its ids and its checkout URL, and the turn ends when the body does. */
+interface PaymentRequestEvent extends PaymentSpec {
+  readonly type: "payment.request";
+  readonly block: string;
+}
+
 /**
  * An event of a block of the main run. `block` is any id that the body chooses; the writer adds the position. The event
  * must be legal at this point of the turn.
  */
-export type StreamBodyEvent = Loose<Extract<EventDraft, { readonly block: string }>>;
+export type StreamBodyEvent = Loose<Extract<EventDraft, { readonly block: string }>> | PaymentRequestEvent;
 
 export interface StreamBody {
   run(

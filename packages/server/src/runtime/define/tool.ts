@@ -7,7 +7,9 @@
  */
 import { type Approval, APPROVAL_NAMES, checkApproval } from "./approval.ts";
 import type { FormSpec } from "./form.ts";
+import type { PaymentSpec } from "./payment.ts";
 import { assertKnownOptions, type OptionKeys } from "./check-options.ts";
+import type { ReportUsage } from "./report-usage.ts";
 import type { Artifact, Json } from "@turnstream/protocol";
 import { truncateText, MAX_LABEL } from "@turnstream/protocol/writer";
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
@@ -82,6 +84,14 @@ export interface ToolOutput {
   readonly resultCount?: number;
 }
 
+export interface RequestFormOptions {
+  /**
+   * How long the form waits for the user, in milliseconds (a multiple of 1,000). Then it expires, and the next turn
+   * continues without it. Default: `answerTimeoutMs` of the agent.
+   */
+  readonly timeoutMs?: number;
+}
+
 export interface ToolContext {
   /** Aborted when the user stops the turn, the tool times out, or this worker must stop. */
   readonly signal: AbortSignal;
@@ -97,24 +107,45 @@ export interface ToolContext {
    */
   artifact(artifact: ArtifactInput): void;
   /**
-   * Requests a form and ends the tool. The turn ends once all other calls of this step are done. The submitted values
-   * become the result of this call. It throws; don't catch the error.
+   * Requests a form and ends the tool. The turn ends once all other calls of this step are done. In the next turn, the
+   * model reads the submitted values as the result of this call. It throws; don't catch the error.
    */
-  requestForm(form: FormSpec): never;
+  requestForm(form: FormSpec, options?: RequestFormOptions): never;
+  /**
+   * Requests a payment and ends the tool, as `requestForm` does. In later turns, the model reads the payment and its
+   * current status as the result of this call. It throws; don't catch the error.
+   */
+  requestPayment(payment: PaymentSpec): never;
+  /**
+   * Counts tokens of a model that the tool called itself. They are part of the result and of the turn's usage, and
+   * count towards the limits of the agent. Several reports add up.
+   * @throws if a number is not valid
+   */
+  readonly reportUsage: ReportUsage;
   readonly tenant: string;
   readonly session: string;
   readonly turn: string;
   readonly call: string;
   /** The owner of the session. */
   readonly user: string;
+  /** The language of the user, as a BCP 47 tag. Default: `defaultLocale` of the worker. */
+  readonly locale: string;
 }
+
+/** What the label of a call can depend on besides its input. */
+type LabelContext = Pick<ToolContext, "locale">;
 
 /** How a tool's call and result are displayed. */
 export interface ToolDisplay {
   /** Shows the call to users; false also hides its result. @default true */
   readonly call: boolean;
+  /** Shows the content of the result; false shows only whether the call succeeded. @default true */
   readonly result: boolean;
-  /** Shows the call on its own, outside of groups. @default false */
+  /**
+   * Shows the call on its own, outside of groups. Beside other calls of the same step it runs after those that the
+   * model requested before it, and later calls of the step run after it.
+   * @default false
+   */
   readonly standalone: boolean;
 }
 
@@ -125,7 +156,7 @@ export interface ToolOptions<Schema extends StandardSchemaV1 = typeof NOTHING> {
    * For users: what a call does. Default: made from the tool's name. With a function the arguments don't stream,
    * because the label is known only once the input is complete.
    */
-  readonly label?: string | ((input: StandardSchemaV1.InferInput<Schema>) => string);
+  readonly label?: string | ((input: StandardSchemaV1.InferInput<Schema>, context: LabelContext) => string);
   /** A Standard Schema that converts to JSON Schema, such as zod's. Default: no input. */
   readonly input?: Schema;
   /**
@@ -172,7 +203,7 @@ const NOTHING: StandardJSONSchemaV1<object> & StandardSchemaV1<object> = {
 /** A tool as the runtime uses it. `tool()` checks the types; here they are erased. */
 export interface Tool {
   readonly description: string;
-  readonly label: string | ((input: Json) => string);
+  readonly label: string | ((input: Json, context: LabelContext) => string);
   readonly input: StandardSchemaV1;
   run(input: unknown, context: ToolContext): unknown;
   idempotent(input: unknown): boolean;
@@ -191,7 +222,8 @@ export function tool<Schema extends StandardSchemaV1 = typeof NOTHING>(options: 
   }
   return {
     description: options.description ?? "",
-    label: typeof label === "string" ? truncateText(label, MAX_LABEL) : (input) => label(input),
+    label:
+      typeof label === "string" ? truncateText(label, MAX_LABEL) : (input, context) => label(input, context),
     input: options.input ?? NOTHING,
     run: (input, context) => options.run(input, context),
     idempotent: (input) => (typeof idempotent === "function" ? idempotent(input) : idempotent),

@@ -18,6 +18,7 @@ import {
   type Turn,
   type Usage,
   type Json,
+  type TextTemplate,
 } from "@turnstream/protocol";
 import {
   mainRunStatus,
@@ -39,6 +40,7 @@ export type TurnOutcome =
       readonly canRetry: boolean;
       readonly isTransient: boolean;
       readonly details?: Json;
+      readonly template?: TextTemplate;
     };
 
 export interface ClosingContext {
@@ -176,10 +178,11 @@ function noticeOf(
       type: "notice.stopped",
       ...place,
       text: stoppedText,
+      template: { code: "STOPPED" },
       ...(end.by === null ? {} : { by: end.by }),
     };
   }
-  const { code, text, canRetry, isTransient, details } = end;
+  const { code, text, canRetry, isTransient, details, template } = end;
   return {
     type: "notice.error",
     ...place,
@@ -188,5 +191,6 @@ function noticeOf(
     can_retry: canRetry,
     error_type: isTransient ? "transient" : "terminal",
     ...(details === undefined ? {} : { details }),
+    ...(template === undefined ? {} : { template }),
   };
 }

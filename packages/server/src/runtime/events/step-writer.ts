@@ -3,14 +3,15 @@
  * returns the blocks, the calls and the content for the model's next step. It does not call models or run tools.
  *
  * Invariant: a text ends only when it is known whether it is final: the last text of a main step without calls. Calls
- * that the provider ran itself are ignored. Provider metadata returns to the model unchanged.
+ * that the provider ran itself are ignored. Provider metadata returns to the model unchanged. A call that can't be
+ * written where it belongs, inside or outside of a group, is returned but not written: `runCalls` writes it later.
  */
 import type { Json, Turn } from "@turnstream/protocol";
 import { unansweredCalls } from "@turnstream/protocol/writer";
 import { ModelError } from "../../models/errors.ts";
 import { parseArguments } from "../../models/tool-schema.ts";
 import type { AssistantContent, StreamPart } from "../../models/model.ts";
-import { closeGroup, openGroup } from "./groups.ts";
+import { isFree, openGroup } from "./groups.ts";
 import { asJsonObject } from "../../util/json.ts";
 import type { BlockRef, TurnWriter } from "./turn-writer.ts";
 import type { MarkerScanner } from "./citation-markers.ts";
@@ -47,8 +48,12 @@ export interface StepWriterOptions {
   readonly isMain: boolean;
   readonly displayOf: (tool: string) => CallDisplay;
   readonly labelFor: (tool: string, input: Json) => string;
-  /** Label of a group that contains only thinking. */
-  readonly thinkingLabel: string;
+  /** Ends the open group if it can end. */
+  readonly closeGroup: () => Promise<void>;
+  /** Writes the text of a shared thought. Returns its block, or null for any other call. */
+  readonly writeThought: (call: StepCall) => Promise<string | null>;
+  /** False if the results of calls can arrive during the step, so that every call must be written at once. */
+  readonly canDefer: boolean;
 }
 
 type ProviderData = NonNullable<Extract<StreamPart, { type: "reasoning-end" }>["providerMetadata"]>;
@@ -66,6 +71,8 @@ interface OpenCall {
   readonly call: string;
   /** Null until the call is written to the log. */
   place: BlockRef | null;
+  /** True if the call is not written in this step. */
+  isDeferred: boolean;
   args: string;
 }
 
@@ -198,7 +205,7 @@ export class StepWriter {
       this.#prose = { kind, id, place, scanner: null };
       return;
     }
-    if (isMain) await this.#mark(closeGroup(this.#turn, this.#options.thinkingLabel));
+    if (isMain) await this.#options.closeGroup();
     // A group can't end while calls wait for results, and inside a group only text parts are allowed.
     const isPart = !isMain || this.#turn.group !== null || this.#hasWaitingCalls;
     const place = await this.#begin({ type: "text.start", run, part: isPart });
@@ -225,22 +232,33 @@ export class StepWriter {
   async #startCall(id: string, name: string): Promise<OpenCall> {
     await this.#endProse();
     await this.#release(false);
-    const open: OpenCall = { id, name, call: this.#options.writer.allocateCallId(id), place: null, args: "" };
+    const call = this.#options.writer.allocateCallId(id);
+    const open: OpenCall = { id, name, call, place: null, isDeferred: false, args: "" };
     this.#open.set(id, open);
     const { label } = this.#options.displayOf(name);
     if (label !== null) await this.#showCall(open, label);
     return open;
   }
 
-  async #showCall(open: OpenCall, label: string): Promise<BlockRef> {
-    const { run, isMain, displayOf, thinkingLabel } = this.#options;
+  async #showCall(open: OpenCall, label: string): Promise<BlockRef | null> {
+    const { run, isMain, displayOf } = this.#options;
     const { isHidden, isStandalone } = displayOf(open.name);
-    if (isMain && !isHidden)
-      await this.#mark(isStandalone ? closeGroup(this.#turn, thinkingLabel) : openGroup(this.#turn));
+    if (isMain && !isHidden) {
+      open.isDeferred = this.#mustWait(isStandalone);
+      if (open.isDeferred) return null;
+      if (isStandalone) await this.#options.closeGroup();
+      else await this.#mark(openGroup(this.#turn));
+    }
     const { call, name } = open;
     const hidden = isHidden ? { hidden: true } : {};
     open.place = await this.#begin({ type: "tool_call.start", run, call, name, label, ...hidden });
     return open.place;
+  }
+
+  /** No group can start or end while a call waits: one that stands alone, and one in a group, wait for each other. */
+  #mustWait(isStandalone: boolean): boolean {
+    if (!this.#options.canDefer || !this.#hasWaitingCalls) return false;
+    return isStandalone ? this.#turn.group !== null : this.#turn.group === null;
   }
 
   async #extendCall(id: string, delta: string): Promise<void> {
@@ -258,16 +276,19 @@ export class StepWriter {
     const parsed = parseArguments(part.input);
     const input = parsed.ok ? (parsed.value as Json) : null;
     const isShown = open.place !== null;
-    const place = open.place ?? (await this.#showCall(open, this.#options.labelFor(open.name, input)));
+    if (!isShown && !open.isDeferred)
+      open.place = await this.#showCall(open, this.#options.labelFor(open.name, input));
     // The deltas already contain the complete arguments.
     const isStreamed = isShown && open.args !== "" && open.args === part.input && parsed.ok;
-    await this.#options.writer.write({
-      type: "tool_call.end",
-      ...place,
-      ...(isStreamed ? {} : { input: parsed.ok ? input : part.input }),
-    });
+    if (open.place !== null)
+      await this.#options.writer.write({
+        type: "tool_call.end",
+        ...open.place,
+        ...(isStreamed ? {} : { input: parsed.ok ? input : part.input }),
+      });
     const { call, name } = open;
-    this.#calls.push({ call, name, input, ...(parsed.ok ? {} : { problem: parsed.problem }) });
+    const made: StepCall = { call, name, input, ...(parsed.ok ? {} : { problem: parsed.problem }) };
+    this.#calls.push(made);
     this.#content.push({
       type: "tool-call",
       toolCallId: call,
@@ -276,6 +297,10 @@ export class StepWriter {
       input: asJsonObject(input),
       ...(part.providerMetadata === undefined ? {} : { providerOptions: part.providerMetadata }),
     });
+    // A thought stands outside of groups. Beside an open call it waits until the results are in.
+    if (this.#options.isMain && !isFree(this.#turn)) return;
+    const thought = await this.#options.writeThought(made);
+    if (thought !== null) this.#blocks.push(thought);
   }
 
   async #begin(draft: Parameters<TurnWriter["start"]>[0]): Promise<BlockRef> {

@@ -14,6 +14,8 @@ export interface TurnWriterOptions {
   readonly writer: Writer;
   /** The session right after the claim; the turn is its last one. */
   readonly state: SessionState;
+  /** Call ids of journaled steps. Some of these calls may not be in the log yet. */
+  readonly calls: Iterable<string>;
   readonly now: () => number;
 }
 
@@ -45,15 +47,14 @@ export class TurnWriter {
   /** All allocated call ids, including those of calls that are not written yet. */
   readonly #calls: Set<string>;
 
-  constructor({ writer, state, now }: TurnWriterOptions) {
+  constructor({ writer, state, calls, now }: TurnWriterOptions) {
     this.#writer = writer;
     this.#state = state;
     this.#seq = state.seq;
     this.#now = now;
     const items = state.turns.last()?.items.toArray() ?? [];
-    this.#calls = new Set(
-      items.flatMap((item) => (item !== null && "call" in item ? (item.call ?? []) : [])),
-    );
+    const written = items.flatMap((item) => (item !== null && "call" in item ? (item.call ?? []) : []));
+    this.#calls = new Set([...written, ...calls]);
   }
 
   /**

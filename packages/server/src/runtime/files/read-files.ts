@@ -6,7 +6,8 @@
  * the missing files. A failed file is shown as failed and never fails the turn.
  */
 import type { FileRef } from "@turnstream/protocol";
-import { truncateText } from "@turnstream/protocol/writer";
+import { blobUrl, truncateText } from "@turnstream/protocol/writer";
+import { uploadIdOf } from "../../session/blobs/upload.ts";
 import { extract, ExtractError } from "../../text-extraction/extract.ts";
 import type { TurnAttempt } from "../attempt/attempt.ts";
 import { type FileRecord, fileKey, FILES_KEY } from "../attempt/journal-entries.ts";
@@ -14,18 +15,21 @@ import { MAIN_RUN, type BlockRef } from "../events/turn-writer.ts";
 import type { RunContext } from "../attempt/run-context.ts";
 import { Semaphore } from "../../util/semaphore.ts";
 import { allOrAbort } from "../../util/concurrency.ts";
-import type { RuntimeStrings } from "../strings.ts";
+import type { RuntimeStrings } from "../strings/runtime-strings.ts";
 import { FileError, loadFile, nameOf } from "./load-file.ts";
+import { retryStore } from "../attempt/retry-store.ts";
+import { detectImageType } from "../attempt/stored-image.ts";
 import { turnFiles } from "./turn-files.ts";
 
 const MAX_MESSAGE = 500;
 
-export async function readFiles({ attempt, agent }: RunContext): Promise<void> {
+export async function readFiles({ attempt, agent, pinned }: RunContext): Promise<void> {
   // The body of a stream agent gets the message and can read the files itself.
   if (attempt.fromJournal(FILES_KEY) !== undefined || (agent.body !== null && !agent.attachments)) return;
   const { files, known } = await turnFiles(attempt);
   if (files.length === 0 || known.size === files.length) return;
-  const { env, strings, fileLimits: limits } = attempt.context;
+  const { strings } = attempt;
+  const { env, fileLimits: limits } = attempt.context;
   const reading: Reading = {
     attempt,
     known,
@@ -34,6 +38,7 @@ export async function readFiles({ attempt, agent }: RunContext): Promise<void> {
     until: env.now() + limits.totalTimeoutMs,
     shownChars: Math.min(limits.previewChars, Math.floor(limits.totalPreviewChars / files.length)),
     bytesLeft: limits.maxTotalBytes - bytesRead(attempt, files),
+    maxImageBytes: pinned.images?.maxImageBytes ?? 0,
   };
   const slots = new Semaphore(limits.maxParallel);
   const branches = files.map((file, n) => slots.run(attempt.signal, () => readFile(reading, file, n)));
@@ -53,6 +58,8 @@ interface Reading {
   readonly place: BlockRef;
   readonly until: number;
   readonly shownChars: number;
+  /** Larger images are not stored; 0 if the model sees no images. */
+  readonly maxImageBytes: number;
   bytesLeft: number;
 }
 
@@ -62,8 +69,7 @@ function bytesRead(attempt: TurnAttempt, files: readonly FileRef[]): number {
 
 async function readFile(reading: Reading, file: FileRef, n: number): Promise<FileRecord> {
   const { attempt, place } = reading;
-  const { writer, context } = attempt;
-  const { strings } = context;
+  const { writer, context, strings } = attempt;
   let record = attempt.fromJournal(fileKey(n)) ?? reading.known.get(n);
   if (record === undefined) {
     const message = truncateText(strings.readingFile(nameOf(file)), MAX_MESSAGE);
@@ -148,6 +154,7 @@ async function extractFile(reading: Reading, file: FileRef, n: number): Promise<
   try {
     const got = await loadFile(attempt, file, { maxBytes: limits.maxFileBytes, reach, timeoutMs, signal });
     size = got.bytes.byteLength;
+    const image = await storeImage(reading, file, n, got.bytes);
     const { maxChars, extractTimeoutMs, extractMemoryMb: memoryMb } = limits;
     const { kind, mediaType, pieces, isCut } = await extract(
       got,
@@ -160,8 +167,28 @@ async function extractFile(reading: Reading, file: FileRef, n: number): Promise<
     const head = truncateText(pieces[0] ?? "", reading.shownChars);
     const { name } = got;
     const record = { name, url: file.url, mediaType, size, chars, isCut, attachment, head, problem: null };
-    return { record, text: pieces };
+    const whole = image === null ? record : { ...record, image };
+    return { record: whole, text: pieces };
   } finally {
     reading.bytesLeft += reserved - size;
   }
+}
+
+/**
+ * Stores a fetched image for the model, because its URL may return something else later. Uploads are already stored.
+ * @returns a stable URL of the bytes, or null if the model doesn't see the file
+ */
+async function storeImage(
+  { attempt, maxImageBytes }: Reading,
+  file: FileRef,
+  n: number,
+  bytes: Uint8Array,
+): Promise<string | null> {
+  const mediaType = detectImageType(bytes);
+  if (mediaType === null || bytes.byteLength > maxImageBytes || uploadIdOf(file.url) !== null) return null;
+  const { context, ref, row, epoch } = attempt;
+  // The id contains the epoch, so attempts never overwrite each other's blobs.
+  const id = `image.${row.turn}.${n}.${epoch}`;
+  await retryStore(context, () => context.store.blobs.put(ref, { id, mediaType, body: bytes }));
+  return blobUrl(id);
 }

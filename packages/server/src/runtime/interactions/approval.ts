@@ -20,7 +20,7 @@ import { failedResult } from "../attempt/tool-result.ts";
 import { resolveApproval, type ApprovalRequirement } from "../define/approval.ts";
 import type { Tool } from "../define/tool.ts";
 import type { StepCall } from "../events/step-writer.ts";
-import type { RuntimeStrings } from "../strings.ts";
+import type { RuntimeStrings } from "../strings/runtime-strings.ts";
 import { awaitDecision, requestKey, storedInteractionId } from "./await-decision.ts";
 
 export type ApprovalResult =
@@ -105,7 +105,7 @@ async function writeRequest(
   const known = approvalOf(scope, call);
   if (known !== undefined) return known;
   const label = callLabel(scope, call.name, call.input);
-  const cut = cutInput(call.input, context.strings);
+  const cut = cutInput(call.input, attempt.strings);
   const actions: ApprovalAction[] = [
     { name: call.name, input: cut ?? call.input, ...(label === "" ? {} : { label }) },
   ];
@@ -163,7 +163,7 @@ async function refuseOther(scope: RunContext, call: StepCall): Promise<ApprovalR
   if (attempt.fromJournal(key) === undefined)
     await attempt.journal(key, true, { alsoCommit: (tx) => audit(tx, scope, call, "approval.mismatch") });
   const problem = `The call of ${call.name} did not run: it differs from the call that was approved. Call it again to request a new approval.`;
-  return { ok: false, record: failedResult(problem, attempt.context.strings.toolFailed) };
+  return { ok: false, record: failedResult(problem, attempt.strings.toolFailed) };
 }
 
 function approvalOf({ attempt }: RunContext, { call }: StepCall): ApprovalBlock | undefined {
@@ -179,7 +179,7 @@ async function outcomeOf(
   input: unknown,
   { status, body, reason }: InteractionChange,
 ): Promise<ApprovalResult> {
-  const { strings } = attempt.context;
+  const { strings } = attempt;
   const why = reason === null ? "" : ` Reason: ${reason}`;
   switch (status) {
     case "approved":
@@ -194,14 +194,18 @@ async function outcomeOf(
     case "timed_out":
       return {
         ok: false,
-        record: failedResult(`The call of ${call.name} was not approved in time.`, strings.notApproved),
+        record: refusal(`The call of ${call.name} was not approved in time.`, strings.notApproved),
       };
     default:
       return {
         ok: false,
-        record: failedResult(`The user rejected the call of ${call.name}.${why}`, strings.rejected),
+        record: refusal(`The user rejected the call of ${call.name}.${why}`, strings.rejected),
       };
   }
+}
+
+function refusal(content: string, preview: string): ToolCallRecord {
+  return { ...failedResult(content, preview), isRefusal: true };
 }
 
 /** Digest of the call and its arguments as shown. A decision is bound to it. Pure. */

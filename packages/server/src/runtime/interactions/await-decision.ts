@@ -6,12 +6,14 @@
  * log. The decision is in the log before the turn acts on it. A form in a tool is the exception: its decision is in the
  * log before the tool's result.
  */
-import type { ApprovalBlock, FormBlock, Json, QuestionBlock } from "@turnstream/protocol";
+import type { ApprovalBlock, FormBlock, Json, PaymentBlock, QuestionBlock } from "@turnstream/protocol";
 import { interactionId } from "@turnstream/protocol/writer";
 import { publishCommitted } from "../../session/archive/relay-outbox.ts";
 import { transitionInteraction, updateEvent } from "../../session/interactions/transition.ts";
+import { enqueueInteractionEvent } from "../../session/webhooks/enqueue-events.ts";
 import { StoreError } from "../../store/errors.ts";
 import type { Interaction, InteractionChange } from "../../store/ports/interactions.ts";
+import type { Store } from "../../store/store.ts";
 import type { TurnAttempt } from "../attempt/attempt.ts";
 import { requestedKey } from "../attempt/journal-entries.ts";
 import type { TurnEventDraft } from "../events/turn-writer.ts";
@@ -29,7 +31,8 @@ export type PendingBlock = ApprovalBlock | QuestionBlock | FormBlock;
 const EXPIRY = { approval: "timed_out", question: "timed_out", form: "expired", payment: "expired" } as const;
 
 /** Returns the id of a request in the store. One call can request several forms, so each form has its own id. */
-export function storedInteractionId(turn: string, block: PendingBlock): string {
+export function storedInteractionId(turn: string, block: PendingBlock | PaymentBlock): string {
+  if (block.kind === "payment") return block.payment;
   return block.kind === "form" ? block.form : `${turn}/${block.call ?? ""}`;
 }
 
@@ -53,7 +56,7 @@ export async function awaitDecision(
   schema?: Json,
 ): Promise<InteractionChange> {
   const { context, ref } = attempt;
-  const interaction = await commitRequest(attempt, block, request, schema);
+  const interaction = await commitRequest(attempt, block, request, schema === undefined ? {} : { schema });
   const change = await wait(attempt, interaction);
   const { failure } = await publishCommitted(context, ref);
   if (failure === null) applyDecision(attempt, block, change);
@@ -62,15 +65,22 @@ export async function awaitDecision(
   return change;
 }
 
+interface CommitRequestOptions {
+  /** The schema by which a user's edits are checked. */
+  readonly schema?: Json;
+  /** Additional writes in the same transaction. */
+  readonly alsoCommit?: (tx: Store) => Promise<void>;
+}
+
 /**
  * Commits a request that is already in the log, and archives it in the same transaction. A request that can be decided
  * then survives the loss of the log. Repeating it changes nothing.
  */
 export async function commitRequest(
   attempt: TurnAttempt,
-  block: PendingBlock,
+  block: PendingBlock | PaymentBlock,
   request: Json,
-  schema?: Json,
+  { schema, alsoCommit }: CommitRequestOptions = {},
 ): Promise<Interaction> {
   const { context, ref, row } = attempt;
   const { deadline, kind, run, id, index, call } = block;
@@ -95,6 +105,8 @@ export async function commitRequest(
   await attempt.archive(async (tx) => {
     await attempt.journalIn(tx, requestedKey(pending.id), true);
     made = (await tx.interactions.request(ref, pending)).interaction;
+    await alsoCommit?.(tx);
+    await enqueueInteractionEvent(tx, ref, made);
   });
   return made as unknown as Interaction;
 }

@@ -12,7 +12,7 @@ import type { TurnAttempt } from "../attempt/attempt.ts";
 import type { RunContext } from "../attempt/run-context.ts";
 import type { StepCall } from "../events/step-writer.ts";
 import { awaitDecision } from "./await-decision.ts";
-import { formIdFor } from "./form-id.ts";
+import { formIdFor } from "./request-id.ts";
 
 export type FormAnswer =
   | { readonly status: "submitted"; readonly values: Readonly<Record<string, Json>> }

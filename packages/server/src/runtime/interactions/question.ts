@@ -3,7 +3,7 @@
  * returns the answers.
  *
  * Invariant: a call writes its question once, and a later attempt waits for the same one. The questions fit into one
- * event. There is no deadline: the user answers with options or a plain message, or dismisses the question. Without an
+ * event. The user answers with options or a plain message, dismisses the question, or lets its deadline pass. Without an
  * answer the call still succeeds.
  */
 import {
@@ -18,8 +18,8 @@ import type { JsonSchema } from "../../models/model.ts";
 import type { InteractionChange } from "../../store/ports/interactions.ts";
 import type { TurnAttempt } from "../attempt/attempt.ts";
 import type { ToolCallRecord } from "../attempt/journal-entries.ts";
-import { MAIN_RUN } from "../events/turn-writer.ts";
-import { closeGroup } from "../events/groups.ts";
+import { closeOpenGroup } from "../attempt/close-open-group.ts";
+import { deadlineFields, readTimeoutSeconds, TIMEOUT_PROPERTY } from "../define/answer-timeout.ts";
 import { asJsonObject, stringField } from "../../util/json.ts";
 import { failedResult, successResult } from "../attempt/tool-result.ts";
 import type { RunContext } from "../attempt/run-context.ts";
@@ -32,6 +32,7 @@ const MAX_OPTIONS = 50;
 /** Size of all questions together, because they are part of one event. */
 const MAX_BYTES = 48_000;
 const MESSAGE_WAITS = "Their next message is queued and starts the next turn.";
+const NOT_IN_TIME = "The user did not answer in time. Continue without an answer.";
 const IN_ONE_MESSAGE = "The user answered all questions in one message: see the other answer.";
 
 export const QUESTIONS_SCHEMA: JsonSchema = {
@@ -48,8 +49,17 @@ export const QUESTIONS_SCHEMA: JsonSchema = {
           options: {
             type: "array",
             maxItems: MAX_OPTIONS,
-            items: { type: "string" },
-            description: "What can be chosen; none for an open question.",
+            items: {
+              anyOf: [
+                { type: "string" },
+                {
+                  type: "object",
+                  properties: { label: { type: "string" } },
+                  required: ["label"],
+                },
+              ],
+            },
+            description: "What can be chosen: texts, or objects with a label. None for an open question.",
           },
           multiple: { type: "boolean", description: "Whether several may be chosen." },
           free_text: {
@@ -61,6 +71,7 @@ export const QUESTIONS_SCHEMA: JsonSchema = {
         additionalProperties: false,
       },
     },
+    ...TIMEOUT_PROPERTY,
   },
   required: ["questions"],
   additionalProperties: false,
@@ -76,7 +87,9 @@ export async function askQuestion(scope: RunContext, call: StepCall): Promise<To
       `The questions have more than ${MAX_BYTES} bytes. Ask fewer or shorter questions.`,
       "",
     );
-  const block = await writeRequest(scope, call, questions);
+  const timeout = readTimeoutSeconds(call.input);
+  if (typeof timeout === "object" && timeout !== null) return failedResult(timeout.problem);
+  const block = await writeRequest(scope, call, questions, timeout ?? scope.agent.answerTimeoutSeconds);
   const decided = await awaitDecision(attempt, block, { questions });
   const content =
     decided.status === "answered" ? answersOf(questions, decided) : await unanswered(attempt, decided);
@@ -87,22 +100,21 @@ async function writeRequest(
   scope: RunContext,
   call: StepCall,
   questions: readonly Question[],
+  timeoutSeconds: number | null,
 ): Promise<QuestionBlock> {
-  const { attempt, run, path } = scope;
+  const { attempt, run } = scope;
   const { writer, context } = attempt;
   const known = questionOf(scope, call);
   if (known !== undefined) return known;
-  const group = path === MAIN_RUN ? closeGroup(writer.turn, context.strings.thinkingLabel) : null;
-  const closed = group === null ? null : writer.write(group);
-  const key = requestKey(attempt);
-  const request = writer.startSync({
+  await closeOpenGroup(scope);
+  await writer.start({
     type: "question.request",
     run,
-    key,
+    key: requestKey(attempt),
     call: call.call,
     questions: [...questions],
+    ...deadlineFields(timeoutSeconds, context.env.now()),
   });
-  await Promise.all([closed, request.written]);
   await writer.flush();
   const written = questionOf(scope, call);
   if (written === undefined)
@@ -130,7 +142,9 @@ function questionFrom(value: Json, id: string): Question | null {
   const text = stringField(value, "question");
   const { options = [], multiple = false, free_text = true } = asJsonObject(value);
   if (text === null || !Array.isArray(options)) return null;
-  const labels = (options as readonly Json[]).filter((label): label is string => typeof label === "string");
+  const labels = (options as readonly Json[]).flatMap((option) =>
+    typeof option === "string" ? [option] : (stringField(option, "label") ?? []),
+  );
   return {
     id,
     text,
@@ -144,7 +158,11 @@ function questionFrom(value: Json, id: string): Question | null {
 }
 
 /** Adds a note if another message is queued, so that the model doesn't ask again. */
-async function unanswered({ context, ref }: TurnAttempt, { reason }: InteractionChange): Promise<string> {
+async function unanswered(
+  { context, ref }: TurnAttempt,
+  { status, reason }: InteractionChange,
+): Promise<string> {
+  if (status === "timed_out") return NOT_IN_TIME;
   const why = reason === null ? "" : ` Reason: ${reason}`;
   const next = (await context.store.queuedMessages.list(ref)).length > 0 ? ` ${MESSAGE_WAITS}` : "";
   return `The user did not answer.${why}${next}`;

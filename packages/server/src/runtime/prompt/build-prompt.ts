@@ -9,14 +9,18 @@ import type { Prompt } from "../../models/model.ts";
 import { fileKey } from "../attempt/journal-entries.ts";
 import type { RunContext } from "../attempt/run-context.ts";
 import { compactIfNeeded, summaryPrompt } from "./compact.ts";
-import { listMessages, continuationMessage } from "./form-continuations.ts";
+import { listMessages, continuationMessage } from "./continuations.ts";
+import { readPaymentNote } from "./payment-note.ts";
 import { type PriorTurns, readPriorTurns, readContinuation, loadWhole, dropLast } from "./prior-turns.ts";
 import { isEmptyMessage, userMessage } from "./turn-messages.ts";
 
 export async function buildPrompt(scope: RunContext): Promise<Prompt> {
   const { attempt, pinned } = scope;
   const { turn, context, ref, row } = attempt;
-  const read = await readPriorTurns(context.store, ref, turn, (n) => attempt.fromJournal(fileKey(n)));
+  const withImages = (pinned.images ?? null) !== null;
+  const read = await readPriorTurns(context.store, ref, turn, withImages, (n) =>
+    attempt.fromJournal(fileKey(n)),
+  );
   for (const { cited } of read.turns) {
     if (cited === null) continue;
     // References of the retried turn can still be cited, so their ids must not be allocated again.
@@ -29,9 +33,10 @@ export async function buildPrompt(scope: RunContext): Promise<Prompt> {
   const message = await messageOf(scope, row.message);
   const prior = await compactIfNeeded(scope, earlier, [...system, ...listMessages(retried), ...message]);
   const continuation = await readContinuation(context.store, ref, row.message);
+  const note = await readPaymentNote(context.store, ref, [...prior.turns, ...retried]);
   return [
     ...system,
-    ...summaryPrompt(prior),
+    ...summaryPrompt(prior, note),
     ...listMessages(retried, prior.turns),
     ...continuationMessage(row.message, continuation, prior.turns),
     ...message,
@@ -52,8 +57,10 @@ function splitRetried(
   return { tried: retried, earlier: { summary, turns: turns.filter(({ turn }) => !chain.has(turn.id)) } };
 }
 
-async function messageOf({ attempt }: RunContext, message: UserMessage | null): Promise<Prompt> {
+async function messageOf({ attempt, pinned }: RunContext, message: UserMessage | null): Promise<Prompt> {
   if (message === null || isEmptyMessage(message)) return [];
   const whole = await loadWhole(attempt.context.store, attempt.ref, message);
-  return [userMessage(whole, { fileOf: (n) => attempt.fromJournal(fileKey(n)), resultChars: Infinity })];
+  const fileOf = (n: number) => attempt.fromJournal(fileKey(n));
+  const withImages = (pinned.images ?? null) !== null;
+  return [userMessage(whole, { fileOf, resultChars: Infinity, withImages })];
 }

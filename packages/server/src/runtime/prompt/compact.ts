@@ -16,8 +16,9 @@ import { openGroup } from "../events/groups.ts";
 import type { BlockRef } from "../events/turn-writer.ts";
 import { type RunContext, toModelTools } from "../attempt/run-context.ts";
 import { toUsageRecord } from "../attempt/usage.ts";
-import { estimateTokens } from "./trim-to-budget.ts";
-import { listMessages } from "./form-continuations.ts";
+import { withoutImages } from "./images.ts";
+import { estimatePrompt, estimateTokens } from "./trim-to-budget.ts";
+import { listMessages } from "./continuations.ts";
 import type { PriorTurns } from "./prior-turns.ts";
 
 const SUMMARY_CHARS = 8_000;
@@ -39,24 +40,22 @@ export async function compactIfNeeded(
   const model = agent.compaction.model ?? agent.model;
   if (upTo === undefined || model === null) return earlier;
   const length =
-    estimateTokens([...beside, ...summaryPrompt(earlier)]) + estimateTokens(toModelTools(pinned));
+    estimatePrompt([...beside, ...summaryPrompt(earlier)]) + estimateTokens(toModelTools(pinned));
   if (length <= afterTokens) return earlier;
   const record = await compact(scope, model, { ...earlier, turns: older }, upTo);
   return record === null ? earlier : after(earlier, record);
 }
 
-export function summaryPrompt({ summary, turns }: PriorTurns): Prompt {
-  const summaryMessages: Prompt =
-    summary === null
-      ? []
-      : [
-          {
-            role: "user",
-            content: [{ type: "text", text: `Summary of the conversation so far:\n${summary}` }],
-          },
-          { role: "assistant", content: [{ type: "text", text: "I have read it." }] },
-        ];
-  return [...summaryMessages, ...listMessages(turns)];
+/** @param note what the model must know besides the summary; null for nothing */
+export function summaryPrompt({ summary, turns }: PriorTurns, note: string | null = null): Prompt {
+  const about = summary === null ? null : `Summary of the conversation so far:\n${summary}`;
+  const text = [about, note].filter((part) => part !== null).join("\n\n");
+  if (text === "") return listMessages(turns);
+  return [
+    { role: "user", content: [{ type: "text", text }] },
+    { role: "assistant", content: [{ type: "text", text: "I have read it." }] },
+    ...listMessages(turns),
+  ];
 }
 
 function after(earlier: PriorTurns, { summary, upTo }: CompactionRecord): PriorTurns {
@@ -74,7 +73,7 @@ async function compact(
   const group = openGroup(writer.turn);
   if (group !== null) await writer.write(group);
   const call = `${COMPACT}_${writer.turn.items.length}`;
-  const named = { call, name: COMPACT, label: context.strings.conversationSummarized };
+  const named = { call, name: COMPACT, label: attempt.strings.conversationSummarized };
   const callRef = await writer.start({ type: "tool_call.start", run, ...named });
   await writer.write({ type: "tool_call.end", ...callRef, input: { turns: earlier.turns.length } });
   const result = await writer.start({ type: "tool_result.start", run, ...named });
@@ -103,7 +102,7 @@ async function ask({ attempt, agent }: RunContext, model: Model, earlier: PriorT
   const { context, signal } = attempt;
   const { providerOptions, headers } = agent.modelSettings;
   const prompt: Prompt = [
-    ...summaryPrompt(earlier),
+    ...withoutImages(summaryPrompt(earlier)),
     { role: "user", content: [{ type: "text", text: ASK }] },
   ];
   const request = {

@@ -3,10 +3,11 @@
  * summary of older ones.
  *
  * Invariant: it reads page by page, up to the last compaction or about 500 turns. Results are cut to 20,000 characters
- * in the newest two turns and to 1,000 in older ones, except in retried turns. Forms have their current state, because
- * they can be submitted after their turn.
+ * in the newest two turns and to 1,000 in older ones, except in retried turns. Forms and payments have their current
+ * state, because they can change after their turn.
  */
 import {
+  type Block,
   listBlocks,
   isPending,
   mainRun,
@@ -14,7 +15,7 @@ import {
   type Turn,
   type UserMessage,
 } from "@turnstream/protocol";
-import { truncateText } from "@turnstream/protocol/writer";
+import { interactionId, truncateText } from "@turnstream/protocol/writer";
 import type { ContentPart } from "../../session/history/model-content.ts";
 import type { SessionRef } from "../../store/refs.ts";
 import type { Store } from "../../store/store.ts";
@@ -30,8 +31,8 @@ import {
 } from "../attempt/journal-entries.ts";
 import type { Prompt } from "../../models/model.ts";
 import { lastId } from "../attempt/reference-pool.ts";
-import type { FormOutcome } from "./form-result.ts";
-import { continuedTurns, type TurnWithMessages } from "./form-continuations.ts";
+import { type FormOutcome, type InteractionOutcome, toPaymentOutcome } from "./interaction-result.ts";
+import { continuationText, type TurnWithMessages } from "./continuations.ts";
 import { turnMessages } from "./turn-messages.ts";
 
 interface EarlierTurn extends TurnWithMessages {
@@ -64,12 +65,14 @@ type FileOf = (n: number) => FileRecord | undefined;
 
 /**
  * @param before the current turn
+ * @param withImages true if the model sees images
  * @param readNow records of files of the retried turn that the current turn has read
  */
 export async function readPriorTurns(
   store: Store,
   ref: SessionRef,
   before: Pick<Turn, "id" | "number" | "retries">,
+  withImages: boolean,
   readNow: FileOf = () => undefined,
 ): Promise<PriorTurns> {
   const turns: EarlierTurn[] = [];
@@ -88,7 +91,7 @@ export async function readPriorTurns(
     );
     const records = new Map(entries.map(({ turn, key, value }) => [`${turn} ${key}`, value]));
     for (const archived of page) {
-      const turn = await attachForms(store, ref, restoreTurn(archived.snapshot));
+      const turn = await attachOutcomes(store, ref, restoreTurn(archived.snapshot));
       if (turn.id === before.id || turn.number >= before.number) continue;
       const isCitable = turn.id === retried;
       if (isCitable) retried = turn.retries;
@@ -100,7 +103,7 @@ export async function readPriorTurns(
       readLater.set(turn.retries, fileOf);
       const wasStarted = (call: string): boolean => records.has(`${turn.id} ${startKey(call)}`);
       const message = turn.message === null ? null : await loadWhole(store, ref, turn.message, MESSAGE_CHARS);
-      const options = { resultOf, fileOf, wasStarted, resultChars, isCitable };
+      const options = { resultOf, fileOf, wasStarted, resultChars, isCitable, withImages };
       const messages = turnMessages({ ...turn, message }, options);
       const continuation = await readContinuation(store, ref, message);
       turns.push({ turn, messages, continuation, cited: isCitable ? citedOf(turn, entries) : null });
@@ -140,36 +143,42 @@ function joined(newestFirst: readonly EarlierTurn[]): EarlierTurn[] {
     .toReversed();
 }
 
-/** Updates pending forms from the store, because a form can be submitted after its turn was archived. */
-export async function attachForms(store: Store, ref: SessionRef, turn: Turn): Promise<Turn> {
+/** Updates forms and payments from the store, because they can change after their turn was archived. */
+export async function attachOutcomes(store: Store, ref: SessionRef, turn: Turn): Promise<Turn> {
   let { items } = turn;
   for (const block of listBlocks(turn)) {
-    if (block.kind !== "form" || !isPending(block)) continue;
-    const outcome = await readOutcome(store, ref, block.form);
-    if (outcome !== null) items = items.with(block.index, { ...block, ...outcome });
+    // A payment can be refunded after its final status.
+    const canChange = block.kind === "payment" || (block.kind === "form" && isPending(block));
+    const outcome = canChange ? await readOutcome(store, ref, interactionId(block)) : null;
+    if (outcome?.kind === block.kind) items = items.with(block.index, { ...block, ...outcome } as Block);
   }
   return items === turn.items ? turn : { ...turn, items };
 }
 
-/** Returns the outcome of the form that a message continues from, or null if it continues from none. */
+/** Returns the outcome of what a message continues from, as text, or null if it continues from nothing. */
 export async function readContinuation(
   store: Store,
   ref: SessionRef,
   message: UserMessage | null,
 ): Promise<string | null> {
-  const form = message?.resumes ?? null;
-  return form === null ? null : continuedTurns(await readOutcome(store, ref, form));
+  const id = message?.resumes ?? null;
+  return id === null ? null : continuationText(await readOutcome(store, ref, id));
 }
 
-/** Returns null if the form doesn't exist. */
-async function readOutcome(store: Store, ref: SessionRef, form: string): Promise<FormOutcome | null> {
-  const interaction = await store.interactions.byKey(ref, form);
+/** Returns null if there is no such form or payment. */
+async function readOutcome(store: Store, ref: SessionRef, id: string): Promise<InteractionOutcome | null> {
+  const interaction = await store.interactions.byKey(ref, id);
+  if (interaction?.kind === "payment") {
+    const payment = await store.payments.get(ref, interaction.id);
+    return payment === null ? null : toPaymentOutcome(payment);
+  }
   if (interaction?.kind !== "form") return null;
   const { schema } = interaction.request as unknown as Pick<FormOutcome, "schema">;
   const change = (await store.interactions.changes(ref, interaction.id)).at(-1);
-  if (change === undefined) return { schema, status: "pending", values: null, reason: null };
+  if (change === undefined) return { kind: "form", schema, status: "pending", values: null, reason: null };
   const { values = null } = (change.body ?? {}) as { readonly values?: FormOutcome["values"] };
-  return { schema, status: change.status as FormOutcome["status"], values, reason: change.reason };
+  const { status, reason } = change;
+  return { kind: "form", schema, status: status as FormOutcome["status"], values, reason };
 }
 
 /** Drops a final assistant message, because the model generates it again. */

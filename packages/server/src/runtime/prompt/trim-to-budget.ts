@@ -6,9 +6,12 @@
  */
 import { truncateText } from "@turnstream/protocol/writer";
 import type { Prompt, PromptMessage, PromptToolOutput } from "../../models/model.ts";
+import { countImages, withoutImages } from "./images.ts";
 import { stringifyContent } from "../attempt/tool-result.ts";
 
 const CHARS_PER_TOKEN = 4;
+/** About what providers count for an image of a million pixels. */
+const IMAGE_TOKENS = 1_500;
 /** How much of a result stays, and how many of the newest steps are never shortened. */
 const SHORT_CHARS = 1_000;
 const NEWEST = 2;
@@ -20,12 +23,17 @@ export function estimateTokens(value: unknown): number {
   return Math.ceil(JSON.stringify(value).length / CHARS_PER_TOKEN);
 }
 
+/** Like `estimateTokens`, for a prompt whose images are not loaded yet. */
+export function estimatePrompt(prompt: Prompt): number {
+  return estimateTokens(withoutImages(prompt)) + countImages(prompt) * IMAGE_TOKENS;
+}
+
 /**
  * @param first index of the run's first own message
  * @param tokens budget of the prompt, without the tool definitions
  */
 export function trimToBudget(prompt: Prompt, first: number, tokens: number): Prompt {
-  let over = estimateTokens(prompt) - tokens;
+  let over = estimatePrompt(prompt) - tokens;
   if (over <= 0) return prompt;
   const results = prompt.flatMap(({ role }, at) => (role === "tool" && at >= first ? [at] : []));
   const older = results.slice(0, -NEWEST);

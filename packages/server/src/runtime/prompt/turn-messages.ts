@@ -9,6 +9,7 @@ import {
   type Block,
   listBlocks,
   type FormBlock,
+  type PaymentBlock,
   currentInput,
   toolLabel,
   mainRun,
@@ -18,14 +19,17 @@ import {
 } from "@turnstream/protocol";
 import { truncateText } from "@turnstream/protocol/writer";
 import type { AssistantContent, Prompt, PromptToolOutput } from "../../models/model.ts";
-import type { ModelContent } from "../../session/history/model-content.ts";
+import { uploadIdOf } from "../../session/blobs/upload.ts";
+import type { ModelContent, StoredImage } from "../../session/history/model-content.ts";
 import { COMPACT, SHARE_THOUGHT } from "../define/agent.ts";
-import { formResultText, findForms } from "./form-result.ts";
+import { findRequests, resultJson } from "./interaction-result.ts";
 import type { FileRecord } from "../attempt/journal-entries.ts";
 import { asJsonObject } from "../../util/json.ts";
 import { markersIn, withoutMarkers } from "../events/citation-markers.ts";
 import { escapeReferenceTags, referenceIds, modelText, unwrapReferences } from "../attempt/reference-pool.ts";
+import { SEEN_TYPES } from "../attempt/stored-image.ts";
 import { stringifyContent } from "../attempt/tool-result.ts";
+import { imagePart, resultImages } from "./images.ts";
 
 export interface TurnMessagesOptions {
   /** Returns the stored result of a call for the model. */
@@ -38,6 +42,8 @@ export interface TurnMessagesOptions {
   readonly resultChars: number;
   /** True if the current turn retries this one, so that its references can still be cited. */
   readonly isCitable: boolean;
+  /** True if the model sees images. */
+  readonly withImages: boolean;
 }
 
 export function turnMessages(turn: Turn, options: TurnMessagesOptions): Prompt {
@@ -52,6 +58,7 @@ export function turnMessages(turn: Turn, options: TurnMessagesOptions): Prompt {
       call.kind === "tool_call" ? [toolResult(turn, call, options)] : [],
     );
     if (results.length > 0) prompt.push({ role: "tool", content: results });
+    if (options.withImages) prompt.push(...resultImages(calls.flatMap((call) => imagesOf(call, options))));
     [assistant, calls] = [[], []];
   };
   for (const block of listBlocks(turn)) {
@@ -93,22 +100,43 @@ function inputFor(turn: Turn, call: ToolCallBlock, options: TurnMessagesOptions)
   return thought?.kind === "text" ? { ...input, thought: textOf(thought, options) } : input;
 }
 
+function imagesOf(call: Block, { resultOf }: TurnMessagesOptions) {
+  return call.kind === "tool_call" ? [{ name: call.name, images: resultOf(call.call)?.images }] : [];
+}
+
 /** For a message whose files are not repeated. */
-const UNREAD = { fileOf: () => undefined, resultChars: 0 };
+const UNREAD = { fileOf: () => undefined, resultChars: 0, withImages: false };
 
 export function userMessage(
   message: NonNullable<Turn["message"]>,
-  { fileOf, resultChars }: Pick<TurnMessagesOptions, "fileOf" | "resultChars"> = UNREAD,
+  {
+    fileOf,
+    resultChars,
+    withImages,
+  }: Pick<TurnMessagesOptions, "fileOf" | "resultChars" | "withImages"> = UNREAD,
 ): Prompt[number] {
   const files = message.files.map(({ url, name }, n) => {
     const record = fileOf(n);
-    return record === undefined ? `[File: ${name ?? url}]` : describeFile(record, resultChars);
+    if (record === undefined) return `[File: ${name ?? url}]`;
+    return describeFile(record, resultChars, withImages && imageIn(record) !== null);
   });
   const text = [message.text, ...files].filter((line) => line !== "").join("\n");
-  return { role: "user", content: [{ type: "text", text: text === "" ? "(nothing)" : text }] };
+  const images = message.files.flatMap((_, n) => {
+    const record = withImages ? fileOf(n) : undefined;
+    const image = record === undefined ? null : imageIn(record);
+    return image === null ? [] : [imagePart(image, record?.name)];
+  });
+  return { role: "user", content: [{ type: "text", text: text === "" ? "(nothing)" : text }, ...images] };
 }
 
-/** Returns true if the message only continues from a form. The result of the form's call already has the outcome. */
+/** Returns the image of a file, or null for any other file. The bytes of uploads are stored in any case. */
+function imageIn({ problem, mediaType, size, url, image }: FileRecord): StoredImage | null {
+  const stored = image ?? (uploadIdOf(url) === null ? null : url);
+  if (problem !== null || stored === null || !SEEN_TYPES.includes(mediaType)) return null;
+  return { url: stored, mediaType, size };
+}
+
+/** Returns true if the message only continues from a form or payment, whose outcome the prompt already has. */
 export function isEmptyMessage({ text, files, resumes }: NonNullable<Turn["message"]>): boolean {
   return text === "" && files.length === 0 && resumes !== null;
 }
@@ -135,8 +163,8 @@ function outputOf(
 ): PromptToolOutput {
   const { resultOf, wasStarted, resultChars } = options;
   const result = resultOf(call.call);
-  const forms = findForms(turn, call.call);
-  if (forms.length > 0) return formOutput(forms, call, result, options);
+  const requests = findRequests(turn, call.call);
+  if (requests.length > 0) return requestOutput(requests, call, result, options);
   if (result === undefined && wasStarted(call.call)) {
     const value = `${toolLabel(call)} was interrupted while it ran. It is unknown whether it took effect.`;
     return { type: "error-text", value };
@@ -175,18 +203,18 @@ function resultText(result: ModelContent, { isCitable }: TurnMessagesOptions): s
   return [unwrapReferences(pool), plain].filter((text) => text !== "").join("\n");
 }
 
-/** The submitted values are the result of the call. For a sub-agent's form, its text is added. */
-function formOutput(
-  forms: readonly FormBlock[],
+/** The outcome of the form or payment is the result of the call. For a sub-agent's request, its text is added. */
+function requestOutput(
+  requests: readonly (FormBlock | PaymentBlock)[],
   { call }: Extract<Block, { kind: "tool_call" }>,
   result: ModelContent | undefined,
   options: TurnMessagesOptions,
 ): PromptToolOutput {
-  const [first] = forms;
-  if (first !== undefined && forms.length === 1 && first.call === call)
-    return { type: "json", value: formResultText(first) as never };
+  const [first] = requests;
+  if (first !== undefined && requests.length === 1 && first.call === call)
+    return { type: "json", value: resultJson(first) as never };
   const answer = result === undefined ? {} : { answer: resultText(result, options) };
-  return { type: "json", value: { ...answer, forms: forms.map(formResultText) } as never };
+  return { type: "json", value: { ...answer, requests: requests.map(resultJson) } as never };
 }
 
 const FILE_PROBLEMS: Readonly<Record<NonNullable<FileRecord["problem"]>, string>> = {
@@ -203,12 +231,14 @@ const FILE_PROBLEMS: Readonly<Record<NonNullable<FileRecord["problem"]>, string>
 /**
  * Describes a file to the model: its type, its start and how to read more.
  * @param shownChars how much of its start is quoted; 0 for none
+ * @param isSeen true if the image itself follows
  */
-function describeFile(record: FileRecord, shownChars: number): string {
+function describeFile(record: FileRecord, shownChars: number, isSeen: boolean): string {
   const { attachment, chars, isCut, problem, mediaType, size } = record;
   const name = JSON.stringify(record.name);
   if (problem !== null) return `[File ${name} could not be read: ${FILE_PROBLEMS[problem]}.]`;
   const kind = `${mediaType}, ${size} bytes`;
+  if (isSeen) return `[File ${name}: ${kind}. The image follows.]`;
   if (chars === 0) return `[File ${name}: ${kind}, without text that could be read.]`;
   const extent = isCut
     ? `its first ${chars} characters of text (it is longer, but the rest was not stored and can't be read)`

@@ -5,22 +5,21 @@
  * starts only after its `tool_result.start` is in the log under this attempt's epoch, so a superseded worker fails
  * before it runs a tool.
  */
-import type { Json } from "@turnstream/protocol";
 import { findSubAgentRun } from "@turnstream/protocol/writer";
 import { parseInput } from "../../models/tool-schema.ts";
 import { type ToolCallRecord, callKey, type PinnedTool, startKey } from "../attempt/journal-entries.ts";
-import { ASK_USER, CALL_AGENT, REQUEST_FORM, SHARE_THOUGHT } from "../define/agent.ts";
+import { ASK_USER, CALL_AGENT, REQUEST_FORM, REQUEST_PAYMENT, SHARE_THOUGHT } from "../define/agent.ts";
 import type { Tool } from "../define/tool.ts";
 import type { TurnAttempt } from "../attempt/attempt.ts";
 import { nextRunClosingEvents, runSubtree } from "../events/closing-events.ts";
-import { stringField } from "../../util/json.ts";
 import { requestApproval } from "../interactions/approval.ts";
 import { askQuestion } from "../interactions/question.ts";
 import { requestForm } from "../interactions/form-ending-turn.ts";
+import { requestPayment } from "../interactions/payment-ending-turn.ts";
 import { withdrawPending } from "../interactions/withdraw.ts";
 import { escapeReferenceTagsIn } from "../attempt/reference-pool.ts";
 import { failedResult, successResult } from "../attempt/tool-result.ts";
-import { type RunContext, findToolSource } from "../attempt/run-context.ts";
+import { type RunContext, findToolSource, sharedThought } from "../attempt/run-context.ts";
 import type { StepCall } from "../events/step-writer.ts";
 import { startToolResult, writeToolResult } from "./write-result.ts";
 import { runTool } from "./run-tool.ts";
@@ -63,14 +62,15 @@ async function resolveResult(
   runSubAgent: RunSubAgent,
 ): Promise<ToolCallRecord> {
   const { attempt, agent, pinned } = scope;
-  const { name, input, problem } = call;
+  const { name, problem } = call;
   if (problem !== undefined) return failedResult(problem);
   const isOffered = pinned.tools.some((offered) => offered.name === name);
   const sourced = findToolSource(scope, name);
   if (sourced !== undefined) return performFromSource(scope, call, sourced);
-  if (isOffered && name === SHARE_THOUGHT) return shareThought(input);
+  if (isOffered && name === SHARE_THOUGHT) return shareThought(sharedThought(scope, call));
   if (isOffered && name === ASK_USER) return askQuestion(scope, call);
   if (isOffered && name === REQUEST_FORM) return requestForm(scope, call);
+  if (isOffered && name === REQUEST_PAYMENT) return requestPayment(scope, call);
   const wasStarted = attempt.fromJournal(startKey(call.call)) !== undefined;
   if (isOffered && !wasStarted && (name === CALL_AGENT || agent.subAgents[name] !== undefined))
     return runSubAgent(scope, call);
@@ -94,7 +94,8 @@ async function performFromSource(
   { name, tool: toolName }: NonNullable<PinnedTool["source"]>,
 ): Promise<ToolCallRecord> {
   const { attempt, agent } = scope;
-  const { strings, toolSources } = attempt.context;
+  const { strings, context } = attempt;
+  const { toolSources } = context;
   // The source may have changed since the call started, but the call may have taken effect.
   if (attempt.fromJournal(startKey(call.call)) !== undefined) return interrupted(scope, call);
   const source = agent.toolSources.find((candidate) => candidate.name === name);
@@ -117,7 +118,7 @@ async function checkAndPerform(scope: RunContext, call: StepCall, tool: Tool): P
     return null;
   });
   if (parsed === null)
-    return failedResult(`The arguments of ${name} could not be checked.`, context.strings.toolFailed);
+    return failedResult(`The arguments of ${name} could not be checked.`, scope.attempt.strings.toolFailed);
   if (!parsed.ok) return failedResult(`The arguments don't fit the tool ${name}: ${parsed.problem}`);
   return performTool(scope, call, tool, parsed.value);
 }
@@ -156,12 +157,11 @@ function wasInterrupted({ attempt }: RunContext, { call }: StepCall, tool: Tool,
 function interrupted({ attempt }: RunContext, { name }: StepCall): ToolCallRecord {
   return failedResult(
     `The tool ${name} was interrupted while it ran, and may not be run again. It is unknown whether it took effect: find out before you try again.`,
-    attempt.context.strings.errors.OUTCOME_UNKNOWN,
+    attempt.strings.errors.OUTCOME_UNKNOWN,
   );
 }
 
-function shareThought(input: Json): ToolCallRecord {
-  const thought = stringField(input, "thought");
+function shareThought(thought: string | null): ToolCallRecord {
   if (thought === null) return failedResult("`thought` is missing.");
   return { ...successResult({ content: "Shown to the user." }, 0), preview: "", thought };
 }

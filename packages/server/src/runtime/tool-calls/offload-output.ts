@@ -11,7 +11,9 @@ import { artifactPreview, blobUrl, MAX_PREVIEW } from "@turnstream/protocol/writ
 import { plainText } from "../../session/history/model-content.ts";
 import type { CitableItem, ArtifactInput, ImageInput, ResultBlock, ToolOutput } from "../define/tool.ts";
 import type { ResultPart } from "../attempt/journal-entries.ts";
+import type { StoredImage } from "../../session/history/model-content.ts";
 import { type LargeImage, parseArtifact, parseImage } from "../define/media-input.ts";
+import { decodeDataUrl, describeImage } from "../attempt/stored-image.ts";
 import { retryStore } from "../attempt/retry-store.ts";
 import { stringifyContent } from "../attempt/tool-result.ts";
 import type { RunContext } from "../attempt/run-context.ts";
@@ -26,6 +28,8 @@ export interface StoredOutput extends Omit<ToolOutput, "blocks" | "references" |
   readonly blocks?: readonly ResultPart[];
   readonly references?: readonly StoredItem[];
   readonly whole: FullContent | null;
+  /** The images whose bytes are stored, by URL. */
+  readonly images: ReadonlyMap<string, StoredImage>;
 }
 
 /** Size as JSON text. An event holds at most 64 kB, with all its other fields. */
@@ -44,11 +48,14 @@ export async function offloadLargeOutput(
     ...(references === undefined ? {} : { references: await keep.items(references) }),
     ...(artifact === undefined ? {} : { artifact: await keep.artifact(artifact) }),
     whole: await keep.whole(output),
+    images: keep.images,
   };
 }
 
 /** Stores the blobs of one call. Their ids contain the epoch, so attempts never overwrite each other's blobs. */
 export class BlobUploader {
+  /** The images that a model can see, by URL. */
+  readonly images = new Map<string, StoredImage>();
   readonly #scope: RunContext;
   readonly #prefix: string;
   #count = 0;
@@ -62,12 +69,25 @@ export class BlobUploader {
   /** @returns a URL that is short enough for events */
   async picture(picture: string | ImageInput): Promise<string> {
     const read = parseImage(picture);
-    return "url" in read ? read.url : this.large(read);
+    return "url" in read ? this.small(read.url) : this.large(read);
+  }
+
+  small(url: string): string {
+    const bytes = decodeDataUrl(url);
+    if (bytes !== null) this.#addImage(url, bytes);
+    return url;
   }
 
   async large({ mediaType, body }: LargeImage): Promise<string> {
     const { blob } = await this.#put(mediaType, body);
-    return blobUrl(blob);
+    const url = blobUrl(blob);
+    this.#addImage(url, body);
+    return url;
+  }
+
+  #addImage(url: string, bytes: Uint8Array): void {
+    const image = describeImage(url, bytes);
+    if (image !== null) this.images.set(url, image);
   }
 
   async blocks(blocks: readonly ResultBlock[]): Promise<ResultPart[]> {

@@ -9,6 +9,7 @@ import type { ArtifactInput, ImageInput } from "../define/tool.ts";
 import { parseArtifact, parseImage } from "../define/media-input.ts";
 import type { BlockRef } from "../events/turn-writer.ts";
 import type { RunContext } from "../attempt/run-context.ts";
+import type { StoredImage } from "../../session/history/model-content.ts";
 import { BlobUploader } from "./offload-output.ts";
 import type { StepCall } from "../events/step-writer.ts";
 
@@ -25,6 +26,7 @@ export class ToolProgress {
   /** Set while a picture is uploading. Later parts wait for it, so that the order stays. */
   #queue: Promise<void> | null = null;
   #image: string | null = null;
+  readonly #finalImages: string[] = [];
   #parts = 0;
   #imageCount = 0;
   #isOver = false;
@@ -51,7 +53,7 @@ export class ToolProgress {
     if (this.#isOver || this.#imageCount++ >= MAX_IMAGES) return;
     this.#inOrder(() => {
       const read = parseImage(image);
-      if ("url" in read) return this.#part("image", read.url);
+      if ("url" in read) return this.#part("image", this.#uploader.small(read.url));
       return this.#uploader.large(read).then((url) => this.#part("image", url));
     });
   }
@@ -119,7 +121,14 @@ export class ToolProgress {
   #endImage(): void {
     const data = this.#image;
     this.#image = null;
-    if (data !== null) this.#write({ part: this.#parts - 1, media: "image", data, done: true });
+    if (data === null) return;
+    this.#finalImages.push(data);
+    this.#write({ part: this.#parts - 1, media: "image", data, done: true });
+  }
+
+  /** The images that stay visible and that a model can see. Complete after `end`. */
+  get images(): readonly StoredImage[] {
+    return this.#finalImages.flatMap((url) => this.#uploader.images.get(url) ?? []);
   }
 
   #write(delta: { part: number; media: "text" | "image"; data: string; done: boolean }): void {

@@ -8,11 +8,14 @@
  */
 import { PausableTimer } from "../../util/pausable-timer.ts";
 import type { Json } from "@turnstream/protocol";
+import { checkTimeout, toSeconds } from "../define/answer-timeout.ts";
 import { type FormSpec, parseForm } from "../define/form.ts";
-import { type Tool, type ToolContext, ToolError } from "../define/tool.ts";
+import { parsePayment, type PaymentSpec } from "../define/payment.ts";
+import { type RequestFormOptions, type Tool, type ToolContext, ToolError } from "../define/tool.ts";
+import type { StoredImage } from "../../session/history/model-content.ts";
 import type { ToolCallRecord } from "../attempt/journal-entries.ts";
 import { withHost } from "./tool-host.ts";
-import { FormRequested, formRecord } from "../interactions/form-ending-turn.ts";
+import { endingRecord, InteractionRequested } from "../interactions/ending-request.ts";
 import { jobId } from "../attempt/job-id.ts";
 import { MAX_TIMER_MS } from "../../util/sleep.ts";
 import type { BlockRef } from "../events/turn-writer.ts";
@@ -25,8 +28,11 @@ import {
   successResult,
 } from "../attempt/tool-result.ts";
 import type { RunContext } from "../attempt/run-context.ts";
-import { offloadLargeOutput } from "./offload-output.ts";
+import { offloadLargeOutput, type StoredOutput } from "./offload-output.ts";
 import { ToolProgress } from "./progress.ts";
+import { showsResult } from "./write-result.ts";
+import { UsageCollector } from "../attempt/usage.ts";
+import type { ReportUsage } from "../define/report-usage.ts";
 import type { StepCall } from "../events/step-writer.ts";
 import { abortable } from "../../util/concurrency.ts";
 
@@ -36,6 +42,26 @@ export async function runTool(
   tool: Tool,
   input: unknown,
   place: BlockRef,
+): Promise<ToolCallRecord> {
+  const { attempt, path } = scope;
+  const used = new UsageCollector(call.name);
+  const countUsage = () => used.record(attempt, path, `tool/${call.call}`);
+  const record = await perform(scope, call, tool, input, place, used.report).catch(async (error: unknown) => {
+    // A stopped tool has used its tokens too.
+    if (attempt.context.holdsLease()) await countUsage();
+    throw error;
+  });
+  const usage = await countUsage();
+  return usage === null ? record : { ...record, usage };
+}
+
+async function perform(
+  scope: RunContext,
+  call: StepCall,
+  tool: Tool,
+  input: unknown,
+  place: BlockRef,
+  reportUsage: ReportUsage,
 ): Promise<ToolCallRecord> {
   const { attempt, agent } = scope;
   const { context } = attempt;
@@ -47,8 +73,9 @@ export async function runTool(
   clock.start(timeoutMs, () => timeout.abort(new ToolTimeout(timeoutMs)));
   const signal = AbortSignal.any([stopSignal, timeout.signal]);
   const progress = new ToolProgress(scope, call, place);
+  if (!showsResult(scope, call)) progress.close();
   try {
-    const toolContext = contextOf({ ...scope, toolClock: clock }, call, signal, progress);
+    const toolContext = contextOf({ ...scope, toolClock: clock }, call, signal, progress, reportUsage);
     const work = (async () => {
       // Check the lease right before the call, so that a process that was frozen until now stops here. A process that
       // freezes after this line still calls the tool when it wakes up; the idempotency key covers that case.
@@ -65,24 +92,41 @@ export async function runTool(
       ...successResult({ ...output, content }, await progress.end()),
       whole: output.whole as Json,
     };
-    return attachReferences(record, output.references ?? [], attempt.references, maxResultChars);
+    const cited = attachReferences(record, output.references ?? [], attempt.references, maxResultChars);
+    const images = (scope.pinned.images ?? null) === null ? [] : listImages(cited, output, progress);
+    return images.length === 0 ? cited : { ...cited, images };
   } catch (error) {
     if (stopSignal.aborted) throw stopSignal.reason;
-    if (error instanceof FormRequested)
-      return formRecord(scope, call, error.schema, {
-        preview: context.strings.formRequested,
-        parts: await progress.end(),
-      });
+    if (error instanceof InteractionRequested) {
+      const { request } = error;
+      const { formRequested, paymentRequested } = attempt.strings;
+      const preview = request.kind === "form" ? formRequested : paymentRequested;
+      return endingRecord(scope, call, request, { preview, parts: await progress.end() });
+    }
     if (!context.holdsLease()) throw error;
     if (!(error instanceof ToolTimeout)) context.onError(error, { during: `the tool ${call.name}` });
     const shown = error instanceof ToolError || error instanceof ToolTimeout;
     const userMessage = error instanceof ToolError ? error.userMessage : messageOf(error);
     const why = stringifyContent(truncateForModel(messageOf(error), agent.limits.maxResultChars));
-    return failedResult(why, shown ? userMessage : context.strings.toolFailed, await progress.end());
+    return failedResult(why, shown ? userMessage : attempt.strings.toolFailed, await progress.end());
   } finally {
     clock.stop();
     progress.close();
   }
+}
+
+/** Returns the images of a result that a model can see, in the order in which the user sees them. */
+function listImages(
+  { blocks }: ToolCallRecord,
+  { images }: Pick<StoredOutput, "images">,
+  progress: ToolProgress,
+): StoredImage[] {
+  const shown = blocks.flatMap((block) => {
+    const image = block.type === "image" ? images.get(block.url) : undefined;
+    if (image === undefined) return [];
+    return [block.reference === undefined ? image : { ...image, id: block.reference.id }];
+  });
+  return [...progress.images, ...shown];
 }
 
 class ToolTimeout extends Error {
@@ -102,6 +146,7 @@ function contextOf(
   call: StepCall,
   signal: AbortSignal,
   progress: ToolProgress,
+  reportUsage: ReportUsage,
 ): ToolContext {
   const { tenant, session, turn, user } = scope.attempt.row;
   const context: ToolContext = {
@@ -110,18 +155,29 @@ function contextOf(
     progress: (text) => progress.text(text),
     image: (image) => progress.image(image),
     artifact: (artifact) => progress.setArtifact(artifact),
-    requestForm,
+    requestForm: (form, options) => requestForm(scope, form, options),
+    requestPayment: (payment) => requestPayment(scope, payment),
+    reportUsage,
     tenant,
     session,
     turn,
     call: call.call,
     user,
+    locale: scope.attempt.locale,
   };
   return withHost(context, { scope, call });
 }
 
-function requestForm(form: FormSpec): never {
+function requestForm({ agent }: RunContext, form: FormSpec, { timeoutMs }: RequestFormOptions = {}): never {
   const read = parseForm(form as unknown as Json);
   if (!read.ok) throw new TypeError(`requestForm got an invalid form: ${read.problem}`);
-  throw new FormRequested(read.schema);
+  if (timeoutMs !== undefined) checkTimeout(timeoutMs, "timeoutMs");
+  const timeoutSeconds = timeoutMs === undefined ? agent.answerTimeoutSeconds : toSeconds(timeoutMs);
+  throw new InteractionRequested({ kind: "form", schema: read.schema, timeoutSeconds });
+}
+
+function requestPayment({ attempt }: RunContext, payment: PaymentSpec): never {
+  const read = parsePayment(payment, attempt.context.payments);
+  if (!read.ok) throw new TypeError(`requestPayment got an invalid payment: ${read.problem}`);
+  throw new InteractionRequested({ kind: "payment", ...read.payment });
 }

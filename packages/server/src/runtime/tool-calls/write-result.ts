@@ -14,25 +14,22 @@ import {
   type Artifact,
 } from "@turnstream/protocol";
 import { findSubAgentRun } from "@turnstream/protocol/writer";
-import { closeGroup } from "../events/groups.ts";
 import type { ToolCallRecord } from "../attempt/journal-entries.ts";
-import { MAIN_RUN, type BlockRef } from "../events/turn-writer.ts";
-import { markersIn } from "../events/citation-markers.ts";
+import type { BlockRef } from "../events/turn-writer.ts";
+import { writeThought } from "../attempt/shared-thought.ts";
 import type { RunContext } from "../attempt/run-context.ts";
 import type { StepCall } from "../events/step-writer.ts";
 
 /** Returns the place of the call's result, and starts the result if it doesn't exist. */
 export async function startToolResult(scope: RunContext, call: StepCall): Promise<BlockRef> {
-  const { attempt, run, agent } = scope;
+  const { attempt, run } = scope;
   const { writer } = attempt;
   const { call: id, name } = call;
   const known = findToolResult(writer.turn, id);
   if (known !== undefined) return placeOf(known);
   // Copy visibility and label from the call in the log, because a deploy may have changed the tool since.
   const written = findToolCall(writer.turn, id);
-  const display = agent.tools[name]?.display;
-  const isHidden = written?.hidden === true || (display?.call === true && !display.result);
-  const hidden = isHidden ? { hidden: true } : {};
+  const hidden = written?.hidden === true ? { hidden: true } : {};
   return writer.start({
     type: "tool_result.start",
     run,
@@ -46,11 +43,12 @@ export async function startToolResult(scope: RunContext, call: StepCall): Promis
 export async function writeToolResult(
   scope: RunContext,
   call: StepCall,
-  record: ToolCallRecord,
+  whole: ToolCallRecord,
 ): Promise<void> {
   const { attempt } = scope;
   const { writer } = attempt;
-  if (record.thought !== null) await writeThought(scope, call, record.thought);
+  const record = showsResult(scope, call) ? whole : { ...whole, ...NOTHING_SHOWN };
+  if (record.thought !== null) await writeThought(scope, call.call, record.thought);
   const known = findToolResult(writer.turn, call.call);
   if (known !== undefined && known.end !== null) return;
   const place = await startToolResult(scope, call);
@@ -66,6 +64,15 @@ export async function writeToolResult(
     });
   }
   await writer.write(endOf(place, record));
+}
+
+/** What is left for users of a result whose content they don't see: its end and its status. */
+const NOTHING_SHOWN = { preview: "", blocks: [], artifact: null, results: null, whole: null } as const;
+
+/** Returns false if users see only whether the call succeeded. A tool that hides its calls now has hidden results. */
+export function showsResult({ agent }: RunContext, { name }: StepCall): boolean {
+  const display = agent.tools[name]?.display;
+  return display === undefined || !display.call || display.result;
 }
 
 function endOf(place: BlockRef, record: ToolCallRecord) {
@@ -113,33 +120,6 @@ async function writeBlocks(
     const cited = reference === undefined ? {} : { reference };
     await writer.write({ type: "tool_result.delta", ...place, part, media, data, ...cited, done: true });
   }
-}
-
-/** Writes a shared thought as a text of its own, outside of groups. */
-async function writeThought(
-  { attempt, run, path, pool }: RunContext,
-  { call }: StepCall,
-  thought: string,
-): Promise<void> {
-  const { writer } = attempt;
-  const isWritten = writer.turn.items.toArray().some((item) => item?.kind === "text" && item.call === call);
-  if (isWritten) return;
-  const group = path === MAIN_RUN ? closeGroup(writer.turn, attempt.context.strings.thinkingLabel) : null;
-  const closed = group === null ? null : writer.write(group);
-  const annotations = markersIn(thought, pool.has);
-  // Start without awaiting: another thought of the same step may be written at the same time.
-  const { place, written } = writer.startSync({ type: "text.start", run, part: true, call });
-  await Promise.all([
-    closed,
-    written,
-    writer.write({
-      type: "text.delta",
-      ...place,
-      text: thought,
-      ...(annotations.length === 0 ? {} : { annotations }),
-    }),
-    writer.write({ type: "text.end", ...place, final: false }),
-  ]);
 }
 
 function placeOf({ run, id, index }: ToolResultBlock): BlockRef {

@@ -13,6 +13,7 @@ import {
   type Json,
   SCHEMA_VERSION,
   type SessionState,
+  type Turn,
 } from "@turnstream/protocol";
 import type { EventDraft } from "@turnstream/protocol/writer";
 import { EngineError } from "../../engine/errors.ts";
@@ -23,6 +24,7 @@ import { readHistory } from "../../session/history/read-history.ts";
 import { publishCommitted } from "../../session/archive/relay-outbox.ts";
 import { StoreError } from "../../store/errors.ts";
 import type { RunningTurn } from "../../store/ports/running.ts";
+import type { Session } from "../../store/ports/sessions.ts";
 import type { SessionRef } from "../../store/refs.ts";
 import { TurnAttempt, type StepAttempts } from "../attempt/attempt.ts";
 import {
@@ -54,11 +56,11 @@ export async function beginAttempt(
   const ref: SessionRef = { tenant: row.tenant, session: row.session };
   await publishCommitted(context, ref);
   let prepared: Prepared | null = null;
-  const prepare = async (): Promise<FirstEvent> => {
+  const prepare = async (session: Session): Promise<FirstEvent> => {
     const entries = await context.store.journal.read(ref, row.turn);
     const journal = new Map(entries.map(({ key, value }) => [key, value]));
     const { state, cursor } = await readHistory(context, ref, { turns: 1 });
-    const event = firstEvent(context, row, state, journal);
+    const event = firstEvent(context, { row, session }, state, journal);
     prepared = { state, journal, event };
     return { event, last: cursor };
   };
@@ -70,7 +72,12 @@ export async function beginAttempt(
     // the epoch changed, so the process can't take the turn from its new owner.
     if (!context.holdsLease()) throw new EngineError("LEFT", `turn ${row.turn}`);
     const { epoch: ifEpoch } = session;
-    return claimSession(context, ref, { by: context.executor, reason, event: prepare, ifEpoch });
+    return claimSession(context, ref, {
+      by: context.executor,
+      reason,
+      event: () => prepare(session),
+      ifEpoch,
+    });
   };
   const claimed = await claim().catch(async (error: unknown) => {
     if (!(error instanceof MessageNotInLog)) throw error;
@@ -87,7 +94,8 @@ export async function beginAttempt(
     blobs: { put: async (_, blob) => void (await context.store.blobs.put(ref, blob)) },
     newBlobId: () => context.env.id(),
   });
-  const writer = new TurnWriter({ writer: logWriter, state: after, now: () => context.env.now() });
+  const { requestedCalls: calls } = listJournaled(journal);
+  const writer = new TurnWriter({ writer: logWriter, state: after, calls, now: () => context.env.now() });
   const attempt = new TurnAttempt({ context, row, epoch: claimed.epoch, writer, journal, stepAttempts });
   attempt.requireLease();
   return attempt;
@@ -103,9 +111,14 @@ async function restoreMessage(context: RuntimeContext, ref: SessionRef): Promise
   if (failure !== null) throw failure;
 }
 
+interface TurnToStart {
+  readonly row: RunningTurn;
+  readonly session: Session;
+}
+
 function firstEvent(
   context: RuntimeContext,
-  row: RunningTurn,
+  { row, session }: TurnToStart,
   state: SessionState,
   journal: ReadonlyMap<string, Json>,
 ): EventDraft {
@@ -113,23 +126,27 @@ function firstEvent(
   if (turn?.id !== row.turn) {
     const isInLog = row.message === null || state.waiting.some(({ id }) => id === row.message?.id);
     if (state.session === "" || !isInLog) throw new MessageNotInLog(`turn ${row.turn}`);
-    return startOf(context, row, state);
+    return startOf(context, { row, session }, state);
   }
   // The log already has the end of the turn, so there is nothing to supersede.
   if (turn.status !== "running")
     return { type: "turn.takeover", turn: null, blocks: [], groups: [], runs: [] };
-  const { journaledBlocks, journaledCalls } = listJournaled(journal);
-  return { type: "turn.takeover", turn: turn.id, ...findSuperseded(turn, journaledBlocks, journaledCalls) };
+  const { journaledBlocks, journaledCalls, requestedCalls } = listJournaled(journal);
+  const superseded = findSuperseded(turn, journaledBlocks, journaledCalls, requestedCalls);
+  return { type: "turn.takeover", turn: turn.id, ...superseded };
 }
 
 function startOf(
   { agents, defaultAgent }: RuntimeContext,
-  row: RunningTurn,
+  { row, session }: TurnToStart,
   state: SessionState,
 ): EventDraft {
-  const { agent = defaultAgent, mode = "agent", fromShare = false } = parseTurnOptions(row.options);
-  const model = agents.get(agent)?.model?.modelId;
+  const { agent = defaultAgent, mode, ...options } = parseTurnOptions(row.options);
+  const definition = agents.get(agent);
+  const model = definition?.model?.modelId;
   const last = state.turns.last();
+  // Retries and forms name no language, so they continue in that of the session.
+  const locale = options.locale ?? last?.locale;
   const resumes = row.message?.resumes ?? null;
   return {
     type: "turn.start",
@@ -137,22 +154,30 @@ function startOf(
     number: (last?.number ?? 0) + 1,
     message_number: (last?.message_number ?? 0) + (row.message === null ? 0 : 1),
     agent,
-    mode,
-    from_share: fromShare,
+    mode: mode ?? definition?.displayMode ?? "agent",
+    from_share: isFirstOfFork(session, last) || (row.retries !== null && last?.from_share === true),
     ...(row.message === null ? {} : { message: row.message.id }),
     ...(model === undefined ? {} : { model }),
     ...(row.retries === null ? {} : { retries: row.retries }),
     ...(resumes === null ? {} : { resumes }),
+    ...(typeof locale === "string" ? { locale } : {}),
   };
 }
 
-/** Returns the blocks and calls that journaled work has written. */
+/** Returns true if the session is a fork and all of its turns were copied from the share. */
+function isFirstOfFork({ forkedFromShare, forkedTurns }: Session, last: Turn | undefined): boolean {
+  return forkedFromShare && (last?.number ?? 0) <= forkedTurns;
+}
+
+/** Returns the blocks and calls that journaled work has written, and the calls that journaled steps request. */
 function listJournaled(journal: ReadonlyMap<string, Json>): {
   readonly journaledBlocks: ReadonlySet<string>;
   readonly journaledCalls: ReadonlySet<string>;
+  readonly requestedCalls: ReadonlySet<string>;
 } {
   const journaledBlocks = new Set<string>();
   const journaledCalls = new Set<string>();
+  const requestedCalls = new Set<string>();
   for (const [key, value] of journal) {
     if (key.startsWith(CALL_PREFIX)) journaledCalls.add(key.slice(CALL_PREFIX.length));
     else if (key.startsWith(START_PREFIX)) journaledCalls.add(key.slice(START_PREFIX.length));
@@ -161,11 +186,13 @@ function listJournaled(journal: ReadonlyMap<string, Json>): {
     else if (key.startsWith(STEP_PREFIX) || key === COMPACTION_KEY) {
       for (const block of (value as unknown as StepRecord | CompactionRecord).blocks)
         journaledBlocks.add(block);
+      if (key === COMPACTION_KEY) continue;
       // The steps of a sub-agent are inside the result of the call that started it.
-      if (key !== COMPACTION_KEY) journaledCalls.add(runPath(key));
+      journaledCalls.add(runPath(key));
+      for (const { call } of (value as unknown as StepRecord).calls) requestedCalls.add(call);
     }
   }
-  return { journaledBlocks, journaledCalls };
+  return { journaledBlocks, journaledCalls, requestedCalls };
 }
 
 function foldDraft(state: SessionState, draft: EventDraft, cursor: Cursor, at: number): SessionState {

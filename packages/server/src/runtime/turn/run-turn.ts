@@ -11,20 +11,22 @@ import { outlivesTurn } from "@turnstream/protocol/writer";
 import type { Job } from "../../engine/engine.ts";
 import { EngineError } from "../../engine/errors.ts";
 import { isLogError } from "../../log/errors.ts";
+import { enqueueTurnEvent } from "../../session/webhooks/enqueue-events.ts";
 import { isStoreError } from "../../store/errors.ts";
 import type { RunningTurn } from "../../store/ports/running.ts";
 import type { TurnAttempt, StepAttempts } from "../attempt/attempt.ts";
 import { runStreamAgent } from "../agent-loop/stream-agent.ts";
 import { beginAttempt } from "./begin-attempt.ts";
 import { nextClosingEvents, type TurnOutcome } from "../events/closing-events.ts";
-import type { RuntimeStrings } from "../strings.ts";
+import type { RuntimeStrings } from "../strings/runtime-strings.ts";
 import { buildPrompt } from "../prompt/build-prompt.ts";
 import type { Agent } from "../define/agent.ts";
 import { NO_USAGE } from "../../models/usage.ts";
-import { commitForms } from "../interactions/form-ending-turn.ts";
+import { commitRequests } from "../interactions/ending-request.ts";
 import { withdrawPending } from "../interactions/withdraw.ts";
 import { RuntimeError } from "../errors.ts";
 import { OUTCOME_KEY, type PinnedAgent } from "../attempt/journal-entries.ts";
+import { closeOpenGroup } from "../attempt/close-open-group.ts";
 import { MAIN_RUN } from "../events/turn-writer.ts";
 import { readFiles } from "../files/read-files.ts";
 import { parseJobId, type TurnRef } from "../attempt/job-id.ts";
@@ -33,7 +35,9 @@ import {
   ModelStreamInterrupted,
   outcomeFor,
   errorOutcome,
+  errorText,
   LimitReached,
+  notRetryableText,
   StopRequested,
 } from "../attempt/outcomes.ts";
 import type { RuntimeContext } from "../attempt/context.ts";
@@ -165,11 +169,11 @@ async function runOrFail(attempt: TurnAttempt, agent: Agent | undefined): Promis
     return { reason: completionReason(attempt.turn) };
   } catch (error) {
     const reason: unknown = attempt.signal.aborted ? attempt.signal.reason : error;
-    const known = outcomeFor(reason, context.strings);
+    const known = outcomeFor(reason, attempt.strings);
     if (known === null && canRetryAttempt(reason, attempt)) throw reason;
     if (!(reason instanceof StopRequested) && !(reason instanceof LimitReached))
       context.onError(reason, { during: `turn ${attempt.row.turn}` });
-    end = known ?? failureFor(reason, context.strings);
+    end = known ?? failureFor(reason, attempt.strings);
   }
   // From here on every attempt only ends the turn.
   await attempt.journal(OUTCOME_KEY, end);
@@ -179,9 +183,8 @@ async function runOrFail(attempt: TurnAttempt, agent: Agent | undefined): Promis
 /** The log rejects the same events again, so TOO_LARGE and INVALID can't be retried. */
 function failureFor(error: unknown, strings: RuntimeStrings): TurnOutcome {
   const canRetry = !isLogError(error, "TOO_LARGE", "INVALID");
-  return errorOutcome("SERVER_ERROR", canRetry ? strings.errors.SERVER_ERROR : strings.notRetryable, {
-    canRetry,
-  });
+  const text = canRetry ? errorText(strings, "SERVER_ERROR") : notRetryableText(strings);
+  return errorOutcome("SERVER_ERROR", text, { canRetry });
 }
 
 function canRetryAttempt(error: unknown, { row, context }: TurnAttempt): boolean {
@@ -197,10 +200,10 @@ function outcomeOf(turn: Turn): TurnOutcome | null {
   const status = mainRun(turn)?.status;
   if (status === "completed") return { reason: completionReason(turn) };
   if (status === "cancelled") return { reason: "user_stopped", by: null };
-  return status === "failed" ? errorOutcome("SERVER_ERROR", "", { canRetry: false }) : null;
+  return status === "failed" ? errorOutcome("SERVER_ERROR", { text: "" }, { canRetry: false }) : null;
 }
 
-/** A run that requests a form makes no further step, and neither do its parent runs. */
+/** A run that requests a form or payment makes no further step, and neither do its parent runs. */
 function completionReason(turn: Turn): "end_turn" | "requires_interaction" {
   const asks = listBlocks(turn).some((block) => "version" in block && outlivesTurn(block));
   return asks ? "requires_interaction" : "end_turn";
@@ -232,7 +235,7 @@ async function work(attempt: TurnAttempt, agent: Agent | undefined): Promise<voi
   if (agent === undefined) throw new RuntimeError("UNKNOWN_AGENT", `the agent ${turn.agent}`);
   const now = context.env.now();
   const left = agent.limits.timeoutMs - (now - row.startedAt) + waitedMs(turn, now);
-  const limit = `${Math.round(agent.limits.timeoutMs / 1000)} seconds`;
+  const limit = { limit: "seconds", value: Math.round(agent.limits.timeoutMs / 1000) } as const;
   if (left <= 0) throw new LimitReached(limit);
   attempt.setDeadline(left, () => new LimitReached(limit));
   try {
@@ -243,6 +246,7 @@ async function work(attempt: TurnAttempt, agent: Agent | undefined): Promise<voi
     const prompt = await buildPrompt(scope);
     if (agent.body === null) await runAgent(scope, prompt);
     else await runStreamAgent(scope, agent.body, prompt);
+    await closeOpenGroup(scope);
     await Promise.race([title, sleep(TITLE_MS, { signal: attempt.signal })]);
   } finally {
     attempt.stopClock();
@@ -260,11 +264,11 @@ async function finishTurn(attempt: TurnAttempt, end: TurnOutcome): Promise<void>
     usage: usage.total,
     durationMs,
     runUsage: usage.byRun,
-    stoppedText: context.strings.stopped,
-    thinkingLabel: context.strings.thinkingLabel,
+    stoppedText: attempt.strings.stopped,
+    thinkingLabel: attempt.strings.thinkingLabel,
   };
   await withdrawPending(attempt);
-  await commitForms(attempt);
+  await commitRequests(attempt);
   await writer.writeAll((turn) => nextClosingEvents(turn, end, closing));
   await attempt.archive(async (tx) => {
     let turns = 1;
@@ -275,6 +279,7 @@ async function finishTurn(attempt: TurnAttempt, end: TurnOutcome): Promise<void>
       // Count the turn once, even if it used several models.
       turns = 0;
     }
+    await enqueueTurnEvent(tx, ref, row.turn, end);
     await tx.journal.close(ref, row.turn);
     await tx.running.end(ref, row.turn);
   });

@@ -12,11 +12,13 @@ export type SupersededItems = Pick<EventOf<"turn.takeover">, "blocks" | "groups"
 /**
  * @param journaledBlocks ids of the blocks that journaled steps wrote
  * @param journaledCalls calls whose results stay, open or not, because no attempt writes their content again
+ * @param requestedCalls calls of journaled steps: the model does not request them again
  */
 export function findSuperseded(
   turn: Turn,
   journaledBlocks: ReadonlySet<string>,
   journaledCalls: ReadonlySet<string>,
+  requestedCalls: ReadonlySet<string>,
 ): SupersededItems {
   const all = listBlocks(turn);
   // A run ends after its outcome is journaled, so all its blocks stay.
@@ -24,9 +26,10 @@ export function findSuperseded(
   const stays = (block: Block): boolean => {
     if ("version" in block || over.has(block.run)) return true;
     if (block.kind === "tool_result") return journaledCalls.has(block.call);
-    if (block.kind === "text" && block.call !== null)
-      return block.end !== null && journaledCalls.has(block.call);
-    return block.end !== null && journaledBlocks.has(block.id);
+    if (block.end === null) return false;
+    if (journaledBlocks.has(block.id)) return true;
+    if (block.kind === "tool_call") return requestedCalls.has(block.call);
+    return block.kind === "text" && block.call !== null && journaledCalls.has(block.call);
   };
   const blocks = new Set(all.filter((block) => !stays(block)).map((block) => block.id));
   const runs = new Set<string>();

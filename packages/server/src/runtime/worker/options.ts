@@ -6,8 +6,12 @@
  */
 import type { Engine, JobHandler } from "../../engine/engine.ts";
 import type { Log } from "../../log/log.ts";
+import { findPaymentOptionsProblem } from "../../payments/payment-options.ts";
+import type { PaymentOptions } from "../../payments/provider.ts";
 import type { FetchPolicy } from "../../safe-fetch/policy.ts";
+import { DEFAULT_WEBHOOK_OPTIONS, type WebhookOptions } from "../../session/webhooks/webhook-options.ts";
 import type { Signals } from "../../signals/signals.ts";
+import { MAX_BATCH } from "../../store/ports/sessions.ts";
 import { MAX_DURATION_MS } from "../../store/rules/arguments.ts";
 import type { Store } from "../../store/store.ts";
 import type { Env } from "../../util/env.ts";
@@ -26,7 +30,7 @@ import {
 } from "../define/check-options.ts";
 import { DEFAULT_FILE_LIMITS, FILE_LIMIT_RANGES, type FileLimits } from "../define/file-limits.ts";
 import { RuntimeError } from "../errors.ts";
-import { DEFAULT_STRINGS, type RuntimeStrings } from "../strings.ts";
+import { checkCatalogs, type CatalogOptions, type StringCatalogs } from "../strings/catalogs.ts";
 
 export interface EngineCallbacks {
   readonly work: JobHandler;
@@ -58,15 +62,25 @@ export interface WorkerOptions {
   readonly fetchPolicy?: FetchPolicy;
   /** How much of the files of a message is read. Default: see `FileLimits`. */
   readonly fileLimits?: Partial<FileLimits>;
-  /** Replaces single texts for users. Default: English. */
-  readonly strings?: Partial<RuntimeStrings>;
+  /** Lets agents request payments. Pass the same object to the gateway. Default: agents can't request payments. */
+  readonly payments?: PaymentOptions;
+  /** How this worker sends webhooks. Default: see `WebhookOptions`. */
+  readonly webhooks?: Partial<WebhookOptions>;
+  /** Replaces single texts for users, by language. Default: the built-in texts in en, vi, zh-CN and zh-TW. */
+  readonly strings?: StringCatalogs;
+  /** The language of texts for users if neither the message nor an earlier one of the session names one. @default "en" */
+  readonly defaultLocale?: string;
   /**
    * How long tools that are not idempotent may continue after `shutdown()`. After that their outcome is unknown. The
    * process needs a little longer than this between SIGTERM and its end.
    * @default 5000
    */
   readonly shutdownGraceMs?: number;
-  /** How many consecutive attempts at a turn may make no progress before the turn ends with an error. @default 50 */
+  /**
+   * If this many attempts in a row add nothing to the journal of a turn, the turn ends with an error. An attempt starts
+   * when a worker starts the turn, restarts it after an error, or takes it over.
+   * @default 50
+   */
   readonly maxAttemptsWithoutProgress?: number;
   /** How often the worker polls for turns, stops and outbox rows whose signal was lost. @default 1000 */
   readonly pollIntervalMs?: number;
@@ -101,7 +115,10 @@ const OPTIONS: OptionKeys<WorkerOptions> = {
   maxConcurrentToolCalls: false,
   fetchPolicy: false,
   fileLimits: false,
+  payments: false,
+  webhooks: false,
   strings: false,
+  defaultLocale: false,
   shutdownGraceMs: false,
   maxAttemptsWithoutProgress: false,
   pollIntervalMs: false,
@@ -146,6 +163,16 @@ const GRACE_MS: NumberRange = [0, MAX_TIMER_MS - HANDOVER_MS];
 /** The longest duration that the store supports. */
 const RETENTION_MS: NumberRange = [0, MAX_DURATION_MS];
 
+const WEBHOOK_RANGES = {
+  maxAttempts: COUNT,
+  initialRetryMs: [0, MAX_DURATION_MS],
+  maxRetryMs: [0, MAX_DURATION_MS],
+  timeoutMs: TIMER_MS,
+  maxConcurrent: [1, MAX_BATCH],
+  maxConcurrentPerEndpoint: [1, MAX_BATCH],
+  retentionMs: RETENTION_MS,
+} as const satisfies Record<NumberOptions<WebhookOptions>, NumberRange>;
+
 const NUMBERS = {
   leaseTtlMs: { default: 3_000, range: TIMER_MS },
   maxConcurrentModelCalls: { default: 1_000, range: COUNT },
@@ -168,7 +195,8 @@ type Numbers = {
 export type ResolvedWorkerOptions = Numbers & {
   readonly fetchPolicy: FetchPolicy;
   readonly fileLimits: FileLimits;
-  readonly strings: RuntimeStrings;
+  readonly webhooks: WebhookOptions;
+  readonly catalogs: CatalogOptions;
 };
 
 const PORTS = {
@@ -179,14 +207,18 @@ const PORTS = {
 
 /** Fills in the defaults. Throws BAD_OPTIONS with the option, its value and what is expected. */
 export function resolveOptions(options: WorkerOptions): ResolvedWorkerOptions {
-  const { fetchPolicy = {}, fileLimits = {}, strings = {} } = options;
+  const { fetchPolicy = {}, fileLimits = {}, webhooks = {}, strings = {}, defaultLocale = "en" } = options;
   assertKnownOptions(options, OPTIONS, "the worker", "BAD_OPTIONS");
   checkPorts(options);
   const ranges = Object.fromEntries(Object.entries(NUMBERS).map(([name, { range }]) => [name, range]));
   assertInRange(options, ranges, "the worker", "BAD_OPTIONS");
   checkNested(fetchPolicy, "fetchPolicy", FETCH_POLICY, FETCH_RANGES);
   checkNested(fileLimits, "fileLimits", optionalKeys(FILE_LIMIT_RANGES), FILE_LIMIT_RANGES);
-  checkNested(strings, "strings", optionalKeys(DEFAULT_STRINGS), {});
+  checkNested(webhooks, "webhooks", optionalKeys(DEFAULT_WEBHOOK_OPTIONS), WEBHOOK_RANGES);
+  if (!isObject(strings)) fail("strings", "an object", strings);
+  checkCatalogs({ strings, defaultLocale });
+  const problem = options.payments === undefined ? null : findPaymentOptionsProblem(options.payments);
+  if (problem !== null) throw new RuntimeError("BAD_OPTIONS", `the worker: ${problem}`);
   return {
     ...(Object.fromEntries(
       Object.entries(NUMBERS).map(([name, number]) => [
@@ -196,7 +228,8 @@ export function resolveOptions(options: WorkerOptions): ResolvedWorkerOptions {
     ) as unknown as Numbers),
     fetchPolicy,
     fileLimits: { ...DEFAULT_FILE_LIMITS, ...fileLimits },
-    strings: { ...DEFAULT_STRINGS, ...strings },
+    webhooks: { ...DEFAULT_WEBHOOK_OPTIONS, ...webhooks },
+    catalogs: { strings, defaultLocale },
   };
 }
 

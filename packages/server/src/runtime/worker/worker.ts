@@ -3,9 +3,12 @@
  * requests, and hands over on shutdown.
  *
  * Invariant: a worker has one lifetime. Once its lease is lost, it runs no turn, polls no more and must be replaced.
- * Signals only save time: polling finds every message, stop and outbox row whose signal was lost.
+ * Its agents are registered before it takes a turn, so that messages can name them. Signals only save
+ * time: polling finds every message, stop and outbox row whose signal was lost.
  */
 import { createExecutor, type Executor } from "../../engine/executor.ts";
+import { expireForms } from "../../session/interactions/expire-forms.ts";
+import { checkDuePayments } from "../../session/payments/check-payments.ts";
 import { relayOutbox } from "../../session/archive/relay-outbox.ts";
 import { claimIdleSession } from "../../session/lifecycle/claim.ts";
 import { eraseExpired, finishErasures } from "../../session/lifecycle/erase.ts";
@@ -15,6 +18,9 @@ import {
   STOPS_CHANNEL,
   TURNS_CHANNEL,
 } from "../../session/signal-channels.ts";
+import { WebhookSender } from "../../session/webhooks/webhook-sender.ts";
+import { RESPONSE_RETENTION_MS } from "../../store/ports/access.ts";
+import type { RegisteredAgent } from "../../store/ports/agents.ts";
 import type { SessionRef } from "../../store/refs.ts";
 import { systemEnv } from "../../util/env.ts";
 import type { ErrorContext } from "../../util/error-handler.ts";
@@ -23,7 +29,7 @@ import { Semaphore } from "../../util/semaphore.ts";
 import { sleep } from "../../util/sleep.ts";
 import type { RuntimeContext } from "../attempt/context.ts";
 import { jobPrefix, parseJobId } from "../attempt/job-id.ts";
-import { LOOKUP_ATTACHMENTS } from "../define/agent.ts";
+import { type Agent, LOOKUP_ATTACHMENTS } from "../define/agent.ts";
 import { RuntimeError } from "../errors.ts";
 import { lookupAttachments } from "../files/lookup-tool.ts";
 import { DecisionWaiters } from "../interactions/decision-waiters.ts";
@@ -43,18 +49,21 @@ export interface Worker {
 
 /** How long an upload may take, including retries. */
 const UPLOAD_RETENTION_MS = 24 * 60 * 60 * 1_000;
+/** A request that created a share may be repeated for as long as its response is stored. */
+const SHARE_RETENTION_MS = RESPONSE_RETENTION_MS;
 const BATCH = 1_000;
 const CLOSE_TIMEOUT_MS = 5_000;
 
 /** Throws BAD_OPTIONS, NO_AGENTS, or an error of the engine or the store. */
 export async function createWorker(options: WorkerOptions): Promise<Worker> {
   const settings = resolveOptions(options);
-  const { store, log, signals, env = systemEnv, onError = warn } = options;
+  const { store, log, signals, payments = null, env = systemEnv, onError = warn } = options;
   const { leaseTtlMs, fileLimits, jobRetentionMs, sessionRetentionMs, shutdownGraceMs } = settings;
   const [firstAgent] = options.agents;
   const names = new Set(options.agents.map(({ name }) => name));
   if (firstAgent === undefined || names.size < options.agents.length)
     throw new RuntimeError("NO_AGENTS", `a worker with the agents ${[...names].join(", ") || "(none)"}`);
+  await store.agents.register(options.agents.map(toRegistration));
   const activeTurns = new ActiveTurns();
   const decisionWaiters = new DecisionWaiters();
   const toolSources = new ToolSources(options.agents, { env, onError });
@@ -82,9 +91,10 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
     toolSlots: new Semaphore(settings.maxConcurrentToolCalls),
     fetchPolicy: settings.fetchPolicy,
     fileLimits,
+    payments,
     fileSlots: new Semaphore(fileLimits.maxParallelPerProcess),
     decisionWaiters,
-    strings: settings.strings,
+    catalogs: settings.catalogs,
     shutdownGraceMs,
     maxAttemptsWithoutProgress: settings.maxAttemptsWithoutProgress,
     holdsLease,
@@ -100,6 +110,23 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
       await stopRequestedTurns(context, activeTurns);
       await dispatcher.poll();
       await relayOutbox(context, { claim: (ref) => claimIfIdle(context, ref) });
+      await expireForms({ store, log, signals }, onError);
+    },
+  );
+  const sender = new WebhookSender({ store, env, onError }, settings.webhooks, settings.fetchPolicy);
+  const sending = new PeriodicTask(
+    settings.pollIntervalMs,
+    env,
+    (error) => onError(error, { during: "sending webhooks" }),
+    () => sender.poll(),
+  );
+  // A task of its own, because a slow provider must not delay turns.
+  const checkingPayments = new PeriodicTask(
+    settings.pollIntervalMs,
+    env,
+    (error) => onError(error, { during: "checking payments" }),
+    async () => {
+      if (payments !== null) await checkDuePayments({ store, log, signals, payments, env, onError }, onError);
     },
   );
   const maintenance = new PeriodicTask(
@@ -114,10 +141,13 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
         await engine.recover(orphaned);
       await store.uploads.prune({ olderThanMs: UPLOAD_RETENTION_MS, limit: BATCH });
       await store.outbox.prune({ olderThanMs: jobRetentionMs, limit: BATCH });
+      await store.shares.prune({ olderThanMs: SHARE_RETENTION_MS, limit: BATCH });
+      await store.webhooks.prune({ olderThanMs: settings.webhooks.retentionMs, limit: BATCH });
       if (sessionRetentionMs !== null) await eraseExpired(context, sessionRetentionMs);
       await finishErasures(context, { forget: (session) => engine.deleteJobs(jobPrefix(session)) });
     },
   );
+  const tasks = [polling, sending, checkingPayments, maintenance];
   executor = await createExecutor({
     engine,
     leases: store.leases,
@@ -125,8 +155,7 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
     ttlMs: leaseTtlMs,
     graceMs: shutdownGraceMs + HANDOVER_MS,
     onLost: () => {
-      polling.stop();
-      maintenance.stop();
+      for (const task of tasks) task.stop();
       options.onLeaseLost?.();
     },
     onError: (error) => onError(error, { during: "the lease" }),
@@ -149,8 +178,7 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
       );
     }),
   ];
-  polling.start();
-  maintenance.start();
+  for (const task of tasks) task.start();
   return {
     executor: engine.executor,
     get running() {
@@ -159,16 +187,26 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
     async shutdown() {
       for (const stop of unsubscribe) stop();
       const dispatched = dispatcher.close();
-      polling.stop();
-      maintenance.stop();
+      for (const task of tasks) task.stop();
       await executor?.leave();
       // Don't wait longer: with the database down, closing never finishes, and the turns are already handed over.
       await Promise.race([
-        Promise.all([dispatched, engine.close(), toolSources.close()]),
+        Promise.all([dispatched, engine.close(), toolSources.close(), sender.close()]),
         sleep(CLOSE_TIMEOUT_MS, { unref: true }),
       ]);
     },
   };
+}
+
+function toRegistration({ name, label, description, body, attachments, images }: Agent): RegisteredAgent {
+  // The worker reads files for a stream agent only with `attachments`.
+  const readsFiles = body === null || attachments;
+  const inputs = [
+    "text",
+    ...(readsFiles ? ["file"] : []),
+    ...(readsFiles && images !== null ? ["image"] : []),
+  ];
+  return { name, label, description, inputs: inputs as RegisteredAgent["inputs"] };
 }
 
 function warn(error: unknown, { during }: ErrorContext): void {

@@ -1,9 +1,9 @@
 /**
- * `readArchivedState`, `foldArchived` and `readCheckpoint` read folded states from the archive: its end, a position,
- * and the state before the newest turn. They do not read the log.
+ * `readArchivedState`, `foldArchivedEvents` and `readCheckpoint` read folded states from the archive: its end, a
+ * position, and the state before the newest turn. They do not read the log.
  *
  * Invariant: a state that another schema version folded is never returned. The events are folded again, or
- * `readCheckpoint` returns the empty state. `foldArchived` folds each event only as `shown` returns it.
+ * `readCheckpoint` returns the empty state. `foldArchivedEvents` folds each event only as `shown` returns it.
  */
 import {
   emptyState,
@@ -26,8 +26,9 @@ const POLITE_PAGE = 200;
 export async function readArchivedState(store: Store, ref: SessionRef, turns: number): Promise<SessionState> {
   const window = await store.archive.window(ref, turns);
   if (window.header === null) return emptyState;
-  if (window.v !== SCHEMA_VERSION) return foldArchived(store, ref, { end: window.header.seq, turns });
-  return stateOf(window);
+  if (window.v === SCHEMA_VERSION) return stateOf(window);
+  const { state } = await foldArchivedEvents(store, ref, { end: window.header.seq });
+  return restore(snapshot(state, turns));
 }
 
 function stateOf({ header, turns, earlier }: ArchivedWindow): SessionState {
@@ -37,7 +38,6 @@ function stateOf({ header, turns, earlier }: ArchivedWindow): SessionState {
 export interface FoldArchivedOptions {
   /** The seq of an archived position. */
   readonly end: number;
-  readonly turns: number;
   /** Maps each event to what the reader may see. */
   readonly shown?: (event: SessionEvent) => SessionEvent;
   /** Schedules a piece of the work, for example when the process is idle. */
@@ -45,25 +45,31 @@ export interface FoldArchivedOptions {
 }
 
 /**
- * Folds a window of turns at an archived position from the events. Needed if another schema version folded the archive,
- * or if later archived changes must not be visible.
+ * Folds the state at an archived position from the events. Needed if another schema version folded the archive, or if
+ * later archived changes must not be visible.
+ * @returns the state, and the time of its last event or 0
  */
-export async function foldArchived(
+export async function foldArchivedEvents(
   store: Store,
   ref: SessionRef,
-  { end, turns, shown = (event) => event, run }: FoldArchivedOptions,
-): Promise<SessionState> {
+  { end, shown = (event) => event, run }: FoldArchivedOptions,
+): Promise<{ readonly state: SessionState; readonly at: number }> {
   const piece = run ?? (async (work) => work());
   let state = emptyState;
+  let at = 0;
   while (state.seq < end) {
     const limit = run === undefined ? PAGE : POLITE_PAGE;
     const events = await store.archive.events(ref, { after: state.seq, limit });
     if (events.length === 0) break;
     await piece(() => {
-      for (const event of events) if (state.seq < end) state = fold(state, shown(event));
+      for (const event of events) {
+        if (state.seq >= end) break;
+        state = fold(state, shown(event));
+        at = event.at;
+      }
     });
   }
-  return piece(() => restore(snapshot(state, turns)));
+  return { state, at };
 }
 
 /**

@@ -1,8 +1,8 @@
 /**
  * `ModelContent` is the stored result of a call for the model; `modelContentParts` returns it in the shape of the
- * `tasks` dialect. Pure.
+ * `tasks` dialect, and `textParts` without its images. Pure.
  *
- * Invariant: wrapped references come before the remaining content. The runtime writes it to journals and
+ * Invariant: wrapped references come before the remaining content, and an image of a reference inside it. The runtime writes it to journals and
  * `readTurnResult` reads it, so fields that old journals lack must stay optional.
  */
 import type { Json } from "@turnstream/protocol";
@@ -15,15 +15,44 @@ export interface ContentPart {
   readonly tags?: readonly string[];
 }
 
+/** An image that the model sees. */
+export interface StoredImage {
+  /** A stable URL of the bytes: of a blob or upload of the session, or a data URL. */
+  readonly url: string;
+  readonly mediaType: string;
+  readonly size: number;
+  /** The id of the reference that the image belongs to. */
+  readonly id?: number;
+}
+
+interface ImagePart {
+  readonly type: "image_url";
+  readonly image_url: { readonly url: string };
+  readonly id?: number;
+}
+
 export interface ModelContent {
   readonly status: "success" | "error";
   /** The tool's content for the model, without references. */
   readonly content: Json;
   /** The wrapped references of the result. Absent in old journals. */
   readonly pool?: readonly ContentPart[];
+  /** Absent in old journals, without images, and for an agent whose model sees no images. */
+  readonly images?: readonly StoredImage[];
 }
 
-export function modelContentParts({ content, pool = [] }: ModelContent): ContentPart[] {
+export function modelContentParts(content: ModelContent): (ContentPart | ImagePart)[] {
+  const parts: (ContentPart | ImagePart)[] = textParts(content);
+  for (const { url, id } of content.images ?? []) {
+    const image = { type: "image_url" as const, image_url: { url }, ...(id === undefined ? {} : { id }) };
+    // Before the part that closes the reference.
+    const closing = id === undefined ? -1 : parts.findLastIndex((part) => part.id === id);
+    parts.splice(closing < 0 ? parts.length : closing, 0, image);
+  }
+  return parts;
+}
+
+export function textParts({ content, pool = [] }: ModelContent): ContentPart[] {
   const text = plainText(content);
   return [...pool, ...(text === "" ? [] : [{ type: "text" as const, text }])];
 }

@@ -1,31 +1,38 @@
 /**
- * `readSharedSession` returns what a share link shows: the session at the moment of sharing. Reads only.
+ * `readSharedSession` returns what a share link shows: the session at the moment of sharing, page by page. Reads only.
  *
- * Invariant: it shows no later events, no authors and no submitted form values. A share gives no access to write,
- * decide or pay.
+ * Invariant: it shows no later events, no authors, no submitted form values and no hidden content. Nothing in it waits
+ * or runs, because a share gives no access to write, decide or pay. Pages don't overlap and have no gap.
  */
-import { parseCursor, type SessionState } from "@turnstream/protocol";
-import { redactForShare } from "../../store/rules/redact-for-share.ts";
+import { parseCursor, Sequence, type SessionState, type Turn } from "@turnstream/protocol";
+import { closeSession } from "../../store/fork/close-session.ts";
+import { omitHidden, redactForShare } from "../../store/rules/redact-for-share.ts";
 import { readShareToken } from "../../store/rules/share-token.ts";
 import type { Share } from "../../store/ports/access.ts";
 import type { Store } from "../../store/store.ts";
-import { type FoldArchivedOptions, foldArchived } from "./archived-state.ts";
+import { type FoldArchivedOptions, foldArchivedEvents } from "./archived-state.ts";
+import { MAX_TEXT_LENGTH, textLength } from "./turn-window.ts";
 
 export interface SharedHistory {
   readonly share: Share;
-  /** A window of the newest turns. */
+  /** The session with the turns of one page. `earlier` counts the turns before them. */
   readonly state: SessionState;
+  /** Pass it as `before` for the next page; null if there is none. */
+  readonly next: number | null;
 }
 
 export interface SharedOptions extends Pick<FoldArchivedOptions, "run"> {
+  /** The maximum number of turns. A page has fewer if they are long. @default 20 */
   readonly turns?: number;
+  /** `next` of the previous page. Default: start with the newest turn. */
+  readonly before?: number;
 }
 
 const DEFAULT_TURNS = 20;
 
 /**
  * @param secrets accepted signing secrets, newest first
- * @returns null if the link is invalid or revoked, or its session was erased
+ * @returns null if the link is invalid, expired or revoked, or its session was erased
  */
 export async function readSharedSession(
   store: Store,
@@ -36,7 +43,29 @@ export async function readSharedSession(
   const id = readShareToken(token, secrets);
   const share = id === null ? null : await store.shares.find(id);
   if (share === null) return null;
-  const end = parseCursor(share.upTo)?.seq ?? 0;
-  const { turns = DEFAULT_TURNS, ...how } = options;
-  return { share, state: await foldArchived(store, share, { end, turns, shown: redactForShare, ...how }) };
+  const { turns: limit = DEFAULT_TURNS, before = Infinity, run } = options;
+  const folded = await foldArchivedEvents(store, share, {
+    end: parseCursor(share.upTo)?.seq ?? 0,
+    shown: redactForShare,
+    ...(run === undefined ? {} : { run }),
+  });
+  const piece = run ?? (async (work) => work());
+  return piece(() => {
+    const { state } = closeSession(folded.state, { at: folded.at });
+    const older = state.turns.toArray().filter(({ start }) => start < before);
+    const turns = takeNewest(older, limit);
+    const earlier = older.length - turns.length;
+    const window = { ...state, earlier, turns: Sequence.from(turns.map(omitHidden)) };
+    return { share, state: window, next: earlier === 0 ? null : (turns[0]?.start ?? null) };
+  });
+}
+
+/** Returns at most `limit` turns, fewer if they are long, and at least one. */
+function takeNewest(turns: readonly Turn[], limit: number): readonly Turn[] {
+  let count = 0;
+  for (let length = 0; count < Math.min(limit, turns.length) && length <= MAX_TEXT_LENGTH; count++) {
+    const turn = turns.at(-1 - count);
+    length += turn === undefined ? 0 : textLength(turn);
+  }
+  return turns.slice(turns.length - count);
 }

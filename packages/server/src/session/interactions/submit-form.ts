@@ -90,7 +90,7 @@ export function submitForm(
   ref: SessionRef,
   input: SubmitFormInput,
 ): Promise<TransitionResult> {
-  return act(backend, ref, input, (tx, interaction) =>
+  return changeForm(backend, ref, input, (tx, interaction) =>
     submit(tx, ref, interaction, input.values, decisionSource(input)),
   );
 }
@@ -100,12 +100,13 @@ export function declineForm(
   ref: SessionRef,
   input: DeclineFormInput,
 ): Promise<TransitionResult> {
-  return act(backend, ref, input, (tx, interaction) =>
+  return changeForm(backend, ref, input, (tx, interaction) =>
     decline(tx, ref, interaction, input.reason, decisionSource(input)),
   );
 }
 
-async function act(
+/** Changes a form in a transaction, publishes the event, and wakes the turn that waits or the one that starts. */
+export async function changeForm(
   backend: CommandBackend,
   ref: SessionRef,
   { form, userId, startNextTurn = true }: FormAction,
@@ -158,7 +159,7 @@ export async function resumeForm(tx: Store, ref: SessionRef, message: ResumingMe
   const interaction = await tx.interactions.byKey(ref, resumes);
   if (interaction?.kind !== "form" && interaction?.kind !== "payment")
     throw new StoreError("NOT_FOUND", `form ${resumes}`);
-  // The payment gateway decides a payment.
+  // The payment provider decides a payment.
   if (interaction.kind !== "form") return false;
   const who = decisionSource(message);
   if (formValues !== undefined) {

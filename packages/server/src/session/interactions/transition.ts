@@ -2,8 +2,8 @@
  * `transitionInteraction` changes the status of an approval, question or form, if the change is allowed. It is the only
  * caller of `interactions.change`, for decisions, answers, timeouts and withdrawals.
  *
- * Invariant: it runs in the caller's transaction, so the change, its event and the audit entry are one commit. If the
- * change is refused, it writes nothing. It does not publish the event.
+ * Invariant: it runs in the caller's transaction, so the change, its event, its webhooks and the audit entry are one
+ * commit. If the change is refused, it writes nothing. It does not publish the event.
  */
 import type { Json } from "@turnstream/protocol";
 import type { EventDraft } from "@turnstream/protocol/writer";
@@ -11,6 +11,7 @@ import type { AuditEntry } from "../../store/ports/audit.ts";
 import type { TransitionResult, Interaction } from "../../store/ports/interactions.ts";
 import type { SessionRef } from "../../store/refs.ts";
 import type { Store } from "../../store/store.ts";
+import { enqueueInteractionEvent } from "../webhooks/enqueue-events.ts";
 
 /** The user who decides, and the client that sent the decision. */
 export interface DecisionSource {
@@ -58,6 +59,7 @@ export async function transitionInteraction(
   const { version, change } = result;
   const draft = { ...updateEvent(interaction, change), turn: interaction.turn } as EventDraft;
   await tx.outbox.add(ref, { key: `i/${id}/${version}`, draft });
+  await enqueueInteractionEvent(tx, ref, result.interaction);
   const more = await also?.();
   const actor = userId === undefined ? null : await tx.userNumbers.numberOf(ref.tenant, userId);
   const subject = { session: ref.session, interaction: id };

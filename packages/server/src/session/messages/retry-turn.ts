@@ -32,9 +32,12 @@ export async function retryTurn(
   const { state } = await readHistory({ store, log }, ref, { turns: 1 });
   const last = state.turns.last();
   if (last?.id !== turn || !canRetry(last)) throw new StoreError("CONFLICT", `turn ${turn}`);
-  const { agent, mode, from_share: fromShare } = last;
-  const options = { agent, mode, fromShare };
-  const started = await store.running.begin(ref, { turn: env.id(), retries: turn, options });
+  const { agent, mode } = last;
+  const started = await store.running.begin(ref, {
+    turn: env.id(),
+    retries: turn,
+    options: { agent, mode },
+  });
   if (started === null) return { receipt: "busy", turn: null };
   signals.send(TURNS_CHANNEL, encodeSessionRef(ref));
   return { receipt: "retrying", turn: started.turn };

@@ -2,17 +2,21 @@
  * `sendMessage` and `withdrawMessage` add a message to a session's queue or remove it. They do not start turns.
  *
  * Invariant: the message, its event and the form or question that it decides are one commit. A message id is accepted
- * once. Publishing and signalling follow; if they fail, relays and polling repeat them.
+ * once, and only if the agent that it names is registered. Publishing and signalling follow; if they fail, relays and
+ * polling repeat them.
  */
 import type { Json } from "@turnstream/protocol";
 import { checkMessage, type NewMessage } from "../../store/ports/running.ts";
 import type { SessionRef } from "../../store/refs.ts";
+import type { Store } from "../../store/store.ts";
+import { stringField } from "../../util/json.ts";
 import { answerByMessage } from "../interactions/answer-question.ts";
 import { type DecisionSource, decisionSource } from "../interactions/transition.ts";
 import { publishOutbox } from "../archive/publish-outbox.ts";
 import { resumeForm, withFormFiles } from "../interactions/submit-form.ts";
 import { messageEvent, messageKey } from "../message-event.ts";
 import type { CommandBackend, Backend } from "../backend.ts";
+import { InputValidationError } from "../validation-error.ts";
 import { DECISIONS_CHANNEL, encodeSessionRef, TURNS_CHANNEL } from "../signal-channels.ts";
 
 export interface SendMessageInput extends Omit<NewMessage, "by">, DecisionSource {
@@ -26,8 +30,8 @@ export interface SendMessageInput extends Omit<NewMessage, "by">, DecisionSource
  * A pending question is answered by the message, which then starts no turn, or is dismissed if the message can't be an
  * answer. With `resumes` the message continues from a form. A pending form is submitted with `formValues`, or else
  * declined with the text as the reason. A text that is too long for an event is stored as a blob.
- * @throws StoreError NOT_FOUND if the session or form doesn't exist, INVALID for invalid values, or CONFLICT
- * (`FormClosedError`) if the form is already decided. It throws nothing after the commit
+ * @throws StoreError NOT_FOUND if the session or form doesn't exist, INVALID for invalid values and for an agent that
+ * is not registered, or CONFLICT (`FormClosedError`) if the form is already decided. It throws nothing after the commit
  */
 export async function sendMessage(
   backend: CommandBackend,
@@ -50,6 +54,7 @@ export async function sendMessage(
     [isDecided, isAnswer] = [false, false];
     const result = await tx.queuedMessages.add(ref, { ...message, text, whole });
     if (result === "added") {
+      await requireKnownAgent(tx, stringField(message.options ?? null, "agent"));
       // The form's event must come before the message that continues from it.
       if (resumes !== null)
         isDecided = await resumeForm(tx, ref, { ...message, ...source, text, resumes, formValues });
@@ -64,6 +69,21 @@ export async function sendMessage(
   if (isDecided) signals.send(DECISIONS_CHANNEL, encodeSessionRef(ref));
   if (!isAnswer) signals.send(TURNS_CHANNEL, encodeSessionRef(ref));
   return added === "added" ? "sent" : "already";
+}
+
+/** How many names an error lists. */
+const MAX_NAMES = 20;
+
+/** @throws InputValidationError if no worker has registered the agent */
+async function requireKnownAgent(store: Store, name: string | null): Promise<void> {
+  if (name === null || (await store.agents.isKnown(name))) return;
+  const names = (await store.agents.list()).map((agent) => agent.name);
+  const more = names.length > MAX_NAMES ? ` and ${names.length - MAX_NAMES} more` : "";
+  const known = names.length === 0 ? "none yet" : `${names.slice(0, MAX_NAMES).join(", ")}${more}`;
+  throw new InputValidationError(
+    "message",
+    `agent_id must be the name of a registered agent (${known}), got ${JSON.stringify(name.slice(0, 64))}`,
+  );
 }
 
 /** Returns false if the message is no longer queued: a turn answers it, or it was already withdrawn. */

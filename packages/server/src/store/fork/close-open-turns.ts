@@ -35,7 +35,7 @@ export function closeForms(writer: Writer, turn: Turn): void {
         status: "cancelled",
       });
     if (block.kind === "payment" && isPending(block)) {
-      // A payment that the gateway is processing can't be cancelled any more, only expire.
+      // A payment whose checkout was opened can't be cancelled any more, only expire.
       const status = block.status === "pending" ? "cancelled" : "expired";
       writer.add({ type: "payment.update", ...on(turn, block), version: block.version + 1, status });
     }
@@ -56,7 +56,12 @@ export function closeOpenTurn(writer: Writer, id: string): void {
     if (group !== null)
       writer.add({ type: "group.end", turn: id, run: main.id, group, index: items.length, summary: "" });
     if (listBlocks(turn()).at(-1)?.kind !== "notice")
-      writer.add({ type: "notice.stopped", ...newPlace(turn(), main.id), text: "" });
+      writer.add({
+        type: "notice.stopped",
+        ...newPlace(turn(), main.id),
+        text: "",
+        template: { code: "STOPPED" },
+      });
     const status = lastNotice(turn()) === "error" ? "failed" : "cancelled";
     writer.add({ type: "run.end", turn: id, run: main.id, status });
   }

@@ -36,11 +36,11 @@ export function forkShare(
     if (found === null || found.tenant !== actor.tenant) throw new StoreError("NOT_FOUND", `share ${share}`);
     const shared = await history(tx, found, found.upTo);
     // Use the title at the shared position: a later one may reveal later content.
-    const { title } = foldAll(shared);
+    const { title, turns } = foldAll(shared);
     const session = await tx.sessions.create(actor, {
       ...made,
       ...(title === null ? {} : { title }),
-      forkedFromShare: true,
+      forkedTurns: turns.last()?.number ?? 0,
     });
     const ref = { tenant: actor.tenant, session: session.id };
     const events = forkLog(shared, {

@@ -21,7 +21,7 @@ import {
   TICKET_GRACE_MS,
   type Tickets,
 } from "../ports/access.ts";
-import { MAX_BATCH } from "../ports/sessions.ts";
+import { MAX_BATCH, MAX_PAGE } from "../ports/sessions.ts";
 import type { Actor } from "../refs.ts";
 import {
   hashKey,
@@ -31,9 +31,10 @@ import {
   generateKey,
   hashesEqual,
 } from "../rules/api-key.ts";
-import { checkLimit, checkTime } from "../rules/arguments.ts";
+import { checkDuration, checkId, checkLimit, checkTime } from "../rules/arguments.ts";
 import { checkAnswer, checkRequest, resolveIdempotentRequest } from "../rules/idempotency.ts";
 import { checkKey } from "../rules/ledger-arguments.ts";
+import { formatPageToken, parsePageToken } from "../rules/page-token.ts";
 import { putRequest, removeRequests, requestKey, type RequestRow, REQUESTS } from "./request-rows.ts";
 import { compareText, requireSession, sessionRow } from "./session-rows.ts";
 import { type MemoryTables, type Rows, table } from "./tables.ts";
@@ -172,48 +173,88 @@ function newRow(actor: Actor, request: IdempotentRequest, id: string, startedAt:
 
 interface ShareRow extends Share {
   readonly user: string;
-  readonly revoked: boolean;
+  readonly revokedAt: number | null;
 }
 
 const SHARES = table<ShareRow>("shares", "session");
 
 export function memoryShares(tables: MemoryTables, env: Env): Shares {
+  const isOpen = ({ revokedAt, expiresAt }: ShareRow) =>
+    revokedAt === null && (expiresAt === null || expiresAt > env.now());
   return {
-    create: (actor, of, id = env.id()) =>
+    create: (actor, of, { id = env.id(), expiresInMs } = {}) =>
       tables.run((rows) => {
+        checkId(id, "share id");
+        const createdAt = env.now();
+        const expiresAt =
+          expiresInMs === undefined ? null : createdAt + checkDuration(expiresInMs, "expiresInMs");
         const session = sessionRow(rows, { tenant: actor.tenant, session: of });
         if (session?.user !== actor.user) throw new StoreError("NOT_FOUND", `session ${of}`);
         if (rows.all(SHARES).some((share) => share.id === id)) throw new StoreError("EXISTS", `share ${id}`);
         const { tenant, user, archived: upTo } = session;
-        const row = { id, tenant, session: of, upTo, createdAt: env.now(), user, revoked: false };
+        const row = { id, tenant, session: of, upTo, createdAt, expiresAt, user, revokedAt: null };
         rows.put(SHARES, of, id, row);
         return shareOf(row);
       }),
     revoke: (actor, id) =>
       tables.run((rows) => {
-        const row = rows.all(SHARES).find((share) => share.id === id && !share.revoked);
+        const row = rows.all(SHARES).find((share) => share.id === id && share.revokedAt === null);
         if (row?.tenant !== actor.tenant || row.user !== actor.user) return false;
-        rows.put(SHARES, row.session, id, { ...row, revoked: true });
+        rows.put(SHARES, row.session, id, { ...row, revokedAt: env.now() });
         return true;
       }),
     find: (id) =>
       tables.run((rows) => {
-        const row = rows.all(SHARES).find((share) => share.id === id && !share.revoked);
+        const row = rows.all(SHARES).find((share) => share.id === id && isOpen(share));
         return row === undefined ? null : shareOf(row);
       }),
     list: (actor, session) =>
       tables.run((rows) =>
         rows
           .of(SHARES, session)
-          .filter((row) => row.tenant === actor.tenant && row.user === actor.user && !row.revoked)
-          .toSorted((a, b) => a.createdAt - b.createdAt || compareText(a.id, b.id))
+          .filter((row) => row.tenant === actor.tenant && row.user === actor.user && isOpen(row))
+          .toSorted(oldestFirst)
           .slice(-MAX_BATCH)
           .map(shareOf),
       ),
+    listOwn: (actor, page) =>
+      tables.run((rows) => {
+        const limit = checkLimit(page.limit, MAX_PAGE);
+        const end = page.before === undefined ? null : parsePageToken(page.before);
+        const open = rows
+          .all(SHARES)
+          .filter((row) => row.tenant === actor.tenant && row.user === actor.user && isOpen(row))
+          .filter((row) => page.session === undefined || row.session === page.session)
+          .filter((row) => end === null || oldestFirst(row, { createdAt: end.time, id: end.id }) < 0)
+          .toSorted((a, b) => oldestFirst(b, a));
+        const shares = open.slice(0, limit).map((row) => ({
+          ...shareOf(row),
+          title: sessionRow(rows, row)?.title ?? null,
+        }));
+        const last = open.length > limit ? shares.at(-1) : undefined;
+        return {
+          shares,
+          next: last === undefined ? null : formatPageToken({ time: last.createdAt, id: last.id }),
+        };
+      }),
+    prune: ({ olderThanMs, limit }) =>
+      tables.run((rows) => {
+        const before = env.now() - checkDuration(olderThanMs, "olderThanMs");
+        const closed = rows
+          .all(SHARES)
+          .filter(({ revokedAt, expiresAt }) => Math.min(revokedAt ?? before, expiresAt ?? before) < before)
+          .slice(0, checkLimit(limit, MAX_BATCH));
+        for (const { session, id } of closed) rows.remove(SHARES, session, id);
+        return closed.length;
+      }),
   };
 }
 
-function shareOf({ user: _, revoked: _r, ...share }: ShareRow): Share {
+function oldestFirst(a: Pick<Share, "createdAt" | "id">, b: Pick<Share, "createdAt" | "id">): number {
+  return a.createdAt - b.createdAt || compareText(a.id, b.id);
+}
+
+function shareOf({ user: _, revokedAt: _r, ...share }: ShareRow): Share {
   return share;
 }
 

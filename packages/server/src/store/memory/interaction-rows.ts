@@ -1,13 +1,12 @@
 /**
- * `putInteraction`, `putChange` and their readers access the rows of interactions, changes and orders in memory. They
- * do not decide whether a change is allowed.
+ * `putInteraction`, `putChange` and their readers access the rows of interactions and their changes in memory. They do
+ * not decide whether a change is allowed.
  *
  * Invariant: only `putChange` changes a status. It increases the version by one, records the change and deletes the
  * form draft, so versions have no gaps.
  */
 import type { Json } from "@turnstream/protocol";
 import type { FormDraft, Interaction, InteractionChange } from "../ports/interactions.ts";
-import type { Order } from "../ports/payments.ts";
 import type { SessionRef } from "../refs.ts";
 import { type Rows, table } from "./tables.ts";
 
@@ -39,6 +38,11 @@ export function interactionsOf(rows: Rows, ref: SessionRef): Interaction[] {
     .of(INTERACTIONS, ref.session)
     .filter(({ tenant }) => tenant === ref.tenant)
     .toSorted((a, b) => a.n - b.n);
+}
+
+/** Returns the interactions of all sessions. */
+export function allInteractions(rows: Rows): Interaction[] {
+  return rows.all(INTERACTIONS);
 }
 
 export function putInteraction(rows: Rows, row: Interaction): void {
@@ -75,16 +79,4 @@ export function clearDecisionAuthor(rows: Rows, session: string, user: string): 
     const key = JSON.stringify([row.id, row.change.version]);
     rows.put(CHANGES, session, key, { ...row, change: { ...row.change, by: null } });
   }
-}
-
-/** An order, here so that `interactions.ts` can check whether a payment has one. */
-export interface OrderRow {
-  readonly order: Order;
-  readonly nextCheckAt: number | null;
-}
-
-export const ORDERS = table<OrderRow>("payments", "session");
-
-export function isOrdered(rows: Rows, session: string, interaction: string): boolean {
-  return rows.of(ORDERS, session).some(({ order }) => order.interaction === interaction);
 }

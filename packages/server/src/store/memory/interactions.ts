@@ -16,11 +16,12 @@ import {
   type Interaction,
   type InteractionRequest,
   type Interactions,
+  paymentDriven,
 } from "../ports/interactions.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";
 import type { SessionRef } from "../refs.ts";
 import { checkCount } from "../rules/arguments.ts";
-import { isOrderDriven, isPendingStatus, transitionError } from "../rules/interactions.ts";
+import { isPendingStatus, transitionError } from "../rules/interactions.ts";
 import {
   checkAllowance,
   checkPage,
@@ -29,11 +30,11 @@ import {
   schemaText,
 } from "../rules/ledger-arguments.ts";
 import {
+  allInteractions,
   changesOf,
   DRAFTS,
   findInteraction,
   interactionsOf,
-  isOrdered,
   putChange,
   putInteraction,
   putSchema,
@@ -72,9 +73,7 @@ export function memoryInteractions(tables: MemoryTables, env: Env): Interactions
         checkTransition(transition);
         const current = findInteraction(rows, ref, transition.id);
         if (current === undefined) throw new StoreError("NOT_FOUND", "interaction");
-        if (isOrderDriven(current.kind, transition.to, isOrdered(rows, ref.session, transition.id))) {
-          throw new StoreError("INVALID", "interaction of a payment (change its order instead)");
-        }
+        if (current.kind === "payment") throw paymentDriven();
         const at = env.now();
         const error = transitionError(current, transition, at);
         if (error !== null) {
@@ -109,6 +108,18 @@ export function memoryInteractions(tables: MemoryTables, env: Env): Interactions
         return interactionsOf(rows, ref)
           .filter(({ n, kind, status }) => n > after && (!pending || isPendingStatus(kind, status)))
           .filter(({ kind }) => wanted === undefined || kind === wanted)
+          .slice(0, checkPage(limit));
+      }),
+
+    overdueForms: ({ limit }) =>
+      tables.run((rows) => {
+        const now = env.now();
+        return allInteractions(rows)
+          .filter(
+            ({ kind, status, deadline }) => kind === "form" && status === "pending" && deadline !== null,
+          )
+          .filter(({ deadline }) => (deadline ?? Infinity) <= now)
+          .toSorted((a, b) => (a.deadline ?? 0) - (b.deadline ?? 0) || a.n - b.n)
           .slice(0, checkPage(limit));
       }),
 

@@ -1,234 +1,273 @@
 /**
- * `memoryPayments` implements orders and payment notices in memory, with the rules of `rules/payments.ts`.
+ * `memoryPayments` implements payments in memory, with the rules of `rules/payments.ts`.
  *
- * Invariant: order, interaction and notice change in one `tables.run`. A processed notice is never processed again. A
- * notice without an order belongs to the tenant, and with one to the order's session, so that it is erased with it.
+ * Invariant: the payment, its interaction and its rows change in one `tables.run`, so a check stays valid until the
+ * change.
  */
-import { checkDuration } from "../rules/arguments.ts";
 import type { Env } from "../../util/env.ts";
 import { StoreError } from "../errors.ts";
 import type { Interaction, InteractionChange } from "../ports/interactions.ts";
-import { checkOrderTransition, checkOrder, checkPage } from "../rules/ledger-arguments.ts";
-import { isFinalPayment, resolvePayment } from "../rules/payments.ts";
-import type {
-  ApplyResult,
-  NewOrder,
-  PaymentNotice,
-  Order,
-  OrderTransition,
-  Payments,
+import {
+  type ApplyResult,
+  MAX_PAYMENT_CHANGES,
+  type NewPayment,
+  type Payment,
+  type PaymentChange,
+  type PaymentPage,
+  type Payments,
 } from "../ports/payments.ts";
 import type { SessionRef } from "../refs.ts";
-import { findInteraction, type OrderRow, ORDERS, putChange } from "./interaction-rows.ts";
-import { copyJson, requireTenant } from "./tenants.ts";
+import { checkCount, checkDuration } from "../rules/arguments.ts";
+import {
+  checkFlagResolution,
+  checkPage,
+  checkPayment,
+  checkPaymentInput,
+} from "../rules/ledger-arguments.ts";
+import { describeChanges } from "../rules/payment-changes.ts";
+import { checkAfterChange, nextCheck } from "../rules/payment-checks.ts";
+import { type PaymentInput, resolvePayment } from "../rules/payments.ts";
+import { findInteraction, putChange } from "./interaction-rows.ts";
 import { requireSession } from "./session-rows.ts";
 import { type MemoryTables, type Rows, table } from "./tables.ts";
 
-interface NoticeRow extends PaymentNotice {
-  readonly tenant: string;
+interface PaymentRow {
+  readonly payment: Payment;
+  readonly tokenHash: string;
+  readonly checkMs: number;
+  readonly nextCheckAt: number | null;
+  readonly queriedAt: number | null;
 }
 
-/** As in PostgreSQL, a notice without an order belongs to the tenant, and a notice with one to the order's session. */
-const UNCLAIMED = table<NoticeRow>("payment_notices_unclaimed", "tenant");
-const CLAIMED = table<NoticeRow>("payment_notices", "session");
+const PAYMENTS = table<PaymentRow>("payments", "session");
+const CHANGES = table<{ readonly id: string; readonly change: PaymentChange }>("payment_changes", "session");
 
-const keyOf = (sent: { readonly gateway: string; readonly event: string }) =>
-  JSON.stringify([sent.gateway, sent.event]);
+const changeKey = (id: string, n: number) => JSON.stringify([id, n]);
 
 export function memoryPayments(tables: MemoryTables, env: Env): Payments {
   return {
     create: (ref, wanted) =>
       tables.run((rows) => {
-        checkOrder(wanted);
+        checkPayment(wanted);
         requireSession(rows, ref);
-        const asked = findInteraction(rows, ref, wanted.interaction);
-        if (asked === undefined) throw new StoreError("NOT_FOUND", "interaction of the order");
-        if (asked.kind !== "payment") {
-          throw new StoreError("INVALID", "interaction of the order (not a payment)");
-        }
-        const others = rows.all(ORDERS).map(({ order }) => order);
-        const there = others.find((order) => collides(order, ref, wanted));
+        const asked = findInteraction(rows, ref, wanted.id);
+        if (asked === undefined) throw new StoreError("NOT_FOUND", "interaction of the payment");
+        if (asked.kind !== "payment")
+          throw new StoreError("INVALID", "interaction of the payment (of another kind)");
+        const there = rows.all(PAYMENTS).find((row) => collides(row, ref, wanted));
         if (there !== undefined) {
-          if (!isSame(there, ref, wanted)) throw new StoreError("EXISTS", "order");
-          return { created: false, order: there, early: [] };
+          if (!isSame(there, ref, wanted)) throw new StoreError("EXISTS", "payment");
+          return { created: false, payment: there.payment };
         }
-        if (asked.status !== "pending") {
-          throw new StoreError("CONFLICT", "interaction of the order (cancelled)");
-        }
-        const order = newOrder(ref, wanted, env.now());
-        rows.put(ORDERS, ref.session, order.id, { order, nextCheckAt: env.now() + wanted.checkMs });
-        return { created: true, order, early: claim(rows, order) };
+        const payment = newPayment(ref, wanted, rows.next("payments"), env.now());
+        const { tokenHash, queryAfterMs: checkMs } = wanted;
+        put(rows, { payment, tokenHash, checkMs, nextCheckAt: payment.expiresAt, queriedAt: null });
+        return { created: true, payment };
       }),
 
-    apply: (tenant, move) =>
+    apply: (orderNo, input) =>
       tables.run((rows) => {
-        checkOrderTransition(move);
-        const row = find(rows, tenant, move.orderNo);
-        const { notice } = move;
-        if (notice !== undefined && !keep(rows, tenant, move.orderNo, notice, env.now())) {
-          return { outcome: "repeated", order: row?.order ?? null };
-        }
-        if (row === undefined) return { outcome: "unknown" };
-        const result = step(rows, row, move, env.now());
-        if (notice !== undefined) settle(rows, row.order, notice, result.outcome);
-        return result;
+        checkPaymentInput(input);
+        const row = rows.all(PAYMENTS).find(({ payment }) => payment.orderNo === orderNo);
+        return row === undefined ? { outcome: "unknown" } : apply(rows, row, input, env.now());
       }),
 
-    get: ({ tenant, session }, id) =>
-      tables.run((rows) => {
-        const order = rows.get(ORDERS, session, id)?.order;
-        return order?.tenant === tenant ? order : null;
-      }),
-
-    byOrderNo: (tenant, orderNo) => tables.run((rows) => find(rows, tenant, orderNo)?.order ?? null),
-
-    notices: ({ tenant, session }, orderNo) =>
-      tables.run((rows) =>
-        rows
-          .of(CLAIMED, session)
-          .filter((notice) => notice.tenant === tenant && notice.orderNo === orderNo)
-          .map(noticeOf)
-          .toSorted((a, b) => a.receivedAt - b.receivedAt)
-          .slice(-1000),
+    get: (ref, id) => tables.run((rows) => find(rows, ref, id)?.payment ?? null),
+    getInTenant: (tenant, id) => tables.run((rows) => inTenant(rows, tenant, id)?.payment ?? null),
+    byToken: (hash) =>
+      tables.run((rows) => rows.all(PAYMENTS).find((row) => row.tokenHash === hash)?.payment ?? null),
+    byOrderNo: (orderNo) =>
+      tables.run(
+        (rows) => rows.all(PAYMENTS).find(({ payment }) => payment.orderNo === orderNo)?.payment ?? null,
       ),
 
-    stale: ({ limit, againMs }) =>
+    list: ({ tenant, session }, page) =>
+      tables.run((rows) =>
+        paged(
+          rows.of(PAYMENTS, session).filter(({ payment }) => payment.tenant === tenant),
+          page,
+        ),
+      ),
+
+    changes: (ref, id) =>
+      tables.run((rows) =>
+        find(rows, ref, id) === undefined
+          ? []
+          : changesOf(rows, ref.session, id).slice(0, MAX_PAYMENT_CHANGES),
+      ),
+
+    flagged: (tenant, page) =>
+      tables.run((rows) =>
+        paged(
+          rows.all(PAYMENTS).filter(({ payment }) => payment.tenant === tenant && isFlagged(payment)),
+          page,
+        ),
+      ),
+
+    resolveFlag: (tenant, id, resolution) =>
       tables.run((rows) => {
-        checkDuration(againMs, "againMs");
-        const picked = rows
-          .all(ORDERS)
-          .filter(({ nextCheckAt }) => nextCheckAt !== null && nextCheckAt <= env.now())
-          .toSorted((a, b) => (a.nextCheckAt ?? 0) - (b.nextCheckAt ?? 0))
-          .slice(0, checkPage(limit));
-        for (const row of picked) {
-          rows.put(ORDERS, row.order.session, row.order.id, { ...row, nextCheckAt: env.now() + againMs });
-        }
-        return picked
-          .map(({ order }) => ({
-            ...order,
-            overdue: order.expiresAt !== null && order.expiresAt <= env.now(),
-          }))
-          .toSorted((a, b) => a.createdAt - b.createdAt);
+        checkFlagResolution(resolution);
+        const { by, note } = resolution;
+        const row = inTenant(rows, tenant, id);
+        if (row === undefined) return null;
+        if (!isFlagged(row.payment)) return { resolved: false, payment: row.payment };
+        const resolved = { flagResolvedAt: env.now(), flagResolvedBy: by, flagNote: note };
+        const payment = { ...row.payment, ...resolved };
+        put(rows, { ...row, payment });
+        return { resolved: true, payment };
       }),
 
-    pruneNotices: ({ olderThanMs, limit }) =>
+    due: ({ limit }) =>
       tables.run((rows) => {
-        const before = env.now() - checkDuration(olderThanMs, "olderThanMs");
-        const old = rows
-          .all(UNCLAIMED)
-          .filter(({ receivedAt }) => receivedAt <= before)
+        const now = env.now();
+        const picked = rows
+          .all(PAYMENTS)
+          .filter(({ nextCheckAt }) => nextCheckAt !== null && nextCheckAt <= now)
+          .toSorted((a, b) => (a.nextCheckAt ?? 0) - (b.nextCheckAt ?? 0) || a.payment.n - b.payment.n)
           .slice(0, checkPage(limit));
-        for (const notice of old) rows.remove(UNCLAIMED, notice.tenant, keyOf(notice));
-        return old.length;
+        for (const row of picked) {
+          const { status, expiresAt } = row.payment;
+          put(rows, {
+            ...row,
+            ...nextCheck({ status, expiresAt, checkMs: row.checkMs }, now),
+            queriedAt: now,
+          });
+        }
+        return picked
+          .map(({ payment }) => ({ ...payment, overdue: payment.expiresAt <= now }))
+          .toSorted((a, b) => a.n - b.n);
+      }),
+
+    claimQuery: (ref, id, everyMs) =>
+      tables.run((rows) => {
+        const row = find(rows, ref, id);
+        const before = env.now() - checkDuration(everyMs, "everyMs");
+        if (row === undefined || (row.queriedAt ?? -Infinity) > before) return false;
+        put(rows, { ...row, queriedAt: env.now() });
+        return true;
+      }),
+
+    setProviderRef: (ref, id, providerRef) =>
+      tables.run((rows) => {
+        const row = find(rows, ref, id);
+        if (row === undefined || row.payment.providerRef !== null) return;
+        put(rows, { ...row, payment: { ...row.payment, providerRef } });
       }),
   };
 }
 
-function find(rows: Rows, tenant: string, orderNo: string): OrderRow | undefined {
-  return rows.all(ORDERS).find(({ order }) => order.tenant === tenant && order.orderNo === orderNo);
+function put(rows: Rows, row: PaymentRow): void {
+  rows.put(PAYMENTS, row.payment.session, row.payment.id, row);
 }
 
-function collides(order: Order, ref: SessionRef, wanted: NewOrder): boolean {
-  const inSession = order.session === ref.session;
+function find(rows: Rows, { tenant, session }: SessionRef, id: string): PaymentRow | undefined {
+  const row = rows.get(PAYMENTS, session, id);
+  return row?.payment.tenant === tenant ? row : undefined;
+}
+
+function inTenant(rows: Rows, tenant: string, id: string): PaymentRow | undefined {
+  return rows.all(PAYMENTS).find(({ payment }) => payment.tenant === tenant && payment.id === id);
+}
+
+function changesOf(rows: Rows, session: string, id: string): PaymentChange[] {
+  return rows
+    .of(CHANGES, session)
+    .filter((row) => row.id === id)
+    .map(({ change }) => change)
+    .toSorted((a, b) => a.n - b.n);
+}
+
+function paged(found: readonly PaymentRow[], { before, limit = 100 }: PaymentPage = {}): Payment[] {
+  const end = before === undefined ? Infinity : checkCount(before, "before");
+  return found
+    .map(({ payment }) => payment)
+    .filter(({ n }) => n < end)
+    .toSorted((a, b) => b.n - a.n)
+    .slice(0, checkPage(limit));
+}
+
+function isFlagged({ flag, flagResolvedAt }: Payment): boolean {
+  return flag !== null && flagResolvedAt === null;
+}
+
+function collides({ payment, tokenHash }: PaymentRow, ref: SessionRef, wanted: NewPayment): boolean {
   return (
-    (order.tenant === ref.tenant && order.orderNo === wanted.orderNo) ||
-    (inSession && (order.id === wanted.id || order.interaction === wanted.interaction))
+    payment.orderNo === wanted.orderNo ||
+    tokenHash === wanted.tokenHash ||
+    (payment.tenant === ref.tenant && payment.id === wanted.id)
   );
 }
 
-function isSame(order: Order, ref: SessionRef, wanted: NewOrder): boolean {
-  const names = ["id", "interaction", "orderNo", "amount", "currency", "gateway"] as const;
-  return order.session === ref.session && names.every((name) => order[name] === wanted[name]);
+function isSame({ payment, tokenHash }: PaymentRow, ref: SessionRef, wanted: NewPayment): boolean {
+  const names = ["id", "orderNo", "amount", "currency", "provider"] as const;
+  return (
+    payment.session === ref.session &&
+    tokenHash === wanted.tokenHash &&
+    names.every((name) => payment[name] === wanted[name])
+  );
 }
 
-function newOrder(ref: SessionRef, wanted: NewOrder, now: number): Order {
-  const { id, interaction, orderNo, amount, currency, gateway, description, expiresMs } = wanted;
-  const expiresAt = expiresMs === undefined ? null : now + expiresMs;
+function newPayment(ref: SessionRef, wanted: NewPayment, n: number, now: number): Payment {
+  const { id, orderNo, amount, currency, provider, description, locale } = wanted;
   return {
     tenant: ref.tenant,
     session: ref.session,
     id,
-    interaction,
+    n,
     orderNo,
     amount,
     currency,
-    gateway,
+    provider,
+    providerRef: null,
     description,
+    locale,
+    continues: wanted.continues,
+    agent: wanted.agent,
+    mode: wanted.mode,
     status: "pending",
-    gatewayRef: null,
+    refundedAmount: 0,
     createdAt: now,
     changedAt: null,
-    expiresAt,
+    expiresAt: now + wanted.expiresMs,
+    flag: null,
+    flaggedAt: null,
+    flagResolvedAt: null,
+    flagResolvedBy: null,
+    flagNote: null,
   };
 }
 
-function step(rows: Rows, row: OrderRow, move: OrderTransition, now: number): ApplyResult {
-  const { order } = row;
-  const gateway = move.gateway ?? move.notice?.gateway;
-  const verdict = resolvePayment(order, { ...move, ...(gateway === undefined ? {} : { gateway }) });
-  if (verdict.outcome === "lost") return { outcome: "lost", order };
-  if (verdict.outcome === "mismatch") return { outcome: "mismatch", order, fields: verdict.fields };
-  const moved: Order = {
-    ...order,
-    status: move.to,
-    changedAt: now,
-    gatewayRef: move.gatewayRef ?? order.gatewayRef,
-  };
-  const nextCheckAt = isFinalPayment(move.to) ? null : row.nextCheckAt;
-  rows.put(ORDERS, order.session, order.id, { order: moved, nextCheckAt });
-  let interaction = findInteraction(rows, order, order.interaction) as Interaction;
-  const { by = null, reason = null } = move;
-  const body = copyJson(move.body ?? null);
-  const changes: InteractionChange[] = [];
-  for (const status of verdict.steps) {
-    const put = putChange(rows, interaction, { status, by, reason, body, at: now });
-    interaction = put.interaction;
-    changes.push(put.change);
-  }
-  return { outcome: "won", order: moved, interaction, changes };
-}
-
-type Sent = NonNullable<OrderTransition["notice"]>;
-
-/** Returns false if the notice was processed before. A notice whose order was missing counts as not processed. */
-function keep(rows: Rows, tenant: string, orderNo: string, sent: Sent, now: number): boolean {
-  requireTenant(rows, tenant);
-  const key = keyOf(sent);
-  const settled = rows.all(CLAIMED).find((other) => other.tenant === tenant && keyOf(other) === key);
-  const there = settled ?? rows.get(UNCLAIMED, tenant, key);
-  if (there !== undefined) return there.outcome === "unknown" && there.orderNo === orderNo;
-  rows.put(UNCLAIMED, tenant, key, {
-    gateway: sent.gateway,
-    event: sent.event,
-    body: copyJson(sent.body),
-    tenant,
-    orderNo,
-    outcome: "unknown",
-    receivedAt: now,
+function apply(rows: Rows, row: PaymentRow, input: PaymentInput, at: number): ApplyResult {
+  const { payment } = row;
+  const { session, id } = payment;
+  const earlier = changesOf(rows, session, id);
+  if ("event" in input && earlier.some((c) => c.provider === input.provider && c.event === input.event))
+    return { outcome: "unchanged", payment };
+  const resolution = resolvePayment({ ...payment, isOverdue: payment.expiresAt <= at }, input);
+  if (resolution.outcome === "unchanged") return { outcome: "unchanged", payment };
+  const { recorded, changed } = describeChanges(payment, input, resolution, {
+    n: (earlier.at(-1)?.n ?? 0) + 1,
+    at,
   });
-  return true;
-}
-
-function settle(rows: Rows, order: Order, sent: Sent, outcome: PaymentNotice["outcome"]): void {
-  const key = keyOf(sent);
-  const there = rows.get(UNCLAIMED, order.tenant, key) ?? rows.get(CLAIMED, order.session, key);
-  if (there === undefined) return;
-  rows.remove(UNCLAIMED, order.tenant, key);
-  rows.put(CLAIMED, order.session, key, { ...there, outcome });
-}
-
-function claim(rows: Rows, { tenant, session, orderNo }: Order): PaymentNotice[] {
-  const early = rows
-    .of(UNCLAIMED, tenant)
-    .filter((notice) => notice.orderNo === orderNo)
-    .toSorted((a, b) => a.receivedAt - b.receivedAt);
-  for (const notice of early) {
-    rows.remove(UNCLAIMED, tenant, keyOf(notice));
-    rows.put(CLAIMED, session, keyOf(notice), notice);
+  const check = checkAfterChange(payment, changed, row.checkMs, at);
+  put(rows, { ...row, ...check, payment: changed });
+  for (const change of recorded) rows.put(CHANGES, session, changeKey(id, change.n), { id, change });
+  let interaction = findInteraction(rows, payment, id) as Interaction;
+  const changes: InteractionChange[] = [];
+  for (const { outcome, to: status, by } of recorded) {
+    if (outcome !== "changed") continue;
+    const made = putChange(rows, interaction, { status, by, reason: null, body: null, at });
+    interaction = made.interaction;
+    changes.push(made.change);
   }
-  return early.map(noticeOf);
+  const fields = resolution.outcome === "mismatch" ? resolution.fields : [];
+  const outcome = recorded.at(-1)?.outcome ?? "changed";
+  return { outcome, payment: changed, interaction, recorded, changes, fields };
 }
 
-function noticeOf({ tenant: _, ...notice }: NoticeRow): PaymentNotice {
-  return notice;
+/** Removes the user's id from the changes of payments. */
+export function clearPaymentAuthor(rows: Rows, session: string, user: string): void {
+  for (const { id, change } of rows.of(CHANGES, session))
+    if (change.by === user)
+      rows.put(CHANGES, session, changeKey(id, change.n), { id, change: { ...change, by: null } });
 }

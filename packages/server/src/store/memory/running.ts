@@ -26,9 +26,10 @@ import {
   checkRetainedTurns,
   checkNewTurn,
   checkOptions,
+  checkSessions,
   checkStop,
 } from "../rules/running.ts";
-import { compareText, requireSession, sessionRow, SESSIONS } from "./session-rows.ts";
+import { compareText, EPOCHS, requireSession, sessionRow, SESSIONS } from "./session-rows.ts";
 import { type MemoryTables, type Rows, table } from "./tables.ts";
 
 /** JSON is stored as text; see `session-rows.ts`. */
@@ -118,6 +119,14 @@ export function memoryRunning(tables: MemoryTables, env: Env): RunningTurns {
           .slice(0, checkLimit(limit, MAX_BATCH))
           .map((row) => turnOf(rows, row)),
       ),
+    interrupted: (sessions) =>
+      tables.run((rows) => {
+        checkSessions(sessions);
+        return rows
+          .all(RUNNING)
+          .filter((row) => sessions.includes(row.session) && isInterrupted(rows, row, env.now()))
+          .map(({ tenant, session, turn }) => ({ tenant, session, turn }));
+      }),
     startable: ({ olderThanMs, limit }) =>
       tables.run((rows) => {
         const before = env.now() - checkDuration(olderThanMs, "olderThanMs");
@@ -134,6 +143,14 @@ export function memoryRunning(tables: MemoryTables, env: Env): RunningTurns {
           .map(({ ref }) => ref);
       }),
   };
+}
+
+/** True if the lease of the executor that made the last attempt has expired. An older epoch is of an earlier turn. */
+function isInterrupted(rows: Rows, row: RunningRow, now: number): boolean {
+  const epoch = rows.get(EPOCHS, row.session, String(requireSession(rows, row).epoch));
+  if (epoch === undefined || epoch.at < row.startedAt) return false;
+  const lease = rows.get(LEASES, "", epoch.by);
+  return lease !== undefined && lease.until < now;
 }
 
 function running(rows: Rows, ref: SessionRef): RunningRow | undefined {
@@ -249,6 +266,7 @@ export function memoryLeases(tables: MemoryTables, env: Env): Leases {
           .slice(0, checkLimit(limit, MAX_BATCH))
           .map((lease) => lease.executor),
       ),
+    anyExpired: () => tables.run((rows) => rows.all(LEASES).some(({ until }) => until < env.now())),
     takeDead: (executor, by) =>
       tables.run((rows) => {
         const lease = rows.get(LEASES, "", executor);

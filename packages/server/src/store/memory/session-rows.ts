@@ -7,7 +7,7 @@
  */
 import { StoreError } from "../errors.ts";
 import type { SessionRef } from "../refs.ts";
-import type { Session } from "../ports/sessions.ts";
+import type { EpochRecord, Session } from "../ports/sessions.ts";
 import { deleteRequestsOfSession } from "./request-rows.ts";
 import { type Rows, table } from "./tables.ts";
 
@@ -22,6 +22,7 @@ export interface SessionRow extends Session {
 }
 
 export const SESSIONS = table<SessionRow>("sessions", "none");
+export const EPOCHS = table<EpochRecord>("session_epochs", "session");
 export const ERASURES = table<{ session: string; requestedAt: number }>("erasures", "none");
 
 export function sessionRow(rows: Rows, ref: SessionRef): SessionRow | undefined {

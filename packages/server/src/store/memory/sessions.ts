@@ -8,7 +8,6 @@ import { START_CURSOR } from "@turnstream/protocol";
 import type { Env } from "../../util/env.ts";
 import { StoreError } from "../errors.ts";
 import {
-  type EpochRecord,
   type Epochs,
   type Erasure,
   MAX_BATCH,
@@ -32,6 +31,7 @@ import {
 import { formatPageToken, type PageEnd, parsePageToken } from "../rules/page-token.ts";
 import { clearUploadAuthor } from "./files.ts";
 import { clearDecisionAuthor } from "./interaction-rows.ts";
+import { clearPaymentAuthor } from "./payments.ts";
 import { clearAllowanceAuthor } from "./interactions.ts";
 import { removeMemories } from "./knowledge.ts";
 import { deleteRequestsOfUser } from "./request-rows.ts";
@@ -39,6 +39,7 @@ import { clearRunningTurnUser, clearMessageAuthor } from "./running.ts";
 import {
   changeSession,
   compareText,
+  EPOCHS,
   eraseSession,
   ERASURES,
   requireSession,
@@ -121,6 +122,7 @@ function removeUser(rows: Rows, tenant: string, user: string, now: number): stri
   for (const row of removed) eraseSession(rows, row.id, now);
   for (const { id } of all) {
     clearDecisionAuthor(rows, id, user);
+    clearPaymentAuthor(rows, id, user);
     clearAllowanceAuthor(rows, id, user);
     clearMessageAuthor(rows, id, user);
     clearRunningTurnUser(rows, id, user);
@@ -163,7 +165,8 @@ function create(rows: Rows, env: Env, actor: Actor, session: NewSession): Sessio
     title,
     epoch,
     archived: START_CURSOR,
-    forkedFromShare: session.forkedFromShare ?? false,
+    forkedFromShare: session.forkedTurns !== undefined,
+    forkedTurns: session.forkedTurns === undefined ? 0 : checkCount(session.forkedTurns, "forkedTurns"),
     createdAt: now,
     updatedAt: now,
     header: null,
@@ -175,7 +178,7 @@ function create(rows: Rows, env: Env, actor: Actor, session: NewSession): Sessio
 }
 
 function newestFirst(a: PageEnd, b: PageEnd): number {
-  return b.updatedAt - a.updatedAt || compareText(b.id, a.id);
+  return b.time - a.time || compareText(b.id, a.id);
 }
 
 function list(rows: Rows, actor: Actor, page: { limit: number; before?: string }) {
@@ -184,14 +187,19 @@ function list(rows: Rows, actor: Actor, page: { limit: number; before?: string }
   const sorted = rows
     .all(SESSIONS)
     .filter((row) => row.tenant === actor.tenant && row.user === actor.user)
-    .filter((row) => end === null || newestFirst(end, row) < 0)
-    .toSorted(newestFirst);
+    .filter((row) => end === null || newestFirst(end, pageEnd(row)) < 0)
+    .toSorted((a, b) => newestFirst(pageEnd(a), pageEnd(b)));
   const sessions = sorted.slice(0, limit).map(sessionOf);
   const last = sessions.at(-1);
-  return { sessions, next: sorted.length > limit && last !== undefined ? formatPageToken(last) : null };
+  return {
+    sessions,
+    next: sorted.length > limit && last !== undefined ? formatPageToken(pageEnd(last)) : null,
+  };
 }
 
-const EPOCHS = table<EpochRecord>("session_epochs", "session");
+function pageEnd({ updatedAt, id }: Session): PageEnd {
+  return { time: updatedAt, id };
+}
 
 export function memoryEpochs(tables: MemoryTables, env: Env): Epochs {
   return {

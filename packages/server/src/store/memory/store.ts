@@ -20,7 +20,8 @@ import { memoryEpochs, memoryUserNumbers, memorySessions } from "./sessions.ts";
 import { memoryJournal, memoryLeases, memoryRunning, memoryWaiting } from "./running.ts";
 import { memoryKnowledge, memoryMemories } from "./knowledge.ts";
 import { createMemoryTables, type MemoryTables } from "./tables.ts";
-import { memoryTenants } from "./tenants.ts";
+import { memoryAgents, memoryTenants } from "./tenants.ts";
+import { memoryWebhooks } from "./webhooks.ts";
 
 export function createMemoryStore(env: Env = systemEnv): ClosableStore {
   const tables = createMemoryTables();
@@ -55,10 +56,12 @@ function portsOn(tables: MemoryTables, env: Env): StorePorts {
     payments: memoryPayments(tables, env),
     usage: memoryUsage(tables, env),
     audit: memoryAudit(tables, env),
+    agents: memoryAgents(tables),
     memories: memoryMemories(tables, env),
     knowledge: memoryKnowledge(tables, env),
     tickets: memoryTickets(tables, env),
     idempotency: memoryIdempotency(tables, env),
+    webhooks: memoryWebhooks(tables, env),
   };
   return wrapPorts(ports, async (name, args, call) => {
     checkArguments(name, args);

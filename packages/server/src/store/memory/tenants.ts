@@ -1,15 +1,17 @@
 /**
- * `memoryTenants` implements tenants in memory. `requireTenant` and `copyJson` are helpers for other sub-ports.
+ * `memoryTenants` and `memoryAgents` implement tenants and registered agents in memory. `requireTenant` and `copyJson`
+ * are helpers for other sub-ports.
  *
  * Invariant: removing a tenant erases each session with `eraseSession`, so that each leaves a pending erasure. Rows
- * that belong to the tenant are erased with it.
+ * that belong to the tenant are erased with it. There are at most `MAX_AGENTS` agents.
  */
 import type { Json } from "@turnstream/protocol";
 import type { Env } from "../../util/env.ts";
 import { StoreError } from "../errors.ts";
+import { type Agents, checkAgent, MAX_AGENTS, type RegisteredAgent, tooManyAgents } from "../ports/agents.ts";
 import type { Tenant, Tenants } from "../ports/sessions.ts";
 import { checkId, checkText } from "../rules/arguments.ts";
-import { eraseSession, SESSIONS } from "./session-rows.ts";
+import { compareText, eraseSession, SESSIONS } from "./session-rows.ts";
 import { type MemoryTables, type Rows, table } from "./tables.ts";
 
 export const TENANTS = table<Tenant>("tenants", "none");
@@ -36,6 +38,21 @@ export function memoryTenants(tables: MemoryTables, env: Env): Tenants {
         rows.remove(TENANTS, "", id);
         return removed.map((row) => row.id).toSorted();
       }),
+  };
+}
+
+const AGENTS = table<RegisteredAgent>("agents", "none");
+
+export function memoryAgents(tables: MemoryTables): Agents {
+  return {
+    register: (agents) =>
+      tables.run((rows) => {
+        for (const agent of agents.map(checkAgent)) rows.put(AGENTS, "", agent.name, agent);
+        if (rows.all(AGENTS).length > MAX_AGENTS) throw tooManyAgents();
+      }),
+    isKnown: (name) => tables.run((rows) => rows.get(AGENTS, "", name) !== undefined),
+    list: () => tables.run((rows) => rows.all(AGENTS).toSorted((a, b) => compareText(a.name, b.name))),
+    remove: (name) => tables.run((rows) => rows.remove(AGENTS, "", name)),
   };
 }
 

@@ -112,8 +112,8 @@ export interface Interactions {
    * Changes the status with one conditional update, which compares status, version, digest and deadline by the
    * database's clock. Of concurrent changes one wins, and a final status never changes. A user's decision loses after
    * the deadline; `timed_out` and `expired` lose before it. The winning change is recorded in the same statement.
-   * @throws StoreError with INVALID for payments, because `payments.apply` changes the order and its request together.
-   *   Only a request without an order can be `cancelled` here; it can't get an order afterwards.
+   * @throws StoreError with INVALID for payments, because `payments.apply` changes a payment and its interaction
+   *   together.
    */
   change(ref: SessionRef, transition: TransitionRequest): Promise<TransitionResult>;
   get(ref: SessionRef, id: string): Promise<Interaction | null>;
@@ -122,6 +122,11 @@ export interface Interactions {
   schema(ref: SessionRef, id: string): Promise<Json>;
   /** Returns interactions in the order of their requests. */
   list(ref: SessionRef, page?: InteractionPage): Promise<Interaction[]>;
+  /**
+   * Returns pending forms of all sessions whose deadline has passed by the store's clock, the longest overdue first. A
+   * turn waits for every other interaction with a deadline, and ends it.
+   */
+  overdueForms(query: { readonly limit: number }): Promise<Interaction[]>;
   /** Returns the changes by version, from 1 without gaps. */
   changes(ref: SessionRef, id: string): Promise<InteractionChange[]>;
 }
@@ -175,6 +180,10 @@ export interface FormDrafts {
   save(ref: SessionRef, interaction: string, values: Json): Promise<FormDraft | null>;
   /** Returns null if there is no draft, or the form is no longer pending. */
   get(ref: SessionRef, interaction: string): Promise<FormDraft | null>;
+}
+
+export function paymentDriven(): StoreError {
+  return new StoreError("INVALID", "interaction of a payment: change it with payments.apply");
 }
 
 const MAX_BYTES = 65_536;

@@ -1,120 +1,173 @@
 /**
- * `Payments` is the sub-port of orders: the requests to a payment gateway, and the gateway's reports about them.
+ * `Payments` is the sub-port of payments: the orders at payment providers, their changes, and the flags that operators
+ * resolve.
  *
- * Invariant: an order and its interaction always have the same status. Does not call a gateway and does not verify
- * signatures.
+ * Invariant: a payment and its interaction always have the same status, and only `apply` changes it, by the rules of
+ * `rules/payments.ts`. Whatever changes or is recorded has a row in `changes`. Does not call a provider. Add the event
+ * to the outbox in the same transaction.
  */
-import type { Json } from "@turnstream/protocol";
-import type { Interaction, InteractionChange } from "./interactions.ts";
-import type { MismatchField, Money, PaymentStatus, PaymentUpdate } from "../rules/payments.ts";
+import type { Money } from "../../payments/provider.ts";
+import type {
+  MismatchField,
+  PaymentActor,
+  PaymentFlag,
+  PaymentInput,
+  PaymentInputType,
+  PaymentStatus,
+} from "../rules/payments.ts";
 import type { SessionRef } from "../refs.ts";
+import type { Interaction, InteractionChange } from "./interactions.ts";
 
-export interface NewOrder extends Money {
+export interface NewPayment extends Money {
+  /** The id of its interaction, requested before or in the same transaction. Unique in the tenant. */
   readonly id: string;
-  /** The payment's interaction, requested before or in the same transaction. */
-  readonly interaction: string;
-  /** Unique in the tenant. */
+  /** Unique in the store, because a provider's notification names only the order. */
   readonly orderNo: string;
-  readonly gateway: string;
+  /** SHA-256 of the checkout token in hex. Unique in the store. */
+  readonly tokenHash: string;
+  readonly provider: string;
   readonly description: string;
-  /** When the order expires, in milliseconds from now by the database's clock. */
-  readonly expiresMs?: number;
-  /** When to query the gateway for the first time, in milliseconds from now. */
-  readonly checkMs: number;
+  /** Language of the checkout page. */
+  readonly locale: string;
+  /** True if the final status starts the next turn. */
+  readonly continues: boolean;
+  /** The agent and the mode of the next turn. */
+  readonly agent: string | null;
+  readonly mode: "agent" | "chat" | null;
+  /** When the payment expires, in milliseconds from now by the database's clock. */
+  readonly expiresMs: number;
+  /** When `due` first returns a `processing` payment, in milliseconds since it became that. At least 1. */
+  readonly queryAfterMs: number;
 }
 
-export interface Order extends Money {
+export interface Payment extends Money {
   readonly tenant: string;
   readonly session: string;
   readonly id: string;
-  readonly interaction: string;
+  /** Increases with every payment in the store. Pages are ordered by it. */
+  readonly n: number;
   readonly orderNo: string;
-  readonly gateway: string;
+  readonly provider: string;
+  /** The provider's own number for the order. */
+  readonly providerRef: string | null;
   readonly description: string;
+  readonly locale: string;
+  readonly continues: boolean;
+  readonly agent: string | null;
+  readonly mode: "agent" | "chat" | null;
   readonly status: PaymentStatus;
-  /** The gateway's own number for the order. */
-  readonly gatewayRef: string | null;
+  readonly refundedAmount: number;
   readonly createdAt: number;
   readonly changedAt: number | null;
-  readonly expiresAt: number | null;
+  readonly expiresAt: number;
+  readonly flag: PaymentFlag | null;
+  readonly flaggedAt: number | null;
+  readonly flagResolvedAt: number | null;
+  /** Identifies the operator, such as the id of an API key. */
+  readonly flagResolvedBy: string | null;
+  readonly flagNote: string | null;
 }
 
-interface PaymentReport extends PaymentUpdate {
-  readonly orderNo: string;
-  readonly gatewayRef?: string;
-  /** The user, if a user cancelled it. */
-  readonly by?: string;
-  readonly reason?: string;
-  /** Stored with the change. */
-  readonly body?: Json;
-  /** The gateway's message as received. It is stored once. */
-  readonly notice?: { readonly gateway: string; readonly event: string; readonly body: Json };
+/** One step, flag or refund of a payment. */
+export interface PaymentChange {
+  /** 1, 2, 3 … within the payment. */
+  readonly n: number;
+  readonly actor: PaymentActor;
+  /** The user, if it is known and was not erased. */
+  readonly by: string | null;
+  readonly input: PaymentInputType;
+  readonly outcome: "changed" | "mismatch" | "flagged" | "refunded";
+  readonly from: PaymentStatus;
+  readonly to: PaymentStatus;
+  readonly at: number;
+  /** SHA-256 of the provider's raw bytes in hex; null if there were none. */
+  readonly evidenceHash: string | null;
+  /** Of a provider's report: the provider, its event, and what it stated. */
+  readonly provider: string | null;
+  readonly event: string | null;
+  readonly paid: Money | null;
+  readonly providerRef: string | null;
+  readonly reason: string | null;
 }
-
-/** A success must include the paid amount. */
-export type OrderTransition =
-  | (PaymentReport & { readonly to: "succeeded"; readonly paid: Money })
-  | (PaymentReport & { readonly to: Exclude<PaymentStatus, "pending" | "succeeded"> });
 
 export type ApplyResult =
-  /** The order changed. There are two changes if it took two steps at once (success without a start). */
   | {
-      readonly outcome: "won";
-      readonly order: Order;
+      /** That of the last row. */
+      readonly outcome: PaymentChange["outcome"];
+      readonly payment: Payment;
       readonly interaction: Interaction;
+      /** The new rows: one per step, flag and refund. */
+      readonly recorded: readonly PaymentChange[];
+      /** The changes of the interaction: one per step, none if the status stayed. */
       readonly changes: readonly InteractionChange[];
+      /** What differs from the order. Empty unless the outcome is `mismatch`. */
+      readonly fields: readonly MismatchField[];
     }
-  /**
-   * The order already has this status, a later one, or a final one. A success that lost to `cancelled` or `expired`
-   * must be refunded.
-   */
-  | { readonly outcome: "lost"; readonly order: Order }
-  /** The amount, currency or gateway differs from the order. Nothing changed. */
-  | { readonly outcome: "mismatch"; readonly order: Order; readonly fields: readonly MismatchField[] }
-  /** This notice was processed before. Nothing changed. */
-  | { readonly outcome: "repeated"; readonly order: Order | null }
-  /** The tenant has no such order yet. The notice is stored, and a repeat of it is evaluated again. */
+  /** A repeat, or a report about an earlier status. Nothing was recorded. */
+  | { readonly outcome: "unchanged"; readonly payment: Payment }
+  /** No such order, or it was erased. */
   | { readonly outcome: "unknown" };
 
-export interface PaymentNotice {
-  readonly gateway: string;
-  readonly event: string;
-  readonly orderNo: string;
-  readonly outcome: ApplyResult["outcome"];
-  readonly body: Json;
-  readonly receivedAt: number;
+export interface PaymentPage {
+  /** The `n` of the last payment of the previous page. */
+  readonly before?: number;
+  /** 1 to 1000. @default 100 */
+  readonly limit?: number;
+}
+
+export interface FlagResolution {
+  /** Identifies the operator, such as the id of an API key. */
+  readonly by: string;
+  /** At most 2,000 characters. */
+  readonly note: string;
 }
 
 export interface Payments {
   /**
-   * Creates an order. Idempotent by id: a repeat of the same order returns the stored one. Notices that arrived earlier
-   * become part of the order; see `notices`.
-   * @throws StoreError with EXISTS for another order under the same id, order number or interaction, with CONFLICT if
-   *   the request was cancelled.
+   * Creates a payment. Idempotent by id: a repeat of the same payment returns the stored one.
+   * @throws StoreError with EXISTS for another payment under the same id, order number or token, with NOT_FOUND without
+   *   its interaction, with INVALID if that is not a payment.
    */
   create(
     ref: SessionRef,
-    order: NewOrder,
-  ): Promise<{ readonly created: boolean; readonly order: Order; readonly early: readonly PaymentNotice[] }>;
+    payment: NewPayment,
+  ): Promise<{ readonly created: boolean; readonly payment: Payment }>;
   /**
-   * Applies a status change to order, interaction and notice in one step. Changes only go forward, in whatever order
-   * and however often reports arrive.
+   * Applies an input to the payment and its interaction in one step, by the transition table. The status only moves
+   * forward, in whatever order and however often inputs arrive. A provider's event counts once per payment.
    */
-  apply(tenant: string, move: OrderTransition): Promise<ApplyResult>;
-  get(ref: SessionRef, id: string): Promise<Order | null>;
-  byOrderNo(tenant: string, orderNo: string): Promise<Order | null>;
-  /** Returns the newest 1,000 notices, oldest first. */
-  notices(ref: SessionRef, orderNo: string): Promise<PaymentNotice[]>;
+  apply(orderNo: string, input: PaymentInput): Promise<ApplyResult>;
+  get(ref: SessionRef, id: string): Promise<Payment | null>;
+  getInTenant(tenant: string, id: string): Promise<Payment | null>;
+  /** For the checkout page, whose visitor has only the token. */
+  byToken(tokenHash: string): Promise<Payment | null>;
+  /** For a provider's notification, which names only the order. */
+  byOrderNo(orderNo: string): Promise<Payment | null>;
+  /** Returns the newest payments first. */
+  list(ref: SessionRef, page?: PaymentPage): Promise<Payment[]>;
+  /** Returns the oldest 1,000 changes, oldest first. */
+  changes(ref: SessionRef, id: string): Promise<PaymentChange[]>;
+  /** Returns payments with an unresolved flag, newest payments first. */
+  flagged(tenant: string, page?: PaymentPage): Promise<Payment[]>;
   /**
-   * Returns orders of all tenants that are not final and whose gateway should be queried. Each order is returned once,
-   * and again after `againMs`. `overdue` orders can be expired if the gateway agrees.
+   * Resolves the flag. The first resolution stays.
+   * @returns null if the tenant has no such payment. `resolved` is false if it has no unresolved flag.
    */
-  stale(page: {
-    readonly limit: number;
-    readonly againMs: number;
-  }): Promise<(Order & { readonly overdue: boolean })[]>;
-  /** Deletes notices whose orders never arrived. */
-  pruneNotices(page: { readonly olderThanMs: number; readonly limit: number }): Promise<number>;
+  resolveFlag(
+    tenant: string,
+    id: string,
+    resolution: FlagResolution,
+  ): Promise<{ readonly resolved: boolean; readonly payment: Payment } | null>;
+  /**
+   * Returns payments of all tenants that should be checked: `processing` ones whose provider should be asked, `overdue`
+   * ones to expire, and ones that expired while they were `processing`. Each is returned to one caller, and again after
+   * a time that doubles.
+   */
+  due(query: { readonly limit: number }): Promise<(Payment & { readonly overdue: boolean })[]>;
+  /** Returns true for one caller per `everyMs`, who may then ask the provider about the payment. */
+  claimQuery(ref: SessionRef, id: string, everyMs: number): Promise<boolean>;
+  /** Stores the provider's number for the order. The first one stays. */
+  setProviderRef(ref: SessionRef, id: string, providerRef: string): Promise<void>;
 }
 
-export const MAX_NOTICE_BYTES = 256 * 1024;
+export const MAX_PAYMENT_CHANGES = 1_000;

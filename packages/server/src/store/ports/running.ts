@@ -82,6 +82,11 @@ export interface RunningTurns {
    */
   unattempted(query: { readonly olderThanMs: number; readonly limit: number }): Promise<RunningTurn[]>;
   /**
+   * Returns the running turns of at most 1,000 sessions whose last attempt claimed the log for an executor whose lease
+   * has expired since, by the store's clock. Another worker will continue them. In no order.
+   */
+  interrupted(sessions: readonly string[]): Promise<(SessionRef & { readonly turn: string })[]>;
+  /**
    * Returns sessions in which a message has been queued that long and no turn is running. The longest queued come
    * first.
    */
@@ -144,6 +149,8 @@ export interface Leases {
   renew(executor: string, ttlMs: number): Promise<boolean>;
   /** Returns executors whose lease has expired and that no live process has taken over, the longest expired first. */
   expired(limit: number): Promise<string[]>;
+  /** Returns true if a lease has expired, taken over or not: some turns may be interrupted. */
+  anyExpired(): Promise<boolean>;
   /**
    * Takes over an executor from `expired`. Of several callers one gets true, and gets it again on a repeat. It calls
    * `release(executor, by)` after it has moved the work. If it dies before that, the executor is in `expired` again.

@@ -20,6 +20,8 @@ export interface Session {
   /** How far the log is archived; "0-0" at first. */
   readonly archived: Cursor;
   readonly forkedFromShare: boolean;
+  /** The number of the last turn that the fork copied from its share; 0 if there is none. */
+  readonly forkedTurns: number;
   readonly createdAt: number;
   /** When a turn last started or ended, or the session was touched or renamed. */
   readonly updatedAt: number;
@@ -28,7 +30,8 @@ export interface Session {
 export interface NewSession {
   readonly id: string;
   readonly title?: string;
-  readonly forkedFromShare?: boolean;
+  /** Only for a fork: the number of the last turn that it copies from its share, or 0 if the share has no turns. */
+  readonly forkedTurns?: number;
   /**
    * The epoch that the first claim gets, from 1 to 2^32 - 1. Random by default, so that a cursor of one session is not
    * valid in another by chance.

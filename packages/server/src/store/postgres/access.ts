@@ -24,7 +24,7 @@ import {
   TICKET_GRACE_MS,
   type Tickets,
 } from "../ports/access.ts";
-import { MAX_BATCH } from "../ports/sessions.ts";
+import { MAX_BATCH, MAX_PAGE } from "../ports/sessions.ts";
 import type { Actor } from "../refs.ts";
 import {
   hashKey,
@@ -34,10 +34,12 @@ import {
   generateKey,
   hashesEqual,
 } from "../rules/api-key.ts";
-import { checkId, checkLimit, checkTime } from "../rules/arguments.ts";
+import { checkDuration, checkId, checkLimit, checkTime } from "../rules/arguments.ts";
 import { checkAnswer, checkRequest, resolveIdempotentRequest } from "../rules/idempotency.ts";
 import { checkKey } from "../rules/ledger-arguments.ts";
+import { formatPageToken, parsePageToken } from "../rules/page-token.ts";
 import type { Db } from "./database.ts";
+import type { CoreTables } from "./schema.ts";
 import type { LedgerTables } from "./schema-ledger.ts";
 import {
   ago,
@@ -243,15 +245,21 @@ function only<Query extends Narrowed<Query>>(
 
 export function postgresShares(db: Db, env: Env): Shares {
   return {
-    create: (actor, session, id = env.id()) =>
+    create: (actor, session, { id = env.id(), expiresInMs } = {}) =>
       inTransaction(db, async (tx) => {
+        checkId(id, "share id");
+        const expires =
+          expiresInMs === undefined
+            ? sql<Date | null>`null::timestamptz`
+            : sql<Date | null>`${clockPlus(checkDuration(expiresInMs, "expiresInMs"))}`;
         const row = await tx
           .insertInto("shares")
-          .columns(["id", "session_id", "up_to_epoch", "up_to_seq"])
+          .columns(["id", "session_id", "up_to_epoch", "up_to_seq", "owner_tenant", "owner", "expires_at"])
           .expression((eb) =>
             eb
               .selectFrom("sessions")
               .select((of) => [of.val(id).as("id"), "sessions.id as of", "archived_epoch", "archived_seq"])
+              .select(["tenant_id", "user_id", expires.as("expires_at")])
               .where("sessions.id", "=", session)
               .where("tenant_id", "=", actor.tenant)
               .where("user_id", "=", actor.user),
@@ -275,11 +283,11 @@ export function postgresShares(db: Db, env: Env): Shares {
       return numUpdatedRows === 1n;
     },
     async find(id) {
-      const row = await liveShares(db).where("shares.id", "=", id).executeTakeFirst();
+      const row = await openShares(db).where("shares.id", "=", id).executeTakeFirst();
       return row === undefined ? null : shareOf(row);
     },
     async list(actor, session) {
-      const rows = await liveShares(db)
+      const rows = await openShares(db)
         .where("session_id", "=", session)
         .where("tenant_id", "=", actor.tenant)
         .where("user_id", "=", actor.user)
@@ -289,18 +297,56 @@ export function postgresShares(db: Db, env: Env): Shares {
         .execute();
       return rows.toReversed().map(shareOf);
     },
+    async listOwn(actor, page) {
+      const limit = checkLimit(page.limit, MAX_PAGE);
+      let query = openShares(db)
+        .select("sessions.title")
+        .where("owner_tenant", "=", actor.tenant)
+        .where("owner", "=", actor.user)
+        .orderBy("shares.created_at", "desc")
+        .orderBy(bytewiseOrder("shares.id"), "desc")
+        .limit(limit + 1);
+      if (page.session !== undefined) query = query.where("session_id", "=", page.session);
+      if (page.before !== undefined) {
+        const { time, id } = parsePageToken(page.before);
+        const end = sql`(${new Date(time)}::timestamptz, ${id})`;
+        query = query.where(sql<boolean>`(shares.created_at, ${bytewiseOrder("shares.id")}) < ${end}`);
+      }
+      const rows = await query.execute();
+      const shares = rows.slice(0, limit).map((row) => ({ ...shareOf(row), title: row.title }));
+      const last = rows.length > limit ? shares.at(-1) : undefined;
+      return {
+        shares,
+        next: last === undefined ? null : formatPageToken({ time: last.createdAt, id: last.id }),
+      };
+    },
+    async prune({ olderThanMs, limit }) {
+      const before = ago(checkDuration(olderThanMs, "olderThanMs"));
+      const { numAffectedRows } = await sql`
+        delete from shares where id in (
+          select id from shares where least(revoked_at, expires_at) < ${before}
+          order by least(revoked_at, expires_at) limit ${checkLimit(limit, MAX_BATCH)}
+          for update skip locked)`.execute(db);
+      return Number(numAffectedRows ?? 0n);
+    },
   };
 }
 
-function liveShares(db: Db) {
+/** The only place that decides which shares are open, by the database's clock. */
+function openShares(db: Db) {
   return db
     .selectFrom("shares")
     .innerJoin("sessions", "sessions.id", "shares.session_id")
-    .select(["shares.id", "session_id", "tenant_id", "up_to_epoch", "up_to_seq", "shares.created_at"])
-    .where("revoked_at", "is", null);
+    .select(["shares.id", "session_id", "tenant_id", "up_to_epoch", "up_to_seq"])
+    .select(["shares.created_at", "expires_at"])
+    .where("revoked_at", "is", null)
+    .where((eb) => eb.or([eb("expires_at", "is", null), eb("expires_at", ">", ago(0))]));
 }
 
-type Row = Awaited<ReturnType<ReturnType<typeof liveShares>["execute"]>>[number];
+type Row = Pick<
+  Selectable<CoreTables["shares"]>,
+  "id" | "session_id" | "up_to_epoch" | "up_to_seq" | "created_at" | "expires_at"
+> & { readonly tenant_id: string };
 
 function shareOf(row: Row): Share {
   return {
@@ -309,6 +355,7 @@ function shareOf(row: Row): Share {
     session: row.session_id,
     upTo: formatCursor({ epoch: row.up_to_epoch, seq: row.up_to_seq }),
     createdAt: row.created_at,
+    expiresAt: row.expires_at,
   };
 }
 

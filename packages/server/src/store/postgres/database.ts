@@ -6,6 +6,7 @@
  */
 import type { Kysely } from "kysely";
 import type {
+  AgentTables,
   BuiltInTables,
   CoreTables,
   FileTables,
@@ -13,6 +14,7 @@ import type {
   GatewayTables,
   InteractionTables,
   RuntimeTables,
+  WebhookTables,
 } from "./schema.ts";
 import type { LedgerTables } from "./schema-ledger.ts";
 
@@ -25,7 +27,9 @@ export interface Database
     InteractionTables,
     FileTables,
     BuiltInTables,
-    GatewayTables {}
+    GatewayTables,
+    WebhookTables,
+    AgentTables {}
 
 /** The pool, or a transaction on it. */
 export type Db = Kysely<Database>;

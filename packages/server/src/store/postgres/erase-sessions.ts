@@ -71,6 +71,7 @@ function withTraceOf(tx: Db, tenant: string, user: string) {
         .where("own.tenant_id", "=", tenant)
         .where("own.user_id", "=", user)
         .unionAll(eb.selectFrom("interaction_changes").select("session_id as id").where("by_user", "=", user))
+        .unionAll(eb.selectFrom("payment_changes").select("session_id as id").where("by_user", "=", user))
         .unionAll(eb.selectFrom("allowances").select("session_id as id").where("by_user", "=", user))
         .unionAll(eb.selectFrom("uploads").select("session_id as id").where("by_user", "=", user))
         .unionAll(eb.selectFrom("waiting_messages").select("session_id as id").where("by_user", "=", user))
@@ -87,6 +88,14 @@ async function unname(tx: Db, tenant: string, user: string): Promise<void> {
     .whereRef("i.session_id", "=", "c.session_id")
     .whereRef("i.id", "=", "c.interaction_id")
     .where("i.tenant_id", "=", tenant)
+    .where("c.by_user", "=", user)
+    .execute();
+  await tx
+    .updateTable("payment_changes as c")
+    .from("sessions as s")
+    .set({ by_user: null })
+    .whereRef("s.id", "=", "c.session_id")
+    .where("s.tenant_id", "=", tenant)
     .where("c.by_user", "=", user)
     .execute();
   await tx

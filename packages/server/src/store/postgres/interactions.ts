@@ -8,20 +8,20 @@
 import { type ExpressionBuilder, type Selectable, sql, type SqlBool } from "kysely";
 import type { Json } from "@turnstream/protocol";
 import { StoreError } from "../errors.ts";
-import type {
-  TransitionResult,
-  TransitionRequest,
-  Interaction,
-  InteractionChange,
-  InteractionRequest,
-  Interactions,
+import {
+  type TransitionResult,
+  type TransitionRequest,
+  type Interaction,
+  type InteractionChange,
+  type InteractionRequest,
+  type Interactions,
+  paymentDriven,
 } from "../ports/interactions.ts";
 import type { SessionRef } from "../refs.ts";
 import { checkCount } from "../rules/arguments.ts";
 import {
   INTERACTION_KINDS,
   type InteractionKind,
-  isOrderDriven,
   transitionError,
   allowedFrom,
   deadlineRule,
@@ -29,7 +29,7 @@ import {
 import { checkPage, checkRequest, checkTransition, schemaText } from "../rules/ledger-arguments.ts";
 import type { Database, Db } from "./database.ts";
 import type { LedgerTables } from "./schema-ledger.ts";
-import { clock, clockPlus, inTransaction, requireSession } from "./session-row.ts";
+import { ago, clock, clockPlus, inTransaction, requireSession } from "./session-row.ts";
 
 /** Not `ago(0)`: after waiting for a concurrent change of the row, the clock must be read again. */
 const moment = sql<number>`clock_timestamp()`;
@@ -92,6 +92,20 @@ export function postgresInteractions(db: Db): Interactions {
         .select("s.schema")
         .executeTakeFirst();
       return row?.schema ?? null;
+    },
+
+    async overdueForms({ limit }) {
+      const rows = await db
+        .selectFrom("interactions")
+        .selectAll()
+        // Literals instead of parameters, so that the planner can use the partial index.
+        .where(sql<SqlBool>`kind = 'form' and status = 'pending'`)
+        .where("deadline", "<=", ago(0))
+        .orderBy("deadline")
+        .orderBy("n")
+        .limit(checkPage(limit))
+        .execute();
+      return rows.map(interactionOf);
     },
 
     async list(ref, { pending = false, kind, after = 0, limit = 100 } = {}) {
@@ -221,7 +235,7 @@ async function win(db: Db, ref: SessionRef, transition: TransitionRequest): Prom
 
 /** The rules of `rules/interactions.ts` as a SQL condition. */
 function mayBecome(eb: ExpressionBuilder<Database, "interactions">, transition: TransitionRequest) {
-  const rules = INTERACTION_KINDS.filter((kind) => !isOrderDriven(kind, transition.to, false))
+  const rules = INTERACTION_KINDS.filter((kind) => kind !== "payment")
     .map((kind) => ({ kind, from: allowedFrom(kind, transition.to) }))
     .filter(({ from }) => from.length > 0)
     .map(({ kind, from }) =>
@@ -229,8 +243,6 @@ function mayBecome(eb: ExpressionBuilder<Database, "interactions">, transition: 
     );
   return eb.and([
     eb.or(rules),
-    // A column of the row itself: after waiting for a concurrent order, the update sees it.
-    eb("ordered", "=", false),
     ...(transition.expectVersion === undefined ? [] : [eb("version", "=", transition.expectVersion)]),
     ...(transition.expectDigest === undefined ? [] : [eb("digest", "=", transition.expectDigest)]),
   ]);
@@ -258,8 +270,7 @@ async function lose(
     .where("id", "=", transition.id)
     .executeTakeFirst();
   if (row === undefined) throw new StoreError("NOT_FOUND", "interaction");
-  if (isOrderDriven(row.kind, transition.to, row.ordered))
-    throw new StoreError("INVALID", "interaction of a payment (change its order instead)");
+  if (row.kind === "payment") throw paymentDriven();
   const current = interactionOf(row);
   const why = transitionError(current, transition, row.now);
   if (why === null && !last) return null;

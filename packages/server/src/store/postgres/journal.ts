@@ -127,6 +127,15 @@ export function postgresLeases(db: Db): Leases {
         .execute();
       return rows.map((row) => row.executor);
     },
+    async anyExpired() {
+      const row = await db
+        .selectFrom("leases")
+        .select("executor")
+        .where("until", "<", ago(0))
+        .limit(1)
+        .executeTakeFirst();
+      return row !== undefined;
+    },
     async takeDead(executor, by) {
       if (executor === by) return false;
       const { numUpdatedRows } = await db

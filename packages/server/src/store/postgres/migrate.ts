@@ -23,6 +23,9 @@ import { cutTexts } from "./migrations/0010-cut-texts.ts";
 import { noDue } from "./migrations/0011-no-due.ts";
 import { blobNames } from "./migrations/0012-blob-names.ts";
 import { attempts } from "./migrations/0013-attempts.ts";
+import { webhooks } from "./migrations/0014-webhooks.ts";
+import { shares } from "./migrations/0015-shares.ts";
+import { agents } from "./migrations/0016-agents.ts";
 
 const migrations: Readonly<Record<string, Migration>> = {
   "0001-core": core,
@@ -38,6 +41,9 @@ const migrations: Readonly<Record<string, Migration>> = {
   "0011-no-due": noDue,
   "0012-blob-names": blobNames,
   "0013-attempts": attempts,
+  "0014-webhooks": webhooks,
+  "0015-shares": shares,
+  "0016-agents": agents,
 };
 
 /** An arbitrary number that nothing else in the database uses for an advisory lock. */

@@ -1,234 +1,328 @@
 /**
- * `postgresPayments` implements orders and payment notices on PostgreSQL.
+ * `postgresPayments` implements payments on PostgreSQL.
  *
- * Invariant: all work on one order number runs one at a time. An advisory lock does this, because a notice may arrive
- * before its order's row exists. Order, interaction and notice change in one transaction.
+ * Invariant: `apply` locks the session's row and then the payment's row, so the inputs of one payment run one at a
+ * time. The payment, its interaction and its rows change in one transaction, at one time of the database's clock.
  */
-import { type Selectable, sql } from "kysely";
-import type { Json } from "@turnstream/protocol";
+import { sql, type SqlBool } from "kysely";
 import { StoreError } from "../errors.ts";
 import type { InteractionChange } from "../ports/interactions.ts";
-import type {
-  ApplyResult,
-  NewOrder,
-  PaymentNotice,
-  Order,
-  OrderTransition,
-  Payments,
+import {
+  type ApplyResult,
+  MAX_PAYMENT_CHANGES,
+  type NewPayment,
+  type Payment,
+  type PaymentChange,
+  type PaymentPage,
+  type Payments,
 } from "../ports/payments.ts";
 import type { SessionRef } from "../refs.ts";
-import { checkDuration } from "../rules/arguments.ts";
-import { checkOrderTransition, checkOrder, checkPage } from "../rules/ledger-arguments.ts";
-import { isFinalPayment, resolvePayment, type PaymentStatus } from "../rules/payments.ts";
+import { checkCount, checkDuration } from "../rules/arguments.ts";
+import {
+  checkFlagResolution,
+  checkPage,
+  checkPayment,
+  checkPaymentInput,
+} from "../rules/ledger-arguments.ts";
+import { describeChanges } from "../rules/payment-changes.ts";
+import { checkAfterChange, nextCheck } from "../rules/payment-checks.ts";
+import { type PaymentInput, resolvePayment } from "../rules/payments.ts";
 import type { Db } from "./database.ts";
 import { interactionOf } from "./interactions.ts";
-import type { LedgerTables } from "./schema-ledger.ts";
-import { ago, clock, clockPlus, lockSessionRow, inTransaction } from "./session-row.ts";
+import { changeRow, paymentChangeOf, paymentColumns, paymentOf } from "./payment-rows.ts";
+import { ago, clock, clockPlus, inTransaction, lockSessionRow } from "./session-row.ts";
 
 export function postgresPayments(db: Db): Payments {
+  const inSession = ({ tenant, session }: SessionRef) =>
+    db.selectFrom("payments").where("session_id", "=", session).where("tenant_id", "=", tenant).selectAll();
   return {
-    async create(ref, order) {
-      checkOrder(order);
+    async create(ref, payment) {
+      checkPayment(payment);
       return await inTransaction(db, async (tx) => {
-        await lockOrderNo(tx, ref.tenant, order.orderNo);
         await lockSessionRow(tx, ref);
-        const made = await insert(tx, ref, order);
-        if (made === undefined) {
-          return { created: false, order: await requireSame(tx, ref, order), early: [] };
-        }
-        return { created: true, order: orderOf(made), early: await claimNotices(tx, ref, order.orderNo) };
+        return (
+          (await insert(tx, ref, payment)) ?? { created: false, payment: await stored(tx, ref, payment) }
+        );
       });
     },
 
-    async apply(tenant, move) {
-      checkOrderTransition(move);
-      return await inTransaction(db, async (tx) => {
-        await lockOrderNo(tx, tenant, move.orderNo);
-        const order = await find(tx, tenant, move.orderNo, "held");
-        if (move.notice !== undefined && !(await saveNotice(tx, tenant, move.orderNo, move.notice))) {
-          return { outcome: "repeated", order };
-        }
-        const result: ApplyResult = order === null ? { outcome: "unknown" } : await step(tx, order, move);
-        if (move.notice !== undefined && order !== null) {
-          await resolveNotice(tx, order, move.notice, result.outcome);
-        }
-        return result;
-      });
+    async apply(orderNo, input) {
+      checkPaymentInput(input);
+      return await inTransaction(db, (tx) => apply(tx, orderNo, input));
     },
 
-    async get({ tenant, session }, id) {
-      const row = await db
+    async get(ref, id) {
+      const row = await inSession(ref).where("id", "=", id).executeTakeFirst();
+      return row === undefined ? null : paymentOf(row);
+    },
+    getInTenant: (tenant, id) => findBy(db, { tenant_id: tenant, id }),
+    byToken: (hash) => findBy(db, { token_hash: hash }),
+    byOrderNo: (orderNo) => findBy(db, { order_no: orderNo }),
+
+    async list(ref, page) {
+      const { before, limit } = checkPaymentPage(page);
+      const rows = await inSession(ref).where("n", "<", before).orderBy("n", "desc").limit(limit).execute();
+      return rows.map(paymentOf);
+    },
+
+    async changes(ref, id) {
+      const rows = await db
+        .selectFrom("payment_changes as c")
+        .innerJoin("payments as p", (join) =>
+          join.onRef("p.session_id", "=", "c.session_id").onRef("p.id", "=", "c.payment_id"),
+        )
+        .where("c.session_id", "=", ref.session)
+        .where("c.payment_id", "=", id)
+        .where("p.tenant_id", "=", ref.tenant)
+        .selectAll("c")
+        .orderBy("c.n")
+        .limit(MAX_PAYMENT_CHANGES)
+        .execute();
+      return rows.map(paymentChangeOf);
+    },
+
+    async flagged(tenant, page) {
+      const { before, limit } = checkPaymentPage(page);
+      const rows = await db
         .selectFrom("payments")
         .selectAll()
-        .where("session_id", "=", session)
-        .where("id", "=", id)
         .where("tenant_id", "=", tenant)
-        .executeTakeFirst();
-      return row === undefined ? null : orderOf(row);
-    },
-
-    byOrderNo: (tenant, orderNo) => find(db, tenant, orderNo),
-    notices: (ref, orderNo) => noticesOf(db, ref, orderNo),
-
-    async stale({ limit, againMs }) {
-      const rows = await db
-        .with("picked", (with_) =>
-          with_
-            .selectFrom("payments")
-            .select(["session_id", "id"])
-            .where("next_check_at", "<=", ago(0))
-            .orderBy("next_check_at")
-            .limit(checkPage(limit))
-            .forUpdate()
-            .skipLocked(),
-        )
-        .updateTable("payments as p")
-        .from("picked")
-        .set({ next_check_at: clockPlus(checkDuration(againMs, "againMs")) })
-        .whereRef("p.session_id", "=", "picked.session_id")
-        .whereRef("p.id", "=", "picked.id")
-        .returningAll("p")
-        .returning(sql<boolean>`coalesce(p.expires_at <= clock_timestamp(), false)`.as("overdue"))
+        .where(unresolved)
+        .where("n", "<", before)
+        .orderBy("n", "desc")
+        .limit(limit)
         .execute();
-      return rows
-        .map((row) => ({ ...orderOf(row), overdue: row.overdue }))
-        .toSorted((a, b) => a.createdAt - b.createdAt);
+      return rows.map(paymentOf);
     },
 
-    pruneNotices: (page) => pruneNotices(db, page),
+    async resolveFlag(tenant, id, resolution) {
+      checkFlagResolution(resolution);
+      const { by, note } = resolution;
+      const row = await db
+        .updateTable("payments")
+        .set({ flag_resolved_at: clock, flag_resolved_by: by, flag_note: JSON.stringify(note) })
+        .where("tenant_id", "=", tenant)
+        .where("id", "=", id)
+        .where(unresolved)
+        .returningAll()
+        .executeTakeFirst();
+      if (row !== undefined) return { resolved: true, payment: paymentOf(row) };
+      const payment = await findBy(db, { tenant_id: tenant, id });
+      return payment === null ? null : { resolved: false, payment };
+    },
+
+    due: (query) => inTransaction(db, (tx) => claimDue(tx, checkPage(query.limit))),
+
+    async claimQuery(ref, id, everyMs) {
+      const { numUpdatedRows } = await db
+        .updateTable("payments")
+        .set({ queried_at: clock })
+        .where("session_id", "=", ref.session)
+        .where("tenant_id", "=", ref.tenant)
+        .where("id", "=", id)
+        .where((eb) =>
+          eb.or([
+            eb("queried_at", "is", null),
+            // Not `ago`: after waiting for a concurrent claim, the clock must be read again.
+            eb("queried_at", "<=", sql<number>`${clockPlus(-checkDuration(everyMs, "everyMs"))}`),
+          ]),
+        )
+        .executeTakeFirst();
+      return numUpdatedRows > 0n;
+    },
+
+    async setProviderRef(ref, id, providerRef) {
+      await db
+        .updateTable("payments")
+        .set({ provider_ref: providerRef })
+        .where("session_id", "=", ref.session)
+        .where("tenant_id", "=", ref.tenant)
+        .where("id", "=", id)
+        .where("provider_ref", "is", null)
+        .execute();
+    },
   };
 }
 
-async function lockOrderNo(tx: Db, tenant: string, orderNo: string): Promise<void> {
-  const name = JSON.stringify(["order", tenant, orderNo]);
-  await sql`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`.execute(tx);
+/** A literal, so that the planner can use the partial index. */
+const unresolved = sql<SqlBool>`flag is not null and flag_resolved_at is null`;
+
+function checkPaymentPage({ before, limit = 100 }: PaymentPage = {}) {
+  const end = before === undefined ? Number.MAX_SAFE_INTEGER : checkCount(before, "before");
+  return { before: end, limit: checkPage(limit) };
 }
 
-async function insert(tx: Db, ref: SessionRef, order: NewOrder) {
+async function findBy(
+  db: Db,
+  columns:
+    | { readonly tenant_id: string; readonly id: string }
+    | { readonly token_hash: string }
+    | { readonly order_no: string },
+): Promise<Payment | null> {
+  const row = await db
+    .selectFrom("payments")
+    .selectAll()
+    .where((eb) => eb.and(columns))
+    .executeTakeFirst();
+  return row === undefined ? null : paymentOf(row);
+}
+
+async function insert(
+  tx: Db,
+  ref: SessionRef,
+  payment: NewPayment,
+): Promise<{ readonly created: true; readonly payment: Payment } | null> {
   const asked = await tx
     .selectFrom("interactions")
-    .select(["kind", "status"])
+    .select("kind")
     .where("session_id", "=", ref.session)
-    .where("id", "=", order.interaction)
+    .where("id", "=", payment.id)
     .executeTakeFirst();
-  if (asked === undefined) throw new StoreError("NOT_FOUND", "interaction of the order");
-  if (asked.kind !== "payment") throw new StoreError("INVALID", "interaction of the order (not a payment)");
+  if (asked === undefined) throw new StoreError("NOT_FOUND", "interaction of the payment");
+  if (asked.kind !== "payment")
+    throw new StoreError("INVALID", "interaction of the payment (of another kind)");
   const made = await tx
     .insertInto("payments")
     .values({
       session_id: ref.session,
       tenant_id: ref.tenant,
-      id: order.id,
-      interaction_id: order.interaction,
-      order_no: order.orderNo,
-      amount: order.amount,
-      currency: order.currency,
-      gateway: order.gateway,
-      description: JSON.stringify(order.description),
-      expires_at: order.expiresMs === undefined ? null : clockPlus(order.expiresMs),
-      next_check_at: clockPlus(order.checkMs),
+      id: payment.id,
+      order_no: payment.orderNo,
+      token_hash: payment.tokenHash,
+      amount: payment.amount,
+      currency: payment.currency,
+      provider: payment.provider,
+      description: JSON.stringify(payment.description),
+      locale: payment.locale,
+      continues: payment.continues,
+      agent: payment.agent,
+      mode: payment.mode,
+      expires_at: clockPlus(payment.expiresMs),
+      check_ms: payment.queryAfterMs,
+      next_check_at: clockPlus(payment.expiresMs),
     })
     .onConflict((conflict) => conflict.doNothing())
     .returningAll()
     .executeTakeFirst();
-  if (made !== undefined) await markOrdered(tx, ref, order.interaction);
-  return made;
+  return made === undefined ? null : { created: true, payment: paymentOf(made) };
 }
 
-/** From now on only the order changes the request. A cancelled request can't get an order. */
-async function markOrdered(tx: Db, ref: SessionRef, interaction: string): Promise<void> {
-  const { numUpdatedRows } = await tx
-    .updateTable("interactions")
-    .set({ ordered: true })
-    .where("session_id", "=", ref.session)
-    .where("id", "=", interaction)
-    .where("status", "=", "pending")
-    .executeTakeFirst();
-  if (numUpdatedRows === 0n) throw new StoreError("CONFLICT", "interaction of the order (cancelled)");
-}
-
-async function requireSame(tx: Db, ref: SessionRef, order: NewOrder): Promise<Order> {
-  const there = await find(tx, ref.tenant, order.orderNo);
-  const same =
-    there?.session === ref.session &&
-    there.id === order.id &&
-    there.interaction === order.interaction &&
-    there.amount === order.amount &&
-    there.currency === order.currency &&
-    there.gateway === order.gateway;
-  if (!same) throw new StoreError("EXISTS", "order");
-  return there;
-}
-
-/** @param lock prevents that the session is erased, before any of its rows is changed */
-async function find(db: Db, tenant: string, orderNo: string, lock?: "held"): Promise<Order | null> {
-  let query = db
+/** Returns the stored payment, if it is the same. */
+async function stored(tx: Db, ref: SessionRef, payment: NewPayment): Promise<Payment> {
+  const row = await tx
     .selectFrom("payments")
-    .innerJoin("sessions", "sessions.id", "payments.session_id")
-    .selectAll("payments")
-    .where("payments.tenant_id", "=", tenant)
-    .where("order_no", "=", orderNo);
-  if (lock !== undefined) query = query.forKeyShare("sessions");
-  const row = await query.executeTakeFirst();
-  return row === undefined ? null : orderOf(row);
-}
-
-async function step(tx: Db, order: Order, move: OrderTransition): Promise<ApplyResult> {
-  const gateway = move.gateway ?? move.notice?.gateway;
-  const verdict = resolvePayment(order, { ...move, ...(gateway === undefined ? {} : { gateway }) });
-  if (verdict.outcome === "lost") return { outcome: "lost", order };
-  if (verdict.outcome === "mismatch") return { outcome: "mismatch", order, fields: verdict.fields };
-  const moved = await tx
-    .updateTable("payments")
-    .set({
-      status: move.to,
-      changed_at: clock,
-      ...(move.gatewayRef === undefined ? {} : { gateway_ref: move.gatewayRef }),
-      ...(isFinalPayment(move.to) ? { next_check_at: null } : {}),
-    })
-    .where("session_id", "=", order.session)
-    .where("id", "=", order.id)
-    // The advisory lock guarantees this status. If it ever doesn't, nothing may change.
-    .where("status", "=", order.status)
-    .returningAll()
+    .selectAll()
+    .where("session_id", "=", ref.session)
+    .where("id", "=", payment.id)
     .executeTakeFirst();
-  if (moved === undefined) throw new StoreError("CONFLICT", "order");
-  return {
-    outcome: "won",
-    order: orderOf(moved),
-    ...(await moveInteraction(tx, orderOf(moved), verdict.steps, move)),
-  };
+  const same =
+    row?.order_no === payment.orderNo &&
+    row.token_hash === payment.tokenHash &&
+    row.amount === payment.amount &&
+    row.currency === payment.currency &&
+    row.provider === payment.provider;
+  if (!same) throw new StoreError("EXISTS", "payment");
+  return paymentOf(row);
 }
 
-async function moveInteraction(tx: Db, order: Order, steps: readonly PaymentStatus[], move: OrderTransition) {
-  const at = new Date(order.changedAt ?? 0);
+/** Locks the session's row first, so that an erasure waits there; see `session-row.ts`. */
+async function lockPayment(tx: Db, orderNo: string) {
+  const locked = await tx
+    .selectFrom("sessions")
+    .innerJoin("payments", "payments.session_id", "sessions.id")
+    .select("sessions.id")
+    .where("order_no", "=", orderNo)
+    .forKeyShare("sessions")
+    .executeTakeFirst();
+  if (locked === undefined) return undefined;
+  return await tx
+    .selectFrom("payments")
+    .selectAll()
+    .where("order_no", "=", orderNo)
+    .forNoKeyUpdate()
+    .executeTakeFirst();
+}
+
+/** Returns the time, the last row and whether the event is recorded. Read after the payment is locked. */
+async function readRecorded(tx: Db, { session, id }: Payment, input: PaymentInput) {
+  const rows = tx
+    .selectFrom("payment_changes")
+    .where("session_id", "=", session)
+    .where("payment_id", "=", id);
+  const { provider = null, event = null } = "event" in input ? input : {};
+  const repeats = rows.where("provider", "=", provider).where("event", "=", event).select("n");
+  return await tx
+    .selectNoFrom((eb) => [
+      sql<number>`clock_timestamp()::timestamptz(3)`.as("now"),
+      rows.select((of) => of.fn.max("n").as("n")).as("last"),
+      eb.exists(repeats).as("is_repeat"),
+    ])
+    .executeTakeFirstOrThrow();
+}
+
+async function apply(tx: Db, orderNo: string, input: PaymentInput): Promise<ApplyResult> {
+  const row = await lockPayment(tx, orderNo);
+  if (row === undefined) return { outcome: "unknown" };
+  const payment = paymentOf(row);
+  const { now: at, last, is_repeat } = await readRecorded(tx, payment, input);
+  if (is_repeat === true) return { outcome: "unchanged", payment };
+  const resolution = resolvePayment({ ...payment, isOverdue: payment.expiresAt <= at }, input);
+  if (resolution.outcome === "unchanged") return { outcome: "unchanged", payment };
+  const { recorded, changed } = describeChanges(payment, input, resolution, { n: (last ?? 0) + 1, at });
+  await tx
+    .updateTable("payments")
+    .set(paymentColumns(changed, checkAfterChange(payment, changed, row.check_ms, at)))
+    .where("session_id", "=", payment.session)
+    .where("id", "=", payment.id)
+    .execute();
+  await tx
+    .insertInto("payment_changes")
+    .values(recorded.map((change) => changeRow(payment, change)))
+    .execute();
+  const fields = resolution.outcome === "mismatch" ? resolution.fields : [];
+  const outcome = recorded.at(-1)?.outcome ?? "changed";
+  return { outcome, payment: changed, recorded, fields, ...(await changeInteraction(tx, changed, recorded)) };
+}
+
+/** Repeats the steps of the payment in its interaction. */
+async function changeInteraction(
+  tx: Db,
+  { session, id, status }: Payment,
+  recorded: readonly PaymentChange[],
+) {
+  const steps = recorded.filter(({ outcome }) => outcome === "changed");
+  const [first] = steps;
+  const of = tx.selectFrom("interactions").selectAll().where("session_id", "=", session).where("id", "=", id);
+  if (first === undefined)
+    return { interaction: interactionOf(await of.executeTakeFirstOrThrow()), changes: [] };
+  const at = new Date(first.at);
   const row = await tx
     .updateTable("interactions")
-    .set((eb) => ({ status: move.to, version: eb("version", "+", steps.length), changed_at: at }))
-    .where("session_id", "=", order.session)
-    .where("id", "=", order.interaction)
+    .set((eb) => ({ status, version: eb("version", "+", steps.length), changed_at: at }))
+    .where("session_id", "=", session)
+    .where("id", "=", id)
     .returningAll()
     .executeTakeFirstOrThrow();
   const interaction = interactionOf(row);
-  const changes = steps.map((status, index): InteractionChange => ({
+  const changes = steps.map(({ to, by }, index): InteractionChange => ({
     version: interaction.version - steps.length + index + 1,
-    status,
-    by: move.by ?? null,
-    reason: move.reason ?? null,
-    body: JSON.parse(JSON.stringify(move.body ?? null)) as Json,
-    at: at.getTime(),
+    status: to,
+    by,
+    reason: null,
+    body: null,
+    at: first.at,
   }));
   await tx
     .insertInto("interaction_changes")
     .values(
-      changes.map(({ version, status, by, reason, body }) => ({
-        session_id: order.session,
-        interaction_id: order.interaction,
+      changes.map(({ version, status: to, by }) => ({
+        session_id: session,
+        interaction_id: id,
         version,
-        status,
+        status: to,
         by_user: by,
-        reason: reason === null ? null : JSON.stringify(reason),
-        body: JSON.stringify(body),
+        reason: null,
+        body: "null",
         at,
       })),
     )
@@ -236,126 +330,31 @@ async function moveInteraction(tx: Db, order: Order, steps: readonly PaymentStat
   return { interaction, changes };
 }
 
-function orderOf(row: Selectable<LedgerTables["payments"]>): Order {
-  return {
-    tenant: row.tenant_id,
-    session: row.session_id,
-    id: row.id,
-    interaction: row.interaction_id,
-    orderNo: row.order_no,
-    amount: row.amount,
-    currency: row.currency,
-    gateway: row.gateway,
-    description: row.description,
-    status: row.status,
-    gatewayRef: row.gateway_ref,
-    createdAt: row.created_at,
-    changedAt: row.changed_at,
-    expiresAt: row.expires_at,
-  };
-}
-
-/** A notice as the gateway sent it. */
-type Sent = NonNullable<OrderTransition["notice"]>;
-
-/** Returns false if the notice was processed before. A notice whose order was missing counts as not processed. */
-async function saveNotice(tx: Db, tenant: string, orderNo: string, sent: Sent): Promise<boolean> {
-  const row = await tx
-    .insertInto("payment_notices")
-    .values({
-      tenant_id: tenant,
-      gateway: sent.gateway,
-      event_id: sent.event,
-      order_no: orderNo,
-      session_id: null,
-      outcome: "unknown",
-      body: JSON.stringify(sent.body),
-    })
-    // The update changes nothing. It makes the statement return an existing row, unless the notice was processed.
-    .onConflict((conflict) =>
-      conflict
-        .columns(["tenant_id", "gateway", "event_id"])
-        .doUpdateSet({ outcome: "unknown" })
-        .where("payment_notices.outcome", "=", "unknown")
-        .where("payment_notices.order_no", "=", orderNo),
-    )
-    .returning("event_id")
-    .executeTakeFirst();
-  return row !== undefined;
-}
-
-async function resolveNotice(
-  tx: Db,
-  order: Order,
-  sent: Sent,
-  outcome: ApplyResult["outcome"],
-): Promise<void> {
-  await tx
-    .updateTable("payment_notices")
-    .set({ outcome, session_id: order.session })
-    .where("tenant_id", "=", order.tenant)
-    .where("gateway", "=", sent.gateway)
-    .where("event_id", "=", sent.event)
-    .execute();
-}
-
-/** Assigns notices that arrived before their order to its session. */
-async function claimNotices(tx: Db, ref: SessionRef, orderNo: string): Promise<PaymentNotice[]> {
+async function claimDue(tx: Db, limit: number): Promise<(Payment & { readonly overdue: boolean })[]> {
   const rows = await tx
-    .updateTable("payment_notices")
-    .set({ session_id: ref.session })
-    .where("tenant_id", "=", ref.tenant)
-    .where("order_no", "=", orderNo)
-    .where("session_id", "is", null)
-    .returningAll()
-    .execute();
-  return rows.map(noticeOf).toSorted((a, b) => a.receivedAt - b.receivedAt);
-}
-
-async function noticesOf(db: Db, { tenant, session }: SessionRef, orderNo: string): Promise<PaymentNotice[]> {
-  const rows = await db
-    .selectFrom("payment_notices")
+    .selectFrom("payments")
     .selectAll()
-    .where("tenant_id", "=", tenant)
-    .where("order_no", "=", orderNo)
-    .where("session_id", "=", session)
-    .orderBy("received_at", "desc")
-    .limit(1000)
+    .select(sql<number>`clock_timestamp()::timestamptz(3)`.as("now"))
+    .where("next_check_at", "<=", ago(0))
+    .orderBy("next_check_at")
+    .orderBy("n")
+    .limit(limit)
+    .forNoKeyUpdate()
+    .skipLocked()
     .execute();
-  return rows.toReversed().map(noticeOf);
-}
-
-async function pruneNotices(
-  db: Db,
-  { olderThanMs, limit }: { readonly olderThanMs: number; readonly limit: number },
-): Promise<number> {
-  const { numDeletedRows } = await db
-    .deleteFrom("payment_notices")
-    .where((eb) =>
-      eb(
-        eb.refTuple("tenant_id", "gateway", "event_id"),
-        "in",
-        eb
-          .selectFrom("payment_notices")
-          .select(["tenant_id", "gateway", "event_id"])
-          .where("session_id", "is", null)
-          .where("received_at", "<=", ago(checkDuration(olderThanMs, "olderThanMs")))
-          .orderBy("received_at")
-          .limit(checkPage(limit))
-          .$asTuple("tenant_id", "gateway", "event_id"),
-      ),
-    )
-    .executeTakeFirst();
-  return Number(numDeletedRows);
-}
-
-function noticeOf(row: Selectable<LedgerTables["payment_notices"]>): PaymentNotice {
-  return {
-    gateway: row.gateway,
-    event: row.event_id,
-    orderNo: row.order_no,
-    outcome: row.outcome as ApplyResult["outcome"],
-    body: row.body,
-    receivedAt: row.received_at,
-  };
+  if (rows.length === 0) return [];
+  const checks = rows.map((row) =>
+    nextCheck({ status: row.status, expiresAt: row.expires_at, checkMs: row.check_ms }, row.now),
+  );
+  const times = checks.map(({ nextCheckAt }) => (nextCheckAt === null ? null : new Date(nextCheckAt)));
+  const next = sql<{ session_id: string; id: string; check_ms: number; next_check_at: Date | null }>`
+    unnest(${rows.map(({ session_id }) => session_id)}::text[], ${rows.map(({ id }) => id)}::text[],
+      ${checks.map(({ checkMs }) => checkMs)}::bigint[], ${times}::timestamptz[])
+    as next (session_id, id, check_ms, next_check_at)`;
+  await sql`update payments as p
+    set check_ms = next.check_ms, next_check_at = next.next_check_at, queried_at = clock_timestamp()
+    from ${next} where p.session_id = next.session_id and p.id = next.id`.execute(tx);
+  return rows
+    .map((row) => ({ ...paymentOf(row), overdue: row.expires_at <= row.now }))
+    .toSorted((a, b) => a.n - b.n);
 }

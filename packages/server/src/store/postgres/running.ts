@@ -18,7 +18,7 @@ import {
 import { MAX_BATCH } from "../ports/sessions.ts";
 import type { SessionRef } from "../refs.ts";
 import { checkDuration, checkLimit } from "../rules/arguments.ts";
-import { checkNewTurn, checkOptions, checkStop } from "../rules/running.ts";
+import { checkNewTurn, checkOptions, checkSessions, checkStop } from "../rules/running.ts";
 import type { Db } from "./database.ts";
 import { ago, clock, withSessionLock, inTransaction, belongsToTenant, lockSession } from "./session-row.ts";
 
@@ -105,6 +105,21 @@ export function postgresRunning(db: Db): RunningTurns {
         .limit(checkLimit(limit, MAX_BATCH))
         .execute();
       return rows.map(turnOf);
+    },
+    async interrupted(sessions) {
+      checkSessions(sessions);
+      // `limit` keeps the planner from reading whole tables: every row is found by its key. An epoch from before the
+      // turn's begin belongs to an earlier turn.
+      const { rows } = await sql<{ tenant_id: string; session_id: string; turn: string }>`
+        select s.tenant_id, r.session_id, r.turn
+        from unnest(${sessions}::text[]) named(id)
+        cross join lateral (select * from running_turns where session_id = named.id limit 1) r
+        cross join lateral (select * from sessions where id = r.session_id limit 1) s
+        cross join lateral (
+          select by from session_epochs e
+          where e.session_id = s.id and e.epoch = s.epoch and e.at >= r.begun_at limit 1) e
+        join leases on leases.executor = e.by and leases.until < ${ago(0)}`.execute(db);
+      return rows.map((row) => ({ tenant: row.tenant_id, session: row.session_id, turn: row.turn }));
     },
     startable: ({ olderThanMs, limit }) =>
       startable(db, checkDuration(olderThanMs, "olderThanMs"), checkLimit(limit, MAX_BATCH)),

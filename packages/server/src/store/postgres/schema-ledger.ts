@@ -7,7 +7,8 @@
 import type { Json } from "@turnstream/protocol";
 import type { ColumnType, Generated, GeneratedAlways } from "kysely";
 import type { InteractionKind } from "../rules/interactions.ts";
-import type { PaymentStatus } from "../rules/payments.ts";
+import type { PaymentChange } from "../ports/payments.ts";
+import type { PaymentActor, PaymentFlag, PaymentInputType, PaymentStatus } from "../rules/payments.ts";
 import type { JsonColumn, NullableTime, Time } from "./schema.ts";
 
 export interface LedgerTables {
@@ -41,8 +42,6 @@ export interface LedgerTables {
     version: Generated<number>;
     requested_at: Time;
     changed_at: NullableTime;
-    /** True for a payment with an order. Only the order changes it from then on. */
-    ordered: Generated<boolean>;
   };
   interaction_changes: {
     session_id: string;
@@ -57,29 +56,52 @@ export interface LedgerTables {
   payments: {
     session_id: string;
     id: string;
+    n: GeneratedAlways<number>;
     tenant_id: string;
-    interaction_id: string;
     order_no: string;
+    token_hash: string;
     amount: number;
     currency: string;
-    gateway: string;
+    provider: string;
+    provider_ref: string | null;
     description: JsonColumn<string>;
+    locale: string;
+    continues: boolean;
+    agent: string | null;
+    mode: "agent" | "chat" | null;
     status: Generated<PaymentStatus>;
-    gateway_ref: string | null;
+    refunded_amount: Generated<number>;
     created_at: Time;
     changed_at: NullableTime;
-    expires_at: NullableTime;
+    expires_at: ColumnType<number, Date, never>;
+    /** The time until the next check; it doubles with every check. */
+    check_ms: number;
     next_check_at: NullableTime;
+    queried_at: NullableTime;
+    flag: PaymentFlag | null;
+    flagged_at: NullableTime;
+    flag_resolved_at: NullableTime;
+    flag_resolved_by: string | null;
+    flag_note: ColumnType<string | null, string | null | undefined, string | null>;
   };
-  payment_notices: {
-    tenant_id: string;
-    gateway: string;
-    event_id: string;
-    order_no: string;
-    session_id: string | null;
-    outcome: string;
-    body: JsonColumn<Json>;
-    received_at: Time;
+  payment_changes: {
+    session_id: string;
+    payment_id: string;
+    n: number;
+    actor: PaymentActor;
+    by_user: string | null;
+    input: PaymentInputType;
+    outcome: PaymentChange["outcome"];
+    from_status: PaymentStatus;
+    to_status: PaymentStatus;
+    at: ColumnType<number, Date, never>;
+    evidence_hash: string | null;
+    provider: string | null;
+    event: string | null;
+    paid_amount: number | null;
+    paid_currency: string | null;
+    provider_ref: string | null;
+    reason: ColumnType<string | null, string | null, never>;
   };
   usage_days: {
     tenant_id: string;

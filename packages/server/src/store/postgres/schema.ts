@@ -7,8 +7,10 @@
 import type { ColumnType, Generated, GeneratedAlways, RawBuilder } from "kysely";
 import type { SessionEvent, Json, Snapshot, TurnSnapshot } from "@turnstream/protocol";
 import type { EventDraft } from "@turnstream/protocol/writer";
+import type { AgentInput } from "../ports/agents.ts";
 import type { SessionHeader } from "../ports/archive.ts";
 import type { QueuedMessageBody } from "../ports/running.ts";
+import type { DeliveryState, WebhookEventType } from "../ports/webhooks.ts";
 
 /** Written as JSON text, read parsed. */
 export type JsonColumn<T> = ColumnType<T, string, string>;
@@ -38,6 +40,7 @@ export interface CoreTables {
     /** The number of the session's rows in `turns`, so that no query has to count them. */
     turn_count: Generated<number>;
     forked_from_share: Generated<boolean>;
+    forked_turns: Generated<number>;
     created_at: Time;
     updated_at: Time;
   };
@@ -105,6 +108,10 @@ export interface CoreTables {
     up_to_seq: number;
     created_at: Time;
     revoked_at: NullableTime;
+    expires_at: NullableTime;
+    /** The owner of the session. Null if a version without these columns created the share. */
+    owner_tenant: string | null;
+    owner: string | null;
   };
   /** Erased sessions whose log may still exist. Without a foreign key, because the session's row is deleted. */
   erasures: { session_id: string; requested_at: Time };
@@ -270,5 +277,48 @@ export interface RuntimeTables {
     n: GeneratedAlways<number>;
     value: JsonColumn<Json>;
     kept: boolean;
+  };
+}
+
+/** Tables of migration 0014. */
+export interface WebhookTables {
+  webhook_endpoints: {
+    id: string;
+    n: GeneratedAlways<number>;
+    tenant_id: string;
+    url: string;
+    /** The worker signs with it, so it can't be stored as a hash. */
+    secret: string;
+    events: WebhookEventType[];
+    created_at: Time;
+  };
+  webhook_deliveries: {
+    endpoint_id: string;
+    id: string;
+    n: GeneratedAlways<number>;
+    tenant_id: string;
+    session_id: string;
+    type: WebhookEventType;
+    data: JsonColumn<Readonly<Record<string, Json>>>;
+    state: Generated<DeliveryState>;
+    attempts: Generated<number>;
+    status: number | null;
+    error: string | null;
+    /** Set while a process sends the delivery. Its lease ends at `next_attempt_at`. */
+    claim: string | null;
+    created_at: Time;
+    next_attempt_at: Time;
+    ended_at: NullableTime;
+  };
+}
+
+/** Table of migration 0016. */
+export interface AgentTables {
+  agents: {
+    name: string;
+    label: string;
+    description: string;
+    inputs: AgentInput[];
+    registered_at: Time;
   };
 }

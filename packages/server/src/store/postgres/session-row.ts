@@ -4,13 +4,12 @@
  *
  * Invariant: locks are taken in this order, so that transactions don't deadlock:
  * 1. the tenant's row, if the tenant is erased
- * 2. the number of an order (an advisory lock, `payments.ts`)
- * 3. the session's row; several in the order of their ids
+ * 2. the session's row; several in the order of their ids
  *    - `lockSessionRow` to change rows of the session
  *    - `lockSession` to change rows in the session's order
  *    - FOR UPDATE to erase the session
- * 4. rows of the session
- * 5. the head of the audit
+ * 3. rows of the session
+ * 4. the head of the audit
  *
  * One transaction may first call `lockSessionRow` and later `lockSession`: only an erasure conflicts, and it waits for
  * both. Work on several sessions, and a tenant's erasure, can't follow the order. There the database detects the
@@ -34,6 +33,7 @@ export const SESSION_COLUMNS = [
   "sessions.archived_epoch",
   "sessions.archived_seq",
   "sessions.forked_from_share",
+  "sessions.forked_turns",
   "sessions.created_at",
   "sessions.updated_at",
 ] as const;
@@ -50,6 +50,7 @@ export function sessionOf(row: SessionRow): Session {
     epoch: row.epoch,
     archived: formatCursor({ epoch: row.archived_epoch, seq: row.archived_seq }),
     forkedFromShare: row.forked_from_share,
+    forkedTurns: row.forked_turns,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   };

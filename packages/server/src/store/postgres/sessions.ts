@@ -127,7 +127,8 @@ async function create(db: Db, env: Env, actor: Actor, session: NewSession) {
     title: session.title === undefined ? null : checkText(session.title, "title"),
     // The first claim gets the next number.
     epoch: firstEpoch(session.firstEpoch, env) - 1,
-    forked_from_share: session.forkedFromShare ?? false,
+    forked_from_share: session.forkedTurns !== undefined,
+    forked_turns: session.forkedTurns === undefined ? 0 : checkCount(session.forkedTurns, "forkedTurns"),
   };
   return inTransaction(db, async (tx) => {
     const row = await tx
@@ -158,15 +159,18 @@ async function list(db: Db, actor: Actor, page: { limit: number; before?: string
     .orderBy(bytewiseOrder("id"), "desc")
     .limit(limit + 1);
   if (page.before !== undefined) {
-    const { updatedAt, id } = parsePageToken(page.before);
-    const end = sql`(${new Date(updatedAt)}::timestamptz, ${id})`;
+    const { time, id } = parsePageToken(page.before);
+    const end = sql`(${new Date(time)}::timestamptz, ${id})`;
     query = query.where(sql<boolean>`(updated_at, ${bytewiseOrder("id")}) < ${end}`);
   }
   const sessions = (await query.execute()).map(sessionOf);
   const more = sessions.length > limit;
   if (more) sessions.pop();
   const last = sessions.at(-1);
-  return { sessions, next: more && last !== undefined ? formatPageToken(last) : null };
+  return {
+    sessions,
+    next: more && last !== undefined ? formatPageToken({ time: last.updatedAt, id: last.id }) : null,
+  };
 }
 
 /** The row lock of the UPDATE makes each number unique. */

@@ -10,6 +10,7 @@ import { type Env, systemEnv } from "../../util/env.ts";
 import type { ClosableStore, Store, StorePorts } from "../store.ts";
 import { trackTransaction } from "../transaction-calls.ts";
 import { wrapPorts } from "../wrap-ports.ts";
+import { postgresAgents } from "./agents.ts";
 import { postgresAllowances, postgresFormDrafts } from "./allowances.ts";
 import { postgresArchive, postgresTurns } from "./archive.ts";
 import { postgresAttachments, postgresBlobs, postgresUploads } from "./files.ts";
@@ -25,6 +26,7 @@ import { postgresKnowledge } from "./knowledge.ts";
 import { postgresMemories } from "./memories.ts";
 import { postgresOutbox } from "./outbox.ts";
 import { postgresRunning, postgresWaiting } from "./running.ts";
+import { postgresWebhooks } from "./webhooks.ts";
 
 export interface PostgresStoreOptions {
   readonly env?: Env;
@@ -77,10 +79,12 @@ function portsOn(db: Db, env: Env): StorePorts {
     payments: postgresPayments(db),
     usage: postgresUsage(db),
     audit: postgresAudit(db),
+    agents: postgresAgents(db),
     memories: postgresMemories(db),
     knowledge: postgresKnowledge(db),
     tickets: postgresTickets(db),
     idempotency: postgresIdempotency(db, env),
+    webhooks: postgresWebhooks(db, env),
   };
   return wrapPorts(ports, async (name, args, call) => {
     try {

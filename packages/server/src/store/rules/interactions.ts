@@ -34,18 +34,10 @@ export function allowedFrom(kind: InteractionKind, to: string): string[] {
     .map(([from]) => from);
 }
 
-/** A stop can cancel at any time, and the gateway decides about payments, however late. */
+/** A stop can cancel at any time, and the provider decides about payments, however late. */
 export function deadlineRule(kind: InteractionKind, to: string): Timing {
   if (kind === "payment" || to === "cancelled") return "any";
   return to === "timed_out" || to === "expired" ? "after" : "before";
-}
-
-/**
- * True if only the order may change a payment's status, and not a change of the request. Without an order no gateway
- * can report a result, so the request can only be cancelled.
- */
-export function isOrderDriven(kind: InteractionKind, to: string, ordered: boolean): boolean {
-  return kind === "payment" && (ordered || to !== "cancelled");
 }
 
 /** The fields of an interaction that the rules use. */

@@ -1,6 +1,6 @@
 /**
- * `checkKey`, `checkRequest`, `checkOrder` and the other checks validate keys, interactions, orders and usage for both
- * stores. Pure.
+ * `checkKey`, `checkRequest`, `checkPayment` and the other checks validate keys, interactions, payments and usage for
+ * both stores. Pure.
  *
  * Invariant: both stores call them before they write, so that both refuse the same arguments. Errors name the field and
  * never contain its content.
@@ -9,10 +9,10 @@ import { checkCount, checkDuration, checkId, checkLimit, checkText, checkTime } 
 import { StoreError } from "../errors.ts";
 import type { TransitionRequest, InteractionRequest, NewAllowance } from "../ports/interactions.ts";
 import type { NewKey } from "../ports/access.ts";
-import type { Money } from "./payments.ts";
-import { MAX_NOTICE_BYTES, type NewOrder, type OrderTransition } from "../ports/payments.ts";
+import type { FlagResolution, NewPayment } from "../ports/payments.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";
 import type { UsageAdd } from "../ports/audit.ts";
+import type { PaymentInput } from "./payments.ts";
 
 export function checkPage(limit: number): number {
   return checkLimit(limit, MAX_BATCH);
@@ -51,29 +51,46 @@ export function checkTransition({ id, to, by, expectDigest, expectVersion }: Tra
   checkCount(expectVersion ?? 0, "interaction expectVersion");
 }
 
-export function checkOrder(order: NewOrder): void {
-  const { id, interaction, orderNo, gateway } = order;
-  checkIds({ id, interaction, orderNo, gateway }, "order");
-  checkDuration(order.expiresMs ?? 0, "order expiresMs");
-  checkDuration(order.checkMs, "order checkMs");
-  if (checkCount(order.amount, "order amount") === 0)
-    throw new StoreError("INVALID", "order amount must be at least 1, got 0");
-  if (!/^[A-Z]{3}$/.test(order.currency))
-    throw new StoreError("INVALID", "order currency must be three letters A-Z");
+export function checkPayment(payment: NewPayment): void {
+  const { id, orderNo, tokenHash, provider, locale, agent } = payment;
+  checkIds({ id, orderNo, tokenHash, provider, locale, agent: agent ?? undefined }, "payment");
+  checkDuration(payment.expiresMs, "payment expiresMs");
+  if (checkDuration(payment.queryAfterMs, "payment queryAfterMs") === 0)
+    throw new StoreError("INVALID", "payment queryAfterMs must be at least 1, got 0");
+  if (checkCount(payment.amount, "payment amount") === 0)
+    throw new StoreError("INVALID", "payment amount must be at least 1, got 0");
+  if (!/^[A-Z]{3}$/.test(payment.currency))
+    throw new StoreError("INVALID", "payment currency must be three letters A-Z");
 }
 
-export function checkOrderTransition(move: OrderTransition): void {
-  const { orderNo, gatewayRef, gateway, by, notice } = move;
-  checkIds({ orderNo, gatewayRef, gateway, by }, "payment");
-  // Input from the wire may not match the type.
-  if (move.to === "succeeded" && (move.paid as Money | undefined) === undefined) {
-    throw new StoreError("INVALID", "a succeeded payment must have a paid amount");
-  }
-  if (notice === undefined) return;
-  checkIds({ gateway: notice.gateway, event: notice.event }, "notice");
-  if (Buffer.byteLength(JSON.stringify(notice.body)) > MAX_NOTICE_BYTES) {
-    throw new StoreError("TOO_LARGE", "payment notice");
-  }
+/** Longer texts of a provider are refused; adapters cut them. */
+const MAX_EVENT_LENGTH = 200;
+const MAX_REASON_LENGTH = 500;
+
+export function checkPaymentInput(input: PaymentInput): void {
+  if ("by" in input) checkIds({ by: input.by }, "payment");
+  if (!("event" in input)) return;
+  const { type, paid, provider, providerRef, event, reason, evidenceHash } = input;
+  checkIds({ provider, providerRef: providerRef ?? undefined, event }, "report");
+  if (event.length > MAX_EVENT_LENGTH)
+    throw new StoreError("INVALID", `report event must have at most ${MAX_EVENT_LENGTH} characters`);
+  if ((reason ?? "").length > MAX_REASON_LENGTH)
+    throw new StoreError("INVALID", `report reason must have at most ${MAX_REASON_LENGTH} characters`);
+  if (evidenceHash !== null && !/^[0-9a-f]{64}$/.test(evidenceHash))
+    throw new StoreError("INVALID", "report evidenceHash must be a SHA-256 in hex");
+  if (paid === null && (type === "succeeded" || type === "refunded"))
+    throw new StoreError("INVALID", `a ${type} report must have a paid amount`);
+  if (paid === null) return;
+  checkCount(paid.amount, "report amount");
+  checkId(paid.currency, "report currency");
+}
+
+const MAX_NOTE_LENGTH = 2_000;
+
+export function checkFlagResolution({ by, note }: FlagResolution): void {
+  checkId(by, "operator");
+  if (note.length > MAX_NOTE_LENGTH)
+    throw new StoreError("INVALID", `note must have at most ${MAX_NOTE_LENGTH} characters`);
 }
 
 /** @returns the model as it can be stored */

@@ -1,25 +1,26 @@
 /**
- * `formatPageToken` and `parsePageToken` convert the end of a page of sessions to an opaque token and back. Pure.
+ * `formatPageToken` and `parsePageToken` convert the end of a page to an opaque token and back. Pure.
  *
- * Invariant: the token has the sort key of the session list: `updatedAt`, then `id`. It contains no secrets and no
- * user, so every query must filter by the actor again. An invalid token throws INVALID.
+ * Invariant: the token has the sort key of its list: a time, then the id. Sessions are sorted by `updatedAt`, shares by
+ * `createdAt`. It contains no secrets and no user, so every query must filter by the actor again. An invalid token
+ * throws INVALID.
  */
 import { checkTime } from "./arguments.ts";
 import { StoreError } from "../errors.ts";
 
 export interface PageEnd {
-  readonly updatedAt: number;
+  readonly time: number;
   readonly id: string;
 }
 
 export function formatPageToken(end: PageEnd): string {
-  return Buffer.from(`${end.updatedAt} ${end.id}`).toString("base64url");
+  return Buffer.from(`${end.time} ${end.id}`).toString("base64url");
 }
 
 export function parsePageToken(token: string): PageEnd {
   const match = /^(\d{1,15}) ([^\0]{1,256})$/su.exec(Buffer.from(token, "base64url").toString());
-  const [, updatedAt, id] = match ?? [];
-  if (updatedAt === undefined || id === undefined)
+  const [, time, id] = match ?? [];
+  if (time === undefined || id === undefined)
     throw new StoreError("INVALID", "before must be a page token of this store");
-  return { updatedAt: checkTime(Number(updatedAt), "before"), id };
+  return { time: checkTime(Number(time), "before"), id };
 }

@@ -8,6 +8,7 @@
 import type { Json } from "@turnstream/protocol";
 import { StoreError } from "../errors.ts";
 import type { NewJournalEntry, NewTurn } from "../ports/running.ts";
+import { MAX_BATCH } from "../ports/sessions.ts";
 import { checkCount, checkId } from "./arguments.ts";
 
 const MAX_OPTIONS_BYTES = 64_000;
@@ -48,6 +49,14 @@ export function checkJournalEntry({ key, turn, epoch, value }: NewJournalEntry):
 export function checkRetainedTurns(turns: readonly string[]): readonly string[] {
   if (turns.length <= MAX_RETAINED_TURNS) return turns;
   throw new StoreError("INVALID", `turns must have at most ${MAX_RETAINED_TURNS} elements`);
+}
+
+export function checkSessions(sessions: readonly string[]): void {
+  if (sessions.length > MAX_BATCH)
+    throw new StoreError(
+      "INVALID",
+      `sessions must have at most ${MAX_BATCH} elements, got ${sessions.length}`,
+    );
 }
 
 /** Converts absent fields to null: a stop of any turn, or by no particular user. */

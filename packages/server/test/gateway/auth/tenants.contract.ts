@@ -86,7 +86,16 @@ export function tenantsContract(name: string, makeParts?: () => Promise<HarnessB
         ROUTES.filter(({ scope }) => scope === null)
           .map(({ path }) => path)
           .toSorted(),
-      ).toEqual(["/blobs/{token}", "/shares/{token}"]);
+      ).toEqual([
+        "/blobs/{token}",
+        "/payments/checkout/{token}",
+        "/payments/checkout/{token}",
+        "/payments/notify/{provider}",
+        "/payments/return/{token}",
+        "/payments/return/{token}",
+        "/payments/status/{token}",
+        "/shares/{token}",
+      ]);
       const simple = ofSessions.filter(
         ({ method, path }) => method === "GET" && !/\{(?!session)/.test(path) && !path.endsWith("/events"),
       );
@@ -242,7 +251,7 @@ async function commandsOf(
 }
 
 function commands(session_id: string): object[] {
-  const [approval_key, form_request_id] = ["k", "f"];
+  const [approval_key, form_request_id, payment_request_id] = ["k", "f", "p"];
   return [
     { type: "subscribe", session_id },
     { type: "send", session_id, client_message_id: "m", text: "hi" },
@@ -252,6 +261,8 @@ function commands(session_id: string): object[] {
     { type: "dismiss", session_id, approval_key },
     { type: "submit", session_id, form_request_id, values: {} },
     { type: "decline", session_id, form_request_id },
+    { type: "cancel_payment", session_id, payment_request_id },
+    { type: "refresh_payment", session_id, payment_request_id },
   ];
 }
 

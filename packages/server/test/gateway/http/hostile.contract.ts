@@ -8,9 +8,12 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createGateway, type Gateway } from "../../../src/gateway/gateway.ts";
 import type { Route } from "../../../src/gateway/http/route.ts";
 import { ROUTES } from "../../../src/gateway/http/routes/index.ts";
+import { newebPay } from "../../../src/payments/newebpay.ts";
+import { PaymentError } from "../../../src/payments/provider.ts";
 import { createSession } from "../../../src/session/lifecycle/create.ts";
 import type { HarnessBackend } from "../../runtime/turn-harness.ts";
 import { requestInteraction } from "../pending-interactions.ts";
+import { requestTestPayment } from "../pending-payments.ts";
 
 const LONG = "x".repeat(1_000_000);
 /** Names as they appear in a URL. */
@@ -67,6 +70,7 @@ const FIELDS = [
   "message",
   "content_urls",
   "agent_id",
+  "display_mode",
   "client_message_id",
   "form_values",
   "resume_form_request_id",
@@ -83,6 +87,7 @@ const FIELDS = [
   "text",
   "pinned",
   "turns",
+  "note",
 ];
 const RAW = [
   "",
@@ -115,10 +120,19 @@ const NEARLY = [
   { title: "\0" },
   { title: "\ud800" },
   { user_id: "\0" },
+  { note: "\0" },
+  { note: "\ud800" },
   { message: "\0\ud800", client_message_id: "\0" },
   { message: "\0\ud800", client_message_id: "\ud800", content_urls: ["\0", "\ud800"] },
   { message: "x", resume_form_request_id: "\0", form_values: { "\0": 1 } },
 ];
+/** Nothing listens at its address. */
+const provider = newebPay({
+  merchantId: "MS1",
+  hashKey: "k".repeat(32),
+  hashIv: "v".repeat(16),
+  url: "http://127.0.0.1:9",
+});
 /** Some routes wait for a turn or never end, so the test aborts their requests after this time. */
 const TIMEOUT_MS = 150;
 
@@ -149,7 +163,11 @@ export function hostileContract(name: string, makeParts: () => Promise<HarnessBa
         log,
         signals,
         secrets: ["s".repeat(32)],
-        onError: (error) => ours.push(error),
+        payments: { providers: [provider], publicUrl: "http://localhost" },
+        onError(error) {
+          // Forged notifications are reported, and the provider can't be reached.
+          if (!(error instanceof PaymentError)) ours.push(error);
+        },
       });
     });
     afterAll(async () => {
@@ -162,12 +180,13 @@ export function hostileContract(name: string, makeParts: () => Promise<HarnessBa
       const actor = { tenant: "acme", user: "an" };
       const there =
         things === undefined ? null : await parts.store.sessions.get(actor, things["session"] ?? "");
-      if (there !== null && !path.includes("{interaction}")) return;
+      if (there !== null && !/\{(interaction|payment|token)\}/.test(path)) return;
       const { id: session } = await createSession(parts, actor, {});
       const ref = { tenant: "acme", session };
       const approval = await requestInteraction(parts, ref, "approval");
       const question = await requestInteraction(parts, ref, "question");
       const form = await requestInteraction(parts, ref, "form");
+      const payment = await requestTestPayment(parts, ref, { provider: provider.name });
       const isQuestion = /answer|dismiss/.test(path);
       const interaction = path.endsWith("decide") ? approval : isQuestion ? question : form;
       await parts.store.memories.save(actor, { id: "m", text: "x" });
@@ -179,6 +198,9 @@ export function hostileContract(name: string, makeParts: () => Promise<HarnessBa
         tool: "trade",
         base: "huts",
         memory: "m",
+        payment: payment.id,
+        token: payment.token,
+        provider: provider.name,
       };
     }
 
@@ -235,7 +257,10 @@ export function hostileContract(name: string, makeParts: () => Promise<HarnessBa
             if (answer === null) return;
             const summary = [answer.status, answer.text.slice(0, 300)];
             expect(summary, path.slice(0, 300)).not.toContain(500);
-            if (answer.status >= 400) errorReply.parse(JSON.parse(answer.text));
+            // Errors of the payment pages are pages.
+            const isPage = answer.text.startsWith("<!doctype html>");
+            if (isPage) expect(route.path).toMatch(/^\/payments\/(checkout|return)\//);
+            else if (answer.status >= 400) errorReply.parse(JSON.parse(answer.text));
             if (path.split("/")[2] === foreign && route.path.includes("{session}"))
               expect([400, 404]).toContain(answer.status);
             expect(ours.splice(0)).toEqual([]);

@@ -23,6 +23,13 @@ const MAKE_NOTHING = [
   "POST /sessions/{session}/interactions/{interaction}/dismiss",
   "POST /sessions/{session}/interactions/{interaction}/submit",
   "POST /sessions/{session}/interactions/{interaction}/decline",
+  "POST /sessions/{session}/payments/{payment}/refresh",
+  "POST /sessions/{session}/payments/{payment}/cancel",
+  "POST /payments/checkout/{token}",
+  "POST /payments/return/{token}",
+  "POST /payments/notify/{provider}",
+  "POST /payments/{payment}/resolve",
+  "POST /webhooks/{webhook}/deliveries/{delivery}/replay",
 ];
 
 interface Asking {
@@ -103,6 +110,11 @@ const MAKINGS: Readonly<Record<string, Making>> = {
     ready: async () => ({ path: "/knowledge/huts/objects", body: { objects: [{ id: "a", text: "x" }] } }),
     other: async () => ({ path: "/knowledge/huts/objects", body: { objects: [{ id: "b", text: "y" }] } }),
     count: async () => (await harness.json("GET", "/knowledge/huts/objects")).objects.length,
+  },
+  "POST /webhooks": {
+    ready: async () => ({ path: "/webhooks", body: { url: "https://receiver.example/a" } }),
+    other: async () => ({ path: "/webhooks", body: { url: "https://receiver.example/b" } }),
+    count: async () => (await harness.json("GET", "/webhooks")).webhooks.length,
   },
 };
 

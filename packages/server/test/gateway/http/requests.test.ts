@@ -8,8 +8,9 @@ import { toErrorResponse, HTTP_STATUS, RequestError } from "../../../src/gateway
 import { redactPath } from "../../../src/gateway/create-server.ts";
 import { type Route, defineRoute } from "../../../src/gateway/http/route.ts";
 import { createRouter } from "../../../src/gateway/http/router.ts";
-import { parseUntrustedJson } from "../../../src/gateway/untrusted-json.ts";
+import { parseUntrustedJson } from "../../../src/gateway/http/untrusted-json.ts";
 import { LogError } from "../../../src/log/errors.ts";
+import { PaymentError } from "../../../src/payments/provider.ts";
 import { FormError } from "../../../src/session/interactions/submit-form.ts";
 import { BlobError } from "../../../src/session/blobs/open-blob.ts";
 import { InputValidationError } from "../../../src/session/validation-error.ts";
@@ -108,6 +109,8 @@ describe("toErrorResponse", () => {
     [new LogError("INVALID"), 500, "SERVER_ERROR", true],
     [new BlobError("BAD_ADDRESS"), 400, "BAD_REQUEST", false],
     [new BlobError("NOT_FOUND"), 404, "NOT_FOUND", false],
+    [new PaymentError("UNAVAILABLE", "the provider did not answer"), 503, "SERVER_ERROR", true],
+    [new PaymentError("REFUSED", "the provider refused our merchant"), 503, "SERVER_ERROR", true],
     [new TypeError("x is not a function"), 500, "SERVER_ERROR", true],
     ["a string", 500, "SERVER_ERROR", true],
   ])("maps %s", (error, status, word, isInternal) => {
@@ -138,4 +141,7 @@ test("removes credentials from a logged URL", () => {
   expect(redactPath("/api/v1/blobs/secret.sig")).toBe("/api/v1/blobs/*");
   expect(redactPath("/x/api/v1/shares/secret/fork?a\nb")).toBe("/x/api/v1/shares/*/fork");
   expect(redactPath("/api/v1/sessions/s/shares/id")).toBe("/api/v1/sessions/s/shares/*");
+  for (const page of ["checkout", "return", "status"])
+    expect(redactPath(`/api/v1/payments/${page}/secret?a=b`)).toBe(`/api/v1/payments/${page}/*`);
+  expect(redactPath("/api/v1/payments/notify/newebpay")).toBe("/api/v1/payments/notify/newebpay");
 });

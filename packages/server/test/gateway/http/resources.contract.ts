@@ -1,6 +1,9 @@
 /** The contract of interactions, allowances, blobs, files, knowledge and memories over HTTP. */
 import { createHash } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { script } from "../../../src/models/script-parts.ts";
+import { scriptedModel } from "../../../src/models/scripted-model.ts";
+import { defineAgent } from "../../../src/runtime/define/agent.ts";
 import type { SessionRef } from "../../../src/store/refs.ts";
 import type { HarnessBackend } from "../../runtime/turn-harness.ts";
 import { requestInteraction, createTestSession } from "../pending-interactions.ts";
@@ -49,6 +52,69 @@ export function resourcesContract(name: string, makeParts: () => Promise<Harness
       expect(allowances).toMatchObject([{ agent: "broker", tool: "trade", by: harness.stage.actor.user }]);
       expect((await harness.request("DELETE", `${path}/allowances/broker/trade`)).status).toBe(204);
       expect(await harness.requestError("DELETE", `${path}/allowances/broker/trade`)).toBe("404 NOT_FOUND");
+    });
+
+    it("S12 lists agents, and refuses a message for an unknown one with 10006", async () => {
+      const id = "550e8400-e29b-41d4-a716-446655440000";
+      expect(await harness.json("GET", "/agents")).toEqual({ agents: [] });
+      await parts.store.agents.register([
+        { name: "market", label: "Markets", description: "Prices", inputs: ["text", "file", "image"] },
+        { name: id, label: "", description: "", inputs: ["text"] },
+      ]);
+      expect(await harness.json("GET", "/agents")).toEqual({
+        agents: [
+          { agent_id: id, label: "", description: "", inputs: ["text"] },
+          { agent_id: "market", label: "Markets", description: "Prices", inputs: ["text", "file", "image"] },
+        ],
+      });
+      const body = { message: "hello", agent_id: "stock" };
+      const refused = await harness.request("POST", `/chats/${ref.session}/messages`, { body });
+      expect([refused.status, refused.json]).toEqual([
+        400,
+        {
+          error: "BAD_REQUEST",
+          code: 10006,
+          can_retry: false,
+          message: `agent_id must be the name of a registered agent (${id}, market), got "stock"`,
+        },
+      ]);
+      expect(await parts.store.queuedMessages.list(ref)).toEqual([]);
+    });
+
+    it("refuses unknown and repeated query parameters on every route", async () => {
+      for (const query of ["?limit=1", "?include_tool_tags=true", "?a=1"])
+        expect(await harness.requestError("GET", `/agents${query}`)).toBe("400 BAD_REQUEST");
+      const message = `${path}/messages`;
+      for (const query of [
+        "?include_tool_tags=yes",
+        "?stream=true",
+        "?include_tool_tags=true&include_tool_tags=true",
+      ])
+        expect(await harness.requestError("POST", `${message}${query}`, { message: "x" })).toBe(
+          "400 BAD_REQUEST",
+        );
+      expect(await harness.requestError("DELETE", `${path}?force=true`)).toBe("400 BAD_REQUEST");
+      expect((await harness.request("GET", path)).status).toBe(200);
+      expect(await parts.store.queuedMessages.list(ref)).toEqual([]);
+    });
+
+    it("S05 accepts include_tool_tags in the body and as a query parameter", async () => {
+      const text = "Open <tool id='1'>hours</tool>now";
+      const model = scriptedModel(() => [script.text(text)]);
+      await harness.stage.worker([defineAgent({ name: "tags", model, title: false })]);
+      const finalText = async (query: string, body: object) =>
+        (await harness.json("POST", `${path}/messages${query}`, { message: "hi", ...body })).final_text;
+      expect(await finalText("", {})).toBe("Open now");
+      expect(await finalText("?include_tool_tags=false", {})).toBe("Open now");
+      // `final_text` never has tags, so only the deltas of a stream show the option.
+      for (const [query, body] of [
+        ["?include_tool_tags=true", {}],
+        ["", { include_tool_tags: true }],
+      ] as const) {
+        const streamed = { message: "hi", stream: true, ...body };
+        const answer = await harness.request("POST", `${path}/messages${query}`, { body: streamed });
+        expect(answer.text).toContain("hours");
+      }
     });
 
     it("lists pending interactions in pages, the oldest first", async () => {

@@ -2,6 +2,8 @@
  * Tests event streams over real connections: posted messages of the `responses` dialect, following a session, and how
  * streams start and end.
  */
+import { once } from "node:events";
+import { connect } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
 import { postMessageReply, responsesFrameSchema } from "@turnstream/protocol/schema";
 import { createGateway } from "../../../src/gateway/gateway.ts";
@@ -442,6 +444,19 @@ describe("following a session", () => {
     expect(stream.retries[0]).toBeGreaterThanOrEqual(500);
     expect(stream.retries[0]).toBeLessThanOrEqual(3_000);
     expect(stream.frames.at(-1)).toMatchObject({ type: "subscribed" });
+  });
+
+  test("a shutdown doesn't wait for a connection that has sent no request", async () => {
+    await open();
+    const socket = connect(Number(new URL(server.url).port), "127.0.0.1");
+    await once(socket, "connect");
+    const closed = once(socket, "close");
+    socket.resume();
+    const started = performance.now();
+    await server.server.close();
+    await closed;
+    // Open connections are closed by force after 5 seconds.
+    expect(performance.now() - started).toBeLessThan(4_000);
   });
 
   test.each(["posted", "followed", "waiting"])(

@@ -172,6 +172,33 @@ describe("tool", () => {
     expect(labels).toEqual(["", "Chart of rain", ""]);
   });
 
+  it("W07 with a hidden result ends for users without its content", async () => {
+    let read = "";
+    const secret = tool({
+      input: nothing,
+      display: { result: false },
+      run: (_, context) => {
+        context.progress("working on the secret answer");
+        return { content: "the secret answer", blocks: [{ type: "text", text: "it is the secret answer" }] };
+      },
+    });
+    const replies: Script = ({ step, prompt }) => {
+      if (step === 0) return [script.toolCall("secret")];
+      read = JSON.stringify(prompt.at(-1));
+      return [script.text("ok")];
+    };
+    const turn = await play(replies, { tools: { secret } });
+    expect(outline(turn)).toEqual([
+      "(",
+      "call secret {}",
+      "result secret success ",
+      ") Secret",
+      "text final ok",
+    ]);
+    expect(JSON.stringify(turn)).not.toContain("the secret answer");
+    expect(read).toContain("the secret answer");
+  });
+
   it("has a long result truncated for the model and stored in full for the user", async () => {
     let read = "";
     const long = tool({ input: nothing, run: () => "x".repeat(10_000) });

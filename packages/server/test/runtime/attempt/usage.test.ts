@@ -5,12 +5,13 @@
 import { stepCountIs, streamText, tool as aiTool } from "ai";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
-import type { Turn } from "@turnstream/protocol";
+import { listBlocks, type Turn } from "@turnstream/protocol";
 import { createMemoryLog } from "../../../src/log/memory.ts";
 import { script } from "../../../src/models/script-parts.ts";
 import { scriptedModel, type Script } from "../../../src/models/scripted-model.ts";
 import { type Agent, type AgentOptions, defineAgent } from "../../../src/runtime/define/agent.ts";
 import { defineStreamAgent, type StreamAgentOptions } from "../../../src/runtime/define/stream-agent.ts";
+import { parseUsageReport, type UsageReport } from "../../../src/runtime/define/report-usage.ts";
 import { tool } from "../../../src/runtime/define/tool.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
 import { createMemoryStore } from "../../../src/store/memory/store.ts";
@@ -158,6 +159,65 @@ const own = (
       }),
     ...options,
   });
+
+const asking = (report: UsageReport) =>
+  tool({
+    run: (_, { reportUsage }) => {
+      reportUsage(report);
+      reportUsage({ inputTokens: 1, outputTokens: 1, model: "small" });
+      return "ok";
+    },
+  });
+
+describe("S11 usage that a tool reports", () => {
+  const CALL_AND_TEXT = [
+    [script.toolCall("ask"), used(10)],
+    [script.text("done"), used(10)],
+  ];
+
+  it("is part of the result and of the turn, and is counted by model", async () => {
+    const tools = { ask: asking({ inputTokens: 150, outputTokens: 45, calls: 2 }) };
+    await worker([defineAgent({ name: "a", model: scriptedModel(CALL_AND_TEXT), tools })]);
+    const turn = await harness.ask(await harness.session(), "go");
+    const [result] = listBlocks(turn).filter((block) => block.kind === "tool_result");
+    expect(result).toMatchObject({ usage: { input_tokens: 151, output_tokens: 46, calls: 3 } });
+    expect(turn.usage).toMatchObject({ input_tokens: 171, output_tokens: 46, calls: 5 });
+    expect(await counted()).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ model: "ask", input_tokens: 150, calls: 2 }),
+        expect.objectContaining({ model: "small", input_tokens: 1, calls: 1 }),
+      ]),
+    );
+  });
+
+  it("counts towards the limits of the agent", async () => {
+    const tools = { ask: asking({ inputTokens: 1, outputTokens: 1, cost: 2 }) };
+    const limits = { maxCost: 1 };
+    await worker([defineAgent({ name: "a", model: scriptedModel(CALL_AND_TEXT), tools, limits })]);
+    expect(outline(await harness.ask(await harness.session(), "go")).at(-1)).toBe(LIMIT);
+  });
+
+  it.each([
+    [
+      { inputTokens: -1, outputTokens: 0 },
+      "`inputTokens` of reportUsage must be an integer of at least 0, got -1",
+    ],
+    [
+      { inputTokens: 0, outputTokens: 0.5 },
+      "`outputTokens` of reportUsage must be an integer of at least 0, got 0.5",
+    ],
+    [
+      { inputTokens: 0, outputTokens: 0, calls: 0 },
+      "`calls` of reportUsage must be an integer of at least 1, got 0",
+    ],
+    [
+      { inputTokens: 0, outputTokens: 0, cost: NaN },
+      "`cost` of reportUsage must be a number of at least 0, got NaN",
+    ],
+  ])("refuses %j", (report, message) => {
+    expect(() => parseUsageReport(report)).toThrow(message);
+  });
+});
 
 describe("limits of a stream agent", () => {
   it.each([

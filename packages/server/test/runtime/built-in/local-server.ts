@@ -14,6 +14,10 @@ export interface LocalServer extends AsyncDisposable {
   /** `host:port` for a fetch policy. */
   readonly place: string;
   readonly asked: Asked[];
+  /** Refuses connections, until it is opened again. */
+  close(): Promise<void>;
+  /** Listens on the same port again. */
+  reopen(): Promise<void>;
 }
 
 export async function localServer(
@@ -32,13 +36,16 @@ export async function localServer(
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
+  const close = async (): Promise<void> => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  };
   return {
     origin: `http://127.0.0.1:${port}`,
     place: `127.0.0.1:${port}`,
     asked,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
+    close,
+    reopen: () => new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve)),
+    [Symbol.asyncDispose]: close,
   };
 }

@@ -32,6 +32,13 @@ async function* good(): AsyncGenerator<StreamBodyEvent> {
   yield { type: "text.delta", block: "a", text: "Hello" };
   yield { type: "text.end", block: "a", final: true };
 }
+async function* paying(): AsyncGenerator<StreamBodyEvent> {
+  yield { type: "payment.request", block: "p", amount: 100, currency: "TWD", description: "Tea" };
+}
+async function* settling(): AsyncGenerator<StreamBodyEvent> {
+  const update = { type: "payment.update", block: "p", version: 1, status: "succeeded" };
+  yield update as unknown as StreamBodyEvent;
+}
 async function* bad(): AsyncGenerator<StreamBodyEvent> {
   yield { type: "text.start", block: "a", part: false };
   yield { type: "text.start", block: "b", part: false };
@@ -129,6 +136,16 @@ describe("defineStreamAgent", () => {
     expect(outline(await harness.ask(ref, "go"))).toEqual(["thinking hm", "text final Hello"]);
     const failed = await harness.ask(ref, "go", { agent: "bad" });
     expect(outline(failed)).toEqual(["text ", "notice error SERVER_ERROR"]);
+  });
+
+  it.each([
+    [paying, "the body requested an invalid payment: the worker has no option `payments`"],
+    [settling, "the body yielded payment.update, but only the payment provider decides about a payment"],
+  ])("refuses payments that it can't settle, with a clear error: %#", async (run, message) => {
+    await harness.worker([defineStreamAgent({ name: "paying", run })]);
+    const turn = await harness.ask(await harness.session(), "go");
+    expect(outline(turn)).toEqual(["notice error SERVER_ERROR"]);
+    expect(harness.errors.map(({ error }) => String(error)).join()).toContain(message);
   });
 
   it("is not resumed in the middle: it ends as an error or runs again from the start", async () => {

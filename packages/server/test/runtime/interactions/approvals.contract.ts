@@ -220,7 +220,7 @@ export function approvalContract(makeBackend: () => Promise<HarnessBackend>): vo
       const [asked] = await waiting(ref);
       const { key = "", digest } = asked ?? {};
       const shown = asked?.actions[0]?.input;
-      expect(shown).toMatch(/^\{"text":"word .* \[Cut here: 4096 of 70011 characters are shown\.\]$/);
+      expect(shown).toMatch(/^\{"text":"word .* \[Cut here: 4,096 of 70,011 characters are shown\.\]$/);
       expect(asked?.editable).toBe(false);
       await expect(decide(ref, key, { decision: "edit", input: { text: "x" } })).rejects.toMatchObject({
         code: "INVALID",

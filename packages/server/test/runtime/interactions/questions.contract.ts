@@ -50,6 +50,24 @@ export function questionContract(makeBackend: () => Promise<HarnessBackend>): vo
   describe("question", () => {
     afterEach(() => harness.close());
 
+    it("takes options as texts or as objects with a label", async () => {
+      await open();
+      await harness.worker([
+        guide({
+          questions: [{ question: "Which day?", options: ["Saturday", { label: "Sunday" }, { id: 1 }] }],
+        }),
+      ]);
+      const ref = await harness.session();
+      await harness.send(ref, "book");
+      const { questions } = await waiting(ref);
+      expect(questions[0]?.options).toEqual([
+        { id: "o1", label: "Saturday" },
+        { id: "o2", label: "Sunday" },
+      ]);
+      await harness.stop(ref);
+      await harness.ended(ref, () => true);
+    });
+
     it("is outside of groups, and later steps open a new group", async () => {
       await open();
       await harness.worker([guide()]);

@@ -88,7 +88,7 @@ it("a takeover of unjournaled events is legal, keeps journaled ones, and can be 
       if (at === null) return;
       const { state, turn } = at;
       const { journaledBlocks, journaledCalls } = journaledAt(turn, from % (turn.items.length + 1));
-      const superseded = findSuperseded(turn, journaledBlocks, journaledCalls);
+      const superseded = findSuperseded(turn, journaledBlocks, journaledCalls, new Set());
       tried++;
       voids += superseded.blocks.length;
       runsVoid += superseded.runs.length;

@@ -9,7 +9,7 @@ import { script } from "../../../src/models/script-parts.ts";
 import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { type AgentOptions, defineAgent } from "../../../src/runtime/define/agent.ts";
 import { tool, type ToolOptions } from "../../../src/runtime/define/tool.ts";
-import { DEFAULT_STRINGS } from "../../../src/runtime/strings.ts";
+import { en } from "../../../src/runtime/strings/en.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
 import { createMemoryStore } from "../../../src/store/memory/store.ts";
 import { outline, TurnHarness } from "../turn-harness.ts";
@@ -127,6 +127,6 @@ describe("29 deploy during a call", () => {
     ["a sub-agent", { subAgents: { pay: sub(quick()) } }],
   ])("reports an unknown outcome for a tool that ran and is now %s", async (_, after) => {
     const { lines } = await deploy("pay", { tools: { pay: stuck({ idempotent: false }) } }, after);
-    expect(lines).toContain(`result pay error ${DEFAULT_STRINGS.errors.OUTCOME_UNKNOWN}`);
+    expect(lines).toContain(`result pay error ${en.errors.OUTCOME_UNKNOWN}`);
   });
 });

@@ -8,9 +8,9 @@ import { createMemoryLog } from "../../../src/log/memory.ts";
 import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { defineAgent } from "../../../src/runtime/define/agent.ts";
 import { DEFAULT_FILE_LIMITS } from "../../../src/runtime/define/file-limits.ts";
-import { DEFAULT_STRINGS } from "../../../src/runtime/strings.ts";
 import { resolveOptions, type WorkerOptions } from "../../../src/runtime/worker/options.ts";
 import { createWorker } from "../../../src/runtime/worker/worker.ts";
+import { DEFAULT_WEBHOOK_OPTIONS } from "../../../src/session/webhooks/webhook-options.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
 import { createMemoryStore } from "../../../src/store/memory/store.ts";
 
@@ -59,9 +59,14 @@ describe("worker options", () => {
       { fetchPolicy: { allowed: [] } },
     ],
     [
-      "`stoped` is not an option of `strings` of the worker (did you mean `stopped`?)",
-      { strings: { stoped: "" } },
+      '`stoped` is not an option of `strings["vi"]` of the worker (did you mean `stopped`?)',
+      { strings: { vi: { stoped: "" } } },
     ],
+    [
+      'a key of `strings` of the worker must be a canonical language tag such as "zh-TW", got',
+      { strings: { zh_TW: {} } },
+    ],
+    ["`defaultLocale` of the worker must be a canonical language tag", { defaultLocale: "zh_TW" }],
     ["`strings` of the worker must be an object, got null", { strings: null }],
     ["`store` of the worker is missing", { store: undefined }],
     [
@@ -72,7 +77,10 @@ describe("worker options", () => {
       "`engine` of the worker must be a function that creates an engine, got a value of type object",
       { engine: {} },
     ],
+    ["`maxAttempts` of `webhooks` of the worker must be an integer from 1", { webhooks: { maxAttempts: 0 } }],
     ["`onError` of the worker must be a function, got true", { onError: true }],
+    ["the worker: `payments.providers` must be a list of at least one provider", { payments: {} }],
+    ["the worker: `payments` must be an object, got null", { payments: null }],
   ])("are refused: %s", (message, options) => {
     expect(resolve(options)).toThrow(
       expect.objectContaining({ code: "BAD_OPTIONS", message: expect.stringContaining(message) }),
@@ -92,7 +100,8 @@ describe("worker options", () => {
       sessionRetentionMs: null,
       fetchPolicy: {},
       fileLimits: DEFAULT_FILE_LIMITS,
-      strings: DEFAULT_STRINGS,
+      webhooks: DEFAULT_WEBHOOK_OPTIONS,
+      catalogs: { strings: {}, defaultLocale: "en" },
     });
   });
 

@@ -1,4 +1,4 @@
-/** Tests that a worker erases old sessions only if `sessionRetentionMs` is set. In memory. */
+/** Tests what a worker deletes by age: old sessions, if `sessionRetentionMs` is set, and closed shares. In memory. */
 import { expect, it, vi } from "vitest";
 import { createMemoryLog } from "../../../src/log/memory.ts";
 import { script } from "../../../src/models/script-parts.ts";
@@ -36,6 +36,40 @@ it("25 a worker with a retention erases older sessions and no others", async () 
     await vi.waitUntil(async () => (await log.head(old.session)) === null, { timeout: 30_000 });
     expect(await store.sessions.find(fresh)).not.toBeNull();
     expect(await log.head(fresh.session)).not.toBeNull();
+  } finally {
+    await harness.close();
+  }
+});
+
+it("H07 a worker deletes shares a day after they expired or were revoked, and no others", async () => {
+  let now = 0;
+  const store = createMemoryStore({ ...systemEnv, now: () => systemEnv.now() + now });
+  const harness = await TurnHarness.open({ log: createMemoryLog(), store, signals: createMemorySignals() });
+  try {
+    const ref = await harness.session();
+    const create = (id: string, expiresInMs?: number) =>
+      store.shares.create(harness.actor, ref.session, {
+        id,
+        ...(expiresInMs === undefined ? {} : { expiresInMs }),
+      });
+    await create("expired", 1_000);
+    await create("revoked");
+    await create("open");
+    await store.shares.revoke(harness.actor, "revoked");
+    now = DAY_MS + 60_000;
+    const agent = defineAgent({ name: "a", model: scriptedModel([[script.text("ok")]]), title: false });
+    await harness.worker([agent], { leaseTtlMs: 20 * DAY_MS, maintenanceIntervalMs: 10 });
+    // An id can be used again once its row is deleted.
+    for (const id of ["expired", "revoked"])
+      await vi.waitUntil(
+        () =>
+          create(id).then(
+            () => true,
+            () => false,
+          ),
+        { timeout: 30_000 },
+      );
+    expect(await store.shares.find("open")).not.toBeNull();
   } finally {
     await harness.close();
   }

@@ -60,14 +60,20 @@ export function commandsContract(name: string, makeBackend: () => Promise<TestCo
         Array.from({ length: 5 }, () => createSession(parts, actor, options, systemEnv)),
       );
       expect(new Set(all.map(({ number }) => number)).size).toBe(1);
-      expect(await typesIn(ref)).toEqual(["session.start"]);
+      // A creator that was overtaken between its epoch and its claim writes an idle takeover.
+      const [first, ...late] = await typesIn(ref);
+      expect(first).toBe("session.start");
+      expect(late.filter((type) => type !== "turn.takeover")).toEqual([]);
       const { state } = await readHistory(parts, ref);
       expect(state).toMatchObject({ session: options.id, title: "Stocks", number: all[0]?.number });
       const other = { ...actor, user: "else" };
       await expect(createSession(parts, other, options, systemEnv)).rejects.toMatchObject({ code: "EXISTS" });
       expect(await ensureSessionLog(parts, ref)).toBe(false);
       // The log has expired and must not be started a second time. Late creators must not block archiving.
-      expect(await archiveSession(parts, ref)).toMatchObject({ isBlocked: false, events: 1 });
+      expect(await archiveSession(parts, ref)).toMatchObject({
+        isBlocked: false,
+        events: 1 + late.length,
+      });
       await parts.log.remove(ref.session);
       expect(await ensureSessionLog(parts, ref)).toBe(false);
       await expect(ensureSessionLog(parts, { ...ref, tenant: "else" })).rejects.toMatchObject({

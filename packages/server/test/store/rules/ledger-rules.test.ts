@@ -1,4 +1,4 @@
-/** Tests the pure rules of the ledger: decisions, payments, keys, and the canonical JSON of hashes. */
+/** Tests the pure rules of the ledger: decisions, keys, and the canonical JSON of hashes. */
 import { createHash } from "node:crypto";
 
 import { assertCases, type CaseCounts, leastSeen } from "@turnstream/conformance/support/cases.ts";
@@ -15,12 +15,6 @@ import {
   transitionError,
   allowedFrom,
 } from "../../../src/store/rules/interactions.ts";
-import {
-  resolvePayment,
-  type Payable,
-  type PaymentStatus,
-  type PaymentUpdate,
-} from "../../../src/store/rules/payments.ts";
 
 const CASES: CaseCounts = { fixed: 1_000, fresh: 5_000, full: 100_000 };
 
@@ -84,47 +78,6 @@ describe("decisions", () => {
       expect(transitionError(odd, { to: "submitted" }, 0)).toBe("status");
       expect(transitionError({ ...odd, status: "pending" }, { to: name }, 0)).toBe("status");
     }
-  });
-});
-
-describe("payments", () => {
-  const money = { amount: 100, currency: "TWD" };
-  const word: fc.Arbitrary<PaymentUpdate> = fc.record(
-    {
-      to: fc.constantFrom("processing", "succeeded", "failed", "cancelled", "expired"),
-      paid: fc.record({
-        amount: fc.constantFrom(100, 100, 99),
-        currency: fc.constantFrom("TWD", "TWD", "USD"),
-      }),
-      gateway: fc.constantFrom("a", "a", "b"),
-    },
-    { requiredKeys: ["to"] },
-  );
-
-  test("any order of notices only moves forward, pays at most once, and never changes the amount", () => {
-    fc.assert(
-      fc.property(fc.array(word, { maxLength: 20 }), (updates) => {
-        let order: Payable = { ...money, gateway: "a", status: "pending" };
-        const path: PaymentStatus[] = ["pending"];
-        for (const update of updates) {
-          const verdict = resolvePayment(order, update);
-          const wrong =
-            (update.paid ?? money).amount !== 100 ||
-            (update.paid ?? money).currency !== "TWD" ||
-            (update.gateway ?? "a") !== "a";
-          expect(verdict.outcome === "mismatch").toBe(wrong);
-          if (verdict.outcome !== "won") continue;
-          expect(verdict.steps.at(-1)).toBe(update.to);
-          path.push(...verdict.steps);
-          order = { ...order, status: update.to };
-        }
-        for (const [at, status] of path.slice(1).entries()) {
-          expect(TRANSITIONS.payment[path[at] ?? ""]).toContain(status);
-        }
-        expect(path.filter((status) => status === "succeeded").length).toBeLessThanOrEqual(1);
-      }),
-      { numRuns: 10_000 },
-    );
   });
 });
 

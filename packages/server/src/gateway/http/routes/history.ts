@@ -71,7 +71,8 @@ const getSnapshot = defineRoute({
 const listTurns = defineRoute({
   method: "GET",
   path: "/sessions/{session}/turns",
-  summary: "Returns a page of turns in the format of snapshots, before the oldest turn that the client has.",
+  summary:
+    "Returns a page of turns in the format of snapshots: the newest turns, or those that started before `before`.",
   scope: "read",
   query: page,
   responseSchema: restReplies.turns,

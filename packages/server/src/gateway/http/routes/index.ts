@@ -5,22 +5,29 @@
  * scope.
  */
 import type { Route } from "../route.ts";
+import { agentRoutes } from "./agents.ts";
 import { allowanceRoutes } from "./allowances.ts";
 import { blobRoutes } from "./blobs.ts";
+import { checkoutRoutes } from "./checkout.ts";
 import { fileRoutes } from "./files.ts";
+import { flaggedPaymentRoutes } from "./flagged-payments.ts";
 import { historyRoutes } from "./history.ts";
 import { interactionRoutes } from "./interactions.ts";
 import { knowledgeRoutes } from "./knowledge.ts";
 import { memoryRoutes } from "./memories.ts";
 import { eventRoutes } from "./events.ts";
 import { messageRoutes } from "./messages.ts";
+import { paymentNotificationRoutes } from "./payment-notifications.ts";
+import { paymentRoutes } from "./payments.ts";
 import { sessionRoutes } from "./sessions.ts";
 import { shareRoutes } from "./shares.ts";
 import { tokenRoutes } from "./tokens.ts";
 import { turnRoutes } from "./turns.ts";
+import { webhookRoutes } from "./webhooks.ts";
 
 export const ROUTES: readonly Route[] = [
   ...tokenRoutes,
+  agentRoutes,
   ...sessionRoutes,
   messageRoutes,
   eventRoutes,
@@ -29,8 +36,13 @@ export const ROUTES: readonly Route[] = [
   ...turnRoutes,
   ...interactionRoutes,
   ...allowanceRoutes,
+  ...paymentRoutes,
+  ...checkoutRoutes,
+  ...paymentNotificationRoutes,
+  ...flaggedPaymentRoutes,
   ...fileRoutes,
   ...blobRoutes,
   ...knowledgeRoutes,
   ...memoryRoutes,
+  ...webhookRoutes,
 ];

@@ -12,7 +12,8 @@ import { type Route, defineRoute } from "../route.ts";
 const list = defineRoute({
   method: "GET",
   path: "/memories",
-  summary: "Lists the caller's memories: pinned ones first, then the last changed first.",
+  summary:
+    "Lists the caller's memories: pinned ones before the others, otherwise the most recently changed first.",
   scope: "read",
   responseSchema: restReplies.memories,
   handle: async ({ context, caller }) => ({

@@ -3,8 +3,10 @@
  * `responses` dialect, as a stream or as one object.
  * Invariant: the turn continues if the client disconnects. A repeated request with the same idempotency key or
  * `client_message_id` attaches to the same turn and sends no second message. The stored response is only the message's
- * id. The requested format of the answer is not part of the digest.
+ * id. The requested format of the answer is not part of the digest. `include_tool_tags` is accepted in the body and in
+ * the query.
  */
+import { z } from "zod";
 import { type PostMessage, postMessage } from "@turnstream/protocol/schema";
 import type { SessionRef } from "../../../store/refs.ts";
 import { executeCommand } from "../../execute-command.ts";
@@ -16,6 +18,10 @@ import { type RouteContext, defineRoute } from "../route.ts";
 
 const PATH = "/sessions/{session}/messages";
 
+const query = z.strictObject({ include_tool_tags: z.enum(["true", "false"]).exactOptional() });
+type MessageQuery = z.infer<typeof query>;
+type MessageContext = RouteContext<PostMessage, MessageQuery>;
+
 export const messageRoutes = defineRoute({
   method: "POST",
   path: PATH,
@@ -23,11 +29,13 @@ export const messageRoutes = defineRoute({
   scope: "write",
   idempotent: "itself",
   body: postMessage,
-  handle: async (routeContext: RouteContext<PostMessage, unknown>): Promise<RouteResult> => {
-    const { context, ref, body, signal } = routeContext;
+  query,
+  handle: async (routeContext: MessageContext): Promise<RouteResult> => {
+    const { context, ref, body, query: inQuery, signal } = routeContext;
+    const includeToolTags = body.include_tool_tags || inQuery.include_tool_tags === "true";
     const { message, headers = {} } = await sendOnce(routeContext);
     const resolveOptions = resolveAnsweringTurn(context, ref, message);
-    const format = { dialect: "responses", wire: "sse", includeToolTags: body.include_tool_tags } as const;
+    const format = { dialect: "responses", wire: "sse", includeToolTags } as const;
     if (body.stream)
       return { status: 200, headers, stream: sessionStream(context, ref, format, resolveOptions) };
     try {
@@ -50,7 +58,7 @@ interface SentMessage {
 }
 
 /** Stores only the message's id as the idempotent response. The answer is sent again, possibly as a stream. */
-async function sendOnce(routeContext: RouteContext<PostMessage, unknown>): Promise<SentMessage> {
+async function sendOnce(routeContext: MessageContext): Promise<SentMessage> {
   const { context, caller, ref, body, headers } = routeContext;
   const key = headers.get("idempotency-key");
   if (key === undefined) return { message: await send(routeContext, `post:${context.env.id()}`) };
@@ -74,11 +82,16 @@ async function sendOnce(routeContext: RouteContext<PostMessage, unknown>): Promi
 }
 
 /** @returns the message's id */
-async function send(
-  { context, caller, ref, body }: RouteContext<PostMessage, unknown>,
-  id: string,
-): Promise<string> {
-  const { message: text, content_urls, agent_id, resume_form_request_id, form_values } = body;
+async function send({ context, caller, ref, body }: MessageContext, id: string): Promise<string> {
+  const {
+    message: text,
+    content_urls,
+    agent_id,
+    display_mode,
+    locale,
+    resume_form_request_id,
+    form_values,
+  } = body;
   const client_message_id = body.client_message_id ?? id;
   const { user_message_id = "" } = await executeCommand(context, caller, ref, {
     type: "send",
@@ -87,6 +100,8 @@ async function send(
     text,
     ...(content_urls === undefined ? {} : { content_urls }),
     ...(agent_id === undefined ? {} : { agent_id }),
+    ...(display_mode === undefined ? {} : { display_mode }),
+    ...(locale === undefined ? {} : { locale }),
     ...(resume_form_request_id === undefined ? {} : { resume_form_request_id }),
     ...(form_values === undefined ? {} : { form_values }),
   });

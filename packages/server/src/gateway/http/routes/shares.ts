@@ -2,38 +2,52 @@
  * `shareRoutes` create, list, revoke, read and fork shares. A share is a link to a session as it was when the link was
  * created.
  * Invariant: the link allows its bearer only to read and to fork, never later events. Each read checks that the share
- * is open, before it uses a result shared with other reads. So a revoked link stops working at once. Forking needs a
- * caller of the same tenant. Only the session's owner creates, lists and revokes shares.
+ * is open, before it uses a result shared with other reads. So a link that was revoked or has expired stops working at
+ * once. Forking needs a caller of the same tenant. Only the session's owner creates, lists and revokes shares.
  */
+import { toHistory } from "@turnstream/protocol/blocks";
+import { restBodies, restReplies } from "@turnstream/protocol/schema";
+import { turnSnapshot } from "@turnstream/protocol/writer";
 import { z } from "zod";
 import { archiveSession } from "../../../session/archive/archive.ts";
 import { createBlobUrls } from "../../../session/blobs/blob-url.ts";
-import { readSharedSession } from "../../../session/history/shared-history.ts";
-import { countTurnsWithinLimit } from "../../../session/history/turn-pages.ts";
+import { readSharedSession, type SharedHistory } from "../../../session/history/shared-history.ts";
 import { isStoreError } from "../../../store/errors.ts";
 import { forkShare } from "../../../store/fork/fork-share.ts";
-import type { Session } from "../../../store/ports/sessions.ts";
-import type { Share } from "../../../store/ports/access.ts";
+import { MAX_PAGE, type Session } from "../../../store/ports/sessions.ts";
+import type { NewShare, OwnShare, Share } from "../../../store/ports/access.ts";
+import { isId } from "../../../store/rules/arguments.ts";
 import { readShareToken, signShare } from "../../../store/rules/share-token.ts";
 import type { Store } from "../../../store/store.ts";
 import { SingleFlight } from "../../../util/single-flight.ts";
 import type { Caller } from "../../caller.ts";
 import { RequestError } from "../../errors.ts";
+import { toJsonWithBlobUrls } from "../../encoding/encode.ts";
 import { stringifyWithSnapshot } from "../../encoding/encode-snapshot.ts";
-import { pageLimit } from "./page-query.ts";
+import { pageBefore, pageLimit } from "./page-query.ts";
 import type { GatewayContext } from "../../context.ts";
 import { type Route, defineRoute } from "../route.ts";
 import { toSessionJson } from "./sessions.ts";
 
 const MAX_TURNS = 50;
 const DEFAULT_TURNS = 20;
+const DEFAULT_SHARES = 20;
+/** The dialects with history. A `tasks` or `responses` client has no way to show past turns. */
+const HISTORY_DIALECTS = ["native", "blocks"] as const;
 
-function toShareJson({ id, upTo, createdAt }: Share, secret: string) {
-  return { share_id: id, token: signShare(id, secret), event_id: upTo, created_at: createdAt };
+function toShareJson({ id, session, upTo, createdAt, expiresAt }: Share, secret: string) {
+  return {
+    share_id: id,
+    token: signShare(id, secret),
+    session_id: session,
+    event_id: upTo,
+    created_at: createdAt,
+    expires_at: expiresAt,
+  };
 }
 
 function shareNotFound(): RequestError {
-  return new RequestError("NOT_FOUND", "The share does not exist, or was revoked.");
+  return new RequestError("NOT_FOUND", "The share does not exist, has expired, or was revoked.");
 }
 
 const create = defineRoute({
@@ -42,11 +56,13 @@ const create = defineRoute({
   summary: "Creates a share of the session as it is now. Later events are not part of it.",
   scope: "share",
   idempotent: true,
-  body: z.strictObject({}),
-  async handle({ context, caller, ref, newId }) {
+  body: restBodies.create_share,
+  responseSchema: restReplies.share,
+  async handle({ context, caller, ref, body: { expires_in_seconds: seconds }, newId }) {
     // A share contains only archived events, so archive the session first.
     await archiveSession(context, ref);
-    const share = await createShareOnce(context, caller, ref.session, newId());
+    const options = { id: newId(), ...(seconds === undefined ? {} : { expiresInMs: seconds * 1_000 }) };
+    const share = await createShareOnce(context, caller, ref.session, options);
     return { status: 201, json: toShareJson(share, context.secrets[0]) };
   },
 });
@@ -56,12 +72,12 @@ async function createShareOnce(
   { store }: GatewayContext,
   caller: Caller,
   session: string,
-  id: string,
+  options: NewShare & { readonly id: string },
 ): Promise<Share> {
   try {
-    return await store.shares.create(caller, session, id);
+    return await store.shares.create(caller, session, options);
   } catch (error) {
-    const existing = isStoreError(error, "EXISTS") ? await store.shares.find(id) : null;
+    const existing = isStoreError(error, "EXISTS") ? await store.shares.find(options.id) : null;
     if (existing === null) throw error;
     return existing;
   }
@@ -72,9 +88,28 @@ const list = defineRoute({
   path: "/sessions/{session}/shares",
   summary: "Lists the open shares of a session.",
   scope: "share",
+  responseSchema: restReplies.session_shares,
   async handle({ context, caller, ref }) {
     const shares = await context.store.shares.list(caller, ref.session);
     return { status: 200, json: { shares: shares.map((share) => toShareJson(share, context.secrets[0])) } };
+  },
+});
+
+const listOwn = defineRoute({
+  method: "GET",
+  path: "/shares",
+  summary: "Lists the open shares of all sessions of the caller, or of one `session`, the newest first.",
+  scope: "share",
+  query: z.strictObject({
+    session: z.string().refine(isId, "must have 1 to 256 characters").exactOptional(),
+    limit: pageLimit(MAX_PAGE, DEFAULT_SHARES),
+    before: z.string().max(1_000).exactOptional(),
+  }),
+  responseSchema: restReplies.shares,
+  async handle({ context, caller, query }) {
+    const { shares, next } = await context.store.shares.listOwn(caller, query);
+    const toJson = (share: OwnShare) => ({ ...toShareJson(share, context.secrets[0]), title: share.title });
+    return { status: 200, json: { shares: shares.map(toJson), next_before: next } };
   },
 });
 
@@ -85,27 +120,38 @@ const revoke = defineRoute({
   scope: "share",
   async handle({ context, caller, ref, params }) {
     const { shares } = context.store;
-    const share = (await shares.list(caller, ref.session)).find(({ id }) => id === params["share"]);
-    if (share === undefined || !(await shares.revoke(caller, share.id))) throw shareNotFound();
+    const share = await shares.find(params["share"] ?? "");
+    const isOfSession = share?.tenant === ref.tenant && share.session === ref.session;
+    if (!isOfSession || !(await shares.revoke(caller, share.id))) throw shareNotFound();
     return { status: 204 };
   },
 });
 
+interface SharedQuery {
+  readonly dialect: (typeof HISTORY_DIALECTS)[number];
+  readonly before?: number;
+  readonly limit: number;
+}
+
 const read = defineRoute({
   method: "GET",
   path: "/shares/{token}",
-  summary: "Returns a snapshot of the session as it was shared. Needs no credentials besides the link.",
+  summary:
+    "Returns a page of the session as it was shared, the newest first, for `native` or `blocks` clients. Needs no credentials besides the link.",
   scope: null,
-  query: z.strictObject({ turns: pageLimit(MAX_TURNS, DEFAULT_TURNS) }),
+  query: z.strictObject({
+    dialect: z.enum(HISTORY_DIALECTS).default("native"),
+    before: pageBefore,
+    limit: pageLimit(MAX_TURNS, DEFAULT_TURNS),
+  }),
+  responseSchema: z.union([restReplies.shared, restReplies.history]),
   async handle({ context, params, query }) {
     const token = params["token"] ?? "";
     const id = readShareToken(token, context.secrets);
     // Check this for every request, before results are shared: a share that was just revoked must not be shown.
     if (id === null || (await context.store.shares.find(id)) === null) throw shareNotFound();
-    const key = JSON.stringify([token, query.turns]);
-    const jsonText = await getFlight(context.store).run(key, () =>
-      readSharedJson(context, token, query.turns),
-    );
+    const key = JSON.stringify([token, query.dialect, query.before, query.limit]);
+    const jsonText = await getFlight(context.store).run(key, () => readSharedJson(context, token, query));
     if (jsonText === null) throw shareNotFound();
     return { status: 200, jsonText };
   },
@@ -123,14 +169,38 @@ function getFlight(store: Store): SingleFlight<string | null> {
 async function readSharedJson(
   { store, slices, secrets, blobBase, env }: GatewayContext,
   token: string,
-  turns: number,
+  { dialect, before, limit }: SharedQuery,
 ): Promise<string | null> {
-  const shared = await readSharedSession(store, token, secrets, { turns, run: slices.run });
+  const page = { turns: limit, ...(before === undefined ? {} : { before }) };
+  const shared = await readSharedSession(store, token, secrets, { ...page, run: slices.run });
   if (shared === null) return null;
   const { share, state } = shared;
   const resolveBlobUrl = createBlobUrls(share, { base: blobBase, secret: secrets[0], now: env.now() });
-  const head = { title: state.title, event_id: share.upTo, created_at: share.createdAt };
-  return stringifyWithSnapshot(slices, { resolveBlobUrl }, head, state, countTurnsWithinLimit(state, turns));
+  const stringify = (json: object) => slices.run(() => toJsonWithBlobUrls({ resolveBlobUrl }, json));
+  if (dialect === "blocks") return stringify(toBlocksPage(shared, before === undefined));
+  const head = {
+    title: state.title,
+    event_id: share.upTo,
+    created_at: share.createdAt,
+    expires_at: share.expiresAt,
+    ...toPageEnd(shared),
+  };
+  if (before !== undefined) return stringify({ ...head, turns: state.turns.toArray().map(turnSnapshot) });
+  return stringifyWithSnapshot(slices, { resolveBlobUrl }, head, state, Infinity);
+}
+
+/** Returns the page in the format of `GET /sessions/{session}/history`, so that one decoder reads both. */
+function toBlocksPage(shared: SharedHistory, isNewest: boolean) {
+  const { messages, ...current } = toHistory(shared.state);
+  return {
+    ...(isNewest ? { ...current, last_event_id: shared.share.upTo } : {}),
+    messages,
+    ...toPageEnd(shared),
+  };
+}
+
+function toPageEnd({ next }: SharedHistory) {
+  return { has_more: next !== null, next_before: next };
 }
 
 const fork = defineRoute({
@@ -165,4 +235,4 @@ async function forkOnce(
   }
 }
 
-export const shareRoutes: readonly Route[] = [create, list, revoke, read, fork];
+export const shareRoutes: readonly Route[] = [create, list, listOwn, revoke, read, fork];

@@ -2,7 +2,7 @@
  * `ledger` is migration 0002: keys, interactions, payments, usage, user numbers and the audit.
  *
  * Invariant: its SQL never changes after its release, because databases have run it. Add another migration.
- * - Values written by a user or a gateway are `json`, even a single text, because `text` refuses \u0000.
+ * - Values written by a user or a payment provider are `json`, even a single text, because `text` refuses \u0000.
  * - `tenant_id` is in the row itself, so that one statement can check it without a join. It is copied from the session
  *   when the row is created and never changes.
  * - The audit references no other table. It outlives its sessions, users and tenant, and contains only ids and numbers.
@@ -44,13 +44,12 @@ const statements = [
     version bigint not null default 0,
     requested_at timestamptz(3) not null default clock_timestamp(),
     changed_at timestamptz(3),
-    ordered boolean not null default false,
     primary key (session_id, id),
     unique (session_id, key)
   )`,
   `create index interactions_in_order on interactions (session_id, n)`,
   `create index interactions_pending on interactions (session_id, n) where status in ('pending', 'processing')`,
-  // Without payments: their gateway is queried instead, see payments_to_check.
+  // Without payments: they expire by payments_to_check.
   `create index interactions_due on interactions (deadline, n)
     where status = 'pending' and kind <> 'payment' and deadline is not null`,
 
@@ -69,44 +68,71 @@ const statements = [
   // For erasing a user's id from their decisions.
   `create index interaction_changes_by_user on interaction_changes (by_user) where by_user is not null`,
 
+  // A payment has the id of its interaction. A provider's notification names only the order, and a visitor of the
+  // checkout page has only the token.
   `create table payments (
     session_id text not null references sessions on delete cascade,
     id text not null,
+    n bigint not null generated always as identity,
     tenant_id text not null,
-    interaction_id text not null,
-    order_no text not null,
+    order_no text not null unique,
+    token_hash text not null unique,
     amount bigint not null check (amount > 0),
     currency text not null check (currency ~ '^[A-Z]{3}$'),
-    gateway text not null,
+    provider text not null,
+    provider_ref text,
     description json not null,
+    locale text not null,
+    continues boolean not null,
+    agent text,
+    mode text,
     status text not null default 'pending',
-    gateway_ref text,
+    refunded_amount bigint not null default 0 check (refunded_amount between 0 and amount),
     created_at timestamptz(3) not null default clock_timestamp(),
     changed_at timestamptz(3),
-    expires_at timestamptz(3),
+    expires_at timestamptz(3) not null,
+    check_ms bigint not null,
     next_check_at timestamptz(3),
+    queried_at timestamptz(3),
+    flag text,
+    flagged_at timestamptz(3),
+    flag_resolved_at timestamptz(3),
+    flag_resolved_by text,
+    flag_note json,
     primary key (session_id, id),
-    unique (session_id, interaction_id),
-    unique (tenant_id, order_no),
-    foreign key (session_id, interaction_id) references interactions on delete cascade
+    unique (tenant_id, id),
+    foreign key (session_id, id) references interactions on delete cascade
   )`,
-  `create index payments_to_check on payments (next_check_at, created_at) where next_check_at is not null`,
+  `create index payments_in_order on payments (session_id, n)`,
+  `create index payments_to_check on payments (next_check_at, n) where next_check_at is not null`,
+  `create index payments_flagged on payments (tenant_id, n) where flag is not null and flag_resolved_at is null`,
 
-  // A notice may arrive before its order is committed. It then has no session yet.
-  `create table payment_notices (
-    tenant_id text not null references tenants on delete cascade,
-    gateway text not null,
-    event_id text not null,
-    order_no text not null,
-    session_id text references sessions on delete cascade,
-    outcome text not null,
-    body json not null,
-    received_at timestamptz(3) not null default clock_timestamp(),
-    primary key (tenant_id, gateway, event_id)
+  `create table payment_changes (
+    session_id text not null,
+    payment_id text not null,
+    n bigint not null check (n > 0),
+    actor text not null check (actor in ('user', 'provider', 'server')),
+    by_user text,
+    input text not null,
+    outcome text not null check (outcome in ('changed', 'mismatch', 'flagged', 'refunded')),
+    from_status text not null,
+    to_status text not null,
+    at timestamptz(3) not null,
+    evidence_hash text,
+    provider text,
+    event text,
+    paid_amount bigint,
+    paid_currency text,
+    provider_ref text,
+    reason json,
+    primary key (session_id, payment_id, n),
+    foreign key (session_id, payment_id) references payments on delete cascade
   )`,
-  `create index payment_notices_of_order on payment_notices (tenant_id, order_no, received_at)`,
-  `create index payment_notices_of_session on payment_notices (session_id) where session_id is not null`,
-  `create index payment_notices_unclaimed on payment_notices (received_at) where session_id is null`,
+  // A provider's report counts once.
+  `create unique index payment_changes_of_event on payment_changes (session_id, payment_id, provider, event)
+    where event is not null`,
+  // For erasing a user's id.
+  `create index payment_changes_by_user on payment_changes (by_user) where by_user is not null`,
 
   `create table usage_days (
     tenant_id text not null references tenants on delete cascade,

@@ -4,7 +4,7 @@
  * Invariant: JSON with more than 64 levels or a `__proto__` key is refused, because it could crash the process or
  * change prototypes. The check must not recurse. All JSON from clients passes it, over HTTP and over sockets.
  */
-import { RequestError } from "./errors.ts";
+import { RequestError } from "../errors.ts";
 
 const MAX_DEPTH = 64;
 

@@ -1,0 +1,142 @@
+/**
+ * `webhookRoutes` create, list and delete webhook endpoints of a tenant, and list and replay their deliveries. Workers
+ * send the deliveries.
+ * Invariant: every query uses the caller's tenant and needs the scope `webhooks`, which tokens can't have. Only the
+ * response to the creation contains the secret. A delivery shows ids and states, and no content of a conversation.
+ */
+import { z } from "zod";
+import { MAX_PAGE } from "../../../store/ports/sessions.ts";
+import {
+  DELIVERY_STATES,
+  WEBHOOK_EVENTS,
+  type WebhookDelivery,
+  type WebhookEndpoint,
+} from "../../../store/ports/webhooks.ts";
+import { isWebhookUrl } from "../../../store/rules/webhooks.ts";
+import { RequestError } from "../../errors.ts";
+import { pageBefore, pageLimit } from "./page-query.ts";
+import { type Route, defineRoute } from "../route.ts";
+
+const DEFAULT_DELIVERIES = 50;
+
+const endpointJson = z.strictObject({
+  webhook_id: z.string(),
+  url: z.string(),
+  events: z.array(z.enum(WEBHOOK_EVENTS)),
+  created_at: z.int(),
+});
+
+const deliveryJson = z.strictObject({
+  delivery_id: z.string(),
+  session_id: z.string(),
+  type: z.enum(WEBHOOK_EVENTS),
+  state: z.enum(DELIVERY_STATES),
+  attempts: z.int(),
+  status: z.int().nullable(),
+  error: z.string().nullable(),
+  created_at: z.int(),
+  next_attempt_at: z.int().nullable(),
+  ended_at: z.int().nullable(),
+});
+
+const create = defineRoute({
+  method: "POST",
+  path: "/webhooks",
+  summary: "Creates an endpoint for the events of all users of the tenant. Returns its secret, once.",
+  scope: "webhooks",
+  idempotent: true,
+  body: z.strictObject({
+    url: z.string().refine(isWebhookUrl, "must be an http or https URL without credentials"),
+    events: z.array(z.enum(WEBHOOK_EVENTS)).min(1).max(WEBHOOK_EVENTS.length).exactOptional(),
+  }),
+  responseSchema: endpointJson.extend({ secret: z.string() }),
+  async handle({ context, caller, body, newId }) {
+    const created = await context.store.webhooks.create(caller.tenant, { id: newId(), ...body });
+    return { status: 201, json: { ...toEndpointJson(created.endpoint), secret: created.secret } };
+  },
+});
+
+const list = defineRoute({
+  method: "GET",
+  path: "/webhooks",
+  summary: "Lists the endpoints of the tenant, the oldest first.",
+  scope: "webhooks",
+  responseSchema: z.strictObject({ webhooks: z.array(endpointJson) }),
+  handle: async ({ context, caller }) => ({
+    status: 200,
+    json: { webhooks: (await context.store.webhooks.list(caller.tenant)).map(toEndpointJson) },
+  }),
+});
+
+const remove = defineRoute({
+  method: "DELETE",
+  path: "/webhooks/{webhook}",
+  summary: "Deletes an endpoint and its deliveries.",
+  scope: "webhooks",
+  async handle({ context, caller, params }) {
+    if (!(await context.store.webhooks.remove(caller.tenant, params["webhook"] ?? ""))) throw notFound();
+    return { status: 204 };
+  },
+});
+
+const deliveries = defineRoute({
+  method: "GET",
+  path: "/webhooks/{webhook}/deliveries",
+  summary: "Returns a page of the deliveries to an endpoint, the newest first.",
+  scope: "webhooks",
+  query: z.strictObject({
+    state: z.enum(DELIVERY_STATES).exactOptional(),
+    before: pageBefore,
+    limit: pageLimit(MAX_PAGE - 1, DEFAULT_DELIVERIES),
+  }),
+  responseSchema: z.strictObject({ deliveries: z.array(deliveryJson), next_before: z.int().nullable() }),
+  async handle({ context, caller, params, query }) {
+    const page = { ...query, limit: query.limit + 1 };
+    const found = await context.store.webhooks.deliveries(caller.tenant, params["webhook"] ?? "", page);
+    if (found === null) throw notFound();
+    const listed = found.slice(0, query.limit);
+    const next = found.length > query.limit ? (listed.at(-1)?.n ?? null) : null;
+    return { status: 200, json: { deliveries: listed.map(toDeliveryJson), next_before: next } };
+  },
+});
+
+const replay = defineRoute({
+  method: "POST",
+  path: "/webhooks/{webhook}/deliveries/{delivery}/replay",
+  summary: "Sends a delivery again, with the same `webhook-id`.",
+  scope: "webhooks",
+  body: z.strictObject({}),
+  responseSchema: deliveryJson,
+  async handle({ context, caller, params }) {
+    const { webhook = "", delivery = "" } = params;
+    const replayed = await context.store.webhooks.replay(caller.tenant, webhook, delivery);
+    if (replayed === null) throw notFound();
+    return { status: 202, json: toDeliveryJson(replayed) };
+  },
+});
+
+function toEndpointJson({ id, url, events, createdAt }: WebhookEndpoint) {
+  return { webhook_id: id, url, events, created_at: createdAt };
+}
+
+function toDeliveryJson(delivery: WebhookDelivery) {
+  const { id, session, type, state, attempts, status, error, createdAt, nextAttemptAt, endedAt } = delivery;
+  return {
+    delivery_id: id,
+    session_id: session,
+    type,
+    state,
+    attempts,
+    status,
+    error,
+    created_at: createdAt,
+    next_attempt_at: nextAttemptAt,
+    ended_at: endedAt,
+  };
+}
+
+function notFound(): RequestError {
+  return new RequestError("NOT_FOUND", "The tenant has no such webhook endpoint or delivery.");
+}
+
+export const webhookRoutes: readonly Route[] = [create, list, remove, deliveries, replay];

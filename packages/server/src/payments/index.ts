@@ -1,0 +1,17 @@
+/**
+ * `@turnstream/server/payments` exports the port of payment providers and the adapter for NewebPay.
+ * Invariant: every name here is public; a test compares the names with public-api/payments.txt. It loads no optional
+ * package, so the adapter for Stripe has its own entry point.
+ */
+export { newebPay, type NewebPayOptions } from "./newebpay.ts";
+export {
+  type CheckoutOrder,
+  type CheckoutStep,
+  type Money,
+  type Notification,
+  PaymentError,
+  type PaymentErrorCode,
+  type PaymentOptions,
+  type PaymentProvider,
+  type ProviderReport,
+} from "./provider.ts";

@@ -1,0 +1,92 @@
+/** Tests the option `payments` of gateways and workers, and the identifiers of payments. */
+import { describe, expect, it, test } from "vitest";
+import {
+  checkoutUrl,
+  createCheckoutToken,
+  createOrderNo,
+  hashCheckoutToken,
+  readCheckoutToken,
+} from "../../src/payments/checkout-link.ts";
+import { newebPay } from "../../src/payments/newebpay.ts";
+import { findPaymentOptionsProblem } from "../../src/payments/payment-options.ts";
+import { systemEnv } from "../../src/util/env.ts";
+
+const keys = {
+  merchantId: "MS000000001",
+  hashKey: "sandbox-hash-key-32-characters--",
+  hashIv: "sandbox-hash-iv.",
+};
+const provider = newebPay(keys);
+const valid = { providers: [provider], publicUrl: "https://chat.example.com/base/" };
+
+describe("the option payments", () => {
+  it.each([
+    valid,
+    { ...valid, publicUrl: "http://localhost:3000" },
+    { ...valid, publicUrl: "http://127.0.0.1:3000", expiresMs: 1, queryAfterMs: 60_000 },
+    { ...valid, providers: [provider, newebPay({ ...keys, name: "second" })] },
+  ])("is valid: %#", (options) => {
+    expect(findPaymentOptionsProblem(options)).toBeNull();
+  });
+
+  test.each<[problem: string, options: unknown]>([
+    ["`payments` must be an object, got null", null],
+    ["`payments` must be an object, got a list", [provider]],
+    ["`payments.url` is not an option (there are providers, publicUrl,", { ...valid, url: "" }],
+    [
+      "`payments.providers` must be a list of at least one provider, got an empty list",
+      { ...valid, providers: [] },
+    ],
+    [
+      "`payments.providers` must be a list of at least one provider, got undefined",
+      { publicUrl: "https://a.b" },
+    ],
+    ["`payments.providers[0]` must be a provider, got null", { ...valid, providers: [null] }],
+    [
+      'must be a letter followed by up to 31 of a-z 0-9 -, got "A B"',
+      { ...valid, providers: [{ ...provider, name: "A B" }] },
+    ],
+    ["has two providers called newebpay", { ...valid, providers: [provider, newebPay(keys)] }],
+    [
+      "must have a function query, got undefined",
+      { ...valid, providers: [{ ...provider, query: undefined }] },
+    ],
+    [
+      "`payments.publicUrl` must be the public HTTPS address of the gateway, got undefined",
+      { ...valid, publicUrl: undefined },
+    ],
+    [
+      '(HTTP is allowed only on localhost), got "http://chat.example.com"',
+      { ...valid, publicUrl: "http://chat.example.com" },
+    ],
+    ["without user, query and fragment", { ...valid, publicUrl: "https://chat.example.com/?a=1" }],
+    ["`payments.expiresMs` must be an integer from 1 to", { ...valid, expiresMs: 0 }],
+    [
+      '`payments.queryAfterMs` must be an integer from 1 to 316224000000, got "1m"',
+      { ...valid, queryAfterMs: "1m" },
+    ],
+  ])("is refused: %s", (problem, options) => {
+    expect(findPaymentOptionsProblem(options)).toContain(problem);
+  });
+});
+
+test("order numbers are unique, and fit the limits of every provider", () => {
+  const numbers = Array.from({ length: 1_000 }, () => createOrderNo(systemEnv));
+  for (const orderNo of numbers) expect(orderNo).toMatch(/^TS[A-Z2-7]{24}$/);
+  expect(new Set(numbers).size).toBe(1_000);
+  // Every position varies, so no bits are lost.
+  for (let n = 2; n < 26; n++) expect(new Set(numbers.map((text) => text[n])).size).toBeGreaterThan(16);
+});
+
+test("a checkout token is found in its URL, whatever the base URL ends with", () => {
+  const token = createCheckoutToken(systemEnv);
+  expect(token).toMatch(/^[\w-]{43}$/);
+  for (const base of ["https://a.example", "https://a.example/", "https://a.example/chat//"]) {
+    const url = checkoutUrl(base, token);
+    expect(url).toMatch(/^https:\/\/a\.example(\/chat)?\/api\/v1\/payments\/checkout\/[\w-]{43}$/);
+    expect(readCheckoutToken(url)).toBe(token);
+  }
+  expect(readCheckoutToken("https://a.example/")).toBeNull();
+  expect(readCheckoutToken(`https://a.example/${token}x`)).toBeNull();
+  expect(hashCheckoutToken("abc")).toBe("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+});

@@ -1,0 +1,128 @@
+/**
+ * Kills a worker at every point of a step with shared thoughts and a standalone call beside other calls, and of a turn
+ * with a refusal. After the takeover every thought and call is there once, and stands where it belongs.
+ */
+import { expect, it } from "vitest";
+import type { Turn } from "@turnstream/protocol";
+import { script } from "../../../src/models/script-parts.ts";
+import { scriptedModel } from "../../../src/models/scripted-model.ts";
+import { type Agent, defineAgent } from "../../../src/runtime/define/agent.ts";
+import { tool } from "../../../src/runtime/define/tool.ts";
+import { decideApproval } from "../../../src/session/interactions/decide-approval.ts";
+import { startCrashingTurn } from "../crashing-turn.ts";
+import { outline } from "../turn-harness.ts";
+
+const find = tool({ label: "Find", idempotent: true, run: () => "found" });
+const chart = tool({ label: "Chart", idempotent: true, display: { standalone: true }, run: () => "drawn" });
+const trade = tool({ label: "Trade", approval: true, run: () => "traded" });
+
+function agentWith(replies: Parameters<typeof scriptedModel>[0]): Agent {
+  return defineAgent({
+    name: "a",
+    model: scriptedModel(replies),
+    tools: { find, chart, trade },
+    shareThought: true,
+    title: false,
+  });
+}
+
+/** Plays the turn with a death after each call, and compares what users see. Returns the number of takeovers. */
+async function killEverywhere(cast: () => Agent, expected: readonly string[]): Promise<number> {
+  let takeovers = 0;
+  let total = Infinity;
+  for (let afterCalls = -1; afterCalls < total; afterCalls++) {
+    const crash = { afterCalls: afterCalls < 0 ? Infinity : afterCalls, isExecuted: afterCalls % 2 === 0 };
+    const { parts, harness, ref, died, crashPoint } = await startCrashingTurn(cast, crash);
+    const refuse = setInterval(() => {
+      void (async () => {
+        for (const { key } of await parts.store.interactions.list(ref, { pending: true }))
+          await decideApproval(parts, ref, { key, decision: "reject", userId: harness.actor.user });
+      })();
+    }, 15);
+    const turn = await harness.ended(ref, () => true);
+    clearInterval(refuse);
+    if (afterCalls < 0) total = crashPoint.calls;
+    const what = `death after ${afterCalls} calls at ${died.join()}`;
+    expect(seen(turn), what).toEqual(expected);
+    expect(harness.errors, what).toEqual([]);
+    takeovers += (await harness.events(ref)).filter((event) => event.type === "turn.takeover").length;
+    await harness.close();
+  }
+  expect(total).toBeGreaterThan(15);
+  return takeovers;
+}
+
+/** The blocks that users see, without the arguments of calls. */
+function seen(turn: Turn): string[] {
+  const visible = outline(turn).filter((line) => !line.includes(" hidden "));
+  return visible.map((line) => line.replace(/ \{.*/, ""));
+}
+
+const think = (thought: string) => script.toolCall("share_thought", { thought });
+
+const castThoughts = () =>
+  agentWith([
+    [
+      script.reasoning("hm"),
+      think("one"),
+      script.toolCall("find"),
+      think("two"),
+      script.toolCall("chart"),
+      think("three"),
+    ],
+    [script.toolCall("find")],
+    [script.text("end")],
+  ]);
+
+it("W19 a takeover neither repeats nor loses a thought or a call beside other calls", async () => {
+  const takeovers = await killEverywhere(castThoughts, [
+    "(",
+    "thinking hm",
+    ") Thinking",
+    "text part one",
+    "(",
+    "call find",
+    "result find success found",
+    ") Find",
+    "text part two",
+    "call chart",
+    "result chart success drawn",
+    "text part three",
+    "(",
+    "call find",
+    "result find success found",
+    ") Find",
+    "text final end",
+  ]);
+  expect(takeovers).toBeGreaterThan(10);
+});
+
+const castRefusal = () =>
+  agentWith([
+    [script.toolCall("find")],
+    [script.toolCall("trade")],
+    [script.reasoning("Another plan."), script.toolCall("find")],
+    [script.toolCall("find")],
+    [script.text("end")],
+  ]);
+
+it("W20 a takeover closes the group of a refused call once, and never the group of a newer step", async () => {
+  const takeovers = await killEverywhere(castRefusal, [
+    "(",
+    "call find",
+    "result find success found",
+    "call trade",
+    "approval",
+    "result trade error You rejected this.",
+    ") Trade",
+    "(",
+    "thinking Another plan.",
+    "call find",
+    "result find success found",
+    "call find",
+    "result find success found",
+    ") Find",
+    "text final end",
+  ]);
+  expect(takeovers).toBeGreaterThan(10);
+});

@@ -1,0 +1,113 @@
+/**
+ * Kills a worker at every point of two turns, the first of which requests a payment. The payment is requested once, in
+ * the log and in the store, with one order number, and its success starts one further turn that reads it.
+ */
+import { expect, it } from "vitest";
+import { listBlocks } from "@turnstream/protocol";
+import { script } from "../../../src/models/script-parts.ts";
+import { scriptedModel } from "../../../src/models/scripted-model.ts";
+import { newebPay } from "../../../src/payments/newebpay.ts";
+import type { PaymentOptions } from "../../../src/payments/provider.ts";
+import { type Agent, defineAgent } from "../../../src/runtime/define/agent.ts";
+import { defineStreamAgent } from "../../../src/runtime/define/stream-agent.ts";
+import { tool } from "../../../src/runtime/define/tool.ts";
+import { applyReport } from "../../../src/session/payments/query-payment.ts";
+import { systemEnv } from "../../../src/util/env.ts";
+import { startCrashingTurn } from "../crashing-turn.ts";
+import { outline } from "../turn-harness.ts";
+
+const DEPOSIT = { description: "Deposit", amount: 1200, currency: "TWD" };
+const keys = {
+  merchantId: "MS000000001",
+  hashKey: "sandbox-hash-key-32-characters--",
+  hashIv: "sandbox-hash-iv.",
+};
+const payments: PaymentOptions = { providers: [newebPay(keys)], publicUrl: "http://localhost:9" };
+
+function cast(by: "model" | "tool" | "sub-agent" | "stream agent"): Agent {
+  if (by === "stream agent") return streamAgent();
+  const look = tool({ idempotent: true, run: () => "seen" });
+  const desk = tool({ idempotent: true, run: (_, context) => context.requestPayment(DEPOSIT) });
+  const asks = by === "tool" ? script.toolCall("desk") : script.toolCall("request_payment", DEPOSIT);
+  const clerk = defineAgent({
+    name: "clerk",
+    model: scriptedModel([[asks, script.toolCall("look")], [script.text("never")]]),
+    tools: { look },
+    requestPayments: true,
+  });
+  const model = scriptedModel(({ prompt }) => {
+    if (JSON.stringify(prompt).includes("succeeded:")) return [script.text("thanks")];
+    return by === "sub-agent"
+      ? [script.toolCall("clerk", { task: "ask" }), script.toolCall("look")]
+      : [script.toolCall("look"), asks];
+  });
+  const tools = { look, desk };
+  return defineAgent({ name: "a", model, tools, subAgents: { clerk }, requestPayments: true, title: false });
+}
+
+function streamAgent(): Agent {
+  return defineStreamAgent({
+    name: "a",
+    title: false,
+    idempotent: true,
+    run: async function* ({ prompt }) {
+      const isPaid = JSON.stringify(prompt).includes("succeeded:");
+      if (!isPaid) yield { type: "payment.request", block: "p", ...DEPOSIT };
+      if (!isPaid) return;
+      yield { type: "text.start", block: "a", part: false };
+      yield { type: "text.delta", block: "a", text: "thanks" };
+      yield { type: "text.end", block: "a", final: true };
+    },
+  });
+}
+
+async function play(by: Parameters<typeof cast>[0], crash: { afterCalls: number; isExecuted: boolean }) {
+  const started = await startCrashingTurn(() => cast(by), crash, { payments });
+  const { parts, harness, ref, died, crashPoint } = started;
+  const backend = { ...parts, payments, env: systemEnv, onError: () => {} };
+  const provider = setInterval(() => {
+    parts.signals.send("executors", "executor");
+    void (async () => {
+      // As soon as the order exists, even before its turn has ended.
+      for (const { orderNo, amount, currency } of await parts.store.payments.list(ref)) {
+        const paid = { amount, currency };
+        const report = { orderNo, status: "succeeded", paid, providerRef: null, event: orderNo } as const;
+        await applyReport(backend, { ...report, reason: null }, { provider: "newebpay", evidence: null });
+      }
+    })();
+  }, 15);
+  await harness.ended(ref, ({ number }) => number === 2);
+  clearInterval(provider);
+  return { state: await harness.state(ref), died, calls: crashPoint.calls, harness, ref };
+}
+
+it.each(["model", "tool", "sub-agent", "stream agent"] as const)(
+  "S08 a payment of a %s is requested once and continued once, whichever worker dies",
+  async (by) => {
+    const whole = await play(by, { afterCalls: Infinity, isExecuted: false });
+    await whole.harness.close();
+    expect(whole.calls).toBeGreaterThan(12);
+    for (let afterCalls = 2; afterCalls < whole.calls; afterCalls++) {
+      const one = await play(by, { afterCalls, isExecuted: afterCalls % 2 === 0 });
+      const what = `death after ${afterCalls} calls at ${one.died.join()}`;
+      const [first, second] = one.state.turns.toArray();
+      expect(one.state.turns.length, what).toBe(2);
+      if (first === undefined || second === undefined) throw new Error(what);
+      const blocks = listBlocks(first).filter((block) => block.kind === "payment");
+      const rows = await one.harness.backend.store.payments.list(one.ref);
+      expect(
+        blocks.map(({ status, payment, order_no }) => ({ status, id: payment, orderNo: order_no })),
+        what,
+      ).toEqual(rows.map(({ status, id, orderNo }) => ({ status, id, orderNo })));
+      expect(
+        rows.map(({ status }) => status),
+        what,
+      ).toEqual(["succeeded"]);
+      expect(first.status, what).toBe("requires_interaction");
+      expect(second.resumes, what).toBe(rows[0]?.id);
+      expect(outline(second), what).toEqual(["text final thanks"]);
+      expect(one.harness.errors, what).toEqual([]);
+      await one.harness.close();
+    }
+  },
+);
