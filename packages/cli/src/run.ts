@@ -6,11 +6,19 @@
 import { readFileSync } from "node:fs";
 import { describeConnectionError } from "@turnstream/server";
 import { isEngineError, isStoreError, STORE_ERRORS } from "@turnstream/server/ports";
-import { HELP, KEYS_HELP, KNOWLEDGE_HELP } from "./help.ts";
+import { HELP, KEYS_HELP, KNOWLEDGE_HELP, PAYMENTS_HELP, WEBHOOKS_HELP } from "./help.ts";
 import { keysCreate, keysList, keysRevoke } from "./keys.ts";
 import { knowledgeImport } from "./knowledge-import.ts";
 import { knowledgeList, knowledgeRemove } from "./knowledge-objects.ts";
 import { migrateDatabase } from "./migrate.ts";
+import { paymentsList, paymentsResolve, paymentsShow } from "./payments.ts";
+import {
+  webhooksCreate,
+  webhooksDelete,
+  webhooksDeliveries,
+  webhooksList,
+  webhooksReplay,
+} from "./webhooks.ts";
 import { databaseUrl } from "./with-store.ts";
 import { CommandError, UsageError, type CliContext } from "./cli-context.ts";
 
@@ -24,10 +32,23 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   "knowledge import": knowledgeImport,
   "knowledge list": knowledgeList,
   "knowledge remove": knowledgeRemove,
+  "payments list": paymentsList,
+  "payments show": paymentsShow,
+  "payments resolve": paymentsResolve,
+  "webhooks create": webhooksCreate,
+  "webhooks list": webhooksList,
+  "webhooks delete": webhooksDelete,
+  "webhooks deliveries": webhooksDeliveries,
+  "webhooks replay": webhooksReplay,
 };
 
 /** Command groups with their help texts: `turnstream keys create` is `create` of the group `keys`. */
-const GROUPS: Readonly<Record<string, string>> = { keys: KEYS_HELP, knowledge: KNOWLEDGE_HELP };
+const GROUPS: Readonly<Record<string, string>> = {
+  keys: KEYS_HELP,
+  knowledge: KNOWLEDGE_HELP,
+  payments: PAYMENTS_HELP,
+  webhooks: WEBHOOKS_HELP,
+};
 
 const FAILED = 1;
 const MISUSED = 2;

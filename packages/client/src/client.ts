@@ -1,23 +1,28 @@
 /**
- * `createClient` creates a client: sessions that share one connection, and the list of sessions of the signed-in user.
+ * `createClient` creates a client: sessions that share one connection, the list of sessions of the signed-in user, the
+ * list of agents, and links to sessions.
  * Invariant: the same id always returns the same session store. If another user signs in, all sessions disconnect
  * before any reconnects, so that the previous user's connection closes. Tabs share a connection only in the native
  * dialect, and only if a token names the user. At most 20 idle sessions keep their state.
  */
+import type { RestReply } from "@turnstream/protocol/schema";
 import { type Auth, createAuth } from "./auth/auth.ts";
 import { readClaims } from "./auth/claims.ts";
 import { createIdentity } from "./auth/identity.ts";
 import { createNetworkTransport } from "./transport/network-transport.ts";
 import { withCommandTimeout, type Transport } from "./transport/transport.ts";
-import { createEnv } from "./env.ts";
-import { type Api, createApi, jsonInit } from "./http/api.ts";
+import { type ClientEnv, createEnv } from "./env.ts";
+import { ClientError } from "./errors.ts";
+import { type Api, type ApiOptions, createApi, jsonInit } from "./http/api.ts";
 import type { ClientOptions } from "./options.ts";
+import { type SessionInfo, toSessionInfo } from "./session-info.ts";
 import type { Session } from "./session/session.ts";
 import { listPendingSessions } from "./outbox/storage.ts";
 import { SessionStore } from "./session/session-store.ts";
+import type { SharingClient } from "./shares.ts";
 import { createSharedTransport, type SharedTransportOptions } from "./tabs/shared-transport.ts";
 
-export interface Client {
+export interface Client extends SharingClient {
   /** Returns the store of a session; the same store for the same id. */
   session(sessionId: string): Session;
   createSession(options?: { readonly title?: string }): Promise<SessionInfo>;
@@ -26,17 +31,20 @@ export interface Client {
   renameSession(sessionId: string, title: string): Promise<SessionInfo>;
   /** Deletes a session permanently, with everything in it. */
   deleteSession(sessionId: string): Promise<void>;
+  /** Lists the agents that a message can name in `agentId`, by id. */
+  listAgents(): Promise<readonly AgentInfo[]>;
   /** Closes the connection. Messages that were sent are not lost, and turns continue on the server. */
   close(): void;
 }
 
-export interface SessionInfo {
+export interface AgentInfo {
   readonly id: string;
-  readonly number: number;
-  readonly title: string | null;
-  /** Milliseconds since 1970, by the server's clock. */
-  readonly createdAt: number;
-  readonly updatedAt: number;
+  /** What the agent does, for users; "" if it has no label. */
+  readonly label: string;
+  /** What the agent is good for; "" if it has no description. */
+  readonly description: string;
+  /** What it accepts: text, files whose text it reads, images that its model sees. */
+  readonly inputs: readonly ("text" | "file" | "image")[];
 }
 
 export interface SessionPage {
@@ -104,6 +112,7 @@ export function createClient(options: ClientOptions): Client {
   return {
     session: getSession,
     ...createSessionApi(api, env.createId),
+    ...createLazySharing(api, { url, env }),
     close() {
       for (const session of sessions.values()) session.close();
       sessions.clear();
@@ -132,8 +141,12 @@ function sharingOptions(
 function createSessionApi(
   api: Api,
   newId: () => string,
-): Pick<Client, "createSession" | "listSessions" | "renameSession" | "deleteSession"> {
+): Pick<Client, "createSession" | "listSessions" | "renameSession" | "deleteSession" | "listAgents"> {
   return {
+    async listAgents() {
+      const { agents } = (await api.json("/agents")) as RestReply<"agents">;
+      return agents.map(({ agent_id: id, ...agent }) => ({ id, ...agent }));
+    },
     async createSession(options = {}) {
       return toSessionInfo(
         await api.json("/sessions", jsonInit("POST", options, { "idempotency-key": newId() })),
@@ -159,17 +172,25 @@ function createSessionApi(
   };
 }
 
-function sessionPath(id: string): string {
-  return `/sessions/${encodeURIComponent(id)}`;
+/** Few pages share sessions, so the code loads with the first call. */
+function createLazySharing(api: Api, { url, env }: Omit<ApiOptions, "auth"> & { env: ClientEnv }) {
+  const load = async (): Promise<SharingClient> => {
+    const { createSharingClient, NO_AUTH } = await import("./shares-chunk.ts").catch((cause: unknown) => {
+      throw new ClientError("OFFLINE", "The code for sharing can't be loaded.", { cause, canRetry: true });
+    });
+    const publicApi = createApi({ url, auth: NO_AUTH, env });
+    return createSharingClient({ api, publicApi, newId: env.createId });
+  };
+  const sharing: SharingClient = {
+    share: async (...args) => (await load()).share(...args),
+    listShares: async (...args) => (await load()).listShares(...args),
+    revokeShare: async (...args) => (await load()).revokeShare(...args),
+    openShare: async (...args) => (await load()).openShare(...args),
+    fork: async (...args) => (await load()).fork(...args),
+  };
+  return sharing;
 }
 
-function toSessionInfo(json: unknown): SessionInfo {
-  const { session_id, chat_id, title, created_at, updated_at } = json as {
-    readonly session_id: string;
-    readonly chat_id: number;
-    readonly title: string | null;
-    readonly created_at: number;
-    readonly updated_at: number;
-  };
-  return { id: session_id, number: chat_id, title, createdAt: created_at, updatedAt: updated_at };
+function sessionPath(id: string): string {
+  return `/sessions/${encodeURIComponent(id)}`;
 }

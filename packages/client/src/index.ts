@@ -3,7 +3,8 @@
  * Invariant: dialects, view logic and static sessions have their own subpaths, so that a page loads only the code that
  * it uses.
  */
-export { type Client, createClient, type SessionInfo, type SessionPage } from "./client.ts";
+export { type AgentInfo, type Client, createClient, type SessionPage } from "./client.ts";
+export type { SessionInfo } from "./session-info.ts";
 export type { ConnectionPhase, ConnectionView } from "./transport/status.ts";
 export type { ClientDialect } from "./dialects/client-dialect.ts";
 export { ClientError, type ClientErrorCode } from "./errors.ts";
@@ -11,9 +12,19 @@ export type { Credentials } from "./auth/auth.ts";
 export type { ClientEnv, PageEnv } from "./env.ts";
 export type { ClientOptions } from "./options.ts";
 export type {
+  ListedShare,
+  ListSharesOptions,
+  SharedSession,
+  ShareInfo,
+  ShareOptions,
+  SharePage,
+  SharingClient,
+} from "./shares.ts";
+export type {
   ApprovalDecision,
   MessageInput,
   HistoryView,
+  PaymentPage,
   PendingMessage,
   SendResult,
   Session,

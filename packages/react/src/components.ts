@@ -3,7 +3,7 @@
  * Invariant: parts receive ids and read data through hooks, so that a change re-renders only what it affects. Only
  * `Artifact`, `Citation` and `Markdown` receive content. The names match `BlockComponentName` of the turn layout.
  */
-import type { Annotation, Artifact } from "@turnstream/protocol";
+import type { Annotation, Artifact, Turn } from "@turnstream/protocol";
 import type { ComponentType } from "react";
 
 export interface TurnProps {
@@ -67,6 +67,8 @@ export interface ComposerProps {
   readonly accept?: string;
   /** The agent to ask. @default the first agent of the server */
   readonly agentId?: string;
+  /** `chat` hides thinking, `agent` shows it. @default the mode of the agent */
+  readonly mode?: Turn["mode"];
 }
 
 export interface Components {

@@ -27,6 +27,8 @@ export interface ThreadContext {
   readonly userNames: Readonly<Record<string, string>>;
   /** False disables single-key shortcuts, for users who press keys by accident. */
   readonly shortcuts: boolean;
+  /** True if the reader can't change the session, such as a shared one. */
+  readonly isReadOnly: boolean;
 }
 
 export const ThreadReactContext = createContext<ThreadContext | null>(null);

@@ -1,5 +1,6 @@
 /**
- * `formatNumber`, `formatDay`, `formatPercent`, `formatDuration` and `formatSize` format values for a locale. Pure.
+ * `formatNumber`, `formatDay`, `formatDate`, `formatPercent`, `formatDuration` and `formatSize` format values for a
+ * locale. Pure.
  * Invariant: the locale is that of the strings, never the machine's, so server and browser render the same text. A
  * calendar day does not depend on the time zone.
  */
@@ -17,6 +18,11 @@ export function formatDay({ locale }: Strings, day: string): string {
   const at = Date.parse(`${day}T00:00:00Z`);
   if (Number.isNaN(at)) return day;
   return new Intl.DateTimeFormat(locale, { dateStyle: "long", timeZone: "UTC" }).format(at);
+}
+
+/** Formats a time as a day in the reader's time zone. Not for the first render, which must equal the server's. */
+export function formatDate({ locale }: Strings, time: number): string {
+  return new Intl.DateTimeFormat(locale, { dateStyle: "medium" }).format(time);
 }
 
 export function formatPercent({ locale }: Strings, share: number): string {

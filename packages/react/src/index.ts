@@ -19,6 +19,7 @@ export type {
 export { type ApprovalRequest, useApprovalRequest } from "./cards/use-approval-request.ts";
 export { type Countdown, useCountdown } from "./cards/use-countdown.ts";
 export { type FormRequest, useFormRequest } from "./cards/use-form-request.ts";
+export { type PaymentRequest, usePaymentRequest } from "./cards/use-payment-request.ts";
 export { type QuestionRequest, useQuestionRequest } from "./cards/use-question-request.ts";
 export { useReference } from "./content/citations/references.ts";
 export { type LinkPolicy, DEFAULT_LINK_POLICY } from "./link-policy.ts";

@@ -32,6 +32,8 @@ export interface SessionProviderProps {
    * @default true
    */
   readonly shortcuts?: boolean;
+  /** True hides what would change the session, for sessions of other users. @default false */
+  readonly readOnly?: boolean;
   /** Forces the light or dark theme. @default the theme of the page or the system */
   readonly theme?: "light" | "dark";
 }
@@ -47,6 +49,7 @@ export function SessionProvider({
   agentNames = EMPTY_NAMES,
   userNames = EMPTY_NAMES,
   shortcuts = true,
+  readOnly: isReadOnly = false,
   theme,
 }: SessionProviderProps): ReactNode {
   const { store, expanded } = useMemo(
@@ -64,8 +67,9 @@ export function SessionProvider({
       agentNames,
       userNames,
       shortcuts,
+      isReadOnly,
     }),
-    [session, store, expanded, strings, components, linkPolicy, agentNames, userNames, shortcuts],
+    [session, store, expanded, strings, components, linkPolicy, agentNames, userNames, shortcuts, isReadOnly],
   );
   return (
     <ThreadReactContext value={context}>

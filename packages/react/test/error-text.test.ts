@@ -6,11 +6,12 @@ import { errorText } from "../src/error-text.ts";
 import { en } from "../src/strings/en/index.ts";
 import { vi } from "../src/strings/vi/index.ts";
 import { zhCn } from "../src/strings/zh-cn/index.ts";
+import { zhTw } from "../src/strings/zh-tw/index.ts";
 
 const CODES = [...Object.keys(ERRORS), "OFFLINE", "UNSURE", "ABORTED"] as ClientErrorCode[];
 
 test("U07 every error code has its own text in every language", () => {
-  for (const strings of [en, vi, zhCn]) {
+  for (const strings of [en, vi, zhCn, zhTw]) {
     const texts = CODES.map((code) => errorText(strings, new ClientError(code, "")));
     expect(new Set(texts).size).toBe(CODES.length);
     expect(texts.filter((text) => text === "" || text.includes("undefined"))).toEqual([]);

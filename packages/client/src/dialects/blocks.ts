@@ -7,14 +7,14 @@
 import { blocks as dialect, type BlocksDecoder, type BlocksFrame } from "@turnstream/protocol/blocks";
 import type { Api } from "../http/api.ts";
 import type { ClientDialect } from "./client-dialect.ts";
-import { historyToFrames, type HistoryPage } from "./history-frames.ts";
+import { historyToFrames, readHistoryPage } from "./history-frames.ts";
 import { DialectAdapter } from "./dialect-adapter.ts";
 
 const TURNS = 50;
 
 async function load(api: Api, session: string): Promise<{ frames: BlocksFrame[]; cursor: string }> {
   const path = `/sessions/${encodeURIComponent(session)}/history?limit=${TURNS}`;
-  const page = (await api.json(path)) as HistoryPage;
+  const page = readHistoryPage(await api.json(path));
   return { frames: historyToFrames(page, session), cursor: page.last_event_id ?? "0-0" };
 }
 

@@ -1,7 +1,8 @@
 /**
- * `historyToFrames` converts a page of history to frames of the `blocks` dialect (requirements H01, H02), so that one
- * decoder reads history and stream.
- * Invariant: it accepts pages without Turnstream's additions and skips unknown content. Pure.
+ * `readHistoryPage` and `historyToFrames` convert a page of history to frames of the `blocks` dialect (requirements
+ * H01, H02), so that one decoder reads history and stream.
+ * Invariant: they accept pages without Turnstream's additions, also those that document 004 prints: a bare list of
+ * messages, and messages without `content`. Unknown content is skipped. Pure.
  */
 import type { BlocksHistory, HistoryMessage, HistoryPart, BlocksFrame } from "@turnstream/protocol/blocks";
 
@@ -9,6 +10,20 @@ type Loose = Readonly<Record<string, unknown>>;
 
 export interface HistoryPage extends Partial<Omit<BlocksHistory, "messages">> {
   readonly messages: readonly HistoryMessage[];
+}
+
+/** Adds what other servers leave out of a response: the object around the messages, and empty `content`. */
+export function readHistoryPage(response: unknown): HistoryPage {
+  const page = (Array.isArray(response) ? { messages: response } : response) as HistoryPage;
+  return {
+    ...page,
+    messages: page.messages.map(withContent),
+    waiting: (page.waiting ?? []).map(withContent),
+  };
+}
+
+function withContent(message: HistoryMessage): HistoryMessage {
+  return Array.isArray(message.content) ? message : { ...message, content: [] };
 }
 
 export function historyToFrames(page: HistoryPage, session: string): BlocksFrame[] {
@@ -52,8 +67,8 @@ function turnFrames(
     session_id: session,
     message_id: id,
     timestamp: 0,
-    display_mode: "agent",
-    is_new_session_from_share: false,
+    display_mode: messages.some(({ display_mode }) => display_mode === "chat") ? "chat" : "agent",
+    is_new_session_from_share: messages.some((message) => message.is_new_session_from_share === true),
   });
   let index = 0;
   for (const message of messages) {

@@ -70,7 +70,8 @@ export function openResponsesChannel({ api, env }: DialectContext, events: Chann
         if (frame === null || entry.stream?.signal.aborted === true) return;
         onSubscribed(entry.cursor !== null);
         entry.cursor = message.id || entry.cursor;
-        hasFrames ||= frame.type !== "[DONE]";
+        // An update can arrive between turns, so it doesn't show that a turn runs.
+        hasFrames ||= frame.type !== "[DONE]" && frame.type !== "response.interaction_update";
         entry.hasTurn = hasFrames;
         isInterrupted ||= frame.type === "response.error" && canReconnect(frame.code);
         events.onFrame({ ...frame, session_id: session });

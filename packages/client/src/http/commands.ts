@@ -27,6 +27,13 @@ export async function sendCommand(api: Api, command: TransportCommand): Promise<
       const { turn_id, receipt } = (await api.json(path, { method: "POST" })) as RestReply<"stop">;
       return { receipt, ...(turn_id === null ? {} : { message_id: turn_id }) };
     }
+    case "cancel_payment":
+    case "refresh_payment": {
+      const action = command.type === "cancel_payment" ? "cancel" : "refresh";
+      const path = `${session}/payments/${encodeURIComponent(command.payment_request_id)}/${action}`;
+      const { payment } = (await api.json(path, jsonInit("POST", {}))) as RestReply<"payment">;
+      return { payment_status: payment.status };
+    }
     default: {
       const { type, body, name } = interactionCommand(command);
       await api.json(`${session}/interactions/${encodeURIComponent(name)}/${type}`, jsonInit("POST", body));
@@ -47,7 +54,12 @@ async function sendMessage(api: Api, path: string, body: object): Promise<Ack> {
   return {};
 }
 
-function interactionCommand(command: Exclude<TransportCommand, { readonly type: "send" | "stop" }>): {
+type InteractionCommand = Extract<
+  TransportCommand,
+  { readonly type: "decide" | "answer" | "dismiss" | "submit" | "decline" }
+>;
+
+function interactionCommand(command: InteractionCommand): {
   readonly type: string;
   readonly name: string;
   readonly body: object;

@@ -4,12 +4,14 @@
  * version. A message in flight is stored as attempted, because a reader of the storage can't know its outcome. Every id
  * has the prefix `c.`, which the server adds to ids of clients.
  */
-import type { FileRef, Json } from "@turnstream/protocol";
+import type { FileRef, Json, Turn } from "@turnstream/protocol";
 import { ClientError, type ClientErrorCode } from "../errors.ts";
 import type { MessageInput, PendingMessage } from "../session/session.ts";
 
 export interface OutboxMessage extends PendingMessage {
   readonly agent: string | null;
+  readonly mode: Turn["mode"] | null;
+  readonly locale: string | null;
   readonly resumes: string | null;
   readonly formValues: Readonly<Record<string, Json>> | null;
   /** The order of sending. It increases with each message that a tab adds. */
@@ -35,6 +37,8 @@ export function createMessage(message: MessageInput, id: string, now: number, or
     error: null,
     isOwn: true,
     agent: message.agentId ?? null,
+    mode: message.mode ?? null,
+    locale: message.locale ?? null,
     resumes: message.resumeFormId ?? null,
     formValues: message.formValues ?? null,
     order,
@@ -52,7 +56,7 @@ export function clientMessageId(id: string): string {
 const VERSION = 1;
 
 export function writeMessage(message: OutboxMessage): string {
-  const { id, text, files, at, agent, resumes, formValues, order, attempts, error } = message;
+  const { id, text, files, at, agent, mode, locale, resumes, formValues, order, attempts, error } = message;
   const failure =
     error === null ? null : { code: error.code, message: error.message, canRetry: error.canRetry };
   return JSON.stringify({
@@ -62,6 +66,8 @@ export function writeMessage(message: OutboxMessage): string {
     files,
     at,
     agent,
+    mode,
+    locale,
     resumes,
     formValues,
     order,
@@ -76,6 +82,8 @@ export function readMessage(text: string): OutboxMessage | null {
   const value = parse(text);
   if (value === null || value["v"] !== VERSION) return null;
   const { id, text: messageText, files, at, agent, resumes, formValues, order, attempts, error } = value;
+  // Absent in messages that an older page stored.
+  const { mode = null, locale = null } = value;
   const isSound =
     typeof id === "string" &&
     id.startsWith(CLIENT_ID_PREFIX) &&
@@ -86,6 +94,8 @@ export function readMessage(text: string): OutboxMessage | null {
     typeof order === "number" &&
     typeof attempts === "number" &&
     isStringOrNull(agent) &&
+    (mode === null || mode === "agent" || mode === "chat") &&
+    isStringOrNull(locale) &&
     isStringOrNull(resumes) &&
     (formValues === null || isRecord(formValues)) &&
     (error === null || isRecord(error));
@@ -100,6 +110,8 @@ export function readMessage(text: string): OutboxMessage | null {
     error: failure,
     isOwn: false,
     agent: agent as string | null,
+    mode,
+    locale: locale as string | null,
     resumes: resumes as string | null,
     formValues: formValues as OutboxMessage["formValues"],
     order,

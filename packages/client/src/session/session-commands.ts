@@ -9,7 +9,7 @@ import { jsonInit } from "../http/api.ts";
 import { uploadFile } from "../http/upload.ts";
 import type { TransportCommand } from "../transport/transport.ts";
 import type { SessionContext } from "./session-outbox.ts";
-import type { ApprovalDecision, UploadedFile, UploadOptions } from "./session.ts";
+import type { ApprovalDecision, PaymentPage, UploadedFile, UploadOptions } from "./session.ts";
 
 type FormValues = Readonly<Record<string, Json>>;
 
@@ -64,6 +64,19 @@ export class SessionCommands {
       form_request_id: formId,
       ...(reason === undefined ? {} : { reason }),
     });
+  }
+
+  cancelPayment(paymentId: string): Promise<void> {
+    return this.#send({ type: "cancel_payment", payment_request_id: paymentId });
+  }
+
+  refreshPayment(paymentId: string): Promise<void> {
+    return this.#send({ type: "refresh_payment", payment_request_id: paymentId });
+  }
+
+  async listPayments(before?: number): Promise<PaymentPage> {
+    const query = before === undefined ? "" : `?before=${before}`;
+    return (await this.#context.api.json(`${this.#path}/payments${query}`)) as PaymentPage;
   }
 
   async saveFormDraft(formId: string, values: FormValues): Promise<void> {

@@ -53,7 +53,7 @@ export function createSessionOutbox(
 }
 
 function toSendCommand(message: OutboxMessage, session_id: string): TransportCommand {
-  const { id, text, files, agent, resumes, formValues } = message;
+  const { id, text, files, agent, mode, locale, resumes, formValues } = message;
   return {
     type: "send",
     session_id,
@@ -61,6 +61,8 @@ function toSendCommand(message: OutboxMessage, session_id: string): TransportCom
     text,
     ...(files.length === 0 ? {} : { content_urls: files.map(({ url }) => url) }),
     ...(agent === null ? {} : { agent_id: agent }),
+    ...(mode === null ? {} : { display_mode: mode }),
+    ...(locale === null ? {} : { locale }),
     ...(resumes === null ? {} : { resume_form_request_id: resumes }),
     ...(formValues === null ? {} : { form_values: formValues }),
   };

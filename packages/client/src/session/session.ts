@@ -4,7 +4,7 @@
  * Invariant: an unchanged part of a `SessionView` keeps its reference, because selectors compare references.
  * `getSnapshot` and `subscribe` work without `this`. Commands reject only with a `ClientError`.
  */
-import type { QuestionAnswer, FileRef, Json, SessionState } from "@turnstream/protocol";
+import type { QuestionAnswer, FileRef, Json, SessionState, Turn } from "@turnstream/protocol";
 import type { RestReply } from "@turnstream/protocol/schema";
 import type { ConnectionView } from "../transport/status.ts";
 import type { ClientError } from "../errors.ts";
@@ -45,7 +45,12 @@ export interface MessageInput {
   readonly text: string;
   /** Files that were uploaded before. */
   readonly files?: readonly FileRef[];
+  /** The agent that answers. @default the first agent of the worker */
   readonly agentId?: string;
+  /** `chat` hides thinking, `agent` shows it. @default the mode of the agent */
+  readonly mode?: Turn["mode"];
+  /** The language of the user, as a BCP 47 tag. Default: that of the previous turn. */
+  readonly locale?: string;
   /** The form that the message continues from, with its values. */
   readonly resumeFormId?: string;
   readonly formValues?: Readonly<Record<string, Json>>;
@@ -63,6 +68,9 @@ export type ApprovalDecision =
   | { readonly decision: "reject"; readonly reason?: string; readonly digest?: string };
 
 export type UploadedFile = RestReply<"file">;
+
+/** A page of payments, newest first. Pass `next_before` to get the next page. */
+export type PaymentPage = RestReply<"payments">;
 
 export interface UploadOptions {
   readonly name: string;
@@ -93,6 +101,11 @@ export interface Session {
   dismissQuestion(question: string, reason?: string): Promise<void>;
   submitForm(form: string, values: Readonly<Record<string, Json>>): Promise<void>;
   declineForm(form: string, reason?: string): Promise<void>;
+  /** Cancels a payment. Rejects with INTERACTION_CLOSED once its checkout was opened. */
+  cancelPayment(payment: string): Promise<void>;
+  /** Makes the server ask the payment provider for the status of a payment. */
+  refreshPayment(payment: string): Promise<void>;
+  listPayments(before?: number): Promise<PaymentPage>;
   saveFormDraft(form: string, values: Readonly<Record<string, Json>>): Promise<void>;
   loadFormDraft(form: string): Promise<Readonly<Record<string, Json>> | null>;
   uploadFile(file: Blob, options: UploadOptions): Promise<UploadedFile>;

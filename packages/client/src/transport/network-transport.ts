@@ -42,6 +42,8 @@ export interface NetworkTransportOptions {
   readonly dialect?: ClientDialect | undefined;
 }
 
+type SubscribedFrame = Parameters<SubscriptionHandler["onSubscribed"]>[0] & { readonly head?: string };
+
 interface SubscribedSession {
   readonly session: string;
   /** Prefix of its request ids. It identifies replies even if the server uses another id for the session. */
@@ -346,11 +348,14 @@ class NetworkTransport implements Transport {
         if (pass) entry.handler.onSnapshot(frame["snapshot"] as Snapshot, cursor);
         return this.#report(entry);
       }
+      case "resuming":
+        this.#stepSubscription(entry, { type: "resuming", turn: String(frame["turn_id"]) });
+        return this.#report(entry);
       default: {
         const before = entry.state;
-        // While the subscription is live, events don't change its state.
+        // While the subscription is live and its turn has a worker, events don't change its state.
         const pass =
-          before.phase === "live" ||
+          (before.phase === "live" && before.resumingTurn === null) ||
           this.#stepSubscription(entry, { type: "position", cursor: String(frame["id"]) });
         if (pass) entry.handler.onEvents([frame as unknown as SessionEvent]);
         if (entry.state !== before) this.#report(entry);
@@ -359,11 +364,7 @@ class NetworkTransport implements Transport {
   }
 
   #onSubscribed(entry: SubscribedSession, frame: Frame, request: unknown): void {
-    const { resumed, reason, head } = frame as unknown as Parameters<
-      SubscriptionHandler["onSubscribed"]
-    >[0] & {
-      readonly head?: string;
-    };
+    const { resumed, reason, head } = frame as unknown as SubscribedFrame;
     const pass = this.#stepSubscription(entry, {
       type: "subscribed",
       request: typeof request === "string" ? parseRequestId(request).request : null,
@@ -387,14 +388,12 @@ class NetworkTransport implements Transport {
 
   /** Finds a session by request id, because a session that was requested by its number is answered with its id. */
   #find(session: unknown, request: unknown): SubscribedSession | undefined {
-    if (typeof request !== "string") return typeof session === "string" ? this.#findById(session) : undefined;
+    if (typeof session === "string" && typeof request !== "string")
+      return this.#sessionsById.get(session) ?? this.#subscriptions.get(session);
+    if (typeof request !== "string") return undefined;
     const { key } = parseRequestId(request);
     const entry = [...this.#subscriptions.values()].find((candidate) => candidate.key === key);
     if (entry !== undefined && typeof session === "string") this.#sessionsById.set(session, entry);
     return entry;
-  }
-
-  #findById(session: string): SubscribedSession | undefined {
-    return this.#sessionsById.get(session) ?? this.#subscriptions.get(session);
   }
 }

@@ -48,7 +48,6 @@ export function openSse(api: Api, events: ChannelEvents, dialect = "native"): Ch
     const onMessage = (message: SseMessage): void => {
       const frame = toFrame(message, session, dialect);
       if (frame === null || signal.aborted) return;
-      // An error inside a stream ends it and leads to a new subscription; it does not reject the request.
       if (frame.type === "error") return endStream(frame);
       const isReply = !hasReply && frame.type === "subscribed";
       // Only the first frame is the reply.
@@ -58,9 +57,10 @@ export function openSse(api: Api, events: ChannelEvents, dialect = "native"): Ch
     const endStream = (frame: Frame): void => {
       abort.abort();
       open.delete(session);
-      const { error } = frame as { readonly error?: unknown };
-      if (error === "UNAUTHENTICATED") end(CLOSE_UNAUTHENTICATED);
-      else events.onFrame({ type: "unsubscribed", session_id: session, reason: endReason(error) });
+      if (frame["error"] === "UNAUTHENTICATED") end(CLOSE_UNAUTHENTICATED);
+      // As the first frame, an error is the reply to the request. Later it ends the subscription.
+      else if (!hasReply) events.onFrame({ ...frame, request_id: request });
+      else events.onFrame({ type: "unsubscribed", session_id: session, reason: endReason(frame) });
     };
     try {
       const response = await api.request(
@@ -114,7 +114,8 @@ function toFrame({ data, id }: SseMessage, session: string, dialect: string): Fr
 }
 
 /** After a retryable error the client subscribes again; any other error ends the subscription. */
-function endReason(code: unknown): "gone" | "unavailable" {
-  const isKnown = typeof code === "string" && Object.hasOwn(ERRORS, code);
-  return isKnown && ERRORS[code as ErrorCode].can_retry ? "unavailable" : "gone";
+function endReason({ can_retry: canRetry, error }: Frame): "gone" | "unavailable" {
+  if (typeof canRetry === "boolean") return canRetry ? "unavailable" : "gone";
+  const isKnown = typeof error === "string" && Object.hasOwn(ERRORS, error);
+  return isKnown && !ERRORS[error as ErrorCode].can_retry ? "gone" : "unavailable";
 }

@@ -35,6 +35,8 @@ export interface ConnectionView {
   readonly retryAt: number | null;
   /** Why the connection is not live, if known. */
   readonly error: ClientError | null;
+  /** While live: the turn whose worker was lost and that another worker will continue; null otherwise. */
+  readonly resumingTurn: string | null;
 }
 
 export const INITIAL_CONNECTION: ConnectionView = {
@@ -43,6 +45,7 @@ export const INITIAL_CONNECTION: ConnectionView = {
   failures: 0,
   retryAt: null,
   error: null,
+  resumingTurn: null,
 };
 
 /**
@@ -67,13 +70,15 @@ export function deriveConnection(
         : subscription.phase === "ended"
           ? subscription.error
           : (connection.error ?? subscription.error),
+    resumingTurn: phase === "live" ? subscription.resumingTurn : null,
   };
   const isSame =
     view.phase === before.phase &&
     view.channel === before.channel &&
     view.failures === before.failures &&
     view.retryAt === before.retryAt &&
-    view.error === before.error;
+    view.error === before.error &&
+    view.resumingTurn === before.resumingTurn;
   return isSame ? before : view;
 }
 

@@ -25,6 +25,8 @@ export interface SubscriptionState {
   readonly retries: number;
   readonly retryAt: number | null;
   readonly error: ClientError | null;
+  /** The running turn that has no worker at the moment; null otherwise. The next event ends this state. */
+  readonly resumingTurn: string | null;
 }
 
 export type SubscriptionInput =
@@ -39,6 +41,7 @@ export type SubscriptionInput =
       readonly cursor: string | null;
     }
   | { readonly type: "position"; readonly cursor: string }
+  | { readonly type: "resuming"; readonly turn: string }
   | { readonly type: "ended"; readonly reason: string }
   | { readonly type: "rejected"; readonly request: number; readonly error: ClientError };
 
@@ -58,6 +61,7 @@ export const INITIAL_SUBSCRIPTION: SubscriptionState = {
   retries: 0,
   retryAt: null,
   error: null,
+  resumingTurn: null,
 };
 
 export function stepSubscription(
@@ -96,15 +100,19 @@ export function stepSubscription(
         head,
         isResync,
         error: null,
+        resumingTurn: null,
       };
       // After a restart the state is not loaded yet, so it can't be at the head.
       return pass(input.resumed ? checkHead(subscribed, input.cursor) : subscribed);
     }
     case "position":
-      if (state.phase === "live") return pass(state);
+      if (state.phase === "live") return pass(resumed(state));
       return state.phase === "replaying" ? pass(checkHead(state, input.cursor)) : stay(state);
+    case "resuming":
+      return stay(state.phase === "live" ? { ...state, resumingTurn: input.turn } : state);
     case "ended":
-      if (!isReceiving(state)) return stay(state);
+      // Also while it waits for the reply: a server whose log is unreachable ends the subscription before it starts.
+      if (!isReceiving(state) && state.phase !== "requested") return stay(state);
       if (input.reason === "gone")
         return stay(end(state, new ClientError("NOT_FOUND", "The session was deleted.")));
       return unavailable(state, now, random, null);
@@ -122,6 +130,10 @@ function stay(state: SubscriptionState): SubscriptionStep {
 
 function pass(state: SubscriptionState): SubscriptionStep {
   return { state, subscribe: false, pass: true };
+}
+
+function resumed(state: SubscriptionState): SubscriptionState {
+  return state.resumingTurn === null ? state : { ...state, resumingTurn: null };
 }
 
 function isReceiving({ phase }: SubscriptionState): boolean {

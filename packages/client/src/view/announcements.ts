@@ -1,12 +1,14 @@
 /**
  * `listAnnouncements` returns the texts for screen readers when a session changes: a turn started, needs the user,
- * ended, was stopped or failed.
+ * ended, was stopped or failed, or a payment changed.
  * Invariant: it never announces the answer itself, nor content from before the page was opened. Pure.
  */
 import {
   type InteractionBlock,
   toolLabel,
   listPendingInteractions,
+  type NoticeBlock,
+  type PaymentBlock,
   type SessionState,
   type Turn,
 } from "@turnstream/protocol";
@@ -24,6 +26,8 @@ export interface AnnouncementStrings {
   readonly needsAnswer: (what: string) => string;
   readonly needsForm: (what: string) => string;
   readonly needsPayment: (what: string) => string;
+  /** `status` is a text for the user. */
+  readonly paymentChanged: (what: string, status: string) => string;
   readonly done: (agent: string) => string;
   readonly stopped: string;
   readonly failed: (what: string) => string;
@@ -31,15 +35,16 @@ export interface AnnouncementStrings {
 
 export interface AnnouncementOptions {
   readonly strings: AnnouncementStrings;
-  /** Announced when a turn failed without an error text. */
-  readonly defaultError: string;
+  /** Returns what is announced when a turn failed, from its notice if it has one. */
+  readonly describeError: (notice: NoticeBlock | null) => string;
+  readonly describeStatus: (status: PaymentBlock["status"]) => string;
   readonly agentName: (agent: string) => string;
 }
 
 export function listAnnouncements(
   before: SessionState,
   after: SessionState,
-  { strings, defaultError, agentName }: AnnouncementOptions,
+  { strings, describeError, describeStatus, agentName }: AnnouncementOptions,
 ): AnnouncementText[] {
   if (before.turns === after.turns) return [];
   const known = new Map<string, Turn>();
@@ -56,12 +61,21 @@ export function listAnnouncements(
     if (!isNew) continue;
     if (was === null && turn.status === "running" && !isFirstLook)
       add(strings.started(agentName(turn.agent)));
-    const asked = new Set(was === null ? [] : listPendingInteractions(was).map(({ id }) => id));
+    const pending = was === null ? [] : listPendingInteractions(was);
+    for (const { index, status } of pending) {
+      const block = turn.items.get(index);
+      if (block?.kind === "payment" && block.status !== status)
+        add(
+          strings.paymentChanged(block.description, describeStatus(block.status)),
+          block.status === "failed",
+        );
+    }
+    const asked = new Set(pending.map(({ id }) => id));
     for (const block of listPendingInteractions(turn))
       if (!asked.has(block.id)) add(describeRequest(block, turn, strings));
     if (turn.status === "running" || was?.status === turn.status) continue;
     if (turn.status === "user_stopped") add(strings.stopped);
-    else if (turn.status === "error") add(strings.failed(errorText(turn) || defaultError), true);
+    else if (turn.status === "error") add(strings.failed(describeError(findNotice(turn))), true);
     else if (turn.status === "end_turn") add(strings.done(agentName(turn.agent)));
   }
   return result;
@@ -89,7 +103,7 @@ function callLabel(call: string | null, turn: Turn): string | null {
   return block?.kind === "tool_call" ? toolLabel(block) : null;
 }
 
-function errorText(turn: Turn): string {
+function findNotice(turn: Turn): NoticeBlock | null {
   const last = turn.items.findLast((item) => item?.kind === "notice");
-  return last?.kind === "notice" ? last.text : "";
+  return last?.kind === "notice" ? last : null;
 }

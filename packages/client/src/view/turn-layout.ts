@@ -42,7 +42,7 @@ export interface LayoutGroup {
   readonly type: "group";
   /** The index of its `group_start` item. */
   readonly blockIndex: number;
-  /** Whether more steps can follow. */
+  /** Whether more blocks can follow. */
   readonly isRunning: boolean;
   /** Whether it reached its end without being stopped. */
   readonly isDone: boolean;
@@ -101,7 +101,7 @@ function toLayoutItem(
   wasCutShort: boolean,
 ): LayoutItem | null {
   if (item.type !== "group") return toLayoutBlock(item, awaiting);
-  // Nothing is left of a group whose steps a takeover superseded.
+  // Nothing is left of a group whose blocks a takeover superseded.
   if (item.items.length === 0 && !item.open) return null;
   const { index, durationMs } = spans.get(item.id) ?? { index: -1, durationMs: null };
   const blocks = item.items.flatMap((inner) => toLayoutBlock(inner, awaiting) ?? []);

@@ -154,8 +154,9 @@ test("H03 blocks: history and the stream after it are complete, even for a clien
   expect(seen.state.turns.last()?.message?.text).toBe("book");
   await writer.decideApproval(pendingIn(asked) ?? "", { decision: "approve" });
   await until(late, "booked", turns(1));
-  writer.send({ text: "hello" });
+  writer.send({ text: "hello", mode: "chat" });
   const { state } = await until(late, "answered", turns(2));
+  expect(state.turns.last()?.mode).toBe("chat");
   expect(shown(state)).toEqual(shown(await truth(gateway, writer)));
   // A client that joins after the last turn reads everything from history.
   const later = await until(gateway.client({ dialect: blocks }).session(id), "all of it", turns(2));
@@ -165,7 +166,7 @@ test("H03 blocks: history and the stream after it are complete, even for a clien
 /** Keeps only what history contains of turns: their content, but not their start and duration. */
 function shown(state: SessionState): unknown {
   const { turns: all } = eraseForBlocks(state) as { turns: Record<string, unknown>[] };
-  return all.map(({ id, status, items }) => ({ id, status, items }));
+  return all.map(({ id, status, mode, from_share, items }) => ({ id, status, mode, from_share, items }));
 }
 
 function pendingIn(view: SessionView): string | null {

@@ -11,7 +11,8 @@ describe.for(["websocket", "sse"] as const)("over a %s", (channel) => {
     const session = client.session(id);
     expect(client.session(id)).toBe(session);
     const live = await until(session, "live", isLive);
-    expect(live.connection).toEqual({ phase: "live", channel, failures: 0, retryAt: null, error: null });
+    const rest = { failures: 0, retryAt: null, error: null, resumingTurn: null };
+    expect(live.connection).toEqual({ phase: "live", channel, ...rest });
     expect(live.state.title).toBe("A walk");
     const sent = session.send({ text: "hello" });
     expect(session.getSnapshot().outbox).toMatchObject([{ id: sent.id, text: "hello", status: "sending" }]);
@@ -59,6 +60,28 @@ test("sessions are listed page by page, renamed and deleted", async () => {
   await client.deleteSession(id);
   await expect(client.renameSession(id, "too late")).rejects.toMatchObject({ code: "NOT_FOUND" });
   expect((await client.listSessions()).sessions.map((one) => one.title)).toEqual(["two"]);
+});
+
+test("W23 S12 agents are listed, and a message chooses its agent and its display mode", async () => {
+  const gateway = await LiveGateway.open();
+  for (const channels of [["websocket"], ["sse"]] as const) {
+    const client = gateway.client({ channels });
+    const [agent, ...others] = await client.listAgents();
+    expect([agent, others]).toEqual([
+      { id: expect.any(String), label: "", description: "", inputs: ["text", "file"] },
+      [],
+    ]);
+    const { id } = await client.createSession();
+    const session = client.session(id);
+    session.subscribe(() => {});
+    await until(session, "live", isLive);
+    session.send({ text: "hello", agentId: agent?.id ?? "", mode: "chat" });
+    const { state } = await until(session, "answered", isOver("hello"));
+    expect(state.turns.last()?.mode).toBe("chat");
+    const refused = session.send({ text: "hello", agentId: "unknown" });
+    await expect(refused.done).rejects.toMatchObject({ code: "BAD_REQUEST", canRetry: false });
+    expect(session.getSnapshot().outbox).toMatchObject([{ status: "failed" }]);
+  }
 });
 
 test("a session is also found by its number", async () => {

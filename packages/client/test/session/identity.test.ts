@@ -9,7 +9,14 @@ import { SessionStore } from "../../src/session/session-store.ts";
 import { type SharedStorage, sharedStorage } from "../outbox/stage.ts";
 import { FakeTransport } from "./fake-transport.ts";
 
-const live = { phase: "live", channel: "websocket", failures: 0, retryAt: null, error: null } as const;
+const live = {
+  phase: "live",
+  channel: "websocket",
+  failures: 0,
+  retryAt: null,
+  error: null,
+  resumingTurn: null,
+} as const;
 const LOG = [
   { v: 2, id: "1-1", at: 0, type: "session.start", session: "s", number: 1 } as unknown as SessionEvent,
 ];

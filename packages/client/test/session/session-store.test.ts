@@ -16,7 +16,14 @@ const LOG: SessionEvent[] = [
   { type: "session.update", title: "four" },
 ].map((event, n) => ({ v: 2, id: `1-${n + 1}`, at: n, ...event }) as unknown as SessionEvent);
 
-const live = { phase: "live", channel: "websocket", failures: 0, retryAt: null, error: null } as const;
+const live = {
+  phase: "live",
+  channel: "websocket",
+  failures: 0,
+  retryAt: null,
+  error: null,
+  resumingTurn: null,
+} as const;
 
 interface Timer {
   readonly run: () => void;
@@ -236,6 +243,7 @@ describe("SessionStore: commands", () => {
       text: "hello",
       files: [{ url: "http://f/1" }],
       agentId: "guide",
+      mode: "chat",
     });
     expect(one.transport.commands).toEqual([]);
     one.transport.handler?.onSubscribed({ resumed: false, reason: "fresh" });
@@ -251,11 +259,24 @@ describe("SessionStore: commands", () => {
         text: "hello",
         content_urls: ["http://f/1"],
         agent_id: "guide",
+        display_mode: "chat",
       },
     ]);
     expect(one.session.getSnapshot().outbox).toHaveLength(1);
     one.transport.handler?.onEvents([{ ...LOG[1], message: id } as SessionEvent]);
     expect(one.session.getSnapshot().outbox).toEqual([]);
+  });
+
+  test("S13 payments are listed page by page", async () => {
+    const paths: string[] = [];
+    const page = { payments: [], has_more: true, next_before: 7 };
+    const { session } = open((path) => {
+      paths.push(path);
+      return page;
+    });
+    expect(await session.listPayments()).toEqual(page);
+    await session.listPayments(7);
+    expect(paths).toEqual(["/sessions/s/payments", "/sessions/s/payments?before=7"]);
   });
 
   test("every command is sent with its fields, without those that were omitted", async () => {
@@ -267,6 +288,8 @@ describe("SessionStore: commands", () => {
     await session.dismissQuestion("q");
     await session.submitForm("f", { a: 1 });
     await session.declineForm("f", "no");
+    await session.cancelPayment("p");
+    await session.refreshPayment("p");
     expect(transport.commands).toEqual([
       { type: "stop", session_id: "s" },
       { type: "stop", session_id: "s", message_id: "t1" },
@@ -287,6 +310,8 @@ describe("SessionStore: commands", () => {
       { type: "dismiss", session_id: "s", approval_key: "q" },
       { type: "submit", session_id: "s", form_request_id: "f", values: { a: 1 } },
       { type: "decline", session_id: "s", form_request_id: "f", reason: "no" },
+      { type: "cancel_payment", session_id: "s", payment_request_id: "p" },
+      { type: "refresh_payment", session_id: "s", payment_request_id: "p" },
     ]);
   });
 });

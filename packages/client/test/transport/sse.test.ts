@@ -55,3 +55,23 @@ test("the first subscribed frame replies to the request; later ones are restarts
   ]);
   expect(ends).toEqual([1012]);
 });
+
+test("an error as the first frame rejects the request", async () => {
+  const error = { type: "error", error: "SERVER_ERROR", message: "The log is unreachable.", can_retry: true };
+  const { wire, frames } = open(`data: ${JSON.stringify(error)}\n\n`);
+  wire.subscribe("s", "s1.1", null);
+  await expect.poll(() => frames).toMatchObject([{ ...error, request_id: "s1.1", session_id: "s" }]);
+});
+
+test.each([
+  [{ error: "SERVER_ERROR", can_retry: true }, "unavailable"],
+  [{ error: "SERVER_ERROR", can_retry: false }, "gone"],
+  [{ error: "NOT_FOUND" }, "gone"],
+  [{ error: "ADDED_LATER", can_retry: true }, "unavailable"],
+  [{ error: "ADDED_LATER" }, "unavailable"],
+])("a later error ends the subscription: %j is %s", async (error, reason) => {
+  const subscribed = 'data: {"type":"subscribed","resumed":true}\n\n';
+  const { wire, frames } = open(`${subscribed}data: ${JSON.stringify({ type: "error", ...error })}\n\n`);
+  wire.subscribe("s", "s1.1", null);
+  await expect.poll(() => frames.at(-1)).toMatchObject({ type: "unsubscribed", session_id: "s", reason });
+});

@@ -81,7 +81,7 @@ describe("stepSubscription", () => {
   test("a resync passes nothing on until the server replies", () => {
     const subscription = new FakeSubscription().take(connected).subscribed(true, "1-5", "1-5").take(resync);
     subscription.passed.length = 0;
-    subscription.take(position("1-6"), { type: "ended", reason: "unavailable" });
+    subscription.take(position("1-6"));
     subscription.take({ type: "subscribed", request: 1, resumed: true, head: null, cursor: "1-5" });
     subscription.take({ type: "subscribed", request: null, resumed: false, head: null, cursor: "1-5" });
     expect([subscription.requests, subscription.state.phase, subscription.passed]).toEqual([
@@ -138,6 +138,14 @@ describe("stepSubscription", () => {
     subscription.subscribed(true, null, "1-1").take({ type: "ended", reason: "gone" });
     expect(subscription.state).toMatchObject({ phase: "ended", error: { code: "NOT_FOUND" } });
     expect(subscription.take(connected, { type: "disconnected" }).state.phase).toBe("ended");
+  });
+
+  test("a subscription that ends before its reply is retried", () => {
+    const subscription = new FakeSubscription().take(connected, { type: "ended", reason: "unavailable" });
+    expect(subscription.state).toMatchObject({ phase: "waiting", error: { code: "SERVER_ERROR" } });
+    subscription.take({ type: "timer" });
+    expect([subscription.requests, subscription.state.phase]).toEqual([2, "requested"]);
+    expect(subscription.take({ type: "ended", reason: "gone" }).state.phase).toBe("ended");
   });
 
   test("a rejected subscription ends, or is retried after the server's retry delay", () => {

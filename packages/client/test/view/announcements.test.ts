@@ -11,11 +11,13 @@ const OPTIONS: AnnouncementOptions = {
     needsAnswer: (what) => `A question for you: ${what}`,
     needsForm: (what) => `A form to fill in: ${what}.`,
     needsPayment: (what) => `A payment is due: ${what}.`,
+    paymentChanged: (what, status) => `Payment for ${what}: ${status}.`,
     done: (agent) => `${agent} is done.`,
     stopped: "Stopped.",
     failed: (what) => `Failed. ${what}`,
   },
-  defaultError: "Something went wrong.",
+  describeError: (notice) => notice?.text || "Something went wrong.",
+  describeStatus: (status) => `<${status}>`,
   agentName: (agent) => `[${agent}]`,
 };
 
@@ -45,7 +47,20 @@ describe("listAnnouncements during a recorded log", () => {
     ["error-and-retry", [STARTED, "! Failed. The model did not answer. Try again.", STARTED, DONE]],
     ["stopped", [STARTED, "Stopped."]],
     ["sub-agents", [STARTED, DONE]],
-    ["payment-settles-later", [STARTED, "A payment is due: 演唱會門票 x2 🎫.", STARTED, DONE]],
+    [
+      "payment-settles-later",
+      [
+        STARTED,
+        "A payment is due: 演唱會門票 x2 🎫.",
+        "Payment for 演唱會門票 x2 🎫: <processing>.",
+        STARTED,
+        "Payment for 演唱會門票 x2 🎫: <succeeded>.",
+        DONE,
+        STARTED,
+        "A payment is due: 節目冊.",
+        "Payment for 節目冊: <cancelled>.",
+      ],
+    ],
     ["form-and-resume", [STARTED, "A form to fill in: 签证申请表.", STARTED, DONE]],
     ["takeover", [STARTED, DONE]],
   ])("announces the turns of %s", (name, texts) => {
@@ -59,6 +74,20 @@ describe("listAnnouncements", () => {
 
   test("doesn't announce what existed when the page was opened", () => {
     expect(listAnnouncements(emptyState, all, OPTIONS)).toEqual([]);
+  });
+
+  test("S08 interrupts for a failed payment, and announces only the last of several changes at once", () => {
+    const log = eventsOf("payment-settles-later");
+    const asked = log.findIndex(({ type }) => type === "payment.request") + 1;
+    const before = foldAll(log.slice(0, asked));
+    const changes = log.filter(({ type }) => type === "payment.update");
+    const after = changes.map((event, n) => {
+      const id = `1-${asked + n + 1}`;
+      return (n === 0 ? { ...event, id } : { ...event, id, status: "failed" }) as SessionEvent;
+    });
+    expect(listAnnouncements(before, foldAll(after, before), OPTIONS)).toEqual([
+      { text: "Payment for 演唱會門票 x2 🎫: <failed>.", isUrgent: true },
+    ]);
   });
 
   test("doesn't announce older turns that are loaded", () => {

@@ -1,5 +1,6 @@
 /**
- * `Card` (frame), `CardHead` (title and time left), `CardProblem` and `Outcome` are the common parts of the cards.
+ * `Card` (frame), `CardHead` (title and time left), `TimeLeft`, `CardProblem` and `Outcome` are the common parts of the
+ * cards.
  * Invariant: if the focused button disappears with the decision, the focus stays in the card. Titles, outcomes and
  * reasons are untrusted and pass `visibleText`. Screen readers announce the time left at most three times.
  */
@@ -11,23 +12,25 @@ import { formatClock, useCountdown } from "./use-countdown.ts";
 
 export interface CardProps {
   readonly kind: string;
-  /** The id of the element that names the card. */
+  /** The ids of the elements that name the card. */
   readonly labelledBy: string;
   readonly isPending: boolean;
+  /** Changes whenever buttons can disappear, for a card with more than two states. */
+  readonly status?: string;
   readonly children: ReactNode;
   readonly cardRef?: RefObject<HTMLElement | null>;
   readonly keys?: string;
 }
 
-export function Card({ kind, labelledBy, isPending, children, cardRef, keys }: CardProps): ReactNode {
+export function Card({ kind, labelledBy, isPending, status, children, cardRef, keys }: CardProps): ReactNode {
   const own = useRef<HTMLElement>(null);
   const card = cardRef ?? own;
   const hadFocus = useRef(false);
   useEffect(() => {
     // The pressed button was removed. Without this, the focus would move to the top of the page.
-    if (!isPending && hadFocus.current && document.activeElement === document.body)
+    if (hadFocus.current && document.activeElement === document.body)
       card.current?.focus({ preventScroll: true });
-  }, [isPending, card]);
+  }, [isPending, status, card]);
   return (
     <section
       ref={card}
@@ -67,8 +70,15 @@ export function CardHead({ id, title, deadline }: CardHeadProps): ReactNode {
   );
 }
 
-function TimeLeft({ deadline }: { readonly deadline: number }): ReactNode {
+interface TimeLeftProps {
+  readonly deadline: number;
+  /** The text for screen readers. @default the time left to answer */
+  readonly announce?: (seconds: number) => string;
+}
+
+export function TimeLeft({ deadline, announce }: TimeLeftProps): ReactNode {
   const cardStrings = useThreadContext().strings.cards;
+  const announced = announce ?? cardStrings.secondsLeft;
   const { seconds, announcedSeconds } = useCountdown(deadline);
   return (
     <>
@@ -77,7 +87,7 @@ function TimeLeft({ deadline }: { readonly deadline: number }): ReactNode {
         {seconds === null ? "" : cardStrings.timeLeft(formatClock(seconds))}
       </span>
       <span className="ts-sr" aria-live="polite">
-        {announcedSeconds === null ? "" : cardStrings.secondsLeft(announcedSeconds)}
+        {announcedSeconds === null ? "" : announced(announcedSeconds)}
       </span>
     </>
   );

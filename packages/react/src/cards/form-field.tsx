@@ -7,6 +7,7 @@ import type { FormField } from "@turnstream/protocol";
 import { type ComponentType, type ReactNode, useId } from "react";
 import { useThreadContext } from "../context.ts";
 import { formatNumber, MAX_DIGITS } from "../format.ts";
+import { fieldProblem as enFieldProblem } from "../strings/en/field-problem.ts";
 import type { Strings } from "../strings/strings.ts";
 import { visibleText } from "../visible-text.ts";
 import { FileInput } from "./file-input.tsx";
@@ -75,7 +76,9 @@ export function Field({ field, view }: { readonly field: FormField; readonly vie
         describedBy={field.help === undefined ? `${id}p` : `${id}h ${id}p`}
       />
       <p className="ts-field-problem" id={`${id}p`}>
-        {problem === null ? "" : cardStrings.fieldProblem(problem, formatBounds(field, strings))}
+        {problem === null
+          ? ""
+          : (strings.fieldProblem ?? enFieldProblem)(problem, formatBounds(field, strings))}
       </p>
     </div>
   );

@@ -1,71 +1,215 @@
 /**
- * `PaymentCard` shows a payment: its purpose, amount and status, and a link to the checkout while it is open.
- * Invariant: the checkout address passes `checkLink` and must be a web address. The status comes only from the session;
- * the card can reload it but never sets it.
+ * `PaymentCard` shows a payment: its purpose, amount, order number and status, the time left, and what the user can do.
+ * Invariant: all states have the same height, so that a change doesn't move the text below. Cancelling needs a second
+ * press. Texts of the agent pass `visibleText`.
  */
-import { type ReactNode, useId } from "react";
-import { isPending } from "@turnstream/protocol";
+import { formatMoney, type PaymentBlock } from "@turnstream/protocol";
+import { type ReactNode, useEffect, useId, useRef, useState } from "react";
 import type { BlockProps } from "../components.ts";
 import { useThreadContext } from "../context.ts";
-import { useAction } from "../hooks/use-action.ts";
-import { useBlock } from "../hooks/use-turn.ts";
-import { checkLink, DEFAULT_LINK_POLICY } from "../link-policy.ts";
+import { useUserName } from "../hooks/use-names.ts";
+import { payments as enPayments } from "../strings/en/payments.ts";
+import type { PaymentStrings } from "../strings/strings.ts";
 import { ExternalLink } from "../ui/safe-link.tsx";
 import { visibleText } from "../visible-text.ts";
-import { Card, CardProblem } from "./card.tsx";
-import { formatMoney } from "./money.ts";
+import { Card, CardProblem, TimeLeft } from "./card.tsx";
+import { PaymentIcon, PaymentStatus } from "./payment-status.tsx";
+import { type PaymentRequest, usePaymentRequest } from "./use-payment-request.ts";
 
 export function PaymentCard({ turnId, blockIndex }: BlockProps): ReactNode {
+  const view = usePaymentRequest(turnId, blockIndex);
+  return view === null ? null : <PaymentContent view={view} />;
+}
+
+interface ViewProps {
+  readonly view: PaymentRequest;
+}
+
+function PaymentContent({ view }: ViewProps): ReactNode {
   const { strings } = useThreadContext();
-  const cardStrings = strings.cards;
-  const block = useBlock(turnId, blockIndex, "payment");
-  const { refresh, isRefreshing, problem } = useRefresh();
+  const paymentStrings = usePaymentStrings();
+  const { block, isPending, canRefresh, problem } = view;
+  const { description, order_no, amount, currency, deadline, status } = block;
   const id = useId();
-  if (block === null) return null;
-  const { description, order_no, amount, currency, status } = block;
-  const isWaiting = isPending(block);
-  // The button names its target and the user presses it to pay, so no further confirmation is needed.
-  const checkout = checkLink(block.checkout_url, DEFAULT_LINK_POLICY);
   return (
-    <Card kind="payment" labelledBy={id} isPending={isWaiting && status === "pending"}>
-      <div className="ts-pay">
-        <div>
-          <div className="ts-pay-what" id={id}>
-            <bdi>{visibleText(description || cardStrings.payment)}</bdi> · <bdi>{visibleText(order_no)}</bdi>
-          </div>
-          <div className="ts-amount">{formatMoney(strings.locale, amount, currency)}</div>
-        </div>
-        <div className="ts-pay-side">
-          <span className="ts-pill" data-status={status}>
-            {cardStrings.paymentStatus[status]}
-          </span>
-          {isWaiting && (
-            <div className="ts-row">
-              <button type="button" className="ts-button" disabled={isRefreshing} onClick={refresh}>
-                {cardStrings.refresh}
-              </button>
-              {checkout.may !== "dead" && checkout.href.startsWith("http") && (
-                <ExternalLink href={checkout.href} className="ts-button">
-                  {cardStrings.openCheckout} <span aria-hidden="true">↗</span>
-                  <span className="ts-sr">{checkout.to}</span>
-                </ExternalLink>
-              )}
-            </div>
-          )}
-        </div>
+    <Card
+      kind="payment"
+      labelledBy={`${id}-title ${id}-amount`}
+      isPending={isPending && status === "pending"}
+      status={status}
+    >
+      <div className="ts-card-head">
+        <span className="ts-card-title" id={`${id}-title`}>
+          <bdi>{visibleText(description || strings.cards.payment)}</bdi>
+        </span>
+        <PaymentStatus status={status} />
       </div>
+      <div className="ts-pay-sum">
+        <bdi className="ts-amount" id={`${id}-amount`}>
+          {formatMoney(strings.locale, amount, currency)}
+        </bdi>
+        {isPending && deadline !== null && (
+          <TimeLeft deadline={deadline} announce={paymentStrings.secondsLeft} />
+        )}
+      </div>
+      <div className="ts-pay-order">
+        <bdi>{paymentStrings.order(visibleText(order_no))}</bdi>
+      </div>
+      {canRefresh ? <Actions view={view} /> : <PaymentOutcome block={block} />}
       <CardProblem problem={problem} />
     </Card>
   );
 }
 
-/** Reloads the state from the server, for a user who doubts the shown status. */
-function useRefresh(): {
-  readonly refresh: () => void;
-  readonly isRefreshing: boolean;
-  readonly problem: string | null;
-} {
-  const { session } = useThreadContext();
-  const { isBusy, problem, run } = useAction();
-  return { refresh: () => run(() => session.refresh()), isRefreshing: isBusy, problem };
+function Actions({ view }: ViewProps): ReactNode {
+  const [isConfirming, setConfirming] = useState(false);
+  const [wasConfirming, setWasConfirming] = useState(false);
+  const paymentStrings = usePaymentStrings();
+  const { block, checkout, canCancel } = view;
+  if (canCancel && isConfirming)
+    return (
+      <ConfirmCancel
+        view={view}
+        onKeep={() => {
+          setConfirming(false);
+          setWasConfirming(true);
+        }}
+      />
+    );
+  const isFirst = block.status === "pending";
+  return (
+    <div className="ts-row ts-pay-actions">
+      {checkout !== null && (
+        <ExternalLink href={checkout.href} className={isFirst ? "ts-button ts-primary" : "ts-button"}>
+          {isFirst ? paymentStrings.pay : paymentStrings.continueCheckout}
+          <PaymentIcon name="external" />
+          <span className="ts-sr">{checkout.to}</span>
+        </ExternalLink>
+      )}
+      <RefreshButton view={view} />
+      {canCancel && <CancelButton takesFocus={wasConfirming} onPress={() => setConfirming(true)} />}
+    </div>
+  );
+}
+
+/** How long the button shows that the status is up to date. */
+const SHOW_CURRENT_MS = 4_000;
+
+function RefreshButton({ view: { isRefreshing, refresh } }: ViewProps): ReactNode {
+  const paymentStrings = usePaymentStrings();
+  const [isCurrent, setCurrent] = useState(false);
+  useEffect(() => {
+    if (!isCurrent) return undefined;
+    const timer = setTimeout(() => setCurrent(false), SHOW_CURRENT_MS);
+    return () => clearTimeout(timer);
+  }, [isCurrent]);
+  return (
+    <>
+      {/* Not `disabled` while it is busy, because that would take the focus away. */}
+      <button
+        type="button"
+        className="ts-button"
+        data-action="refresh"
+        aria-disabled={isRefreshing}
+        data-busy={isRefreshing || undefined}
+        onClick={() => {
+          setCurrent(false);
+          refresh(() => setCurrent(true));
+        }}
+      >
+        <PaymentIcon name={isCurrent ? "current" : "refresh"} />
+        <span className="ts-pay-label">{paymentStrings.refresh}</span>
+      </button>
+      <span className="ts-sr" role="status">
+        {isCurrent ? paymentStrings.isCurrent : ""}
+      </span>
+    </>
+  );
+}
+
+interface CancelButtonProps {
+  /** Whether the user has just returned from the confirmation. */
+  readonly takesFocus: boolean;
+  readonly onPress: () => void;
+}
+
+function CancelButton({ takesFocus, onPress }: CancelButtonProps): ReactNode {
+  const button = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    if (takesFocus) button.current?.focus();
+  }, [takesFocus]);
+  return (
+    <button
+      ref={button}
+      type="button"
+      className="ts-button ts-plain-button"
+      data-action="cancel"
+      onClick={onPress}
+    >
+      {usePaymentStrings().cancel}
+    </button>
+  );
+}
+
+function ConfirmCancel({
+  view: { isSending, cancel },
+  onKeep,
+}: ViewProps & { readonly onKeep: () => void }): ReactNode {
+  const { strings } = useThreadContext();
+  const paymentStrings = usePaymentStrings();
+  const keep = useRef<HTMLButtonElement>(null);
+  const id = useId();
+  // The user has just opened the confirmation. The harmless answer gets the focus.
+  useEffect(() => keep.current?.focus(), []);
+  return (
+    <div
+      className="ts-row ts-pay-actions"
+      role="group"
+      aria-labelledby={id}
+      onKeyDown={({ key }) => {
+        if (key === "Escape" && !isSending) onKeep();
+      }}
+    >
+      <span id={id} className="ts-pay-question">
+        <bdi>{paymentStrings.confirmCancel}</bdi>
+      </span>
+      <button
+        type="button"
+        className="ts-button ts-danger"
+        data-action="confirm-cancel"
+        disabled={isSending}
+        onClick={cancel}
+      >
+        {isSending ? strings.cards.sending : paymentStrings.cancelPayment}
+      </button>
+      <button ref={keep} type="button" className="ts-button" disabled={isSending} onClick={onKeep}>
+        {paymentStrings.keepPayment}
+      </button>
+    </div>
+  );
+}
+
+/** Shows how the payment ended. Empty in a read-only thread while the payment is open. */
+function PaymentOutcome({ block }: { readonly block: PaymentBlock }): ReactNode {
+  const { strings } = useThreadContext();
+  const { outcome } = usePaymentStrings();
+  const { status, reason } = block;
+  const userName = useUserName(block.by);
+  const text =
+    status === "cancelled"
+      ? outcome.cancelled(visibleText(userName))
+      : status === "pending" || status === "processing"
+        ? ""
+        : outcome[status];
+  return (
+    <p className="ts-row ts-pay-actions ts-pay-outcome">
+      <bdi>{text}</bdi>
+      {reason !== null && reason !== "" && <bdi>{strings.cards.reasonGiven(visibleText(reason))}</bdi>}
+    </p>
+  );
+}
+
+/** A catalog without these strings shows English, which is loaded with this card. */
+function usePaymentStrings(): PaymentStrings {
+  return useThreadContext().strings.payments ?? enPayments;
 }

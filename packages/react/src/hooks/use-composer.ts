@@ -3,6 +3,7 @@
  * Invariant: a message is sent only if all its uploads are done. Removing a file or unmounting aborts its upload.
  * `send` empties the draft at once, because the outbox stores the message and shows its outcome.
  */
+import type { Turn } from "@turnstream/protocol";
 import { useEffect, useReducer, useRef, useState } from "react";
 import { useThreadContext } from "../context.ts";
 import { type Attachment, updateAttachments, canSend, isAccepted } from "@turnstream/client/view";
@@ -30,10 +31,12 @@ export interface ComposerOptions {
   readonly accept?: string;
   /** The agent to ask, if it is not the default agent. */
   readonly agentId?: string | undefined;
+  /** `chat` hides thinking, `agent` shows it. @default the mode of the agent */
+  readonly mode?: Turn["mode"] | undefined;
 }
 
-export function useComposer({ accept = "*/*", agentId }: ComposerOptions = {}): ComposerState {
-  const { session } = useThreadContext();
+export function useComposer({ accept = "*/*", agentId, mode }: ComposerOptions = {}): ComposerState {
+  const { session, strings } = useThreadContext();
   const [text, setText] = useState("");
   const [files, step] = useReducer(updateAttachments, []);
   const uploads = useRef(new Map<string, AbortController>());
@@ -89,8 +92,10 @@ export function useComposer({ accept = "*/*", agentId }: ComposerOptions = {}): 
       // The outbox shows the outcome.
       const message = {
         text,
+        locale: strings.locale,
         ...(named.length > 0 && { files: named }),
         ...(agentId !== undefined && { agentId }),
+        ...(mode !== undefined && { mode }),
       };
       session.send(message).done.catch(() => {});
       setText("");

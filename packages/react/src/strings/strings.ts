@@ -5,10 +5,16 @@
  */
 import type { ClientErrorCode } from "@turnstream/client";
 import type { cards } from "./en/cards.ts";
+import type { fieldProblem } from "./en/field-problem.ts";
+import type { payments } from "./en/payments.ts";
+import type { sharing } from "./en/sharing.ts";
 import type { errors, thread } from "./en/thread.ts";
 
 export type ThreadStrings = typeof thread;
 export type CardStrings = typeof cards;
+export type FieldProblemString = typeof fieldProblem;
+export type PaymentStrings = typeof payments;
+export type SharingStrings = typeof sharing;
 export type ErrorStrings = typeof errors & {
   /** Complete, because an error that has only a code must not stay in English. */
   readonly byCode: Readonly<Record<ClientErrorCode, string>>;
@@ -19,5 +25,11 @@ export interface Strings {
   readonly locale: string;
   readonly thread: ThreadStrings;
   readonly cards: CardStrings;
+  /** Of the form card. English if absent. */
+  readonly fieldProblem?: FieldProblemString;
+  /** Of the payment card. English if absent. */
+  readonly payments?: PaymentStrings;
+  /** Of `@turnstream/react/sharing`. English if absent. */
+  readonly sharing?: SharingStrings;
   readonly errors: ErrorStrings;
 }

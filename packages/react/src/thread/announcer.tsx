@@ -6,6 +6,7 @@ import { type ReactNode, useEffect, useState } from "react";
 import { listAnnouncements } from "@turnstream/client/view";
 import { useThreadContext } from "../context.ts";
 import { formatAgentName } from "../hooks/use-names.ts";
+import { noticeText } from "../notice-text.ts";
 
 export function Announcer(): ReactNode {
   const announcements = useAnnouncements();
@@ -56,7 +57,8 @@ export function useAnnouncements(): readonly Announcement[] {
       seen = store.getView().state;
       const added = listAnnouncements(before, seen, {
         strings: strings.thread.announce,
-        defaultError: strings.thread.failed,
+        describeError: (notice) => (notice === null ? strings.thread.failed : noticeText(strings, notice)),
+        describeStatus: (status) => strings.cards.paymentStatus[status],
         agentName,
       });
       if (added.length === 0) return;

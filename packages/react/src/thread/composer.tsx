@@ -26,11 +26,12 @@ export function Composer({
   isDisabled = false,
   accept = "*/*",
   agentId,
+  mode,
 }: ComposerProps): ReactNode {
   const threadStrings = useThreadContext().strings.thread;
   const field = useRef<HTMLTextAreaElement>(null);
   const [isOver, setOver] = useState(false);
-  const model = useComposer({ accept: isDisabled ? "" : accept, agentId });
+  const model = useComposer({ accept: isDisabled ? "" : accept, agentId, mode });
   const takesFiles = accept !== "" && !isDisabled;
   useAutoGrow(field, model.text);
   const onKeyDown = (event: KeyboardEvent): void => {

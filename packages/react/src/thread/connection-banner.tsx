@@ -1,13 +1,14 @@
 /**
  * `ConnectionBanner` shows the connection status and a retry button.
  * Invariant: it shows nothing while the connection is live, or during an interruption of less than a second. The button
- * appears only while the connection waits or is closed. Texts come from the strings, never from the error alone.
+ * appears only while the connection waits or is closed. Texts come from the strings, never from the error alone. While
+ * the running turn has lost its worker, the banner announces that another one continues it.
  */
 import type { ConnectionView } from "@turnstream/client";
 import { type ReactNode, useEffect, useState } from "react";
 import { useThreadContext } from "../context.ts";
 import { formatNumber } from "../format.ts";
-import { useConnection } from "../hooks/use-session-selector.ts";
+import { useConnection, useSessionSelector } from "../hooks/use-session-selector.ts";
 import { errorText } from "../error-text.ts";
 import type { Strings } from "../strings/strings.ts";
 
@@ -19,6 +20,17 @@ export function ConnectionBanner(): ReactNode {
   const connection = useConnection();
   const isLate = useIsDelayed(connection.phase !== "live");
   const now = useNow(isLate && connection.retryAt !== null);
+  const isResuming = useSessionSelector(({ state }) => {
+    const last = state.turns.last();
+    return last?.status === "running" && last.id === connection.resumingTurn;
+  });
+  if (isResuming)
+    return (
+      <div className="ts-banner" data-phase="resuming" role="status">
+        <span className="ts-dot" data-dot="pending" />
+        <span className="ts-banner-text">{strings.thread.resuming}</span>
+      </div>
+    );
   if (connection.phase === "live" || !isLate) return null;
   const canTry = connection.phase === "waiting" || connection.phase === "closed";
   return (

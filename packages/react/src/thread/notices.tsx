@@ -1,37 +1,39 @@
 /**
  * `StoppedNotice` and `ErrorNotice` show why a turn ended early.
- * Invariant: a retry is offered only for the last turn, and only if its error can be retried. A notice without a text
- * shows one of the strings.
+ * Invariant: a retry is offered only for the last turn, only if its error can be retried, and not to readers of a shared
+ * session. `noticeText` decides which text is shown.
  */
 import type { ReactNode } from "react";
 import type { BlockProps } from "../components.ts";
 import { useThreadContext } from "../context.ts";
+import { noticeText } from "../notice-text.ts";
 import { useBlock } from "../hooks/use-turn.ts";
 import { useAction } from "../hooks/use-action.ts";
 import { useStoreSelector } from "../hooks/use-session-selector.ts";
 
 export function StoppedNotice({ turnId, blockIndex }: BlockProps): ReactNode {
-  const { strings } = useThreadContext();
+  const { strings, isReadOnly } = useThreadContext();
   const block = useBlock(turnId, blockIndex, "notice");
   if (block === null) return null;
   return (
     <div className="ts-stopped">
       <span className="ts-dot" data-dot="stopped" />
-      {block.text || strings.thread.stopped}
+      {/* The text addresses the user who stopped the turn, who is not the reader of a shared session. */}
+      {isReadOnly ? strings.thread.announce.stopped : noticeText(strings, block)}
     </div>
   );
 }
 
 export function ErrorNotice({ turnId, blockIndex }: BlockProps): ReactNode {
-  const { strings, session } = useThreadContext();
+  const { strings, session, isReadOnly } = useThreadContext();
   const block = useBlock(turnId, blockIndex, "notice");
   const isLast = useStoreSelector("turns", (store) => store.getTurnIds().at(-1) === turnId);
   const { isBusy, problem, run } = useAction();
   if (block === null) return null;
   return (
     <div className="ts-error">
-      <span>{block.text || strings.thread.failed}</span>
-      {block.error?.can_retry === true && isLast && (
+      <span>{noticeText(strings, block)}</span>
+      {block.error?.can_retry === true && isLast && !isReadOnly && (
         <button
           type="button"
           className="ts-button"

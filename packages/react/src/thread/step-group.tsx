@@ -1,7 +1,8 @@
 /**
- * `StepGroup` shows steps as one group (requirement U04). A running group is expanded and shows its newest three steps
- * under a shimmering header. After its end it collapses under its summary; expanded again, it shows all steps.
- * Invariant: steps that need the user stay visible in both cases.
+ * `StepGroup` shows a group: consecutive blocks under one header (requirement U04). A running group is expanded and
+ * shows its newest three entries under a shimmering header. After its end it collapses under its summary; expanded
+ * again, it shows all entries.
+ * Invariant: entries that need the user stay visible in both cases.
  *
  *   running ──▶ ending ──300 ms──▶ collapsed     the user's click overrides this
  */
@@ -9,7 +10,7 @@ import { type ReactNode, type RefObject, useEffect, useLayoutEffect, useRef, use
 import type { LayoutGroup, LayoutBlock } from "@turnstream/client/view";
 import type { GroupProps } from "../components.ts";
 import { useThreadContext } from "../context.ts";
-import { formatDuration, formatNumber } from "../format.ts";
+import { formatDuration } from "../format.ts";
 import { useExpanded } from "../hooks/use-expanded.ts";
 import { useGroup } from "../hooks/use-turn.ts";
 import { Disclosure } from "../ui/disclosure.tsx";
@@ -69,7 +70,7 @@ function GroupHead({ group }: { readonly group: LayoutGroup }): ReactNode {
   const { strings } = useThreadContext();
   const { thread } = strings;
   const failed = group.blocks.filter(({ hasFailed }) => hasFailed).length;
-  const count = thread.steps(formatNumber(strings, group.blocks.length));
+  const count = thread.steps(group.blocks.length);
   const took = group.durationMs === null ? null : formatDuration(strings, group.durationMs);
   const meta = group.isRunning ? thread.running : [count, took].filter((part) => part !== null).join(" · ");
   return (
@@ -80,7 +81,7 @@ function GroupHead({ group }: { readonly group: LayoutGroup }): ReactNode {
       {failed > 0 && (
         <span className="ts-group-failed">
           <span className="ts-dot" data-dot="error" />
-          {thread.failedSteps(formatNumber(strings, failed))}
+          {thread.failedSteps(failed)}
         </span>
       )}
       <span className="ts-meta">{meta}</span>
@@ -109,7 +110,7 @@ function GroupItems({ turnId, items, isSliding }: GroupItemsProps): ReactNode {
 }
 
 /**
- * Slides the steps of a running group up when an older step leaves, instead of a jump. They are placed at their new
+ * Slides the entries of a running group up when an older entry leaves, instead of a jump. They are placed at their new
  * position and animated from the old one. Uses only transforms, and nothing if the user prefers reduced motion.
  */
 const SLIDE_ANIMATION = { duration: 220, easing: "cubic-bezier(0.2, 0, 0, 1)" };

@@ -6,7 +6,6 @@ import { isPending, toolLabel, type ToolItem } from "@turnstream/protocol";
 import { type ReactNode, useState } from "react";
 import type { BlockProps } from "../components.ts";
 import { useThreadContext } from "../context.ts";
-import { formatNumber } from "../format.ts";
 import { useToolCall } from "../hooks/use-turn.ts";
 import { useExpanded } from "../hooks/use-expanded.ts";
 import { useStoreSelector } from "../hooks/use-session-selector.ts";
@@ -33,7 +32,7 @@ export function ToolCall({ turnId, blockIndex }: BlockProps): ReactNode {
   const head = (
     <>
       <StatusDot dot={item.status} />
-      <span className="ts-tool-label" dir="auto">
+      <span className={isWorking(item) ? "ts-tool-label ts-shimmer" : "ts-tool-label"} dir="auto">
         {toolLabel(item.call)}
       </span>
       <ToolNote item={item} />
@@ -61,6 +60,11 @@ export function ToolCall({ turnId, blockIndex }: BlockProps): ReactNode {
   );
 }
 
+/** A call that waits for an approval does not run yet. */
+function isWorking(item: ToolItem): boolean {
+  return item.status === "pending" && !item.approvals.some(isPending);
+}
+
 /** An artifact replaces the details of the call, and a pending approval card shows the same arguments. */
 function isShownElsewhere(item: ToolItem | null): boolean {
   return item !== null && (item.artifact !== null || item.approvals.some(isPending));
@@ -73,8 +77,7 @@ function ToolNote({ item }: { readonly item: ToolItem }): ReactNode {
   const { strings } = useThreadContext();
   const { result, resultText, isError } = item;
   const found = result?.results ?? null;
-  if (found !== null && !isError)
-    return <span className="ts-note">{strings.thread.results(formatNumber(strings, found))}</span>;
+  if (found !== null && !isError) return <span className="ts-note">{strings.thread.results(found)}</span>;
   const line = resultText?.trim().split("\n", 1)[0] ?? "";
   const isWord = line !== "" && !/^[[{<]/.test(line);
   if (!isWord) return null;

@@ -16,7 +16,7 @@ import { visibleText } from "../visible-text.ts";
 import { Icon } from "../ui/icons.tsx";
 
 export function UserMessage({ messageId: id, turnId }: UserMessageProps): ReactNode {
-  const { strings, session } = useThreadContext();
+  const { strings, session, isReadOnly } = useThreadContext();
   const threadStrings = strings.thread;
   const visible = useMessage(id, turnId);
   const { isBusy, problem, run } = useAction();
@@ -25,7 +25,7 @@ export function UserMessage({ messageId: id, turnId }: UserMessageProps): ReactN
   const problemText = problem ?? (error === null ? null : errorText(strings, error));
   return (
     <div className="ts-user" data-status={status} data-message={id}>
-      <span className="ts-sr">{threadStrings.you}</span>
+      <span className="ts-sr">{isReadOnly ? threadStrings.author : threadStrings.you}</span>
       {message.text !== "" && (
         <div className="ts-bubble" dir="auto">
           {message.text}

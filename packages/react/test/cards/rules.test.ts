@@ -1,4 +1,4 @@
-/** Tests the pure rules of the cards: countdown, money, selected answers, edited arguments and form values. */
+/** Tests the pure rules of the cards: countdown, selected answers, edited arguments and form values. */
 import { checkForm, type FormField, type FormSchema, type Question } from "@turnstream/protocol";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -10,13 +10,12 @@ import {
 } from "../../src/cards/use-countdown.ts";
 import { toInput, toEditFields, findFieldProblem, parseObject } from "../../src/cards/edit-arguments.ts";
 import * as form from "../../src/cards/form-values.ts";
-import { formatMoney } from "../../src/cards/money.ts";
 import { toAnswers, toggleOption, setText } from "../../src/cards/use-question-request.ts";
 import { en } from "../../src/strings/en/index.ts";
 import { vi } from "../../src/strings/vi/index.ts";
 import { zhCn } from "../../src/strings/zh-cn/index.ts";
+import { zhTw } from "../../src/strings/zh-tw/index.ts";
 
-const plain = (text: string): string => text.replaceAll("\u00a0", " ");
 const field = (name: string, type: FormField["type"], more: Partial<FormField> = {}): FormField => ({
   name,
   label: name,
@@ -64,15 +63,6 @@ describe("U05: the countdown", () => {
   test("is formatted like a clock", () => {
     expect([277, 7, 0, 3_723].map(formatClock)).toEqual(["4:37", "0:07", "0:00", "1:02:03"]);
   });
-});
-
-test("U07: formatMoney reads amounts in the smallest unit that payment gateways accept", () => {
-  expect(plain(formatMoney("en", 1200, "TWD"))).toBe("NT$1,200");
-  expect(plain(formatMoney("en", 1250, "USD"))).toBe("$12.50");
-  expect(plain(formatMoney("vi", 83_000, "VND"))).toBe("83.000 ₫");
-  expect(plain(formatMoney("en", 1500, "KWD"))).toBe("KWD 1.500");
-  expect(plain(formatMoney("zh-CN", 100, "jpy"))).toBe("JP¥100");
-  expect(plain(formatMoney("en", 500, "<b>"))).toBe("5.00 <b>");
 });
 
 describe("answers to questions", () => {
@@ -170,6 +160,7 @@ describe("form values", () => {
     [en, "April 30, 1990", "12,345.678901"],
     [vi, "30 tháng 4, 1990", "12.345,678901"],
     [zhCn, "1990年4月30日", "12,345.678901"],
+    [zhTw, "1990年4月30日", "12,345.678901"],
   ])("U07 formatValue formats dates and numbers for the locale ($locale)", (strings, day, number) => {
     expect(form.formatValue(field("d", "date"), "1990-04-30", strings)).toBe(day);
     expect(form.formatValue(field("d", "date"), "soon", strings)).toBe("soon");

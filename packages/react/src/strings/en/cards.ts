@@ -1,9 +1,8 @@
 /**
  * `cards` are the English strings of cards and content: approvals, questions, forms, payments, files, artifacts.
- * Invariant: they define the shape of the other languages, so a new key needs a text in each. `fieldProblem` has a text
- * for every problem of a form field.
+ * Invariant: they define the shape of the other languages, so a new key needs a text in each.
  */
-import type { FormProblem } from "@turnstream/protocol";
+import { countText } from "@turnstream/protocol";
 
 export const cards = {
   // Common strings.
@@ -12,7 +11,7 @@ export const cards = {
   cancel: "Cancel",
   required: "required",
   timeLeft: (clock: string): string => `${clock} left`,
-  secondsLeft: (seconds: number): string => `${seconds} seconds left to answer.`,
+  secondsLeft: countText("en", { one: "# second left to answer.", other: "# seconds left to answer." }),
   reason: "Reason (optional)",
   reasonGiven: (reason: string): string => `Reason: ${reason}`,
   yes: "Yes",
@@ -61,31 +60,10 @@ export const cards = {
   submitted: (who: string): string => (who === "" ? "Submitted" : `Submitted by ${who}`),
   declined: (who: string): string => (who === "" ? "Declined" : `Declined by ${who}`),
   expired: "Expired",
-  fixFields: (n: number): string => (n === 1 ? "Check one field." : `Check ${n} fields.`),
-  fieldProblem: ({ problem }: Pick<FormProblem, "problem">, { min, max }: Bounds): string =>
-    ({
-      required: "This field is required.",
-      wrong_type: "This value is not valid here.",
-      too_short: `At least ${min} characters.`,
-      too_long: `At most ${max} characters.`,
-      too_small: `At least ${min}.`,
-      too_large: `At most ${max}.`,
-      too_few: `Choose at least ${min}.`,
-      too_many: `Choose at most ${max}.`,
-      not_an_option: "Choose one of the options.",
-      chosen_twice: "Choose each option only once.",
-      not_an_email: "Enter an e-mail address, such as an@example.org.",
-      not_a_phone: "Enter a phone number, such as +84 90 123 4567.",
-      not_a_date: "Enter an existing date.",
-      not_uploaded: "Upload the file again.",
-      unknown_field: "The form has no such field.",
-      not_an_object: "This can't be sent.",
-    })[problem],
+  fixFields: countText("en", { one: "Check one field.", other: "Check # fields." }),
 
   // Payments.
   payment: "Payment",
-  openCheckout: "Open checkout",
-  refresh: "Refresh",
   paymentStatus: {
     pending: "open",
     processing: "processing",
@@ -96,8 +74,8 @@ export const cards = {
   },
 
   // Files of a message.
-  readingFiles: (n: number): string => (n === 1 ? "Reading a file" : `Reading ${n} files`),
-  filesRead: (n: number): string => (n === 1 ? "Read a file" : `Read ${n} files`),
+  readingFiles: countText("en", { one: "Reading a file", other: "Reading # files" }),
+  filesRead: countText("en", { one: "Read a file", other: "Read # files" }),
   filesFailed: "Some files could not be read",
   fileStatus: { processing: "reading", completed: "read", failed: "not readable" } as Readonly<
     Record<string, string>
@@ -132,9 +110,3 @@ export const cards = {
   sources: "Sources",
   sourceMissing: "This source is no longer available.",
 };
-
-interface Bounds {
-  /** Formatted for the locale. */
-  readonly min: string;
-  readonly max: string;
-}

@@ -2,8 +2,9 @@
  * `thread` and `errors` are the English strings of the thread and of errors: turns, steps, composer, connection,
  * announcements.
  * Invariant: they define the shape of the other languages, so a new key needs a text in each. Numbers arrive as
- * formatted text, because digits depend on the locale.
+ * formatted text, unless the text has plural forms: `countText` formats them.
  */
+import { countText } from "@turnstream/protocol";
 
 export const thread = {
   conversation: "Conversation",
@@ -13,14 +14,16 @@ export const thread = {
   toNewest: "Go to the newest message",
   tryAgain: "Try again",
   you: "You",
+  /** The author of a message, in a shared session. */
+  author: "The author",
 
   working: "Working…",
   done: "Done",
   thinking: "Thinking…",
   thought: "Thoughts",
-  steps: (n: string): string => (n === "1" ? "1 step" : `${n} steps`),
-  results: (n: string): string => (n === "1" ? "1 result" : `${n} results`),
-  failedSteps: (n: string): string => (n === "1" ? "1 failed" : `${n} failed`),
+  steps: countText("en", { one: "# step", other: "# steps" }),
+  results: countText("en", { one: "# result", other: "# results" }),
+  failedSteps: countText("en", { other: "# failed" }),
   running: "running",
   seconds: (n: string): string => `${n} s`,
   minutes: (minutes: string, seconds: string): string => `${minutes} min ${seconds} s`,
@@ -34,6 +37,16 @@ export const thread = {
 
   stopped: "You stopped this. Send a new message to continue.",
   failed: "Something went wrong. The steps so far are saved.",
+  notRetryable: "This can't be answered right now. The operator of this service has to look into it.",
+  limitReached: (limit: string): string => `This answer ended because it reached its limit (${limit}).`,
+  limits: {
+    steps: countText("en", { one: "# step", other: "# steps" }),
+    tokens: countText("en", { one: "# token", other: "# tokens" }),
+    events: countText("en", { one: "# event", other: "# events" }),
+    seconds: countText("en", { one: "# second", other: "# seconds" }),
+    cost: countText("en", { other: "a cost of #" }),
+  },
+  resuming: "The answer was interrupted and will continue in a moment…",
   retry: "Try again",
 
   messageStatus: {
@@ -74,6 +87,7 @@ export const thread = {
     needsAnswer: (what: string): string => `A question for you: ${what}`,
     needsForm: (what: string): string => `A form to fill in: ${what}.`,
     needsPayment: (what: string): string => `A payment is due: ${what}.`,
+    paymentChanged: (what: string, status: string): string => `Payment for ${what}: ${status}.`,
     done: (agent: string): string => `${agent} is done.`,
     stopped: "Stopped.",
     failed: (what: string): string => `Failed. ${what}`,

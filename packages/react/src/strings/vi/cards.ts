@@ -2,7 +2,8 @@
  * `cards` are the Vietnamese strings of cards and content.
  * Invariant: the type `CardStrings` requires every key of the English strings.
  */
-import type { CardStrings } from "../strings.ts";
+import { countText } from "@turnstream/protocol";
+import type { CardStrings, FieldProblemString, PaymentStrings } from "../strings.ts";
 
 export const cards: CardStrings = {
   send: "Gửi",
@@ -10,7 +11,7 @@ export const cards: CardStrings = {
   cancel: "Huỷ",
   required: "bắt buộc",
   timeLeft: (clock) => `còn ${clock}`,
-  secondsLeft: (seconds) => `Còn ${seconds} giây để trả lời.`,
+  secondsLeft: countText("vi", { other: "Còn # giây để trả lời." }),
   reason: "Lý do (không bắt buộc)",
   reasonGiven: (reason) => `Lý do: ${reason}`,
   yes: "Có",
@@ -56,30 +57,9 @@ export const cards: CardStrings = {
   submitted: (who) => (who === "" ? "Đã gửi" : `${who} đã gửi`),
   declined: (who) => (who === "" ? "Đã từ chối điền" : `${who} đã từ chối điền`),
   expired: "Đã hết hạn",
-  fixFields: (n) => `Hãy kiểm tra ${n} mục.`,
-  fieldProblem: ({ problem }, { min, max }) =>
-    ({
-      required: "Mục này là bắt buộc.",
-      wrong_type: "Giá trị này không hợp lệ ở đây.",
-      too_short: `Ít nhất ${min} ký tự.`,
-      too_long: `Nhiều nhất ${max} ký tự.`,
-      too_small: `Không nhỏ hơn ${min}.`,
-      too_large: `Không lớn hơn ${max}.`,
-      too_few: `Chọn ít nhất ${min} mục.`,
-      too_many: `Chọn nhiều nhất ${max} mục.`,
-      not_an_option: "Hãy chọn một trong các lựa chọn.",
-      chosen_twice: "Chỉ chọn mỗi lựa chọn một lần.",
-      not_an_email: "Hãy nhập địa chỉ email, ví dụ an@example.org.",
-      not_a_phone: "Hãy nhập số điện thoại, ví dụ 090 123 4567.",
-      not_a_date: "Hãy nhập một ngày có tồn tại.",
-      not_uploaded: "Hãy tải tệp lên lại.",
-      unknown_field: "Biểu mẫu không có mục này.",
-      not_an_object: "Không gửi được nội dung này.",
-    })[problem],
+  fixFields: countText("vi", { other: "Hãy kiểm tra # mục." }),
 
   payment: "Thanh toán",
-  openCheckout: "Mở trang thanh toán",
-  refresh: "Làm mới",
   paymentStatus: {
     pending: "chờ thanh toán",
     processing: "đang xử lý",
@@ -89,8 +69,8 @@ export const cards: CardStrings = {
     expired: "đã hết hạn",
   },
 
-  readingFiles: (n) => `Đang đọc ${n} tệp`,
-  filesRead: (n) => `Đã đọc ${n} tệp`,
+  readingFiles: countText("vi", { other: "Đang đọc # tệp" }),
+  filesRead: countText("vi", { other: "Đã đọc # tệp" }),
   filesFailed: "Có tệp không đọc được",
   fileStatus: { processing: "đang đọc", completed: "đã đọc", failed: "không đọc được" },
   file: "Tệp",
@@ -119,4 +99,45 @@ export const cards: CardStrings = {
   source: (number, title) => (title === "" ? `Nguồn ${number}` : `Nguồn ${number}: ${title}`),
   sources: "Nguồn",
   sourceMissing: "Nguồn này không còn nữa.",
+};
+
+export const fieldProblem: FieldProblemString = ({ problem }, { min, max }) =>
+  ({
+    required: "Mục này là bắt buộc.",
+    wrong_type: "Giá trị này không hợp lệ ở đây.",
+    too_short: `Ít nhất ${min} ký tự.`,
+    too_long: `Nhiều nhất ${max} ký tự.`,
+    too_small: `Không nhỏ hơn ${min}.`,
+    too_large: `Không lớn hơn ${max}.`,
+    too_few: `Chọn ít nhất ${min} mục.`,
+    too_many: `Chọn nhiều nhất ${max} mục.`,
+    not_an_option: "Hãy chọn một trong các lựa chọn.",
+    chosen_twice: "Chỉ chọn mỗi lựa chọn một lần.",
+    not_an_email: "Hãy nhập địa chỉ email, ví dụ an@example.org.",
+    not_a_phone: "Hãy nhập số điện thoại, ví dụ 090 123 4567.",
+    not_a_date: "Hãy nhập một ngày có tồn tại.",
+    not_uploaded: "Hãy tải tệp lên lại.",
+    unknown_field: "Biểu mẫu không có mục này.",
+    not_an_object: "Không gửi được nội dung này.",
+  })[problem];
+
+export const payments: PaymentStrings = {
+  pay: "Thanh toán",
+  continueCheckout: "Tiếp tục thanh toán",
+  refresh: "Làm mới",
+  isCurrent: "Trạng thái đã là mới nhất.",
+  order: (orderNo) => `Đơn hàng ${orderNo}`,
+  secondsLeft: countText("vi", { other: "Còn # giây để thanh toán." }),
+
+  cancel: "Huỷ",
+  confirmCancel: "Huỷ khoản thanh toán này?",
+  cancelPayment: "Huỷ thanh toán",
+  keepPayment: "Giữ lại",
+
+  outcome: {
+    succeeded: "Đã nhận được khoản thanh toán.",
+    failed: "Thanh toán không thành công.",
+    cancelled: (who) => (who === "" ? "Khoản thanh toán đã bị huỷ." : `${who} đã huỷ khoản thanh toán.`),
+    expired: "Khoản thanh toán không được hoàn tất đúng hạn.",
+  },
 };

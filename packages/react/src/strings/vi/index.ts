@@ -4,7 +4,8 @@
  * numbers.
  */
 import type { Strings } from "../strings.ts";
-import { cards } from "./cards.ts";
+import { cards, fieldProblem, payments } from "./cards.ts";
+import { sharing } from "./sharing.ts";
 import { errors, thread } from "./thread.ts";
 
-export const vi: Strings = { locale: "vi", thread, cards, errors };
+export const vi: Strings = { locale: "vi", thread, cards, fieldProblem, payments, sharing, errors };

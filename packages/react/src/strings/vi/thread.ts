@@ -2,6 +2,7 @@
  * `thread` and `errors` are the Vietnamese strings of the thread and of errors.
  * Invariant: their types require every key of the English strings and a text for every error code.
  */
+import { countText } from "@turnstream/protocol";
 import type { ErrorStrings, ThreadStrings } from "../strings.ts";
 
 export const thread: ThreadStrings = {
@@ -12,14 +13,15 @@ export const thread: ThreadStrings = {
   toNewest: "Đi tới tin nhắn mới nhất",
   tryAgain: "Thử lại",
   you: "Bạn",
+  author: "Tác giả",
 
   working: "Đang xử lý…",
   done: "Hoàn thành",
   thinking: "Đang suy nghĩ…",
   thought: "Suy nghĩ",
-  steps: (n) => `${n} bước`,
-  results: (n) => `${n} kết quả`,
-  failedSteps: (n) => `${n} bước lỗi`,
+  steps: countText("vi", { other: "# bước" }),
+  results: countText("vi", { other: "# kết quả" }),
+  failedSteps: countText("vi", { other: "# bước lỗi" }),
   running: "đang chạy",
   seconds: (n) => `${n} s`,
   minutes: (minutes, seconds) => `${minutes} phút ${seconds} s`,
@@ -33,6 +35,16 @@ export const thread: ThreadStrings = {
 
   stopped: "Bạn đã dừng. Gửi tin nhắn mới để tiếp tục.",
   failed: "Đã xảy ra lỗi. Các bước đã làm vẫn được lưu.",
+  notRetryable: "Hiện không thể trả lời. Người vận hành dịch vụ cần kiểm tra.",
+  limitReached: (limit) => `Câu trả lời đã kết thúc vì đạt giới hạn (${limit}).`,
+  limits: {
+    steps: countText("vi", { other: "# bước" }),
+    tokens: countText("vi", { other: "# token" }),
+    events: countText("vi", { other: "# sự kiện" }),
+    seconds: countText("vi", { other: "# giây" }),
+    cost: countText("vi", { other: "chi phí #" }),
+  },
+  resuming: "Câu trả lời bị gián đoạn và sắp được tiếp tục…",
   retry: "Thử lại",
 
   messageStatus: {
@@ -73,6 +85,7 @@ export const thread: ThreadStrings = {
     needsAnswer: (what) => `Có câu hỏi cho bạn: ${what}`,
     needsForm: (what) => `Có biểu mẫu cần điền: ${what}.`,
     needsPayment: (what) => `Có khoản cần thanh toán: ${what}.`,
+    paymentChanged: (what, status) => `Khoản thanh toán ${what}: ${status}.`,
     done: (agent) => `${agent} đã trả lời xong.`,
     stopped: "Đã dừng.",
     failed: (what) => `Có lỗi. ${what}`,

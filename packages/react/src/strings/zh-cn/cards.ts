@@ -2,7 +2,8 @@
  * `cards` are the Simplified Chinese strings of cards and content.
  * Invariant: the type `CardStrings` requires every key of the English strings.
  */
-import type { CardStrings } from "../strings.ts";
+import { countText } from "@turnstream/protocol";
+import type { CardStrings, FieldProblemString, PaymentStrings } from "../strings.ts";
 
 export const cards: CardStrings = {
   send: "发送",
@@ -10,7 +11,7 @@ export const cards: CardStrings = {
   cancel: "取消",
   required: "必填",
   timeLeft: (clock) => `剩余 ${clock}`,
-  secondsLeft: (seconds) => `还有 ${seconds} 秒可以答复。`,
+  secondsLeft: countText("zh-CN", { other: "还有 # 秒可以答复。" }),
   reason: "原因（选填）",
   reasonGiven: (reason) => `原因：${reason}`,
   yes: "是",
@@ -56,30 +57,9 @@ export const cards: CardStrings = {
   submitted: (who) => (who === "" ? "已提交" : `${who} 已提交`),
   declined: (who) => (who === "" ? "已拒绝填写" : `${who} 已拒绝填写`),
   expired: "已过期",
-  fixFields: (n) => `请检查 ${n} 项。`,
-  fieldProblem: ({ problem }, { min, max }) =>
-    ({
-      required: "此项为必填项。",
-      wrong_type: "此处不能使用该值。",
-      too_short: `至少 ${min} 个字符。`,
-      too_long: `最多 ${max} 个字符。`,
-      too_small: `不得小于 ${min}。`,
-      too_large: `不得大于 ${max}。`,
-      too_few: `至少选择 ${min} 项。`,
-      too_many: `最多选择 ${max} 项。`,
-      not_an_option: "请从选项中选择。",
-      chosen_twice: "每个选项只能选择一次。",
-      not_an_email: "请填写电子邮箱，例如 an@example.org。",
-      not_a_phone: "请填写电话号码，例如 +86 138 0013 8000。",
-      not_a_date: "请填写存在的日期。",
-      not_uploaded: "请重新上传文件。",
-      unknown_field: "表单中没有此项。",
-      not_an_object: "无法发送此内容。",
-    })[problem],
+  fixFields: countText("zh-CN", { other: "请检查 # 项。" }),
 
   payment: "付款",
-  openCheckout: "打开付款页面",
-  refresh: "刷新",
   paymentStatus: {
     pending: "待付款",
     processing: "处理中",
@@ -89,8 +69,8 @@ export const cards: CardStrings = {
     expired: "已过期",
   },
 
-  readingFiles: (n) => `正在读取 ${n} 个文件`,
-  filesRead: (n) => `已读取 ${n} 个文件`,
+  readingFiles: countText("zh-CN", { other: "正在读取 # 个文件" }),
+  filesRead: countText("zh-CN", { other: "已读取 # 个文件" }),
   filesFailed: "部分文件无法读取",
   fileStatus: { processing: "读取中", completed: "已读取", failed: "无法读取" },
   file: "文件",
@@ -119,4 +99,45 @@ export const cards: CardStrings = {
   source: (number, title) => (title === "" ? `来源 ${number}` : `来源 ${number}：${title}`),
   sources: "来源",
   sourceMissing: "此来源已不可用。",
+};
+
+export const fieldProblem: FieldProblemString = ({ problem }, { min, max }) =>
+  ({
+    required: "此项为必填项。",
+    wrong_type: "此处不能使用该值。",
+    too_short: `至少 ${min} 个字符。`,
+    too_long: `最多 ${max} 个字符。`,
+    too_small: `不得小于 ${min}。`,
+    too_large: `不得大于 ${max}。`,
+    too_few: `至少选择 ${min} 项。`,
+    too_many: `最多选择 ${max} 项。`,
+    not_an_option: "请从选项中选择。",
+    chosen_twice: "每个选项只能选择一次。",
+    not_an_email: "请填写电子邮箱，例如 an@example.org。",
+    not_a_phone: "请填写电话号码，例如 +86 138 0013 8000。",
+    not_a_date: "请填写存在的日期。",
+    not_uploaded: "请重新上传文件。",
+    unknown_field: "表单中没有此项。",
+    not_an_object: "无法发送此内容。",
+  })[problem];
+
+export const payments: PaymentStrings = {
+  pay: "付款",
+  continueCheckout: "继续付款",
+  refresh: "刷新",
+  isCurrent: "状态已是最新。",
+  order: (orderNo) => `订单 ${orderNo}`,
+  secondsLeft: countText("zh-CN", { other: "还有 # 秒可以付款。" }),
+
+  cancel: "取消",
+  confirmCancel: "取消这笔付款？",
+  cancelPayment: "取消付款",
+  keepPayment: "保留",
+
+  outcome: {
+    succeeded: "已收到付款。",
+    failed: "付款未成功。",
+    cancelled: (who) => (who === "" ? "付款已取消。" : `${who} 取消了付款。`),
+    expired: "付款未在规定时间内完成。",
+  },
 };

@@ -4,7 +4,8 @@
  * numbers.
  */
 import type { Strings } from "../strings.ts";
-import { cards } from "./cards.ts";
+import { cards, fieldProblem, payments } from "./cards.ts";
+import { sharing } from "./sharing.ts";
 import { errors, thread } from "./thread.ts";
 
-export const zhCn: Strings = { locale: "zh-CN", thread, cards, errors };
+export const zhCn: Strings = { locale: "zh-CN", thread, cards, fieldProblem, payments, sharing, errors };

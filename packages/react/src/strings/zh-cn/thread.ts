@@ -2,6 +2,7 @@
  * `thread` and `errors` are the Simplified Chinese strings of the thread and of errors.
  * Invariant: their types require every key of the English strings and a text for every error code.
  */
+import { countText } from "@turnstream/protocol";
 import type { ErrorStrings, ThreadStrings } from "../strings.ts";
 
 export const thread: ThreadStrings = {
@@ -12,14 +13,15 @@ export const thread: ThreadStrings = {
   toNewest: "跳到最新消息",
   tryAgain: "重试",
   you: "你",
+  author: "作者",
 
   working: "正在处理…",
   done: "已完成",
   thinking: "正在思考…",
   thought: "思考过程",
-  steps: (n) => `${n} 步`,
-  results: (n) => `${n} 条结果`,
-  failedSteps: (n) => `${n} 步失败`,
+  steps: countText("zh-CN", { other: "# 步" }),
+  results: countText("zh-CN", { other: "# 条结果" }),
+  failedSteps: countText("zh-CN", { other: "# 步失败" }),
   running: "进行中",
   seconds: (n) => `${n} 秒`,
   minutes: (minutes, seconds) => `${minutes} 分 ${seconds} 秒`,
@@ -33,6 +35,16 @@ export const thread: ThreadStrings = {
 
   stopped: "你已停止。发送新消息即可继续。",
   failed: "出现错误，已完成的步骤已保存。",
+  notRetryable: "目前无法回答，需要服务的运营人员处理。",
+  limitReached: (limit) => `回答已达到上限（${limit}），因此结束。`,
+  limits: {
+    steps: countText("zh-CN", { other: "# 步" }),
+    tokens: countText("zh-CN", { other: "# 个 token" }),
+    events: countText("zh-CN", { other: "# 个事件" }),
+    seconds: countText("zh-CN", { other: "# 秒" }),
+    cost: countText("zh-CN", { other: "费用 #" }),
+  },
+  resuming: "回答中断，即将继续…",
   retry: "重试",
 
   messageStatus: {
@@ -73,6 +85,7 @@ export const thread: ThreadStrings = {
     needsAnswer: (what) => `有问题要问你：${what}`,
     needsForm: (what) => `有表单需要填写：${what}。`,
     needsPayment: (what) => `有待支付的款项：${what}。`,
+    paymentChanged: (what, status) => `付款“${what}”：${status}。`,
     done: (agent) => `${agent} 已完成回答。`,
     stopped: "已停止。",
     failed: (what) => `出错了。${what}`,

@@ -1,0 +1,11 @@
+/**
+ * `zhTw` are the Traditional Chinese strings.
+ * Invariant: this is a subpath of its own, so a page loads them only if it imports them. Its locale also formats
+ * numbers.
+ */
+import type { Strings } from "../strings.ts";
+import { cards, fieldProblem, payments } from "./cards.ts";
+import { sharing } from "./sharing.ts";
+import { errors, thread } from "./thread.ts";
+
+export const zhTw: Strings = { locale: "zh-TW", thread, cards, fieldProblem, payments, sharing, errors };
