@@ -5,12 +5,12 @@
 import { isDeepStrictEqual } from "node:util";
 import { closeBrowser, openBrowser } from "@turnstream/browser/chromium.ts";
 import { keepArtefacts, readConsole } from "@turnstream/browser/artefacts.ts";
+import { type Started, startExample } from "@turnstream/browser/start-example.ts";
 import { until } from "@turnstream/testkit/util/until.ts";
 import { isAlive } from "@turnstream/testkit/processes/process-tree.ts";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Topic } from "./shared/suggestions.ts";
-import { type Started, startExample } from "./start-example.ts";
 
 const TIMEOUT_MS = 60_000;
 const SPEED = "5";
@@ -21,7 +21,10 @@ let context: BrowserContext;
 let page: Page;
 
 beforeAll(async () => {
-  [example, browser] = await Promise.all([startExample(["--port", "0", "--speed", SPEED]), openBrowser()]);
+  [example, browser] = await Promise.all([
+    startExample("market-assistant", ["--port", "0", "--speed", SPEED]),
+    openBrowser(),
+  ]);
   context = await browser.newContext({ locale: "vi-VN", viewport: { width: 1280, height: 900 } });
   page = await open();
 }, 180_000);
@@ -113,7 +116,7 @@ describe("each suggestion, with one click (U07)", () => {
 
   test("an error that is retried", async () => {
     await ask("forecast");
-    await reads("Mô hình quá tải");
+    await reads("Mô hình đang quá tải");
     await press("Thử lại");
     expect(await reads("1.275–1.300 điểm")).toBe(true);
   });
@@ -165,12 +168,51 @@ test("on a phone an empty conversation is scrolled to its top", async () => {
   await phone.close();
 });
 
-test("another language changes the page and the agent", async () => {
+test("U11 another language changes the page, the agent and the texts of the worker", async () => {
   await page.getByLabel("Ngôn ngữ").selectOption("en");
   await page.getByRole("button", { name: "New conversation" }).first().click();
   await page.locator(".ma-empty [data-topic=chart]").click();
   expect(await reads("went from 80,400")).toBe(true);
+  await untilDone();
+  // Texts of the worker are in the language of the page too.
+  await page.getByRole("button", { name: "New conversation" }).first().click();
+  await page.locator(".ma-empty [data-topic=scan]").click();
+  await reads(/Scanned \d/);
+  await press("Stop");
+  expect(await reads("You stopped this. Send a new message to continue.")).toBe(true);
+  await untilDone();
   await page.getByLabel("Language").selectOption("vi");
+});
+
+test("U11 U12 a visitor reads a shared conversation in Traditional Chinese and continues it", async () => {
+  await ask("chart");
+  await reads(/đi từ 80\.400/);
+  await untilDone();
+  await press("Chia sẻ");
+  const dialog = page.getByRole("dialog");
+  await dialog.getByRole("button", { name: "Tạo liên kết" }).click();
+  const link = await dialog.getByRole("textbox").first().inputValue();
+  const visitor = await browser.newContext({ locale: "zh-TW", viewport: { width: 1280, height: 900 } });
+  keepArtefacts(visitor);
+  const shared = await visitor.newPage();
+  shared.setDefaultTimeout(TIMEOUT_MS);
+  await shared.goto(link);
+  expect(await reads(/đi từ 80\.400/, shared)).toBe(true);
+  expect(await shared.locator("textarea").count()).toBe(0);
+  await shared.locator("[data-action=continue]").click();
+  const composer = shared.getByPlaceholder("傳訊息給市場助理…");
+  await composer.fill("VNM");
+  await composer.press("Enter");
+  expect(await reads("3 月 25 日的股價", shared)).toBe(true);
+  await untilDone(shared);
+  // The conversation of the owner is unchanged.
+  expect(await thread(page).locator(".ts-user").count()).toBe(1);
+  await dialog.getByRole("button", { name: "Thu hồi" }).click();
+  await dialog.locator("[data-action=revoke-confirm]").click();
+  await shared.goto(link);
+  await shared.getByRole("alert").waitFor();
+  await page.keyboard.press("Escape");
+  await visitor.close();
 });
 
 test("an answer continues after a reload, and matches a tab that was not reloaded (H04)", async () => {

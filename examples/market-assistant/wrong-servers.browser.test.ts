@@ -36,7 +36,8 @@ test("reports invalid URLs, and skips servers that are not set", async () => {
 
 test("the page starts in a language of the user", () => {
   expect(localeFor(["vi-VN", "en"])).toBe("vi");
-  expect(localeFor(["de", "zh-TW", "en"])).toBe("zh-CN");
+  expect(localeFor(["de", "zh-SG", "en"])).toBe("zh-CN");
+  expect(localeFor(["zh-HK", "en"])).toBe("zh-TW");
   expect(localeFor(["en-GB"])).toBe("en");
   expect(localeFor(["de-DE"])).toBe("en");
 });

@@ -10,6 +10,7 @@ import { en } from "./lines/en.ts";
 import type { Lines } from "./lines/lines.ts";
 import { vi } from "./lines/vi.ts";
 import { zhCn } from "./lines/zh-cn.ts";
+import { zhTw } from "./lines/zh-tw.ts";
 import { marketTools } from "./market-tools.ts";
 import type { Models } from "./models.ts";
 import type { Pace } from "./pace.ts";
@@ -24,7 +25,7 @@ Session: ${session}`;
 
 /** The first agent answers messages that don't name one. */
 export function marketAgents(models: Models, pace: Pace): Agent[] {
-  return [vi, en, zhCn].map((lines) =>
+  return [vi, en, zhCn, zhTw].map((lines) =>
     defineAgent({
       name: AGENTS[lines.locale],
       model: models.market(lines),

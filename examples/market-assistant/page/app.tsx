@@ -1,40 +1,32 @@
 /** `App` is the page: list, bar and thread, with the current session, language and theme. */
 import { type ReactNode, useCallback, useEffect, useRef, useState } from "react";
-import { LOCALES, localeFor } from "../shared/locales.ts";
 import { Chat } from "./chat.tsx";
 import { client } from "./client.ts";
 import { Icon } from "./icons.tsx";
-import { LANGUAGES } from "./languages.ts";
 import { Sidebar } from "./sidebar.tsx";
 import { Suggestions } from "./suggestions.tsx";
-import { Switches, THEMES } from "./switches.tsx";
+import { Switches } from "./switches.tsx";
 import { useNarrow } from "./use-narrow.ts";
+import { usePageSettings } from "./use-page-settings.ts";
 import { goTo, replaceWith, useRoute } from "./use-route.ts";
 import { useSessions } from "./use-sessions.ts";
-import { useSetting } from "./use-setting.ts";
 
 const IDEAS = "ma-ideas";
 
 export function App(): ReactNode {
-  const [locale, setLocale] = useSetting("locale", LOCALES, localeFor(navigator.languages));
-  const [theme, setTheme] = useSetting("theme", THEMES, "system");
-  const language = LANGUAGES[locale];
+  const { language, theme, setLocale, setTheme } = usePageSettings();
   const { strings } = language;
   const current = useRoute();
   const list = useSessions();
   const isNarrow = useNarrow();
   const [isOpen, setOpen] = useState(false);
   const [isFailed, setFailed] = useState(false);
+  const [isSharing, setSharing] = useState(false);
   const main = useRef<HTMLElement>(null);
   const ideas = useRef<HTMLDivElement>(null);
   const title = list.sessions.find(({ id }) => id === current)?.title ?? null;
   const { refresh, fresh } = list;
 
-  useEffect(() => {
-    document.documentElement.lang = locale;
-    if (theme === "system") delete document.documentElement.dataset["theme"];
-    else document.documentElement.dataset["theme"] = theme;
-  }, [locale, theme]);
   useEffect(() => {
     document.title = title === null ? strings.name : `${title} · ${strings.name}`;
   }, [title, strings]);
@@ -99,6 +91,17 @@ export function App(): ReactNode {
             </button>
           )}
           <h1 className="ma-title">{title ?? strings.untitled}</h1>
+          {title !== null && (
+            <button
+              type="button"
+              className="ma-icon-button"
+              aria-label={strings.share}
+              title={strings.share}
+              onClick={() => setSharing(true)}
+            >
+              <Icon name="share" />
+            </button>
+          )}
           <button
             type="button"
             className="ma-icon-button"
@@ -127,6 +130,8 @@ export function App(): ReactNode {
               language={language}
               onChange={onChange}
               onNotFound={onNotFound}
+              isSharing={isSharing}
+              onShared={() => setSharing(false)}
             />
             <div id={IDEAS} className="ma-ideas" popover="auto" ref={ideas}>
               <Suggestions

@@ -1,10 +1,13 @@
-/** `Chat` shows one session: its thread, or suggestions while it is empty. */
+/** `Chat` shows one session: its thread, or suggestions while it is empty, and the dialog that shares it. */
 import type { Session } from "@turnstream/client";
 import { SessionProvider, Thread, useSessionSelector } from "@turnstream/react";
+import { ShareDialog } from "@turnstream/react/sharing";
 import { type ReactNode, useEffect } from "react";
 import { AgentHeader } from "./agent-header.tsx";
+import { client } from "./client.ts";
 import type { Language } from "./languages.ts";
 import { Suggestions } from "./suggestions.tsx";
+import { shareLink } from "./use-route.ts";
 
 interface ChatProps {
   readonly session: Session;
@@ -13,11 +16,16 @@ interface ChatProps {
   readonly onChange: (title: string | null) => void;
   /** Called if the session does not exist. */
   readonly onNotFound: () => void;
+  /** Whether the share dialog is open. */
+  readonly isSharing: boolean;
+  /** Called when the user closes the share dialog. */
+  readonly onShared: () => void;
 }
 
 const PARTS = { AgentHeader };
 
-export function Chat({ session, language, onChange, onNotFound }: ChatProps): ReactNode {
+export function Chat(props: ChatProps): ReactNode {
+  const { session, language, onChange, onNotFound, isSharing, onShared } = props;
   const { strings, thread, agent, agents } = language;
   const empty = (
     <div className="ma-empty">
@@ -32,6 +40,7 @@ export function Chat({ session, language, onChange, onNotFound }: ChatProps): Re
     <SessionProvider session={session} strings={thread} agentNames={agents} components={PARTS}>
       <Watcher onChange={onChange} onNotFound={onNotFound} />
       <Thread empty={empty} composer={{ placeholder: strings.placeholder, agentId: agent }} />
+      <ShareDialog client={client} isOpen={isSharing} onClose={onShared} getLink={shareLink} />
     </SessionProvider>
   );
 }

@@ -2,11 +2,13 @@
 import { en as threadEn, type Strings } from "@turnstream/react";
 import { vi as threadVi } from "@turnstream/react/strings/vi";
 import { zhCn as threadZhCn } from "@turnstream/react/strings/zh-cn";
+import { zhTw as threadZhTw } from "@turnstream/react/strings/zh-tw";
 import { AGENTS, type Locale } from "../shared/locales.ts";
 import { en } from "./strings/en.ts";
 import { vi } from "./strings/vi.ts";
 import type { PageStrings } from "./strings/strings.ts";
 import { zhCn } from "./strings/zh-cn.ts";
+import { zhTw } from "./strings/zh-tw.ts";
 
 export interface Language {
   readonly locale: Locale;
@@ -29,4 +31,5 @@ export const LANGUAGES: Readonly<Record<Locale, Language>> = {
   vi: languageOf("vi", "Tiếng Việt", vi, threadVi),
   en: languageOf("en", "English", en, threadEn),
   "zh-CN": languageOf("zh-CN", "简体中文", zhCn, threadZhCn),
+  "zh-TW": languageOf("zh-TW", "繁體中文", zhTw, threadZhTw),
 };

@@ -37,8 +37,8 @@ export function Suggestions({ session, language, onAsk }: SuggestionsProps): Rea
 
 async function ask(session: Session, { locale, agent }: Language, topic: Topic): Promise<void> {
   const text = SUGGESTIONS[locale][topic];
-  if (topic !== "file") return await session.send({ text, agentId: agent }).done;
+  if (topic !== "file") return await session.send({ text, agentId: agent, locale }).done;
   const statement = new Blob([SAMPLE_STATEMENT], { type: "text/csv" });
   const { url, name } = await session.uploadFile(statement, { name: SAMPLE_NAME });
-  await session.send({ text, agentId: agent, files: [{ url, name }] }).done;
+  await session.send({ text, agentId: agent, locale, files: [{ url, name }] }).done;
 }

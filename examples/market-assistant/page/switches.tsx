@@ -3,9 +3,7 @@ import type { ReactNode } from "react";
 import { LOCALES, type Locale } from "../shared/locales.ts";
 import { Icon } from "./icons.tsx";
 import { LANGUAGES, type Language } from "./languages.ts";
-
-export const THEMES = ["system", "light", "dark"] as const;
-type Theme = (typeof THEMES)[number];
+import { type Theme, THEMES } from "./use-page-settings.ts";
 
 const ICONS = { system: "screen", light: "sun", dark: "moon" } as const;
 

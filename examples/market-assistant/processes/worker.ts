@@ -3,7 +3,6 @@ import { createDbosEngine, startWorker } from "@turnstream/server";
 import { marketAgents } from "../agent/agent.ts";
 import { createModels } from "../agent/models.ts";
 import { createPace } from "../agent/pace.ts";
-import { STRINGS } from "../agent/strings.ts";
 import { openBackend, report } from "./backend.ts";
 import { runProcess, readSetting } from "./process-life.ts";
 
@@ -15,7 +14,8 @@ await runProcess(async () => {
     ...opened.backend,
     engine: (hooks) => createDbosEngine({ ...hooks, databaseUrl: opened.databaseUrl }),
     agents: marketAgents(models, pace),
-    strings: STRINGS,
+    // The language of the first agent, which answers clients that name neither an agent nor a language.
+    defaultLocale: "vi",
     shutdownGraceMs: 1_000,
     onError: report,
   });

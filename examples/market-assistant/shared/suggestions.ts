@@ -52,4 +52,15 @@ export const SUGGESTIONS: Readonly<Record<Locale, Readonly<Record<Topic, string>
     account: "我想开一个证券账户。",
     file: "帮我总结这份三月对账单。",
   },
+  "zh-TW": {
+    market: "今天市場怎麼樣？",
+    buy: "如果 VNM 低於 83,000，幫我買 100 股。",
+    portfolio: "我的持股是賺還是賠？",
+    chart: "畫出 VNM 最近 7 個交易日的走勢。",
+    analyst: "VNM 要不要繼續持有？請問問分析師。",
+    scan: "掃描全部 1,600 檔股票，找便宜的。",
+    forecast: "預測一下下週的 VN-Index。",
+    account: "我想開一個證券帳戶。",
+    file: "幫我整理這份三月對帳單。",
+  },
 };

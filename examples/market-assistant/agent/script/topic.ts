@@ -4,15 +4,15 @@ import { STOCKS } from "../data.ts";
 
 /** The first match wins. */
 const PATTERNS: readonly (readonly [Topic, RegExp])[] = [
-  ["file", /tệp|sao kê|file|statement|文件|对账单/i],
-  ["account", /mở tài khoản|open .*account|开.*户/i],
-  ["buy", /\bmua\b|\bbán\b|\bbuy\b|\bsell\b|买|卖/i],
-  ["chart", /biểu đồ|vẽ|chart|draw|走势|图/i],
+  ["file", /tệp|sao kê|file|statement|文件|对账单|檔案|對帳單/i],
+  ["account", /mở tài khoản|open .*account|开.*户|開.*戶/i],
+  ["buy", /\bmua\b|\bbán\b|\bbuy\b|\bsell\b|买|卖|買|賣/i],
+  ["chart", /biểu đồ|vẽ|chart|draw|走势|图|走勢|圖/i],
   ["analyst", /chuyên gia|phân tích|analy|分析/i],
-  ["scan", /quét|scan|扫描/i],
-  ["forecast", /dự báo|forecast|predict|预测/i],
-  ["portfolio", /danh mục|portfolio|lãi|lỗ|持仓|盈亏/i],
-  ["market", /thị trường|market|vn-?index|市场|大盘/i],
+  ["scan", /quét|scan|扫描|掃描/i],
+  ["forecast", /dự báo|forecast|predict|预测|預測/i],
+  ["portfolio", /danh mục|portfolio|lãi|lỗ|持仓|盈亏|持股|損益/i],
+  ["market", /thị trường|market|vn-?index|市场|大盘|市場|大盤/i],
 ];
 
 /** @returns a topic, the symbol of a stock whose price is requested, or null */

@@ -7,6 +7,7 @@ export const en: PageStrings = {
   analyst: "Analyst",
   placeholder: "Message Market assistant…",
   suggestions: "Suggestions",
+  share: "Share",
   shows: {
     market: "Groups of steps, citations, a table",
     buy: "Approval before it trades",

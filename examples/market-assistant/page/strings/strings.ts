@@ -7,6 +7,7 @@ export interface PageStrings {
   readonly analyst: string;
   readonly placeholder: string;
   readonly suggestions: string;
+  readonly share: string;
   /** What each suggestion shows. */
   readonly shows: Readonly<Record<Topic, string>>;
   readonly sessions: string;

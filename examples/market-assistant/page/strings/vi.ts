@@ -7,6 +7,7 @@ export const vi: PageStrings = {
   analyst: "Chuyên gia phân tích",
   placeholder: "Nhắn cho Trợ lý thị trường…",
   suggestions: "Gợi ý",
+  share: "Chia sẻ",
   shows: {
     market: "Nhóm bước, trích dẫn, bảng",
     buy: "Xin phép trước khi đặt lệnh",

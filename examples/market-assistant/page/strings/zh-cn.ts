@@ -7,6 +7,7 @@ export const zhCn: PageStrings = {
   analyst: "分析师",
   placeholder: "给市场助手发消息…",
   suggestions: "建议",
+  share: "分享",
   shows: {
     market: "步骤分组、引用、表格",
     buy: "下单前先确认",
