@@ -55,8 +55,21 @@ const STORIES: readonly (readonly [name: string, texts: readonly string[]])[] = 
     "approved-and-edited",
     [STARTED, "Your approval is needed: 发邮件.", "Your approval is needed: 订会议室.", DONE],
   ],
-  ["error-and-retry", [STARTED, "! Failed. The model did not answer. Try again.", STARTED, DONE]],
-  ["payment-settles-later", [STARTED, "A payment is due: 演唱會門票 x2 🎫.", STARTED, DONE]],
+  ["error-and-retry", [STARTED, "! Failed. The model could not answer. Try again.", STARTED, DONE]],
+  [
+    "payment-settles-later",
+    [
+      STARTED,
+      "A payment is due: 演唱會門票 x2 🎫.",
+      "Payment for 演唱會門票 x2 🎫: processing.",
+      STARTED,
+      "Payment for 演唱會門票 x2 🎫: paid.",
+      DONE,
+      STARTED,
+      "A payment is due: 節目冊.",
+      "Payment for 節目冊: cancelled.",
+    ],
+  ],
   ["stopped", [STARTED, "Stopped."]],
 ];
 

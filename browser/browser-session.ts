@@ -57,8 +57,30 @@ export class BrowserSession {
     return await this.environment.openContext(this.browser, this.harness.actor);
   }
 
-  async openTab(context: BrowserContext, { session }: SessionRef, agent = LONG_ANSWER): Promise<Tab> {
-    return await Tab.open(context, { url: this.environment.url, session, agent });
+  async openTab(
+    context: BrowserContext,
+    { session }: SessionRef,
+    agent = LONG_ANSWER,
+    locale = "en",
+  ): Promise<Tab> {
+    return await Tab.open(context, { url: this.environment.url, session, agent, locale });
+  }
+
+  /**
+   * Pauses the long answer after this many chunks, so that its turn still runs however long the test takes.
+   * @returns a function that lets it continue
+   */
+  pauseAnswerAfter(count: number): () => void {
+    let resume: (() => void) | undefined;
+    const promise = new Promise<void>((resolve) => {
+      resume = resolve;
+    });
+    let chunks = 0;
+    this.pace.onBeat = () => (++chunks > count ? promise : undefined);
+    return () => {
+      this.pace.onBeat = () => undefined;
+      resume?.();
+    };
   }
 
   /** Returns a function that reads the newest position of a session's log. */

@@ -212,25 +212,6 @@ test("U07: a form saves its input as a draft after a moment", async () => {
   expect(saved).toEqual([["saveFormDraft", "f1", { name: "An" }]]);
 });
 
-test("U07: a payment is refreshed and its checkout opened by keyboard", async () => {
-  const page = await open({
-    type: "payment.request",
-    payment: "p",
-    order_no: "O-1",
-    amount: 1200,
-    currency: "TWD",
-    description: "Advice",
-    checkout_url: "https://pay.example/1",
-  });
-  await expect.poll(() => page.locator(".ts-amount").textContent()).toBe("NT$1,200");
-  await page.getByRole("button", { name: "Refresh" }).focus();
-  await press(page, "Enter", "Tab");
-  await expect.poll(() => commands(page)).toEqual([["refresh"]]);
-  await expect
-    .poll(() => page.evaluate(() => (document.activeElement as HTMLAnchorElement).href))
-    .toBe("https://pay.example/1");
-});
-
 test("U07: Enter opens a citation with its source and link; Escape closes it", async () => {
   const of = { call: "c", name: "search", label: "Searching" };
   const page = await openRecorded();

@@ -5,14 +5,22 @@
 import { existsSync } from "node:fs";
 import { type Browser, chromium } from "playwright-core";
 
-const CANDIDATES = [process.env["CHROMIUM"], "/usr/bin/chromium", "/usr/bin/chromium-browser"];
+/** The headless shell is Chromium without windows. Its pages start faster and use about half of the processor time. */
+const CANDIDATES = [
+  process.env["CHROMIUM"],
+  "/usr/bin/chromium-headless-shell",
+  "/usr/bin/chromium",
+  "/usr/bin/chromium-browser",
+];
 const START_MS = 60_000;
 const CLOSE_MS = 10_000;
 
 export async function openBrowser(): Promise<Browser> {
   const executablePath = CANDIDATES.find((path) => path !== undefined && existsSync(path));
   if (executablePath === undefined)
-    throw new Error("No Chromium found. Install it (apt-get install chromium), or set CHROMIUM to its path.");
+    throw new Error(
+      "No Chromium found. Install it (apt-get install chromium-headless-shell), or set CHROMIUM to its path.",
+    );
   return await chromium.launch({
     executablePath,
     timeout: START_MS,

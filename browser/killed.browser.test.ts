@@ -44,7 +44,7 @@ test("a gateway that is killed in mid-answer and restarted", async () => {
   await compareScreens(tab, fresh, browserSession.readHead(ref));
 });
 
-test("a worker that is killed in mid-answer and replaced by another", async () => {
+test("W22 a worker that is killed in mid-answer and replaced by another, which the page shows", async () => {
   const first = await startWorker("first", 60);
   const ref = await browserSession.createSession();
   const tab = await browserSession.openTab(await browserSession.openContext(), ref);
@@ -52,8 +52,11 @@ test("a worker that is killed in mid-answer and replaced by another", async () =
   await tab.send("worker");
   await tab.reads("worker-5 ");
   await first.kill();
+  const banner = tab.page.locator(".ts-banner[data-phase=resuming]");
+  await banner.getByText("The answer was interrupted and will continue in a moment…").waitFor();
   await startWorker("second", 5);
   await tab.reads(answerTo("worker"));
+  await banner.waitFor({ state: "detached" });
   // The blocks of the first worker are superseded: the page shows one answer.
   expect((await readText(tab.page)).split("worker-1 ")).toHaveLength(2);
   const fresh = await browserSession.openTab(await browserSession.openContext(), ref);

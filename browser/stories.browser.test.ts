@@ -51,7 +51,7 @@ afterAll(async () => {
 
 describe.each(STORIES.map((story, n) => ({ story, name: story.name, n })))("$name", ({ story, n }) => {
   test(
-    `U01 U02 U05 U07 U09 is shown completely, and a reload changes nothing (seed ${SEED})`,
+    `U01 U02 U05 U07 U09 W19 W20 W23 is shown completely, and a reload changes nothing (seed ${SEED})`,
     async () => {
       const own = gates.get(story) ?? new PacedGates();
       const random = seededRandom(SEED + n);

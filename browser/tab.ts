@@ -11,6 +11,12 @@ export interface TabOptions {
   readonly session: string;
   /** The agent that answers messages from this tab. */
   readonly agent?: string;
+  /** The display mode of messages from this tab. */
+  readonly mode?: string;
+  /** Other parameters of the page. */
+  readonly more?: Readonly<Record<string, string>>;
+  /** The language of the page. @default English */
+  readonly locale?: string;
 }
 
 const POLL = { timeoutMs: 60_000, everyMs: 50 };
@@ -22,10 +28,10 @@ export class Tab {
     this.page = page;
   }
 
-  static async open(context: BrowserContext, { url, session, agent }: TabOptions): Promise<Tab> {
+  static async open(context: BrowserContext, { url, session, more, ...optional }: TabOptions): Promise<Tab> {
     const page = await context.newPage();
     page.setDefaultTimeout(POLL.timeoutMs);
-    const query = new URLSearchParams({ url, session, ...(agent === undefined ? {} : { agent }) });
+    const query = new URLSearchParams({ url, session, ...optional, ...more });
     await page.goto(`${pageUrl("live")}/?${query}`);
     return new Tab(page);
   }

@@ -55,21 +55,9 @@ test.each(["one browser", "two browsers"])(
   },
 );
 
-/** Pauses the answer after this many beats, so that the turn still runs however long the test takes. */
-function holdAfter(count: number): void {
-  let goOn: (() => void) | undefined;
-  const over = new Promise<void>((resolve) => (goOn = resolve));
-  let beats = 0;
-  browserSession.pace.onBeat = () => (++beats > count ? over : undefined);
-  onTestFinished(() => {
-    browserSession.pace.onBeat = () => undefined;
-    goOn?.();
-  });
-}
-
 test("a turn that is stopped from another tab", async () => {
   const { ref, first, second } = await openTabs(2);
-  holdAfter(10);
+  onTestFinished(browserSession.pauseAnswerAfter(10));
   await first.send("stop");
   await second.reads("stop-3 ");
   await stop(second);

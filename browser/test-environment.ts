@@ -25,7 +25,7 @@ export type BackendUrls = Required<Pick<BackendOptions, "databaseUrl" | "redisUr
 export type GatewayPlace = "in-process" | "child-process";
 
 const TOKEN_MS = 3_600_000;
-const SCOPES = ["read", "write", "decide"];
+const SCOPES = ["read", "write", "decide", "share"];
 
 export class TestEnvironment {
   readonly urls: BackendUrls;

@@ -273,7 +273,7 @@ describe("the composer", () => {
     await field.press("Enter");
     await expect
       .poll(() => page.evaluate(() => window.recorded?.commands))
-      .toEqual([["send", { text: "One\ntwo" }]]);
+      .toEqual([["send", { text: "One\ntwo", locale: "en" }]]);
     await expect.poll(() => field.inputValue()).toBe("");
     await expect.poll(() => page.locator(".ts-user .ts-bubble").innerText()).toBe("One\ntwo");
   });

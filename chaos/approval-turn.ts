@@ -5,13 +5,13 @@
  * decide anything itself.
  */
 import { listBlocks, type SessionEvent, type Turn } from "@turnstream/protocol";
-import { DEFAULT_STRINGS, type ApprovalDecision, type SessionRef } from "@turnstream/server";
+import { BUILT_IN_STRINGS, type ApprovalDecision, type SessionRef } from "@turnstream/server";
 import type { Interaction } from "@turnstream/server/ports";
 import { until } from "@turnstream/testkit/util/until.ts";
 import type { Plan } from "./turn-plan.ts";
 import type { TurnEnvironment } from "./turn-environment.ts";
 
-const UNKNOWN = DEFAULT_STRINGS.errors.OUTCOME_UNKNOWN;
+const UNKNOWN = BUILT_IN_STRINGS.en.errors.OUTCOME_UNKNOWN;
 
 export function approvalPlan(name: string, calls: number, wait: number): Plan {
   const asked = Array.from(

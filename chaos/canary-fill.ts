@@ -73,19 +73,27 @@ async function ledger({ store }: Backend, ref: SessionRef, user: string, canary:
   await store.interactions.request(ref, { id: "a", kind: "approval", ...place, request });
   const body = { edited: { canary } };
   await store.interactions.change(ref, { id: "a", to: "edited", by: user, reason: canary, body });
-  await store.interactions.request(ref, { id: "p", kind: "payment", ...place, block: "p", request });
+  const payment = `p.${session}`;
+  await store.interactions.request(ref, { id: payment, kind: "payment", ...place, block: "p", request });
   const orderNo = orderOf(session);
   const order = {
-    id: "o",
-    interaction: "p",
+    id: payment,
     orderNo,
-    gateway: "newebpay",
+    tokenHash: orderNo,
+    provider: "newebpay",
     description: canary,
-    checkMs: 60_000,
+    locale: "en",
+    continues: false,
+    agent: null,
+    mode: null,
+    expiresMs: 3_600_000,
+    queryAfterMs: 60_000,
   };
   await store.payments.create(ref, { ...order, ...MONEY });
-  const notice = { gateway: "newebpay", event: `${session}.1`, body: { payer: user, canary } };
-  await store.payments.apply(tenant, { orderNo, to: "processing", by: user, reason: canary, body, notice });
+  await store.payments.apply(orderNo, { type: "cancel", by: user });
+  const report = { provider: "newebpay", paid: MONEY, providerRef: null, evidenceHash: null };
+  const late = { ...report, event: `${session}.1`, reason: canary } as const;
+  await store.payments.apply(orderNo, { type: "succeeded", ...late });
   const actor = await store.userNumbers.numberOf(tenant, user);
   await store.audit.add(tenant, { actor, action: "approval.edit", subject: { session, interaction: "a" } });
   const tokens = { calls: 1, input_tokens: 1, output_tokens: 1, total_tokens: 2 };

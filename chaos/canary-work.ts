@@ -1,5 +1,5 @@
 /**
- * `workOn` keeps working on a session while it is erased: writers, takeovers, archivers, decisions, payment gateways
+ * `workOn` keeps working on a session while it is erased: writers, takeovers, archivers, decisions, payment providers
  * and relays. The work continues until `isOver` returns true, also after the session is erased. Does not erase
  * anything.
  */
@@ -58,9 +58,11 @@ function jobs(backend: Backend, { ref, user, canary, claimed, orderNo }: Filled)
         await tx.outbox.add(ref, { key: `i${n}`, draft });
       }),
     (n: number) => {
-      // Payment gateways repeat their notices for days, also for orders that are already erased.
-      const notice = { gateway: "newebpay", event: `${session}.late.${n}`, body: { payer: user, canary } };
-      return store.payments.apply(tenant, { orderNo, to: "processing", notice });
+      // Providers repeat their reports for days, also for orders that are already erased.
+      const paid = { amount: 1, currency: "TWD" };
+      const report = { provider: "newebpay", paid, providerRef: null, evidenceHash: null };
+      const event = `${session}.late.${n}`;
+      return store.payments.apply(orderNo, { type: "succeeded", ...report, event, reason: canary });
     },
   ];
 }

@@ -10,7 +10,7 @@ import {
   type ToolResultBlock,
   type Turn,
 } from "@turnstream/protocol";
-import { DEFAULT_STRINGS } from "@turnstream/server";
+import { BUILT_IN_STRINGS } from "@turnstream/server";
 import { createInput, listThoughts } from "./plan-script.ts";
 import { type Plan, type PlanCall, formatToolResult } from "./turn-plan.ts";
 
@@ -24,9 +24,9 @@ interface Verdict {
   readonly removed: string[];
 }
 
-const UNKNOWN = DEFAULT_STRINGS.errors.OUTCOME_UNKNOWN;
+const UNKNOWN = BUILT_IN_STRINGS.en.errors.OUTCOME_UNKNOWN;
 /** The start of the text about a retried model call, up to its first number. */
-const RETRYING = DEFAULT_STRINGS.retrying(1, 1, 1).split("1")[0] ?? "";
+const RETRYING = BUILT_IN_STRINGS.en.retrying(1, 1, 1).split("1")[0] ?? "";
 
 /** @param mayBeCut true if a worker died during the turn, so that non-idempotent tools may have been cut off */
 export function checkPlan(turn: Turn, plan: Plan, mayBeCut: boolean): Verdict {
@@ -140,8 +140,11 @@ const isRemoved = (tool: string, preview: string): boolean =>
     (start) => preview.startsWith(start),
   );
 
-const keyOf = (planned: PlanCall): string =>
-  "key" in planned ? planned.key : "plan" in planned ? planned.plan.name : planned.thought;
+function keyOf(planned: PlanCall): string {
+  if ("key" in planned) return planned.key;
+  if ("plan" in planned) return planned.plan.name;
+  return "thought" in planned ? planned.thought : planned.tool;
+}
 
 /** A line that ends with … matches any continuation. */
 function linesOf({ steps, final, echo }: Plan): string[] {

@@ -5,6 +5,8 @@
  * Invariant: `commit` is idempotent, and `look` judges by content whether the write is stored. Does not publish
  * anything.
  */
+import { createHash } from "node:crypto";
+
 import type { EventDraft } from "@turnstream/protocol/writer";
 import type { SessionRef } from "@turnstream/server";
 import type { Store } from "@turnstream/server/ports";
@@ -114,7 +116,8 @@ export function paymentSteps(ref: SessionRef, orderNo: string): [DurableWrite, D
 function paymentStep(ref: SessionRef, orderNo: string, version: 1 | 2): DurableWrite {
   const status = version === 1 ? "processing" : "succeeded";
   const key = `${orderNo}.${status}`;
-  const notice = { gateway: "newebpay", event: key, body: { order: orderNo, status } };
+  const paid = status === "succeeded" ? MONEY : null;
+  const evidenceHash = createHash("sha256").update(key).digest("hex");
   const draft: EventDraft = {
     type: "payment.update",
     ...PLACE,
@@ -130,35 +133,39 @@ function paymentStep(ref: SessionRef, orderNo: string, version: 1 | 2): DurableW
     async commit(store, since) {
       await store.transaction(async (tx) => {
         if (version === 1) await order(tx, ref, orderNo);
-        const change = { orderNo, reason: key, body: notice.body, notice };
-        await tx.payments.apply(
-          ref.tenant,
-          status === "succeeded" ? { ...change, to: status, paid: MONEY } : { ...change, to: status },
-        );
+        const report = {
+          provider: "newebpay",
+          paid,
+          providerRef: null,
+          event: key,
+          reason: key,
+          evidenceHash,
+        };
+        await tx.payments.apply(orderNo, { type: status, ...report });
         await tx.outbox.add(ref, row(this, since));
       });
     },
     async look(store, drafts) {
-      const found = await store.payments.byOrderNo(ref.tenant, orderNo);
+      const found = await store.payments.byOrderNo(orderNo);
       const asked = await store.interactions.get(ref, orderNo);
-      // Order and payment request must always have the same status.
+      // Payment and interaction must always have the same status.
       if (found?.status !== asked?.status) return "half";
       const changes = await store.interactions.changes(ref, orderNo);
       const noted = changes.filter((change) => change.version === version || change.status === status);
-      const notices = await store.payments.notices(ref, orderNo);
-      const stored = notices.filter((each) => each.event === key);
+      const recorded = await store.payments.changes(ref, orderNo);
+      const stored = recorded.filter((each) => each.event === key);
       return summarizeChecks([
         noted.length === 0
           ? false
           : same(
-              noted.map((each) => [each.status, each.body]),
-              [[status, notice.body]],
+              noted.map((each) => [each.version, each.status]),
+              [[version, status]],
             ),
         stored.length === 0
           ? false
           : same(
-              stored.map((each) => [each.outcome, each.body]),
-              [["won", notice.body]],
+              stored.map((each) => [each.n, each.outcome, each.to, each.evidenceHash]),
+              [[version, "changed", status, evidenceHash]],
             ),
         changes.length < version ? false : found?.amount === MONEY.amount ? true : "wrong",
         same(drafts.get(key), draft),
@@ -172,11 +179,16 @@ async function order(tx: Store, ref: SessionRef, orderNo: string): Promise<void>
   await tx.interactions.request(ref, { id: orderNo, kind: "payment", ...PLACE, block: orderNo, request });
   await tx.payments.create(ref, {
     id: orderNo,
-    interaction: orderNo,
     orderNo,
-    gateway: "newebpay",
+    tokenHash: orderNo,
+    provider: "newebpay",
     description: `order ${orderNo}`,
-    checkMs: 60_000,
+    locale: "en",
+    continues: false,
+    agent: null,
+    mode: null,
+    expiresMs: 3_600_000,
+    queryAfterMs: 60_000,
     ...MONEY,
   });
 }

@@ -151,8 +151,6 @@ async function round(world: World, n: number, eraseMs: number): Promise<typeof C
   await inTime(all);
   const work = await Promise.all(working);
   await finishErasures(backend, { graceMs: 0 });
-  // Notices of erased orders belong to no session. They are pruned by age.
-  await backend.store.payments.pruneNotices({ olderThanMs: 0, limit: 1_000 });
   return {
     ...COUNTS,
     before,

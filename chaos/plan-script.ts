@@ -46,6 +46,7 @@ export function listThoughts({ think: text, thoughts = 1 }: Plan["steps"][number
 export function createInput(planned: PlanCall): Record<string, string | number> {
   if ("plan" in planned) return { task: JSON.stringify(planned.plan) };
   if ("thought" in planned) return { thought: planned.thought };
+  if ("amount" in planned) return { description: "Deposit", amount: planned.amount, currency: "TWD" };
   const { key, ms } = planned;
   return planned.tool === "asked" ? { key, ms, wait: planned.wait } : { key, ms };
 }
@@ -58,7 +59,9 @@ interface Echo {
 
 const SEAM = " ¦ ";
 
-function formatFinal({ final, echo }: Plan, { prompt, tools }: ScriptCall): string {
+function formatFinal({ final, echo, steps }: Plan, { prompt, tools }: ScriptCall): string {
+  if (steps.some(({ calls }) => calls.some(({ tool }) => tool === "request_payment")))
+    return `${final}: ${readPaymentStatus(prompt)}`;
   if (echo !== true) return final;
   const [first] = prompt;
   const given: Echo = {
@@ -66,6 +69,12 @@ function formatFinal({ final, echo }: Plan, { prompt, tools }: ScriptCall): stri
     tools: tools.map(({ name }) => name),
   };
   return `${final}${SEAM}${JSON.stringify(given)}`;
+}
+
+/** The status in the newest result of `request_payment`. */
+function readPaymentStatus(prompt: ScriptCall["prompt"]): string {
+  const statuses = JSON.stringify(prompt).matchAll(/status\\*":\\*"(\w+): /g);
+  return [...statuses].at(-1)?.[1] ?? "unknown";
 }
 
 export function parseEcho(text: string): Echo | null {

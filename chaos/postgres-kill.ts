@@ -18,6 +18,7 @@ import {
 import { createMemoryLog } from "@turnstream/server/testing";
 import { type PostgresServer, startPostgres } from "@turnstream/testkit/servers/start-postgres.ts";
 import { startProxy, type TcpProxy } from "@turnstream/testkit/network/tcp-proxy.ts";
+import { until } from "@turnstream/testkit/util/until.ts";
 import { ArchiveLoad } from "./archive-load.ts";
 import { type Db, DurableWriteLoad } from "./durable-write-load.ts";
 import type { Figure, RunOptions, Scenario } from "./scenario.ts";
@@ -96,6 +97,8 @@ async function round(world: World, { killMs, deafMs }: Moments): Promise<typeof 
   ]);
   // The failure is reported where `working` is awaited.
   working.catch(() => undefined);
+  // On a slow machine the first commit takes longer than any fixed time.
+  await until("a commit before the kill", () => writes.acknowledged.length > 0);
   await sleep(killMs);
   if (deafMs > 0) proxy.blackhole("toClient");
   await sleep(deafMs);
@@ -106,6 +109,10 @@ async function round(world: World, { killMs, deafMs }: Moments): Promise<typeof 
   await server.restart();
   down = false;
   await sleep(AFTERWARDS_MS);
+  await until(
+    "a commit and an archiving step after the restart",
+    () => writes.acknowledged.length > before && archive.acknowledged > 0,
+  );
   over = true;
   await working;
   const [done, archived] = [await writes.aftermath(), await archive.aftermath()];

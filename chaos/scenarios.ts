@@ -6,6 +6,9 @@ import { erasure } from "./erasure.ts";
 import { gateways } from "./gateways.ts";
 import { outboxKill } from "./outbox-kill.ts";
 import { outboxWipe } from "./outbox-wipe.ts";
+import { paymentKill } from "./payment-kill.ts";
+import { paymentLostNotify } from "./payment-lost-notify.ts";
+import { paymentRaces } from "./payment-races.ts";
 import { postgresKill } from "./postgres-kill.ts";
 import { failover } from "./failover.ts";
 import { frozenWorker } from "./frozen-worker.ts";
@@ -17,6 +20,8 @@ import type { Scenario } from "./scenario.ts";
 import { slowClient } from "./slow-client.ts";
 import { stop } from "./stop.ts";
 import { toolStartKill } from "./tool-start-kill.ts";
+import { webhookKill } from "./webhook-kill.ts";
+import { webhookOutage } from "./webhook-outage.ts";
 import { workerKill } from "./worker-kill.ts";
 
 export const SCENARIOS: Readonly<Record<string, Scenario>> = {
@@ -35,7 +40,12 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   deploy,
   decisions,
   "approval-kill": approvalKill,
+  "payment-races": paymentRaces,
+  "payment-kill": paymentKill,
+  "payment-lost-notify": paymentLostNotify,
   "resume-cuts": resumeCuts,
   gateways,
   "slow-client": slowClient,
+  "webhook-kill": webhookKill,
+  "webhook-outage": webhookOutage,
 };

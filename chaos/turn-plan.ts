@@ -31,6 +31,8 @@ export type PlanCall =
   /** Waits for an approval, at most `wait` seconds. */
   | { readonly tool: "asked"; readonly key: string; readonly ms: number; readonly wait: number }
   | { readonly tool: "share_thought"; readonly thought: string }
+  /** Ends the turn. The next one writes the final text, followed by the status of the payment. */
+  | { readonly tool: "request_payment"; readonly amount: number }
   | { readonly tool: "helper" | "inner" | "passing" | "turning"; readonly plan: Plan };
 
 /** The tools after the second one differ between the versions of the agent. */

@@ -1,4 +1,4 @@
-/** Tests the behavior of groups over time (U04), on a controlled clock. */
+/** Tests the behavior of groups over time (U04, U10), on a controlled clock. */
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { move, openStage, findEvent, show, still, withBrowser } from "./stage-page.ts";
@@ -60,7 +60,7 @@ test("U04: with the real clock, a group never collapses early", async () => {
   expect(took).toBeGreaterThanOrEqual(299);
 });
 
-test("U04: a running group shows its newest three steps under the last label, and shimmers", async () => {
+test("U04: a running group shows its newest three entries under the last label, and shimmers", async () => {
   const page = await openStage();
   await show(page, "group/running-7");
   await still(page);
@@ -69,7 +69,23 @@ test("U04: a running group shows its newest three steps under the last label, an
     .toEqual(["Reading the rate decision", "Reading the portfolio", "Working out the exposure"]);
   await expect.poll(() => page.textContent(".ts-group-title")).toBe("Working out the exposure");
   await expect.poll(() => shimmers(page)).toBeGreaterThan(0);
-  await expect.poll(() => page.locator(".ts-group .ts-shimmer").count()).toBe(1);
+  await expect.poll(() => page.locator(".ts-group-head .ts-shimmer").count()).toBe(1);
+});
+
+test("U10: the name of a running tool shimmers until its result, and not with reduced motion", async () => {
+  const page = await openStage();
+  await show(page, "group/running-7");
+  const running = page.locator('.ts-step[data-dot="pending"] .ts-tool-label');
+  const count = await running.count();
+  expect(count).toBeGreaterThan(0);
+  await expect.poll(() => page.locator(".ts-tool-label.ts-shimmer").count()).toBe(count);
+  const animation = () =>
+    running.first().evaluate((label) => getComputedStyle(label, "::after").animationName);
+  await expect.poll(animation).toBe("ts-shimmer");
+  await page.emulateMedia({ reducedMotion: "reduce" });
+  await expect.poll(animation).toBe("none");
+  await move(page, await findEvent(page, "group.end"));
+  await expect.poll(() => page.locator(".ts-tool-label.ts-shimmer").count()).toBe(0);
 });
 
 test("U04: an ended group doesn't shimmer; expanded again, it shows all steps and a done mark", async () => {

@@ -1,5 +1,5 @@
 /**
- * Takes pictures of every state in both themes: `npm run gallery:shots -- [part of a name]` writes them to
+ * Takes pictures of every state in both themes: `npm run gallery:shots -- [part of a name] [width]` writes them to
  * `.artefacts/shots/`. Those in `docs/images` are picked from them by hand.
  */
 import { mkdirSync } from "node:fs";
@@ -10,7 +10,7 @@ import { serveFolder } from "@turnstream/browser/serve-folder.ts";
 import type { Page } from "playwright-core";
 
 const root = join(import.meta.dirname, "..");
-const WIDTH = 720;
+const DEFAULT_WIDTH = 720;
 const LEAST = 160;
 const MOST = 1600;
 
@@ -22,7 +22,7 @@ interface Picture {
 
 /** The height follows the content, within limits. */
 async function takePicture(page: Page, { file, state, theme }: Picture): Promise<void> {
-  await page.setViewportSize({ width: WIDTH, height: 900 });
+  await page.setViewportSize({ width, height: 900 });
   await page.evaluate(
     async ([name, appearance]) => {
       await window.gallery?.setAppearance({ theme: appearance });
@@ -34,15 +34,19 @@ async function takePicture(page: Page, { file, state, theme }: Picture): Promise
   const height = await page.evaluate(() => {
     const around = document.querySelector(".ts-dock")?.clientHeight ?? 0;
     const drawn = document.querySelector(".ts-turns, .ts-composer")?.scrollHeight ?? 0;
-    return around + drawn;
+    const modal = document.querySelector(".ts-modal-body")?.scrollHeight ?? 0;
+    const shared = document.querySelector(".ts-shared")?.scrollHeight ?? 0;
+    const frame = document.querySelector(".g-page")?.clientHeight ?? 0;
+    return Math.max(around + drawn, modal, shared, frame);
   });
-  await page.setViewportSize({ width: WIDTH, height: Math.min(MOST, Math.max(LEAST, height + 40)) });
+  await page.setViewportSize({ width, height: Math.min(MOST, Math.max(LEAST, height + 40)) });
   await page.waitForTimeout(120);
   mkdirSync(dirname(file), { recursive: true });
   await page.screenshot({ path: file });
 }
 
 const wanted = process.argv[2] ?? "";
+const width = Number(process.argv[3] ?? DEFAULT_WIDTH);
 const site = join(root, ".artefacts/site");
 await buildPage(join(root, "gallery"), site);
 const served = await serveFolder(site);

@@ -1,5 +1,6 @@
 /** `openStage` opens the stage in Chromium for the gallery's tests. */
 import { closeBrowser, openBrowser } from "@turnstream/browser/chromium.ts";
+import { FRESH_SEED, isFull } from "@turnstream/conformance/support/cases.ts";
 import { keepArtefacts } from "@turnstream/browser/artefacts.ts";
 import { pageUrl } from "@turnstream/browser/pages.ts";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
@@ -74,6 +75,14 @@ export async function findEvent(page: Page, type: string, nth = 1): Promise<numb
 
 export async function stateNames(page: Page): Promise<readonly string[]> {
   return await page.evaluate(() => window.gallery?.states ?? []);
+}
+
+/**
+ * Divides the states between two variants, such as two themes. The seed decides which state is tested in which variant.
+ * With TURNSTREAM_FULL=1, both variants get all states.
+ */
+export function statesOf(variant: 0 | 1, names: readonly string[]): readonly string[] {
+  return isFull ? names : names.filter((_, n) => (FRESH_SEED + n) % 2 === variant);
 }
 
 /** Waits until the page has not changed for a while: lazy parts are loaded and animations have ended. */

@@ -1,22 +1,52 @@
 /**
- * The page of the browser tests: one live session, as in an app. `?url=` is the gateway, `?session=` the session, and
- * `?agent=` the agent that answers. The test provides the token.
+ * The page of the browser tests: one live session, as in an app. `?url=` is the gateway, `?session=` the session,
+ * `?agent=` the agent that answers, `?mode=` the display mode, and `?locale=` the language. `?share=` shows the session
+ * of a link instead. The test provides the token.
  */
-import { createClient, type Session } from "@turnstream/client";
+import { createClient, type Session, type SessionInfo } from "@turnstream/client";
 import { formatCursor } from "@turnstream/protocol";
-import { SessionProvider, Thread } from "@turnstream/react";
+import { type ComposerProps, en, SessionProvider, type Strings, Thread } from "@turnstream/react";
+import { ShareDialog, SharedThread } from "@turnstream/react/sharing";
+import { vi } from "@turnstream/react/strings/vi";
+import { zhCn } from "@turnstream/react/strings/zh-cn";
+import { zhTw } from "@turnstream/react/strings/zh-tw";
+import { useState } from "react";
 import { createRoot } from "react-dom/client";
 import type { LiveView } from "./live.ts";
 import "@turnstream/react/styles.css";
 
 const query = new URLSearchParams(location.search);
+const STRINGS: Readonly<Record<string, Strings>> = { en, vi, "zh-CN": zhCn, "zh-TW": zhTw };
 
-function openSession(): Session {
-  const client = createClient({
-    url: query.get("url") ?? location.origin,
-    auth: () => ({ token: window.turnstreamToken ?? "" }),
-  });
-  return client.session(query.get("session") ?? "");
+const client = createClient({
+  url: query.get("url") ?? location.origin,
+  auth: () => ({ token: window.turnstreamToken ?? "" }),
+});
+
+/** The address of this page with some parameters changed. */
+function addressWith(changes: Readonly<Record<string, string>>): string {
+  return `${location.origin}/?${new URLSearchParams({ ...Object.fromEntries(query), ...changes })}`;
+}
+
+function onContinue({ id }: SessionInfo): void {
+  location.href = addressWith({ share: "", session: id });
+}
+
+function Sharing() {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      <button type="button" onClick={() => setOpen(true)}>
+        Share
+      </button>
+      <ShareDialog
+        client={client}
+        isOpen={isOpen}
+        onClose={() => setOpen(false)}
+        getLink={(token) => addressWith({ share: token, session: "" })}
+      />
+    </>
+  );
 }
 
 function viewOf(session: Session): LiveView {
@@ -33,13 +63,24 @@ function viewOf(session: Session): LiveView {
   };
 }
 
-const session = openSession();
+const session = client.session(query.get("session") ?? "");
 const agent = query.get("agent");
+const mode = query.get("mode");
+const composer: ComposerProps = {
+  ...(agent === null ? {} : { agentId: agent }),
+  ...(mode === "agent" || mode === "chat" ? { mode } : {}),
+};
 window.turnstream = { session, view: () => viewOf(session) };
 const place = document.getElementById("root");
+const share = query.get("share") ?? "";
 if (place !== null)
   createRoot(place).render(
-    <SessionProvider session={session}>
-      <Thread composer={agent === null ? {} : { agentId: agent }} />
-    </SessionProvider>,
+    share === "" ? (
+      <SessionProvider session={session} strings={STRINGS[query.get("locale") ?? "en"] ?? en}>
+        {query.has("sharing") && <Sharing />}
+        <Thread composer={composer} />
+      </SessionProvider>
+    ) : (
+      <SharedThread client={client} token={share} onContinue={onContinue} />
+    ),
   );

@@ -1,9 +1,15 @@
-/** Builds the page of the browser tests from TypeScript source. */
+/** Builds the pages of the browser tests from TypeScript source: a live session, and clients of the documents. */
+import { join } from "node:path";
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
 
 export default defineConfig({
   root: import.meta.dirname,
   plugins: [react()],
+  build: {
+    rollupOptions: {
+      input: ["index.html", "documents.html"].map((name) => join(import.meta.dirname, name)),
+    },
+  },
   resolve: { conditions: ["@turnstream/source", "module", "browser", "development|production"] },
 });

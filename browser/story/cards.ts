@@ -22,7 +22,8 @@ export async function attach(
   { page }: Tab,
   { name, bytes }: { readonly name: string; readonly bytes: Uint8Array },
 ): Promise<void> {
-  const file = { name, mimeType: "application/pdf", buffer: Buffer.from(bytes) };
+  const mimeType = name.endsWith(".png") ? "image/png" : "application/pdf";
+  const file = { name, mimeType, buffer: Buffer.from(bytes) };
   await page.locator(".ts-composer input[type=file]").setInputFiles(file);
   // The send button is enabled after the upload.
   await page.locator(".ts-composer .ts-send:enabled").waitFor();

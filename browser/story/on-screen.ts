@@ -2,23 +2,24 @@
  * `ON_SCREEN` lists what a user reads at the end of each story with everything expanded. It is written by hand from the
  * stories.
  */
-const STOPPED = "stopped: Người dùng đã dừng cuộc trò chuyện. Gửi tin nhắn mới để tiếp tục";
+// The page shows its own text for a notice of the worker, not the text of the document.
+const STOPPED = "stopped: You stopped this. Send a new message to continue.";
 
 const STOCK = [
   "you: Giá cổ phiếu VNM hôm nay?",
-  "group: Tìm kiếm cổ phiếu",
-  "thought: Cần tra giá VNM trước.",
-  "done: Tìm kiếm cổ phiếu",
+  "group: Tra cứu mã chứng khoán",
+  "thought: Trước hết xem giá VNM.",
+  "done: Tra cứu mã chứng khoán",
 ];
 
 const PARIS = [
   "you: What is the weather in Paris?",
   "group: Get local time",
-  "thought: Thinking about the weather in Paris. Decided to call ask_for_help function.",
+  "thought: The question is about Paris today. The weather agent can find it out.",
 ];
-const HELP = "An agent that provides weather information.";
-const HELPER = "thought: Thinking about the weather in Paris. Decided to call get_weather function.";
-const SUNNY = "text: The weather in Paris is sunny with a temperature of 15C.";
+const HELP = "Answers questions about the weather.";
+const HELPER = "thought: The question is about Paris today. The tool get_weather has the answer.";
+const SUNNY = "text: Paris has a clear sky, and the air is mild for the date.";
 // The number in the text, and the list of sources below it.
 const CITED = `${SUNNY}1 1 Source 1`;
 
@@ -26,7 +27,7 @@ const ORDER = [
   "you: Mua 100 cổ phiếu VNM giúp mình",
   "group: Đặt lệnh mua",
   "thought: Cần xem giá trước khi đặt lệnh.",
-  "done: Phân tích giá",
+  "done: Xem xét giá",
 ];
 const ASKED = "approval: Allow “Đặt lệnh mua”? / Symbol / VNM / Quantity";
 const PLACED = [
@@ -45,41 +46,52 @@ const CONTACT = [
 ];
 
 export const ON_SCREEN: Readonly<Record<string, readonly string[]>> = {
-  "vnm-stock": [...STOCK, "text: Cổ phiếu VNM đang giao dịch ở 82,000 VND, giảm 1.2%."],
-  "vnm-error": [...STOCK, "error: Đã xảy ra lỗi. Vui lòng thử lại."],
+  "vnm-stock": [...STOCK, "text: Giá VNM bây giờ là 64,300 đồng, thấp hơn hôm qua 1.2%."],
+  "vnm-error": [...STOCK, "error: The model could not answer. Try again."],
   "two-tools": [
     "you: So sánh VNM và HPG",
-    "group: Tìm kiếm cổ phiếu HPG",
-    "done: Tìm kiếm cổ phiếu VNM",
-    "done: Tìm kiếm cổ phiếu HPG",
+    "group: Tra cứu mã chứng khoán HPG",
+    "done: Tra cứu mã chứng khoán VNM",
+    "done: Tra cứu mã chứng khoán HPG",
     "text: Để mình vẽ biểu đồ.",
     "group: Create chart",
     "done: Create chart",
     "artifact: charttable",
-    "text: VNM: 82,000 VND, HPG: 28,500 VND.",
+    "text: VNM 64,300 đồng, HPG 31,700 đồng.",
   ],
   // One has failed and the other was cancelled: both have a red dot (U02).
   "two-tools-stopped": [
     "you: So sánh VNM và HPG",
-    "group: Tìm kiếm cổ phiếu HPG",
-    "error: Tìm kiếm cổ phiếu VNM",
-    "error: Tìm kiếm cổ phiếu HPG",
+    "group: Tra cứu mã chứng khoán HPG",
+    "error: Tra cứu mã chứng khoán VNM",
+    "error: Tra cứu mã chứng khoán HPG",
     STOPPED,
   ],
   "market-overview": [
-    "you: thị trường hôm nay",
+    "you: tổng quan thị trường",
     "group: Suy nghĩ",
     "thought: Người dùng hỏi về thị trường.",
-    "text: Chào Thảo! Chờ mình cập nhật nhé.",
-    "group: Phân tích giá VNINDEX",
-    "done: Lập kế hoạch phân tích",
-    "done: Phân tích giá VNINDEX",
-    "text: Để mình kiểm tra...",
+    "text: Chào bạn! Mình xem số liệu mới nhất.",
+    "group: Xem xét giá VNINDEX",
+    "done: Chọn các bước cần làm",
+    "done: Xem xét giá VNINDEX",
+    "text: Mình xem lại số liệu...",
     "group: Web search",
-    "done: Lấy dữ liệu giá và thanh khoản",
+    "done: Tải giá và khối lượng giao dịch",
     "done: Web search",
     "thought: Đủ dữ liệu để trả lời.",
-    "text: VNINDEX hôm nay tăng 2.69%...",
+    "text: Chỉ số VNINDEX tăng 1.84% trong phiên...",
+  ],
+  "market-thought": [
+    "you: VNINDEX hôm nay thế nào?",
+    "group: Suy nghĩ",
+    "thought: Cần giá và tin tức.",
+    "text: Mình xem lại số liệu...",
+    "group: Web search",
+    "done: Xem xét giá VNINDEX",
+    "done: Web search",
+    "text: Mình có đủ số liệu rồi.",
+    "text: VNINDEX tăng 1.84%.",
   ],
   "market-order-approved": [...ORDER, "done: Đặt lệnh mua", `${ASKED} / 100 / Approved`, ...PLACED],
   "market-order-edited": [...ORDER, "done: Đặt lệnh mua", `${ASKED} / 50 / Approved with changes`, ...PLACED],
@@ -88,6 +100,15 @@ export const ON_SCREEN: Readonly<Record<string, readonly string[]>> = {
     "error: Đặt lệnh mua",
     `${ASKED} / 100 / Rejected Reason: Giá còn cao.`,
     NOT_PLACED,
+  ],
+  "market-order-replanned": [
+    ...ORDER,
+    "error: Đặt lệnh mua",
+    `${ASKED} / 100 / Rejected Reason: Giá còn cao.`,
+    "group: Đặt cảnh báo giá",
+    "thought: Đặt cảnh báo thay cho lệnh mua.",
+    "done: Đặt cảnh báo giá",
+    "text: Mình chưa mua, và sẽ báo khi giá đổi.",
   ],
   "market-order-timed-out": [
     ...ORDER,
@@ -98,21 +119,36 @@ export const ON_SCREEN: Readonly<Record<string, readonly string[]>> = {
   "market-order-stopped": [...ORDER, "error: Đặt lệnh mua", `${ASKED} / 100 / No longer needed`, STOPPED],
   "contact-form": [
     ...CONTACT,
-    "form: Contact Info / Email / an@example.org / Submitted",
+    "form: How to reach you / Email / an@example.org / Submitted",
     "text: 收到,我們會寫信到 an@example.org。",
   ],
   "contact-form-declined": [
     ...CONTACT,
-    "form: Contact Info / Declined Reason: 不想留資料",
+    "form: How to reach you / Declined Reason: 不想留資料",
     "text: 好的,不用填表。",
   ],
   "files-report": [
     "you: Tóm tắt báo cáo này.",
-    "file: bao-cao.pdf",
+    "file: ket-qua.pdf",
     "files: done Read a file Processed 1 file",
     "group: Suy nghĩ",
     "thought: Báo cáo có hai trang.",
     "text: Doanh thu quý 3 là 15.300 tỷ đồng, tăng 4%.",
+  ],
+  "chat-mode": [
+    "you: Giá cổ phiếu VNM hôm nay?",
+    "group: Tra cứu mã chứng khoán",
+    "done: Tra cứu mã chứng khoán",
+    "text: Giá VNM bây giờ là 64,300 đồng, thấp hơn hôm qua 1.2%.",
+  ],
+  "photo-question": [
+    "you: Which bird is this?",
+    "file: bird.png",
+    "files: done Read a file Processed 1 file",
+    "group: Zoom in",
+    "thought: The beak decides.",
+    "done: Zoom in",
+    "text: It is a grey heron.",
   ],
   "paris-weather": [
     ...PARIS,

@@ -9,9 +9,9 @@ import { isDeepStrictEqual } from "node:util";
 import type { SessionRef } from "@turnstream/server";
 import { until } from "@turnstream/testkit/util/until.ts";
 import type { Browser } from "playwright-core";
-import { makePdf } from "../../packages/server/test/text-extraction/make-pdf.ts";
 import type { TurnHarness } from "../../packages/server/test/runtime/turn-harness.ts";
 import type { StoryDriver } from "../../packages/server/test/stories/driver.ts";
+import { bytesOf } from "../../packages/server/test/stories/story-environment.ts";
 import type { TestEnvironment } from "../test-environment.ts";
 import { Tab } from "../tab.ts";
 import {
@@ -78,9 +78,9 @@ export class PageDriver implements StoryDriver<string> {
     return opened(this.#reloadedTab);
   }
 
-  async watch(ref: SessionRef, { agent }: Story): Promise<void> {
+  async watch(ref: SessionRef, { agent, mode }: Story): Promise<void> {
     const { browser, environment, stage } = this.#context;
-    const options = { url: environment.url, session: ref.session, agent: agent.name };
+    const options = { url: environment.url, session: ref.session, agent: agent.name, ...(mode && { mode }) };
     const { layout } = this.#plan;
     const context = await environment.openContext(browser, stage.actor);
     const other = layout === "apart" ? await environment.openContext(browser, stage.actor) : context;
@@ -98,8 +98,10 @@ export class PageDriver implements StoryDriver<string> {
   }
 
   async ask(ref: SessionRef, { ask, files = [] }: Story): Promise<string> {
-    for (const { url, pages } of files)
-      await attach(this.reloadedTab, { name: new URL(url).pathname.slice(1), bytes: makePdf(pages) });
+    for (const file of files) {
+      const name = new URL(file.url).pathname.slice(1);
+      await attach(this.reloadedTab, { name, bytes: bytesOf(file) });
+    }
     await this.reloadedTab.send(ask);
     return await this.#context.stage.until(
       ref,

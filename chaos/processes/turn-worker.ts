@@ -8,6 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Agent, defineAgent, createWorker, type Tool, tool } from "@turnstream/server";
 import { scriptedModel } from "@turnstream/server/testing";
 import { openBackend } from "@turnstream/testkit/backend/open-backend.ts";
+import { createPaymentOptions, type PaymentSettings } from "@turnstream/testkit/payments/payment-settings.ts";
 import { connectParent, readSettings } from "@turnstream/testkit/processes/parent-process.ts";
 import { runSql } from "@turnstream/testkit/servers/run-sql.ts";
 import { createPlanScript } from "../plan-script.ts";
@@ -29,6 +30,10 @@ export interface WorkerSettings {
   readonly stays?: boolean;
   /** If true, it has the tool that needs an approval. */
   readonly asks?: boolean;
+  /** Lets its agent request payments. @default none */
+  readonly payments?: PaymentSettings;
+  /** A receiver of webhooks on this machine, as "host:port". Requests to it have the worker's name as `user-agent`. */
+  readonly receiver?: string;
 }
 
 export interface StartCommand {
@@ -129,6 +134,7 @@ function mainAgent(): Agent {
     },
     subAgents: isA ? { helper, passing, turning: passing } : { helper },
     shareThought: true,
+    requestPayments: settings.payments !== undefined,
     retry,
   });
 }
@@ -153,12 +159,22 @@ const worker = await createWorker({
   engine,
   agents: [mainAgent()],
   leaseTtlMs: ttlMs,
+  ...(settings.payments === undefined ? {} : { payments: createPaymentOptions(settings.payments) }),
+  ...(settings.receiver === undefined ? {} : sendsWebhooksTo(settings.receiver)),
   onLeaseLost: () => {
     parent.send({ lost: true });
     if (settings.stays !== true) setTimeout(() => process.exit(1), EXIT_DELAY_MS);
   },
   onError: (error, { during }) => parent.send({ failed: `${during}: ${String(error)}` }),
 });
+
+/** The lease of a delivery ends 30 seconds after `timeoutMs`. Until then, those of killed workers count as being sent. */
+function sendsWebhooksTo(receiver: string) {
+  return {
+    fetchPolicy: { userAgent: name },
+    webhooks: { allow: [receiver], timeoutMs: 1_000, maxConcurrent: 1_000, maxConcurrentPerEndpoint: 1_000 },
+  };
+}
 
 process.on("SIGTERM", () => void shutDown());
 parent.send({ ready: true });

@@ -21,6 +21,7 @@ export function stopped(): Story {
     ...log.place(),
     text: "You stopped this answer. Send a message to continue.",
     by: "usr_an",
+    template: { code: "STOPPED" },
   });
   log.end("user_stopped");
   return log;

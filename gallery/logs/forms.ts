@@ -1,7 +1,4 @@
-/**
- * Writes logs of forms (`form`) and payments (`payment`), which outlive their turn, and of a form that a turn waits
- * for.
- */
+/** Writes logs of forms (`form`), which outlive their turn, and of a form that a turn waits for. */
 import type { Story } from "@turnstream/conformance/scenarios/story.ts";
 import type { EventOf, FormField, Json } from "@turnstream/protocol";
 import { concluded, pieces, story } from "./writing.ts";
@@ -94,27 +91,4 @@ export function waitingForm(): Story {
   log.add({ type: "form.update", ...on, version: 1, by: "usr_an", status: "submitted", values });
   log.endResult(result, "checked in").closeGroup("Checked in");
   return concluded(log, "You are in.");
-}
-
-export function payment(...statuses: EventOf<"payment.update">["status"][]): Story {
-  const log = story("I take the advice for a year.");
-  log.text(pieces("That is NT$1,200. You can pay here:"));
-  const on = log.place();
-  log.add({
-    type: "payment.request",
-    ...on,
-    payment: "pay_1",
-    order_no: "CDR20260325-0042",
-    amount: 1200,
-    currency: "TWD",
-    description: "Advice, one year",
-    checkout_url: "https://pay.example/checkout/pay_1",
-  });
-  log.end("requires_interaction");
-  for (const [n, status] of statuses.entries()) {
-    log.wait(20);
-    const reason = status === "failed" ? { reason: "The card was declined." } : {};
-    log.add({ type: "payment.update", ...on, version: n + 1, status, ...reason });
-  }
-  return log;
 }

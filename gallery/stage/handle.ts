@@ -3,7 +3,7 @@
  */
 import type { SessionEvent } from "@turnstream/protocol";
 
-export const LOCALES = ["en", "vi", "zh-CN"] as const;
+export const LOCALES = ["en", "vi", "zh-CN", "zh-TW"] as const;
 export const THEMES = ["auto", "light", "dark"] as const;
 export const DIRECTIONS = ["ltr", "rtl"] as const;
 

@@ -1,9 +1,13 @@
 /** `StateView` renders the components of a state with its session. */
 import { en, SessionProvider, type Strings, Thread, useThreadContext } from "@turnstream/react";
+import { ShareDialog, SharedThread } from "@turnstream/react/sharing";
 import { vi } from "@turnstream/react/strings/vi";
 import { zhCn } from "@turnstream/react/strings/zh-cn";
+import { zhTw } from "@turnstream/react/strings/zh-tw";
+import { useMemo } from "react";
 import type { GalleryState } from "../states/state.ts";
 import type { Appearance } from "./handle.ts";
+import { fakeSharing } from "./fake-sharing.ts";
 import type { Playback } from "./playback.ts";
 
 const AGENT_NAMES = { market: "Market assistant", analyst: "Analyst", lawyer: "Lawyer" };
@@ -16,17 +20,24 @@ interface StateViewProps {
 }
 
 export function StateView({ playback: { state, session }, locale }: StateViewProps) {
+  const sharing = useMemo(() => fakeSharing(state, session), [state, session]);
+  const provided = { strings: STRINGS[locale], agentNames: AGENT_NAMES, userNames: USER_NAMES };
+  if (state.renderPage !== undefined)
+    return <iframe className="g-page" title={state.name} srcDoc={state.renderPage(locale)} />;
+  if (state.shows === "shared")
+    return <SharedThread client={sharing} token="gallery" onContinue={ignore} {...provided} />;
   return (
-    <SessionProvider
-      session={session}
-      strings={STRINGS[locale]}
-      agentNames={AGENT_NAMES}
-      userNames={USER_NAMES}
-    >
+    <SessionProvider session={session} {...provided}>
       <StateContent state={state} />
+      {state.shows === "share-dialog" && (
+        <ShareDialog client={sharing} isOpen onClose={ignore} getLink={linkTo} />
+      )}
     </SessionProvider>
   );
 }
+
+const ignore = (): void => {};
+const linkTo = (token: string): string => `https://chat.example.com/shared/${token}`;
 
 function StateContent({ state }: { readonly state: GalleryState }) {
   const { components } = useThreadContext();
@@ -36,4 +47,4 @@ function StateContent({ state }: { readonly state: GalleryState }) {
 }
 
 /** The languages of the gallery. */
-const STRINGS: Readonly<Record<Appearance["locale"], Strings>> = { en, vi, "zh-CN": zhCn };
+const STRINGS: Readonly<Record<Appearance["locale"], Strings>> = { en, vi, "zh-CN": zhCn, "zh-TW": zhTw };

@@ -5,6 +5,7 @@ import * as approvals from "../logs/approvals.ts";
 import * as artifacts from "../logs/artifacts.ts";
 import * as endings from "../logs/endings.ts";
 import * as forms from "../logs/forms.ts";
+import * as payments from "../logs/payments.ts";
 import * as questions from "../logs/questions.ts";
 import { type GalleryState, of, openAll, press } from "./state.ts";
 
@@ -12,12 +13,15 @@ const log = (write: () => Story) => ({ log: () => write().events });
 const approval = (...args: Parameters<typeof approvals.approval>) => log(() => approvals.approval(...args));
 const question = (...args: Parameters<typeof questions.question>) => log(() => questions.question(...args));
 const form = (...args: Parameters<typeof forms.form>) => log(() => forms.form(...args));
-const payment = (...args: Parameters<typeof forms.payment>) => log(() => forms.payment(...args));
+const payment = (...args: Parameters<typeof payments.payment>) => log(() => payments.payment(...args));
 const artifact = (...args: Parameters<typeof artifacts.artifact>) => ({
   ...log(() => artifacts.artifact(...args)),
   act: openAll,
 });
 const by = "usr_an";
+
+const processing = { status: "processing" } as const;
+const closed = new ClientError("INTERACTION_CLOSED", "This payment can't be changed any more.");
 
 const decided = new ClientError("INTERACTION_CLOSED", "The approval is not pending any more.");
 
@@ -71,11 +75,20 @@ export const cardStates: readonly GalleryState[] = [
   }),
   ...of("payment", {
     pending: payment(),
-    processing: payment("processing"),
-    succeeded: payment("processing", "succeeded"),
-    failed: payment("processing", "failed"),
-    cancelled: payment("cancelled"),
-    expired: payment("expired"),
+    "10-seconds": { ...payment(), leftSeconds: 10 },
+    "no-deadline": payment([], { expiresMs: null }),
+    cancelling: { ...payment(), act: press("[data-action=cancel]") },
+    refused: { ...payment(), refusal: closed, act: press("[data-action=refresh]") },
+    refreshed: { ...payment([processing]), act: press("[data-action=refresh]") },
+    processing: payment([processing]),
+    succeeded: payment([processing, { status: "succeeded" }]),
+    failed: payment([processing, { status: "failed", reason: "The card was declined." }]),
+    cancelled: payment([{ status: "cancelled", by }]),
+    expired: payment([{ status: "expired" }]),
+    "long-texts": payment([], { order: payments.longTexts }),
+    dollars: payment([processing], { order: payments.dollars }),
+    dong: payment([], { order: payments.dong }),
+    dinar: payment([processing, { status: "succeeded" }], { order: payments.dinar }),
   }),
   ...of("files", {
     processing: { ...log(() => endings.files(true)), at: "files.delta 2" },

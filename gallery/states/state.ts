@@ -18,9 +18,27 @@ export interface GalleryState {
   readonly leftSeconds?: number;
   /** What the user does after the state is rendered. */
   readonly act?: (root: HTMLElement) => void | Promise<void>;
-  /** What is shown: the turns, a whole thread with composer and banner, or only the composer. */
-  readonly shows?: "turns" | "thread" | "composer";
+  /**
+   * What is shown: the turns, a whole thread with composer and banner, only the composer, a thread with the share
+   * dialog, the page of a shared session, or a page of the gateway (`renderPage`).
+   */
+  readonly shows?: "turns" | "thread" | "composer" | "share-dialog" | "shared" | "page";
+  /** Returns the HTML of a page of the gateway. */
+  readonly renderPage?: (locale: string) => string;
+  /** What the server answers to the calls for shared sessions. */
+  readonly sharing?: SharingState;
   readonly isDisabled?: boolean;
+}
+
+interface SharingState {
+  /** After how many days each link expires; null for never. */
+  readonly links?: readonly (number | null)[];
+  readonly hasMore?: boolean;
+  readonly isLoading?: boolean;
+  /** The error with which reading fails. */
+  readonly error?: ClientError;
+  /** The error with which creating, revoking and forking fail. */
+  readonly refusal?: ClientError;
 }
 
 /** A connection that has received nothing yet. */
@@ -30,6 +48,7 @@ export const CONNECTING: ConnectionView = {
   failures: 0,
   retryAt: null,
   error: null,
+  resumingTurn: null,
 };
 
 /** Returns how many events of a log are folded at the position of a state. */

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { ServerOptions } from "@turnstream/server";
 import type { BackendOptions } from "../backend/open-backend.ts";
 import { freePort } from "../network/free-port.ts";
+import type { PaymentSettings } from "../payments/payment-settings.ts";
 import { ChildProgram } from "../processes/child-program.ts";
 
 export interface GatewaySettings extends Pick<
@@ -10,6 +11,8 @@ export interface GatewaySettings extends Pick<
   "secrets" | "allowedOrigins" | "publicUrl" | "limits"
 > {
   readonly backend: BackendOptions;
+  /** @default no payments */
+  readonly payments?: PaymentSettings;
   /** A gateway that is restarted needs the same port. @default a free port */
   readonly port?: number;
   /** Whether to sample how much it buffers for its slowest client; see `takePeak`. @default false */

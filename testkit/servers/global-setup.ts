@@ -11,8 +11,9 @@ import { startRedisCluster } from "./start-redis-cluster.ts";
 import { startRedis } from "./start-redis.ts";
 
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
-  // No test kills the shared server, so its data need not survive a crash.
-  const config = { fsync: "off", synchronous_commit: "off", full_page_writes: "off" };
+  // No test kills the shared server, so its data need not survive a crash. Its databases live only for one test, so
+  // vacuuming them is wasted work.
+  const config = { fsync: "off", synchronous_commit: "off", full_page_writes: "off", autovacuum: "off" };
   const [redis, cluster, postgres] = await Promise.all([
     startRedis(),
     startRedisCluster(),
