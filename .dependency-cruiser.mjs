@@ -44,6 +44,7 @@ export const layers = {
     ["knowledge", "session", "engine"],
     ["models", "signals"],
     ["log", "store", "text-extraction"],
+    ["payments"],
     ["safe-fetch"],
     ["util"],
   ],
@@ -55,7 +56,7 @@ export const layers = {
     ["subscription"],
     ["connection"],
     ["encoding"],
-    ["auth"],
+    ["auth", "payment-pages"],
   ],
   "packages/server/src/runtime": [
     ["worker"],
@@ -68,6 +69,7 @@ export const layers = {
     ["interactions"],
     ["attempt"],
     ["events"],
+    ["strings"],
     ["define"],
   ],
   "packages/server/src/log": [["redis"], ["reader", "writer"]],
@@ -160,6 +162,13 @@ export const written = [
     },
   },
   {
+    name: "stripe-on-its-own",
+    severity: "error",
+    comment: "apps without Stripe must not need its SDK, so its adapter has its own entry point",
+    from: { path: "^packages/server/src/", pathNot: "^packages/server/src/payments/stripe" },
+    to: { path: ["^packages/server/src/payments/stripe", ...npm("stripe")] },
+  },
+  {
     name: "protocol-imports-little",
     severity: "error",
     comment: "protocol runs anywhere: zod, eventsource-parser and itself, no Node module",
@@ -204,7 +213,7 @@ export const written = [
     comment: "a published package must declare what it imports as a dependency",
     from: { path: "^packages/[^/]+/src/" },
     // A peer has to be installed for the tests as well, and then counts as both.
-    to: { dependencyTypes: ["npm-dev", "npm-no-pkg", "npm-unknown"], pathNot: npm("react") },
+    to: { dependencyTypes: ["npm-dev", "npm-no-pkg", "npm-unknown"], pathNot: npm("react", "stripe") },
   },
   {
     name: "resolvable",
