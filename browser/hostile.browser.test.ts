@@ -3,6 +3,7 @@
  * the corpus as answers, whole and in chunks, and in every other place where it is shown. The page has no CSP, so the
  * renderer alone must prevent it.
  */
+import { isChosen } from "@turnstream/conformance/support/run-one-of.ts";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { CORPUS } from "./hostile/corpus.ts";
@@ -115,7 +116,7 @@ test("U07: no answer runs a script, loads a resource or navigates, whole or in c
 
 test("U07: no name, label, argument, result, card or artifact runs a script, loads a resource or navigates", async () => {
   const { page, events } = await watched();
-  for (const text of CORPUS) {
+  for (const text of CORPUS.filter((each) => isChosen(each, 4))) {
     await start(page, numbered(everywhere(text)));
     await page.evaluate(() => {
       for (const shut of document.querySelectorAll<HTMLElement>(

@@ -4,11 +4,11 @@
  */
 import { startPaymentSandbox, type PaymentSandbox } from "@turnstream/server/testing";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { createTestSession } from "../packages/server/test/gateway/pending-interactions.ts";
 import { requestTestPayment, type TestPayment } from "../packages/server/test/gateway/pending-payments.ts";
 import { openServer, type TestServer } from "../packages/server/test/gateway/test-server.ts";
-import { keepArtefacts } from "./artefacts.ts";
+import { openWatchedPage } from "./open-watched-page.ts";
 import { closeBrowser, openBrowser } from "./chromium.ts";
 
 let browser: Browser;
@@ -31,19 +31,7 @@ afterEach(async () => {
 afterAll(async () => await closeBrowser(browser));
 
 async function openPage(options: BrowserContextOptions = {}): Promise<Page> {
-  const context = await browser.newContext({ viewport: { width: 400, height: 700 }, ...options });
-  keepArtefacts(context);
-  const page = await context.newPage();
-  const complaints: string[] = [];
-  page.on("console", (message) => {
-    if (message.type() === "error" || message.type() === "warning") complaints.push(message.text());
-  });
-  page.on("pageerror", (error) => complaints.push(error.message));
-  onTestFinished(async () => {
-    await context.close();
-    expect(complaints).toEqual([]);
-  });
-  return page;
+  return openWatchedPage(browser, { viewport: { width: 400, height: 700 }, ...options });
 }
 
 async function addPayment(locale = "en"): Promise<TestPayment & { readonly url: string }> {

@@ -4,8 +4,8 @@
  */
 import type { SessionEvent } from "@turnstream/protocol";
 import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, expect, onTestFinished } from "vitest";
-import { keepArtefacts } from "./artefacts.ts";
+import { afterAll, beforeAll, expect } from "vitest";
+import { openWatchedPage } from "./open-watched-page.ts";
 import { closeBrowser, openBrowser } from "./chromium.ts";
 import { pageUrl } from "./pages.ts";
 
@@ -21,18 +21,7 @@ export function withRecordedPages(): void {
 
 export async function openRecorded(size = { width: 900, height: 700 }): Promise<Page> {
   if (browser === undefined) throw new Error("call withRecordedPages() first");
-  const context = await browser.newContext({ viewport: size });
-  keepArtefacts(context);
-  const page = await context.newPage();
-  const complaints: string[] = [];
-  page.on("console", (message) => {
-    if (message.type() === "error" || message.type() === "warning") complaints.push(message.text());
-  });
-  page.on("pageerror", (error) => complaints.push(error.message));
-  onTestFinished(async () => {
-    await context.close();
-    expect(complaints).toEqual([]);
-  });
+  const page = await openWatchedPage(browser, { viewport: size });
   await page.goto(pageUrl("recorded"));
   await page.waitForFunction(() => window.recorded !== undefined);
   return page;

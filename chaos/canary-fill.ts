@@ -7,6 +7,7 @@
 import type { EventDraft } from "@turnstream/protocol/writer";
 import type { Backend, SessionRef } from "@turnstream/server";
 import { archiveSession, type Claimed, claimSession } from "@turnstream/server/internal";
+import { createOrder } from "./order.ts";
 
 export interface Filled {
   readonly ref: SessionRef;
@@ -76,20 +77,7 @@ async function ledger({ store }: Backend, ref: SessionRef, user: string, canary:
   const payment = `p.${session}`;
   await store.interactions.request(ref, { id: payment, kind: "payment", ...place, block: "p", request });
   const orderNo = orderOf(session);
-  const order = {
-    id: payment,
-    orderNo,
-    tokenHash: orderNo,
-    provider: "newebpay",
-    description: canary,
-    locale: "en",
-    continues: false,
-    agent: null,
-    mode: null,
-    expiresMs: 3_600_000,
-    queryAfterMs: 60_000,
-  };
-  await store.payments.create(ref, { ...order, ...MONEY });
+  await createOrder(store, ref, { id: payment, orderNo, description: canary, ...MONEY });
   await store.payments.apply(orderNo, { type: "cancel", by: user });
   const report = { provider: "newebpay", paid: MONEY, providerRef: null, evidenceHash: null };
   const late = { ...report, event: `${session}.1`, reason: canary } as const;

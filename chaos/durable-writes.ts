@@ -10,6 +10,7 @@ import { createHash } from "node:crypto";
 import type { EventDraft } from "@turnstream/protocol/writer";
 import type { SessionRef } from "@turnstream/server";
 import type { Store } from "@turnstream/server/ports";
+import { createOrder } from "./order.ts";
 
 /** `half` also means: stored twice, or with other content. */
 export type Trace = "whole" | "nothing" | "half";
@@ -177,18 +178,5 @@ function paymentStep(ref: SessionRef, orderNo: string, version: 1 | 2): DurableW
 async function order(tx: Store, ref: SessionRef, orderNo: string): Promise<void> {
   const request = { shown: orderNo };
   await tx.interactions.request(ref, { id: orderNo, kind: "payment", ...PLACE, block: orderNo, request });
-  await tx.payments.create(ref, {
-    id: orderNo,
-    orderNo,
-    tokenHash: orderNo,
-    provider: "newebpay",
-    description: `order ${orderNo}`,
-    locale: "en",
-    continues: false,
-    agent: null,
-    mode: null,
-    expiresMs: 3_600_000,
-    queryAfterMs: 60_000,
-    ...MONEY,
-  });
+  await createOrder(tx, ref, { orderNo, description: `order ${orderNo}`, ...MONEY });
 }

@@ -10,6 +10,7 @@ import { TRANSITIONS } from "@turnstream/protocol/writer";
 import type { Backend, SessionRef } from "@turnstream/server";
 import type { Payment, PaymentChange } from "@turnstream/server/ports";
 import type { SandboxOrder } from "@turnstream/server/testing";
+import type { Figure } from "./scenario.ts";
 import type { TurnEnvironment } from "./turn-environment.ts";
 
 export type Ending = "succeeded" | "failed" | "cancelled" | "expired";
@@ -23,6 +24,23 @@ export interface PaymentFindings {
   readonly turns: string[];
   /** Events that broke a rule. */
   readonly illegal: string[];
+}
+
+export function noFindings(): PaymentFindings {
+  return { wrong: [], unshown: [], turns: [], illegal: [] };
+}
+
+function noneOf(figure: string, problems: readonly string[]): Figure {
+  return { figure, value: problems.length, exactly: 0 };
+}
+
+export function findingFigures({ wrong, unshown, turns, illegal }: PaymentFindings): Figure[] {
+  return [
+    noneOf("payments doubled, lost, wrong or moved backwards", wrong),
+    noneOf("committed states that are not in the log once and in order", unshown),
+    noneOf("outcomes that did not start exactly one turn", turns),
+    noneOf("events that broke a rule", illegal),
+  ];
 }
 
 export interface ExpectedPayment {

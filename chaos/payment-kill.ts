@@ -4,6 +4,7 @@
  * notifications are lost, late, repeated, reordered and forged.
  */
 import { FRESH_SEED } from "@turnstream/conformance/support/cases.ts";
+import { findingFigures, noFindings } from "./payment-check.ts";
 import { type Found, MOMENTS, type Moment, PaymentRound } from "./payment-round.ts";
 import { PaymentEnvironment } from "./payment-environment.ts";
 import type { Figure, RunOptions, Scenario } from "./scenario.ts";
@@ -21,10 +22,7 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
     disturbed: 0,
     forged: 0,
     accepted: 0,
-    wrong: [],
-    unshown: [],
-    turns: [],
-    illegal: [],
+    ...noFindings(),
   };
   return PaymentEnvironment.use({ queryAfterMs: QUERY_AFTER_MS }, async (environment) => {
     for (let n = 0; n < times; n++) {
@@ -74,14 +72,7 @@ function figuresOf(found: Found, { times, orders, running, journal }: Totals): F
     { figure: "forged notifications", value: found.forged, atLeast: 1 },
     { figure: "forged notifications that were accepted", value: found.accepted, exactly: 0 },
     { figure: "orders at the provider beyond one per payment", value: orders - found.opened, exactly: 0 },
-    { figure: "payments doubled, lost, wrong or moved backwards", value: found.wrong.length, exactly: 0 },
-    {
-      figure: "committed states that are not in the log once and in order",
-      value: found.unshown.length,
-      exactly: 0,
-    },
-    { figure: "outcomes that did not start exactly one turn", value: found.turns.length, exactly: 0 },
-    { figure: "events that broke a rule", value: found.illegal.length, exactly: 0 },
+    ...findingFigures(found),
     { figure: "turns left running", value: running, exactly: 0 },
     { figure: "journal rows left", value: journal, exactly: 0 },
   ];

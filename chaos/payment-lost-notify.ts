@@ -7,7 +7,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { runSql } from "@turnstream/testkit/servers/run-sql.ts";
 import { until } from "@turnstream/testkit/util/until.ts";
-import { checkPayment, type Ending, type PaymentFindings } from "./payment-check.ts";
+import {
+  checkPayment,
+  type Ending,
+  findingFigures,
+  noFindings,
+  type PaymentFindings,
+} from "./payment-check.ts";
 import { PaymentEnvironment } from "./payment-environment.ts";
 import type { Figure, RunOptions, Scenario } from "./scenario.ts";
 
@@ -30,10 +36,7 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
     failed: 0,
     mostQueries: 0,
     slowestMs: 0,
-    wrong: [],
-    unshown: [],
-    turns: [],
-    illegal: [],
+    ...noFindings(),
   };
   return PaymentEnvironment.use({ queryAfterMs: QUERY_AFTER_MS }, async (environment) => {
     await environment.sandbox.setBehavior({ notify: "never" });
@@ -63,14 +66,7 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
         atMost: LATEST_MS,
         unit: "ms",
       },
-      { figure: "payments doubled, lost, wrong or moved backwards", value: found.wrong.length, exactly: 0 },
-      {
-        figure: "committed states that are not in the log once and in order",
-        value: found.unshown.length,
-        exactly: 0,
-      },
-      { figure: "outcomes that did not start exactly one turn", value: found.turns.length, exactly: 0 },
-      { figure: "events that broke a rule", value: found.illegal.length, exactly: 0 },
+      ...findingFigures(found),
     ];
   });
 }

@@ -1,10 +1,10 @@
 /** `openStage` opens the stage in Chromium for the gallery's tests. */
 import { closeBrowser, openBrowser } from "@turnstream/browser/chromium.ts";
 import { FRESH_SEED, isFull } from "@turnstream/conformance/support/cases.ts";
-import { keepArtefacts } from "@turnstream/browser/artefacts.ts";
+import { openWatchedPage } from "@turnstream/browser/open-watched-page.ts";
 import { pageUrl } from "@turnstream/browser/pages.ts";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
-import { afterAll, beforeAll, expect, onTestFinished } from "vitest";
+import { afterAll, beforeAll } from "vitest";
 import { type Address, writeAddress } from "./stage/address.ts";
 
 let browser: Browser | undefined;
@@ -35,18 +35,7 @@ const ANYWHERE: Address = {
 /** Opens a page for one test. Every error or warning in its console fails the test. */
 export async function openStage({ address, prepare, ...options }: StageOptions = {}): Promise<Page> {
   if (browser === undefined) throw new Error("call withBrowser() first");
-  const context = await browser.newContext({ viewport: { width: 900, height: 900 }, ...options });
-  keepArtefacts(context);
-  const page = await context.newPage();
-  const complaints: string[] = [];
-  page.on("console", (message) => {
-    if (message.type() === "error" || message.type() === "warning") complaints.push(message.text());
-  });
-  page.on("pageerror", (error) => complaints.push(error.message));
-  onTestFinished(async () => {
-    await context.close();
-    expect(complaints).toEqual([]);
-  });
+  const page = await openWatchedPage(browser, { viewport: { width: 900, height: 900 }, ...options });
   await prepare?.(page);
   await page.goto(`${pageUrl("gallery")}/stage.html${writeAddress({ ...ANYWHERE, ...address })}`);
   await page.waitForSelector("html[data-ready]");
@@ -78,11 +67,11 @@ export async function stateNames(page: Page): Promise<readonly string[]> {
 }
 
 /**
- * Divides the states between two variants, such as two themes. The seed decides which state is tested in which variant.
- * With TURNSTREAM_FULL=1, both variants get all states.
+ * Divides the states between two variants, such as two themes. A push tests every third state, in one of the variants.
+ * The seed chooses which. With TURNSTREAM_FULL=1, both variants get all states.
  */
 export function statesOf(variant: 0 | 1, names: readonly string[]): readonly string[] {
-  return isFull ? names : names.filter((_, n) => (FRESH_SEED + n) % 2 === variant);
+  return isFull ? names : names.filter((_, n) => (FRESH_SEED + n) % 6 === variant);
 }
 
 /** Waits until the page has not changed for a while: lazy parts are loaded and animations have ended. */
