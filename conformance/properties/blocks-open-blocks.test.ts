@@ -6,7 +6,7 @@ import { BlocksClient } from "../clients/blocks-client.ts";
 import { crashed } from "../support/crash.ts";
 import { feedBlocks } from "../support/feed-blocks.ts";
 import { framesFrom } from "../support/replay.ts";
-import { atThreeCuts, tenthOf } from "../support/property-runs.ts";
+import { atThreeCuts, partOf } from "../support/property-runs.ts";
 
 test("W02 a turn that ends with open blocks leaves no block in progress for the client", () => {
   atThreeCuts((events, cuts) => {
@@ -18,5 +18,5 @@ test("W02 a turn that ends with open blocks leaves no block in progress for the 
       expect(client.problems).toEqual([]);
       expect(Object.values(client.display()).flatMap((message) => message.half)).toEqual([]);
     }
-  }, tenthOf(2_000));
+  }, partOf(2_000));
 });

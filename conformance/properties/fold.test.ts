@@ -19,7 +19,7 @@ import { tasks } from "@turnstream/protocol/tasks";
 import { describe, expect, test } from "vitest";
 import { crashed } from "../support/crash.ts";
 import { expectSame, framesFrom, sameAs, statesOf } from "../support/replay.ts";
-import { atEveryCut, atThreeCuts, EVERY_CUT, tenthOf } from "../support/property-runs.ts";
+import { atEveryCut, atThreeCuts, EVERY_CUT, partOf } from "../support/property-runs.ts";
 
 function snapshotAndTail(events: SessionEvent[], cuts: number[]): void {
   const states = statesOf(events);
@@ -67,7 +67,7 @@ test("a window of the newest turns folds like the complete state, for the turns 
           whole.turns.find(({ id }) => id === turn.id),
         );
     }
-  }, tenthOf(1_000));
+  }, partOf(1_000));
 });
 
 test("X04 frames don't depend on the number of turns in the window", () => {
@@ -81,7 +81,7 @@ test("X04 frames don't depend on the number of turns in the window", () => {
       expectSame(framesFrom(tasks, window, after), framesFrom(tasks, state, after));
       expectSame(framesFrom(responses, window, after), framesFrom(responses, state, after));
     }
-  }, tenthOf(1_000));
+  }, partOf(1_000));
 });
 
 test("an event that changes nothing returns the same state, and a change shares all unchanged parts", () => {
@@ -154,7 +154,7 @@ test("turn.end closes everything that a crashed writer left open", () => {
         closed?.items.toArray().filter((item) => item !== null && "end" in item && item.end === null),
       ).toEqual([]);
     }
-  }, tenthOf(2_000));
+  }, partOf(2_000));
 });
 
 test("generated events match their schemas", () => {

@@ -11,7 +11,7 @@ import { SseReader } from "../clients/sse-reader.ts";
 import { eraseForResponses, joinedText, takenTurns } from "../support/dialect-losses.ts";
 import { atEveryFrame, decodesLegally, roundTrip } from "../support/dialect-checks.ts";
 import { expectSame, framesFrom, positionOf, resumeFrames, sameAs, statesOf } from "../support/replay.ts";
-import { atEveryCut, atThreeCuts, tenthOf } from "../support/property-runs.ts";
+import { atEveryCut, atThreeCuts, partOf } from "../support/property-runs.ts";
 
 function feed(reader: SseReader, frames: readonly ResponsesFrame[]): SseReader {
   for (const frame of frames) reader.push(responsesToSse(frame));
@@ -38,7 +38,7 @@ test("S02 S05 S06 at every message of generated logs, a reader that is cut off e
 });
 
 test("S06 the same with tool tags, at three messages of many more logs", () => {
-  atThreeCuts((events, cuts) => reconnect(events, cuts, true), tenthOf(1_000));
+  atThreeCuts((events, cuts) => reconnect(events, cuts, true), partOf(1_000));
 });
 
 test("S05 without a takeover, the deltas joined are the final text", () => {
@@ -50,7 +50,7 @@ test("S05 without a takeover, the deltas joined are the final text", () => {
       if (frame.type === "response.output_text.delta") output += frame.delta;
       if (frame.type === "response.output_text.completed") expect(frame.final_text).toBe(output);
     }
-  }, tenthOf(2_000));
+  }, partOf(2_000));
 });
 
 test("the encoder's position in the text follows from the state at every position", () => {
@@ -87,7 +87,7 @@ test("S02 frames survive the SSE text", () => {
       const id = lines.find((line) => line.startsWith("id: "))?.slice(4);
       expectSame(responsesFromSse({ data, id }), frame);
     }
-  }, tenthOf(500));
+  }, partOf(500));
 });
 
 test("decoded logs are valid", () => {

@@ -6,7 +6,7 @@ import { responses } from "@turnstream/protocol/responses";
 import { tasks } from "@turnstream/protocol/tasks";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { legalLog } from "../generator/legal-log.ts";
 import { framesFrom } from "../support/replay.ts";
 import { atEveryCut, MAX_EVENTS } from "../support/property-runs.ts";
@@ -48,10 +48,15 @@ test.each(SETS)(
   },
 );
 
-test.each(SETS)("generated logs produce every type: $name", ({ name, made }) => {
-  const logs = fc.sample(legalLog(MAX_EVENTS), { seed: 17, numRuns: 400 });
-  const seen = new Set(logs.flatMap((log) => made(log).map(({ type }) => type)));
-  expect([...validators(name).keys()].filter((type) => !seen.has(type))).toEqual([]);
+describe("generated logs produce every type", () => {
+  let logs: readonly SessionEvent[][] = [];
+  beforeAll(() => {
+    logs = fc.sample(legalLog(MAX_EVENTS), { seed: 17, numRuns: 400 });
+  });
+  test.each(SETS)("$name", ({ name, made }) => {
+    const seen = new Set(logs.flatMap((log) => made(log).map(({ type }) => type)));
+    expect([...validators(name).keys()].filter((type) => !seen.has(type))).toEqual([]);
+  });
 });
 
 test("a frame with an additional or a missing field is rejected", () => {

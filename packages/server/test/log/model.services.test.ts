@@ -2,6 +2,7 @@
  * Compares the Redis scripts with the memory engine: both get the same random requests in the same order. Both must
  * return the same answers and end with the same log.
  */
+import { assertCases } from "@turnstream/conformance/support/cases.ts";
 import { randomUUID } from "node:crypto";
 import { sharedRedisUrl, freshPrefix } from "@turnstream/testkit/servers/shared-servers.ts";
 import fc from "fast-check";
@@ -121,7 +122,7 @@ test(
   { timeout: 120_000 },
   async () => {
     const seen = new Set<string>();
-    await fc.assert(
+    await assertCases(
       fc.asyncProperty(fc.array(asks, { minLength: 1, maxLength: 30 }), async (list) => {
         const session = randomUUID();
         const memory = createMemoryLog({ now: () => 1 });
@@ -141,7 +142,7 @@ test(
         }
         await memory.close();
       }),
-      { numRuns: 2_000 },
+      { fixed: 100, fresh: 300, full: 2_000 },
     );
     expect([...seen].toSorted()).toEqual(["FENCED", "MOVED", "OUTBID", "UNCLAIMED", "UNSURE"]);
   },

@@ -8,7 +8,7 @@ import { tasks } from "@turnstream/protocol/tasks";
 import { expect, test } from "vitest";
 import { trimState } from "../../../src/session/history/trim-state.ts";
 
-test("each dialect continues from a trimmed state as from the whole state at every position of 20 logs", () => {
+test("each dialect continues from a trimmed state as from the whole state at every position of generated logs", () => {
   let dropped = 0;
   atEveryCut(
     (events: SessionEvent[], cuts: number[]) => {
@@ -24,7 +24,7 @@ test("each dialect continues from a trimmed state as from the whole state at eve
         expect(trimState(slim)).toBe(slim);
       }
     },
-    { fixed: 5, fresh: 15, full: 20 },
+    { fixed: 2, fresh: 3, full: 20 },
   );
   expect(dropped).toBeGreaterThan(0);
 });
