@@ -46,6 +46,8 @@ const ISOLATED = {
   "packages/server/test/gateway/connection/idle-connections.test.ts": "counts the objects on the heap",
   "packages/server/test/gateway/event-loop-fairness.test.ts": "measures the heap",
   "packages/server/test/safe-fetch/fetch-limits.test.ts": "measures the memory of its process",
+  "packages/server/test/runtime/interactions/interaction-losses.test.ts":
+    "moves a fake clock by minutes, which also runs the timers of other files in its process",
   "testkit/network/free-port.services.test.ts": "replaces `node:crypto` in the module under test",
 };
 const isolated = Object.keys(ISOLATED);

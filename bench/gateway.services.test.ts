@@ -1,4 +1,5 @@
 /** Runs the gateway bench in its smallest form, so that it stays usable. The times measured here mean nothing. */
+import { isChosen } from "@turnstream/conformance/support/run-one-of.ts";
 import { freshDatabaseUrl, freshPrefix, sharedRedisUrl } from "@turnstream/testkit/servers/shared-servers.ts";
 import { expect, test } from "vitest";
 import { type GatewayBenchSize, runGatewayBench } from "./gateway.ts";
@@ -9,7 +10,7 @@ const SMALLEST: GatewayBenchSize = {
   storm: { sessions: 2, clients: 6, few: 3, times: 1, rounds: 1 },
 };
 
-test("the gateway bench completes", { timeout: 600_000 }, async () => {
+test.runIf(isChosen("gateway bench", 5))("the gateway bench completes", { timeout: 600_000 }, async () => {
   const servers = {
     redisUrl: sharedRedisUrl(),
     databaseUrl: await freshDatabaseUrl(),

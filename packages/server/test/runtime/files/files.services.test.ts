@@ -1,5 +1,8 @@
 /** Runs the contract of files in a message on PostgreSQL, Redis and DBOS. */
+import { runOneOf } from "@turnstream/conformance/support/run-one-of.ts";
 import { filesContract } from "./files.contract.ts";
 import { openRealBackend } from "../real-backend.ts";
+
+runOneOf(2);
 
 filesContract(openRealBackend);

@@ -1,4 +1,5 @@
 /** Runs the contracts of interactions on PostgreSQL, Redis and DBOS. */
+import { runOneOf } from "@turnstream/conformance/support/run-one-of.ts";
 import { approvalContract } from "./approvals.contract.ts";
 import { atOnceContract } from "../tool-calls/parallel-calls.contract.ts";
 import { deadlineContract } from "./deadlines.contract.ts";
@@ -7,6 +8,8 @@ import { formInsideContract } from "./forms-in-tools.contract.ts";
 import { paymentContract } from "./payments.contract.ts";
 import { questionContract } from "./questions.contract.ts";
 import { openRealBackend } from "../real-backend.ts";
+
+runOneOf(2);
 
 approvalContract(openRealBackend);
 questionContract(openRealBackend);
