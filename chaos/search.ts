@@ -10,7 +10,7 @@ import { runSql } from "@turnstream/testkit/servers/run-sql.ts";
 import type { RedisServer } from "@turnstream/testkit/servers/start-redis.ts";
 import type { RedisReply } from "@turnstream/testkit/servers/redis-command.ts";
 
-const TABLES = "select table_name as name from information_schema.tables where table_schema = 'public'";
+const TABLES = "select table_name as name from information_schema.tables where table_schema = 'turnstream'";
 
 /** @returns one line per row that contains the needle */
 export async function searchTables(url: string, needle: string): Promise<string[]> {

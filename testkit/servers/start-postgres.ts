@@ -30,6 +30,8 @@ function flags(port: number, data: string, config: PostgresOptions["config"]): s
     port: String(port),
     unix_socket_directories: "",
     max_connections: "200",
+    // Statements of tests find the tables without their schema.
+    search_path: "turnstream,public",
     // Committed data must survive kill -9.
     fsync: "on",
     // The other types use memory outside of the folder, which would stay behind after kill -9.

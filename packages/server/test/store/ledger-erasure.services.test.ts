@@ -19,7 +19,7 @@ afterAll(() => harness.store.close());
 /** The tables that contain the text, in any form. */
 async function tablesWith(text: string): Promise<string[]> {
   const { rows: tables } = await sql<{ name: string }>`
-    select table_name as name from information_schema.tables where table_schema = 'public'`.execute(
+    select table_name as name from information_schema.tables where table_schema = 'turnstream'`.execute(
     harness.db,
   );
   expect(tables.length).toBeGreaterThan(15);

@@ -56,7 +56,7 @@ test("an unreachable database is UNAVAILABLE", async () => {
 
 test("reports a database that is newer than this version", async () => {
   const { store, db } = await postgresHarness();
-  await sql`insert into kysely_migration (name, timestamp) values ('0099-later', '2030-01-01')`.execute(db);
+  await sql`insert into migrations (name, timestamp) values ('0099-later', '2030-01-01')`.execute(db);
   const error = await migrate(db).catch((e: unknown) => e);
   expect(error).toMatchObject({ code: "OUTDATED" });
   expect((error as StoreError).message).toContain("0099-later");

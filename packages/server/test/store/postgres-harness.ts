@@ -30,20 +30,18 @@ const CLOCK = [
     'select pg_catalog.clock_timestamp() + span from test_clock.ahead'`,
 ];
 
-async function findClockFirst(url: string): Promise<void> {
-  const name = new URL(url).pathname.slice(1);
-  await runSql(url, `alter database ${name} set search_path = public, test_clock, pg_catalog`);
+/** Makes connections find the functions of the clock first. */
+function withClock(url: string): string {
+  return `${url}?options=${encodeURIComponent("-c search_path=turnstream,test_clock,pg_catalog")}`;
 }
 
 /** Tests advance the clock instead of waiting, so that long durations work on a machine that stalls. */
 export async function timedHarness(options: Omit<PostgresOptions, "url"> = {}): Promise<PostgresHarness> {
-  const url = await preparedDatabaseUrl("turnstream_clock_template", async (template) => {
+  const database = await preparedDatabaseUrl("turnstream_clock_template", async (template) => {
     await runSql(template, ...CLOCK);
-    await findClockFirst(template);
-    await migrateStore(template);
+    await migrateStore(withClock(template));
   });
-  // The settings of a database are not copied with it.
-  await findClockFirst(url);
+  const url = withClock(database);
   const db = openDatabase({ url, ...options });
   const wait = async (ms: number) => {
     await runSql(url, `update test_clock.ahead set span = span + ${ms} * interval '1 ms'`);

@@ -1,12 +1,13 @@
 /**
- * `migrate` creates and updates the tables that this version needs.
+ * `migrate` creates and updates the tables that this version needs, in the schema of the connection. It creates the
+ * schema if it is missing, and reads and writes nothing in other schemas.
  *
  * Invariant: any number of processes may call it concurrently, also on an empty database: they run one after the other.
  * It never migrates down, and refuses a database with unknown migrations. A released migration never changes: new ones
  * are added at the end.
  */
 import { sql } from "kysely";
-import { DEFAULT_MIGRATION_TABLE, type Migration, Migrator } from "kysely/migration";
+import { type Migration, Migrator } from "kysely/migration";
 import { StoreError } from "../errors.ts";
 import type { Db } from "./database.ts";
 import { toStoreError } from "./errors.ts";
@@ -46,6 +47,10 @@ const migrations: Readonly<Record<string, Migration>> = {
   "0016-agents": agents,
 };
 
+/** Names of its own, because a database may have Kysely's tables of an app. */
+const MIGRATION_TABLE = "migrations";
+const LOCK_TABLE = "migration_lock";
+
 /** An arbitrary number that nothing else in the database uses for an advisory lock. */
 const LOCK = 7_817_233_602;
 
@@ -82,7 +87,13 @@ async function inTurn(db: Db): Promise<string[]> {
 }
 
 async function migrateAlone(db: Db): Promise<string[]> {
-  const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } });
+  const migrator = new Migrator({
+    db,
+    provider: { getMigrations: async () => migrations },
+    migrationTableSchema: await readSchema(db),
+    migrationTableName: MIGRATION_TABLE,
+    migrationLockTableName: LOCK_TABLE,
+  });
   const unknown = (await ranBefore(db)).filter((name) => !Object.hasOwn(migrations, name));
   if (unknown.length > 0) throw new StoreError("OUTDATED", `migration ${unknown.join(", ")}`);
   const { error, results = [] } = await migrator.migrateToLatest();
@@ -90,13 +101,18 @@ async function migrateAlone(db: Db): Promise<string[]> {
   return results.filter(({ status }) => status === "Success").map(({ migrationName }) => migrationName);
 }
 
+/** Returns the first schema of the connection's search path. It need not exist yet. */
+async function readSchema(db: Db): Promise<string> {
+  const { rows } = await sql<{ schema: string }>`
+    select trim(split_part(current_setting('search_path'), ',', 1)) as schema`.execute(db);
+  return rows[0]?.schema ?? "";
+}
+
 /** Returns the migrations that have run. Kysely alone would report an unknown one as a corrupted migration. */
 async function ranBefore(db: Db): Promise<string[]> {
-  const there = await sql<{
-    name: string | null;
-  }>`select to_regclass(${DEFAULT_MIGRATION_TABLE}) as name`.execute(db);
+  const there = await sql<{ name: string | null }>`select to_regclass(${MIGRATION_TABLE}) as name`.execute(db);
   if ((there.rows[0]?.name ?? null) === null) return [];
   const { rows } = await sql<{ name: string }>`
-    select name from ${sql.table(DEFAULT_MIGRATION_TABLE)} order by name`.execute(db);
+    select name from ${sql.table(MIGRATION_TABLE)} order by name`.execute(db);
   return rows.map(({ name }) => name);
 }

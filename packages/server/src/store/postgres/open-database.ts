@@ -2,8 +2,8 @@
  * `openDatabase` opens the connection pool of the store, with its own parsers for numbers and times. It does not change
  * the parsers of other users of `pg` in the process, and does not migrate.
  *
- * Invariant: the store reads a bigint as a number and a time as milliseconds. Every connection has its timeouts and
- * READ COMMITTED from the start, because statements that wait for a row must see its current version.
+ * Invariant: the store reads a bigint as a number and a time as milliseconds. Every connection has its schema, its
+ * timeouts and READ COMMITTED from the start, because statements that wait for a row must see its current version.
  */
 import { Kysely, PostgresDialect, type LogEvent } from "kysely";
 import pg from "pg";
@@ -12,6 +12,8 @@ import type { Db, Database } from "./database.ts";
 
 export interface PostgresOptions {
   readonly url: string;
+  /** The PostgreSQL schema of all tables, so that they can share a database with those of an app. @default "turnstream" */
+  readonly schema?: string;
   /** Maximum number of connections. Each transaction uses one. @default 10 */
   readonly max?: number;
   /** Application name in pg_stat_activity. @default "turnstream" */
@@ -48,6 +50,10 @@ const TIMEOUTS: PostgresTimeouts = {
   idleInTransactionMs: 5_000,
 };
 
+const DEFAULT_SCHEMA = "turnstream";
+/** A name that PostgreSQL reads the same with and without quotes. */
+const SCHEMA_NAME = /^[a-z_][a-z0-9_]{0,62}$/;
+
 const INT8 = 20;
 const TIMESTAMPTZ = 1184;
 const readTime = pg.types.getTypeParser(TIMESTAMPTZ) as (text: string) => Date;
@@ -72,14 +78,17 @@ const types: pg.CustomTypesConfig = {
   }) as pg.CustomTypesConfig["getTypeParser"],
 };
 
-/** @throws TypeError if `url` is not a database URL. */
+/** @throws TypeError if `url` is not a database URL, or `schema` not a name. */
 export function openDatabase(options: PostgresOptions): Db {
   // Without this check the driver would use the environment's settings if the URL is missing.
   if (!isDatabaseUrl(options.url))
     throw new TypeError("`url` must be the address of a database, such as postgres://user@host/name.");
+  const { schema = DEFAULT_SCHEMA } = options;
+  if (!SCHEMA_NAME.test(schema))
+    throw new TypeError("`schema` must have only small letters, digits and `_`, such as turnstream.");
   const timeouts = { ...TIMEOUTS, ...options.timeouts };
   const pool = new pg.Pool({
-    ...settingsOf(options.url, timeouts),
+    ...settingsOf(options.url, schema, timeouts),
     max: options.max ?? 10,
     application_name: options.name ?? "turnstream",
     connectionTimeoutMillis: timeouts.connectMs,
@@ -100,8 +109,13 @@ export function openDatabase(options: PostgresOptions): Db {
  * Sends the settings with the connection request, so that no connection is ever without them. The isolation level is
  * fixed: statements that wait for a row must see its current version.
  */
-function settingsOf(url: string, { statementMs, lockMs, idleInTransactionMs }: PostgresTimeouts) {
+function settingsOf(
+  url: string,
+  schema: string,
+  { statementMs, lockMs, idleInTransactionMs }: PostgresTimeouts,
+) {
   const options = [
+    `-c search_path=${schema}`,
     `-c statement_timeout=${statementMs}`,
     `-c lock_timeout=${lockMs}`,
     `-c idle_in_transaction_session_timeout=${idleInTransactionMs}`,
