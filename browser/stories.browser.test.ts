@@ -66,8 +66,7 @@ describe.each(PLAYED)("$name", ({ story, n }) => {
         moments: pickNumbers(random, beats.get(story.name) ?? 0, RELOADS),
       });
       const { ref } = await play(theatre.harness, story, own, driver);
-      // A page renders its newest events a moment after it has received them.
-      await expect.poll(() => driver.compare(ref)).not.toContain("data-running");
+      expect(await driver.compare(ref)).not.toContain("data-running");
       reloads += driver.reloads;
       expect(driver.failures).toEqual([]);
       expect(await settledOutline(driver.stableTab, ON_SCREEN[story.name] ?? [])).toEqual(

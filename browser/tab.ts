@@ -86,6 +86,14 @@ export class Tab {
 
   /** Returns what every user must see, with everything expanded. */
   async screen(): Promise<string> {
+    // A page renders its state a frame after it has changed. A hidden page has no frames.
+    await this.page.evaluate(
+      () =>
+        new Promise<void>((resolve) => {
+          requestAnimationFrame(() => requestAnimationFrame(() => resolve()));
+          setTimeout(resolve, 200);
+        }),
+    );
     await openAll(this.page);
     return await readScreen(this.page);
   }
