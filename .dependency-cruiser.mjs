@@ -39,6 +39,7 @@ const packageDirection = Object.entries(mayImport).map(([name, allowed]) => ({
  */
 export const layers = {
   "packages/server/src": [
+    ["turnstream"],
     ["gateway", "mcp"],
     ["runtime"],
     ["knowledge", "session", "engine"],

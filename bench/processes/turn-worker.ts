@@ -2,7 +2,7 @@
  * This program is a measured worker with PostgreSQL, Redis, DBOS and the agents of the bench. It reports its memory and
  * the statements that it has sent, on request. Does not send messages.
  */
-import { createWorker } from "@turnstream/server";
+import { createWorker } from "@turnstream/server/ports";
 import { openBackend } from "@turnstream/testkit/backend/open-backend.ts";
 import { connectParent, readSettings } from "@turnstream/testkit/processes/parent-process.ts";
 import { benchAgents } from "../turns-agents.ts";

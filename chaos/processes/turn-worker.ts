@@ -5,7 +5,8 @@
  * Invariant: the tools ignore their abort signal, so that a test sees every effect that a worker could not prevent.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Agent, defineAgent, createWorker, type Tool, tool } from "@turnstream/server";
+import { type Agent, defineAgent, type Tool, tool } from "@turnstream/server";
+import { createWorker } from "@turnstream/server/ports";
 import { scriptedModel } from "@turnstream/server/testing";
 import { openBackend } from "@turnstream/testkit/backend/open-backend.ts";
 import { createPaymentOptions, type PaymentSettings } from "@turnstream/testkit/payments/payment-settings.ts";

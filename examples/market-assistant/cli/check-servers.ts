@@ -3,11 +3,10 @@ import {
   createRedisLog,
   describeConnectionError,
   isDatabaseUrl,
-  isRedisUrl,
   openDatabase,
   createPostgresStore,
 } from "@turnstream/server";
-import { isLogError, isStoreError } from "@turnstream/server/ports";
+import { isLogError, isRedisUrl, isStoreError } from "@turnstream/server/ports";
 import { StartError } from "./supervise.ts";
 
 /** No session has this name: the check needs only an answer. */

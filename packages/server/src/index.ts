@@ -15,7 +15,6 @@ export { createGateway, type Gateway } from "./gateway/gateway.ts";
 export { DEFAULT_GATEWAY_LIMITS, type GatewayLimits, type GatewayOptions } from "./gateway/options.ts";
 export { importKnowledge, type KnowledgeFile } from "./knowledge/import.ts";
 export { LogError } from "./log/errors.ts";
-export { isRedisUrl } from "./log/redis/connection/address.ts";
 export { createRedisLog, type RedisLogOptions } from "./log/redis/create-redis-log.ts";
 export { ModelError } from "./models/errors.ts";
 export type { Model } from "./models/model.ts";
@@ -52,11 +51,9 @@ export { BUILT_IN_STRINGS, type StringCatalogs } from "./runtime/strings/catalog
 export type { RuntimeStrings } from "./runtime/strings/runtime-strings.ts";
 export type { WorkerOptions } from "./runtime/worker/options.ts";
 export { startWorker, type SupervisedWorker } from "./runtime/worker/supervise.ts";
-export { createWorker, type Worker } from "./runtime/worker/worker.ts";
 export { FetchError } from "./safe-fetch/errors.ts";
 export type { FetchPolicy } from "./safe-fetch/policy.ts";
 export type { Backend } from "./session/backend.ts";
-export { BlobError } from "./session/blobs/open-blob.ts";
 export { uploadFile } from "./session/blobs/upload.ts";
 export { readHistory, readOlderTurns, type SessionHistory } from "./session/history/read-history.ts";
 export { readSharedSession } from "./session/history/shared-history.ts";
@@ -80,3 +77,5 @@ export { openDatabase, type PostgresOptions } from "./store/postgres/open-databa
 export { createPostgresStore } from "./store/postgres/store.ts";
 export type { SessionRef } from "./store/refs.ts";
 export { verifyTenantAudit } from "./store/rules/verify-audit.ts";
+export { SettingsError } from "./turnstream/settings.ts";
+export { turnstream, type Turnstream, type TurnstreamOptions } from "./turnstream/turnstream.ts";

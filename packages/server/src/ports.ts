@@ -206,3 +206,11 @@ export {
 export type { ClosableStore, Store, StorePorts } from "./store/store.ts";
 export { type Env, systemEnv } from "./util/env.ts";
 export type { ErrorContext, ErrorHandler } from "./util/error-handler.ts";
+export { isRedisUrl } from "./log/redis/connection/address.ts";
+export { createWorker, type Worker } from "./runtime/worker/worker.ts";
+export { BlobError } from "./session/blobs/open-blob.ts";
+export type { TurnActivity, TurnObserver } from "./runtime/define/turn-observer.ts";
+export type { UserOf } from "./gateway/auth/sign-in.ts";
+export type { SessionCommands } from "./turnstream/session-commands.ts";
+export type { Parts } from "./turnstream/parts.ts";
+export type { ServerSettings } from "./turnstream/settings.ts";

@@ -8,6 +8,7 @@
 import type { Json } from "@turnstream/protocol";
 import type { PaymentBackend } from "../session/payments/apply-payment.ts";
 import type { TimeSlicer } from "../util/time-slicer.ts";
+import type { SignIn } from "./auth/sign-in.ts";
 import type { FrameSink, StreamEvents } from "./connection/frame-sink.ts";
 import type { SessionFeeds } from "./feed/session-feeds.ts";
 import type { GatewayLimits } from "./options.ts";
@@ -18,6 +19,8 @@ export interface GatewayContext extends PaymentBackend {
   readonly slices: TimeSlicer;
   readonly limits: GatewayLimits;
   readonly secrets: readonly [string, ...string[]];
+  /** Null if the app creates the tokens of its users itself. */
+  readonly signIn: SignIn | null;
   /** URL prefix of blobs; the blob's token follows it. */
   readonly blobBase: string;
 }

@@ -129,6 +129,7 @@ function createHttpContext(options: GatewayOptions, connections: ConnectionRegis
     allowedOrigins = [],
     trustProxy = false,
     payments = null,
+    signIn = null,
     env = systemEnv,
     onError = ignore,
   } = options;
@@ -152,6 +153,7 @@ function createHttpContext(options: GatewayOptions, connections: ConnectionRegis
     limits,
     blobBase,
     payments,
+    signIn,
   };
   return {
     context,

@@ -12,6 +12,7 @@ import type { CommandBackend } from "../session/backend.ts";
 import { DEFAULT_UPLOAD_LIMITS } from "../session/blobs/upload.ts";
 import { MAX_PAGE } from "../store/ports/sessions.ts";
 import type { Env } from "../util/env.ts";
+import type { SignIn } from "./auth/sign-in.ts";
 
 export interface GatewayLimits {
   /**
@@ -99,6 +100,11 @@ export interface GatewayOptions extends CommandBackend {
    * @default none: no payment can be opened
    */
   readonly payments?: PaymentOptions;
+  /**
+   * Lets the app's pages request tokens for their signed-in user at `POST /api/v1/sign-in`.
+   * @default none: the app creates tokens with `POST /api/v1/tokens` or `signToken`
+   */
+  readonly signIn?: SignIn;
   readonly limits?: Partial<GatewayLimits>;
   readonly env?: Env;
   /** Receives errors of the server, with the operation that failed. @default ignored */
@@ -179,6 +185,8 @@ export function validateOptions(options: GatewayOptions): void {
       );
   const problem = options.payments === undefined ? null : findPaymentOptionsProblem(options.payments);
   if (problem !== null) throw new RangeError(`${problem}.`);
+  if (options.signIn !== undefined && typeof options.signIn.user !== "function")
+    throw new TypeError("`signIn.user` must be a function that returns the id of a user, or null.");
   validateLimits(options.limits ?? {});
 }
 

@@ -25,7 +25,10 @@ async function databaseWith(...statements: string[]): Promise<string> {
 /** Everything in the schema `public`: tables, columns, indexes, constraints, types and rows. */
 async function readPublic(url: string): Promise<unknown> {
   const inPublic = "'public'::regnamespace";
-  const tables = await runSql(url, "select tablename as name from pg_tables where schemaname = 'public' order by 1");
+  const tables = await runSql(
+    url,
+    "select tablename as name from pg_tables where schemaname = 'public' order by 1",
+  );
   const rows = tables.map(({ name }) => runSql(url, `select t::text as row from public."${String(name)}" t`));
   return {
     tables,

@@ -9,6 +9,7 @@ import type { FetchPolicy } from "../../safe-fetch/policy.ts";
 import type { PaymentOptions } from "../../payments/provider.ts";
 import type { Backend } from "../../session/backend.ts";
 import type { Env } from "../../util/env.ts";
+import type { TurnObserver } from "../define/turn-observer.ts";
 import type { ErrorHandler } from "../../util/error-handler.ts";
 import type { Semaphore } from "../../util/semaphore.ts";
 import type { Agent } from "../define/agent.ts";
@@ -74,4 +75,6 @@ export interface RuntimeContext extends Backend {
   /** Like `holdsLease`, but renews the lease in the store. */
   confirmLease(): Promise<boolean>;
   readonly onError: ErrorHandler;
+  /** Never throws. */
+  readonly onEvent?: TurnObserver;
 }

@@ -17,6 +17,8 @@ export interface TurnWriterOptions {
   /** Call ids of journaled steps. Some of these calls may not be in the log yet. */
   readonly calls: Iterable<string>;
   readonly now: () => number;
+  /** Called for every event, with the turn that includes it. The event is not in the log yet. */
+  readonly onEvent?: (event: EventDraft, turn: Turn) => void;
 }
 
 type Distribute<D> = D extends unknown ? Omit<D, "turn"> : never;
@@ -41,17 +43,19 @@ const MAX_CALL = 64;
 export class TurnWriter {
   readonly #writer: Writer;
   readonly #now: () => number;
+  readonly #onEvent: TurnWriterOptions["onEvent"];
   #state: SessionState;
   #seq: number;
   #isOver = false;
   /** All allocated call ids, including those of calls that are not written yet. */
   readonly #calls: Set<string>;
 
-  constructor({ writer, state, calls, now }: TurnWriterOptions) {
+  constructor({ writer, state, calls, now, onEvent }: TurnWriterOptions) {
     this.#writer = writer;
     this.#state = state;
     this.#seq = state.seq;
     this.#now = now;
+    this.#onEvent = onEvent;
     const items = state.turns.last()?.items.toArray() ?? [];
     const written = items.flatMap((item) => (item !== null && "call" in item ? (item.call ?? []) : []));
     this.#calls = new Set([...written, ...calls]);
@@ -92,6 +96,7 @@ export class TurnWriter {
     // Local positions, because concurrent events of other writers (messages, titles) don't concern this turn.
     const id = `${this.#state.epoch}-${++this.#seq}`;
     this.#state = fold(this.#state, { v: SCHEMA_VERSION, at: this.#now(), ...whole, id });
+    this.#onEvent?.(whole, this.turn);
     return this.#writer.write(whole);
   }
 

@@ -95,10 +95,26 @@ export async function beginAttempt(
     newBlobId: () => context.env.id(),
   });
   const { requestedCalls: calls } = listJournaled(journal);
-  const writer = new TurnWriter({ writer: logWriter, state: after, calls, now: () => context.env.now() });
+  const { onEvent } = context;
+  if (event.type === "turn.start") onEvent?.({ ...ref, event, turn: lastTurn(after) });
+  const writer = new TurnWriter({
+    writer: logWriter,
+    state: after,
+    calls,
+    now: () => context.env.now(),
+    ...(onEvent !== undefined && {
+      onEvent: (written, turn) => onEvent({ ...ref, event: written, turn }),
+    }),
+  });
   const attempt = new TurnAttempt({ context, row, epoch: claimed.epoch, writer, journal, stepAttempts });
   attempt.requireLease();
   return attempt;
+}
+
+function lastTurn({ turns }: SessionState): Turn {
+  const turn = turns.last();
+  if (turn === undefined) throw new Error("a claimed session has a turn");
+  return turn;
 }
 
 /** The message of the turn is not in the log, because the log was lost or the message is not published yet. */

@@ -29,6 +29,7 @@ import {
   TIMER_MS,
 } from "../define/check-options.ts";
 import { DEFAULT_FILE_LIMITS, FILE_LIMIT_RANGES, type FileLimits } from "../define/file-limits.ts";
+import type { TurnObserver } from "../define/turn-observer.ts";
 import { RuntimeError } from "../errors.ts";
 import { checkCatalogs, type CatalogOptions, type StringCatalogs } from "../strings/catalogs.ts";
 
@@ -98,6 +99,8 @@ export interface WorkerOptions {
    * or provider: show it to operators only. Default: `process.emitWarning`.
    */
   readonly onError?: ErrorHandler;
+  /** Called for every event that this worker writes, before the log has it, for logs and metrics. It must be fast. */
+  readonly onEvent?: TurnObserver;
   /** Called when the lease expired and other workers may own the turns. End the process, or create a new worker. */
   readonly onLeaseLost?: () => void;
   /** Clock, ids and randomness. Default: those of the system. */
@@ -126,6 +129,7 @@ const OPTIONS: OptionKeys<WorkerOptions> = {
   jobRetentionMs: false,
   sessionRetentionMs: false,
   onError: false,
+  onEvent: false,
   onLeaseLost: false,
   env: false,
 };
@@ -242,7 +246,7 @@ function checkPorts(options: WorkerOptions): void {
   if (typeof options.engine !== "function")
     fail("engine", "a function that creates an engine", options.engine);
   if (!Array.isArray(options.agents)) fail("agents", "a list of agents", options.agents);
-  for (const name of ["onError", "onLeaseLost"] as const)
+  for (const name of ["onError", "onEvent", "onLeaseLost"] as const)
     if (options[name] !== undefined && typeof options[name] !== "function")
       fail(name, "a function", options[name]);
 }

@@ -23,13 +23,14 @@ import { RESPONSE_RETENTION_MS } from "../../store/ports/access.ts";
 import type { RegisteredAgent } from "../../store/ports/agents.ts";
 import type { SessionRef } from "../../store/refs.ts";
 import { systemEnv } from "../../util/env.ts";
-import type { ErrorContext } from "../../util/error-handler.ts";
+import type { ErrorContext, ErrorHandler } from "../../util/error-handler.ts";
 import { PeriodicTask } from "../../util/periodic-task.ts";
 import { Semaphore } from "../../util/semaphore.ts";
 import { sleep } from "../../util/sleep.ts";
 import type { RuntimeContext } from "../attempt/context.ts";
 import { jobPrefix, parseJobId } from "../attempt/job-id.ts";
 import { type Agent, LOOKUP_ATTACHMENTS } from "../define/agent.ts";
+import type { TurnObserver } from "../define/turn-observer.ts";
 import { RuntimeError } from "../errors.ts";
 import { lookupAttachments } from "../files/lookup-tool.ts";
 import { DecisionWaiters } from "../interactions/decision-waiters.ts";
@@ -53,6 +54,17 @@ const UPLOAD_RETENTION_MS = 24 * 60 * 60 * 1_000;
 const SHARE_RETENTION_MS = RESPONSE_RETENTION_MS;
 const BATCH = 1_000;
 const CLOSE_TIMEOUT_MS = 5_000;
+
+/** A fault of an observer must not fail the turn that it observes. */
+function guarded(observer: TurnObserver, onError: ErrorHandler): TurnObserver {
+  return (activity) => {
+    try {
+      observer(activity);
+    } catch (error) {
+      onError(error, { during: "`onEvent`" });
+    }
+  };
+}
 
 /** Throws BAD_OPTIONS, NO_AGENTS, or an error of the engine or the store. */
 export async function createWorker(options: WorkerOptions): Promise<Worker> {
@@ -100,6 +112,7 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
     holdsLease,
     confirmLease: async () => holdsLease() && store.leases.renew(engine.executor, leaseTtlMs),
     onError,
+    ...(options.onEvent !== undefined && { onEvent: guarded(options.onEvent, onError) }),
   };
   const dispatcher = new TurnDispatcher(context, engine);
   const polling = new PeriodicTask(

@@ -110,7 +110,9 @@ async function readSchema(db: Db): Promise<string> {
 
 /** Returns the migrations that have run. Kysely alone would report an unknown one as a corrupted migration. */
 async function ranBefore(db: Db): Promise<string[]> {
-  const there = await sql<{ name: string | null }>`select to_regclass(${MIGRATION_TABLE}) as name`.execute(db);
+  const there = await sql<{ name: string | null }>`select to_regclass(${MIGRATION_TABLE}) as name`.execute(
+    db,
+  );
   if ((there.rows[0]?.name ?? null) === null) return [];
   const { rows } = await sql<{ name: string }>`
     select name from ${sql.table(MIGRATION_TABLE)} order by name`.execute(db);

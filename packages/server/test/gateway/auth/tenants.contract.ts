@@ -95,6 +95,7 @@ export function tenantsContract(name: string, makeParts?: () => Promise<HarnessB
         "/payments/return/{token}",
         "/payments/status/{token}",
         "/shares/{token}",
+        "/sign-in",
       ]);
       const simple = ofSessions.filter(
         ({ method, path }) => method === "GET" && !/\{(?!session)/.test(path) && !path.endsWith("/events"),

@@ -15,6 +15,7 @@ import { createMemoryBackend } from "../test-server.ts";
 /** Routes that change existing data or authenticate. A repeated request does no harm. */
 const MAKE_NOTHING = [
   "POST /tokens",
+  "POST /sign-in",
   "POST /tickets",
   "POST /sessions/{session}/stop",
   "POST /sessions/{session}/turns/{turn}/stop",

@@ -21,12 +21,14 @@ import { paymentNotificationRoutes } from "./payment-notifications.ts";
 import { paymentRoutes } from "./payments.ts";
 import { sessionRoutes } from "./sessions.ts";
 import { shareRoutes } from "./shares.ts";
+import { signInRoutes } from "./sign-in.ts";
 import { tokenRoutes } from "./tokens.ts";
 import { turnRoutes } from "./turns.ts";
 import { webhookRoutes } from "./webhooks.ts";
 
 export const ROUTES: readonly Route[] = [
   ...tokenRoutes,
+  ...signInRoutes,
   agentRoutes,
   ...sessionRoutes,
   messageRoutes,

@@ -1,0 +1,128 @@
+/**
+ * `openParts` opens what gateway and worker need: store, log, signals and engine, on PostgreSQL and Redis or in memory.
+ * Invariant: it fails before anything listens if a server can't be used, with the address and what to change. What it
+ * has opened is closed again if a later part fails.
+ */
+import { createDbosEngine } from "../engine/dbos.ts";
+import { migrateEngine } from "../engine/dbos-migrate.ts";
+import { createMemoryEngine, createMemoryEngineHub } from "../engine/memory.ts";
+import type { Log } from "../log/log.ts";
+import { createMemoryLog } from "../log/memory.ts";
+import { isLogError } from "../log/errors.ts";
+import { addressOf } from "../log/redis/connection/address.ts";
+import { createRedisLog } from "../log/redis/create-redis-log.ts";
+import type { WorkerOptions } from "../runtime/worker/options.ts";
+import { createMemorySignals } from "../signals/memory.ts";
+import { createRedisSignals } from "../signals/redis.ts";
+import type { Signals } from "../signals/signals.ts";
+import { isStoreError } from "../store/errors.ts";
+import { createMemoryStore } from "../store/memory/store.ts";
+import { describeConnectionError } from "../store/postgres/database-url.ts";
+import { migrate } from "../store/postgres/migrate.ts";
+import { openDatabase } from "../store/postgres/open-database.ts";
+import { createPostgresStore } from "../store/postgres/store.ts";
+import type { ClosableStore } from "../store/store.ts";
+import { type Settings, SettingsError } from "./settings.ts";
+
+export interface Parts {
+  readonly store: ClosableStore;
+  readonly log: Log;
+  readonly signals: Signals;
+  readonly engine: WorkerOptions["engine"];
+  close(): Promise<void>;
+}
+
+export interface OpenPartsOptions {
+  readonly tenant: string;
+  /** Whether to create or update the tables first. Otherwise a database without them is an error. */
+  readonly shouldMigrate: boolean;
+}
+
+/** Leases have their own connections, so that a busy worker doesn't lose its lease. */
+const LEASE_CONNECTIONS = 2;
+/** A session that never exists. Reading it shows whether Redis answers. */
+const PROBE = "turnstream-start";
+
+/** @throws SettingsError */
+export async function openParts({ servers }: Settings, options: OpenPartsOptions): Promise<Parts> {
+  const parts = servers === null ? openMemory() : await openServers(servers, options.shouldMigrate);
+  try {
+    await ensureTenant(parts.store, options.tenant);
+    return parts;
+  } catch (error) {
+    await parts.close();
+    throw servers === null ? error : explained(error, servers.databaseUrl);
+  }
+}
+
+function openMemory(): Parts {
+  const [store, log, signals] = [createMemoryStore(), createMemoryLog(), createMemorySignals()];
+  const hub = createMemoryEngineHub();
+  return {
+    store,
+    log,
+    signals,
+    engine: (callbacks) => createMemoryEngine({ ...callbacks, hub }),
+    async close() {
+      await signals.close();
+      await log.close();
+      await store.close();
+    },
+  };
+}
+
+async function openServers(
+  { databaseUrl: url, redisUrl, schema }: NonNullable<Settings["servers"]>,
+  shouldMigrate: boolean,
+): Promise<Parts> {
+  const named = schema === undefined ? { url } : { url, schema };
+  const db = openDatabase(named);
+  const store = createPostgresStore(db, { leases: openDatabase({ ...named, max: LEASE_CONNECTIONS }) });
+  const opened: { close(): Promise<void> }[] = [store];
+  try {
+    if (shouldMigrate) {
+      await migrate(db);
+      await migrateEngine(url);
+    }
+    const log = await createRedisLog({ url: redisUrl });
+    opened.unshift(log);
+    await log.head(PROBE);
+    const signals = createRedisSignals({ url: redisUrl });
+    opened.unshift(signals);
+    return {
+      store,
+      log,
+      signals,
+      engine: (callbacks) => createDbosEngine({ ...callbacks, databaseUrl: url }),
+      close: () => closeAll(opened),
+    };
+  } catch (error) {
+    await closeAll(opened);
+    if (isLogError(error, "UNAVAILABLE"))
+      throw new SettingsError(
+        "REDIS",
+        `Redis doesn't answer at ${addressOf(redisUrl)}. Start it there, or correct the address.`,
+        error,
+      );
+    throw explained(error, url);
+  }
+}
+
+async function closeAll(opened: readonly { close(): Promise<void> }[]): Promise<void> {
+  for (const part of opened) await part.close();
+}
+
+function explained(error: unknown, databaseUrl: string): unknown {
+  if (!isStoreError(error, "UNAVAILABLE", "NOT_MIGRATED", "OUTDATED")) return error;
+  return new SettingsError("DATABASE", describeConnectionError(error, databaseUrl), error);
+}
+
+async function ensureTenant(store: ClosableStore, id: string): Promise<void> {
+  if ((await store.tenants.get(id)) !== null) return;
+  try {
+    await store.tenants.create({ id, name: id });
+  } catch (error) {
+    // Another process has created it in the meantime.
+    if (!isStoreError(error, "EXISTS")) throw error;
+  }
+}

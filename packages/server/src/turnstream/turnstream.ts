@@ -1,0 +1,198 @@
+/**
+ * `turnstream` is a whole server in one call: gateway, worker and sign-in, on PostgreSQL and Redis or in memory. It
+ * composes the pieces that `@turnstream/server` also exports one by one.
+ * Invariant: nothing is opened before the first call of a method. Each part is opened once. `close` ends the parts in
+ * reverse order: connections, turns, then the servers' connections.
+ */
+import { randomBytes } from "node:crypto";
+import { type Server, createServer } from "../gateway/create-server.ts";
+import type { UserOf } from "../gateway/auth/sign-in.ts";
+import { type Gateway, createGateway } from "../gateway/gateway.ts";
+import type { GatewayOptions } from "../gateway/options.ts";
+import type { Agent } from "../runtime/define/agent.ts";
+import type { WorkerOptions } from "../runtime/worker/options.ts";
+import { type SupervisedWorker, startWorker } from "../runtime/worker/supervise.ts";
+import { type ActivityLog, createActivityLog } from "./activity-log.ts";
+import { openParts, type Parts } from "./parts.ts";
+import { createSessionCommands, type SessionCommands } from "./session-commands.ts";
+import { readSettings, type ServerSettings, type Settings } from "./settings.ts";
+
+/** Options that `turnstream` sets itself, or that both gateway and worker need. */
+type OwnOptions = "store" | "log" | "signals" | "engine" | "agents" | "secrets" | "signIn" | "payments";
+
+export interface TurnstreamOptions extends ServerSettings {
+  /** The first one answers messages that name no agent. */
+  readonly agents: readonly Agent[];
+  /** Returns the id of the user who sends a request, for example from a cookie, or null if nobody is signed in. */
+  readonly user: UserOf;
+  /** The tenant of all users. @default "default" */
+  readonly tenant?: string;
+  /** Lets agents request payments. Default: agents can't request payments. */
+  readonly payments?: GatewayOptions["payments"];
+  /** Whether this process runs turns too. Without it, start a worker in another process. @default true */
+  readonly runsTurns?: boolean;
+  /** Whether to create and update the tables at the start. @default true, unless NODE_ENV is "production" */
+  readonly migrates?: boolean;
+  /** Prints one line per turn and per error; false prints nothing. @default standard error */
+  readonly print?: ((line: string) => void) | false;
+  /** Further options of the gateway, such as `allowedOrigins`. */
+  readonly gateway?: Omit<GatewayOptions, OwnOptions>;
+  /** Further options of the worker, such as `defaultLocale`. */
+  readonly worker?: Omit<WorkerOptions, OwnOptions>;
+}
+
+export interface Turnstream {
+  /**
+   * Serves clients and runs turns until SIGTERM or SIGINT.
+   * @param port a free port if it is 0. @default the environment variable PORT, or 8080
+   * @returns the server's URL
+   */
+  listen(port?: number, host?: string): Promise<string>;
+  /** Handles one request of a host with Request and Response, and runs turns. Clients use event streams. */
+  handle(request: Request): Promise<Response>;
+  /** Starts only the worker, until `close` or a signal. */
+  worker(): Promise<SupervisedWorker>;
+  /** Opens only the gateway, to embed it in a server. */
+  gateway(): Promise<Gateway>;
+  /** Commands for the server's own code. */
+  readonly sessions: SessionCommands;
+  /** The store, log, signals and engine, for everything else that `@turnstream/server` exports. */
+  parts(): Promise<Parts>;
+  /** Ends everything that was started. Turns of other processes continue. */
+  close(): Promise<void>;
+}
+
+const DEFAULT_TENANT = "default";
+const DEFAULT_PORT = 8_080;
+const IN_MEMORY =
+  "Everything is in memory: it ends with this process. Set DATABASE_URL, REDIS_URL and TURNSTREAM_SECRET to keep it.";
+
+/** @throws SettingsError if a setting is missing or wrong */
+export function turnstream(options: TurnstreamOptions): Turnstream {
+  return new App(options, readSettings(options, process.env));
+}
+
+class App implements Turnstream {
+  readonly sessions: SessionCommands;
+  readonly #options: TurnstreamOptions;
+  readonly #settings: Settings;
+  readonly #secret: string;
+  readonly #print: (line: string) => void;
+  readonly #activity: ActivityLog;
+  #parts: Promise<Parts> | null = null;
+  #worker: Promise<SupervisedWorker> | null = null;
+  #gateway: Promise<Gateway> | null = null;
+  #server: Server | null = null;
+  #closing: Promise<void> | null = null;
+
+  constructor(options: TurnstreamOptions, settings: Settings) {
+    this.#options = options;
+    this.#settings = settings;
+    this.#secret = settings.secret ?? randomBytes(32).toString("hex");
+    const { print = (line: string) => void process.stderr.write(`${line}\n`) } = options;
+    this.#print = print === false ? () => undefined : print;
+    const hasStacks = process.env["DEBUG"] !== undefined;
+    this.#activity = createActivityLog({ print: this.#print, now: () => new Date(), hasStacks });
+    this.sessions = createSessionCommands(this.#tenant, () => this.parts());
+  }
+
+  get #tenant(): string {
+    return this.#options.tenant ?? DEFAULT_TENANT;
+  }
+
+  parts(): Promise<Parts> {
+    const { migrates = process.env["NODE_ENV"] !== "production" } = this.#options;
+    this.#parts ??= openParts(this.#settings, { tenant: this.#tenant, shouldMigrate: migrates }).then(
+      (parts) => {
+        if (this.#settings.servers === null) this.#print(IN_MEMORY);
+        return parts;
+      },
+    );
+    return this.#parts;
+  }
+
+  worker(): Promise<SupervisedWorker> {
+    this.#worker ??= this.#startWorker();
+    return this.#worker;
+  }
+
+  gateway(): Promise<Gateway> {
+    this.#gateway ??= this.#gatewayOptions().then(createGateway);
+    return this.#gateway;
+  }
+
+  async listen(port = Number(process.env["PORT"] ?? DEFAULT_PORT), host?: string): Promise<string> {
+    const server = createServer(await this.#gatewayOptions());
+    this.#server = server;
+    if (this.#options.runsTurns !== false) await this.worker();
+    const url = await server.listen(port, host);
+    this.#closeOnSignals();
+    this.#print(`Turnstream listens on ${url}`);
+    return url;
+  }
+
+  async handle(request: Request): Promise<Response> {
+    const [gateway] = await Promise.all([
+      this.gateway(),
+      this.#options.runsTurns === false ? null : this.worker(),
+    ]);
+    return gateway.handle(request);
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #startWorker(): Promise<SupervisedWorker> {
+    const { store, log, signals, engine } = await this.parts();
+    const { agents, payments } = this.#options;
+    return startWorker({
+      ...this.#activity,
+      ...this.#options.worker,
+      ...(payments !== undefined && { payments }),
+      store,
+      log,
+      signals,
+      engine,
+      agents,
+    });
+  }
+
+  async #gatewayOptions(): Promise<GatewayOptions> {
+    const { store, log, signals } = await this.parts();
+    const { user, payments } = this.#options;
+    return {
+      onError: this.#activity.onError,
+      ...this.#options.gateway,
+      ...(payments !== undefined && { payments }),
+      store,
+      log,
+      signals,
+      secrets: [this.#secret],
+      signIn: { tenant: this.#tenant, user },
+    };
+  }
+
+  async #close(): Promise<void> {
+    await this.#server?.close();
+    await (await this.#gateway)?.close();
+    await (await this.#worker)?.shutdown();
+    await (await this.#parts)?.close();
+  }
+
+  /** The first signal ends turns in order; the second ends the process at once. */
+  #closeOnSignals(): void {
+    for (const name of ["SIGTERM", "SIGINT"] as const) {
+      process.once(name, () => {
+        void this.close().then(
+          () => process.exit(0),
+          (error: unknown) => {
+            this.#activity.onError(error, { during: "closing" });
+            process.exit(1);
+          },
+        );
+      });
+    }
+  }
+}

@@ -1,0 +1,57 @@
+/** Runs the contract of `turnstream()` on PostgreSQL and Redis, and tests servers that can't be used. */
+import { freePort } from "@turnstream/testkit/network/free-port.ts";
+import { freshDatabaseUrl, sharedRedisUrl } from "@turnstream/testkit/servers/shared-servers.ts";
+import { expect, test } from "vitest";
+import { scriptedModel } from "../../src/models/scripted-model.ts";
+import { defineAgent } from "../../src/runtime/define/agent.ts";
+import { turnstream } from "../../src/turnstream/turnstream.ts";
+import { turnstreamContract } from "./turnstream.contract.ts";
+
+const secret = "s".repeat(32);
+
+turnstreamContract("on servers", async () => ({
+  databaseUrl: await freshDatabaseUrl(),
+  redisUrl: sharedRedisUrl(),
+  secret,
+}));
+
+const AGENTS = [defineAgent({ name: "a", title: false, model: scriptedModel([[]]) })];
+const SILENT = { agents: AGENTS, user: () => "an", print: false, secret } as const;
+
+test("names PostgreSQL's host and port if nothing listens there", async () => {
+  const port = await freePort();
+  const databaseUrl = `postgres://app:hidden@127.0.0.1:${port}/chat`;
+  const app = turnstream({ ...SILENT, databaseUrl, redisUrl: sharedRedisUrl() });
+  const error = await app.listen(0).catch((e: unknown) => e);
+  expect(error).toMatchObject({ name: "SettingsError", code: "DATABASE" });
+  expect(String(error)).toContain(`127.0.0.1:${port}`);
+  expect(String(error)).toContain("DATABASE_URL");
+  expect(String(error)).not.toContain("hidden");
+});
+
+test("names a database that doesn't exist", async () => {
+  const databaseUrl = new URL(await freshDatabaseUrl());
+  databaseUrl.pathname = "no_such_database";
+  const app = turnstream({ ...SILENT, databaseUrl: databaseUrl.href, redisUrl: sharedRedisUrl() });
+  await expect(app.parts()).rejects.toThrow("There is no database no_such_database");
+});
+
+test("names Redis's host and port if nothing listens there", async () => {
+  const port = await freePort();
+  const redisUrl = `redis://:hidden@127.0.0.1:${port}`;
+  const app = turnstream({ ...SILENT, databaseUrl: await freshDatabaseUrl(), redisUrl });
+  const error = await app.listen(0).catch((e: unknown) => e);
+  expect(error).toMatchObject({ name: "SettingsError", code: "REDIS" });
+  expect(String(error)).toContain(`127.0.0.1:${port}`);
+  expect(String(error)).not.toContain("hidden");
+});
+
+test("without `migrates`, a database without tables is an error that names the command", async () => {
+  const app = turnstream({
+    ...SILENT,
+    migrates: false,
+    databaseUrl: await freshDatabaseUrl(),
+    redisUrl: sharedRedisUrl(),
+  });
+  await expect(app.parts()).rejects.toThrow("turnstream migrate");
+});

@@ -1,0 +1,46 @@
+/** Runs the contract of `turnstream()` in memory, and tests what only memory does. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { expect, onTestFinished, test } from "vitest";
+import { scriptedModel } from "../../src/models/scripted-model.ts";
+import { defineAgent } from "../../src/runtime/define/agent.ts";
+import { turnstream } from "../../src/turnstream/turnstream.ts";
+import { turnstreamContract } from "./turnstream.contract.ts";
+
+turnstreamContract("in memory", async () => ({}));
+
+const AGENTS = [defineAgent({ name: "a", title: false, model: scriptedModel([[]]) })];
+
+test("says once that nothing is kept, and what to set", async () => {
+  const lines: string[] = [];
+  const app = turnstream({ agents: AGENTS, user: () => "an", print: (line) => lines.push(line) });
+  await app.listen(0);
+  await app.gateway();
+  expect(lines.filter((line) => line.includes("in memory"))).toHaveLength(1);
+  expect(lines.join("\n")).toContain("DATABASE_URL, REDIS_URL and TURNSTREAM_SECRET");
+  await app.close();
+});
+
+test("a wrong setting is refused at the call, before anything is opened", () => {
+  expect(() => turnstream({ agents: AGENTS, user: () => null, databaseUrl: "postgres://x@y/z" })).toThrow(
+    "REDIS_URL",
+  );
+});
+
+test.each(["SIGTERM", "SIGINT"] as const)("a process that listens ends in order at %s", async (signal) => {
+  const file = fileURLToPath(new URL("listening-process.ts", import.meta.url));
+  const child = spawn(process.execPath, ["--conditions=@turnstream/source", file], {
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { ...process.env, DATABASE_URL: "", REDIS_URL: "" },
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  let printed = "";
+  child.stderr.on("data", (data: Buffer) => (printed += data.toString()));
+  const [line] = (await once(child.stdout, "data")) as [Buffer];
+  expect((await fetch(`${line.toString().trim()}/health`)).status).toBeLessThan(500);
+  child.kill(signal);
+  const [code] = (await once(child, "exit")) as [number | null];
+  expect(printed).toContain("Turnstream listens on http://127.0.0.1:");
+  expect(code).toBe(0);
+});
