@@ -93,3 +93,33 @@ test("S02 frames survive the SSE text", () => {
 test("decoded logs are valid", () => {
   atEveryCut(decodesLegally(responses));
 });
+
+test("an approval of a call that runs again after a takeover supersedes the first result", () => {
+  const on = { turn: "t", run: "t/main" };
+  const tool = { call: "c", name: "buy", label: "Buy" };
+  const start = { number: 1, message: "m", message_number: 1, agent: "a" };
+  const action = { name: "buy", input: {} };
+  const drafts = [
+    { type: "session.start", session: "s", number: 1 },
+    { type: "message.add", message: "m", text: "Buy" },
+    { type: "turn.start", turn: "t", ...start, mode: "agent", from_share: false },
+    { type: "run.start", ...on, agent: "a" },
+    { type: "tool_call.start", ...on, block: "b0", index: 0, ...tool },
+    { type: "tool_call.end", ...on, block: "b0", index: 0, input: {} },
+    { type: "tool_result.start", ...on, block: "b1", index: 1, ...tool },
+    { type: "tool_result.end", ...on, block: "b1", index: 1, status: "success", preview: "", artifact: null },
+    { type: "turn.takeover", turn: "t", blocks: ["b1"], groups: [], runs: [] },
+    {
+      type: "approval.request",
+      ...on,
+      block: "b2",
+      index: 2,
+      key: "k",
+      call: "c",
+      actions: [action],
+      editable: true,
+    },
+  ];
+  const events = drafts.map((draft, n) => ({ v: 2, at: n, id: `${n < 8 ? 1 : 2}-${n + 1}`, ...draft }));
+  decodesLegally(responses)(events as SessionEvent[]);
+});

@@ -56,6 +56,7 @@ export function requestApproval(
   };
   const [first] = action_requests;
   const call = request.tool_use_id ?? waitingCall(writer, turn, first?.name) ?? key;
+  supersedeResult(writer, turn, call);
   const on = { ...writer.next(turn), run, key, call, ...due };
   if (first?.name === QUESTION_TOOL) {
     const { questions = [] } = first.args as { readonly questions?: readonly Question[] };
@@ -72,6 +73,16 @@ export function requestApproval(
       ...(request.digest === undefined ? {} : { digest: request.digest }),
     });
   }
+}
+
+/**
+ * Only a takeover lets a call that has a result wait for the user again. A dialect without takeovers doesn't say which
+ * content it superseded, but the result of this call is part of it.
+ */
+function supersedeResult(writer: EventWriter, turn: string, call: string): void {
+  const result = writer.find(turn, (block) => block.kind === "tool_result" && block.call === call);
+  if (result !== undefined)
+    writer.write({ type: "turn.takeover", turn, blocks: [result.id], groups: [], runs: [] });
 }
 
 function actionFrom({ name, args, label }: ActionRequest): ApprovalAction {
