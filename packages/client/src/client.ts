@@ -25,7 +25,8 @@ import { createSharedTransport, type SharedTransportOptions } from "./tabs/share
 export interface Client extends SharingClient {
   /** Returns the store of a session; the same store for the same id. */
   session(sessionId: string): Session;
-  createSession(options?: { readonly title?: string }): Promise<SessionInfo>;
+  /** Creates a session. With `id`, a repeated call returns the same session. @default id: a new one */
+  createSession(options?: { readonly id?: string; readonly title?: string }): Promise<SessionInfo>;
   /** Lists the sessions of the user, most recently used first. */
   listSessions(page?: { readonly before?: string; readonly limit?: number }): Promise<SessionPage>;
   renameSession(sessionId: string, title: string): Promise<SessionInfo>;
@@ -147,9 +148,10 @@ function createSessionApi(
       const { agents } = (await api.json("/agents")) as RestReply<"agents">;
       return agents.map(({ agent_id: id, ...agent }) => ({ id, ...agent }));
     },
-    async createSession(options = {}) {
+    async createSession({ id: session_id, title } = {}) {
+      const body = { session_id, title };
       return toSessionInfo(
-        await api.json("/sessions", jsonInit("POST", options, { "idempotency-key": newId() })),
+        await api.json("/sessions", jsonInit("POST", body, { "idempotency-key": newId() })),
       );
     },
     async listSessions({ before, limit } = {}) {

@@ -9,6 +9,7 @@ export type { ConnectionPhase, ConnectionView } from "./transport/status.ts";
 export type { ClientDialect } from "./dialects/client-dialect.ts";
 export { ClientError, type ClientErrorCode } from "./errors.ts";
 export type { Credentials } from "./auth/auth.ts";
+export { signIn } from "./auth/sign-in.ts";
 export type { ClientEnv, PageEnv } from "./env.ts";
 export type { ClientOptions } from "./options.ts";
 export type {
