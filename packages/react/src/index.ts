@@ -16,6 +16,8 @@ export type {
   RunProps,
   TurnProps,
 } from "./components.ts";
+export type { ChatProps } from "./chat/chat-props.ts";
+export { Chat } from "./chat/lazy-chat.ts";
 export { type ApprovalRequest, useApprovalRequest } from "./cards/use-approval-request.ts";
 export { type Countdown, useCountdown } from "./cards/use-countdown.ts";
 export { type FormRequest, useFormRequest } from "./cards/use-form-request.ts";

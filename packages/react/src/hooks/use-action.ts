@@ -1,11 +1,13 @@
 /**
- * `useAction` runs a command of the user and returns whether it is in progress and why it failed.
+ * `useAction` runs a command of the user and returns whether it is in progress and why it failed. `useCommand` does so
+ * outside of a thread.
  * Invariant: one command runs at a time; a second press is ignored, even before the next render. It stores the error
  * instead of its text, because the language can change.
  */
 import { useEffect, useRef, useState } from "react";
 import { useThreadContext } from "../context.ts";
 import { errorText } from "../error-text.ts";
+import type { Strings } from "../strings/strings.ts";
 
 export interface Action {
   readonly isBusy: boolean;
@@ -17,7 +19,10 @@ export interface Action {
 
 /** @param outcomeWithinMs how long after success to stay busy, until the outcome is visible */
 export function useAction(outcomeWithinMs = 0): Action {
-  const { strings } = useThreadContext();
+  return useCommand(useThreadContext().strings, outcomeWithinMs);
+}
+
+export function useCommand(strings: Strings, outcomeWithinMs = 0): Action {
   const [isBusy, setBusy] = useState(false);
   // Stores the error instead of its text, because the language can change while it is shown.
   const [failure, setFailure] = useState<{ readonly error: unknown } | null>(null);

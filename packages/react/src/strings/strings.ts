@@ -5,6 +5,7 @@
  */
 import type { ClientErrorCode } from "@turnstream/client";
 import type { cards } from "./en/cards.ts";
+import type { chat } from "./en/chat.ts";
 import type { fieldProblem } from "./en/field-problem.ts";
 import type { payments } from "./en/payments.ts";
 import type { sharing } from "./en/sharing.ts";
@@ -15,6 +16,7 @@ export type CardStrings = typeof cards;
 export type FieldProblemString = typeof fieldProblem;
 export type PaymentStrings = typeof payments;
 export type SharingStrings = typeof sharing;
+export type ChatStrings = typeof chat;
 export type ErrorStrings = typeof errors & {
   /** Complete, because an error that has only a code must not stay in English. */
   readonly byCode: Readonly<Record<ClientErrorCode, string>>;
@@ -31,5 +33,7 @@ export interface Strings {
   readonly payments?: PaymentStrings;
   /** Of `@turnstream/react/sharing`. English if absent. */
   readonly sharing?: SharingStrings;
+  /** Of `Chat` and `SessionList`. English if absent. */
+  readonly chat?: ChatStrings;
   readonly errors: ErrorStrings;
 }

@@ -21,9 +21,14 @@ export interface IconProps {
 }
 
 export function Icon({ name }: IconProps): ReactNode {
+  return <IconShape name={name} path={PATHS[name]} />;
+}
+
+/** For parts in chunks, whose icons are not part of the first load. */
+export function IconShape({ name, path }: { readonly name: string; readonly path: string }): ReactNode {
   return (
     <svg className={`ts-icon ts-icon-${name}`} viewBox="0 0 16 16" aria-hidden="true" focusable="false">
-      <path d={PATHS[name]} />
+      <path d={path} />
     </svg>
   );
 }

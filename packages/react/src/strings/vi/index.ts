@@ -5,7 +5,8 @@
  */
 import type { Strings } from "../strings.ts";
 import { cards, fieldProblem, payments } from "./cards.ts";
+import { chat } from "./chat.ts";
 import { sharing } from "./sharing.ts";
 import { errors, thread } from "./thread.ts";
 
-export const vi: Strings = { locale: "vi", thread, cards, fieldProblem, payments, sharing, errors };
+export const vi: Strings = { locale: "vi", thread, cards, fieldProblem, payments, sharing, chat, errors };

@@ -1,0 +1,13 @@
+/**
+ * `chatStrings` returns the strings of the chat in the language of the page.
+ * Invariant: a catalog without them shows English. The English ones are not part of `en`, so that a page that has only a
+ * thread doesn't load them.
+ */
+import { chat as enChat } from "../strings/en/chat.ts";
+import type { ChatStrings, Strings } from "../strings/strings.ts";
+
+export { enChat };
+
+export function chatStrings(strings: Strings): ChatStrings {
+  return strings.chat ?? enChat;
+}

@@ -1,0 +1,150 @@
+/**
+ * `ChatView` renders `Chat`: the list of sessions, the thread of the open one, and the states without a thread.
+ * Invariant: a new session is created with its first message, never by opening the page. A user who is signed out sees
+ * that instead of a thread, and nothing is retried until the user asks for it or returns to the page.
+ */
+import { type Client, type ClientError, createClient, signIn } from "@turnstream/client";
+import { type ReactNode, useCallback, useEffect, useRef, useState } from "react";
+import { useSessionSelector } from "../hooks/use-session-selector.ts";
+import { SessionProvider } from "../provider.tsx";
+import { en } from "../strings/en/index.ts";
+import type { Strings } from "../strings/strings.ts";
+import { Thread } from "../thread/thread.tsx";
+import { visibleText } from "../visible-text.ts";
+import type { ChatProps } from "./chat-props.ts";
+import { chatStrings } from "./chat-strings.ts";
+import { ChatDrawer } from "./chat-drawer.tsx";
+import { ChatWelcome } from "./chat-welcome.tsx";
+import { SessionList } from "./session-list.tsx";
+import { useChatSession } from "./use-chat-session.ts";
+import { useSessionRoute } from "./use-session-route.ts";
+import { type Sessions, useSessions } from "./use-sessions.ts";
+
+let originClient: Client | null = null;
+
+/** One client for all chats of the page, because tabs and chats share its connection. */
+const getOriginClient = (): Client =>
+  (originClient ??= createClient({ url: location.origin, auth: () => signIn() }));
+
+export function ChatView(props: ChatProps): ReactNode {
+  const { agent, suggestions, welcome, composer, route: parameter = "session", signedOut, ...rest } = props;
+  const { client = getOriginClient(), ...provider } = rest;
+  const { strings = en, theme } = provider;
+  const chat = chatStrings(strings);
+  const sessions = useSessions(client);
+  const { current, open, getLink } = useSessionRoute(parameter);
+  const [isMissing, setMissing] = useState(false);
+  const [isListOpen, setListOpen] = useState(false);
+  const root = useRef<HTMLDivElement>(null);
+  const onCreated = useCallback((id: string) => open(id, true), [open]);
+  const session = useChatSession({ client, current, create: sessions.create, onCreated });
+  const agentId = agent ?? composer?.agentId;
+  const show = (id: string | null): void => {
+    if (id !== current) open(id);
+    setMissing(false);
+    setListOpen(false);
+    focusComposer(root.current);
+  };
+  const onMissing = useCallback(() => {
+    open(null, true);
+    setMissing(true);
+  }, [open]);
+  const title = sessions.sessions?.find(({ id }) => id === current)?.title ?? null;
+  const list = (
+    <SessionList
+      sessions={sessions}
+      current={current}
+      strings={strings}
+      getLink={getLink}
+      onOpen={show}
+      onNew={() => show(null)}
+      onDeleted={(id) => {
+        if (id === current) open(null, true);
+      }}
+    />
+  );
+  return (
+    <div className="ts-root ts-chat" ref={root} lang={strings.locale} data-theme={theme}>
+      {isSignedOut(sessions) ? (
+        <SignedOut strings={strings} onRetry={() => void sessions.refresh()}>
+          {signedOut}
+        </SignedOut>
+      ) : (
+        <ChatDrawer
+          strings={strings}
+          title={title === null ? chat.untitled : visibleText(title)}
+          list={list}
+          isOpen={isListOpen}
+          onToggle={setListOpen}
+        >
+          {isMissing && (
+            <p className="ts-chat-note" role="status">
+              {chat.missing}
+            </p>
+          )}
+          <SessionProvider {...provider} session={session}>
+            <SessionWatcher sessions={sessions} title={title} onMissing={onMissing} />
+            <Thread
+              empty={<ChatWelcome welcome={welcome} suggestions={suggestions ?? []} agentId={agentId} />}
+              composer={{ ...composer, ...(agentId !== undefined && { agentId }) }}
+            />
+          </SessionProvider>
+        </ChatDrawer>
+      )}
+    </div>
+  );
+}
+
+function isSignedOut({ error }: Sessions): boolean {
+  return (error as Partial<ClientError> | null)?.code === "UNAUTHENTICATED";
+}
+
+/** On a phone the keyboard would cover half of the screen, so the focus stays where it is. */
+function focusComposer(root: HTMLElement | null): void {
+  if (window.matchMedia("(pointer: fine)").matches)
+    requestAnimationFrame(() => root?.querySelector("textarea")?.focus());
+}
+
+interface SignedOutProps {
+  readonly strings: Strings;
+  readonly onRetry: () => void;
+  readonly children: ReactNode;
+}
+
+function SignedOut({ strings, onRetry, children }: SignedOutProps): ReactNode {
+  return (
+    <div className="ts-chat-signed-out">
+      <p role="status">{chatStrings(strings).signedOut}</p>
+      {children ?? (
+        <button type="button" className="ts-button" onClick={onRetry}>
+          {strings.thread.tryAgain}
+        </button>
+      )}
+    </div>
+  );
+}
+
+interface SessionWatcherProps {
+  readonly sessions: Sessions;
+  /** The title in the list. */
+  readonly title: string | null;
+  readonly onMissing: () => void;
+}
+
+/** Reloads the list if a turn starts or the title changes, and reports a session that doesn't exist. */
+function SessionWatcher({ sessions: { refresh }, title: listed, onMissing }: SessionWatcherProps): null {
+  const title = useSessionSelector(({ state }) => state.title);
+  const running = useSessionSelector(({ state }) => {
+    const last = state.turns.last();
+    return last?.status === "running" ? last.id : null;
+  });
+  const isMissing = useSessionSelector(({ connection }) => connection.error?.code === "NOT_FOUND");
+  useEffect(() => {
+    if (running !== null || (title !== null && title !== listed)) void refresh();
+    // A reload of the list changes `listed`, which must not reload it again.
+  }, [running, title, refresh]);
+  useEffect(() => {
+    if (isMissing) onMissing();
+  }, [isMissing, onMissing]);
+  return null;
+}

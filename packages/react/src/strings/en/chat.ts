@@ -1,0 +1,32 @@
+/**
+ * `chat` are the English strings of the list of sessions and of the whole chat.
+ * Invariant: they define the shape of the other languages, so a new key needs a text in each. They are loaded with the
+ * chat, so a page that has only a thread doesn't load them.
+ */
+
+export const chat = {
+  sessions: "Conversations",
+  newSession: "New conversation",
+  untitled: "New conversation",
+  noSessions: "Your conversations will be listed here.",
+  loading: "Loading…",
+  moreSessions: "Show more",
+  openList: "Open the list of conversations",
+  closeList: "Close the list of conversations",
+
+  rename: (title: string): string => `Rename “${title}”`,
+  newTitle: "New name",
+  save: "Save",
+  renamed: "The conversation was renamed.",
+
+  delete: (title: string): string => `Delete “${title}”`,
+  deleteQuestion: "Delete this conversation permanently?",
+  deleteConfirm: "Delete",
+  cancel: "Cancel",
+  deleted: "The conversation was deleted.",
+
+  welcome: "How can I help?",
+  suggestions: "Suggestions",
+  missing: "This conversation no longer exists. You can start a new one.",
+  signedOut: "You are signed out. Sign in to see your conversations.",
+};
