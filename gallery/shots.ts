@@ -36,8 +36,10 @@ async function takePicture(page: Page, { file, state, theme }: Picture): Promise
     const drawn = document.querySelector(".ts-turns, .ts-composer")?.scrollHeight ?? 0;
     const modal = document.querySelector(".ts-modal-body")?.scrollHeight ?? 0;
     const shared = document.querySelector(".ts-shared")?.scrollHeight ?? 0;
+    const chat = document.querySelector(".ts-chat") === null ? 0 : 720;
+    const list = document.querySelector(".g-side")?.scrollHeight ?? 0;
     const frame = document.querySelector(".g-page")?.clientHeight ?? 0;
-    return Math.max(around + drawn, modal, shared, frame);
+    return Math.max(around + drawn, modal, shared, chat, list, frame);
   });
   await page.setViewportSize({ width, height: Math.min(MOST, Math.max(LEAST, height + 40)) });
   await page.waitForTimeout(120);

@@ -1,5 +1,6 @@
 /** `STATES` lists every state of the gallery, in the order of the list. */
 import { cardStates } from "./cards.ts";
+import { chatStates } from "./chat.ts";
 import { paymentPageStates } from "./payment-pages.ts";
 import { sharingStates } from "./sharing.ts";
 import type { GalleryState } from "./state.ts";
@@ -12,6 +13,7 @@ export const STATES: readonly GalleryState[] = [
   ...paymentPageStates,
   ...threadStates,
   ...sharingStates,
+  ...chatStates,
 ];
 
 export function findState(name: string): GalleryState | null {

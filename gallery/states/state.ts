@@ -20,13 +20,23 @@ export interface GalleryState {
   readonly act?: (root: HTMLElement) => void | Promise<void>;
   /**
    * What is shown: the turns, a whole thread with composer and banner, only the composer, a thread with the share
-   * dialog, the page of a shared session, or a page of the gateway (`renderPage`).
+   * dialog, the page of a shared session, a page of the gateway (`renderPage`), the list of sessions, or a whole chat.
    */
-  readonly shows?: "turns" | "thread" | "composer" | "share-dialog" | "shared" | "page";
+  readonly shows?:
+    | "turns"
+    | "thread"
+    | "composer"
+    | "share-dialog"
+    | "shared"
+    | "page"
+    | "session-list"
+    | "chat";
   /** Returns the HTML of a page of the gateway. */
   readonly renderPage?: (locale: string) => string;
   /** What the server answers to the calls for shared sessions. */
   readonly sharing?: SharingState;
+  /** What the server answers to the calls for the list of sessions. */
+  readonly sessions?: SessionsState;
   readonly isDisabled?: boolean;
 }
 
@@ -39,6 +49,19 @@ interface SharingState {
   readonly error?: ClientError;
   /** The error with which creating, revoking and forking fail. */
   readonly refusal?: ClientError;
+}
+
+export interface SessionsState {
+  /** The titles of the sessions; null for one without a title. */
+  readonly titles?: readonly (string | null)[];
+  readonly hasMore?: boolean;
+  readonly isLoading?: boolean;
+  /** The error with which loading fails. */
+  readonly error?: ClientError;
+  /** The error with which creating, renaming and deleting fail. */
+  readonly refusal?: ClientError;
+  /** Whether the chat is as narrow as a phone. */
+  readonly isNarrow?: boolean;
 }
 
 /** A connection that has received nothing yet. */
@@ -74,6 +97,18 @@ export const press =
   (selector: string) =>
   (root: HTMLElement): void =>
     root.querySelector<HTMLElement>(selector)?.click();
+
+/** Clicks elements one after the other, as soon as each is shown. The code of a chat loads after its first render. */
+export const pressWhenShown =
+  (...selectors: readonly string[]) =>
+  async (root: HTMLElement): Promise<void> => {
+    for (const selector of selectors) {
+      const find = (): HTMLElement | null => root.querySelector<HTMLElement>(selector);
+      while (find() === null) await new Promise((resolve) => requestAnimationFrame(resolve));
+      find()?.click();
+      await new Promise((resolve) => requestAnimationFrame(resolve));
+    }
+  };
 
 /** Expands groups, but not their steps. */
 export function openGroups(root: HTMLElement): void {
