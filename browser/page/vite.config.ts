@@ -1,4 +1,4 @@
-/** Builds the pages of the browser tests from TypeScript source: a live session, and clients of the documents. */
+/** Builds the pages of the browser tests from TypeScript source: a live session, a whole chat, clients of the documents. */
 import { join } from "node:path";
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
@@ -8,7 +8,7 @@ export default defineConfig({
   plugins: [react()],
   build: {
     rollupOptions: {
-      input: ["index.html", "documents.html"].map((name) => join(import.meta.dirname, name)),
+      input: ["index.html", "chat.html", "documents.html"].map((name) => join(import.meta.dirname, name)),
     },
   },
   resolve: { conditions: ["@turnstream/source", "module", "browser", "development|production"] },
