@@ -6,7 +6,6 @@ import { randomBytes } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
 import { createGateway, signToken } from "@turnstream/server";
 import type { Actor } from "@turnstream/server/ports";
 import type { TestBackend } from "@turnstream/testkit/backend/open-backend.ts";
@@ -49,9 +48,8 @@ export async function startChatSite({ store, log, signals }: TestBackend, actor:
   const answer = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
     const response = await respond(incoming, site.url);
     outgoing.writeHead(response.status, Object.fromEntries(response.headers));
-    if (response.body === null) outgoing.end();
-    // A page that closes a stream ends the pipeline early.
-    else await pipeline(Readable.fromWeb(response.body), outgoing).catch(() => {});
+    for await (const chunk of response.body ?? []) outgoing.write(chunk);
+    outgoing.end();
   };
   const server = createServer((incoming, outgoing) => void answer(incoming, outgoing));
   server.on("upgrade", (incoming, socket, head) => {

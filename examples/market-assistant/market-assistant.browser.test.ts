@@ -140,17 +140,17 @@ describe("each suggestion, with one click (U07)", () => {
 
 test("sessions have titles, and can be renamed and erased", async () => {
   const list = page.getByRole("navigation");
-  const row = list.getByRole("button", { name: "Vẽ biểu đồ VNM 7 phiên gần nhất.", exact: true });
+  const row = list.getByRole("link", { name: "Vẽ biểu đồ VNM 7 phiên gần nhất.", exact: true });
   await row.click();
   expect(await reads(/đi từ 80\.400/)).toBe(true);
   await list.getByRole("button", { name: "Đổi tên “Vẽ biểu đồ" }).click();
   await page.getByLabel("Tên mới").fill("Biểu đồ của tôi");
   await page.keyboard.press("Enter");
-  await list.getByRole("button", { name: "Biểu đồ của tôi", exact: true }).waitFor();
+  await list.getByRole("link", { name: "Biểu đồ của tôi", exact: true }).waitFor();
   await expect.poll(() => page.title()).toContain("Biểu đồ của tôi");
   await list.getByRole("button", { name: "Xoá “Biểu đồ của tôi”" }).click();
-  await page.getByRole("dialog").getByRole("button", { name: "Xoá" }).click();
-  await list.getByRole("button", { name: "Biểu đồ của tôi", exact: true }).waitFor({ state: "detached" });
+  await list.getByRole("button", { name: "Xoá", exact: true }).click();
+  await list.getByRole("link", { name: "Biểu đồ của tôi", exact: true }).waitFor({ state: "detached" });
 });
 
 test("on a phone an empty conversation is scrolled to its top", async () => {

@@ -7,13 +7,13 @@ import { AgentHeader } from "./agent-header.tsx";
 import { client } from "./client.ts";
 import type { Language } from "./languages.ts";
 import { Suggestions } from "./suggestions.tsx";
-import { shareLink } from "./use-route.ts";
+import { shareLink } from "./use-share-token.ts";
 
 interface ChatProps {
   readonly session: Session;
   readonly language: Language;
   /** Called when the title or the number of turns changes, so that the list is reloaded. */
-  readonly onChange: (title: string | null) => void;
+  readonly onChange: () => void;
   /** Called if the session does not exist. */
   readonly onNotFound: () => void;
   /** Whether the share dialog is open. */
@@ -49,7 +49,7 @@ function Watcher({ onChange, onNotFound }: Pick<ChatProps, "onChange" | "onNotFo
   const title = useSessionSelector(({ state }) => state.title);
   const turns = useSessionSelector(({ state }) => state.turns.length);
   const isNotFound = useSessionSelector(({ connection }) => connection.error?.code === "NOT_FOUND");
-  useEffect(() => onChange(title), [title, turns, onChange]);
+  useEffect(onChange, [title, turns, onChange]);
   useEffect(() => {
     if (isNotFound) onNotFound();
   }, [isNotFound, onNotFound]);

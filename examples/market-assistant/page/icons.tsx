@@ -2,11 +2,8 @@
 import type { ReactNode } from "react";
 
 const PATHS = {
-  plus: "M12 5v14M5 12h14",
   menu: "M4 7h16M4 12h16M4 17h16",
   close: "M6 6l12 12M18 6L6 18",
-  edit: "M4 20l4.5-1L20 7.5 16.5 4 5 15.5 4 20zM14 6.5l3.5 3.5",
-  bin: "M5 7h14M10 7V4.5h4V7M7 7l1 13h8l1-13",
   bulb: "M9 18h6M10 21h4M12 3a6 6 0 00-3.5 10.9c.6.5 1 1.2 1 2.1h5c0-.9.4-1.6 1-2.1A6 6 0 0012 3z",
   share: "M12 15V3.5M8 7l4-3.5L16 7M6 11H5v9.5h14V11h-1",
   sun: "M12 8a4 4 0 100 8 4 4 0 000-8zM12 2.5V5M12 19v2.5M2.5 12H5M19 12h2.5M5.3 5.3l1.7 1.7M17 17l1.7 1.7M18.7 5.3L17 7M7 17l-1.7 1.7",

@@ -5,7 +5,7 @@ import "@turnstream/react/styles.css";
 import { App } from "./app.tsx";
 import "./page.css";
 import { SharedPage } from "./shared-page.tsx";
-import { useShareToken } from "./use-route.ts";
+import { useShareToken } from "./use-share-token.ts";
 
 function Page(): ReactNode {
   const token = useShareToken();

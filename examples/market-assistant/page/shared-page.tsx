@@ -4,7 +4,6 @@ import type { ReactNode } from "react";
 import { AgentHeader } from "./agent-header.tsx";
 import { client } from "./client.ts";
 import { Switches } from "./switches.tsx";
-import { goTo } from "./use-route.ts";
 import { usePageSettings } from "./use-page-settings.ts";
 
 const PARTS = { AgentHeader };
@@ -25,7 +24,7 @@ export function SharedPage({ token }: { readonly token: string }): ReactNode {
         strings={thread}
         agentNames={agents}
         components={PARTS}
-        onContinue={({ id }) => goTo(id)}
+        onContinue={({ id }) => location.assign(`${location.pathname}?session=${id}`)}
       />
     </div>
   );

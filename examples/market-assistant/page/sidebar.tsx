@@ -1,31 +1,22 @@
 /** `Sidebar` shows the list of sessions next to the thread, or as a drawer on a narrow screen. */
+import { SessionList, type SessionListProps } from "@turnstream/react/chat";
 import { type ReactNode, useEffect, useRef } from "react";
 import { Icon } from "./icons.tsx";
-import { SessionRow } from "./session-row.tsx";
-import type { SessionList } from "./use-sessions.ts";
-import type { PageStrings } from "./strings/strings.ts";
+import type { Language } from "./languages.ts";
 
-interface SidebarProps {
-  readonly list: SessionList;
-  readonly current: string | null;
-  readonly strings: PageStrings;
+interface SidebarProps extends Omit<SessionListProps, "strings"> {
+  readonly language: Language;
   readonly isNarrow: boolean;
   readonly isOpen: boolean;
   readonly onClose: () => void;
-  readonly onNew: () => void;
-  readonly onOpen: (id: string) => void;
-  readonly onErased: (id: string) => void;
 }
 
-export function Sidebar(props: SidebarProps): ReactNode {
-  const { list, current, strings, isNarrow, isOpen, onClose, onNew, onOpen, onErased } = props;
+export function Sidebar({ language, isNarrow, isOpen, onClose, ...list }: SidebarProps): ReactNode {
+  const { strings, thread } = language;
   const root = useRef<HTMLElement>(null);
-  const isHidden = isNarrow && !isOpen;
   useEffect(() => {
     if (isNarrow && isOpen) root.current?.querySelector("button")?.focus();
   }, [isNarrow, isOpen]);
-  // Empty sessions are listed only while they are open.
-  const shown = list.sessions.filter(({ id, title }) => title !== null || id === current);
   return (
     <>
       {isNarrow && isOpen && <div className="ma-veil" onClick={onClose} aria-hidden="true" />}
@@ -33,8 +24,8 @@ export function Sidebar(props: SidebarProps): ReactNode {
         className="ma-sidebar"
         ref={root}
         data-open={isOpen || undefined}
-        inert={isHidden}
-        aria-label={strings.sessions}
+        inert={isNarrow && !isOpen}
+        aria-label={strings.name}
         onKeyDown={(event) => {
           if (isNarrow && event.key === "Escape") onClose();
         }}
@@ -48,31 +39,7 @@ export function Sidebar(props: SidebarProps): ReactNode {
             </button>
           )}
         </div>
-        <button type="button" className="ma-new" onClick={onNew}>
-          <Icon name="plus" />
-          {strings.newSession}
-        </button>
-        <nav aria-label={strings.sessions}>
-          {list.isKnown && shown.length === 0 && <p className="ma-note">{strings.noSessions}</p>}
-          <ul className="ma-rows">
-            {shown.map((info) => (
-              <SessionRow
-                key={info.id}
-                info={info}
-                isCurrent={info.id === current}
-                strings={strings}
-                onOpen={() => onOpen(info.id)}
-                onRename={(title) => void list.rename(info.id, title).catch(() => {})}
-                onErase={() =>
-                  void list.erase(info.id).then(
-                    () => onErased(info.id),
-                    () => {},
-                  )
-                }
-              />
-            ))}
-          </ul>
-        </nav>
+        <SessionList {...list} strings={thread} />
         <p className="ma-note ma-foot">{strings.invented}</p>
       </aside>
     </>

@@ -10,23 +10,10 @@ export interface PageStrings {
   readonly share: string;
   /** What each suggestion shows. */
   readonly shows: Readonly<Record<Topic, string>>;
-  readonly sessions: string;
-  readonly newSession: string;
   readonly untitled: string;
-  readonly noSessions: string;
-  readonly rename: (title: string) => string;
-  readonly newTitle: string;
-  readonly erase: (title: string) => string;
-  readonly eraseQuestion: (title: string) => string;
-  readonly eraseHint: string;
-  readonly eraseYes: string;
-  readonly cancel: string;
   readonly menu: string;
   readonly closeMenu: string;
   readonly language: string;
   readonly theme: Readonly<Record<"system" | "light" | "dark", string>>;
-  readonly opening: string;
-  readonly unreachable: string;
-  readonly tryAgain: string;
   readonly invented: string;
 }

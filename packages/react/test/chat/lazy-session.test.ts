@@ -10,7 +10,7 @@ const offline = new ClientError("OFFLINE", "There is no connection.", { canRetry
 function stage() {
   const commands: [name: string, ...args: unknown[]][] = [];
   const created: string[] = [];
-  const requests: PromiseWithResolvers<void>[] = [];
+  const requests: { readonly resolve: () => void; readonly reject: (error: Error) => void }[] = [];
   const real: Session = createStaticSession([], {
     id: "s1",
     onCommand(name, args) {
@@ -21,9 +21,7 @@ function stage() {
   const session = createLazySession({
     id: "s1",
     async create() {
-      const request = Promise.withResolvers<void>();
-      requests.push(request);
-      await request.promise;
+      await new Promise<void>((resolve, reject) => requests.push({ resolve, reject }));
       return real;
     },
     onCreated: (id) => created.push(`${id} with ${real.getSnapshot().outbox.length}`),
