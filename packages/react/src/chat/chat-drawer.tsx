@@ -27,7 +27,7 @@ export function ChatDrawer({ strings, title, list, isOpen, onToggle, children }:
   useEffect(() => {
     if (!isOpen) return undefined;
     drawer.current?.querySelector("button")?.focus();
-    // The button is hidden once there is room for the list. A keyboard on the screen changes only the height.
+    // The button is hidden once the list fits beside the thread. A keyboard on the screen changes only the height.
     const onResize = (): void => {
       if (menu.current?.offsetParent === null) onToggle(false);
     };

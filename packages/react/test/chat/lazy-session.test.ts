@@ -6,7 +6,7 @@ import { createLazySession } from "../../src/chat/lazy-session.ts";
 
 const offline = new ClientError("OFFLINE", "There is no connection.", { canRetry: true });
 
-/** A server that creates sessions when the test says so. */
+/** A server that creates a session when the test resolves the request. */
 function stage() {
   const commands: [name: string, ...args: unknown[]][] = [];
   const created: string[] = [];
