@@ -5,6 +5,7 @@
  */
 import { type Client, type ClientError, createClient, signIn } from "@turnstream/client";
 import { type ReactNode, useCallback, useEffect, useRef, useState } from "react";
+import { useThreadContext } from "../context.ts";
 import { useSessionSelector } from "../hooks/use-session-selector.ts";
 import { SessionProvider } from "../provider.tsx";
 import { en } from "../strings/en/index.ts";
@@ -14,7 +15,6 @@ import { visibleText } from "../visible-text.ts";
 import type { ChatProps } from "./chat-props.ts";
 import { chatStrings } from "./chat-strings.ts";
 import { ChatDrawer } from "./chat-drawer.tsx";
-import { ChatWelcome } from "./chat-welcome.tsx";
 import { SessionList } from "./session-list.tsx";
 import { useChatSession } from "./use-chat-session.ts";
 import { useSessionRoute } from "./use-session-route.ts";
@@ -147,4 +147,37 @@ function SessionWatcher({ sessions: { refresh }, title: listed, onMissing }: Ses
     if (isMissing) onMissing();
   }, [isMissing, onMissing]);
   return null;
+}
+
+interface ChatWelcomeProps {
+  readonly welcome: ReactNode;
+  readonly suggestions: readonly string[];
+  readonly agentId: string | undefined;
+}
+
+/** What a new session shows. A press on a suggestion sends it, as the user would. */
+function ChatWelcome({ welcome, suggestions, agentId }: ChatWelcomeProps): ReactNode {
+  const { session, strings } = useThreadContext();
+  const chat = chatStrings(strings);
+  const send = (text: string): void => {
+    const message = { text, locale: strings.locale, ...(agentId !== undefined && { agentId }) };
+    // The outbox shows the outcome.
+    session.send(message).done.catch(() => {});
+  };
+  return (
+    <div className="ts-chat-welcome">
+      {welcome ?? <h3>{chat.welcome}</h3>}
+      {suggestions.length > 0 && (
+        <ul aria-label={chat.suggestions}>
+          {suggestions.map((text) => (
+            <li key={text}>
+              <button type="button" className="ts-chat-suggestion" onClick={() => send(text)}>
+                {text}
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
 }

@@ -5,8 +5,7 @@
  */
 import type { Strings } from "../strings.ts";
 import { cards, fieldProblem, payments } from "./cards.ts";
-import { chat } from "./chat.ts";
 import { sharing } from "./sharing.ts";
-import { errors, thread } from "./thread.ts";
+import { chat, errors, thread } from "./thread.ts";
 
 export const vi: Strings = { locale: "vi", thread, cards, fieldProblem, payments, sharing, chat, errors };

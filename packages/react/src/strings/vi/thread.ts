@@ -1,9 +1,9 @@
 /**
- * `thread` and `errors` are the Vietnamese strings of the thread and of errors.
+ * `thread`, `chat` and `errors` are the Vietnamese strings of the thread, of the whole chat and of errors.
  * Invariant: their types require every key of the English strings and a text for every error code.
  */
 import { countText } from "@turnstream/protocol";
-import type { ErrorStrings, ThreadStrings } from "../strings.ts";
+import type { ChatStrings, ErrorStrings, ThreadStrings } from "../strings.ts";
 
 export const thread: ThreadStrings = {
   conversation: "Cuộc trò chuyện",
@@ -90,6 +90,33 @@ export const thread: ThreadStrings = {
     stopped: "Đã dừng.",
     failed: (what) => `Có lỗi. ${what}`,
   },
+};
+
+export const chat: ChatStrings = {
+  sessions: "Các cuộc trò chuyện",
+  newSession: "Cuộc trò chuyện mới",
+  untitled: "Cuộc trò chuyện mới",
+  noSessions: "Các cuộc trò chuyện của bạn sẽ hiện ở đây.",
+  loading: "Đang tải…",
+  moreSessions: "Hiện thêm",
+  openList: "Mở danh sách cuộc trò chuyện",
+  closeList: "Đóng danh sách cuộc trò chuyện",
+
+  rename: (title) => `Đổi tên “${title}”`,
+  newTitle: "Tên mới",
+  save: "Lưu",
+  renamed: "Đã đổi tên cuộc trò chuyện.",
+
+  delete: (title) => `Xoá “${title}”`,
+  deleteQuestion: "Xoá vĩnh viễn cuộc trò chuyện này?",
+  deleteConfirm: "Xoá",
+  cancel: "Hủy",
+  deleted: "Đã xoá cuộc trò chuyện.",
+
+  welcome: "Tôi có thể giúp gì cho bạn?",
+  suggestions: "Gợi ý",
+  missing: "Cuộc trò chuyện này không còn tồn tại. Bạn có thể bắt đầu cuộc trò chuyện mới.",
+  signedOut: "Bạn đã đăng xuất. Hãy đăng nhập để xem các cuộc trò chuyện của bạn.",
 };
 
 /** Vietnamese texts of errors. */

@@ -5,9 +5,8 @@
  */
 import type { Strings } from "../strings.ts";
 import { cards, fieldProblem, payments } from "./cards.ts";
-import { chat } from "./chat.ts";
 import { sharing } from "./sharing.ts";
-import { errors, thread } from "./thread.ts";
+import { chat, errors, thread } from "./thread.ts";
 
 export const zhCn: Strings = {
   locale: "zh-CN",

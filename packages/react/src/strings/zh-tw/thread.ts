@@ -1,9 +1,9 @@
 /**
- * `thread` and `errors` are the Traditional Chinese strings of the thread and of errors.
+ * `thread`, `chat` and `errors` are the Traditional Chinese strings of the thread, of the whole chat and of errors.
  * Invariant: their types require every key of the English strings and a text for every error code.
  */
 import { countText } from "@turnstream/protocol";
-import type { ErrorStrings, ThreadStrings } from "../strings.ts";
+import type { ChatStrings, ErrorStrings, ThreadStrings } from "../strings.ts";
 
 export const thread: ThreadStrings = {
   conversation: "對話",
@@ -90,6 +90,33 @@ export const thread: ThreadStrings = {
     stopped: "已停止。",
     failed: (what) => `發生錯誤。${what}`,
   },
+};
+
+export const chat: ChatStrings = {
+  sessions: "對話",
+  newSession: "新對話",
+  untitled: "新對話",
+  noSessions: "您的對話將顯示在這裡。",
+  loading: "載入中…",
+  moreSessions: "顯示更多",
+  openList: "開啟對話清單",
+  closeList: "關閉對話清單",
+
+  rename: (title) => `重新命名「${title}」`,
+  newTitle: "新名稱",
+  save: "儲存",
+  renamed: "對話已重新命名。",
+
+  delete: (title) => `刪除「${title}」`,
+  deleteQuestion: "要永久刪除這個對話嗎？",
+  deleteConfirm: "刪除",
+  cancel: "取消",
+  deleted: "對話已刪除。",
+
+  welcome: "有什麼可以協助您？",
+  suggestions: "建議",
+  missing: "這個對話已不存在。您可以開始新的對話。",
+  signedOut: "您已登出。請登入以檢視您的對話。",
 };
 
 /** Traditional Chinese texts of errors. */
