@@ -55,7 +55,7 @@ async function open({ path = "/", isSignedIn = true, viewport = WIDE }: OpenOpti
 const list = (page: Page) => page.getByRole("navigation", { name: enChat.sessions });
 const rows = (page: Page) => list(page).getByRole("listitem");
 const composer = (page: Page) => page.getByRole("textbox", { name: en.thread.message });
-const newButton = (page: Page) => list(page).getByRole("button", { name: enChat.newSession });
+const newButton = (page: Page) => list(page).getByRole("button", { name: enChat.newSession, exact: true });
 const openSession = (page: Page) => new URL(page.url()).searchParams.get("session");
 
 /** Returns the ids of the user's sessions, from the store. */

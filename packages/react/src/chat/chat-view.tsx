@@ -50,6 +50,7 @@ export function ChatView(props: ChatProps): ReactNode {
     setMissing(true);
   }, [open]);
   const title = sessions.sessions?.find(({ id }) => id === current)?.title ?? null;
+  const untitled = current === null ? chat.newSession : chat.untitled;
   const list = (
     <SessionList
       sessions={sessions}
@@ -72,7 +73,7 @@ export function ChatView(props: ChatProps): ReactNode {
       ) : (
         <ChatDrawer
           strings={strings}
-          title={title === null ? chat.untitled : visibleText(title)}
+          title={title === null ? untitled : visibleText(title)}
           list={list}
           isOpen={isListOpen}
           onToggle={setListOpen}

@@ -7,7 +7,7 @@
 export const chat = {
   sessions: "Conversations",
   newSession: "New conversation",
-  untitled: "New conversation",
+  untitled: "Untitled conversation",
   noSessions: "Your conversations will be listed here.",
   loading: "Loading…",
   moreSessions: "Show more",

@@ -95,7 +95,7 @@ export const thread: ThreadStrings = {
 export const chat: ChatStrings = {
   sessions: "Các cuộc trò chuyện",
   newSession: "Cuộc trò chuyện mới",
-  untitled: "Cuộc trò chuyện mới",
+  untitled: "Cuộc trò chuyện chưa có tên",
   noSessions: "Các cuộc trò chuyện của bạn sẽ hiện ở đây.",
   loading: "Đang tải…",
   moreSessions: "Hiện thêm",

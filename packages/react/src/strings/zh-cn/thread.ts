@@ -95,7 +95,7 @@ export const thread: ThreadStrings = {
 export const chat: ChatStrings = {
   sessions: "对话",
   newSession: "新对话",
-  untitled: "新对话",
+  untitled: "未命名的对话",
   noSessions: "您的对话将显示在这里。",
   loading: "正在加载…",
   moreSessions: "显示更多",

@@ -95,7 +95,7 @@ export const thread: ThreadStrings = {
 export const chat: ChatStrings = {
   sessions: "對話",
   newSession: "新對話",
-  untitled: "新對話",
+  untitled: "未命名的對話",
   noSessions: "您的對話將顯示在這裡。",
   loading: "載入中…",
   moreSessions: "顯示更多",
