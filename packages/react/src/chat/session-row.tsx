@@ -67,7 +67,9 @@ function RowButtons({ title, isCurrent, strings, link, onOpen, onForm }: RowButt
     className: "ts-session-open",
     title,
     "aria-current": isCurrent ? ("page" as const) : undefined,
-    children: <bdi>{title}</bdi>,
+    // The direction of the title decides at which end it is shortened.
+    dir: "auto",
+    children: title,
   };
   const onLink = (event: MouseEvent): void => {
     // The browser handles a press that opens a tab or a window.
