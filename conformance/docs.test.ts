@@ -118,8 +118,8 @@ describe("DIALECTS.md matches the code:", () => {
 
 /** Errors that are planted in the code of README.md: a name, a text, and what replaces it. */
 const PLANTED_CODE = [
-  ["code that doesn't compile", "createServer({", "creatServer({"],
-  ["a page that doesn't compile", "<Thread />", "<Thread session />"],
+  ["code that doesn't compile", "turnstream({", "turnstreams({"],
+  ["a page that doesn't compile", "<Chat ", "<Chat session "],
 ] as const;
 
 /** The errors of the compiler, by document and by name of a planted error. All code is compiled at once. */
