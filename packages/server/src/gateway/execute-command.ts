@@ -21,7 +21,7 @@ import { uploadIdOf } from "../session/blobs/upload.ts";
 import type { TransitionResult } from "../store/ports/interactions.ts";
 import type { SessionRef } from "../store/refs.ts";
 import { isId } from "../store/rules/arguments.ts";
-import type { Caller } from "./caller.ts";
+import { type Caller, clientField } from "./caller.ts";
 import { RequestError } from "./errors.ts";
 
 type CommandWithType<Type extends SocketCommand["type"]> = Extract<SocketCommand, { readonly type: Type }>;
@@ -99,14 +99,6 @@ export async function executeCommand(
       return { payment_status: status };
     }
   }
-}
-
-/**
- * The client's address for the audit, which accepts only the characters of ids. A fetch handler may not know it, and the
- * address of a link-local client can contain the name of a network interface.
- */
-function clientField({ from }: Caller): { readonly clientId?: string } {
-  return from === "" ? {} : { clientId: from.replaceAll(/[^\w.:/-]/g, "_") };
 }
 
 async function send(

@@ -6,6 +6,7 @@ import { errorReply } from "@turnstream/protocol/schema";
 import { LogError } from "../../src/log/errors.ts";
 import type { HarnessBackend } from "../runtime/turn-harness.ts";
 import { type TransportName, type TransportServer, openTransport } from "./transports.ts";
+import { createTestSession, requestInteraction } from "./pending-interactions.ts";
 import type { TestResponse } from "./test-server.ts";
 
 const PAGE = "https://app.example.com";
@@ -59,6 +60,35 @@ export function transportsContract(
       expectError(await server.request("GET", `/sessions/${id}`), 404, "NOT_FOUND");
       expectError(await server.request("DELETE", `/sessions/${id}`), 404, "NOT_FOUND");
       expect(await server.backend.log.head(id)).toBeNull();
+    });
+
+    test("decides, answers and submits, and revokes an allowance, whether or not the client's address is known", async () => {
+      const { backend, actor } = server;
+      const ref = await createTestSession(backend, actor);
+      const path = `/sessions/${ref.session}`;
+      const decisions = [
+        ["approval", "decide", { decision: "approve", always: true }, "approved"],
+        ["approval", "decide", { decision: "reject", reason: "no" }, "rejected"],
+        ["question", "answer", { answers: [{ question: "meal", selected: ["dinner"] }] }, "answered"],
+        ["question", "dismiss", {}, "dismissed"],
+        ["form", "submit", { values: { email: "an@example.com" } }, "submitted"],
+        ["form", "decline", {}, "declined"],
+      ] as const;
+      for (const [kind, verb, body, status] of decisions) {
+        const key = await requestInteraction(backend, ref, kind);
+        const response = await server.request("POST", `${path}/interactions/${key}/${verb}`, { body });
+        expect(response.status, response.text).toBe(200);
+        expect(response.json.interaction).toMatchObject({ key, status });
+      }
+      expect((await server.request("DELETE", `${path}/allowances/broker/trade`)).status).toBe(204);
+      const rows = (await backend.store.audit.list(actor.tenant, { after: 0, limit: 100 })).filter(
+        ({ subject }) => (JSON.parse(subject) as { session?: string }).session === ref.session,
+      );
+      const addresses = rows.flatMap(
+        ({ detail }) => (JSON.parse(detail) as { from?: string } | null)?.from ?? [],
+      );
+      // One row for each decision, and one for the revoked allowance.
+      expect(addresses).toEqual(transport === "fetch" ? [] : Array<string>(7).fill("127.0.0.1"));
     });
 
     test("a socket request without an upgrade fails with what is missing", async () => {

@@ -1,8 +1,8 @@
 /**
- * `handleRequest` serves the gateway's HTTP routes as a function from Request to Response, for Next.js, Hono, Bun and
- * others. Sockets need a Node server: see `Gateway.upgrade`.
- * Invariant: it only converts between the platform's messages and `handleHttp`, so that both adapters behave alike.
- * The path must start with `/api/v1`. The client's address is known only if the host passes it.
+ * `handleRequest` serves the gateway's HTTP routes as a function from Request to Response, for Next.js, Hono, Bun,
+ * Cloudflare and others. Sockets need a Node server: see `Gateway.upgrade`.
+ * Invariant: it only converts between the platform's messages and `handleHttp`, so that both adapters behave alike, and
+ * it never throws. The path must start with `/api/v1`. The client's address is known only if the host passes it.
  */
 import { API_PREFIX, type HttpResponse, type HttpRequest } from "./http-messages.ts";
 import { RequestError } from "../errors.ts";
@@ -11,23 +11,32 @@ import { toWebStream } from "../sse/transports.ts";
 import { type HttpContext, errorResponse, handleHttp, eventStreamOptions } from "./handle-request.ts";
 
 export interface HandleContext {
-  /** The client's network address, for the audit log. */
+  /** The client's network address, for the audit log. Default: the log has none. */
   readonly clientAddress?: string;
 }
+
+/** Some hosts pass only the path as `request.url`. */
+const ANY_ORIGIN = "http://localhost";
 
 export async function handleRequest(
   http: HttpContext,
   request: Request,
   { clientAddress = "" }: HandleContext = {},
 ): Promise<Response> {
-  const { pathname, search } = new URL(request.url);
+  // Some hosts pass no signal. They cancel the body of the response when the client disconnects.
+  const signal = (request.signal as AbortSignal | undefined) ?? new AbortController().signal;
+  const fail = (error: Error) => respond(http, signal, errorResponse(http.context, error));
+  const url = URL.parse(request.url, ANY_ORIGIN);
+  if (url === null) return fail(new RequestError("BAD_REQUEST", "The URL of the request is malformed."));
+  const { pathname, search } = url;
   if (!pathname.startsWith(`${API_PREFIX}/`))
-    return respond(
-      http,
-      request.signal,
-      errorResponse(
-        http.context,
-        new RequestError("NOT_FOUND", `No route matches this path: all routes are under ${API_PREFIX}.`),
+    return fail(
+      new RequestError("NOT_FOUND", `No route matches this path: all routes are under ${API_PREFIX}.`),
+    );
+  if (request.bodyUsed || request.body?.locked === true)
+    return fail(
+      new TypeError(
+        "The body of the request was read before gateway.handle(request). Pass the request unread, or read a clone of it: request.clone().",
       ),
     );
   const httpRequest: HttpRequest = {
@@ -35,10 +44,10 @@ export async function handleRequest(
     url: `${pathname.slice(API_PREFIX.length)}${search}`,
     headers: new Map(request.headers),
     body: request.body ?? EMPTY_BODY,
-    signal: request.signal,
+    signal,
     from: clientAddress,
   };
-  return respond(http, request.signal, await handleHttp(http, httpRequest));
+  return respond(http, signal, await handleHttp(http, httpRequest));
 }
 
 const EMPTY_BODY: AsyncIterable<Uint8Array> = {

@@ -5,6 +5,7 @@
  */
 import { restReplies } from "@turnstream/protocol/schema";
 import { listAllowances, revokeAllowance } from "../../../session/interactions/allowances.ts";
+import { clientField } from "../../caller.ts";
 import { RequestError } from "../../errors.ts";
 import { type Route, defineRoute } from "../route.ts";
 
@@ -27,7 +28,8 @@ const revoke = defineRoute({
   scope: "decide",
   async handle({ context, caller, ref, params }) {
     const { agent = "", tool = "" } = params;
-    if (!(await revokeAllowance(context, ref, { agent, tool, userId: caller.user, clientId: caller.from })))
+    const input = { agent, tool, userId: caller.user, ...clientField(caller) };
+    if (!(await revokeAllowance(context, ref, input)))
       throw new RequestError("NOT_FOUND", "This tool is not approved for the rest of the session.");
     return { status: 204 };
   },
