@@ -21,6 +21,15 @@ test("W13 the program of docs/approvals.md prints what the page shows", () => {
   expect(rules.join("")).toBe("[ 'broker trade an' ]");
 });
 
+test.each(["README.md", "docs/approvals.md"])(
+  "%s names the default timeout, and how to wait without one",
+  (path) => {
+    const text = readFileSync(new URL(`../../../${path}`, import.meta.url), "utf8");
+    expect(text).toContain("300 seconds");
+    expect(text).toContain("`timeoutMs: null`");
+  },
+);
+
 const WHEN = { before: "before the deadline", after: "after the deadline", any: "at any time" };
 const WHO = [
   "the user",

@@ -11,10 +11,10 @@ import type { OptionKeys } from "./check-options.ts";
 export interface ApprovalOptions {
   /**
    * How long the call waits for a decision, in milliseconds (a multiple of 1,000). Without a decision in this time, the
-   * call counts as rejected.
+   * call counts as rejected. Null: it waits without a deadline.
    * @default 300000
    */
-  readonly timeoutMs?: number;
+  readonly timeoutMs?: number | null;
   /** Lets the user change the arguments. @default false */
   readonly editable?: boolean;
   /**
@@ -51,7 +51,8 @@ type Needed = boolean | ApprovalOptions;
 
 /** The resolved settings. The journal stores them in this form. */
 export interface ApprovalRequirement {
-  readonly timeoutSeconds: number;
+  /** Null: no deadline. */
+  readonly timeoutSeconds: number | null;
   readonly editable: boolean;
   readonly always: boolean;
 }
@@ -60,7 +61,7 @@ const TIMEOUT_MS = 300_000;
 
 /** Throws a TypeError for an invalid timeout. */
 export function checkApproval({ timeoutMs = TIMEOUT_MS }: ApprovalOptions): void {
-  checkTimeout(timeoutMs, "approval.timeoutMs");
+  if (timeoutMs !== null) checkTimeout(timeoutMs, "approval.timeoutMs");
 }
 
 /** Returns null if the call needs no approval. */
@@ -74,8 +75,9 @@ export async function resolveApproval(
   if (needed === false) return null;
   const options = needed === true ? {} : needed;
   checkApproval(options);
+  const { timeoutMs = TIMEOUT_MS } = options;
   return {
-    timeoutSeconds: toSeconds(options.timeoutMs ?? TIMEOUT_MS),
+    timeoutSeconds: timeoutMs === null ? null : toSeconds(timeoutMs),
     editable: options.editable ?? false,
     always: options.canRemember ?? !isPolicy,
   };

@@ -17,6 +17,7 @@ import type { Store } from "../../store/store.ts";
 import { approvalKey, type ToolCallRecord, mismatchKey } from "../attempt/journal-entries.ts";
 import { callLabel, type RunContext } from "../attempt/run-context.ts";
 import { failedResult } from "../attempt/tool-result.ts";
+import { deadlineFields } from "../define/answer-timeout.ts";
 import { resolveApproval, type ApprovalRequirement } from "../define/approval.ts";
 import type { Tool } from "../define/tool.ts";
 import type { StepCall } from "../events/step-writer.ts";
@@ -117,8 +118,7 @@ async function writeRequest(
     actions,
     // The user would edit the truncated arguments and send them back as the complete ones.
     editable: requirement.editable && cut === null,
-    timeout_seconds: requirement.timeoutSeconds,
-    deadline: context.env.now() + requirement.timeoutSeconds * 1_000,
+    ...deadlineFields(requirement.timeoutSeconds, context.env.now()),
     ...(requirement.always ? { always: true as const } : {}),
     digest: digestFor(scope, call),
   });

@@ -96,6 +96,22 @@ export function approvalContract(makeBackend: () => Promise<HarnessBackend>): vo
       expect(trades).toEqual([{ symbol: "VNM", count: 1 }]);
     });
 
+    it("waits without a deadline if `timeoutMs` is null, also when the worker restarts", async () => {
+      await open();
+      const first = await harness.worker([broker({ timeoutMs: null })]);
+      const ref = await harness.session();
+      await harness.send(ref, "trade");
+      const [asked] = await waiting(ref);
+      expect(asked).toMatchObject({ timeout_seconds: null, deadline: null });
+      const [row] = await harness.backend.store.interactions.list(ref, { pending: true });
+      expect(row?.deadline).toBeNull();
+      await first.shutdown();
+      await harness.worker([broker({ timeoutMs: null })]);
+      await decide(ref, asked?.key ?? "", { digest: asked?.digest ?? "" });
+      const turn = await harness.ended(ref, () => true);
+      expect(outline(turn)).toContain("result trade success traded 1 VNM");
+    });
+
     it.each([
       [{ symbol: "FPT", count: 7 }, "result trade success traded 7 FPT"],
       [{ symbol: "bad", count: 1 }, "result trade error This did not work."],
