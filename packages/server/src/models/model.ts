@@ -18,6 +18,8 @@ import type {
 } from "@ai-sdk/provider";
 
 export type Model = LanguageModelV4;
+/** A model, or the name of one, such as `anthropic/claude-sonnet-4-6`: see `resolveModel`. */
+export type ModelOption = Model | string;
 export type Prompt = LanguageModelV4Prompt;
 export type PromptMessage = LanguageModelV4Message;
 export type AssistantContent = Extract<PromptMessage, { role: "assistant" }>["content"];

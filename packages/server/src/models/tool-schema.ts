@@ -1,14 +1,17 @@
 /**
- * `toJsonSchema` describes a tool's input for the model, `parseArguments` parses the arguments of a call, and
+ * `toJsonSchema` describes a tool's input for the model, `toStandardSchema` accepts the AI SDK's own schemas, `parseArguments` parses the arguments of a call, and
  * `parseInput` validates them. They accept any Standard Schema that can be converted to JSON Schema, such as zod.
  * Invariant: a schema that can't be described fails when the tool is defined, not during a turn. Arguments that
  * parsers read differently or that are unsafe are refused: duplicate keys, prototype keys and deep nesting. A
  * `problem` is a bounded message for the model.
  */
-import { asSchema, secureJsonParse } from "@ai-sdk/provider-utils";
+import { asSchema, type FlexibleSchema, secureJsonParse } from "@ai-sdk/provider-utils";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 
 import type { JsonSchema } from "./model.ts";
+
+/** A schema that the AI SDK accepts: a Standard Schema, or the result of `jsonSchema()`. */
+export type AiSdkSchema<Input> = FlexibleSchema<Input>;
 
 export class ToolSchemaError extends Error {
   readonly code = "UNDESCRIBABLE";
@@ -41,6 +44,21 @@ export function toJsonSchema(schema: StandardSchemaV1, tool: string): JsonSchema
   const { $schema: _, ...rest } = description;
   if (rest.type !== "object") throw new ToolSchemaError(tool, "its schema does not describe an object");
   return rest;
+}
+
+/**
+ * Converts a schema of the AI SDK. Like there, a `jsonSchema()` without its own `validate` accepts every value.
+ * The result is still the AI SDK's schema too, so that its JSON Schema reaches the model unchanged.
+ */
+export function toStandardSchema(schema: AiSdkSchema<unknown>): StandardSchemaV1 {
+  if ("~standard" in schema) return schema as StandardSchemaV1;
+  const known = asSchema(schema);
+  const validate = async (value: unknown): Promise<StandardSchemaV1.Result<unknown>> => {
+    const result = (await known.validate?.(value)) ?? { success: true, value };
+    return result.success ? { value: result.value } : { issues: [{ message: result.error.message }] };
+  };
+  const standard = { version: 1, vendor: "ai-sdk", validate };
+  return Object.create(known, { "~standard": { value: standard } }) as StandardSchemaV1;
 }
 
 function describe(schema: StandardSchemaV1, tool: string): ReturnType<typeof asSchema>["jsonSchema"] {

@@ -40,7 +40,8 @@ export async function runAgent(scope: RunContext, start: Prompt): Promise<RunRes
       trimToBudget([...prompt], start.length, tokens),
     );
     if (step.calls.length === 0) return { text: step.text, ending: null };
-    const records = await runCalls(scope, step.calls);
+    const messages = prompt.filter(({ role }) => role !== "system");
+    const records = await runCalls({ ...scope, messages }, step.calls);
     for (const { pool } of records) scope.pool.add(pool);
     const asking = records.find(endsTurn);
     if (asking !== undefined) return { text: step.text, ending: asking.ending };

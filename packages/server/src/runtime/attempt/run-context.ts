@@ -5,7 +5,7 @@
  * Invariant: `path` names the run in the journal and is the same in every attempt; `run` is its id in events. One call
  * per step can take the `RequestSlot`. A label function that throws never fails a call.
  */
-import type { JsonSchema, ModelTool } from "../../models/model.ts";
+import type { JsonSchema, ModelTool, PromptMessage } from "../../models/model.ts";
 import { type Json, mainRun } from "@turnstream/protocol";
 import { truncateText, MAX_LABEL, findSubAgentRun } from "@turnstream/protocol/writer";
 import {
@@ -46,6 +46,8 @@ export interface RunContext {
   readonly pool: ReferencePool;
   /** Set while the calls of a step run: the one call that may request a form or payment. */
   readonly requestSlot?: RequestSlot;
+  /** Set while the calls of a step run: what the model read before the step, without the instructions. */
+  readonly messages?: readonly PromptMessage[];
 }
 
 /** Reserves the form or payment of a step for the first call that requests one. Other calls of the step can't. */

@@ -6,7 +6,8 @@
  * and the wire.
  */
 import type { Json, UserMessage } from "@turnstream/protocol";
-import type { Model, ModelSettings } from "../../models/model.ts";
+import type { Model, ModelOption, ModelSettings } from "../../models/model.ts";
+import { resolveModel } from "../../models/named-model.ts";
 import { toJsonSchema } from "../../models/tool-schema.ts";
 import { RuntimeError } from "../errors.ts";
 import { stringField } from "../../util/json.ts";
@@ -17,6 +18,7 @@ import { DEFAULT_LIMITS, type Limits, type Pricing } from "./limits.ts";
 import { checkTimeout, toSeconds } from "./answer-timeout.ts";
 import { assertKnownOptions, type OptionKeys, show } from "./check-options.ts";
 import type { ToolSource } from "./tool-source.ts";
+import { type AiSdkTool, resolveTools } from "./ai-sdk-tool.ts";
 import type { Tool } from "./tool.ts";
 
 export type SubAgentTool = "single" | "perAgent";
@@ -25,12 +27,14 @@ export type DisplayMode = "agent" | "chat";
 
 export interface AgentOptions {
   readonly name: string;
-  readonly model: Model;
+  /** A model of AI SDK 7, or the name of one at the AI Gateway, such as `anthropic/claude-sonnet-4-6`. */
+  readonly model: ModelOption;
   /** System prompt. The worker calls a function once per run. Default: none. */
   readonly instructions?: string | ((context: InstructionsContext) => string | Promise<string>);
   /** Settings for the model, such as temperature and provider options. */
   readonly modelSettings?: ModelSettings;
-  readonly tools?: Readonly<Record<string, Tool>>;
+  /** Made with `tool()`, or with the AI SDK's own `tool()`. */
+  readonly tools?: Readonly<Record<string, Tool | AiSdkTool>>;
   /** Sources of further tools, such as MCP servers. Their tools are listed when a run starts. */
   readonly toolSources?: readonly ToolSource[];
   /** Agents that this agent can call. Each becomes a tool of the same name with one input, `task`. */
@@ -96,12 +100,12 @@ export interface AgentOptions {
    */
   readonly retry?: { readonly maxAttempts?: number; readonly initialDelayMs?: number };
   /** Title of a new session: from this model, or from the first line of the message (default), or `false` for none. */
-  readonly title?: false | { readonly model?: Model };
+  readonly title?: false | { readonly model?: ModelOption };
   /**
    * Summarizes older turns when the prompt exceeds `afterTokens`. Within a turn, it shortens tool results of older
    * steps.
    */
-  readonly compaction?: Partial<Compaction>;
+  readonly compaction?: Partial<Omit<Compaction, "model">> & { readonly model?: ModelOption | null };
 }
 
 /** Upper bounds for the memories in the instructions. @default { entries: 50, chars: 8000 } */
@@ -209,7 +213,7 @@ const WITHIN = {
   >,
   title: { model: false } satisfies OptionKeys<Exclude<AgentOptions["title"], false | undefined>>,
   compaction: { afterTokens: false, keepTurns: false, model: false } satisfies OptionKeys<
-    Partial<Compaction>
+    NonNullable<AgentOptions["compaction"]>
   >,
   recallMemories: { entries: false, chars: false } satisfies OptionKeys<Partial<RecallLimits>>,
 } as const;
@@ -245,7 +249,7 @@ const RECALL: RecallLimits = { entries: 50, chars: 8_000 };
 
 export function defineAgent(options: AgentOptions): Agent {
   assertKnownOptions(options, NAMES, "an agent");
-  return createAgent(options, options.model, null);
+  return createAgent(options, resolveModel(options.model), null);
 }
 
 export function createAgent(
@@ -253,7 +257,8 @@ export function createAgent(
   model: Model | null,
   body: StreamBody | null,
 ): Agent {
-  const { name, tools = {}, subAgents = {}, subAgentTool = "perAgent", toolSources = [] } = options;
+  const { name, subAgents = {}, subAgentTool = "perAgent", toolSources = [] } = options;
+  const tools = resolveTools(name, options.tools ?? {});
   if (!AGENT_NAME.test(name))
     fail(
       `the name ${JSON.stringify(name)} of the agent must be a letter or digit followed by up to 63 of A-Z a-z 0-9 _ -`,
@@ -271,7 +276,7 @@ export function createAgent(
   const { displayMode = "agent" } = options;
   if (displayMode !== "agent" && displayMode !== "chat")
     fail(`\`displayMode\` of the agent ${name} must be "agent" or "chat", got ${show(displayMode)}`);
-  checkComponents(name, model, tools, subAgents);
+  checkComponents(name, model, subAgents);
   checkSources(name, toolSources);
   for (const [within, names] of Object.entries(WITHIN)) {
     const value = options[within as keyof typeof WITHIN];
@@ -312,9 +317,18 @@ export function createAgent(
       maxAttempts: options.retry?.maxAttempts ?? 5,
       initialDelayMs: options.retry?.initialDelayMs ?? 1_000,
     },
-    title: options.title === false ? false : { model: options.title?.model ?? null },
-    compaction: { afterTokens: 100_000, keepTurns: 4, model: null, ...options.compaction },
+    title: options.title === false ? false : { model: resolveOptional(options.title?.model) },
+    compaction: {
+      afterTokens: 100_000,
+      keepTurns: 4,
+      ...options.compaction,
+      model: resolveOptional(options.compaction?.model),
+    },
   };
+}
+
+function resolveOptional(model: ModelOption | null | undefined): Model | null {
+  return model === undefined || model === null ? null : resolveModel(model);
 }
 
 function resolveAnswerTimeout(name: string, timeoutMs: number | undefined): number | null {
@@ -339,17 +353,9 @@ export function findSubAgent({ subAgents }: Agent, tool: string, input: Json): A
 }
 
 /** Checks at runtime what the types promise, for plain JavaScript programs. */
-function checkComponents(
-  name: string,
-  model: Model | null,
-  tools: Readonly<Record<string, Tool>>,
-  agents: Readonly<Record<string, Agent>>,
-): void {
+function checkComponents(name: string, model: Model | null, agents: Readonly<Record<string, Agent>>): void {
   const isModel = model === null || (typeof model === "object" && model.specificationVersion === "v4");
   if (!isModel) fail(`the model of the agent ${name} must be a model of AI SDK 7 (specification v4)`);
-  for (const [toolName, component] of Object.entries(tools))
-    if (typeof component?.run !== "function")
-      fail(`the tool ${toolName} of the agent ${name} must be created with tool()`);
   for (const [subName, component] of Object.entries(agents)) {
     if (component?.schemas === undefined)
       fail(`the sub-agent ${subName} of ${name} must be created with defineAgent()`);

@@ -5,6 +5,7 @@
  * Invariant: only `false` means that no approval is needed. Timeouts are whole seconds, because events and the journal
  * count in seconds. A stored allowance doesn't override a policy function unless its options allow it.
  */
+import type { PromptMessage } from "../../models/model.ts";
 import { checkTimeout, toSeconds } from "./answer-timeout.ts";
 import type { OptionKeys } from "./check-options.ts";
 
@@ -37,6 +38,8 @@ export interface ApprovalContext {
   readonly session: string;
   readonly turn: string;
   readonly call: string;
+  /** The messages that the model read before it made the call, without the instructions. */
+  readonly messages: readonly PromptMessage[];
   /** The owner of the session. */
   readonly user: string;
 }

@@ -2,7 +2,7 @@
  * `tool` validates the options of a tool and fills in their defaults. It does not run tools. This file also defines
  * what a tool gets (`ToolContext`) and returns (`ToolOutput`).
  *
- * Invariant: a tool is not idempotent and needs no approval by default. Users see the message of a `ToolError`, but of
+ * Invariant: a tool has either `input` and `run`, or `inputSchema` and `execute`, the names of the AI SDK. A tool is not idempotent and needs no approval by default. Users see the message of a `ToolError`, but of
  * no other error of a tool, because that may contain internal data. `ToolContext` exposes no store and no log.
  */
 import { type Approval, APPROVAL_NAMES, checkApproval } from "./approval.ts";
@@ -10,6 +10,9 @@ import type { FormSpec } from "./form.ts";
 import type { PaymentSpec } from "./payment.ts";
 import { assertKnownOptions, type OptionKeys } from "./check-options.ts";
 import type { ReportUsage } from "./report-usage.ts";
+import { RuntimeError } from "../errors.ts";
+import type { PromptMessage } from "../../models/model.ts";
+import { type AiSdkSchema, toStandardSchema } from "../../models/tool-schema.ts";
 import type { Artifact, Json } from "@turnstream/protocol";
 import { truncateText, MAX_LABEL } from "@turnstream/protocol/writer";
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
@@ -126,6 +129,11 @@ export interface ToolContext {
   readonly session: string;
   readonly turn: string;
   readonly call: string;
+  /**
+   * The messages that the model read before it called the tool, without the instructions. Images are references
+   * without their bytes.
+   */
+  readonly messages: readonly PromptMessage[];
   /** The owner of the session. */
   readonly user: string;
   /** The language of the user, as a BCP 47 tag. Default: `defaultLocale` of the worker. */
@@ -176,9 +184,30 @@ export interface ToolOptions<Schema extends StandardSchemaV1 = typeof NOTHING> {
   readonly display?: Partial<ToolDisplay>;
 }
 
-const NAMES: OptionKeys<ToolOptions> = {
-  run: true,
+/** What `execute` gets: the context of `run`, and its fields under the names of the AI SDK. */
+export interface ExecuteContext extends ToolContext {
+  readonly toolCallId: string;
+  readonly abortSignal: AbortSignal;
+}
+
+/** The options of a tool with the names of the AI SDK. */
+export interface ExecuteToolOptions<Input> extends Omit<
+  ToolOptions<StandardSchemaV1<Input>>,
+  "input" | "run"
+> {
+  /** A Standard Schema such as zod's, or the result of the AI SDK's `jsonSchema()`. Default: no input. */
+  readonly inputSchema?: AiSdkSchema<Input>;
+  execute(input: Input, context: ExecuteContext): unknown;
+}
+
+type AllOptions = ToolOptions<StandardSchemaV1> & ExecuteToolOptions<unknown>;
+
+const NAMES: Readonly<Record<keyof AllOptions, boolean>> = {
+  // Either `run` or `execute` is required.
+  run: false,
   input: false,
+  execute: false,
+  inputSchema: false,
   description: false,
   label: false,
   idempotent: false,
@@ -212,7 +241,9 @@ export interface Tool {
   readonly display: ToolDisplay;
 }
 
-export function tool<Schema extends StandardSchemaV1 = typeof NOTHING>(options: ToolOptions<Schema>): Tool {
+export function tool<Schema extends StandardSchemaV1 = typeof NOTHING>(options: ToolOptions<Schema>): Tool;
+export function tool<Input = object>(options: ExecuteToolOptions<Input>): Tool;
+export function tool(options: Partial<AllOptions>): Tool {
   assertKnownOptions(options, NAMES, "a tool");
   const { label = "", idempotent = false, approval = false, display = {} } = options;
   assertKnownOptions(display, DISPLAY_NAMES, "`display` of a tool");
@@ -224,11 +255,33 @@ export function tool<Schema extends StandardSchemaV1 = typeof NOTHING>(options: 
     description: options.description ?? "",
     label:
       typeof label === "string" ? truncateText(label, MAX_LABEL) : (input, context) => label(input, context),
-    input: options.input ?? NOTHING,
-    run: (input, context) => options.run(input, context),
+    ...resolveRun(options),
     idempotent: (input) => (typeof idempotent === "function" ? idempotent(input) : idempotent),
     approval,
     timeoutMs: options.timeoutMs ?? null,
     display: { call: true, result: true, standalone: false, ...display },
+  };
+}
+
+/** Reads one of the two pairs of names. */
+function resolveRun(options: Partial<AllOptions>): Pick<Tool, "input" | "run"> {
+  const { input, inputSchema } = options;
+  const hasRun = options.run !== undefined;
+  const hasExecute = options.execute !== undefined;
+  if ((hasRun || input !== undefined) && (hasExecute || inputSchema !== undefined))
+    throw new RuntimeError(
+      "BAD_AGENT",
+      "a tool must have `input` and `run`, or `inputSchema` and `execute`, not names of both pairs",
+    );
+  if (hasRun) return { input: input ?? NOTHING, run: (value, context) => options.run?.(value, context) };
+  if (!hasExecute)
+    throw new RuntimeError(
+      "BAD_AGENT",
+      `\`${inputSchema === undefined ? "run" : "execute"}\` of a tool is missing`,
+    );
+  return {
+    input: inputSchema === undefined ? NOTHING : toStandardSchema(inputSchema),
+    run: (value, context) =>
+      options.execute?.(value, { ...context, toolCallId: context.call, abortSignal: context.signal }),
   };
 }

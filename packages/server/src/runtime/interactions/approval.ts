@@ -63,7 +63,7 @@ async function resolveRequirement(
   if (known !== undefined) return known;
   if (tool.approval === false) return null;
   const { tenant, session, turn, user } = attempt.row;
-  const context = { tenant, session, turn, user, call: call.call };
+  const context = { tenant, session, turn, user, call: call.call, messages: scope.messages ?? [] };
   const requirement = await resolveApproval(tool.approval, input, context).catch((error: unknown) => {
     attempt.context.onError(error, { during: `the approval policy of the tool ${call.name}` });
     // If a policy fails, the call needs approval, and stored allowances don't apply.

@@ -162,6 +162,7 @@ function contextOf(
     session,
     turn,
     call: call.call,
+    messages: scope.messages ?? [],
     user,
     locale: scope.attempt.locale,
   };

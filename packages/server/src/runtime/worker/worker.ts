@@ -7,6 +7,7 @@
  * time: polling finds every message, stop and outbox row whose signal was lost.
  */
 import { createExecutor, type Executor } from "../../engine/executor.ts";
+import { loadNamedModel } from "../../models/named-model.ts";
 import { expireForms } from "../../session/interactions/expire-forms.ts";
 import { checkDuePayments } from "../../session/payments/check-payments.ts";
 import { relayOutbox } from "../../session/archive/relay-outbox.ts";
@@ -66,7 +67,7 @@ function guarded(observer: TurnObserver, onError: ErrorHandler): TurnObserver {
   };
 }
 
-/** Throws BAD_OPTIONS, NO_AGENTS, or an error of the engine or the store. */
+/** Throws BAD_OPTIONS, BAD_AGENT, NO_AGENTS, or an error of the engine or the store. */
 export async function createWorker(options: WorkerOptions): Promise<Worker> {
   const settings = resolveOptions(options);
   const { store, log, signals, payments = null, env = systemEnv, onError = warn } = options;
@@ -75,6 +76,7 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
   const names = new Set(options.agents.map(({ name }) => name));
   if (firstAgent === undefined || names.size < options.agents.length)
     throw new RuntimeError("NO_AGENTS", `a worker with the agents ${[...names].join(", ") || "(none)"}`);
+  for (const agent of options.agents) await loadModels(agent);
   await store.agents.register(options.agents.map(toRegistration));
   const activeTurns = new ActiveTurns();
   const decisionWaiters = new DecisionWaiters();
@@ -209,6 +211,17 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
       ]);
     },
   };
+}
+
+/** Finds at startup that the name of a model can't be resolved. */
+async function loadModels({ name, model, title, compaction, subAgents }: Agent): Promise<void> {
+  try {
+    for (const used of [model, title === false ? null : title.model, compaction.model])
+      await loadNamedModel(used);
+  } catch (error) {
+    throw new RuntimeError("BAD_AGENT", `the agent ${name}: ${(error as Error).message}`, error);
+  }
+  for (const agent of Object.values(subAgents)) await loadModels(agent);
 }
 
 function toRegistration({ name, label, description, body, attachments, images }: Agent): RegisteredAgent {

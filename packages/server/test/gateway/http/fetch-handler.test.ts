@@ -89,7 +89,7 @@ describe("gateway.handle(request)", () => {
     expect([malformed.status, await malformed.json()]).toMatchObject([400, { error: "BAD_REQUEST" }]);
   });
 
-  test("reports a body that the host has read, and tells how to pass it", async () => {
+  test("reports a body that the host has read, with how to pass it", async () => {
     const read = request("/sessions", { method: "POST", body: { title: "read" } });
     const clone = read.clone();
     await read.text();

@@ -15,8 +15,8 @@ const asAgent = (options: object) => () => defineAgent(options as AgentOptions);
 const asStream = (options: object) => () => defineStreamAgent(options as StreamAgentOptions);
 
 test.each<[message: string, define: () => unknown]>([
-  ["`execute` is not an option of a tool (there are run, input,", asTool({ execute: run })],
-  ["`inputSchema` is not an option of a tool (did you mean `input`?)", asTool({ inputSchema: {}, run })],
+  ["`handler` is not an option of a tool (there are run, input,", asTool({ handler: run })],
+  ["`inputs` is not an option of a tool (did you mean `input`?)", asTool({ inputs: {}, run })],
   ["`run` of a tool is missing", asTool({})],
   [
     "`editible` is not an option of `approval` of a tool (did you mean `editable`?)",

@@ -95,6 +95,29 @@ describe("defineStreamAgent", () => {
     expect(turn.usage?.calls).toBe(3);
   });
 
+  it("ends the turn at a tool of streamText that needs approval, without running it", async () => {
+    const ran: string[] = [];
+    const agent = defineStreamAgent({
+      name: "own",
+      run: ({ prompt }) =>
+        streamText({
+          model: scriptedModel([[script.toolCall("look", {})], [script.text("never")]]),
+          messages: prompt,
+          stopWhen: stepCountIs(5),
+          tools: {
+            look: aiTool({
+              inputSchema: z.object({}),
+              needsApproval: true,
+              execute: () => void ran.push("look"),
+            }),
+          },
+        }),
+    });
+    await harness.worker([agent]);
+    const turn = await harness.ask(await harness.session(), "look");
+    expect([turn.status, ran]).toEqual(["end_turn", []]);
+  });
+
   it("ends with an error if the stream has one, and stops when the user stops the turn", async () => {
     const broken = defineStreamAgent({
       name: "broken",

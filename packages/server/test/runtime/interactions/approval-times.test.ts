@@ -13,14 +13,14 @@ it.each(bad)("a tool refuses an approval timeout of %d ms when it is defined", (
 });
 
 it("an invalid timeout from a policy is a failure of the policy", async () => {
-  const context = { tenant: "t", session: "s", turn: "t1", call: "c1", user: "an" };
+  const context = { tenant: "t", session: "s", turn: "t1", call: "c1", messages: [], user: "an" };
   await expect(resolveApproval(forEver, {}, context)).rejects.toThrow("got Infinity");
   const given = await resolveApproval({ timeoutMs: 0 }, {}, context);
   expect(given?.timeoutSeconds).toBe(0);
 });
 
 it("an approval times out after 300 s by default, and never with null", async () => {
-  const context = { tenant: "t", session: "s", turn: "t1", call: "c1", user: "an" };
+  const context = { tenant: "t", session: "s", turn: "t1", call: "c1", messages: [], user: "an" };
   for (const approval of [true, {}, { editable: true }, () => true])
     expect((await resolveApproval(approval, {}, context))?.timeoutSeconds).toBe(300);
   for (const approval of [{ timeoutMs: null }, () => ({ timeoutMs: null })])

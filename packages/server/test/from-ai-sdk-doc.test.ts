@@ -1,0 +1,19 @@
+/** The program of docs/from-ai-sdk.md runs. conformance/docs.test.ts compiles the other code of the page. */
+import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+
+const page = readFileSync(new URL("../../../docs/from-ai-sdk.md", import.meta.url), "utf8");
+
+test("the program of docs/from-ai-sdk.md runs a wrapped streamText call with its tool", () => {
+  const [, code = ""] = /```ts\n(.*?)```/s.exec(page) ?? [];
+  const { stdout, stderr } = spawnSync(
+    process.execPath,
+    ["--conditions=@turnstream/source", "--input-type=module-typescript", "-"],
+    { cwd: new URL(".", import.meta.url), input: code, encoding: "utf8", timeout: 60_000 },
+  );
+  expect(stderr).toBe("");
+  const [result, ...text] = stdout.trim().split("\n");
+  expect(result).toBe("sunny in Hanoi");
+  expect(text.join("")).toBe("Take sunglasses.");
+});
