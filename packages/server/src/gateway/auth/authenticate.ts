@@ -1,7 +1,7 @@
 /**
- * `authenticate` identifies the caller by an API key in `x-api-key` or a token in `authorization`. Sockets of pages
- * use tickets; see tickets.ts.
- * Invariant: credentials are never read from the URL, and a request with both kinds is refused. A token or ticket is
+ * `authenticate` identifies the caller by an API key in `x-api-key` or a token in `authorization`. Sockets and
+ * event streams of pages use tickets; see tickets.ts.
+ * Invariant: keys and tokens are never read from the URL, and a request with both kinds is refused. A token or ticket is
  * valid only while the API key that issued it is active. Only an API key may choose the user, with `x-user-id`. The
  * client address is trusted from proxy headers only as far as `trustProxy` allows.
  */

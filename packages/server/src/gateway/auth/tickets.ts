@@ -1,7 +1,7 @@
 /**
- * `issueTicket` and `redeemTicket` authenticate sockets of browsers, which can't send headers when they open a socket.
- * The page requests a ticket and puts it into the URL.
- * Invariant: a ticket is signed, short-lived and opens one socket only, so a ticket in an access log is worthless. It
+ * `issueTicket` and `authenticateByTicket` authenticate sockets and event streams of pages, which can't send headers
+ * when they open a `WebSocket` or an `EventSource`. The page requests a ticket and puts it into the URL.
+ * Invariant: a ticket is signed, short-lived and opens one connection only, so a ticket in an access log is worthless. It
  * is marked as used last, after the checks of signature, expiry and key. It has exactly the permissions and the expiry
  * of its caller.
  */
@@ -31,21 +31,31 @@ export function issueTicket(
  * Returns the caller and invalidates the ticket.
  * @throws RequestError with code `UNAUTHENTICATED`
  */
-export async function redeemTicket(context: AuthContext, text: string, from: string): Promise<Caller> {
+export async function authenticateByTicket(
+  context: AuthContext,
+  text: string,
+  headers: ReadonlyMap<string, string>,
+  from: string,
+): Promise<Caller> {
+  if (headers.has("x-api-key") || headers.has("authorization"))
+    throw new RequestError("UNAUTHENTICATED", "Send a ticket, or x-api-key or authorization, not both.");
   const { store, secrets, env } = context;
   const signed = readSigned(text, PURPOSE, secrets);
-  if (signed === null)
-    throw new RequestError(
-      "UNAUTHENTICATED",
-      "The signature of the ticket is invalid. Request a new ticket.",
-    );
+  if (signed === null) throw refuse("The signature of the ticket is invalid.");
   const { id, goodUntil, ...caller } = JSON.parse(signed) as Ticket;
-  if (goodUntil <= env.now())
-    throw new RequestError("UNAUTHENTICATED", "The ticket has expired. Request a new ticket.");
+  if (goodUntil <= env.now()) throw refuse("The ticket has expired.");
   await requireActiveKey(store, caller.key);
   if (!(await redeemOnce(context, caller.tenant, id, goodUntil)))
-    throw new RequestError("UNAUTHENTICATED", "The ticket was already used. Request a new ticket.");
+    throw refuse("The ticket was already used, and each connection needs its own.");
   return { ...caller, from };
+}
+
+/** An `EventSource` reconnects with its old URL, so the error states how to get another one. */
+function refuse(problem: string): RequestError {
+  return new RequestError(
+    "UNAUTHENTICATED",
+    `${problem} Request a new ticket with POST /api/v1/tickets, and connect with it and your last cursor.`,
+  );
 }
 
 async function redeemOnce(

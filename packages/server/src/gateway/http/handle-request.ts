@@ -9,11 +9,12 @@ import { z } from "zod";
 import type { ErrorReply } from "@turnstream/protocol/schema";
 import { resolveSession, requireScope } from "../auth/access.ts";
 import { authenticate } from "../auth/authenticate.ts";
+import { authenticateByTicket } from "../auth/tickets.ts";
 import type { Caller } from "../caller.ts";
 import type { ConnectionRegistry } from "../connection/connection-registry.ts";
 import { toErrorResponse, RequestError } from "../errors.ts";
 import type { EventStreamOptions } from "../sse/event-stream.ts";
-import { corsHeaders, PREFLIGHT_HEADERS } from "./cors.ts";
+import { corsHeaders, isAllowedOrigin, PREFLIGHT_HEADERS } from "./cors.ts";
 import { parseIdempotencyKey, requestDigest, runIdempotent } from "./idempotency.ts";
 import { type HttpResponse, type HttpRequest, SOCKET_PATH } from "./http-messages.ts";
 import { asClientAbort, readJsonBody } from "./read-body.ts";
@@ -107,7 +108,7 @@ async function handleRoute(
 ): Promise<HttpResponse> {
   const { context } = http;
   const { route, params, search } = match;
-  const caller = await authenticateCaller(context, route, request);
+  const caller = await authenticateCaller(http, request, match);
   const named = params["session"];
   const ref = named === undefined ? null : await resolveSession(context, caller, named);
   const query = (route.query ?? NO_QUERY).parse(route.ignoresQuery === true ? {} : parseQuery(search));
@@ -157,18 +158,31 @@ function describeBytes({ headers }: HttpRequest): unknown {
 }
 
 async function authenticateCaller(
-  context: GatewayContext,
-  route: Route,
+  http: HttpContext,
   request: HttpRequest,
+  { route, search }: RouteMatch,
 ): Promise<Caller> {
-  if (route.scope === null) return { ...ANONYMOUS, from: request.from };
-  const caller = await authenticate(context, request.headers, request.from);
+  const { headers, from } = request;
+  if (route.scope === null) return { ...ANONYMOUS, from };
+  const { ticket } = route.acceptsTicket === true ? parseQuery(search) : {};
+  if (ticket !== undefined) requireAllowedOrigin(http, headers);
+  const caller =
+    ticket === undefined
+      ? await authenticate(http.context, headers, from)
+      : await authenticateByTicket(http.context, ticket, headers, from);
   requireScope(caller, route.scope);
   return caller;
 }
 
+/** Browsers send no origin with an `EventSource` of the same origin. With one, the page must be allowed to read. */
+function requireAllowedOrigin({ origins, publicUrl }: HttpContext, headers: HttpRequest["headers"]): void {
+  const origin = headers.get("origin");
+  if (origin !== undefined && !isAllowedOrigin(origin, { origins, publicUrl, host: headers.get("host") }))
+    throw new RequestError("FORBIDDEN", "Pages of this origin may not open event streams here.");
+}
+
 /** A repeated parameter is rejected, because it would be ambiguous. */
-function parseQuery(search: string): Record<string, string> {
+function parseQuery(search: string): Readonly<Partial<Record<string, string>>> {
   const query = new Map<string, string>();
   for (const [name, value] of new URLSearchParams(search)) {
     if (query.has(name)) throw new RequestError("BAD_REQUEST", "The query has the same parameter twice.");

@@ -48,6 +48,8 @@ export interface Route<Body = unknown, Query = unknown> {
   readonly query?: z.ZodType<Query>;
   /** True accepts any query, for addresses to which browsers and other servers add parameters. */
   readonly ignoresQuery?: boolean;
+  /** True accepts a ticket in the query, for an `EventSource`, which can't send headers. */
+  readonly acceptsTicket?: boolean;
   /** Schema of the JSON of a successful response. For clients and tests; responses are not validated at runtime. */
   readonly responseSchema?: z.ZodType;
   /** The route takes bytes instead of JSON. */

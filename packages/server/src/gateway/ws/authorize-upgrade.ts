@@ -14,7 +14,7 @@ import { isAllowedOrigin } from "../http/cors.ts";
 import { nodeHeaders } from "../http/node-request.ts";
 import type { HttpContext } from "../http/handle-request.ts";
 import { RequestError } from "../errors.ts";
-import { redeemTicket } from "../auth/tickets.ts";
+import { authenticateByTicket } from "../auth/tickets.ts";
 
 /** `responses` is available as an event stream only. */
 const SOCKET_DIALECTS = ["blocks", "native", "tasks"] as const;
@@ -48,7 +48,7 @@ export async function authorizeUpgrade(
   const caller =
     ticket === undefined
       ? await authenticate(http.context, headers, from)
-      : await authenticateByTicket(http, ticket, headers, from);
+      : await authenticatePage(http, ticket, headers, from);
   requireScope(caller, "read");
   return { caller, dialect };
 }
@@ -56,7 +56,7 @@ export async function authorizeUpgrade(
 /**
  * Only pages need tickets, and pages send an origin. A request without one may use a ticket that was copied from a URL.
  */
-async function authenticateByTicket(
+async function authenticatePage(
   { context }: HttpContext,
   ticket: string,
   headers: ReadonlyMap<string, string>,
@@ -67,7 +67,5 @@ async function authenticateByTicket(
       "FORBIDDEN",
       "Tickets are for web pages, but this request has no origin. Send a token in the authorization header.",
     );
-  if (headers.has("x-api-key") || headers.has("authorization"))
-    throw new RequestError("UNAUTHENTICATED", "Send a ticket, or x-api-key or authorization, not both.");
-  return redeemTicket(context, ticket, from);
+  return authenticateByTicket(context, ticket, headers, from);
 }

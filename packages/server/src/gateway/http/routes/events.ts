@@ -2,17 +2,20 @@
  * `eventRoutes` serve `GET /sessions/{session}/events`: a session as an event stream, in any dialect, from the current
  * state or from a cursor.
  * Invariant: `last-event-id` takes precedence over `after`, because a reconnecting client repeats its old URL. A
- * `responses` stream ends with its turn; other streams stay open.
+ * `responses` stream ends with its turn; other streams stay open. A page without headers authenticates with a ticket.
  */
 import { z } from "zod";
 import { DIALECTS } from "../../encoding/stream-format.ts";
 import { sessionStream } from "../../sse/session-stream.ts";
 import { defineRoute } from "../route.ts";
 
+const MAX_TICKET_LENGTH = 8_000;
+
 const query = z.strictObject({
   dialect: z.enum(DIALECTS).default("blocks"),
   after: z.string().exactOptional(),
   include_tool_tags: z.enum(["true", "false"]).default("false"),
+  ticket: z.string().max(MAX_TICKET_LENGTH).exactOptional(),
 });
 
 export const eventRoutes = defineRoute({
@@ -20,6 +23,7 @@ export const eventRoutes = defineRoute({
   path: "/sessions/{session}/events",
   summary: "Streams the events of a session, from now or after a cursor.",
   scope: "read",
+  acceptsTicket: true,
   query,
   handle: async ({ context, ref, query: { dialect, after, include_tool_tags }, headers }) => {
     const options = {

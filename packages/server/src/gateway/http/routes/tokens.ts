@@ -1,5 +1,5 @@
 /**
- * `tokenRoutes` issue tokens for browsers and apps, and tickets for sockets. The developer's own server requests the
+ * `tokenRoutes` issue tokens for browsers and apps, and tickets for sockets and event streams. The developer's own server requests the
  * tokens for its users.
  * Invariant: a token never has a scope that its API key lacks, nor the scope `tokens`. Its tenant and key are those of
  * the caller. It is valid for at most one day if `seconds` is given, otherwise for `tokenTtlMs`. A ticket has the
@@ -47,7 +47,7 @@ const createTicket = defineRoute({
   method: "POST",
   path: "/tickets",
   summary:
-    "Creates a ticket for one socket. A page puts it into the URL, because it can't send headers. `now` is the server's time.",
+    "Creates a ticket for one socket or event stream. A page puts it into the URL, because it can't send headers. `now` is the server's time.",
   scope: "read",
   body: z.strictObject({}),
   async handle({ context, caller }) {
