@@ -22,6 +22,8 @@ const config = ts.getParsedCommandLineOfConfigFile(
 const FOR_PAGES: ts.CompilerOptions = {
   jsx: ts.JsxEmit.ReactJSX,
   lib: ["lib.es2023.d.ts", "lib.dom.d.ts", "lib.dom.iterable.d.ts"],
+  // Bundlers declare style sheets as modules, such as Vite with `vite/client`.
+  noUncheckedSideEffectImports: false,
 };
 
 /** Returns the compiler's errors for each document. Compiling all documents at once takes a fraction of the time. */
