@@ -42,6 +42,16 @@ describe.for(["websocket", "sse"] as const)("over a %s", (channel) => {
   });
 });
 
+test("a session that is created twice with the same id is one session", async () => {
+  const gateway = await LiveGateway.open();
+  const client = gateway.client();
+  const id = "chosen-by-the-page";
+  const first = await client.createSession({ id, title: "A walk" });
+  expect(first).toMatchObject({ id, title: "A walk" });
+  expect(await client.createSession({ id })).toEqual(first);
+  expect((await client.listSessions()).sessions).toHaveLength(1);
+});
+
 test("sessions are listed page by page, renamed and deleted", async () => {
   const gateway = await LiveGateway.open();
   const client = gateway.client();
