@@ -16,7 +16,7 @@ const npm = (...names) => names.map((name) => `(^|/)node_modules/${name}/`);
 const mayImport = {
   protocol: [],
   server: ["protocol"],
-  cli: ["server"],
+  cli: ["protocol", "server"],
   client: ["protocol"],
   react: ["protocol", "client"],
   studio: ["protocol", "client", "react"],
@@ -40,7 +40,7 @@ const packageDirection = Object.entries(mayImport).map(([name, allowed]) => ({
 export const layers = {
   "packages/server/src": [
     ["turnstream"],
-    ["gateway", "mcp"],
+    ["gateway", "mcp", "operator"],
     ["runtime"],
     ["knowledge", "session", "engine"],
     ["models", "signals"],

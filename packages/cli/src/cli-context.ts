@@ -7,8 +7,15 @@
 
 export interface CliContext {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Whether stderr is a terminal. Progress is shown only then. */
+  /** Whether stderr is a terminal. Progress that overwrites itself is shown only then. */
   readonly isTerminal: boolean;
+  /** Properties of stdout. `columns` is null if it is not a terminal. */
+  readonly columns: number | null;
+  readonly hasColors: boolean;
+  /** The version of Node, such as "24.1.0". */
+  readonly nodeVersion: string;
+  /** Milliseconds since 1970, by the clock of this machine. */
+  now(): number;
   out(text: string): void;
   err(text: string): void;
   /** Aborted when the user presses Ctrl-C. */

@@ -5,13 +5,21 @@
  * output is written. Ctrl-C aborts the signal once; a second one ends the process.
  */
 import { run } from "./run.ts";
+import { usesColors } from "./styles.ts";
 
 const stop = new AbortController();
 process.once("SIGINT", () => stop.abort());
+const { stdout, stderr, env } = process;
+// A reader that closes the pipe early, such as `head`, is not an error.
+stdout.on("error", () => stop.abort());
 process.exitCode = await run(process.argv.slice(2), {
-  env: process.env,
-  isTerminal: process.stderr.isTTY,
-  out: (text) => void process.stdout.write(text),
-  err: (text) => void process.stderr.write(text),
+  env,
+  isTerminal: stderr.isTTY,
+  columns: stdout.isTTY ? Number(env["COLUMNS"] ?? stdout.columns) || stdout.columns : null,
+  hasColors: usesColors(env, stdout.isTTY),
+  nodeVersion: process.versions.node,
+  now: () => Date.now(),
+  out: (text) => void stdout.write(text),
+  err: (text) => void stderr.write(text),
   signal: stop.signal,
 });

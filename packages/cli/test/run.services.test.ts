@@ -2,14 +2,20 @@
 import { createDbosEngine, openDatabase, createPostgresStore } from "@turnstream/server";
 import { freePort } from "@turnstream/testkit/network/free-port.ts";
 import { freshDatabaseUrl } from "@turnstream/testkit/servers/shared-servers.ts";
+import type { Command } from "commander";
 import { expect, test } from "vitest";
+import type { CliContext } from "../src/cli-context.ts";
+import { createProgram } from "../src/create-program.ts";
 import { ran } from "./ran.ts";
 
 test("migrate prepares a fresh database for the store and the engine", async () => {
   const url = await freshDatabaseUrl();
   const first = await ran(["migrate"], { DATABASE_URL: url });
-  expect(first).toMatchObject({ code: 0, err: "" });
+  expect(first.code).toBe(0);
   expect(first.out).toContain("0001-core");
+  expect(first.err).toMatch(
+    /^Migrating the schema turnstream\n {2}0001-core\n(.*\n)+Migrating the tables of the engine/,
+  );
   const engine = await createDbosEngine({ databaseUrl: url, work: async () => undefined });
   await engine.close();
   const store = createPostgresStore(openDatabase({ url }));
@@ -18,8 +24,10 @@ test("migrate prepares a fresh database for the store and the engine", async () 
   expect(await ran(["migrate"], { DATABASE_URL: url })).toEqual({
     code: 0,
     out: "The database schema is up to date.\n",
-    err: "",
+    err: "Migrating the schema turnstream\nMigrating the tables of the engine (schema dbos)\n",
   });
+  const { out } = await ran(["migrate", "--json", "--schema", "chat"], { DATABASE_URL: url });
+  expect(JSON.parse(out)).toMatchObject({ schema: "chat", applied: expect.arrayContaining(["0001-core"]) });
 });
 
 /** Runs a command with an unusable database address and returns its error. Fails if it contains the password. */
@@ -70,10 +78,63 @@ test("prints the help of the command group, and the version", async () => {
       code: 2,
       err: expect.stringContaining("Try `turnstream keys --help`."),
     });
+  expect((await ran(["help", "keys"], {})).out).toBe(help);
   expect((await ran(["nonsense"], {})).err).toContain("Try `turnstream --help`.");
   expect(await ran(["--version"], {})).toEqual({
     code: 0,
     out: expect.stringMatching(/^\d+[.]\d+[.]\d+/),
     err: "",
   });
+});
+
+/** Returns every command without subcommands, such as `keys create`. */
+function leaves(command: Command, path: readonly string[] = []): string[][] {
+  if (command.commands.length === 0) return [[...path]];
+  return command.commands.flatMap((each) => leaves(each, [...path, each.name()]));
+}
+
+const PLAIN: CliContext = {
+  env: {},
+  isTerminal: false,
+  columns: null,
+  hasColors: false,
+  nodeVersion: "24.0.0",
+  now: () => 0,
+  out: () => undefined,
+  err: () => undefined,
+  signal: new AbortController().signal,
+};
+
+test("the help of every command has examples and the global options, without colors, also in 60 columns", async () => {
+  const commands = leaves(createProgram(PLAIN));
+  expect(commands.length).toBeGreaterThan(20);
+  for (const command of commands) {
+    const { code, out, err } = await ran([...command, "--help"], {}, { columns: 60 });
+    expect({ code, err }).toEqual({ code: 0, err: "" });
+    expect(out).toMatch(new RegExp(`Examples:\\n.*turnstream ${command.join(" ")}`));
+    for (const option of ["--json", "--database-url", "--redis-url", "--schema"])
+      expect(out).toContain(option);
+    expect(out).not.toContain("\u001b");
+  }
+  expect((await ran(["keys", "--help"], {}, { hasColors: true })).out).toContain("\u001b[1m");
+});
+
+test("with --json, stdout is one JSON document, and notices are on stderr", async () => {
+  const url = await freshDatabaseUrl();
+  const json = async (...args: string[]): Promise<unknown> => {
+    const { code, out } = await ran([...args, "--tenant", "acme", "--json"], { DATABASE_URL: url });
+    expect(code).toBe(0);
+    return JSON.parse(out);
+  };
+  await ran(["migrate"], { DATABASE_URL: url });
+  const created = await json("keys", "create", "--new-tenant", "--name", "n");
+  expect(created).toMatchObject({ tenant: "acme", secret: expect.any(String) });
+  expect(await json("keys", "list")).toMatchObject([{ name: "n" }]);
+  expect(await json("knowledge", "list")).toEqual([]);
+  expect(await json("payments", "list", "--flagged")).toEqual([]);
+  expect(await json("webhooks", "create", "https://a.example/h")).toMatchObject({
+    url: "https://a.example/h",
+  });
+  expect(await json("webhooks", "list")).toMatchObject([{ url: "https://a.example/h" }]);
+  expect(await json("turns", "list")).toEqual([]);
 });

@@ -27,6 +27,7 @@ import { attempts } from "./migrations/0013-attempts.ts";
 import { webhooks } from "./migrations/0014-webhooks.ts";
 import { shares } from "./migrations/0015-shares.ts";
 import { agents } from "./migrations/0016-agents.ts";
+import { operator } from "./migrations/0017-operator.ts";
 
 const migrations: Readonly<Record<string, Migration>> = {
   "0001-core": core,
@@ -45,6 +46,7 @@ const migrations: Readonly<Record<string, Migration>> = {
   "0014-webhooks": webhooks,
   "0015-shares": shares,
   "0016-agents": agents,
+  "0017-operator": operator,
 };
 
 /** Names of its own, because a database may have Kysely's tables of an app. */
@@ -54,18 +56,23 @@ const LOCK_TABLE = "migration_lock";
 /** An arbitrary number that nothing else in the database uses for an advisory lock. */
 const LOCK = 7_817_233_602;
 
+export interface MigrateOptions {
+  /** Called with the name of each migration right before it runs. They are committed together, after the last one. */
+  readonly onMigration?: (name: string) => void;
+}
+
 /**
  * @returns the names of the migrations that this call ran
  * @throws StoreError with OUTDATED if the database has migrations that this version doesn't know.
  */
-export async function migrate(db: Db): Promise<string[]> {
+export async function migrate(db: Db, options: MigrateOptions = {}): Promise<string[]> {
   try {
     return await db.connection().execute(async (connection) => {
       // No timeouts: waiting for other processes and filling a large table may take long.
       await sql`select set_config(name, '0', false)
         from unnest(array['lock_timeout', 'statement_timeout']) name`.execute(connection);
       try {
-        return await inTurn(connection);
+        return await inTurn(connection, options);
       } finally {
         await sql`reset lock_timeout`.execute(connection);
         await sql`reset statement_timeout`.execute(connection);
@@ -76,29 +83,58 @@ export async function migrate(db: Db): Promise<string[]> {
   }
 }
 
-async function inTurn(db: Db): Promise<string[]> {
+async function inTurn(db: Db, options: MigrateOptions): Promise<string[]> {
   // Kysely's own lock is a row of a table that doesn't exist yet in an empty database.
   await sql`select pg_advisory_lock(${LOCK})`.execute(db);
   try {
-    return await migrateAlone(db);
+    return await migrateAlone(db, options);
   } finally {
     await sql`select pg_advisory_unlock(${LOCK})`.execute(db);
   }
 }
 
-async function migrateAlone(db: Db): Promise<string[]> {
+async function migrateAlone(db: Db, { onMigration }: MigrateOptions): Promise<string[]> {
   const migrator = new Migrator({
     db,
-    provider: { getMigrations: async () => migrations },
+    provider: { getMigrations: async () => withProgress(onMigration) },
     migrationTableSchema: await readSchema(db),
     migrationTableName: MIGRATION_TABLE,
     migrationLockTableName: LOCK_TABLE,
   });
-  const unknown = (await ranBefore(db)).filter((name) => !Object.hasOwn(migrations, name));
+  const { unknown } = await readMigrations(db);
   if (unknown.length > 0) throw new StoreError("OUTDATED", `migration ${unknown.join(", ")}`);
   const { error, results = [] } = await migrator.migrateToLatest();
   if (error !== undefined) throw error instanceof Error ? error : new StoreError("INTERNAL", "migrate");
   return results.filter(({ status }) => status === "Success").map(({ migrationName }) => migrationName);
+}
+
+function withProgress(onMigration: MigrateOptions["onMigration"]): Record<string, Migration> {
+  const announced = Object.entries(migrations).map(([name, migration]): [string, Migration] => [
+    name,
+    {
+      async up(db) {
+        onMigration?.(name);
+        await migration.up(db);
+      },
+    },
+  ]);
+  return Object.fromEntries(announced);
+}
+
+export interface MigrationStatus {
+  /** The migrations of this version that the database doesn't have yet. */
+  readonly pending: readonly string[];
+  /** Migrations of a newer version. */
+  readonly unknown: readonly string[];
+}
+
+/** Changes nothing, and works on an empty database. */
+export async function readMigrations(db: Db): Promise<MigrationStatus> {
+  const ran = await ranBefore(db);
+  return {
+    pending: Object.keys(migrations).filter((name) => !ran.includes(name)),
+    unknown: ran.filter((name) => !Object.hasOwn(migrations, name)),
+  };
 }
 
 /** Returns the first schema of the connection's search path. It need not exist yet. */

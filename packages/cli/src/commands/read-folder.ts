@@ -6,7 +6,7 @@
 import { open, readdir } from "node:fs/promises";
 import { extname, join, sep } from "node:path";
 import type { KnowledgeFile } from "@turnstream/server";
-import { CommandError } from "./cli-context.ts";
+import { CommandError } from "../cli-context.ts";
 
 const ENDINGS = new Set([".md", ".markdown", ".txt", ".html", ".htm", ".csv", ".json"]);
 const MAX_BYTES = 20_000_000;

@@ -1,36 +1,32 @@
 /**
- * `knowledgeImport` is the command `turnstream knowledge import`: it imports a folder into a knowledge base, one object
- * per file. `importKnowledge` of the server skips unchanged files.
+ * `runImport` runs `turnstream knowledge import`: it imports a folder into a knowledge base, one object per file. `importKnowledge` of the server skips unchanged files.
  * Invariant: only `--prune` removes objects whose files no longer exist. A folder without files is an error, because a
  * prune would remove everything. Ctrl-C stops between two files and before the prune.
  */
-import { parseArgs } from "node:util";
 import { importKnowledge, type KnowledgeFile } from "@turnstream/server";
 import type { ImportOutcome } from "@turnstream/server/ports";
+import { CommandError, type CliContext } from "../cli-context.ts";
+import type { CommandCall } from "../command-call.ts";
+import { requireTenant, withStore } from "../open-backend.ts";
 import { readFolder } from "./read-folder.ts";
-import { requireTenant, withStore } from "./with-store.ts";
-import { CommandError, UsageError, type CliContext } from "./cli-context.ts";
 
-const OPTIONS = {
-  tenant: { type: "string" },
-  base: { type: "string" },
-  url: { type: "string" },
-  prune: { type: "boolean" },
-  quiet: { type: "boolean" },
-} as const;
+export interface ImportOptions {
+  readonly tenant: string;
+  readonly base: string;
+  readonly url?: string;
+  readonly prune?: boolean;
+  readonly quiet?: boolean;
+}
 
-export async function knowledgeImport(args: readonly string[], context: CliContext): Promise<void> {
-  const { values, positionals } = parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true });
-  const [folder] = positionals;
-  const { tenant, base, url = null, prune = false, quiet: isSilent = false } = values;
-  if (folder === undefined || positionals.length > 1) throw new UsageError("Exactly one folder is required.");
-  if (tenant === undefined || base === undefined) throw new UsageError("--tenant and --base are required.");
+export async function runImport(call: CommandCall, options: ImportOptions, folder = ""): Promise<void> {
+  const { context } = call;
+  const { tenant, base, url = null, prune = false, quiet: isSilent = false } = options;
   const files = await readFolder(folder, url);
   // An empty folder is more likely a mistake than a request to remove everything.
   if (files.length === 0) throw new CommandError(`The folder ${folder} has no files to import.`);
   const progress = new Progress(context, files.length, isSilent);
   const onFile = (id: string, outcome: ImportOutcome): void => progress.report(id, outcome);
-  const sum = await withStore(context, async (store) => {
+  const sum = await withStore(call.settings, async (store) => {
     await requireTenant(store, tenant);
     return importKnowledge(store, {
       tenant,
@@ -42,7 +38,9 @@ export async function knowledgeImport(args: readonly string[], context: CliConte
   });
   progress.end();
   const { created, replaced, unchanged, removed, failed } = sum;
-  context.out(`${created} created, ${replaced} replaced, ${unchanged} unchanged, ${removed} removed\n`);
+  call.print({ created, replaced, unchanged, removed, failed: failed.length }, [
+    `${created} created, ${replaced} replaced, ${unchanged} unchanged, ${removed} removed`,
+  ]);
   if (failed.length > 0)
     throw new CommandError(`${failed.length} of ${files.length} files could not be imported.`);
 }

@@ -1,0 +1,163 @@
+/**
+ * `judgeNode`, `judgeDatabase`, `judgeMigrations`, `judgeRedis`, `judgePersistence`, `judgeEviction`, `judgeClocks` and
+ * `judgeStream` decide for each check of `turnstream doctor` whether it passed, and how to correct what is wrong. Pure.
+ * Invariant: a finding that is wrong always has a fix that names the setting, variable or command to change. Texts
+ * contain no password.
+ */
+import type { DatabaseStatus, RedisStatus } from "@turnstream/server/operator";
+import type { StreamProbe } from "./probe-stream.ts";
+
+export interface Finding {
+  readonly name: string;
+  readonly state: "ok" | "wrong" | "skipped";
+  readonly text: string;
+  /** Null unless the state is `wrong`. */
+  readonly fix: string | null;
+}
+
+/** `problem` is set if the server can't be used at all. */
+export type Probed<T> = { readonly status: T } | { readonly problem: string };
+
+const MIN_NODE = [22, 19] as const;
+const MIN_POSTGRES = 14;
+const MIN_REDIS = 7;
+const MAX_CLOCK_MS = 1_000;
+
+export function judgeNode(version: string): Finding {
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  const isOk = major > MIN_NODE[0] || (major === MIN_NODE[0] && minor >= MIN_NODE[1]);
+  return isOk
+    ? ok("Node", version)
+    : wrong("Node", `${version} is too old`, `Install Node ${MIN_NODE.join(".")} or later.`);
+}
+
+export function judgeDatabase(database: Probed<DatabaseStatus>): Finding {
+  if ("problem" in database)
+    return wrong(
+      "PostgreSQL",
+      database.problem,
+      "Correct DATABASE_URL or the server, then run `turnstream doctor` again.",
+    );
+  const { version } = database.status;
+  return Number.parseInt(version, 10) >= MIN_POSTGRES
+    ? ok("PostgreSQL", version)
+    : wrong("PostgreSQL", `${version} is too old`, `Upgrade PostgreSQL to ${MIN_POSTGRES} or later.`);
+}
+
+export function judgeMigrations(database: Probed<DatabaseStatus>): Finding {
+  if ("problem" in database) return skipped("Migrations", "PostgreSQL can't be used");
+  const { migrations, hasEngine } = database.status;
+  const { pending, unknown } = migrations;
+  if (unknown.length > 0)
+    return wrong(
+      "Migrations",
+      `the database has migrations of a newer version: ${unknown.join(", ")}`,
+      "Install the version of Turnstream that migrated this database, or a later one.",
+    );
+  const missing = [...pending, ...(hasEngine ? [] : ["the tables of the engine"])];
+  return missing.length === 0
+    ? ok("Migrations", "up to date")
+    : wrong("Migrations", `missing: ${missing.join(", ")}`, "Run `turnstream migrate`.");
+}
+
+export function judgeRedis(redis: RedisStatus): Finding {
+  if (!redis.isReachable) return wrong("Redis", redis.problem, "Start Redis there, or correct REDIS_URL.");
+  const { version, refusal } = redis;
+  if (refusal !== null)
+    return wrong("Redis", `${version} refuses writes: ${refusal}`, describeRefusal(refusal));
+  return Number.parseInt(version, 10) >= MIN_REDIS
+    ? ok("Redis", version)
+    : wrong("Redis", `${version} is too old`, `Upgrade Redis to ${MIN_REDIS} or later, or use Valkey.`);
+}
+
+/** By the code with which an error of Redis starts. */
+function describeRefusal(refusal: string): string {
+  if (refusal.startsWith("OOM"))
+    return "Its memory is full: raise `maxmemory`, or remove other data from it.";
+  if (refusal.startsWith("READONLY")) return "It is a replica: set REDIS_URL to the primary.";
+  if (refusal.startsWith("MISCONF"))
+    return "It can't save to its disk: free disk space, and read the log of Redis.";
+  if (refusal.startsWith("NOREPLICAS"))
+    return "It needs replicas: start them, or lower `min-replicas-to-write`.";
+  return "Read the log of Redis, and check the permissions of the user in REDIS_URL.";
+}
+
+export function judgePersistence(redis: RedisStatus): Finding {
+  if (!redis.isReachable) return skipped("Redis persistence", "Redis can't be reached");
+  if (redis.settings === null) return skipped("Redis persistence", "the server doesn't show its settings");
+  const { appendOnly, appendFsync } = redis.settings;
+  if (appendOnly && appendFsync === "always")
+    return ok("Redis persistence", "appendonly yes, appendfsync always");
+  const text = appendOnly ? `appendfsync is ${appendFsync}` : "appendonly is no";
+  return wrong(
+    "Redis persistence",
+    `${text}, so a crash loses events that were already shown`,
+    "Set `appendonly yes` and `appendfsync always` in redis.conf.",
+  );
+}
+
+export function judgeEviction(redis: RedisStatus): Finding {
+  if (!redis.isReachable) return skipped("Redis eviction", "Redis can't be reached");
+  if (redis.settings === null) return skipped("Redis eviction", "the server doesn't show its settings");
+  const { evictionPolicy } = redis.settings;
+  return evictionPolicy === "noeviction"
+    ? ok("Redis eviction", "maxmemory-policy noeviction")
+    : wrong(
+        "Redis eviction",
+        `maxmemory-policy is ${evictionPolicy}, so Redis deletes logs when its memory is full`,
+        "Set `maxmemory-policy noeviction` in redis.conf.",
+      );
+}
+
+export function judgeClocks(database: Probed<DatabaseStatus>, redis: RedisStatus): Finding {
+  const ahead: (readonly [string, number])[] = [["this machine", 0]];
+  if ("status" in database) ahead.push(["PostgreSQL", database.status.clockAheadMs]);
+  if (redis.isReachable) ahead.push(["Redis", redis.clockAheadMs]);
+  if (ahead.length < 2) return skipped("Clocks", "no server can be reached");
+  const [first, last] = [ahead, ahead].map((each, n) =>
+    each.reduce((a, b) => ((n === 0 ? b[1] < a[1] : b[1] > a[1]) ? b : a)),
+  ) as [readonly [string, number], readonly [string, number]];
+  const differenceMs = last[1] - first[1];
+  if (differenceMs < MAX_CLOCK_MS) return ok("Clocks", `differ by ${differenceMs} ms`);
+  return wrong(
+    "Clocks",
+    `the clock of ${last[0]} is ${(differenceMs / 1_000).toFixed(1)} s ahead of the clock of ${first[0]}`,
+    "Synchronize the clocks of these machines with NTP.",
+  );
+}
+
+export function judgeStream(probe: StreamProbe): Finding {
+  const name = "Proxy";
+  if (probe.result === "skipped") return skipped(name, probe.reason);
+  if (probe.result === "in pieces") return ok(name, "an event stream arrives in pieces");
+  if (probe.result === "buffered")
+    return wrong(
+      name,
+      `no complete event arrived in ${probe.waitedMs / 1_000} s, so a proxy buffers event streams`,
+      "Set `proxy_buffering off` in nginx, or switch off response buffering of your proxy for /api/v1.",
+    );
+  if (probe.result === "unreachable") return wrong(name, `${probe.url} can't be reached`, "Correct --url.");
+  if (probe.status === 401)
+    return wrong(
+      name,
+      "the gateway refuses a token signed with TURNSTREAM_SECRET",
+      "Use the secret of the gateway.",
+    );
+  return wrong(
+    name,
+    `${probe.url} answers with status ${probe.status}`,
+    "Give the address under which /api/v1 of the gateway is served.",
+  );
+}
+
+function ok(name: string, text: string): Finding {
+  return { name, state: "ok", text, fix: null };
+}
+
+function wrong(name: string, text: string, fix: string): Finding {
+  return { name, state: "wrong", text, fix };
+}
+
+function skipped(name: string, reason: string): Finding {
+  return { name, state: "skipped", text: `not checked: ${reason}`, fix: null };
+}

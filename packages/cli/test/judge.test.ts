@@ -1,0 +1,137 @@
+/** Tests the pure parts of the CLI: the checks of `doctor`, settings without secrets, and what reaches a terminal. */
+import type { DatabaseStatus, RedisStatus } from "@turnstream/server/operator";
+import { describe, expect, test } from "vitest";
+import {
+  judgeClocks,
+  judgeDatabase,
+  judgeEviction,
+  judgeMigrations,
+  judgeNode,
+  judgePersistence,
+  judgeRedis,
+  judgeStream,
+} from "../src/doctor/judge.ts";
+import { describeSettings, resolveSettings } from "../src/settings.ts";
+import { createStyles, formatFields, formatTable, toPrintable, usesColors } from "../src/styles.ts";
+import { describeFrame } from "../src/tail/describe-frame.ts";
+
+const DATABASE: DatabaseStatus = {
+  version: "15.4",
+  clockAheadMs: 3,
+  migrations: { pending: [], unknown: [] },
+  hasEngine: true,
+};
+const REDIS = {
+  isReachable: true,
+  version: "7.0.15",
+  refusal: null,
+  settings: { appendOnly: true, appendFsync: "always", evictionPolicy: "noeviction" },
+  clockAheadMs: -2,
+} as const satisfies RedisStatus;
+const DOWN: RedisStatus = { isReachable: false, problem: "Nothing listens at 127.0.0.1:1" };
+
+const clocks = (database: number, redis: number) =>
+  judgeClocks({ status: { ...DATABASE, clockAheadMs: database } }, { ...REDIS, clockAheadMs: redis });
+
+describe("doctor", () => {
+  test("servers that are set up well pass", () => {
+    const findings = [
+      judgeNode("22.19.0"),
+      judgeDatabase({ status: DATABASE }),
+      judgeMigrations({ status: DATABASE }),
+      judgeRedis(REDIS),
+      judgePersistence(REDIS),
+      judgeEviction(REDIS),
+      judgeClocks({ status: DATABASE }, REDIS),
+      judgeStream({ result: "in pieces" }),
+    ];
+    expect(findings.filter(({ state }) => state !== "ok")).toEqual([]);
+  });
+
+  test.each([
+    ["an old Node", judgeNode("22.18.9"), "Install Node 22.19"],
+    ["an old PostgreSQL", judgeDatabase({ status: { ...DATABASE, version: "13.9" } }), "Upgrade PostgreSQL"],
+    ["an unreachable PostgreSQL", judgeDatabase({ problem: "Nothing listens there." }), "DATABASE_URL"],
+    [
+      "a newer database",
+      judgeMigrations({ status: { ...DATABASE, migrations: { pending: [], unknown: ["0099-x"] } } }),
+      "a later one",
+    ],
+    ["no engine", judgeMigrations({ status: { ...DATABASE, hasEngine: false } }), "turnstream migrate"],
+    ["an old Redis", judgeRedis({ ...REDIS, version: "6.2.1" }), "Upgrade Redis"],
+    ["an unreachable Redis", judgeRedis(DOWN), "REDIS_URL"],
+    ["a replica", judgeRedis({ ...REDIS, refusal: "READONLY You can't write" }), "primary"],
+    ["a full disk", judgeRedis({ ...REDIS, refusal: "MISCONF Redis is configured" }), "disk"],
+    ["missing replicas", judgeRedis({ ...REDIS, refusal: "NOREPLICAS Not enough" }), "min-replicas"],
+    ["a refused token", judgeStream({ result: "refused", url: "http://x", status: 401 }), "secret"],
+    ["another server", judgeStream({ result: "refused", url: "http://x", status: 404 }), "/api/v1"],
+    ["a wrong URL", judgeStream({ result: "unreachable", url: "http://x" }), "--url"],
+  ])("%s fails with a fix", (_, finding, fix) => {
+    expect(finding).toMatchObject({ state: "wrong", fix: expect.stringContaining(fix) as string });
+  });
+
+  test("clocks are compared with each other, not only with this machine", () => {
+    expect(clocks(999, 0).state).toBe("ok");
+    expect(clocks(600, -600).text).toBe("the clock of PostgreSQL is 1.2 s ahead of the clock of Redis");
+    expect(clocks(-1_000, 0).text).toContain("ahead of the clock of PostgreSQL");
+  });
+
+  test("a check that can't run is skipped and not passed", () => {
+    const skipped = [judgePersistence(DOWN), judgeEviction(DOWN), judgeMigrations({ problem: "x" })];
+    expect(skipped.map(({ state }) => state)).toEqual(["skipped", "skipped", "skipped"]);
+    expect(judgePersistence({ ...REDIS, settings: null }).state).toBe("skipped");
+  });
+});
+
+test("settings name their source and show no secret", () => {
+  const env = {
+    DATABASE_URL: "postgres://app:canary@db.example:5433/chat?password=canary",
+    REDIS_URL: "redis://:canary@cache.example:6380/1",
+    TURNSTREAM_SECRET: "canary".repeat(8),
+  };
+  const shown = describeSettings(resolveSettings({ redisUrl: "redis://other:6379" }, env));
+  expect(shown).toEqual([
+    { name: "DATABASE_URL", value: "postgres://app:***@db.example:5433/chat?…", source: "environment" },
+    { name: "REDIS_URL", value: "redis://other:6379", source: "option" },
+    { name: "TURNSTREAM_SCHEMA", value: "turnstream", source: "default" },
+    { name: "TURNSTREAM_SECRET", value: "(hidden, 48 bytes)", source: "environment" },
+  ]);
+  for (const url of ["postgres://u:canary/x@host/name", "canary", "mysql://u:canary@host/x"])
+    expect(JSON.stringify(describeSettings(resolveSettings({ databaseUrl: url }, env)))).not.toContain(
+      "canary",
+    );
+});
+
+describe("terminal", () => {
+  test("NO_COLOR wins over FORCE_COLOR, and a pipe has no colors", () => {
+    expect(usesColors({}, true)).toBe(true);
+    expect(usesColors({}, false)).toBe(false);
+    expect(usesColors({ NO_COLOR: "1", FORCE_COLOR: "1" }, true)).toBe(false);
+    expect(usesColors({ FORCE_COLOR: "1" }, false)).toBe(true);
+    expect(usesColors({ TERM: "dumb" }, true)).toBe(false);
+  });
+
+  test("content can't send escape sequences to the terminal", () => {
+    const text = toPrintable("a\u001b[2Jb\u001b]0;title\u0007c\nd\u0000\u202ee");
+    expect(text).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+    expect(text).toContain("ab");
+  });
+
+  test("a line fits into the terminal, also with wide characters", () => {
+    expect(toPrintable("營業時間是九點", 8)).toBe("營業時…");
+    const plain = { styles: createStyles(false), columns: 50 };
+    const line = describeFrame(0, { type: "text.delta", turn: "t", text: "x".repeat(90) }, plain);
+    expect(line).toBe(`00:00:00.000  text.delta           turn=t text=${"x".repeat(2)}…`);
+    const table = formatTable(["session", "worker"], [["s".repeat(36), "w".repeat(36)]], 40);
+    expect(table.every((row) => row.length <= 40)).toBe(true);
+    expect(formatTable(["a"], [["x\ty"]], null)).toEqual(["x y"]);
+    expect(formatFields([["Why", "one two three"]], 12)).toEqual(["Why  one two", "     three"]);
+  });
+
+  test("colors are only added around the text", () => {
+    const frame = { type: "notice.error", code: "SERVER_ERROR" };
+    const colored = describeFrame(0, frame, { styles: createStyles(true), columns: null });
+    expect(colored).toContain("\u001b[31mnotice.error");
+    expect(describeFrame(0, frame, { styles: createStyles(false), columns: null })).not.toContain("\u001b");
+  });
+});

@@ -1,0 +1,20 @@
+/**
+ * `@turnstream/server/operator` exports the functions with which operators find turns that hang and servers that are set
+ * up wrongly. The command `turnstream` uses them.
+ * Invariant: every name here is public; a test compares the names with public-api/operator.txt. Lists name a tenant and
+ * a limit, and no result contains what a user or a model wrote.
+ */
+export { TOKEN_SCOPES } from "../gateway/auth/tokens.ts";
+export { type DatabaseStatus, readDatabaseStatus } from "./read-database-status.ts";
+export { explainTurn, formatAge, type TurnExplanation, type TurnFacts } from "./explain-turn.ts";
+export { readRedisStatus, type RedisStatus } from "./read-redis-status.ts";
+export { type OperatorBackend, readTurnReport, type TurnReport } from "./read-turn-report.ts";
+export {
+  findNewestSession,
+  findTurn,
+  type ListedTurn,
+  listFailedTurns,
+  listUnfinishedTurns,
+  MAX_TURNS,
+  readWorkers,
+} from "./turn-rows.ts";

@@ -1,0 +1,42 @@
+/**
+ * `readDatabaseStatus` returns what an operator needs to know about a database: its version, its clock, and whether its
+ * tables are those of this version. It changes nothing.
+ *
+ * Invariant: it works on an empty database. It throws only StoreErrors, which contain no address and no password.
+ */
+import { sql } from "kysely";
+import type { Db } from "../store/postgres/database.ts";
+import { toStoreError } from "../store/postgres/errors.ts";
+import { type MigrationStatus, readMigrations } from "../store/postgres/migrate.ts";
+
+export interface DatabaseStatus {
+  /** Such as "16.4". */
+  readonly version: string;
+  /** How far its clock is ahead of the clock of this machine. */
+  readonly clockAheadMs: number;
+  readonly migrations: MigrationStatus;
+  /** Whether the tables of the engine exist. */
+  readonly hasEngine: boolean;
+}
+
+/** @throws StoreError with UNAVAILABLE if the database can't be reached */
+export async function readDatabaseStatus(db: Db, now: () => number = Date.now): Promise<DatabaseStatus> {
+  try {
+    // The first statement opens the connection. It must not count as a difference between the clocks.
+    const { rows: versions } = await sql<{ version: string }>`
+      select split_part(current_setting('server_version'), ' ', 1) as version`.execute(db);
+    const sentAt = now();
+    const { rows: clocks } = await sql<{ at: number }>`select clock_timestamp() as at`.execute(db);
+    const clockAheadMs = Math.round((clocks[0]?.at ?? 0) - (sentAt + now()) / 2);
+    const { rows: engine } = await sql<{ found: boolean }>`
+      select to_regclass('dbos.workflow_status') is not null as found`.execute(db);
+    return {
+      version: versions[0]?.version ?? "unknown",
+      clockAheadMs,
+      migrations: await readMigrations(db),
+      hasEngine: engine[0]?.found === true,
+    };
+  } catch (error) {
+    throw toStoreError(error, "read the status of the database");
+  }
+}

@@ -1,0 +1,80 @@
+/**
+ * `readRedisStatus` connects to one Redis server once and returns what an operator needs to know about it: whether it
+ * can be reached and written to, its version, settings and clock.
+ *
+ * Invariant: it never throws, and its texts never contain the password. It writes one key, which expires immediately,
+ * because only a write shows that writes are refused.
+ */
+import { randomUUID } from "node:crypto";
+import { addressOf } from "../log/redis/connection/address.ts";
+import { createConnectionClient } from "../log/redis/connection/client.ts";
+import { withTimeout } from "../log/redis/connection/with-timeout.ts";
+
+export type RedisStatus =
+  | { readonly isReachable: false; readonly problem: string }
+  | {
+      readonly isReachable: true;
+      readonly version: string;
+      /** The error with which Redis refuses a write, or null. */
+      readonly refusal: string | null;
+      /** Null if the server doesn't show its settings, as some hosted ones. */
+      readonly settings: {
+        readonly appendOnly: boolean;
+        readonly appendFsync: string;
+        readonly evictionPolicy: string;
+      } | null;
+      /** How far its clock is ahead of the clock of this machine. */
+      readonly clockAheadMs: number;
+    };
+
+const TIMEOUT_MS = 3_000;
+
+export async function readRedisStatus(url: string, now: () => number = Date.now): Promise<RedisStatus> {
+  const client = createConnectionClient({ url, responseTimeoutMs: TIMEOUT_MS });
+  // Without a listener, an error of the connection would end the process.
+  client.on("error", () => undefined);
+  const ask = async (): Promise<RedisStatus> => {
+    await client.connect();
+    const sentAt = now();
+    const [seconds = "0", micros = "0"] = await client.sendCommand<string[]>(["TIME"]);
+    const gotAt = now();
+    const info = await client.sendCommand<string>(["INFO", "server"]);
+    const settings = await client
+      .configGet(["appendonly", "appendfsync", "maxmemory-policy"])
+      .catch(() => null);
+    const refusal = await client.set(`ts:probe:${randomUUID()}`, "", { PX: 1 }).then(
+      () => null,
+      (error: unknown) => (error instanceof Error ? error.message : "unknown error"),
+    );
+    return {
+      isReachable: true,
+      version: /(?:valkey|redis)_version:(\S+)/.exec(info)?.[1] ?? "unknown",
+      refusal,
+      settings: settings === null ? null : readSettings(settings),
+      clockAheadMs: Math.round(Number(seconds) * 1_000 + Number(micros) / 1_000 - (sentAt + gotAt) / 2),
+    };
+  };
+  try {
+    return await withTimeout(ask(), { ms: TIMEOUT_MS * 2, message: "No answer", keepAlive: true });
+  } catch (error) {
+    return { isReachable: false, problem: describe(error, addressOf(url)) };
+  } finally {
+    client.destroy();
+  }
+}
+
+function readSettings(settings: Readonly<Record<string, string>>) {
+  return {
+    appendOnly: settings["appendonly"] === "yes",
+    appendFsync: settings["appendfsync"] ?? "unknown",
+    evictionPolicy: settings["maxmemory-policy"] ?? "unknown",
+  };
+}
+
+function describe(error: unknown, address: string): string {
+  const { code = "", message = "" } = (error ?? {}) as { code?: string; message?: string };
+  if (code === "ECONNREFUSED") return `Nothing listens at ${address}`;
+  if (code === "ENOTFOUND" || code === "EAI_AGAIN") return `The host of ${address} is unknown`;
+  if (/^(WRONGPASS|NOAUTH)/.test(message)) return `Redis at ${address} refuses the user or password`;
+  return `Redis at ${address} doesn't answer${code === "" ? "" : ` (${code})`}`;
+}

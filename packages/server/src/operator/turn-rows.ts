@@ -1,0 +1,185 @@
+/**
+ * `listUnfinishedTurns`, `listFailedTurns`, `findTurn`, `findNewestSession`, `readClaim`, `readWorkers` and
+ * `readAgent` read the rows with which an operator finds turns and the reasons why they hang. They change nothing.
+ *
+ * Invariant: every query that returns rows of sessions has a tenant and a limit. It reads them through an index, in the
+ * order of the index. Times are of the database's clock.
+ */
+import { sql } from "kysely";
+import type { Db } from "../store/postgres/database.ts";
+import { toStoreError } from "../store/postgres/errors.ts";
+import type { SessionRef } from "../store/refs.ts";
+
+export interface ListedTurn {
+  readonly session: string;
+  readonly user: string;
+  /** Null for a message that no worker has taken yet. */
+  readonly turn: string | null;
+  /** The agent that the message names, or null for the default agent. */
+  readonly agent: string | null;
+  readonly state: "queued" | "running" | "waiting" | "failed";
+  /** When the message was sent, the turn began, or the failed session last changed. */
+  readonly since: number;
+  readonly attempts: number;
+  /** The kind of the oldest interaction that the turn waits for, or null. */
+  readonly waitsFor: string | null;
+  /** The worker that wrote last, or null if none has begun. */
+  readonly worker: string | null;
+  readonly leaseUntil: number | null;
+}
+
+/** The largest page, and how many of the newest sessions of a tenant are searched for a turn that has ended. */
+export const MAX_TURNS = 1_000;
+
+/** Returns turns that have not ended, and messages that no worker has taken, the oldest first. */
+export async function listUnfinishedTurns(db: Db, tenant: string, limit: number): Promise<ListedTurn[]> {
+  const most = checkMost(limit);
+  return await guarded("list the turns", async () => {
+    const running = await sql<ListedTurn>`
+      select s.id as session, s.user_id as "user", r.turn, r.options ->> 'agent' as agent,
+        case when i.kind is null then 'running' else 'waiting' end as state, r.begun_at as since, r.attempts,
+        i.kind as "waitsFor", e.by as worker, l.until as "leaseUntil"
+      from running_turns r
+      join sessions s on s.id = r.session_id and s.tenant_id = ${tenant}
+      left join session_epochs e on e.session_id = s.id and e.epoch = s.epoch and e.at >= r.begun_at
+      left join leases l on l.executor = e.by
+      left join lateral (select kind from interactions
+        where session_id = s.id and status in ('pending', 'processing') and turn_id = r.turn
+        order by n limit 1) i on true
+      order by r.begun_at limit ${most}`.execute(db);
+    const queued = await sql<ListedTurn>`
+      select s.id as session, s.user_id as "user", null as turn, w.options ->> 'agent' as agent, 'queued' as state,
+        w.added_at as since, 0 as attempts, null as "waitsFor", null as worker, null as "leaseUntil"
+      from waiting_messages w
+      join sessions s on s.id = w.session_id and s.tenant_id = ${tenant}
+      where w.body is not null and not exists (select from running_turns r where r.session_id = w.session_id)
+      order by w.added_at, w.n limit ${most}`.execute(db);
+    return [...running.rows, ...queued.rows].toSorted((a, b) => a.since - b.since).slice(0, most);
+  });
+}
+
+/** Returns the sessions whose last turn failed, the newest first, among the newest `MAX_TURNS` sessions. */
+export async function listFailedTurns(db: Db, tenant: string, limit: number): Promise<ListedTurn[]> {
+  const most = checkMost(limit);
+  return await guarded("list the failed turns", async () => {
+    const { rows } = await sql<ListedTurn>`
+      select s.id as session, s.user_id as "user", t.id as turn, null as agent, 'failed' as state,
+        s.updated_at as since, 0 as attempts, null as "waitsFor", null as worker, null as "leaseUntil"
+      from ${newestSessions(tenant)} s cross join lateral ${lastTurn} t
+      where t.status = 'error' and not exists (select from running_turns r where r.session_id = s.id)
+      order by s.updated_at desc limit ${most}`.execute(db);
+    return rows;
+  });
+}
+
+/**
+ * Finds a session by its id, or by the id of its turn: an unfinished turn, or the last turn of one of the newest
+ * `MAX_TURNS` sessions.
+ */
+export async function findTurn(db: Db, tenant: string, id: string): Promise<SessionRef | null> {
+  return await guarded("find the turn", async () => {
+    const { rows } = await sql<{ session: string }>`
+      select s.id as session from sessions s where s.id = ${id} and s.tenant_id = ${tenant}
+      union all (select s.id from running_turns r join sessions s on s.id = r.session_id
+        where r.turn = ${id} and s.tenant_id = ${tenant} limit 1)
+      limit 1`.execute(db);
+    const found = rows[0] ?? (await findEnded(db, tenant, id));
+    return found === undefined ? null : { tenant, session: found.session };
+  });
+}
+
+async function findEnded(db: Db, tenant: string, id: string): Promise<{ session: string } | undefined> {
+  const { rows } = await sql<{ session: string }>`
+    select s.id as session from ${newestSessions(tenant)} s cross join lateral ${lastTurn} t
+    where t.id = ${id} limit 1`.execute(db);
+  return rows[0];
+}
+
+/** Returns the session of a tenant that changed last, with its user, or null if there is none. */
+export async function findNewestSession(
+  db: Db,
+  tenant: string,
+): Promise<{ readonly session: string; readonly user: string } | null> {
+  return await guarded("find a session", async () => {
+    const { rows } = await sql<{ session: string; user: string }>`
+      select s.id as session, s.user_id as "user" from ${newestSessions(tenant)} s limit 1`.execute(db);
+    return rows[0] ?? null;
+  });
+}
+
+export interface TurnClaim {
+  readonly worker: string;
+  readonly at: number;
+  /** Null if the lease was released. */
+  readonly leaseUntil: number | null;
+}
+
+/** Returns the worker whose attempt wrote last since the turn began, or null if none has begun. */
+export async function readClaim(db: Db, ref: SessionRef, begunAt: number): Promise<TurnClaim | null> {
+  return await guarded("read the claim", async () => {
+    const { rows } = await sql<TurnClaim>`
+      select e.by as worker, e.at, l.until as "leaseUntil"
+      from sessions s
+      join session_epochs e on e.session_id = s.id and e.epoch = s.epoch
+      left join leases l on l.executor = e.by
+      where s.id = ${ref.session} and s.tenant_id = ${ref.tenant} and e.at >= ${new Date(begunAt)} limit 1`.execute(
+      db,
+    );
+    return rows[0] ?? null;
+  });
+}
+
+export interface WorkerStatus {
+  /** The clock of the database. */
+  readonly now: number;
+  /** How many workers have a valid lease. */
+  readonly live: number;
+  /** When the last lease of all ends or ended, or null if there is none. */
+  readonly lastLeaseUntil: number | null;
+}
+
+export async function readWorkers(db: Db): Promise<WorkerStatus> {
+  return await guarded("read the workers", async () => {
+    const { rows } = await sql<WorkerStatus>`
+      select clock_timestamp() as now, (select max(until) from leases) as "lastLeaseUntil",
+        (select count(*) from leases where until > clock_timestamp()) as live`.execute(db);
+    return rows[0] ?? { now: 0, live: 0, lastLeaseUntil: null };
+  });
+}
+
+export interface AgentStatus {
+  /** When a worker last registered this agent, or null if none did. */
+  readonly registeredAt: number | null;
+  /** When a worker last registered any agent: the start of the newest worker. */
+  readonly newestAt: number | null;
+}
+
+export async function readAgent(db: Db, name: string): Promise<AgentStatus> {
+  return await guarded("read the agent", async () => {
+    const { rows } = await sql<AgentStatus>`
+      select (select registered_at from agents where name = ${name}) as "registeredAt",
+        (select max(registered_at) from agents) as "newestAt"`.execute(db);
+    return rows[0] ?? { registeredAt: null, newestAt: null };
+  });
+}
+
+function newestSessions(tenant: string) {
+  return sql`(select id, user_id, updated_at from sessions where tenant_id = ${tenant}
+    order by updated_at desc, id collate "C" desc limit ${MAX_TURNS})`;
+}
+
+const lastTurn = sql`(select id, status from turns where session_id = s.id order by start_seq desc limit 1)`;
+
+function checkMost(limit: number): number {
+  if (!Number.isInteger(limit) || limit < 1 || limit > MAX_TURNS)
+    throw new RangeError(`\`limit\` must be an integer from 1 to ${MAX_TURNS}, got ${limit}.`);
+  return limit;
+}
+
+async function guarded<T>(what: string, query: () => Promise<T>): Promise<T> {
+  try {
+    return await query();
+  } catch (error) {
+    throw toStoreError(error, what);
+  }
+}
