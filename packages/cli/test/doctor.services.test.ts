@@ -62,6 +62,13 @@ async function redisWith(config: Record<string, string>, appendOnly = true): Pro
   return server.url;
 }
 
+async function redisWithPassword(): Promise<string> {
+  const server = await startRedis();
+  cleanups.push(() => server.stop());
+  await server.command("CONFIG", "SET", "requirepass", "x");
+  return server.url.replace("//", "//:canary@");
+}
+
 test("servers that are set up well pass every check", async () => {
   expect(await diagnose({})).toEqual({ code: 0, problems: [] });
   const { code, out } = await ran(["doctor"], { DATABASE_URL: databaseUrl, REDIS_URL: redis.url });
@@ -94,13 +101,7 @@ test.each<[string, () => Promise<string>, string, RegExp, RegExp]>([
   ],
   ["full memory", () => redisWith({ maxmemory: "1" }), "Redis", /refuses writes: OOM/, /maxmemory/],
   ["a replica", () => redisWith({ replicaof: "127.0.0.1 1" }), "Redis", /READONLY/, /primary/],
-  [
-    "a wrong password",
-    async () => (await redisWith({ requirepass: "x" })).replace("//", "//:canary@"),
-    "Redis",
-    /refuses the user or password/,
-    /REDIS_URL/,
-  ],
+  ["a wrong password", () => redisWithPassword(), "Redis", /refuses the user or password/, /REDIS_URL/],
   [
     "no Redis",
     async () => `redis://:canary@127.0.0.1:${await freePort()}`,
@@ -140,12 +141,12 @@ test("doctor finds an old Node and a clock that differs", async () => {
   ]);
 });
 
-/** nginx in front of the gateway. It ignores the header with which the gateway switches buffering off. */
+/** Starts nginx in front of the gateway. */
 async function proxy(lines: string): Promise<string> {
   const nginx = await startNginx({
     http: (port) => `server {
       listen 127.0.0.1:${port};
-      location / { proxy_pass ${gateway.url}; proxy_http_version 1.1; ${lines} }
+      location / { proxy_pass ${gateway.url}; ${lines} }
     }`,
   });
   cleanups.push(() => nginx.stop());
@@ -158,7 +159,10 @@ test("doctor finds a proxy that buffers event streams", { timeout: 60_000 }, asy
   expect((await withUrl(gateway.url)).problems).toMatchObject([{ name: "Proxy", state: "skipped" }]);
   await createSession(backend, { tenant: "acme", user: "an" }, { id: "s1" });
   expect(await withUrl(await proxy("proxy_buffering off;"))).toEqual({ code: 0, problems: [] });
-  const buffering = await proxy("proxy_buffering on; proxy_ignore_headers X-Accel-Buffering;");
+  // nginx ignores the header with which the gateway switches buffering off.
+  const buffering = await proxy(
+    "proxy_buffering on; proxy_http_version 1.0; proxy_ignore_headers X-Accel-Buffering;",
+  );
   expect(await withUrl(buffering)).toMatchObject({
     code: 1,
     problems: [{ name: "Proxy", fix: expect.stringContaining("proxy_buffering off") }],

@@ -127,10 +127,7 @@ test("Redis refuses writes: the error code, also while a tool runs", { timeout: 
       "s-full",
       /^Redis refuses writes \(OOM\), so the worker can't write events\.$/,
     );
-    expect(report).toMatchObject({
-      fix: expect.stringContaining("turnstream doctor"),
-      waitsFor: ["tool slow"],
-    });
+    expect(report["fix"]).toContain("turnstream doctor");
   } finally {
     await redis.command("CONFIG", "SET", "maxmemory", "0");
   }
@@ -188,6 +185,11 @@ test("Redis is down: the report still names the reason", { timeout: 60_000 }, as
   expect(out).not.toContain("canary");
   await turns("stop", "s-down");
   await until("s-down", /stopped/);
+  const ended = await ran(["turns", "show", "s-down", "--tenant", TENANT], {
+    DATABASE_URL: databaseUrl,
+    REDIS_URL: "redis://127.0.0.1:1",
+  });
+  expect(ended.out).toContain("Nothing listens at 127.0.0.1:1, so the events of the session can't be read.");
 });
 
 test.each(["native", "blocks", "tasks", "responses"])(

@@ -51,7 +51,8 @@ const SILENT_MS = 5_000;
 
 export function explainTurn(facts: TurnFacts): TurnExplanation {
   const { running, queuedSince, ended } = facts;
-  if (running === null && queuedSince === null) return ended === null ? NONE : explainEnd(facts, ended);
+  if (running === null && queuedSince === null)
+    return ended === null ? explainNothing(facts) : explainEnd(facts, ended);
   const state = currentState(facts);
   const blocked = explainServers(facts);
   if (blocked !== null) return { state, ...blocked };
@@ -64,7 +65,12 @@ export function explainTurn(facts: TurnFacts): TurnExplanation {
   return { state, ...explainProgress(facts, running) };
 }
 
-const NONE: TurnExplanation = { state: "none", reason: "The session has no turn yet.", fix: null };
+/** A session without a known turn: the turns are in the events, which can't be read without Redis. */
+function explainNothing({ redisProblem }: TurnFacts): TurnExplanation {
+  if (redisProblem === null) return { state: "none", reason: "The session has no turn yet.", fix: null };
+  const reason = `${redisProblem}, so the events of the session can't be read.`;
+  return { state: "none", reason, fix: "Run `turnstream doctor` and correct what it reports about Redis." };
+}
 
 type Cause = Pick<TurnExplanation, "reason" | "fix">;
 

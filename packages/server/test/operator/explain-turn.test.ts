@@ -102,6 +102,12 @@ test.each<[string, Partial<TurnFacts>, string, string]>([
     "The turn has ended (end_turn).",
   ],
   ["no turn", { running: null }, "none", "The session has no turn yet."],
+  [
+    "no unfinished turn, and no Redis",
+    { running: null, redisProblem: "Nothing listens at host:1" },
+    "none",
+    "Nothing listens at host:1, so the events of the session can't be read.",
+  ],
 ])("%s", (_, change, state, reason) => {
   expect(explainTurn({ ...HEALTHY, ...change })).toMatchObject({ state, reason });
 });
