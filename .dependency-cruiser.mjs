@@ -40,8 +40,8 @@ const packageDirection = Object.entries(mayImport).map(([name, allowed]) => ({
 export const layers = {
   "packages/server/src": [
     ["turnstream"],
-    ["gateway", "mcp", "operator"],
-    ["runtime"],
+    ["gateway", "mcp"],
+    ["runtime", "operator"],
     ["knowledge", "session", "engine"],
     ["models", "signals"],
     ["log", "store", "text-extraction"],

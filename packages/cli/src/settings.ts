@@ -1,7 +1,7 @@
 /**
  * `resolveSettings` decides which servers, schema and secret a command uses, and where each value comes from. An option
  * overrides its environment variable, which overrides the default. Pure.
- * Invariant: `describeSettings` and all errors of this file contain no password and no secret.
+ * Invariant: errors of this file contain no password and no secret.
  */
 import { isDatabaseUrl, isRedisUrl } from "@turnstream/server";
 import { CommandError, type CliContext } from "./cli-context.ts";
@@ -14,9 +14,9 @@ export interface GlobalOptions {
   readonly schema?: string;
 }
 
-export type SettingSource = "option" | "environment" | "default" | "not set";
+type SettingSource = "option" | "environment" | "default" | "not set";
 
-export interface Setting {
+interface Setting {
   readonly value: string | null;
   readonly source: SettingSource;
 }
@@ -28,7 +28,7 @@ export interface Settings {
   readonly secret: Setting;
 }
 
-export const DEFAULT_SCHEMA = "turnstream";
+const DEFAULT_SCHEMA = "turnstream";
 /** The tenant of an app that has only one. */
 export const DEFAULT_TENANT = "default";
 /** What the gateway accepts. */
@@ -79,37 +79,4 @@ export function requireSecret({ secret: { value } }: Settings): string {
       `TURNSTREAM_SECRET must have at least ${MIN_SECRET_BYTES} bytes, got ${Buffer.byteLength(value)}.`,
     );
   return value;
-}
-
-export interface SettingDescription {
-  readonly name: string;
-  readonly value: string;
-  readonly source: SettingSource;
-}
-
-/** Returns the settings as they can be shown. */
-export function describeSettings({ databaseUrl, redisUrl, schema, secret }: Settings): SettingDescription[] {
-  return [
-    {
-      name: "DATABASE_URL",
-      source: databaseUrl.source,
-      value: describeUrl(databaseUrl.value, isDatabaseUrl),
-    },
-    { name: "REDIS_URL", source: redisUrl.source, value: describeUrl(redisUrl.value, isRedisUrl) },
-    { name: "TURNSTREAM_SCHEMA", source: schema.source, value: schema.value ?? "" },
-    {
-      name: "TURNSTREAM_SECRET",
-      source: secret.source,
-      value: secret.value === null ? "" : `(hidden, ${Buffer.byteLength(secret.value)} bytes)`,
-    },
-  ];
-}
-
-/** Shows neither the password nor the query, which can contain one too. */
-function describeUrl(url: string | null, isValid: (url: unknown) => boolean): string {
-  if (url === null) return "";
-  if (!isValid(url) || !URL.canParse(url)) return "(hidden: this is not an address that can be shown)";
-  const { protocol, username, password, host, pathname, search } = new URL(url);
-  const user = username === "" && password === "" ? "" : `${username}${password === "" ? "" : ":***"}@`;
-  return `${protocol}//${user}${host}${pathname}${search === "" ? "" : "?…"}`;
 }

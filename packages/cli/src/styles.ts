@@ -105,7 +105,7 @@ export function formatFields(
   );
 }
 
-/** Breaks a text between words. A word that is longer than a line stays whole. */
+/** Breaks a text at spaces. A part without a space that is longer than a line stays whole. */
 export function wrap(text: string, width: number): string[] {
   const lines: string[] = [];
   for (const word of text.split(" ")) {

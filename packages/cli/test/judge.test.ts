@@ -11,7 +11,8 @@ import {
   judgeRedis,
   judgeStream,
 } from "../src/doctor/judge.ts";
-import { describeSettings, resolveSettings } from "../src/settings.ts";
+import { describeSettings } from "../src/commands/config.ts";
+import { resolveSettings } from "../src/settings.ts";
 import { createStyles, formatFields, formatTable, toPrintable, usesColors } from "../src/styles.ts";
 import { describeFrame } from "../src/tail/describe-frame.ts";
 

@@ -6,7 +6,6 @@ import {
   sendMessage,
   startWorker,
   tool,
-  type TurnOptions,
 } from "@turnstream/server";
 import { script, scriptedModel } from "@turnstream/server/testing";
 import { migratedDatabaseUrl } from "@turnstream/testkit/backend/migrated-database-url.ts";
@@ -54,7 +53,7 @@ async function work(...names: (keyof typeof AGENTS)[]): Promise<void> {
   workers.push(await startWorker({ store, log, signals, engine, agents, onError: () => undefined }));
 }
 
-async function send(session: string, options: TurnOptions = {}): Promise<void> {
+async function send(session: string, options: { readonly agent?: string } = {}): Promise<void> {
   await createSession(backend, { tenant: TENANT, user: "an" }, { id: session });
   await sendMessage(
     backend,

@@ -4,7 +4,7 @@
  * never printed.
  */
 import { signToken } from "@turnstream/server";
-import { TOKEN_SCOPES } from "@turnstream/server/operator";
+import { TOKEN_SCOPES } from "@turnstream/server/ports";
 import type { Command } from "commander";
 import { UsageError, type CliContext } from "../cli-context.ts";
 import { action, type CommandCall, examples } from "../command-call.ts";

@@ -86,11 +86,16 @@ async function listTurns(call: CommandCall, { tenant, state, limit: count }: Lis
     const { now, live } = await readWorkers(db);
     if (live === 0 && found.length > 0) call.notice("No worker is running.");
     if (turns.length === 0 && !call.isJson) call.notice("No such turns.");
-    const rows = turns.map((turn) => toCells(turn, now));
-    call.print(turns, turns.length === 0 ? [] : formatTable(HEADERS, rows, call.context.columns));
+    const { columns } = call.context;
+    const isNarrow = columns !== null && columns < WIDE_COLUMNS;
+    const fit = (cells: readonly string[]): readonly string[] => (isNarrow ? cells.toSpliced(4, 2) : cells);
+    const rows = turns.map((turn) => fit(toCells(turn, now)));
+    call.print(turns, turns.length === 0 ? [] : formatTable(fit(HEADERS), rows, columns));
   });
 }
 
+/** A narrower terminal has no space for the columns `agent` and `attempts`. */
+const WIDE_COLUMNS = 90;
 const HEADERS = ["session", "turn", "state", "age", "agent", "attempts", "worker", "waits for"];
 
 /** A message that no worker has taken waits too. */

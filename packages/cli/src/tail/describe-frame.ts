@@ -50,7 +50,7 @@ function formatValue(value: unknown): string {
   return UUID.exec(value)?.[1] ?? (/^[\w.:/-]+$/.test(value) ? value : JSON.stringify(value));
 }
 
-/** By the kind of event, in the words of all dialects. */
+/** By the kind of event, as all dialects name it. */
 function colorFor(type: string, styles: Styles): (text: string) => string {
   if (/error|fail/.test(type)) return styles.red;
   if (/approval|question|form|payment|interaction/.test(type)) return styles.yellow;

@@ -31,7 +31,7 @@ async function start(program: string): Promise<string> {
     const url = /listens on (\S+)/.exec(line)?.[1];
     if (url !== undefined) return url;
   }
-  throw new Error("the program ended before it listened");
+  throw new Error("the program ended before its server started");
 }
 
 function lastTurn({ state }: SessionView) {

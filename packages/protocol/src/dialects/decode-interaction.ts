@@ -76,8 +76,8 @@ export function requestApproval(
 }
 
 /**
- * Only a takeover lets a call that has a result wait for the user again. A dialect without takeovers doesn't say which
- * content it superseded, but the result of this call is part of it.
+ * Only a takeover lets a call that has a result wait for the user again. A dialect without takeovers doesn't name the
+ * content that it superseded, but the result of this call is part of it.
  */
 function supersedeResult(writer: EventWriter, turn: string, call: string): void {
   const result = writer.find(turn, (block) => block.kind === "tool_result" && block.call === call);

@@ -9,7 +9,7 @@
 export interface TurnFacts {
   /** The clock of the database. All other times are compared with it. */
   readonly now: number;
-  /** The unfinished turn, or null if the last turn has ended or none has begun. */
+  /** The unfinished turn, or null if the last turn has ended or none has started. */
   readonly running: {
     readonly startedAt: number;
     readonly attempts: number;

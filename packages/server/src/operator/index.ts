@@ -4,7 +4,6 @@
  * Invariant: every name here is public; a test compares the names with public-api/operator.txt. Lists name a tenant and
  * a limit, and no result contains what a user or a model wrote.
  */
-export { TOKEN_SCOPES } from "../gateway/auth/tokens.ts";
 export { type DatabaseStatus, readDatabaseStatus } from "./read-database-status.ts";
 export { explainTurn, formatAge, type TurnExplanation, type TurnFacts } from "./explain-turn.ts";
 export { readRedisStatus, type RedisStatus } from "./read-redis-status.ts";

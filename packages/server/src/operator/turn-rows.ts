@@ -23,7 +23,7 @@ export interface ListedTurn {
   readonly attempts: number;
   /** The kind of the oldest interaction that the turn waits for, or null. */
   readonly waitsFor: string | null;
-  /** The worker that wrote last, or null if none has begun. */
+  /** The worker that wrote last, or null if none has started. */
   readonly worker: string | null;
   readonly leaseUntil: number | null;
 }
@@ -114,15 +114,15 @@ export interface TurnClaim {
   readonly leaseUntil: number | null;
 }
 
-/** Returns the worker whose attempt wrote last since the turn began, or null if none has begun. */
-export async function readClaim(db: Db, ref: SessionRef, begunAt: number): Promise<TurnClaim | null> {
+/** Returns the worker whose attempt wrote last since the turn began, or null if none has started. */
+export async function readClaim(db: Db, ref: SessionRef, startedAt: number): Promise<TurnClaim | null> {
   return await guarded("read the claim", async () => {
     const { rows } = await sql<TurnClaim>`
       select e.by as worker, e.at, l.until as "leaseUntil"
       from sessions s
       join session_epochs e on e.session_id = s.id and e.epoch = s.epoch
       left join leases l on l.executor = e.by
-      where s.id = ${ref.session} and s.tenant_id = ${ref.tenant} and e.at >= ${new Date(begunAt)} limit 1`.execute(
+      where s.id = ${ref.session} and s.tenant_id = ${ref.tenant} and e.at >= ${new Date(startedAt)} limit 1`.execute(
       db,
     );
     return rows[0] ?? null;

@@ -1,8 +1,8 @@
 /**
  * `createActivityLog` prints one line for each turn that ends and for each error, for the terminal of a developer or
  * the log of an operator. `describeCause` is the text of an error with its causes.
- * Invariant: without stacks, each turn and each error is one line. Texts of users are cut to a few words. Control
- * characters are removed, so that nobody can forge a line.
+ * Invariant: without stacks, each turn and each error is one line. Texts of users are shortened. Control characters
+ * are removed, so that no text can forge a line.
  */
 import { inspect } from "node:util";
 import type { Turn } from "@turnstream/protocol";

@@ -23,7 +23,7 @@ type OwnOptions = "store" | "log" | "signals" | "engine" | "agents" | "secrets" 
 export interface TurnstreamOptions extends ServerSettings {
   /** The first one answers messages that name no agent. */
   readonly agents: readonly Agent[];
-  /** Returns the id of the user who sends a request, for example from a cookie, or null if nobody is signed in. */
+  /** Returns the id of the user who sends a request, for example from a cookie, or null if the user is not signed in. */
   readonly user: UserOf;
   /** The tenant of all users. @default "default" */
   readonly tenant?: string;

@@ -12,7 +12,7 @@ turnstreamContract("in memory", async () => ({}));
 
 const AGENTS = [defineAgent({ name: "a", title: false, model: scriptedModel([[]]) })];
 
-test("says once that nothing is kept, and what to set", async () => {
+test("prints once that everything is in memory, and what to set", async () => {
   const lines: string[] = [];
   const app = turnstream({ agents: AGENTS, user: () => "an", print: (line) => lines.push(line) });
   await app.listen(0);

@@ -1,5 +1,5 @@
 /**
- * `SignIn` tells the gateway which user of the app sends a request. `findUser` calls the app's function. The route is
+ * `SignIn` is how the gateway finds out which user of the app sends a request. `findUser` calls the app's function. The route is
  * in http/routes/sign-in.ts.
  * Invariant: the app's function sees only the headers of the request, never its body. Its answer is checked like any
  * id from outside.
@@ -7,7 +7,7 @@
 import { isId } from "../../store/rules/arguments.ts";
 import { RequestError } from "../errors.ts";
 
-/** Returns the id of the user who sends the request, or null if nobody is signed in. */
+/** Returns the id of the user who sends the request, or null if the user is not signed in. */
 export type UserOf = (request: Request) => string | null | undefined | Promise<string | null | undefined>;
 
 export interface SignIn {
@@ -20,7 +20,7 @@ export interface SignIn {
 const UNKNOWN_HOST = "localhost";
 
 /**
- * @throws RequestError UNAUTHENTICATED if nobody is signed in
+ * @throws RequestError UNAUTHENTICATED if the user is not signed in
  * @throws TypeError if the app returned something else than an id
  */
 export async function findUser(
@@ -32,8 +32,10 @@ export async function findUser(
   const base = URL.canParse(`http://${host}`) ? `http://${host}` : `http://${UNKNOWN_HOST}`;
   const found = await user(new Request(new URL(path, base), { method: "POST", headers: [...headers] }));
   if (found === null || found === undefined)
-    throw new RequestError("UNAUTHENTICATED", "Nobody is signed in. Sign in to the app, then try again.");
+    throw new RequestError("UNAUTHENTICATED", "You are not signed in. Sign in to the app, then try again.");
   if (!isId(found))
-    throw new TypeError("`user` must return an id with 1 to 256 characters, or null if nobody is signed in.");
+    throw new TypeError(
+      "`user` must return an id with 1 to 256 characters, or null if the user is not signed in.",
+    );
   return found;
 }
