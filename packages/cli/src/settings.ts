@@ -3,7 +3,8 @@
  * overrides its environment variable, which overrides the default. Pure.
  * Invariant: errors of this file contain no password and no secret.
  */
-import { isDatabaseUrl, isRedisUrl } from "@turnstream/server";
+import { isDatabaseUrl } from "@turnstream/server";
+import { isRedisUrl } from "@turnstream/server/ports";
 import { CommandError, type CliContext } from "./cli-context.ts";
 
 /** The options that every command accepts. */

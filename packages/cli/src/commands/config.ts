@@ -3,7 +3,8 @@
  * from. `describeSettings` hides what is secret.
  * Invariant: it connects to nothing, and prints no password and no secret.
  */
-import { isDatabaseUrl, isRedisUrl } from "@turnstream/server";
+import { isDatabaseUrl } from "@turnstream/server";
+import { isRedisUrl } from "@turnstream/server/ports";
 import type { Command } from "commander";
 import type { CliContext } from "../cli-context.ts";
 import { action, type CommandCall, examples } from "../command-call.ts";
