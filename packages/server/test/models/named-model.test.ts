@@ -116,10 +116,10 @@ registerHooks({
     return next(specifier === "@ai-sdk/gateway" ? "@ai-sdk/not-installed" : specifier, context);
   },
 });
-const { createWorker, defineAgent } = await import("@turnstream/server");
+const { defineAgent, startWorker } = await import("@turnstream/server");
 const { createMemoryEngine, createMemoryLog, createMemorySignals, createMemoryStore } = await import("@turnstream/server/testing");
 const agents = [defineAgent({ name: "a", model: "${NAME}" })];
-await createWorker({
+await startWorker({
   store: createMemoryStore(), log: createMemoryLog(), signals: createMemorySignals(), agents,
   engine: (callbacks) => createMemoryEngine(callbacks),
 }).catch((error) => console.log(error.code, error.message));
