@@ -56,6 +56,8 @@ const press = (name: string | RegExp, on: Page = page) =>
 async function ask(topic: Topic): Promise<void> {
   await page.getByRole("button", { name: "Cuộc trò chuyện mới" }).first().click();
   await page.locator(`.ma-empty [data-topic=${topic}]`).click();
+  // The first message creates the session.
+  await page.waitForURL(/[?&]session=/);
 }
 
 async function untilDone(on: Page = page): Promise<void> {
