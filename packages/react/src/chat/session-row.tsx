@@ -5,7 +5,15 @@
  * failed command leaves its form open, with the reason.
  */
 import type { SessionInfo } from "@turnstream/client";
-import { type FormEvent, type KeyboardEvent, type MouseEvent, type ReactNode, useRef, useState } from "react";
+import {
+  type FormEvent,
+  type KeyboardEvent,
+  type MouseEvent,
+  type ReactNode,
+  useEffect,
+  useRef,
+  useState,
+} from "react";
 import { useCommand } from "../hooks/use-action.ts";
 import type { Strings } from "../strings/strings.ts";
 import { visibleText } from "../visible-text.ts";
@@ -29,11 +37,14 @@ export function SessionRow(props: SessionRowProps): ReactNode {
   const { session, isCurrent, strings, onRename, onDelete } = props;
   const [form, setForm] = useState<"rename" | "delete" | null>(null);
   const row = useRef<HTMLLIElement>(null);
-  const close = (): void => {
-    setForm(null);
-    // The form is removed with the next render, and the row is focusable only then.
-    requestAnimationFrame(() => row.current?.querySelector<HTMLElement>(".ts-session-open")?.focus());
-  };
+  const hadForm = useRef(false);
+  useEffect(() => {
+    // The row is focusable only after the render that removes the form.
+    if (form === null && hadForm.current)
+      row.current?.querySelector<HTMLElement>(".ts-session-open")?.focus();
+    hadForm.current = form !== null;
+  }, [form]);
+  const close = (): void => setForm(null);
   const title = session.title === null ? chatStrings(strings).untitled : visibleText(session.title);
   return (
     <li className="ts-session" ref={row} data-current={isCurrent || undefined} data-session={session.id}>
