@@ -106,10 +106,24 @@ function noCounts(): Counts {
   return { subscribers: 0, frames: 0, merged: 0, slow: 0, restarted: 0, resumed: 0 };
 }
 
+/** A start that was resolved just before the log was lost is reported while the feed has no position. */
+class RecordedFeed extends SessionFeed {
+  #headBeforeReset: string = START_CURSOR;
+
+  get lastHead(): string {
+    return this.buffer === null ? this.#headBeforeReset : formatCursor(this.head);
+  }
+
+  override onReset(): void {
+    this.#headBeforeReset = this.lastHead;
+    super.onReset();
+  }
+}
+
 class Scenario {
   readonly engine: ScheduledEngine;
   readonly world: SessionHarness;
-  readonly feed: SessionFeed;
+  readonly feed: RecordedFeed;
   readonly subscribers: ExactSubscriber[] = [];
   readonly logHistory: LogHistory;
   /** The state that the writer assumes. */
@@ -123,7 +137,7 @@ class Scenario {
     this.logHistory = new LogHistory(engine);
     this.#lookUp();
     const wait = async (): Promise<void> => void (await scheduler.schedule(Promise.resolve("slice")));
-    this.feed = new SessionFeed(world.ref, {
+    this.feed = new RecordedFeed(world.ref, {
       ...world.backend,
       limits: { snapshotTurns: TURNS },
       createBlobUrlResolver: () => (blob) => blob,
@@ -173,8 +187,7 @@ class Scenario {
         const { choice: of, back, sink } = command;
         const { maxQueued, isClogged } = sink;
         const after = back === null ? null : (world.events.at(-1 - back)?.id ?? START_CURSOR);
-        const head = () => formatCursor(this.feed.head);
-        const subscriber = new ExactSubscriber(of, { maxQueued, after, head });
+        const subscriber = new ExactSubscriber(of, { maxQueued, after, head: () => this.feed.lastHead });
         if (isClogged) subscriber.clog();
         subscriber.subscription = this.feed.subscribe({ format: of, after }, subscriber);
         this.subscribers.push(subscriber);
