@@ -27,6 +27,6 @@ export function toClientOptions(
     const first = JSON.stringify({ type: "subscribe", session_id: session, ...cursor });
     return { port, wire, headers, path: `/api/v1/socket?dialect=${dialect}`, first };
   }
-  const query = `dialect=${dialect}${after === undefined ? "" : `&after=${after}`}`;
+  const query = `dialect=${dialect}${after === undefined ? "" : `&last_event_id=${after}`}`;
   return { port, wire, headers, path: `/api/v1/sessions/${session}/events?${query}` };
 }

@@ -83,11 +83,11 @@ async function sufferOutage(round: Round, downMs: number): Promise<number> {
 /** Sends a message as a page does, and disconnects as soon as the server has accepted it. */
 async function sendAndLeave({ url, headers }: Endpoint, { session }: SessionRef): Promise<void> {
   const page = new AbortController();
-  const message = JSON.stringify(approvalPlan(session, 1, 300));
+  const text = JSON.stringify(approvalPlan(session, 1, 300));
   const response = await fetch(`${url}/api/v1/sessions/${session}/messages`, {
     method: "POST",
     headers: { ...headers, "content-type": "application/json" },
-    body: JSON.stringify({ message, stream: true }),
+    body: JSON.stringify({ text, stream: true }),
     signal: page.signal,
   });
   if (!response.ok) throw new Error(`the message was refused: ${response.status} ${await response.text()}`);

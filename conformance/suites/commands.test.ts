@@ -27,7 +27,7 @@ const good: Record<keyof typeof socketCommands, object[]> = {
       form_values: { seats: 2 },
     },
   ],
-  stop: [{ session_id }, { session_id, message_id: "turn_2" }],
+  stop: [{ session_id }, { session_id, turn_id: "turn_2" }],
   decide: [
     { session_id, approval_key: "ses_rail_1", decision: "approve", digest: "sha256:ab" },
     { session_id, approval_key: "ses_rail_1", decision: "edit", args: { seats: 1 } },
@@ -169,7 +169,7 @@ describe("an invalid command", () => {
 describe("the server's replies", () => {
   test.each([
     ["ack", { request_id: "r-1", user_message_id: "m-2" }],
-    ["ack", { request_id: "r-1", message_id: "turn_2", receipt: "stopping" }],
+    ["ack", { request_id: "r-1", turn_id: "turn_2", receipt: "stopping" }],
     ["ack", {}],
     ["subscribed", { session_id, resumed: true, reason: "cursor" }],
     ["subscribed", { session_id, resumed: true, reason: "cursor", head: "2-45" }],

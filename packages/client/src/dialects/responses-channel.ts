@@ -179,7 +179,7 @@ export function openResponsesChannel({ api, env }: DialectContext, events: Chann
       return;
     }
     const { type: _, session_id: __, request_id: ___, text: message, ...body } = command;
-    const path = `/sessions/${encodeURIComponent(session)}/messages`;
+    const path = `/chats/${encodeURIComponent(session)}/messages`;
     const post = async (signal: AbortSignal): Promise<Response> => {
       const init = jsonInit("POST", { ...body, message, stream: true });
       const response = await api.request(path, { ...init, signal });

@@ -17,15 +17,15 @@ export async function sendCommand(api: Api, command: TransportCommand): Promise<
   const session = `/sessions/${encodeURIComponent(command.session_id)}`;
   switch (command.type) {
     case "send": {
-      const { type: _, session_id: __, text: message, ...rest } = command;
-      return sendMessage(api, `${session}/messages`, { ...rest, message, stream: true });
+      const { type: _, session_id: __, ...message } = command;
+      return sendMessage(api, `${session}/messages`, { ...message, stream: true });
     }
     case "stop": {
-      const { message_id: turn } = command;
+      const { turn_id: turn } = command;
       const path =
         turn === undefined ? `${session}/stop` : `${session}/turns/${encodeURIComponent(turn)}/stop`;
       const { turn_id, receipt } = (await api.json(path, { method: "POST" })) as RestReply<"stop">;
-      return { receipt, ...(turn_id === null ? {} : { message_id: turn_id }) };
+      return { receipt, ...(turn_id === null ? {} : { turn_id }) };
     }
     case "cancel_payment":
     case "refresh_payment": {

@@ -28,7 +28,7 @@ export class SessionCommands {
   }
 
   stop(turnId?: string): Promise<void> {
-    return this.#send({ type: "stop", ...(turnId === undefined ? {} : { message_id: turnId }) });
+    return this.#send({ type: "stop", ...(turnId === undefined ? {} : { turn_id: turnId }) });
   }
 
   async retry(turnId: string): Promise<void> {

@@ -292,7 +292,7 @@ describe("SessionStore: commands", () => {
     await session.refreshPayment("p");
     expect(transport.commands).toEqual([
       { type: "stop", session_id: "s" },
-      { type: "stop", session_id: "s", message_id: "t1" },
+      { type: "stop", session_id: "s", turn_id: "t1" },
       {
         type: "decide",
         session_id: "s",

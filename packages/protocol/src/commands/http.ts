@@ -2,39 +2,34 @@
  * `postMessage` and `postMessageReply` are the schemas for `POST /api/v1/chats/{chat_id}/messages`: the body, and the
  * reply when `stream` is false (requirement S01).
  * Invariant: a body has the same rules as the socket command `send`: it needs text, files or form values, and form
- * values need their form. Comments mark Turnstream's additions to the original `responses` format with "Added".
+ * values need their form. `/api/v1/sessions/{session}/messages` takes `restBodies.send` instead, with the names of the
+ * socket. Comments mark Turnstream's additions to the original `responses` format with "Added".
  */
 import { z } from "zod";
-import { id, locale } from "../events/fields.ts";
+import { id } from "../events/fields.ts";
 import type { Immutable } from "../json.ts";
-import { displayMode, errorFields, formValues } from "./socket.ts";
+import { errorFields, messageFields, messageText, needsContent, valuesComeWithForm } from "./socket.ts";
 import { responsesFrames } from "../dialects/responses/frames.ts";
 
 export const postMessage = z
   .strictObject({
-    message: z.string().max(1_000_000),
+    message: messageText,
     stream: z.boolean().default(false),
-    agent_id: id.exactOptional(),
+    agent_id: messageFields.agent_id,
     include_tool_tags: z.boolean().default(false),
-    resume_form_request_id: id.exactOptional(),
+    resume_form_request_id: messageFields.resume_form_request_id,
     /** Added: submits the form. Without it, a pending form is declined with the message as the reason. */
-    form_values: formValues.exactOptional(),
+    form_values: messageFields.form_values,
     /** Added: files to read, and an idempotency key that prevents a second message when the request is repeated. */
-    content_urls: z.array(z.string().max(4096)).max(100).exactOptional(),
+    content_urls: messageFields.content_urls,
     client_message_id: id.exactOptional(),
     /** Added: whether clients show thinking, as `mode` of the turn. */
-    display_mode: displayMode.exactOptional(),
+    display_mode: messageFields.display_mode,
     /** Added: the user's language. Default: that of the previous turn. */
-    locale: locale.exactOptional(),
+    locale: messageFields.locale,
   })
-  .refine(
-    (post) => post.message !== "" || (post.content_urls ?? []).length > 0 || post.form_values !== undefined,
-    "a message needs text, files or form values",
-  )
-  .refine((post) => post.form_values === undefined || post.resume_form_request_id !== undefined, {
-    message: "form_values requires resume_form_request_id",
-    path: ["form_values"],
-  })
+  .refine(...needsContent("message"))
+  .refine(...valuesComeWithForm)
   .describe("A message to a chat.");
 
 const completed = responsesFrames["response.output_text.completed"].shape;

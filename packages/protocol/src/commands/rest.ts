@@ -13,19 +13,19 @@ import {
   answerFields,
   argsComeWithEdit,
   decideFields,
+  declineFields,
+  messageFields,
+  messageText,
+  needsContent,
   paymentStatus,
   reasonFields,
   stopReceipt,
   submitFields,
+  valuesComeWithForm,
+  valuesFields,
 } from "./socket.ts";
 
 const text = z.string();
-const goOn = {
-  go_on: z
-    .boolean()
-    .default(true)
-    .describe("whether the next turn starts immediately; pass false if the client sends a message next"),
-};
 /** Fields of pages that go back in time. Pass `next_before` as `before` to get the next page. */
 const olderPage = { has_more: z.boolean(), next_before: count.nullable() };
 
@@ -42,6 +42,17 @@ export const restBodies = {
         .describe("how long the link works, by the server's clock; without it, until it is revoked"),
     })
     .describe("A link to the session as it is now."),
+  send: z
+    .strictObject({
+      text: messageText,
+      ...messageFields,
+      client_message_id: id.exactOptional(),
+      stream: z.boolean().default(false).describe("true: the answer as an event stream"),
+      include_tool_tags: z.boolean().default(false),
+    })
+    .refine(...needsContent("text"))
+    .refine(...valuesComeWithForm)
+    .describe("A message to a session."),
   decide: z
     .strictObject(decideFields)
     .refine(...argsComeWithEdit)
@@ -49,9 +60,9 @@ export const restBodies = {
     .describe("The decision on an approval."),
   answer: z.strictObject(answerFields).describe("The answer to a question."),
   dismiss: z.strictObject(reasonFields).describe("Dismisses a question without an answer."),
-  submit: z.strictObject({ ...submitFields, ...goOn }).describe("The values of a completed form."),
-  decline: z.strictObject({ ...reasonFields, ...goOn }).describe("Declines a form."),
-  save_draft: z.strictObject(submitFields).describe("The values of a form that is not completed yet."),
+  submit: z.strictObject(submitFields).describe("The values of a completed form."),
+  decline: z.strictObject(declineFields).describe("Declines a form."),
+  save_draft: z.strictObject(valuesFields).describe("The values of a form that is not completed yet."),
   import_knowledge: z
     .strictObject({
       objects: z

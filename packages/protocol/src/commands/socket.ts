@@ -27,13 +27,13 @@ export const errorFields = {
 export const paymentStatus = z.enum(["pending", "processing", "succeeded", "failed", "cancelled", "expired"]);
 /** Outcome of a stop: the turn will stop, a stop was already requested, or the turn has ended. */
 export const stopReceipt = z.enum(["stopping", "already", "over"]);
-export const formValues = z
+const formValues = z
   .record(z.string(), json)
   .describe("the values of the form; without them, a pending form is declined with the text as the reason");
-export const displayMode = z
+const displayMode = z
   .enum(["agent", "chat"])
   .describe("the mode of the turn; without it, the mode of the agent applies");
-const messageText = z.string().max(1_000_000);
+export const messageText = z.string().max(1_000_000);
 const reason = z.string().max(4096).exactOptional();
 
 /** Fields of commands other than their target: the same over sockets and in HTTP bodies. */
@@ -48,8 +48,45 @@ export const decideFields = {
     .describe("with approve: also approves every later call of the tool in this session"),
 };
 export const answerFields = { answers: z.array(answer).min(1).max(20) };
-export const submitFields = { values: z.record(z.string(), json) };
+const goOn = {
+  go_on: z
+    .boolean()
+    .exactOptional()
+    .describe("false: the next turn does not start, because the client sends a message next"),
+};
+export const valuesFields = { values: z.record(z.string(), json) };
+export const submitFields = { ...valuesFields, ...goOn };
 export const reasonFields = { reason };
+export const declineFields = { ...reasonFields, ...goOn };
+/** Fields of a message other than its text and its idempotency key. */
+export const messageFields = {
+  content_urls: z.array(z.string().max(4096)).max(100).exactOptional(),
+  agent_id: id.exactOptional(),
+  display_mode: displayMode.exactOptional(),
+  locale: locale.exactOptional().describe("the user's language; default: that of the previous turn"),
+  resume_form_request_id: id.exactOptional(),
+  form_values: formValues.exactOptional(),
+};
+
+interface Message {
+  readonly content_urls?: readonly string[];
+  readonly form_values?: unknown;
+  readonly resume_form_request_id?: string;
+}
+/** Returns the rule that a message is not empty. `text` names the field of its text. */
+export function needsContent<Text extends string>(
+  text: Text,
+): [(message: Message & Readonly<Record<Text, string>>) => boolean, string] {
+  return [
+    (message) =>
+      message[text] !== "" || (message.content_urls ?? []).length > 0 || message.form_values !== undefined,
+    "a message needs text, files or form values",
+  ];
+}
+export const valuesComeWithForm: [(message: Message) => boolean, { message: string; path: string[] }] = [
+  (message) => message.form_values === undefined || message.resume_form_request_id !== undefined,
+  { message: "form_values requires resume_form_request_id", path: ["form_values"] },
+];
 
 interface Decide {
   readonly decision: string;
@@ -90,29 +127,16 @@ export const socketCommands = {
         "idempotency key, chosen by the client: the same id never creates a second message",
       ),
       text: messageText,
-      content_urls: z.array(z.string().max(4096)).max(100).exactOptional(),
-      agent_id: id.exactOptional(),
-      display_mode: displayMode.exactOptional(),
-      locale: locale.exactOptional().describe("the user's language; default: that of the previous turn"),
-      resume_form_request_id: id.exactOptional(),
-      form_values: formValues.exactOptional(),
+      ...messageFields,
     })
-    .refine(
-      (send) => send.text !== "" || (send.content_urls ?? []).length > 0 || send.form_values !== undefined,
-      "a message needs text, files or form values",
-    )
-    .refine((send) => send.form_values === undefined || send.resume_form_request_id !== undefined, {
-      message: "form_values requires resume_form_request_id",
-      path: ["form_values"],
-    })
+    .refine(...needsContent("text"))
+    .refine(...valuesComeWithForm)
     .describe(
       "Sends a message. It starts a turn, waits until the running turn ends, or answers a pending question.",
     ),
   stop: z
-    .strictObject({ type: z.literal("stop"), ...request, ...session, message_id: id.exactOptional() })
-    .describe(
-      "Stops the running turn. With `message_id`, which is the id of a turn: only if that turn is running.",
-    ),
+    .strictObject({ type: z.literal("stop"), ...request, ...session, turn_id: id.exactOptional() })
+    .describe("Stops the running turn. With `turn_id`: only if that turn is running."),
   decide: z
     .strictObject({
       type: z.literal("decide"),
@@ -157,7 +181,7 @@ export const socketCommands = {
       ...request,
       ...session,
       form_request_id: id,
-      ...reasonFields,
+      ...declineFields,
     })
     .describe("Declines a form."),
   cancel_payment: z
@@ -173,7 +197,7 @@ export const socketReplies = {
     .strictObject({
       type: z.literal("ack"),
       ...request,
-      message_id: id.exactOptional().describe("the turn, if the command started or stopped one"),
+      turn_id: id.exactOptional().describe("the turn, if the command stopped one"),
       user_message_id: id.exactOptional().describe("the message, if the command sent one"),
       receipt: stopReceipt.exactOptional().describe("the outcome of a stop"),
       payment_status: paymentStatus.exactOptional().describe("the current status, if it is about a payment"),

@@ -30,30 +30,24 @@ export type Command = Exclude<SocketCommand, { readonly type: "subscribe" | "uns
 /** The reply to the sender. */
 export type AckPayload = Omit<Extract<SocketReply, { readonly type: "ack" }>, "type" | "request_id">;
 
-export interface CommandOptions {
-  /** For forms: whether the next turn starts immediately. @default true */
-  readonly startNextTurn?: boolean;
-}
-
 /** @throws RequestError, or an error of the session */
 export async function executeCommand(
   backend: PaymentBackend,
   caller: Caller,
   ref: SessionRef,
   command: Command,
-  { startNextTurn = true }: CommandOptions = {},
 ): Promise<AckPayload> {
   const source = { userId: caller.user, ...clientField(caller) };
   switch (command.type) {
     case "send":
       return send(backend, caller, ref, command);
     case "stop": {
-      const { message_id: turn } = command;
+      const { turn_id: turn } = command;
       const { receipt, turn: stopped } = await stopTurn(backend, ref, {
         userId: source.userId,
         ...(turn === undefined ? {} : { turn }),
       });
-      return { receipt, ...(stopped === null ? {} : { message_id: stopped }) };
+      return { receipt, ...(stopped === null ? {} : { turn_id: stopped }) };
     }
     case "decide": {
       const { approval_key: key, decision, args, reason, digest, always } = command;
@@ -79,11 +73,11 @@ export async function executeCommand(
       );
     }
     case "submit": {
-      const { form_request_id: form, values } = command;
+      const { form_request_id: form, values, go_on: startNextTurn = true } = command;
       return requireApplied(await submitForm(backend, ref, { ...source, form, values, startNextTurn }));
     }
     case "decline": {
-      const { form_request_id: form, reason } = command;
+      const { form_request_id: form, reason, go_on: startNextTurn = true } = command;
       const reasonField = reason === undefined ? {} : { reason };
       return requireApplied(
         await declineForm(backend, ref, { ...source, ...reasonField, form, startNextTurn }),

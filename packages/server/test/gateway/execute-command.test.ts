@@ -24,8 +24,8 @@ describe("executeCommand (W16)", () => {
     for (const channel of [TURNS_CHANNEL, STOPS_CHANNEL, DECISIONS_CHANNEL])
       parts.signals.listen(channel, () => woken.push(channel));
   });
-  const run = (command: Without<Command>, options = {}) =>
-    executeCommand(parts, testCaller, ref, { ...command, session_id: ref.session }, options);
+  const run = (command: Without<Command>) =>
+    executeCommand(parts, testCaller, ref, { ...command, session_id: ref.session });
 
   test("sends a message with its files and its agent once, however often it is repeated", async () => {
     const send = {
@@ -89,10 +89,10 @@ describe("executeCommand (W16)", () => {
     expect(await run({ type: "stop" })).toEqual({ receipt: "over" });
     await run({ type: "send", client_message_id: "m", text: "x" });
     await parts.store.running.begin(ref, { turn: "t1" });
-    expect(await run({ type: "stop", message_id: "t0" })).toEqual({ receipt: "over" });
+    expect(await run({ type: "stop", turn_id: "t0" })).toEqual({ receipt: "over" });
     expect(woken).not.toContain("stops");
-    expect(await run({ type: "stop", message_id: "t1" })).toEqual({ receipt: "stopping", message_id: "t1" });
-    expect(await run({ type: "stop" })).toEqual({ receipt: "already", message_id: "t1" });
+    expect(await run({ type: "stop", turn_id: "t1" })).toEqual({ receipt: "stopping", turn_id: "t1" });
+    expect(await run({ type: "stop" })).toEqual({ receipt: "already", turn_id: "t1" });
     await expect.poll(() => woken).toContain("stops");
     expect((await parts.store.running.get(ref))?.stop).toMatchObject({ by: "an" });
   });
@@ -165,7 +165,7 @@ describe("executeCommand (W16)", () => {
     });
     await run({ type: "submit", form_request_id: submitted, values: { email: "a@x.test" } });
     await run({ type: "decline", form_request_id: declined, reason: "no" });
-    await run({ type: "decline", form_request_id: silent }, { startNextTurn: false });
+    await run({ type: "decline", form_request_id: silent, go_on: false });
     expect((await parts.store.queuedMessages.list(ref)).map(({ resumes }) => resumes)).toEqual([
       submitted,
       declined,

@@ -174,7 +174,7 @@ test("a request without `stream` can last long, and after a timeout attaches aga
     fetch(`${url}/api/v1/sessions/${world.ref.session}/messages`, {
       method: "POST",
       headers: { ...endpoint.headers, "content-type": "application/json", "idempotency-key": "k" },
-      body: JSON.stringify({ message: "take your time", stream: false }),
+      body: JSON.stringify({ text: "take your time", stream: false }),
     });
   const patient = ask(slowProxy.url);
   const message = await vi.waitUntil(

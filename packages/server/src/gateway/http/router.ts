@@ -2,7 +2,7 @@
  * `createRouter` finds the route for a method and a path. Pure.
  * Invariant: literal segments take precedence over parameters, whatever the order of the routes. Segments are decoded
  * once and after the split, so an encoded slash stays in its segment. Parameters are never empty. Two routes with the
- * same method and path are an error at startup. `/chats` is served like `/sessions`, and HEAD like GET.
+ * same method and path are an error at startup. `/chats` is served like `/sessions` unless a route names it, and HEAD like GET.
  */
 import type { Route } from "./route.ts";
 
@@ -33,7 +33,9 @@ export function createRouter(routes: readonly Route[]): Router {
   const root = createNode();
   for (const route of routes) {
     addRoute(root, route.path, route);
-    if (SESSIONS.test(route.path)) addRoute(root, route.path.replace(SESSIONS, "/chats"), route);
+    const alias = route.path.replace(SESSIONS, "/chats");
+    const isOwn = routes.some(({ method, path }) => method === route.method && path === alias);
+    if (!isOwn) addRoute(root, alias, route);
   }
   return {
     find(method, path) {

@@ -66,7 +66,7 @@ describe.each([
     const stream = await StreamClient.open(at("/messages"), {
       method: "POST",
       headers: { ...auth, "content-type": "application/json" },
-      body: JSON.stringify({ message: "hello", stream: true }),
+      body: JSON.stringify({ text: "hello", stream: true }),
     });
     await stream.ended();
     expect(stream.frames.at(-1)).toMatchObject({ final_text: "You wrote hello." });

@@ -113,7 +113,7 @@ export function historyContract(name: string, makeParts: () => Promise<HarnessBa
       const reload = async () => {
         const history = await harness.json("GET", `${address}/history`);
         const stream = await StreamClient.open(
-          `${server.url}/api/v1${address}/events?after=${history.last_event_id}`,
+          `${server.url}/api/v1${address}/events?last_event_id=${history.last_event_id}`,
           { headers: server.auth },
         );
         return { history, stream };

@@ -124,6 +124,8 @@ const NEARLY = [
   { note: "\ud800" },
   { message: "\0\ud800", client_message_id: "\0" },
   { message: "\0\ud800", client_message_id: "\ud800", content_urls: ["\0", "\ud800"] },
+  { text: "\0\ud800", client_message_id: "\0" },
+  { text: "x", resume_form_request_id: "\0", form_values: { "\0": 1 } },
   { message: "x", resume_form_request_id: "\0", form_values: { "\0": 1 } },
 ];
 /** Nothing listens at its address. */

@@ -73,8 +73,13 @@ const MAKINGS: Readonly<Record<string, Making>> = {
     count: sessions,
   },
   "POST /sessions/{session}/messages": {
-    ready: async () => ({ path: at("/messages"), body: { message: "hello" } }),
-    other: async () => ({ path: at("/messages"), body: { message: "goodbye" } }),
+    ready: async () => ({ path: at("/messages"), body: { text: "hello" } }),
+    other: async () => ({ path: at("/messages"), body: { text: "goodbye" } }),
+    count: turns,
+  },
+  "POST /chats/{session}/messages": {
+    ready: async () => ({ path: `/chats/${ref.session}/messages`, body: { message: "hello" } }),
+    other: async () => ({ path: `/chats/${ref.session}/messages`, body: { message: "goodbye" } }),
     count: turns,
   },
   "POST /sessions/{session}/shares": {
@@ -176,7 +181,7 @@ test.each(MADE)("%s refuses an invalid key", async (_, { ready, count }) => {
 });
 
 test("the response format is not part of the request: a repeat of a message may be a stream", async () => {
-  const body = { message: "hello" };
+  const body = { text: "hello" };
   const whole = await post({ path: at("/messages"), body }, "once");
   const streamed = await post({ path: at("/messages"), body: { ...body, stream: true } }, "once");
   expect(streamed.headers.get("idempotency-replayed")).toBe("true");

@@ -67,8 +67,9 @@ export function resourcesContract(name: string, makeParts: () => Promise<Harness
           { agent_id: "market", label: "Markets", description: "Prices", inputs: ["text", "file", "image"] },
         ],
       });
-      const body = { message: "hello", agent_id: "stock" };
-      const refused = await harness.request("POST", `/chats/${ref.session}/messages`, { body });
+      const refused = await harness.request("POST", `/chats/${ref.session}/messages`, {
+        body: { message: "hello", agent_id: "stock" },
+      });
       expect([refused.status, refused.json]).toEqual([
         400,
         {
@@ -103,7 +104,7 @@ export function resourcesContract(name: string, makeParts: () => Promise<Harness
       const model = scriptedModel(() => [script.text(text)]);
       await harness.stage.worker([defineAgent({ name: "tags", model, title: false })]);
       const finalText = async (query: string, body: object) =>
-        (await harness.json("POST", `${path}/messages${query}`, { message: "hi", ...body })).final_text;
+        (await harness.json("POST", `${path}/messages${query}`, { text: "hi", ...body })).final_text;
       expect(await finalText("", {})).toBe("Open now");
       expect(await finalText("?include_tool_tags=false", {})).toBe("Open now");
       // `final_text` never has tags, so only the deltas of a stream show the option.
@@ -111,7 +112,7 @@ export function resourcesContract(name: string, makeParts: () => Promise<Harness
         ["?include_tool_tags=true", {}],
         ["", { include_tool_tags: true }],
       ] as const) {
-        const streamed = { message: "hi", stream: true, ...body };
+        const streamed = { text: "hi", stream: true, ...body };
         const answer = await harness.request("POST", `${path}/messages${query}`, { body: streamed });
         expect(answer.text).toContain("hours");
       }

@@ -54,7 +54,7 @@ export function sharesContract(name: string, makeParts: () => Promise<HarnessBac
   };
   /** The `message_start` frames of all turns that a `blocks` client receives. */
   const starts = async (ref: SessionRef, from: string): Promise<Record<string, unknown>[]> => {
-    const url = `${harness.server.url}/api/v1/sessions/${ref.session}/events?dialect=blocks&after=${from}`;
+    const url = `${harness.server.url}/api/v1/sessions/${ref.session}/events?dialect=blocks&last_event_id=${from}`;
     const stream = await StreamClient.open(url, { headers: asReader() });
     await stream.frame("message_stop");
     stream.disconnect();

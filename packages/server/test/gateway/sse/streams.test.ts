@@ -89,7 +89,7 @@ afterEach(async () => {
 describe("posted message", () => {
   test("S01 S02: returns a stream of its turn that ends with [DONE]", async () => {
     const ref = await open();
-    const stream = await post(ref, { message: "hello" });
+    const stream = await post(ref, { text: "hello" });
     expect(stream.response.status).toBe(200);
     expect(Object.fromEntries(stream.response.headers)).toMatchObject({
       "content-type": "text/event-stream; charset=utf-8",
@@ -112,10 +112,10 @@ describe("posted message", () => {
 
   test("S01: returns one object with the same end state if `stream` is false", async () => {
     const ref = await open();
-    const streamed = await post(ref, { message: "hello" });
+    const streamed = await post(ref, { text: "hello" });
     await streamed.ended();
     const { final_text, chat_id } = streamed.frames.at(-1) ?? {};
-    const { status, json } = await whole(ref, { message: "hello" });
+    const { status, json } = await whole(ref, { text: "hello" });
     expect(status).toBe(200);
     expect(postMessageReply.safeParse(json).error).toBeUndefined();
     expect(json).toMatchObject({ status: "completed", final_text, chat_id, interactions: [] });
@@ -123,9 +123,9 @@ describe("posted message", () => {
 
   test("S01: waits behind another turn and returns its own", async () => {
     const ref = await open({ limits: { sseKeepAliveMs: 60, heartbeatMs: 20 } });
-    const first = await post(ref, { message: "slower" });
+    const first = await post(ref, { text: "slower" });
     await first.frame("response.output_text.delta");
-    const [second, third] = [await post(ref, { message: "two" }), whole(ref, { message: "three" })];
+    const [second, third] = [await post(ref, { text: "two" }), whole(ref, { text: "three" })];
     await second.ended();
     expect(second.comments.filter((text) => text.includes("keep-alive")).length).toBeGreaterThan(0);
     expect(second.frames.filter(({ type }) => type === "response.created").length).toBe(1);
@@ -139,12 +139,12 @@ describe("posted message", () => {
     { by: "idempotency-key", body: {}, headers: { "idempotency-key": "k-1" } },
   ])("attaches to the same turn when it is repeated with the same $by", async ({ body, headers }) => {
     const ref = await open();
-    const first = await post(ref, { message: "slow", ...body }, headers);
+    const first = await post(ref, { text: "slow", ...body }, headers);
     await first.frame("response.output_text.delta");
     first.disconnect();
-    const again = await post(ref, { message: "slow", ...body }, headers);
+    const again = await post(ref, { text: "slow", ...body }, headers);
     await again.ended();
-    const later = await post(ref, { message: "slow", ...body }, headers);
+    const later = await post(ref, { text: "slow", ...body }, headers);
     await later.ended();
     for (const { frames } of [again, later])
       expect([frames[0]?.["response_id"], frames.at(-1)?.["final_text"]]).toEqual([
@@ -156,7 +156,7 @@ describe("posted message", () => {
 
   test("returns the answer of a repeated message although the log no longer contains the turn", async () => {
     const ref = await open();
-    const body = { message: "hello", client_message_id: "m-1" };
+    const body = { text: "hello", client_message_id: "m-1" };
     const first = await post(ref, body);
     await first.ended();
     await stage.ended(ref, () => true);
@@ -190,14 +190,14 @@ describe("posted message", () => {
       gateway.handle(
         new Request(address(ref, "messages"), { method: "POST", headers, body: JSON.stringify(body) }),
       );
-    const response = await ask({ message: "hello", stream: true });
+    const response = await ask({ text: "hello", stream: true });
     expect(response.headers.get("content-type")).toBe("text/event-stream; charset=utf-8");
     const stream = StreamClient.of(response);
     await stream.ended();
     expect(stream.frames.at(-1)).toMatchObject({ final_text: "You wrote hello." });
     expect(stream.messages.at(-1)).toMatchObject({ data: "[DONE]" });
-    expect(await (await ask({ message: "hello" })).json()).toMatchObject({ final_text: "You wrote hello." });
-    const left = await ask({ message: "slow", stream: true });
+    expect(await (await ask({ text: "hello" })).json()).toMatchObject({ final_text: "You wrote hello." });
+    const left = await ask({ text: "slow", stream: true });
     await left.body?.cancel();
     expect((await stage.ended(ref, ({ number }) => number === 3)).status).toBe("end_turn");
     expect(gateway.stats()).toMatchObject({ connections: 0 });
@@ -207,8 +207,8 @@ describe("posted message", () => {
   test("ends its stream with the reason when it is withdrawn while it waits", async () => {
     const ref = await open();
     // The turn never ends by itself. On a busy machine, a shorter one ended before the second message was sent.
-    await (await post(ref, { message: "silent" })).frame("response.output_text.delta");
-    const waiting = await post(ref, { message: "two", client_message_id: "w" });
+    await (await post(ref, { text: "silent" })).frame("response.output_text.delta");
+    const waiting = await post(ref, { text: "two", client_message_id: "w" });
     const [{ id } = { id: "" }] = await stage.backend.store.queuedMessages.list(ref);
     expect((await server.request("DELETE", `/sessions/${ref.session}/messages/${id}`)).status).toBeLessThan(
       300,
@@ -221,13 +221,13 @@ describe("posted message", () => {
 
   test("a disconnect doesn't stop the turn", async () => {
     const ref = await open();
-    const stream = await post(ref, { message: "slow" });
+    const stream = await post(ref, { text: "slow" });
     await stream.frame("response.output_text.delta");
     const impatient = new AbortController();
     const left = fetch(address(ref, "messages"), {
       method: "POST",
       headers: { ...server.auth, "content-type": "application/json" },
-      body: JSON.stringify({ message: "two" }),
+      body: JSON.stringify({ text: "two" }),
       signal: impatient.signal,
     });
     setTimeout(() => impatient.abort(), 50);
@@ -240,9 +240,9 @@ describe("posted message", () => {
 
   test("S01: if the user must act, the stream continues, and a response without stream returns immediately", async () => {
     const ref = await open();
-    const stream = await post(ref, { message: "book", client_message_id: "b" });
+    const stream = await post(ref, { text: "book", client_message_id: "b" });
     const asked = await stream.frame("response.interaction_request");
-    const { json } = await whole(ref, { message: "book", client_message_id: "b" });
+    const { json } = await whole(ref, { text: "book", client_message_id: "b" });
     expect(postMessageReply.safeParse(json).error).toBeUndefined();
     expect(json).toMatchObject({ status: "requires_interaction", interactions: [asked] });
     expect(stream.isOver).toBe(false);
@@ -252,7 +252,7 @@ describe("posted message", () => {
     });
     await stream.ended();
     expect(stream.frames.at(-1)).toMatchObject({ final_text: "You wrote book." });
-    const after = await whole(ref, { message: "book", client_message_id: "b" });
+    const after = await whole(ref, { text: "book", client_message_id: "b" });
     expect(after.json).toMatchObject({ status: "completed", interactions: [] });
   });
 
@@ -261,33 +261,33 @@ describe("posted message", () => {
     const form = { kind: "form", run: "main", block: "b1", index: 1, request: {} } as const;
     for (let n = 0; n < 101; n += 1)
       await stage.backend.store.interactions.request(ref, { ...form, id: `f${n}`, turn: `t${n}` });
-    const { json } = await whole(ref, { message: "book" });
+    const { json } = await whole(ref, { text: "book" });
     expect(json).toMatchObject({ status: "requires_interaction" });
   });
 
   test("that answers a question starts no turn: it returns the rest of the turn that asked", async () => {
     const ref = await open();
-    const first = await post(ref, { message: "ask" });
+    const first = await post(ref, { text: "ask" });
     await first.frame("response.interaction_request");
-    const answer = await post(ref, { message: "Sun", client_message_id: "a" });
+    const answer = await post(ref, { text: "Sun", client_message_id: "a" });
     await answer.ended();
     expect(answer.frames[0]).toMatchObject({ type: "response.interaction_update", status: "answered" });
     expect(answer.frames.at(-1)).toMatchObject({ final_text: "You wrote ask." });
     expect(answer.frames[0]?.["response_id"]).toBe(first.frames[0]?.["response_id"]);
     await first.ended();
-    const again = await whole(ref, { message: "Sun", client_message_id: "a" });
+    const again = await whole(ref, { text: "Sun", client_message_id: "a" });
     expect(again.json).toMatchObject({ status: "completed", final_text: "You wrote ask." });
     expect((await stage.state(ref)).turns.length).toBe(1);
   });
 
   test("S02 S09: a failed turn ends its stream with the error and [DONE], and is an HTTP error without stream", async () => {
     const ref = await open();
-    const stream = await post(ref, { message: "fail" });
+    const stream = await post(ref, { text: "fail" });
     await stream.ended();
     const error = stream.frames.at(-1);
     expect(error).toMatchObject({ type: "response.error", error: expect.any(String) as string });
     expect(stream.messages.at(-1)).toMatchObject({ data: "[DONE]" });
-    const { status, json } = await whole(ref, { message: "fail" });
+    const { status, json } = await whole(ref, { text: "fail" });
     expect(status).toBeGreaterThanOrEqual(400);
     expect(json).toMatchObject({ error: error?.["error"] as string, code: error?.["code"] as number });
   });
@@ -295,9 +295,9 @@ describe("posted message", () => {
   test("reports an invalid request before a stream starts", async () => {
     const ref = await open();
     for (const [body, error] of [
-      [{ message: "" }, "BAD_REQUEST"],
-      [{ message: "x", more: 1 }, "BAD_REQUEST"],
-      [{ message: "x", resume_form_request_id: "nothing" }, "NOT_FOUND"],
+      [{ text: "" }, "BAD_REQUEST"],
+      [{ text: "x", more: 1 }, "BAD_REQUEST"],
+      [{ text: "x", resume_form_request_id: "nothing" }, "NOT_FOUND"],
     ] as const) {
       const { status, json } = await whole(ref, { ...body, stream: true });
       expect([status, json.error]).toEqual([error === "NOT_FOUND" ? 404 : 400, error]);
@@ -337,11 +337,11 @@ describe("following a session", () => {
 
   test("S10: in responses ends with the turn, and immediately if there is nothing to send", async () => {
     const ref = await open();
-    const posted = await post(ref, { message: "slow" });
+    const posted = await post(ref, { text: "slow" });
     await posted.frame("response.output_text.delta");
     const { id: cursor = "" } = posted.messages.findLast(({ id }) => id !== undefined) ?? {};
     posted.disconnect();
-    const rest = await follow(ref, `events?dialect=responses&after=${cursor}`);
+    const rest = await follow(ref, `events?dialect=responses&last_event_id=${cursor}`);
     await rest.ended();
     expect(rest.comments).toContain("resumed: cursor");
     expect(rest.frames.at(-1)).toMatchObject({ final_text: SLOW });
@@ -359,7 +359,7 @@ describe("following a session", () => {
       ["1-1", 10015],
       ["nonsense", 10014],
     ] as const) {
-      const nowhere = await follow(ref, `events?dialect=responses&after=${lost}`);
+      const nowhere = await follow(ref, `events?dialect=responses&last_event_id=${lost}`);
       await nowhere.ended();
       expect(nowhere.frames).toMatchObject([{ type: "response.error", code }]);
       expect(nowhere.messages.at(-1)).toMatchObject({ data: "[DONE]" });
@@ -369,12 +369,12 @@ describe("following a session", () => {
   test("prefers Last-Event-ID to the cursor in the URL, because a reconnect sends both", async () => {
     const ref = await open();
     await stage.ask(ref, "one");
-    const first = await follow(ref, "events?dialect=native&after=0-0");
+    const first = await follow(ref, "events?dialect=native&last_event_id=0-0");
     await first.until("all", ({ event }) => event === "turn.end");
     const { id = "" } = first.messages.at(-1) ?? {};
     first.disconnect();
     await stage.ask(ref, "two");
-    const again = await follow(ref, "events?dialect=native&after=0-0", { "last-event-id": id });
+    const again = await follow(ref, "events?dialect=native&last_event_id=0-0", { "last-event-id": id });
     await again.until("all", ({ event }) => event === "turn.end");
     expect(again.messages.filter(({ event }) => event === "turn.start")).toHaveLength(1);
     again.disconnect();
@@ -463,14 +463,14 @@ describe("following a session", () => {
     "S02: a stream of responses that is %s during a shutdown ends with [DONE] too",
     async (how) => {
       const ref = await open();
-      const first = await post(ref, { message: "silent" });
+      const first = await post(ref, { text: "silent" });
       await first.frame("response.output_text.delta");
       const stream =
         how === "posted"
           ? first
           : how === "followed"
             ? await follow(ref, "events?dialect=responses")
-            : await post(ref, { message: "behind it" });
+            : await post(ref, { text: "behind it" });
       if (how === "followed") await stream.frame("response.output_text.delta");
       await server.server.close();
       await stream.ended();

@@ -79,7 +79,7 @@ describe("an event stream with a ticket (promise 20)", () => {
     const cursor = first.messages.findLast(({ id }) => id !== "")?.id ?? "";
     first.disconnect();
     await server.request("PATCH", `/sessions/${session}`, { body: { title: "Again" } });
-    const second = await StreamClient.open(`${address(await ticket())}&after=${cursor}`, {});
+    const second = await StreamClient.open(`${address(await ticket())}&last_event_id=${cursor}`, {});
     expect(await second.frame("subscribed")).toMatchObject({ resumed: true, reason: "cursor" });
     expect(await second.frame("session.update")).toMatchObject({ title: "Again" });
     second.disconnect();

@@ -30,7 +30,7 @@ async function post(body: object): Promise<{ deltas: string[]; final: unknown }>
   const stream = await StreamClient.open(`${server.url}/api/v1/sessions/${session}/messages`, {
     method: "POST",
     headers: { ...server.auth, "content-type": "application/json" },
-    body: JSON.stringify({ message: "tide?", stream: true, ...body }),
+    body: JSON.stringify({ text: "tide?", stream: true, ...body }),
   });
   await stream.ended();
   const ofType = (wanted: string) => stream.frames.filter(({ type }) => type === wanted);

@@ -202,9 +202,9 @@ describe.each(NOT_IN_HEADERS)("cursor %s", (_, cursor) => {
 async function firstOf(
   { url, headers }: Endpoint,
   { ref }: SessionHarness,
-  after: string,
+  last_event_id: string,
 ): Promise<"restarted" | "refused"> {
-  const query = new URLSearchParams({ dialect: "native", after }).toString();
+  const query = new URLSearchParams({ dialect: "native", last_event_id }).toString();
   const leave = new AbortController();
   const signal = AbortSignal.any([leave.signal, AbortSignal.timeout(WITHIN_MS)]);
   const response = await fetch(`${url}/api/v1/sessions/${ref.session}/events?${query}`, { headers, signal });

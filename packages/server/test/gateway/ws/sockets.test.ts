@@ -164,7 +164,7 @@ describe("commands over a socket", () => {
     const receipt = "stopping";
     expect(await other.request({ type: "stop", session_id })).toMatchObject({
       type: "ack",
-      message_id,
+      turn_id: message_id,
       receipt,
     });
     const stopped = await watcher.until("stopped", ({ type }) => type === "message_delta");

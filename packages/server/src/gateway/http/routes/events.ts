@@ -1,7 +1,7 @@
 /**
  * `eventRoutes` serve `GET /sessions/{session}/events`: a session as an event stream, in any dialect, from the current
  * state or from a cursor.
- * Invariant: `last-event-id` takes precedence over `after`, because a reconnecting client repeats its old URL. A
+ * Invariant: The header `last-event-id` takes precedence over the parameter, because a reconnecting client repeats its old URL. A
  * `responses` stream ends with its turn; other streams stay open. A page without headers authenticates with a ticket.
  */
 import { z } from "zod";
@@ -13,7 +13,7 @@ const MAX_TICKET_LENGTH = 8_000;
 
 const query = z.strictObject({
   dialect: z.enum(DIALECTS).default("blocks"),
-  after: z.string().exactOptional(),
+  last_event_id: z.string().exactOptional(),
   include_tool_tags: z.enum(["true", "false"]).default("false"),
   ticket: z.string().max(MAX_TICKET_LENGTH).exactOptional(),
 });
@@ -25,9 +25,9 @@ export const eventRoutes = defineRoute({
   scope: "read",
   acceptsTicket: true,
   query,
-  handle: async ({ context, ref, query: { dialect, after, include_tool_tags }, headers }) => {
+  handle: async ({ context, ref, query: { dialect, last_event_id, include_tool_tags }, headers }) => {
     const options = {
-      after: resolveCursor(after, headers.get("last-event-id")),
+      after: resolveCursor(last_event_id, headers.get("last-event-id")),
       // A `responses` client reads one answer up to its [DONE]. Other clients stay connected for further turns.
       ...(dialect === "responses" ? { untilIdle: true } : {}),
     };
@@ -37,8 +37,8 @@ export const eventRoutes = defineRoute({
 });
 
 /** A reconnecting client sends the header together with its original URL, so the header is newer. */
-function resolveCursor(after: string | undefined, header: string | undefined): string | null {
+function resolveCursor(parameter: string | undefined, header: string | undefined): string | null {
   const inHeader = header === "" ? undefined : header;
-  const inQuery = after === "" ? undefined : after;
+  const inQuery = parameter === "" ? undefined : parameter;
   return inHeader ?? inQuery ?? null;
 }

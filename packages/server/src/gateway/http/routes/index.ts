@@ -31,7 +31,7 @@ export const ROUTES: readonly Route[] = [
   ...signInRoutes,
   agentRoutes,
   ...sessionRoutes,
-  messageRoutes,
+  ...messageRoutes,
   eventRoutes,
   ...shareRoutes,
   ...historyRoutes,

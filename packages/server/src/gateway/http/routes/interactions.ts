@@ -7,7 +7,7 @@ import { restBodies, restReplies } from "@turnstream/protocol/schema";
 import { z } from "zod";
 import { readFormDraft, saveFormDraft } from "../../../session/interactions/form-drafts.ts";
 import type { FormDraft, Interaction } from "../../../store/ports/interactions.ts";
-import { executeCommand, type Command, type CommandOptions } from "../../execute-command.ts";
+import { executeCommand, type Command } from "../../execute-command.ts";
 import { RequestError } from "../../errors.ts";
 import { pageBefore, pageLimit } from "./page-query.ts";
 import type { RouteResult } from "../../context.ts";
@@ -93,14 +93,8 @@ const submit = defineRoute({
   scope: "decide",
   body: restBodies.submit,
   responseSchema: restReplies.decided,
-  handle(routeContext) {
-    const { go_on: startNextTurn, ...body } = routeContext.body;
-    return executeAndRead(
-      routeContext,
-      { type: "submit", ...body, ...formFields(routeContext) },
-      { startNextTurn },
-    );
-  },
+  handle: (routeContext) =>
+    executeAndRead(routeContext, { type: "submit", ...routeContext.body, ...formFields(routeContext) }),
 });
 
 const decline = defineRoute({
@@ -110,14 +104,8 @@ const decline = defineRoute({
   scope: "decide",
   body: restBodies.decline,
   responseSchema: restReplies.decided,
-  handle(routeContext) {
-    const { go_on: startNextTurn, ...body } = routeContext.body;
-    return executeAndRead(
-      routeContext,
-      { type: "decline", ...body, ...formFields(routeContext) },
-      { startNextTurn },
-    );
-  },
+  handle: (routeContext) =>
+    executeAndRead(routeContext, { type: "decline", ...routeContext.body, ...formFields(routeContext) }),
 });
 
 const getDraft = defineRoute({
@@ -161,12 +149,8 @@ function formFields(routeContext: InteractionContext) {
   return { session_id: routeContext.ref.session, form_request_id: interactionKey(routeContext) };
 }
 
-async function executeAndRead(
-  routeContext: InteractionContext,
-  command: Command,
-  options: CommandOptions = {},
-): Promise<RouteResult> {
-  await executeCommand(routeContext.context, routeContext.caller, routeContext.ref, command, options);
+async function executeAndRead(routeContext: InteractionContext, command: Command): Promise<RouteResult> {
+  await executeCommand(routeContext.context, routeContext.caller, routeContext.ref, command);
   return readInteraction(routeContext);
 }
 

@@ -1,55 +1,68 @@
 /**
  * `messageRoutes` serve `POST /sessions/{session}/messages`: sends a message and returns the answering turn in the
- * `responses` dialect, as a stream or as one object.
+ * `responses` dialect, as a stream or as one object. `POST /chats/{chat}/messages` is the same route with the field
+ * names of that dialect.
  * Invariant: the turn continues if the client disconnects. A repeated request with the same idempotency key or
  * `client_message_id` attaches to the same turn and sends no second message. The stored response is only the message's
  * id. The requested format of the answer is not part of the digest. `include_tool_tags` is accepted in the body and in
  * the query.
  */
 import { z } from "zod";
-import { type PostMessage, postMessage } from "@turnstream/protocol/schema";
+import { postMessage, restBodies } from "@turnstream/protocol/schema";
 import type { SessionRef } from "../../../store/refs.ts";
 import { executeCommand } from "../../execute-command.ts";
 import { collectResponse } from "../../sse/collect-response.ts";
 import { sessionStream, type ResolveSubscribeOptions } from "../../sse/session-stream.ts";
 import { parseIdempotencyKey, requestDigest, runIdempotent } from "../idempotency.ts";
 import type { RouteResult, GatewayContext } from "../../context.ts";
-import { type RouteContext, defineRoute } from "../route.ts";
+import { type Route, type RouteContext, defineRoute } from "../route.ts";
 
 const PATH = "/sessions/{session}/messages";
 
 const query = z.strictObject({ include_tool_tags: z.enum(["true", "false"]).exactOptional() });
 type MessageQuery = z.infer<typeof query>;
-type MessageContext = RouteContext<PostMessage, MessageQuery>;
+type MessageContext = RouteContext<z.infer<typeof restBodies.send>, MessageQuery>;
 
-export const messageRoutes = defineRoute({
-  method: "POST",
+const shared = { method: "POST", scope: "write", idempotent: "itself", query } as const;
+
+const send = defineRoute({
+  ...shared,
   path: PATH,
   summary: "Sends a message. Returns the answer as an event stream, or as a whole when it is complete.",
-  scope: "write",
-  idempotent: "itself",
-  body: postMessage,
-  query,
-  handle: async (routeContext: MessageContext): Promise<RouteResult> => {
-    const { context, ref, body, query: inQuery, signal } = routeContext;
-    const includeToolTags = body.include_tool_tags || inQuery.include_tool_tags === "true";
-    const { message, headers = {} } = await sendOnce(routeContext);
-    const resolveOptions = resolveAnsweringTurn(context, ref, message);
-    const format = { dialect: "responses", wire: "sse", includeToolTags } as const;
-    if (body.stream)
-      return { status: 200, headers, stream: sessionStream(context, ref, format, resolveOptions) };
-    try {
-      return {
-        ...(await collectResponse(context, ref, format, await resolveOptions(signal), signal)),
-        headers,
-      };
-    } catch (error) {
-      if (!signal.aborted) throw error;
-      // The client has disconnected.
-      return { status: 204 };
-    }
-  },
+  body: restBodies.send,
+  handle: sendAndAnswer,
 });
+
+const sendToChat = defineRoute({
+  ...shared,
+  path: "/chats/{session}/messages",
+  summary:
+    "The same for clients of the `responses` dialect, whose messages have `message` in place of `text`.",
+  body: postMessage.transform(({ message: text, ...rest }) => ({ text, ...rest })),
+  handle: sendAndAnswer,
+});
+
+export const messageRoutes: readonly Route[] = [send, sendToChat];
+
+async function sendAndAnswer(routeContext: MessageContext): Promise<RouteResult> {
+  const { context, ref, body, query: inQuery, signal } = routeContext;
+  const includeToolTags = body.include_tool_tags || inQuery.include_tool_tags === "true";
+  const { message, headers = {} } = await sendOnce(routeContext);
+  const resolveOptions = resolveAnsweringTurn(context, ref, message);
+  const format = { dialect: "responses", wire: "sse", includeToolTags } as const;
+  if (body.stream)
+    return { status: 200, headers, stream: sessionStream(context, ref, format, resolveOptions) };
+  try {
+    return {
+      ...(await collectResponse(context, ref, format, await resolveOptions(signal), signal)),
+      headers,
+    };
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    // The client has disconnected.
+    return { status: 204 };
+  }
+}
 
 interface SentMessage {
   /** The message's id. */
@@ -61,7 +74,7 @@ interface SentMessage {
 async function sendOnce(routeContext: MessageContext): Promise<SentMessage> {
   const { context, caller, ref, body, headers } = routeContext;
   const key = headers.get("idempotency-key");
-  if (key === undefined) return { message: await send(routeContext, `post:${context.env.id()}`) };
+  if (key === undefined) return { message: await sendMessage(routeContext, `post:${context.env.id()}`) };
   // The format of the answer is not part of the message.
   const { stream: _, include_tool_tags: __, ...sent } = body;
   const { session } = ref;
@@ -73,7 +86,7 @@ async function sendOnce(routeContext: MessageContext): Promise<SentMessage> {
   };
   const result = await runIdempotent(context, caller, request, async () => ({
     status: 200,
-    json: { message: await send(routeContext, `key:${key}`) },
+    json: { message: await sendMessage(routeContext, `key:${key}`) },
   }));
   const { json, headers: replayHeaders = {} } = result as RouteResult & {
     readonly json: { readonly message: string };
@@ -82,28 +95,13 @@ async function sendOnce(routeContext: MessageContext): Promise<SentMessage> {
 }
 
 /** @returns the message's id */
-async function send({ context, caller, ref, body }: MessageContext, id: string): Promise<string> {
-  const {
-    message: text,
-    content_urls,
-    agent_id,
-    display_mode,
-    locale,
-    resume_form_request_id,
-    form_values,
-  } = body;
-  const client_message_id = body.client_message_id ?? id;
+async function sendMessage({ context, caller, ref, body }: MessageContext, id: string): Promise<string> {
+  const { stream: _, include_tool_tags: __, client_message_id = id, ...message } = body;
   const { user_message_id = "" } = await executeCommand(context, caller, ref, {
     type: "send",
     session_id: ref.session,
     client_message_id,
-    text,
-    ...(content_urls === undefined ? {} : { content_urls }),
-    ...(agent_id === undefined ? {} : { agent_id }),
-    ...(display_mode === undefined ? {} : { display_mode }),
-    ...(locale === undefined ? {} : { locale }),
-    ...(resume_form_request_id === undefined ? {} : { resume_form_request_id }),
-    ...(form_values === undefined ? {} : { form_values }),
+    ...message,
   });
   return user_message_id;
 }
