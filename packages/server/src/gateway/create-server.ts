@@ -6,13 +6,20 @@
  * "not ready", closes the gateway first, and never closes the store, log or signals.
  */
 import type { AddressInfo, Socket } from "node:net";
-import { fastify, type FastifyBaseLogger, type FastifyInstance, LogController } from "fastify";
+import {
+  fastify,
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyRequest,
+  LogController,
+} from "fastify";
 import { RequestError } from "./errors.ts";
 import { createGateway, type GatewayStats } from "./gateway.ts";
 import { fromFastifyError, sendResponse } from "./http/fastify-plugin.ts";
 import { errorResponse } from "./http/handle-request.ts";
 import { registerHealthRoutes } from "./http/health.ts";
 import type { HttpResponse } from "./http/http-messages.ts";
+import { nodeHeaders } from "./http/node-request.ts";
 import type { GatewayOptions } from "./options.ts";
 import { writeRawResponse } from "./ws/upgrade.ts";
 
@@ -22,6 +29,11 @@ export interface ServerOptions extends GatewayOptions {
    * or checkout page, `*` replaces the part that gives access.
    */
   readonly logger?: FastifyBaseLogger;
+  /**
+   * Answers GET requests for other paths, such as those of a page. It gets the request without a body, and returns null
+   * for a path that doesn't exist. Default: every other path is answered with 404.
+   */
+  readonly page?: (request: Request) => Response | null | Promise<Response | null>;
 }
 
 export interface Server {
@@ -91,7 +103,7 @@ function trackSockets({ server }: FastifyInstance): ReadonlySet<Socket> {
   return sockets;
 }
 
-function createApp({ logger, onError = () => undefined }: ServerOptions): FastifyInstance {
+function createApp({ logger, page, onError = () => undefined }: ServerOptions): FastifyInstance {
   const notFound = errorResponse({ onError }, new RequestError("NOT_FOUND", "No route matches this path."));
   const badUrl = errorResponse({ onError }, new RequestError("BAD_REQUEST", "The URL is malformed."));
   const app = fastify({
@@ -110,7 +122,10 @@ function createApp({ logger, onError = () => undefined }: ServerOptions): Fastif
     },
     frameworkErrors: (_error, _request, reply) => void sendResponse(reply, badUrl),
   });
-  app.setNotFoundHandler((_request, reply) => sendResponse(reply, notFound));
+  app.setNotFoundHandler(async (request, reply) => {
+    const found = request.method === "GET" && page !== undefined ? await page(toPageRequest(request)) : null;
+    return found === null ? sendResponse(reply, notFound) : reply.send(found);
+  });
   app.setErrorHandler((error, _request, reply) =>
     sendResponse(reply, errorResponse({ onError }, fromFastifyError(error))),
   );
@@ -121,6 +136,12 @@ function createApp({ logger, onError = () => undefined }: ServerOptions): Fastif
       logger.info({ method, path: redactPath(url), status: reply.statusCode, ms }, "answered");
     });
   return app;
+}
+
+function toPageRequest({ url, host, raw }: FastifyRequest): Request {
+  // The Host header or the path may be malformed.
+  const address = URL.parse(`http://${host}${url}`) ?? new URL("http://localhost/");
+  return new Request(address, { headers: [...nodeHeaders(raw)] });
 }
 
 function getUrl(app: FastifyInstance): string {

@@ -5,7 +5,7 @@
  * reverse order: connections, turns, then the servers' connections.
  */
 import { randomBytes } from "node:crypto";
-import { type Server, createServer } from "../gateway/create-server.ts";
+import { type Server, type ServerOptions, createServer } from "../gateway/create-server.ts";
 import type { UserOf } from "../gateway/auth/sign-in.ts";
 import { type Gateway, createGateway } from "../gateway/gateway.ts";
 import type { GatewayOptions } from "../gateway/options.ts";
@@ -14,6 +14,7 @@ import type { WorkerOptions } from "../runtime/worker/options.ts";
 import { type SupervisedWorker, startWorker } from "../runtime/worker/supervise.ts";
 import { type ActivityLog, createActivityLog } from "./activity-log.ts";
 import { openParts, type Parts } from "./parts.ts";
+import { withScriptedAnswers } from "./scripted-answers.ts";
 import { createSessionCommands, type SessionCommands } from "./session-commands.ts";
 import { readSettings, type ServerSettings, type Settings } from "./settings.ts";
 
@@ -33,8 +34,21 @@ export interface TurnstreamOptions extends ServerSettings {
   readonly runsTurns?: boolean;
   /** Whether to create and update the tables at the start. @default true, unless NODE_ENV is "production" */
   readonly migrates?: boolean;
+  /**
+   * Whether an agent whose provider has no API key answers with a text that names the variable to set, for development.
+   * Otherwise its turns fail.
+   * @default false
+   */
+  readonly scriptedAnswers?: boolean;
   /** Prints one line per turn and per error; false prints nothing. @default standard error */
   readonly print?: ((line: string) => void) | false;
+  /** Whether to print also one line per tool call and per request to the user. @default false */
+  readonly printsSteps?: boolean;
+  /**
+   * Answers requests to `listen` that are not for the gateway, such as those for your page. Null answers 404. The
+   * request has no body.
+   */
+  readonly page?: ServerOptions["page"];
   /** Further options of the gateway, such as `allowedOrigins`. */
   readonly gateway?: Omit<GatewayOptions, OwnOptions>;
   /** Further options of the worker, such as `defaultLocale`. */
@@ -54,6 +68,12 @@ export interface Turnstream {
   worker(): Promise<SupervisedWorker>;
   /** Opens only the gateway, to embed it in a server. */
   gateway(): Promise<Gateway>;
+  /**
+   * Replaces the agents for turns that start afterwards. Running turns continue with theirs, and sessions stay. If an
+   * agent can't be used, the earlier ones stay.
+   * @throws RuntimeError
+   */
+  replaceAgents(agents: readonly Agent[]): Promise<void>;
   /** Commands for the server's own code. */
   readonly sessions: SessionCommands;
   /** The store, log, signals and engine, for everything else that `@turnstream/server` exports. */
@@ -64,6 +84,7 @@ export interface Turnstream {
 
 const DEFAULT_TENANT = "default";
 const DEFAULT_PORT = 8_080;
+const SIGNALS = ["SIGTERM", "SIGINT"] as const;
 const IN_MEMORY =
   "Everything is in memory: it ends with this process. Set DATABASE_URL, REDIS_URL and TURNSTREAM_SECRET to keep it.";
 
@@ -79,6 +100,10 @@ class App implements Turnstream {
   readonly #secret: string;
   readonly #print: (line: string) => void;
   readonly #activity: ActivityLog;
+  #agents: readonly Agent[];
+  /** Variables that are reported as missing. */
+  readonly #missingKeys = new Set<string | null>();
+  #replacing: Promise<void> = Promise.resolve();
   #parts: Promise<Parts> | null = null;
   #worker: Promise<SupervisedWorker> | null = null;
   #gateway: Promise<Gateway> | null = null;
@@ -88,11 +113,17 @@ class App implements Turnstream {
   constructor(options: TurnstreamOptions, settings: Settings) {
     this.#options = options;
     this.#settings = settings;
+    this.#agents = options.agents;
     this.#secret = settings.secret ?? randomBytes(32).toString("hex");
-    const { print = (line: string) => void process.stderr.write(`${line}\n`) } = options;
+    const { print = (line: string) => void process.stderr.write(`${line}\n`), printsSteps = false } = options;
     this.#print = print === false ? () => undefined : print;
     const hasStacks = process.env["DEBUG"] !== undefined;
-    this.#activity = createActivityLog({ print: this.#print, now: () => new Date(), hasStacks });
+    this.#activity = createActivityLog({
+      print: this.#print,
+      now: () => new Date(),
+      hasSteps: printsSteps,
+      hasStacks,
+    });
     this.sessions = createSessionCommands(this.#tenant, () => this.parts());
   }
 
@@ -111,9 +142,10 @@ class App implements Turnstream {
     return this.#parts;
   }
 
-  worker(): Promise<SupervisedWorker> {
-    this.#worker ??= this.#startWorker();
-    return this.#worker;
+  async worker(): Promise<SupervisedWorker> {
+    const worker = await this.#runTurns();
+    this.#closeOnSignals();
+    return worker;
   }
 
   gateway(): Promise<Gateway> {
@@ -122,9 +154,10 @@ class App implements Turnstream {
   }
 
   async listen(port = Number(process.env["PORT"] ?? DEFAULT_PORT), host?: string): Promise<string> {
-    const server = createServer(await this.#gatewayOptions());
+    const { page } = this.#options;
+    const server = createServer({ ...(await this.#gatewayOptions()), ...(page !== undefined && { page }) });
     this.#server = server;
-    if (this.#options.runsTurns !== false) await this.worker();
+    if (this.#options.runsTurns !== false) await this.#runTurns();
     const url = await server.listen(port, host);
     this.#closeOnSignals();
     this.#print(`Turnstream listens on ${url}`);
@@ -134,9 +167,22 @@ class App implements Turnstream {
   async handle(request: Request): Promise<Response> {
     const [gateway] = await Promise.all([
       this.gateway(),
-      this.#options.runsTurns === false ? null : this.worker(),
+      this.#options.runsTurns === false ? null : this.#runTurns(),
     ]);
     return gateway.handle(request);
+  }
+
+  replaceAgents(agents: readonly Agent[]): Promise<void> {
+    // One after the other, so that the last call decides.
+    const replaced = this.#replaceAfter(this.#replacing, agents);
+    this.#replacing = replaced.catch(() => undefined);
+    return replaced;
+  }
+
+  async #replaceAfter(earlier: Promise<void>, agents: readonly Agent[]): Promise<void> {
+    await earlier;
+    await (await this.#worker)?.replaceAgents(this.#prepareAgents(agents));
+    this.#agents = agents;
   }
 
   close(): Promise<void> {
@@ -144,9 +190,14 @@ class App implements Turnstream {
     return this.#closing;
   }
 
+  #runTurns(): Promise<SupervisedWorker> {
+    this.#worker ??= this.#startWorker();
+    return this.#worker;
+  }
+
   async #startWorker(): Promise<SupervisedWorker> {
     const { store, log, signals, engine } = await this.parts();
-    const { agents, payments } = this.#options;
+    const { payments } = this.#options;
     return startWorker({
       ...this.#activity,
       ...this.#options.worker,
@@ -155,8 +206,18 @@ class App implements Turnstream {
       log,
       signals,
       engine,
-      agents,
+      agents: this.#prepareAgents(this.#agents),
     });
+  }
+
+  #prepareAgents(agents: readonly Agent[]): readonly Agent[] {
+    if (this.#options.scriptedAnswers !== true) return agents;
+    const onMissingKey = (variable: string | null): void => {
+      if (this.#missingKeys.has(variable)) return;
+      this.#missingKeys.add(variable);
+      this.#print(`${variable ?? "The API key of a model"} is not set: answers are scripted until it is.`);
+    };
+    return agents.map((agent) => withScriptedAnswers(agent, onMissingKey));
   }
 
   async #gatewayOptions(): Promise<GatewayOptions> {
@@ -176,23 +237,30 @@ class App implements Turnstream {
 
   async #close(): Promise<void> {
     await this.#server?.close();
-    await (await this.#gateway)?.close();
-    await (await this.#worker)?.shutdown();
-    await (await this.#parts)?.close();
+    await (await opened(this.#gateway))?.close();
+    await (await opened(this.#worker))?.shutdown();
+    await (await opened(this.#parts))?.close();
+    for (const name of SIGNALS) process.off(name, this.#onSignal);
   }
 
   /** The first signal ends turns in order; the second ends the process at once. */
   #closeOnSignals(): void {
-    for (const name of ["SIGTERM", "SIGINT"] as const) {
-      process.once(name, () => {
-        void this.close().then(
-          () => process.exit(0),
-          (error: unknown) => {
-            this.#activity.onError(error, { during: "closing" });
-            process.exit(1);
-          },
-        );
-      });
-    }
+    for (const name of SIGNALS)
+      if (!process.listeners(name).includes(this.#onSignal)) process.once(name, this.#onSignal);
   }
+
+  readonly #onSignal = (): void => {
+    void this.close().then(
+      () => process.exit(0),
+      (error: unknown) => {
+        this.#activity.onError(error, { during: "closing" });
+        process.exit(1);
+      },
+    );
+  };
+}
+
+/** Returns null for a part that could not be opened: its caller already has the error. */
+async function opened<Part>(part: Promise<Part> | null): Promise<Part | null> {
+  return part === null ? null : await part.catch(() => null);
 }

@@ -48,9 +48,13 @@ describe("the text of an error", () => {
   test("has a stack only on request", () => {
     const lines: string[] = [];
     const options = { print: (line: string) => lines.push(line), now: () => new Date(2026, 0, 1, 9, 5, 7) };
-    createActivityLog({ ...options, hasStacks: false }).onError(new Error("no"), { during: "turn t1" });
+    createActivityLog({ ...options, hasSteps: false, hasStacks: false }).onError(new Error("no"), {
+      during: "turn t1",
+    });
     expect(lines).toEqual(["09:05:07 error in turn t1: no"]);
-    createActivityLog({ ...options, hasStacks: true }).onError(new Error("no"), { during: "turn t1" });
+    createActivityLog({ ...options, hasSteps: false, hasStacks: true }).onError(new Error("no"), {
+      during: "turn t1",
+    });
     expect(lines[2]).toContain("activity-log.test.ts");
   });
 });

@@ -2,6 +2,7 @@
  * The contract of `turnstream()`, in memory and on servers: one call serves a page that signs in, runs turns, prints a
  * line for each, and closes everything.
  */
+import { EventEmitter, once } from "node:events";
 import { listBlocks } from "@turnstream/protocol";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { script } from "../../src/models/script-parts.ts";
@@ -94,7 +95,7 @@ export function turnstreamContract(name: string, openSettings: () => Promise<Ser
     });
 
     test("the server's own code decides and stops", async () => {
-      const { app } = await open();
+      const { app, lines } = await open({ printsSteps: true });
       await app.worker();
       const { id } = await app.sessions.create({ user: "an", title: "Orders" });
       await app.sessions.send(id, { text: "Buy", userId: "an", options: { agent: "market" } });
@@ -108,6 +109,8 @@ export function turnstreamContract(name: string, openSettings: () => Promise<Ser
         applied: true,
       });
       expect((await ended(app, id)).status).toBe("end_turn");
+      expect(lines.filter((line) => line.endsWith(" market waits for approval of buy {}"))).toHaveLength(1);
+      expect(lines.filter((line) => / market step 1: buy, approved, \d+\.\d s$/.test(line))).toHaveLength(1);
       // The log has the end of a turn a moment before the store.
       await expect.poll(() => app.sessions.stop(id)).toBeNull();
     });
@@ -120,6 +123,39 @@ export function turnstreamContract(name: string, openSettings: () => Promise<Ser
       expect((await ended(app, id)).status).toBe("error");
       await expect.poll(() => lines.join("\n")).toContain("The key is missing. Set MODEL_KEY.");
       expect(lines.filter((line) => line.includes("failing failed"))).toHaveLength(1);
+    });
+
+    test("replaces agents while a turn runs, and sessions stay", async () => {
+      const signal = new EventEmitter();
+      const released = once(signal, "release").then(() => "done");
+      const slow = defineAgent({
+        name: "helper",
+        title: false,
+        tools: { wait: tool({ run: () => released }) },
+        model: scriptedModel(({ step }) =>
+          step === 0 ? [script.toolCall("wait")] : [script.text("From the earlier agent.")],
+        ),
+      });
+      const { app, lines } = await open({ agents: [slow], printsSteps: true });
+      await app.worker();
+      const [running, other] = [
+        await app.sessions.create({ user: "an" }),
+        await app.sessions.create({ user: "an" }),
+      ];
+      await app.sessions.send(running.id, "Hi");
+      await expect
+        .poll(async () => (await app.sessions.read(running.id)).state.turns.length, { interval: 20 })
+        .toBe(1);
+      await expect(app.replaceAgents([])).rejects.toThrow("at least one agent");
+      await app.replaceAgents(AGENTS);
+      await app.sessions.send(other.id, "Hi");
+      expect(JSON.stringify(await ended(app, other.id))).toContain("Hello An.");
+      signal.emit("release");
+      expect(JSON.stringify(await ended(app, running.id))).toContain("From the earlier agent.");
+      await app.sessions.send(running.id, "Hi again");
+      await expect.poll(async () => (await app.sessions.read(running.id)).state.turns.length).toBe(2);
+      expect(JSON.stringify(await ended(app, running.id))).toContain("Hello An.");
+      expect(lines.join("\n")).toMatch(/ helper step 1: wait, \d+\.\d s\n/);
     });
 
     test("a process without a worker stores messages for the others", async () => {

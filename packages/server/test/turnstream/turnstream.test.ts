@@ -28,6 +28,29 @@ test("a wrong setting is refused at the call, before anything is opened", () => 
   );
 });
 
+test("serves a page beside the gateway", async () => {
+  const app = turnstream({
+    agents: AGENTS,
+    user: () => "an",
+    print: false,
+    page: (request) =>
+      new URL(request.url).pathname === "/"
+        ? new Response("<h1>Hi</h1>", { headers: { "content-type": "text/html" } })
+        : null,
+  });
+  onTestFinished(() => app.close());
+  const url = await app.listen(0);
+  const found = await fetch(url);
+  expect([found.status, found.headers.get("content-type"), await found.text()]).toEqual([
+    200,
+    "text/html",
+    "<h1>Hi</h1>",
+  ]);
+  expect((await fetch(`${url}/other`)).status).toBe(404);
+  expect((await fetch(url, { method: "POST" })).status).toBe(404);
+  expect((await fetch(`${url}/api/v1/sessions`)).status).toBe(401);
+});
+
 test.each(["SIGTERM", "SIGINT"] as const)("a process that listens ends in order at %s", async (signal) => {
   const file = fileURLToPath(new URL("listening-process.ts", import.meta.url));
   const child = spawn(process.execPath, ["--conditions=@turnstream/source", file], {

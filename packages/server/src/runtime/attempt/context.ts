@@ -2,7 +2,7 @@
  * `RuntimeContext` is what every turn of a worker uses: the backend, the agents, the limits and the error handler.
  * Types only.
  *
- * Invariant: `createWorker` builds it once and nothing changes it. `ToolSources` and `DecisionWaiters` implement its
+ * Invariant: `createWorker` builds it once. Only `agents` and `defaultAgent` change, both at once. `ToolSources` and `DecisionWaiters` implement its
  * registries. Code must check `holdsLease` before every irreversible action.
  */
 import type { FetchPolicy } from "../../safe-fetch/policy.ts";

@@ -27,11 +27,37 @@ const MAX_SCHEMA = 64_000;
 
 export class ToolSources implements ToolSourceRegistry {
   readonly #host: ToolSourceContext;
-  readonly #open: ReadonlyMap<ToolSource, ToolSourceConnection>;
+  readonly #open = new Map<ToolSource, ToolSourceConnection>();
+  /** The sources of the current agents. Running turns may still use others. */
+  #current: ReadonlySet<ToolSource> = new Set();
 
   constructor(agents: readonly Agent[], host: ToolSourceContext) {
     this.#host = host;
-    this.#open = new Map([...sourcesOf(agents)].map((source) => [source, source.open(host)]));
+    this.#openAll(agents);
+  }
+
+  /**
+   * Opens the sources of new agents, and closes those that only the earlier agents use.
+   * @param unused resolves when no turn uses the earlier agents
+   */
+  replace(agents: readonly Agent[], unused: Promise<void>): void {
+    this.#openAll(agents);
+    const earlier = [...this.#open.keys()].filter((source) => !this.#current.has(source));
+    void this.#closeAfter(unused, earlier);
+  }
+
+  async #closeAfter(unused: Promise<void>, earlier: readonly ToolSource[]): Promise<void> {
+    await unused;
+    // Later agents may use one of them again.
+    await Promise.all(
+      earlier.filter((source) => !this.#current.has(source)).map((source) => this.#close(source)),
+    );
+  }
+
+  #openAll(agents: readonly Agent[]): void {
+    this.#current = sourcesOf(agents);
+    for (const source of this.#current)
+      if (!this.#open.has(source)) this.#open.set(source, source.open(this.#host));
   }
 
   /** Returns the tools that the source offers, or null if it fails or times out. */
@@ -95,14 +121,17 @@ export class ToolSources implements ToolSourceRegistry {
   }
 
   async close(): Promise<void> {
-    const ends = [...this.#open].map(async ([source, open]) => {
-      try {
-        await open.close();
-      } catch (error) {
-        this.#host.onError(error, { during: `closing the tool source ${source.name}` });
-      }
-    });
-    await Promise.all(ends);
+    await Promise.all([...this.#open.keys()].map((source) => this.#close(source)));
+  }
+
+  async #close(source: ToolSource): Promise<void> {
+    const open = this.#open.get(source);
+    this.#open.delete(source);
+    try {
+      await open?.close();
+    } catch (error) {
+      this.#host.onError(error, { during: `closing the tool source ${source.name}` });
+    }
   }
 }
 

@@ -30,6 +30,18 @@ export class ActiveTurns {
     return this.#attempts.has(session) || this.#pauses.has(session);
   }
 
+  /** Resolves when all attempts that run now have ended. */
+  async untilEnded(): Promise<void> {
+    const ends = [...this.#attempts.values()].map(
+      ({ signal }) =>
+        new Promise<void>((resolve) => {
+          if (signal.aborted) resolve();
+          else signal.addEventListener("abort", () => resolve(), { once: true });
+        }),
+    );
+    await Promise.all(ends);
+  }
+
   stop(session: string, turn: string, by: string | null): void {
     const attempt = this.#attempts.get(session);
     if (attempt?.row.turn === turn) attempt.abort(new StopRequested(by));

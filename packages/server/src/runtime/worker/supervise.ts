@@ -5,6 +5,7 @@
  * other workers have taken over the old turns, or recovery starts them again. After `shutdown` no worker starts.
  */
 import { retry } from "../../util/retry.ts";
+import type { Agent } from "../define/agent.ts";
 import type { WorkerOptions } from "./options.ts";
 import { createWorker, type Worker } from "./worker.ts";
 
@@ -13,6 +14,8 @@ const BACKOFF = { initialDelayMs: 200, maxDelayMs: 5_000 };
 export interface SupervisedWorker {
   /** The current worker, or null during a restart. */
   readonly current: Worker | null;
+  /** Replaces the agents for turns that start afterwards: see `Worker.replaceAgents`. */
+  replaceAgents(agents: readonly Agent[]): Promise<void>;
   shutdown(): Promise<void>;
 }
 
@@ -20,9 +23,10 @@ export interface SupervisedWorker {
 export async function startWorker(options: WorkerOptions): Promise<SupervisedWorker> {
   let current: Worker | null = null;
   let restarting: Promise<void> | null = null;
+  let { agents } = options;
   const stopped = new AbortController();
 
-  const start = (): Promise<Worker> => createWorker({ ...options, onLeaseLost });
+  const start = (): Promise<Worker> => createWorker({ ...options, agents, onLeaseLost });
 
   function onLeaseLost(): void {
     options.onLeaseLost?.();
@@ -57,6 +61,12 @@ export async function startWorker(options: WorkerOptions): Promise<SupervisedWor
   return {
     get current() {
       return current;
+    },
+    async replaceAgents(next) {
+      // A restart may have begun with the earlier agents.
+      await restarting;
+      await current?.replaceAgents(next);
+      agents = next;
     },
     async shutdown() {
       stopped.abort();

@@ -23,6 +23,7 @@ import { WebhookSender } from "../../session/webhooks/webhook-sender.ts";
 import { RESPONSE_RETENTION_MS } from "../../store/ports/access.ts";
 import type { RegisteredAgent } from "../../store/ports/agents.ts";
 import type { SessionRef } from "../../store/refs.ts";
+import type { Store } from "../../store/store.ts";
 import { systemEnv } from "../../util/env.ts";
 import type { ErrorContext, ErrorHandler } from "../../util/error-handler.ts";
 import { PeriodicTask } from "../../util/periodic-task.ts";
@@ -45,6 +46,12 @@ export interface Worker {
   readonly executor: string;
   /** Number of turns that run in this worker. */
   readonly running: number;
+  /**
+   * Replaces the agents for attempts that start afterwards. Running attempts continue with theirs. If an agent can't be
+   * used, the earlier ones stay.
+   * @throws RuntimeError BAD_AGENT or NO_AGENTS, or an error of the store
+   */
+  replaceAgents(agents: readonly Agent[]): Promise<void>;
   /** Hands over running turns to other workers immediately, then closes. Call it on SIGTERM. */
   shutdown(): Promise<void>;
 }
@@ -72,12 +79,7 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
   const settings = resolveOptions(options);
   const { store, log, signals, payments = null, env = systemEnv, onError = warn } = options;
   const { leaseTtlMs, fileLimits, jobRetentionMs, sessionRetentionMs, shutdownGraceMs } = settings;
-  const [firstAgent] = options.agents;
-  const names = new Set(options.agents.map(({ name }) => name));
-  if (firstAgent === undefined || names.size < options.agents.length)
-    throw new RuntimeError("NO_AGENTS", `a worker with the agents ${[...names].join(", ") || "(none)"}`);
-  for (const agent of options.agents) await loadModels(agent);
-  await store.agents.register(options.agents.map(toRegistration));
+  let offered = await offerAgents(store, options.agents);
   const activeTurns = new ActiveTurns();
   const decisionWaiters = new DecisionWaiters();
   const toolSources = new ToolSources(options.agents, { env, onError });
@@ -97,8 +99,12 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
     log,
     env,
     executor: engine.executor,
-    agents: new Map(options.agents.map((agent) => [agent.name, agent])),
-    defaultAgent: firstAgent.name,
+    get agents() {
+      return offered.agents;
+    },
+    get defaultAgent() {
+      return offered.defaultAgent;
+    },
     toolSources,
     builtInTools: new Map([[LOOKUP_ATTACHMENTS, lookupAttachments]]),
     modelSlots: new Semaphore(settings.maxConcurrentModelCalls),
@@ -199,6 +205,11 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
     get running() {
       return engine.running;
     },
+    async replaceAgents(agents) {
+      const next = await offerAgents(store, agents);
+      toolSources.replace(agents, activeTurns.untilEnded());
+      offered = next;
+    },
     async shutdown() {
       for (const stop of unsubscribe) stop();
       const dispatched = dispatcher.close();
@@ -211,6 +222,23 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
       ]);
     },
   };
+}
+
+/** Checks the agents and registers them in the store. */
+async function offerAgents(
+  store: Store,
+  agents: readonly Agent[],
+): Promise<Pick<RuntimeContext, "agents" | "defaultAgent">> {
+  const byName = new Map(agents.map((agent) => [agent.name, agent]));
+  const [first] = agents;
+  if (first === undefined || byName.size < agents.length)
+    throw new RuntimeError(
+      "NO_AGENTS",
+      `a worker with the agents ${[...byName.keys()].join(", ") || "(none)"}`,
+    );
+  for (const agent of agents) await loadModels(agent);
+  await store.agents.register(agents.map(toRegistration));
+  return { agents: byName, defaultAgent: first.name };
 }
 
 /** Finds at startup that the name of a model can't be resolved. */
