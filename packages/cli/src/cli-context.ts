@@ -5,8 +5,15 @@
  * `run` prints the messages of both errors, so they must not contain a password or secret.
  */
 
+/** The file with variables in the current folder. */
+export const ENV_FILE = ".env";
+
 export interface CliContext {
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** The absolute path of the current folder. */
+  readonly folder: string;
+  /** Reads `ENV_FILE` into `env`, also after a change. Variables from outside of the file are kept. */
+  loadEnv(): void;
   /** Whether stderr is a terminal. Progress that overwrites itself is shown only then. */
   readonly isTerminal: boolean;
   /** Properties of stdout. `columns` is null if it is not a terminal. */

@@ -5,9 +5,11 @@
  * are written to stderr in both cases.
  */
 import type { Command } from "commander";
-import type { CliContext } from "./cli-context.ts";
+import { UsageError, type CliContext } from "./cli-context.ts";
 import { type GlobalOptions, resolveSettings, type Settings } from "./settings.ts";
 import { createStyles, type Styles } from "./styles.ts";
+
+const MAX_PORT = 65_535;
 
 export interface CommandCall {
   readonly context: CliContext;
@@ -55,6 +57,14 @@ function createCall(context: CliContext, options: GlobalOptions): CommandCall {
 /** Collects an option that may be repeated. */
 export function collect(value: string, earlier: readonly string[] = []): string[] {
   return [...earlier, value];
+}
+
+/** Parses `--port`. @throws UsageError */
+export function parsePort(value: string): number {
+  const port = Number(value);
+  if (!/^\d+$/.test(value) || port > MAX_PORT)
+    throw new UsageError(`--port must be a number from 0 to ${MAX_PORT}, got ${value}.`);
+  return port;
 }
 
 /** The examples of a command, for `addHelpText`. */

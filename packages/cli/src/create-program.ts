@@ -9,25 +9,35 @@ import { Command } from "commander";
 import type { CliContext } from "./cli-context.ts";
 import { examples } from "./command-call.ts";
 import { addConfig } from "./commands/config.ts";
+import { addDev } from "./commands/dev.ts";
 import { addDoctor } from "./commands/doctor.ts";
 import { addKeys } from "./commands/keys.ts";
 import { addKnowledge } from "./commands/knowledge.ts";
 import { addMigrate } from "./commands/migrate.ts";
 import { addPayments } from "./commands/payments.ts";
+import { addServe } from "./commands/serve.ts";
 import { addTail } from "./commands/tail.ts";
 import { addToken } from "./commands/token.ts";
 import { addTurns } from "./commands/turns.ts";
 import { addWebhooks } from "./commands/webhooks.ts";
+import { addWorker } from "./commands/worker.ts";
 import { createStyles } from "./styles.ts";
 
 type AddCommand = (program: Command, context: CliContext) => void;
 
+const RUN = "Run agents:";
 const SET_UP = "Set up:";
 const DEBUG = "Find out what happens:";
 const MANAGE = "Manage data of a tenant:";
 
+/** Below Commander's own 40 columns, so that descriptions are wrapped in a terminal of 60. */
+const MIN_WRAP_WIDTH = 20;
+
 /** In the order of the help. */
 const COMMANDS: readonly (readonly [group: string, add: AddCommand])[] = [
+  [RUN, addDev],
+  [RUN, addServe],
+  [RUN, addWorker],
   [SET_UP, addMigrate],
   [SET_UP, addDoctor],
   [SET_UP, addConfig],
@@ -65,7 +75,7 @@ export function createProgram(context: CliContext): Command {
       getOutHasColors: () => context.hasColors,
       getErrHasColors: () => context.hasColors,
     })
-    .configureHelp({ showGlobalOptions: true, styleTitle: bold })
+    .configureHelp({ showGlobalOptions: true, styleTitle: bold, minWidthToWrap: MIN_WRAP_WIDTH })
     .addHelpText("after", examples(EXAMPLES));
   for (const [group, add] of COMMANDS) {
     program.commandsGroup(group);
@@ -75,6 +85,7 @@ export function createProgram(context: CliContext): Command {
 }
 
 const EXAMPLES = [
+  "turnstream dev",
   "turnstream migrate",
   "turnstream doctor",
   "turnstream turns list --tenant acme",

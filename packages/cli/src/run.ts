@@ -1,16 +1,18 @@
 /**
  * `run` parses the arguments, runs a command and prints its errors. It returns the exit code and does not end the
  * process.
- * Invariant: it prints only messages of the store, the engine and this package. A message of the database driver could
+ * Invariant: it prints only messages of `@turnstream/server` and this package. A message of the database driver could
  * contain the password from DATABASE_URL. The exit code is 0, 1 for a failure, or 2 for invalid arguments.
  */
-import { describeConnectionError } from "@turnstream/server";
+import { describeConnectionError, RuntimeError, SettingsError } from "@turnstream/server";
 import { isEngineError, isLogError, isStoreError, STORE_ERRORS } from "@turnstream/server/ports";
 import { CommanderError } from "commander";
 import { CommandError, UsageError, type CliContext } from "./cli-context.ts";
 import { createProgram } from "./create-program.ts";
 import { requireDatabaseUrl, resolveSettings, type GlobalOptions } from "./settings.ts";
 
+/** Their messages contain no password and no secret. */
+const OWN_ERRORS = [UsageError, CommandError, SettingsError, RuntimeError];
 const FAILED = 1;
 const MISUSED = 2;
 
@@ -53,7 +55,7 @@ function describeError(error: unknown, options: GlobalOptions, { env }: CliConte
   if (isStoreError(error, "NOT_MIGRATED")) return STORE_ERRORS.NOT_MIGRATED;
   if (isStoreError(error))
     return describeConnectionError(error, requireDatabaseUrl(resolveSettings(options, env)));
-  const isOurs = error instanceof UsageError || error instanceof CommandError;
-  if (isOurs || isEngineError(error) || isLogError(error)) return error.message;
+  const isOurs = OWN_ERRORS.some((errorClass) => error instanceof errorClass);
+  if (isOurs || isEngineError(error) || isLogError(error)) return (error as Error).message;
   return `unexpected error: ${error instanceof Error ? error.name : "unknown"}`;
 }

@@ -10,6 +10,8 @@ export async function ran(
   let [out, err] = ["", ""];
   const code = await run(args, {
     env,
+    folder: process.cwd(),
+    loadEnv: () => undefined,
     isTerminal: false,
     columns: null,
     hasColors: false,

@@ -95,6 +95,8 @@ function leaves(command: Command, path: readonly string[] = []): string[][] {
 
 const PLAIN: CliContext = {
   env: {},
+  folder: "/",
+  loadEnv: () => undefined,
   isTerminal: false,
   columns: null,
   hasColors: false,

@@ -1,0 +1,64 @@
+/** Tests the page of `turnstream dev` in Chromium: the first answer, and a change of the agent. */
+import { join } from "node:path";
+import { en } from "@turnstream/react";
+import { enChat } from "@turnstream/react/chat";
+import { makeFolder, removeFolder } from "@turnstream/testkit/processes/watch.ts";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { AgentFolder, agentSource, CliProcess } from "../packages/cli/test/cli-process.ts";
+import { buildPage } from "./build-page.ts";
+import { closeBrowser, openBrowser } from "./chromium.ts";
+import { openWatchedPage } from "./open-watched-page.ts";
+
+const ANSWER_MS = 10_000;
+const LIVE_MS = 2_000;
+
+let browser: Browser | undefined;
+let page: string;
+
+beforeAll(async () => {
+  page = await makeFolder("dev-page");
+  await buildPage(join(import.meta.dirname, "../packages/cli/page"), page);
+  browser = await openBrowser();
+});
+
+afterAll(async () => {
+  await closeBrowser(browser);
+  removeFolder(page);
+});
+
+async function send(tab: Page, text: string): Promise<void> {
+  const composer = tab.getByRole("textbox", { name: en.thread.message });
+  await composer.fill(text);
+  await composer.press("Enter");
+}
+
+test("answers in the page within 10 s of the command, and a changed agent within 2 s of the change", async () => {
+  if (browser === undefined) throw new Error("the browser is open");
+  const folder = await AgentFolder.create({ "agent.ts": agentSource("`You wrote: ${text}`") });
+  const tab = await openWatchedPage(browser, { viewport: { width: 1000, height: 700 } });
+  const started = performance.now();
+  const cli = new CliProcess(folder.path, ["dev", "--json", "--port", "0", "--page", page]);
+  onTestFinished(() => {
+    cli.kill();
+    folder.remove();
+  });
+  await tab.goto(String((await cli.ready())["url"]));
+  await send(tab, "hello");
+  await tab.locator(".ts-text").getByText("You wrote: hello").waitFor();
+  expect(performance.now() - started).toBeLessThan(ANSWER_MS);
+
+  const session = new URL(tab.url()).searchParams.get("session");
+  const changed = performance.now();
+  folder.write({ "agent.ts": agentSource("`New: ${text}`") });
+  await expect.poll(() => cli.err, { interval: 10 }).toContain("agent.ts changed");
+  await send(tab, "again");
+  await tab.locator(".ts-text").getByText("New: again").waitFor();
+  expect(performance.now() - changed).toBeLessThan(LIVE_MS);
+  expect(await tab.locator(".ts-text").getByText("You wrote: hello").isVisible()).toBe(true);
+  expect(new URL(tab.url()).searchParams.get("session")).toBe(session);
+  const list = tab.getByRole("navigation", { name: enChat.sessions });
+  expect(await list.getByRole("listitem").count()).toBe(1);
+  await tab.close();
+  expect(await cli.stop("SIGINT")).toBe(0);
+});
