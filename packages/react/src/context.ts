@@ -21,6 +21,8 @@ export interface ThreadContext {
   readonly linkPolicy: LinkPolicy;
   /** Display names of agents, by id. */
   readonly agentNames: Readonly<Record<string, string>>;
+  /** Display names of arguments of tools, by name. */
+  readonly argumentNames: Readonly<Record<string, string>>;
   /**
    * Display names of users, by id. Users without a name here are not named, because an id means nothing to a reader.
    */

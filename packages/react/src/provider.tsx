@@ -25,6 +25,8 @@ export interface SessionProviderProps {
   readonly linkPolicy?: LinkPolicy;
   /** Display names of agents, by id. @default a name derived from the id */
   readonly agentNames?: Readonly<Record<string, string>>;
+  /** Display names of arguments of tools, for approvals. @default a name derived from that of the argument */
+  readonly argumentNames?: Readonly<Record<string, string>>;
   /** Display names of users, by user id. Users without a name here are not named. */
   readonly userNames?: Readonly<Record<string, string>>;
   /**
@@ -47,6 +49,7 @@ export function SessionProvider({
   components,
   linkPolicy = DEFAULT_LINK_POLICY,
   agentNames = EMPTY_NAMES,
+  argumentNames = EMPTY_NAMES,
   userNames = EMPTY_NAMES,
   shortcuts = true,
   readOnly: isReadOnly = false,
@@ -65,11 +68,24 @@ export function SessionProvider({
       components: { ...DEFAULT_COMPONENTS, ...components },
       linkPolicy,
       agentNames,
+      argumentNames,
       userNames,
       shortcuts,
       isReadOnly,
     }),
-    [session, store, expanded, strings, components, linkPolicy, agentNames, userNames, shortcuts, isReadOnly],
+    [
+      session,
+      store,
+      expanded,
+      strings,
+      components,
+      linkPolicy,
+      agentNames,
+      argumentNames,
+      userNames,
+      shortcuts,
+      isReadOnly,
+    ],
   );
   return (
     <ThreadReactContext value={context}>

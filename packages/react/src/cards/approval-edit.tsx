@@ -5,7 +5,7 @@
  */
 import { type ReactNode, useEffect, useId, useRef, useState } from "react";
 import { useThreadContext } from "../context.ts";
-import { argumentLabel } from "./argument-list.tsx";
+import { useArgumentName } from "../hooks/use-names.ts";
 import { type EditField, toInput, toEditFields, findFieldProblem, parseObject } from "./edit-arguments.ts";
 import type { ApprovalRequest } from "./use-approval-request.ts";
 
@@ -83,13 +83,14 @@ interface ArgumentFieldProps {
 
 function ArgumentField({ field, onText }: ArgumentFieldProps): ReactNode {
   const cardStrings = useThreadContext().strings.cards;
+  const argumentName = useArgumentName();
   const { name, type, text } = field;
   const id = useId();
   const problem = findFieldProblem(field);
   const common = { id, "aria-invalid": problem !== null, "aria-describedby": `${id}p` };
   return (
     <div className="ts-field">
-      <label htmlFor={id}>{argumentLabel(name)}</label>
+      <label htmlFor={id}>{argumentName(name)}</label>
       {type === "boolean" ? (
         <input
           {...common}

@@ -3,13 +3,15 @@
  * Invariant: values are never rounded, translated or truncated here, and invisible characters are made visible. A
  * string is the truncated start of the arguments' JSON and is shown as it is; the card links to the whole.
  */
-import { type Json, toolLabel } from "@turnstream/protocol";
+import type { Json } from "@turnstream/protocol";
 import type { ReactNode } from "react";
 import { useThreadContext } from "../context.ts";
+import { useArgumentName } from "../hooks/use-names.ts";
 import { visibleText } from "../visible-text.ts";
 
 export function ArgumentList({ input }: { readonly input: Json }): ReactNode {
   const { strings } = useThreadContext();
+  const argumentName = useArgumentName();
   // Arguments are an object, so a string is the truncated start of their JSON.
   if (typeof input === "string") return <pre className="ts-args-json">{visibleText(input)}</pre>;
   if (typeof input !== "object" || input === null || Array.isArray(input))
@@ -21,7 +23,7 @@ export function ArgumentList({ input }: { readonly input: Json }): ReactNode {
       {entries.map(([name, value]) => (
         <div key={name} className="ts-arg">
           <dt>
-            <bdi>{visibleText(argumentLabel(name))}</bdi>
+            <bdi>{visibleText(argumentName(name))}</bdi>
           </dt>
           <dd>
             {typeof value === "object" && value !== null ? <pre>{formatJson(value)}</pre> : plainValue(value)}
@@ -30,11 +32,6 @@ export function ArgumentList({ input }: { readonly input: Json }): ReactNode {
       ))}
     </dl>
   );
-}
-
-/** Converts `max_price` to “Max price”. */
-export function argumentLabel(name: string): string {
-  return toolLabel({ label: "", name }) || name;
 }
 
 function plainValue(value: Json): ReactNode {

@@ -5,7 +5,7 @@
 import { type ReactNode, useEffect, useState } from "react";
 import { listAnnouncements } from "@turnstream/client/view";
 import { useThreadContext } from "../context.ts";
-import { formatAgentName } from "../hooks/use-names.ts";
+import { formatName } from "../hooks/use-names.ts";
 import { noticeText } from "../notice-text.ts";
 
 export function Announcer(): ReactNode {
@@ -51,7 +51,7 @@ export function useAnnouncements(): readonly Announcement[] {
   const [announcements, setAnnouncements] = useState(NO_ANNOUNCEMENTS);
   useEffect(() => {
     let seen = store.getView().state;
-    const agentName = (agent: string): string => formatAgentName(agentNames, agent);
+    const agentName = (agent: string): string => formatName(agentNames, agent);
     return store.subscribe("view", () => {
       const before = seen;
       seen = store.getView().state;
