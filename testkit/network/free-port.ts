@@ -42,7 +42,8 @@ async function isOurs(port: number): Promise<boolean> {
   return name !== null;
 }
 
-async function isFree(port: number): Promise<boolean> {
+/** Whether a server could listen on the port now. */
+export async function isFree(port: number): Promise<boolean> {
   const server = await listening({ host: HOST, port });
   if (server === null) return false;
   server.close();

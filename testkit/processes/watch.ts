@@ -1,6 +1,6 @@
 /**
- * `watch` and `makeFolder` register servers and temporary folders with a watchdog process. This module does not kill
- * anything itself.
+ * `watch` and `makeFolder` register servers and temporary folders with a watchdog process. `keepFolder` prepares a folder
+ * that stays. This module does not kill anything itself.
  *
  * Invariant: no server or temporary folder outlives this process, however it ends. Handlers for `exit` and signals are
  * not enough, because nothing runs after kill -9. `setpriv --pdeathsig` reaches only the direct child, and its signal
@@ -8,10 +8,10 @@
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import type { Socket } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
 
 import { ServiceError } from "../servers/service-error.ts";
@@ -91,7 +91,7 @@ export function forget(pid: number): void {
   send({ forget: pid });
 }
 
-/** Creates the folder of a server. Every server start begins with it. */
+/** Creates the temporary folder of a server. Every server start begins with it, or with `keepFolder`. */
 export async function makeFolder(prefix: string): Promise<string> {
   await ensureWatchdog();
   const folder = mkdtempSync(join(tmpdir(), `turnstream-${prefix}-`));
@@ -100,7 +100,17 @@ export async function makeFolder(prefix: string): Promise<string> {
   return folder;
 }
 
+/** Prepares a folder of the user for a server. Neither `removeFolder` nor the watchdog removes it. */
+export async function keepFolder(path: string): Promise<string> {
+  await ensureWatchdog();
+  const folder = resolve(path);
+  mkdirSync(folder, { recursive: true });
+  return folder;
+}
+
+/** Removes a folder of `makeFolder`, and no other. */
 export function removeFolder(folder: string): void {
+  if (!folders.has(folder)) return;
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   folders.delete(folder);
   send({ removed: folder });

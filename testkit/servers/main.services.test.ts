@@ -1,29 +1,37 @@
 /** Tests `npm run services`, and that no server survives its owner, however the owner ends. */
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readFileSync } from "node:fs";
+import { chmodSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { text } from "node:stream/consumers";
 import { pathToFileURL } from "node:url";
 
 import { Client } from "pg";
 import { expect, test, vi } from "vitest";
 
+import { freePort } from "../network/free-port.ts";
+import { makeFolder, removeFolder } from "../processes/watch.ts";
 import { until } from "../util/until.ts";
 import { listDescendants, isAlive } from "../processes/process-tree.ts";
 import { redisCommand } from "./redis-command.ts";
 
 const fileOf = (name: string) => join(import.meta.dirname, name);
 
-async function nodeProcess(args: string[], isLast: (line: string) => boolean) {
-  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "ignore"] });
+async function nodeProcess(
+  args: string[],
+  isLast: (line: string) => boolean,
+  env: NodeJS.ProcessEnv = process.env,
+) {
+  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe"], env });
   const ended = once(child, "exit");
+  const errors = text(child.stderr);
   const lines: string[] = [];
   for await (const line of createInterface({ input: child.stdout })) {
     lines.push(line);
     if (isLast(line)) break;
   }
-  return { child, lines, ended };
+  return { child, lines, ended, errors };
 }
 
 interface Started {
@@ -112,30 +120,88 @@ test.each([
   expect(await areAllRemoved(owner)).toBe(true);
 });
 
-test("npm run services prints the URLs of the servers and stops them on Ctrl-C", async () => {
-  const { child, lines, ended } = await nodeProcess([fileOf("main.ts")], (line) => line.startsWith("Ready."));
-  const urls = new Map(lines.slice(0, 2).map((line) => line.split("=", 2) as [string, string]));
-  const redisPort = Number(new URL(urls.get("REDIS_URL") ?? "").port);
-  expect(await redisCommand(redisPort, ["PING"])).toBe("PONG");
-  const client = new Client({ connectionString: urls.get("DATABASE_URL") });
-  await client.connect();
-  expect((await client.query("select 1 as one")).rows).toEqual([{ one: 1 }]);
-  await client.end();
+/** Starts `npm run services` on free ports, and returns its variables. */
+async function services(...args: string[]) {
+  const ports = ["--postgres-port", String(await freePort()), "--redis-port", String(await freePort())];
+  const started = await nodeProcess([fileOf("main.ts"), ...ports, ...args], (line) =>
+    line.startsWith("Ready."),
+  );
+  const variables = Object.fromEntries(
+    started.lines.slice(0, 3).map((line) => line.replace("export ", "").split("=", 2) as [string, string]),
+  );
+  return { ...started, ports, variables };
+}
 
+async function query(url: string | undefined, sql: string): Promise<unknown[]> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  const { rows } = await client.query(sql);
+  await client.end();
+  return rows;
+}
+
+const redisPort = ({ REDIS_URL = "" }: Record<string, string>) => Number(new URL(REDIS_URL).port);
+
+async function untilStopped(child: ChildProcess, ended: Promise<unknown[]>): Promise<void> {
   const pids = listDescendants(child.pid ?? 0);
+  expect(pids.length).toBeGreaterThan(3);
   child.kill("SIGINT");
   expect(await ended).toEqual([0, null]);
-  await until("all processes and folders to be removed", () => !pids.some(isAlive));
+  await until("all processes to exit", () => !pids.some(isAlive));
+}
+
+test("npm run services keeps its data in a folder, for the next start on the same ports", async () => {
+  const folder = await makeFolder("services");
+  // PostgreSQL doesn't run as root, and its user must reach the folder.
+  chmodSync(folder, 0o755);
+  const data = join(folder, "data");
+  const first = await services("--data", data);
+  expect(first.lines.at(-1)).toContain(data);
+  await query(first.variables["DATABASE_URL"], "create table saved as select 7 as n");
+  await redisCommand(redisPort(first.variables), ["SET", "saved", "seven"]);
+  // A port in use is named, with the option to change. Nothing of the other start is left behind.
+  const second = await nodeProcess([fileOf("main.ts"), ...first.ports], () => false);
+  expect(await second.ended).toEqual([1, null]);
+  expect(await second.errors).toBe(
+    `Port ${first.ports[1]} is in use. Choose another one for PostgreSQL: --postgres-port N\n`,
+  );
+  await untilStopped(first.child, first.ended);
+
+  const again = await nodeProcess([fileOf("main.ts"), ...first.ports, "--data", data], (line) =>
+    line.startsWith("Ready."),
+  );
+  expect(again.lines.slice(0, 3)).toEqual(first.lines.slice(0, 3));
+  expect(await query(first.variables["DATABASE_URL"], "select n from saved")).toEqual([{ n: 7 }]);
+  expect(await redisCommand(redisPort(first.variables), ["GET", "saved"])).toBe("seven");
+  // Without time to stop its servers, the data stay too.
+  const pids = listDescendants(again.child.pid ?? 0);
+  again.child.kill("SIGKILL");
+  await until("all processes to exit", () => !pids.some(isAlive));
+  const last = await nodeProcess([fileOf("main.ts"), ...first.ports, "--data", data], (line) =>
+    line.startsWith("Ready."),
+  );
+  expect(await query(first.variables["DATABASE_URL"], "select n from saved")).toEqual([{ n: 7 }]);
+  await untilStopped(last.child, last.ended);
+  removeFolder(folder);
 });
 
-test("npm run services -- --cluster names all nodes, and --help has examples", async () => {
-  const cluster = await nodeProcess([fileOf("main.ts"), "--cluster"], (line) => line.startsWith("Ready."));
-  const [, urls = ""] = cluster.lines[0]?.split("=") ?? [];
-  expect(urls.split(",")).toHaveLength(3);
-  cluster.child.kill("SIGTERM");
-  expect(await cluster.ended).toEqual([0, null]);
+test("npm run services names the program to install, and the port is fixed unless it is given", async () => {
+  const { ended, errors } = await nodeProcess([fileOf("main.ts")], () => false, {
+    PATH: import.meta.dirname,
+  });
+  expect(await ended).toEqual([1, null]);
+  expect(await errors).toMatch(
+    /redis-server is not installed: apt-get install redis-server .*\n.*docker compose up/,
+  );
   const help = await nodeProcess([fileOf("main.ts"), "--help"], () => false);
   expect(help.lines).toContain("  npm run services -- --cluster");
-  const mistaken = await nodeProcess([fileOf("main.ts"), "--clutser"], () => false);
+  expect(help.lines.join("\n")).toContain("port of PostgreSQL (default: 5433)");
+  const mistaken = await nodeProcess([fileOf("main.ts"), "--redis-port", "x"], () => false);
   expect(await mistaken.ended).toEqual([2, null]);
+});
+
+test("npm run services -- --cluster names all nodes", async () => {
+  const cluster = await services("--cluster");
+  expect(cluster.variables["REDIS_CLUSTER_URLS"]?.split(",")).toHaveLength(3);
+  await untilStopped(cluster.child, cluster.ended);
 });

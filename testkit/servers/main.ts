@@ -1,71 +1,159 @@
 /**
- * `npm run services` starts one private Redis and one PostgreSQL for experiments, until Ctrl-C. Their data are deleted
- * then. Does not touch servers that already run.
+ * `npm run services` starts one Redis and one PostgreSQL on fixed ports, until Ctrl-C. With `--data` their data stay for
+ * the next start.
+ *
+ * Invariant: it does not touch servers that already run, and no server of it outlives it.
  */
+import { randomBytes } from "node:crypto";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 
+import { isFree } from "../network/free-port.ts";
+import { findPostgres, findRedis } from "./find-binary.ts";
 import { ServiceError } from "./service-error.ts";
 import { startPostgres } from "./start-postgres.ts";
 import { startRedisCluster } from "./start-redis-cluster.ts";
 import { startRedis } from "./start-redis.ts";
 
-const HELP = `npm run services -- [--cluster]
+/** Not the usual ports, on which servers that are installed as packages often run already. */
+const POSTGRES_PORT = 5433;
+const REDIS_PORT = 6380;
 
-Starts Redis and PostgreSQL on free ports of 127.0.0.1, prints their URLs, and stops them on Ctrl-C.
-Their data are deleted then.
+const HELP = `npm run services -- [options]
 
-  --cluster   a Redis Cluster of three nodes instead of one Redis
-  --help      this text
+Starts PostgreSQL and Redis on 127.0.0.1, prints the variables to export, and stops both on Ctrl-C.
+
+  --data DIR           keeps the data in this folder, for the next start (default: deleted at the end)
+  --postgres-port N    port of PostgreSQL (default: ${POSTGRES_PORT})
+  --redis-port N       port of Redis (default: ${REDIS_PORT})
+  --cluster            a Redis Cluster of three nodes on free ports instead of one Redis; its data are deleted
+  --help               this text
 
 Examples:
   npm run services
+  npm run services -- --data .services
+  npm run services -- --postgres-port 15432 --redis-port 16379
   npm run services -- --cluster
-  redis-cli -u "$REDIS_URL" ping         after pasting a line of the output
+  redis-cli -u "$REDIS_URL" ping         after pasting the lines of the output
   psql "$DATABASE_URL"`;
 
+interface Options {
+  /** The folder of the data; null if they are deleted at the end. */
+  readonly data: string | null;
+  readonly postgresPort: number;
+  readonly redisPort: number;
+  readonly isCluster: boolean;
+  readonly help: boolean;
+}
+
 interface Started {
-  lines: string[];
-  stop: () => Promise<void>;
+  readonly variable: readonly [name: string, value: string];
+  stop(): Promise<void>;
 }
 
-async function startOneRedis(): Promise<Started> {
-  const redis = await startRedis();
-  return { lines: [`REDIS_URL=${redis.url}`], stop: async () => await redis.stop() };
+const folderOf = ({ data }: Options, name: string) => (data === null ? {} : { folder: join(data, name) });
+
+async function startLog(options: Options): Promise<Started> {
+  if (options.isCluster) {
+    const cluster = await startRedisCluster();
+    const urls = cluster.rootNodes.map(({ url }) => url);
+    return { variable: ["REDIS_CLUSTER_URLS", urls.join(",")], stop: () => cluster.stop() };
+  }
+  const redis = await startRedis({ port: options.redisPort, ...folderOf(options, "redis") });
+  return { variable: ["REDIS_URL", redis.url], stop: () => redis.stop() };
 }
 
-async function startCluster(): Promise<Started> {
-  const cluster = await startRedisCluster();
-  const urls = cluster.rootNodes.map(({ url }) => url);
-  return { lines: [`REDIS_CLUSTER_URLS=${urls.join(",")}`], stop: async () => await cluster.stop() };
+async function startDatabase(options: Options): Promise<Started> {
+  const postgres = await startPostgres({ port: options.postgresPort, ...folderOf(options, "postgres") });
+  return { variable: ["DATABASE_URL", postgres.url], stop: () => postgres.stop() };
 }
 
-async function startDatabase(): Promise<Started> {
-  const postgres = await startPostgres();
-  return { lines: [`DATABASE_URL=${postgres.url}`], stop: async () => await postgres.stop() };
+async function checkPort(port: number, option: string, server: string): Promise<void> {
+  if (await isFree(port)) return;
+  throw new ServiceError(
+    "start_failed",
+    `Port ${port} is in use. Choose another one for ${server}: ${option} N`,
+  );
+}
+
+/** Signs tokens. It stays the same for the same data, so that pages stay signed in. */
+function readSecret({ data }: Options): string {
+  if (data === null) return randomBytes(32).toString("hex");
+  mkdirSync(data, { recursive: true });
+  const file = join(data, "secret");
+  try {
+    writeFileSync(file, randomBytes(32).toString("hex"), { flag: "wx", mode: 0o600 });
+  } catch (error) {
+    const isThere = error instanceof Error && "code" in error && error.code === "EEXIST";
+    if (!isThere) throw error;
+  }
+  return readFileSync(file, "utf8");
 }
 
 async function untilSignal(): Promise<void> {
   // Signal handlers alone don't keep the process alive.
   const stay = setInterval(() => undefined, 2 ** 30);
-  await new Promise<void>((resolve) => {
-    for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(name, () => resolve());
+  await new Promise<void>((done) => {
+    for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(name, () => done());
   });
   clearInterval(stay);
 }
 
-async function main(isCluster: boolean): Promise<void> {
-  const started = await Promise.all([isCluster ? startCluster() : startOneRedis(), startDatabase()]);
-  const signal = untilSignal();
-  for (const line of started.flatMap(({ lines }) => lines)) console.log(line);
-  console.log("Ready. Ctrl-C stops them.");
-  await signal;
-  await Promise.all(started.map(async ({ stop }) => await stop()));
+/** If one server fails to start, the other one is stopped in order, because its data may stay. */
+async function startAll(options: Options): Promise<Started[]> {
+  const results = await Promise.allSettled([startLog(options), startDatabase(options)]);
+  const started = results.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
+  const failed = results.find((result) => result.status === "rejected");
+  if (failed === undefined) return started;
+  await Promise.all(started.map((server) => server.stop()));
+  throw failed.reason;
 }
 
-function readOptions(): { cluster: boolean; help: boolean } | null {
+async function run(options: Options): Promise<void> {
+  // Fails before anything is started.
+  findRedis();
+  findPostgres();
+  await checkPort(options.postgresPort, "--postgres-port", "PostgreSQL");
+  if (!options.isCluster) await checkPort(options.redisPort, "--redis-port", "Redis");
+  const secret = readSecret(options);
+  const signal = untilSignal();
+  const started = await startAll(options);
+  const variables = [...started.map(({ variable }) => variable), ["TURNSTREAM_SECRET", secret]];
+  for (const [name, value] of variables) console.log(`export ${name}=${value}`);
+  const { data } = options;
+  console.log(
+    `Ready. Ctrl-C stops them${data === null ? " and deletes their data" : `. Their data stay in ${data}`}.`,
+  );
+  await signal;
+  await Promise.all(started.map((server) => server.stop()));
+}
+
+function readPort(text: string | undefined, option: string, otherwise: number): number {
+  const port = text === undefined ? otherwise : Number(text);
+  if (Number.isInteger(port) && port >= 1 && port <= 65_535) return port;
+  throw new TypeError(`${option} must be a number from 1 to 65535, got "${text}".`);
+}
+
+/** Returns null after it has printed what is wrong. */
+function readOptions(): Options | null {
   try {
-    const { values } = parseArgs({ options: { cluster: { type: "boolean" }, help: { type: "boolean" } } });
-    return { cluster: values.cluster ?? false, help: values.help ?? false };
+    const { values } = parseArgs({
+      options: {
+        data: { type: "string" },
+        "postgres-port": { type: "string" },
+        "redis-port": { type: "string" },
+        cluster: { type: "boolean" },
+        help: { type: "boolean" },
+      },
+    });
+    return {
+      data: values.data === undefined ? null : resolve(values.data),
+      postgresPort: readPort(values["postgres-port"], "--postgres-port", POSTGRES_PORT),
+      redisPort: readPort(values["redis-port"], "--redis-port", REDIS_PORT),
+      isCluster: values.cluster ?? false,
+      help: values.help ?? false,
+    };
   } catch (error) {
     console.error(`${error instanceof Error ? error.message : String(error)}\n`);
     return null;
@@ -78,10 +166,12 @@ if (options === null || options.help) {
   process.exitCode = options === null ? 2 : 0;
 } else {
   try {
-    await main(options.cluster);
+    await run(options);
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     console.error(error.message);
+    if (error.code === "binary_missing")
+      console.error("Or start both servers with Docker: docker compose up --wait");
     process.exitCode = 1;
   }
 }

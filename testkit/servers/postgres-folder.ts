@@ -3,12 +3,13 @@
  * refuses to run as root; then the folder belongs to the user of Debian's package. Does not start a server.
  */
 import { execFile, spawnSync } from "node:child_process";
-import { chmodSync, chownSync, readFileSync, rmSync } from "node:fs";
+import { chmodSync, chownSync, existsSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
 import { ServiceError } from "./service-error.ts";
 import type { Owner } from "./server-process.ts";
+import { isAlive } from "../processes/process-tree.ts";
 import { removeFolder } from "../processes/watch.ts";
 
 const run = promisify(execFile);
@@ -37,12 +38,16 @@ export async function findOwner(): Promise<Owner | undefined> {
 const dataOf = (folder: string) => join(folder, "data");
 const lockOf = (folder: string) => join(dataOf(folder), "postmaster.pid");
 
-/** @returns the data folder */
+/** Creates the database files unless the folder has them from an earlier start. @returns the data folder */
 export async function initialize(folder: string, initdb: string, owner: Owner | undefined): Promise<string> {
   chmodSync(folder, 0o700);
   if (owner) chownSync(folder, owner.uid, owner.gid);
   const data = dataOf(folder);
-  const args = ["-D", data, "-A", "trust", "-U", SUPERUSER, "-E", "UTF8", "--no-locale", "--no-sync"];
+  if (existsSync(data)) return data;
+  // Under another name first, so that the files of an interrupted start are not used.
+  const half = `${data}.new`;
+  rmSync(half, { recursive: true, force: true });
+  const args = ["-D", half, "-A", "trust", "-U", SUPERUSER, "-E", "UTF8", "--no-locale", "--no-sync"];
   try {
     await run(initdb, args, { ...owner, cwd: folder });
   } catch (error) {
@@ -50,6 +55,7 @@ export async function initialize(folder: string, initdb: string, owner: Owner | 
     const message = error instanceof Error && "stderr" in error ? String(error.stderr) : String(error);
     throw new ServiceError("start_failed", `initdb failed:\n${message.trimEnd()}`, { cause: error });
   }
+  renameSync(half, data);
   return data;
 }
 
@@ -73,9 +79,11 @@ export function isReady(folder: string, pid: number): boolean {
 /**
  * Removes what a server leaves behind after kill -9: a lock, which blocks a restart if another process gets the same
  * id, and a shared memory segment, of which the system has only a few thousand. Does nothing in the folder of a server
- * that was stopped normally.
+ * that was stopped normally, or that runs.
  */
 export function cleanUpAfterKill(folder: string): void {
+  const [pid = ""] = readLock(folder);
+  if (isAlive(Number(pid))) return;
   const [, memory] = readLock(folder)[6]?.trim().split(/\s+/) ?? [];
   if (memory !== undefined) spawnSync("ipcrm", ["--shmem-id", memory], { stdio: "ignore" });
   rmSync(lockOf(folder), { force: true });

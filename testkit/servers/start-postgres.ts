@@ -7,13 +7,15 @@ import { findPostgres } from "./find-binary.ts";
 import { freePort, HOST } from "../network/free-port.ts";
 import { cleanUpAfterKill, findOwner, initialize, isReady, SUPERUSER } from "./postgres-folder.ts";
 import { type ServerProcess, startServer } from "./server-process.ts";
-import { makeFolder } from "../processes/watch.ts";
+import { keepFolder, makeFolder } from "../processes/watch.ts";
 
 export interface PostgresOptions {
   /** Further settings as in postgresql.conf, such as `{ max_connections: "20" }`. They override ours. */
   config?: Readonly<Record<string, string>>;
   /** @default a free port */
   port?: number;
+  /** Keeps the data in this folder, for the next start. @default a temporary folder that is removed */
+  folder?: string;
 }
 
 export interface PostgresServer extends ServerProcess {
@@ -44,7 +46,9 @@ function flags(port: number, data: string, config: PostgresOptions["config"]): s
 export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer> {
   const { initdb, postgres } = findPostgres();
   const owner = await findOwner();
-  const folder = await makeFolder("postgres");
+  const folder =
+    options.folder === undefined ? await makeFolder("postgres") : await keepFolder(options.folder);
+  cleanUpAfterKill(folder);
   const data = await initialize(folder, initdb, owner);
   const port = options.port ?? (await freePort());
   const server = await startServer({

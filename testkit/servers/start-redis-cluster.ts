@@ -7,7 +7,7 @@ import { freePort, HOST } from "../network/free-port.ts";
 import { until } from "../util/until.ts";
 import { type RedisOptions, type RedisServer, startRedis } from "./start-redis.ts";
 
-export interface RedisClusterOptions extends Omit<RedisOptions, "port"> {
+export interface RedisClusterOptions extends Omit<RedisOptions, "port" | "folder"> {
   /** Whether to start one replica for each primary. @default false */
   replicas?: boolean;
 }

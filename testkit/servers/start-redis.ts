@@ -6,7 +6,7 @@ import { findRedis } from "./find-binary.ts";
 import { freePort, HOST } from "../network/free-port.ts";
 import { redisCommand, type RedisReply } from "./redis-command.ts";
 import { type ServerProcess, startServer } from "./server-process.ts";
-import { makeFolder } from "../processes/watch.ts";
+import { keepFolder, makeFolder } from "../processes/watch.ts";
 
 export interface RedisOptions {
   /** Whether acknowledged writes survive kill -9. @default true */
@@ -15,6 +15,8 @@ export interface RedisOptions {
   config?: Readonly<Record<string, string>>;
   /** @default a free port */
   port?: number;
+  /** Keeps the data in this folder, for the next start. @default a temporary folder that is removed */
+  folder?: string;
 }
 
 export interface RedisServer extends ServerProcess {
@@ -53,7 +55,7 @@ async function hasLoaded(port: number, pid: number): Promise<boolean> {
 
 export async function startRedis(options: RedisOptions = {}): Promise<RedisServer> {
   const file = findRedis();
-  const folder = await makeFolder("redis");
+  const folder = options.folder === undefined ? await makeFolder("redis") : await keepFolder(options.folder);
   const port = options.port ?? (await freePort());
   const server = await startServer({
     name: "redis-server",
