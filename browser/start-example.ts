@@ -6,7 +6,9 @@ import { createInterface } from "node:readline";
 
 export interface Started {
   readonly url: string;
-  /** The output so far. */
+  /** The process of the command. Its children are the processes of the example. */
+  readonly pid: number;
+  /** The output so far, with that of errors. */
   readonly lines: readonly string[];
   /** The process id that was last printed for this name, such as "Worker". */
   pidOf(name: string): number;
@@ -22,12 +24,13 @@ export async function startExample(folder: string, args: readonly string[]): Pro
     cwd: join(import.meta.dirname, "../examples", folder),
     // A terminal starts a command in its own process group, and Ctrl-C reaches the whole group.
     detached: true,
-    stdio: ["ignore", "pipe", "inherit"],
+    stdio: ["ignore", "pipe", "pipe"],
     env: { ...process.env, DATABASE_URL: "", REDIS_URL: "", ANTHROPIC_API_KEY: "", OPENAI_API_KEY: "" },
   });
   const lines: string[] = [];
   const reader = createInterface({ input: child.stdout });
   reader.on("line", (line) => lines.push(line));
+  createInterface({ input: child.stderr }).on("line", (line) => lines.push(line));
   const ready = new AbortController();
   const late = tooLate(child, lines, ready.signal);
   const url = await Promise.race([addressIn(reader), late]);
@@ -35,6 +38,7 @@ export async function startExample(folder: string, args: readonly string[]): Pro
   ready.abort();
   return {
     url,
+    pid: child.pid ?? 0,
     lines,
     pidOf(name) {
       const line = lines.findLast((one) => one.trimStart().startsWith(name) && /process \d+/.test(one));

@@ -2,9 +2,12 @@
  * Tests the example as a user runs it: started by its command, with the payment sandbox in its own process. Users pay,
  * fail to pay and cancel, with two tabs open.
  */
+import { readFileSync } from "node:fs";
 import { readConsole } from "@turnstream/browser/artefacts.ts";
 import { closeBrowser, openBrowser } from "@turnstream/browser/chromium.ts";
 import { type Started, startExample } from "@turnstream/browser/start-example.ts";
+import { isAlive, listDescendants } from "@turnstream/testkit/processes/process-tree.ts";
+import { until } from "@turnstream/testkit/util/until.ts";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { BookingTab, openUser } from "./booking-steps.ts";
@@ -91,8 +94,13 @@ test("S13 the user cancels a pending deposit, and its checkout page opens nothin
   await tab.sees("cancelled");
 });
 
-test("Ctrl-C stops everything", async () => {
+test("Ctrl-C stops everything, also the process of the payment sandbox", async () => {
+  const pids = listDescendants(example.pid);
+  const commands = pids.map((pid) => readFileSync(`/proc/${pid}/cmdline`, "utf8"));
+  for (const name of ["redis-server", "postgres", "run-payment-sandbox"])
+    expect(commands.some((command) => command.includes(name))).toBe(true);
   await example.interrupt();
+  await until("its processes to exit", () => !pids.some(isAlive));
   // Its output may arrive after it has exited.
   await expect.poll(() => example.lines).toContain("Stopping…");
   await expect(fetch(example.url)).rejects.toThrow("fetch failed");

@@ -2,15 +2,14 @@
  * `npm start` starts everything that the market assistant needs, until Ctrl-C. It leaves no process or folder behind.
  */
 import { randomBytes } from "node:crypto";
+import { SettingsError } from "@turnstream/server";
 import { ServiceError } from "@turnstream/testkit/servers/service-error.ts";
-import { freePort } from "@turnstream/testkit/network/free-port.ts";
+import { freePort, isFree } from "@turnstream/testkit/network/free-port.ts";
 import { startBacking } from "./cli/backing.ts";
 import { buildPage } from "./cli/build-page.ts";
-import { checkServers } from "./cli/check-servers.ts";
 import { DEFAULT_PORT, HELP, type Options, readOptions, UsageError } from "./cli/options.ts";
-import { isFree } from "./cli/ports.ts";
-import { prepare } from "./cli/prepare.ts";
 import { StartError, supervise } from "./cli/supervise.ts";
+import { createMarket } from "./processes/market.ts";
 
 /** Cleanup steps, run in reverse order of the starts. */
 const endings: (() => unknown)[] = [];
@@ -27,35 +26,32 @@ async function start(options: Options): Promise<void> {
   const startedAt = performance.now();
   console.log("Market assistant, an example of Turnstream\n");
   const port = await portOf(options);
-  await checkServers(process.env);
-  const [page, backing] = await Promise.all([
-    buildPage().then((built) => {
-      endings.push(() => built.remove());
-      print("Page        built");
-      return built;
-    }),
-    startBacking(process.env, print).then((started) => {
-      endings.push(() => started.stop());
-      return started;
-    }),
-  ]);
-  const prepared = await prepare(backing.databaseUrl);
-  endings.push(() => prepared.undo());
+  const backing = await startBacking(process.env, print);
+  endings.push(() => backing.stop());
+  const { databaseUrl, redisUrl } = backing;
+  const secret = process.env["TURNSTREAM_SECRET"] || randomBytes(32).toString("hex");
+  // Creates the tables before anything is built or listens: a server that can't be used is reported first.
+  const { app } = createMarket({ databaseUrl, redisUrl, secret, migrates: true });
+  await app.parts();
+  await app.close();
   print("Database    ready");
+  const page = await buildPage();
+  endings.push(() => page.remove());
+  print("Page        built");
   const env = {
-    DATABASE_URL: backing.databaseUrl,
-    REDIS_URL: backing.redisUrl,
+    DATABASE_URL: databaseUrl,
+    REDIS_URL: redisUrl,
+    TURNSTREAM_SECRET: secret,
     MARKET_SPEED: String(options.speed),
-    MARKET_SECRET: randomBytes(32).toString("hex"),
-    MARKET_KEY: prepared.key,
     MARKET_PAGE: page.folder,
     MARKET_PORT: String(port),
   };
-  const [worker, server] = await Promise.all([
-    supervise({ name: "Worker", file: "worker.ts", env, print }),
-    supervise({ name: "Server", file: "server.ts", env, print }),
-  ]);
-  endings.push(() => Promise.all([worker.leave(), server.leave()]));
+  const launch = async (name: string, file: string) => {
+    const started = await supervise({ name, file, env, print });
+    endings.push(() => started.leave());
+    return started;
+  };
+  const [worker, server] = await Promise.all([launch("Worker", "worker.ts"), launch("Server", "server.ts")]);
   print(`Worker      process ${worker.pid}, model: ${worker.ready}`);
   print(`Server      process ${server.pid}`);
   const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1);
@@ -87,7 +83,8 @@ async function run(options: Options): Promise<void> {
     await signal;
     console.log("\nStopping…");
   } catch (error) {
-    if (!(error instanceof ServiceError || error instanceof StartError)) throw error;
+    if (!(error instanceof ServiceError || error instanceof SettingsError || error instanceof StartError))
+      throw error;
     console.error(`\n${error.message}`);
     process.exitCode = 1;
   } finally {

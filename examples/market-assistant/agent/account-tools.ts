@@ -55,12 +55,11 @@ export function accountTools(lines: Lines, pace: Pace): Readonly<Record<string, 
         };
       },
     }),
-    place_order: tool({
-      description: "Buys or sells stocks. The user must approve the order and can edit it.",
+    buy_stock: tool({
+      description: "Buys stocks. The user must approve the order and can edit it.",
       label: (input) => labels.order(input.symbol),
       input: z.object({
         symbol: z.string(),
-        side: z.enum(["buy", "sell"]),
         count: z.int().positive().max(100_000),
         max_price: z.int().positive().describe("in VND"),
       }),

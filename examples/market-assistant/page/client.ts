@@ -1,12 +1,4 @@
-/** `client` is the only client of the page. It signs in through our own server; see processes/sign-in.ts. */
-import { ClientError, createClient } from "@turnstream/client";
+/** `client` is the only client of the page. The gateway signs its user in, by the cookie of the visitor. */
+import { createClient, signIn } from "@turnstream/client";
 
-async function signIn(): Promise<{ token: string }> {
-  const answer = await fetch("/sign-in", { method: "POST" });
-  // The example accepts every visitor. With real accounts, this error sends the user to the sign-in page.
-  if (answer.status === 401) throw new ClientError("UNAUTHENTICATED", "Sign in again.");
-  if (!answer.ok) throw new Error(`The sign-in failed with status ${answer.status}.`);
-  return (await answer.json()) as { token: string };
-}
-
-export const client = createClient({ url: location.origin, auth: signIn });
+export const client = createClient({ url: location.origin, auth: () => signIn() });

@@ -1,7 +1,11 @@
-/** `addPage` serves the built page from memory. Names of its files contain a hash, so browsers may cache them. */
+/**
+ * `addPage` serves the built page from memory, and makes every visitor a guest. Names of its files contain a hash, so
+ * browsers may cache them.
+ */
 import { globSync, readFileSync } from "node:fs";
 import { extname, join } from "node:path";
 import type { FastifyInstance } from "fastify";
+import { createGuestCookie, readGuest } from "./market.ts";
 
 const TYPES: Readonly<Record<string, string>> = {
   ".html": "text/html; charset=utf-8",
@@ -26,13 +30,15 @@ export function addPage(app: FastifyInstance, folder: string): void {
     const type = TYPES[extname(path)] ?? "application/octet-stream";
     const isPage = path === "index.html";
     const keep = isPage ? "no-cache" : "public, max-age=31536000, immutable";
-    app.get(isPage ? "/" : `/${path}`, (_request, reply) =>
-      reply
+    app.get(isPage ? "/" : `/${path}`, (request, reply) => {
+      if (isPage && readGuest(request.headers.cookie) === null)
+        reply.header("set-cookie", createGuestCookie());
+      return reply
         .header("content-type", type)
         .header("cache-control", keep)
         .header("content-security-policy", POLICY)
         .header("x-content-type-options", "nosniff")
-        .send(body),
-    );
+        .send(body);
+    });
   }
 }

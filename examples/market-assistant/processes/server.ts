@@ -1,34 +1,21 @@
-/** The server of the example: the gateway, the sign-in and the chat page on one origin. */
-import type { AddressInfo } from "node:net";
-import { createGateway } from "@turnstream/server";
+/** The server of the example: the gateway and the chat page on one origin. */
 import { fastify } from "fastify";
+import { createMarket } from "./market.ts";
 import { addPage } from "./page-files.ts";
-import { openBackend, report } from "./backend.ts";
-import { runProcess, readSetting } from "./process-life.ts";
-import { addSignIn } from "./sign-in.ts";
-
-const HOST = "127.0.0.1";
+import { readSetting, runProcess } from "./process-life.ts";
 
 await runProcess(async () => {
-  const opened = await openBackend();
-  const gateway = createGateway({
-    ...opened.backend,
-    secrets: [readSetting("MARKET_SECRET")],
-    onError: report,
-  });
-  const app = fastify({ forceCloseConnections: true });
-  await app.register(gateway.plugin);
-  const port = Number(readSetting("MARKET_PORT"));
-  const url = () => `http://${HOST}:${(app.server.address() as AddressInfo).port}`;
-  addSignIn(app, { api: url, key: readSetting("MARKET_KEY") });
-  addPage(app, readSetting("MARKET_PAGE"));
-  await app.listen({ port, host: HOST });
+  const { app } = createMarket();
+  const gateway = await app.gateway();
+  const server = fastify({ forceCloseConnections: true });
+  await server.register(gateway.plugin);
+  addPage(server, readSetting("MARKET_PAGE"));
+  const url = await server.listen({ port: Number(readSetting("MARKET_PORT")), host: "127.0.0.1" });
   return {
-    ready: url(),
+    ready: url,
     async leave() {
-      await gateway.close();
       await app.close();
-      await opened.close();
+      await server.close();
     },
   };
 });

@@ -1,5 +1,12 @@
 /** `SAMPLE_STATEMENT` is an invented broker's statement. The page uploads it like any file. Data only. */
-export const SAMPLE_NAME = "sao-ke-thang-3.csv";
+import type { Locale } from "./locales.ts";
+
+export const SAMPLE_NAMES: Readonly<Record<Locale, string>> = {
+  vi: "sao-ke-thang-3.csv",
+  en: "march-statement.csv",
+  "zh-CN": "三月对账单.csv",
+  "zh-TW": "三月對帳單.csv",
+};
 
 export const SAMPLE_STATEMENT = `date,kind,symbol,count,price,amount
 2026-03-01,opening,,,,67915000

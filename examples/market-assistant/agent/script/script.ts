@@ -6,7 +6,7 @@
  */
 import type { Model } from "@turnstream/server";
 import { type ScriptedReply, script, type ScriptCall, scriptedModel } from "@turnstream/server/testing";
-import { SAMPLE_NAME } from "../../shared/sample-statement.ts";
+import { SAMPLE_NAMES } from "../../shared/sample-statement.ts";
 import type { Topic } from "../../shared/suggestions.ts";
 import type { Lines } from "../lines/lines.ts";
 import type { Pace } from "../pace.ts";
@@ -50,7 +50,7 @@ const inSteps =
   ({ step }) =>
     steps[Math.min(step, steps.length - 1)] ?? [];
 
-function playsOf({ script: lines }: Lines, streamer: TextStreamer): Readonly<Record<Topic, Play>> {
+function playsOf({ script: lines, locale }: Lines, streamer: TextStreamer): Readonly<Record<Topic, Play>> {
   const { think, write, share } = streamer;
   const { market, buy, portfolio, chart, analyst, scan, forecast, account, file } = lines;
   const forecasts = new Map<string, number>();
@@ -75,10 +75,8 @@ function playsOf({ script: lines }: Lines, streamer: TextStreamer): Readonly<Rec
           script.toolCall("get_portfolio", { account: "long_term" }),
         ];
       if (asked.step === 2)
-        return [
-          script.toolCall("place_order", { symbol: "VNM", side: "buy", count: 100, max_price: 83_000 }),
-        ];
-      const order = readResult(asked, "place_order");
+        return [script.toolCall("buy_stock", { symbol: "VNM", count: 100, max_price: 83_000 })];
+      const order = readResult(asked, "buy_stock");
       return [write(order === null || order.isError ? buy.rejected : buy.done(order.text))];
     },
     portfolio(asked) {
@@ -123,7 +121,7 @@ function playsOf({ script: lines }: Lines, streamer: TextStreamer): Readonly<Rec
       return [write(name === undefined ? account.declined : account.done(name))];
     },
     file(asked) {
-      if (asked.text.includes(SAMPLE_NAME)) return [think(file.think), write(file.sample)];
+      if (asked.text.includes(SAMPLE_NAMES[locale])) return [think(file.think), write(file.sample)];
       const text = asked.text.split("\n").slice(1);
       return [think(file.think), write(file.other(text.length, text.join("\n").slice(0, MAX_SHOWN)))];
     },
