@@ -1,0 +1,55 @@
+/** Runs the programs of docs/hono-and-node.md as they are printed, and uses each with a client. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { createInterface } from "node:readline";
+import { listBlocks } from "@turnstream/protocol";
+import { expect, onTestFinished, test } from "vitest";
+import { signIn } from "../../src/auth/sign-in.ts";
+import { createClient } from "../../src/client.ts";
+import { until } from "./live-gateway.ts";
+
+const root = new URL("../../../../", import.meta.url);
+const page = readFileSync(new URL("docs/hono-and-node.md", root), "utf8");
+
+function programUnder(heading: string): string {
+  const [, section = ""] = page.split(`\n## ${heading}\n`);
+  return /```ts\n(.*?)```/s.exec(section)?.[1] ?? "";
+}
+
+test.each(["Hono", "Node"])("the program for %s serves its own routes and an answer", async (name) => {
+  const program = programUnder(name === "Node" ? "Plain Node" : name);
+  const child = spawn(
+    process.execPath,
+    ["--conditions=@turnstream/source", "--input-type=module-typescript", "-"],
+    {
+      cwd: new URL("packages/server/test/", root),
+      stdio: ["pipe", "pipe", "ignore"],
+      env: { ...process.env, PORT: "0", DATABASE_URL: "", REDIS_URL: "", TURNSTREAM_SECRET: "" },
+    },
+  );
+  onTestFinished(() => void child.kill("SIGKILL"));
+  const ended = once(child, "exit");
+  child.stdin.end(program);
+  const [line] = (await once(createInterface({ input: child.stdout }), "line")) as [string];
+  const url = new URL(line).origin;
+  expect(await (await fetch(url)).text()).toBe("your own routes stay as they are");
+
+  const client = createClient({ url, auth: () => signIn(url) });
+  const { id } = await client.createSession();
+  const session = client.session(id);
+  session.send({ text: "Hello" });
+  const { state } = await until(
+    session,
+    "answered",
+    (view) => view.state.turns.last()?.status === "end_turn",
+  );
+  const turn = state.turns.last();
+  const texts =
+    turn === undefined ? [] : listBlocks(turn).flatMap((block) => (block.kind === "text" ? block.text : []));
+  expect(texts).toEqual([`Hello from ${name}.`]);
+
+  client.close();
+  child.kill("SIGTERM");
+  expect(await ended).toEqual([0, null]);
+});
