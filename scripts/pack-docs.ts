@@ -5,7 +5,7 @@
  * Invariant: every link in a packed page leads to a file of the same tarball, or to the web. Other links become text,
  * because nothing is at their address.
  */
-import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 
 import { root } from "./run-command.ts";
@@ -19,7 +19,10 @@ const PAGES: Readonly<Record<string, readonly string[]>> = {
   cli: ["docs/{backup-and-restore,debug-a-stuck-turn,start,upgrade}.md"],
 };
 
-export const packages: readonly string[] = Object.keys(PAGES);
+/** All packages that are published. One without pages has only its README. */
+export const packages: readonly string[] = globSync("packages/*/package.json", { cwd: root })
+  .map((file) => basename(dirname(file)))
+  .toSorted();
 
 /** @returns the text of each page by its path in the package */
 export function packDocs(name: string): Map<string, string> {
@@ -71,9 +74,8 @@ export function moveLinks(text: string, move: (link: string) => string | null): 
 }
 
 if (import.meta.main) {
-  for (const name of packages) {
+  for (const name of Object.keys(PAGES)) {
     const folder = join(root, "packages", name);
-    if (!existsSync(folder)) throw new Error(`There is no package ${name}.`);
     rmSync(join(folder, "docs"), { recursive: true, force: true });
     mkdirSync(join(folder, "docs"));
     for (const [path, text] of packDocs(name)) writeFileSync(join(folder, path), text);
