@@ -12,7 +12,7 @@ export interface CliContext {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The absolute path of the current folder. */
   readonly folder: string;
-  /** Reads `ENV_FILE` into `env`, also after a change. Variables from outside of the file are kept. */
+  /** Reads `ENV_FILE` into `env`, also after a change. It never overrides a variable of the shell. */
   loadEnv(): void;
   /** Whether stderr is a terminal. Progress that overwrites itself is shown only then. */
   readonly isTerminal: boolean;

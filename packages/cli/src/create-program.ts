@@ -15,12 +15,11 @@ import { addKeys } from "./commands/keys.ts";
 import { addKnowledge } from "./commands/knowledge.ts";
 import { addMigrate } from "./commands/migrate.ts";
 import { addPayments } from "./commands/payments.ts";
-import { addServe } from "./commands/serve.ts";
+import { addServe, addWorker } from "./commands/serve.ts";
 import { addTail } from "./commands/tail.ts";
 import { addToken } from "./commands/token.ts";
 import { addTurns } from "./commands/turns.ts";
 import { addWebhooks } from "./commands/webhooks.ts";
-import { addWorker } from "./commands/worker.ts";
 import { createStyles } from "./styles.ts";
 
 type AddCommand = (program: Command, context: CliContext) => void;

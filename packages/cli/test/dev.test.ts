@@ -131,48 +131,48 @@ export default [defineAgent({ name: "claude", title: false, model: anthropic("cl
   expect(cli.err).toContain("ANTHROPIC_API_KEY is not set: answers are scripted until it is.\n");
 });
 
+test("a port that another program uses is named", async () => {
+  const { port } = new URL(url);
+  const { code, err } = await runCli(folder.path, ["dev", "--port", port, "--page", `${folder.path}/page`]);
+  expect(code).toBe(1);
+  expect(err).toContain(
+    `turnstream: Another program uses port ${port}. End it, or choose a port with --port.\n`,
+  );
+});
+
 test("Ctrl-C ends it in order", async () => {
   expect(await cli.stop("SIGINT")).toBe(0);
   const [, after = "none"] = cli.err.split("Turnstream ends. ");
   expect(after).toBe("Press Ctrl-C again to end it at once.\n");
 });
 
-test("names the files to create, a wrong export, a used port, and what `serve` and `worker` need", async () => {
-  const empty = await ran(["dev"], {}, { folder: `${folder.path}/page` });
-  expect(empty).toMatchObject({
-    code: 1,
-    err: expect.stringMatching(/^turnstream: There is no agent\.ts, /),
+/** An agent without imports, so that the commands can load it in this process. */
+const BARE = '{ name: "bare", limits: {}, schemas: {} }';
+
+test.each([
+  [["dev"], "turnstream: There is no agent.ts, agent.js, src/agent.ts, src/agent.js. Create one, or "],
+  [["dev", "none.ts"], "turnstream: There is no file none.ts.\n"],
+  [["dev", "--port", "x"], "turnstream: --port must be a number from 0 to 65535, got x.\n"],
+  [["dev", "--page", "/nowhere", "one.js"], "turnstream: There is no page in /nowhere."],
+  [["serve", "wrong.js"], "turnstream: wrong.js: the default export must be an agent, a list of agents, or "],
+  [["serve", "raw.js"], "turnstream: raw.js: agent 2 must be made with defineAgent or defineStreamAgent.\n"],
+  [["serve", "empty.js"], "turnstream: empty.js: the list of agents is empty.\n"],
+  [
+    ["serve", "one.js"],
+    "turnstream: one.js must export `user`, which returns the id of the signed-in user: ",
+  ],
+  [["serve", "app.js"], "turnstream: DATABASE_URL is not set."],
+  [["worker", "one.js", "--database-url", "postgres://a@b/c"], "turnstream: REDIS_URL is not set."],
+])("`turnstream %s` names what to change", async (args, message) => {
+  const project = await AgentFolder.create({
+    "wrong.js": "export const agent = 1;\n",
+    "raw.js": `export default [${BARE}, { name: "raw" }];\n`,
+    "empty.js": "export default { agents: [] };\n",
+    "one.js": `export default ${BARE};\n`,
+    "app.js": `export default { agents: [${BARE}], user: () => null };\n`,
   });
-  expect(await ran(["dev", "--port", "x"], {})).toMatchObject({
-    code: 2,
-    err: expect.stringContaining("--port must be a number from 0 to 65535, got x."),
-  });
-  folder.write({ "wrong.js": "export const agent = 1;\n", "agent.ts": agentSource("text") });
-  const taken = new CliProcess(folder.path, [
-    "dev",
-    "--json",
-    "--port",
-    "0",
-    "--page",
-    `${folder.path}/page`,
-  ]);
-  const { port } = new URL(String((await taken.ready())["url"]));
-  const page = ["--page", `${folder.path}/page`];
-  const [wrong, used, serve, worker] = await Promise.all([
-    runCli(folder.path, ["dev", "wrong.js", ...page]),
-    runCli(folder.path, ["dev", "--port", port, ...page]),
-    runCli(folder.path, ["serve"]),
-    runCli(folder.path, ["worker"]),
-  ]);
-  taken.kill();
-  expect(wrong).toMatchObject({
-    code: 1,
-    err: expect.stringContaining("wrong.js: the default export must be"),
-  });
-  expect(used).toMatchObject({
-    code: 1,
-    err: expect.stringContaining(`Another program uses port ${port}. End it, or choose a port with --port.`),
-  });
-  expect(serve).toMatchObject({ code: 1, err: expect.stringContaining("agent.ts must export `user`") });
-  expect(worker).toMatchObject({ code: 1, err: expect.stringContaining("DATABASE_URL is not set.") });
+  const { code, out, err } = await ran(args, {}, { folder: project.path });
+  project.remove();
+  expect(err.startsWith(message)).toBe(true);
+  expect([code === 0, out]).toEqual([false, ""]);
 });

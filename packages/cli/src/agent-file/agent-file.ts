@@ -131,8 +131,8 @@ function versionOf(url: string | undefined): string | null {
 }
 
 /**
- * Returns the format of a file with `import` or `export`, and null for other files. A new package.json often says
- * "commonjs", or nothing, about files that are modules.
+ * Returns the format of a file with `import` or `export`, and null for other files. A new package.json often has
+ * the type "commonjs", or no type, although the files are modules.
  */
 function findModuleFormat(url: string): "module" | "module-typescript" | null {
   const path = fileURLToPath(url);

@@ -22,15 +22,15 @@ export async function watchFiles({ files, signal, onChange }: WatchOptions): Pro
   const changed = new Set<string>();
   while (!signal.aborted) {
     const before = changed.size;
-    let isQuiet = true;
+    let isUnchanged = true;
     for (const [file, stamp] of await readStamps(files())) {
       const last = known.get(file);
       known.set(file, stamp);
       if (last === undefined || last === stamp) continue;
       changed.add(file);
-      isQuiet = false;
+      isUnchanged = false;
     }
-    if (isQuiet && before > 0) {
+    if (isUnchanged && before > 0) {
       await onChange(new Set(changed));
       changed.clear();
       continue;

@@ -1,6 +1,8 @@
 /**
- * `addServe` adds `turnstream serve`: the gateway and a worker for the agents of a file, for production.
- * Invariant: it needs servers and `user`, so that data outlives the process and nobody is signed in by default.
+ * `addServe` adds `turnstream serve`: the gateway and a worker for the agents of a file, for production. `addWorker`
+ * adds `turnstream worker`, which only runs turns.
+ * Invariant: both need servers, so that data outlives the process. `serve` needs `user`, so that no user is signed in by
+ * default. Ctrl-C and SIGTERM hand over turns to other workers.
  */
 import type { Command } from "commander";
 import { AgentFile } from "../agent-file/agent-file.ts";
@@ -44,5 +46,26 @@ async function serve(call: CommandCall, { port, host, worker }: ServeOptions, na
   requireServers(call.settings, definition);
   await runApp(call, { ...definition, user, runsTurns: worker }, async (app) => {
     call.print({ url: await app.listen(port, host) }, []);
+  });
+}
+
+export function addWorker(program: Command, context: CliContext): void {
+  program
+    .command("worker")
+    .description("run turns for the agents of a file, without a gateway, on PostgreSQL and Redis")
+    .argument("[file]", "exports the agents. Default: as for `dev`")
+    .addHelpText("after", examples(["turnstream worker", "turnstream worker src/app.ts"]))
+    .action(action(context, runWorker));
+}
+
+async function runWorker(call: CommandCall, _options: object, name?: string): Promise<void> {
+  const file = AgentFile.find(call.context.folder, name);
+  const definition = await file.load();
+  requireServers(call.settings, definition);
+  await runApp(call, { ...definition, user: () => null }, async (app) => {
+    await app.worker();
+    const agents = definition.agents.map((agent) => agent.name);
+    call.print({ agents }, []);
+    call.notice(`The worker runs turns of ${agents.join(", ")}. Ctrl-C ends it.`);
   });
 }

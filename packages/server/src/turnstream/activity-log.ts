@@ -58,7 +58,7 @@ export function describeEnd({ agent, status, usage, duration_ms, message }: Turn
 }
 
 /** Describes the end of a tool call, or a request to the user. Returns null for other events. */
-export function describeStep(event: EventDraft, turn: Turn): string | null {
+function describeStep(event: EventDraft, turn: Turn): string | null {
   switch (event.type) {
     case "tool_result.end":
       return describeCall(turn, event.run, event.block);

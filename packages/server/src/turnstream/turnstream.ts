@@ -85,6 +85,8 @@ export interface Turnstream {
 const DEFAULT_TENANT = "default";
 const DEFAULT_PORT = 8_080;
 const SIGNALS = ["SIGTERM", "SIGINT"] as const;
+/** A terminal sends Ctrl-C to all processes of a command, and npm then sends it to its child once more. */
+const SAME_SIGNAL_MS = 500;
 const IN_MEMORY =
   "Everything is in memory: it ends with this process. Set DATABASE_URL, REDIS_URL and TURNSTREAM_SECRET to keep it.";
 
@@ -109,6 +111,7 @@ class App implements Turnstream {
   #gateway: Promise<Gateway> | null = null;
   #server: Server | null = null;
   #closing: Promise<void> | null = null;
+  #signalledAt: number | null = null;
 
   constructor(options: TurnstreamOptions, settings: Settings) {
     this.#options = options;
@@ -243,13 +246,19 @@ class App implements Turnstream {
     for (const name of SIGNALS) process.off(name, this.#onSignal);
   }
 
-  /** The first signal ends turns in order; the second ends the process at once. */
   #closeOnSignals(): void {
     for (const name of SIGNALS)
-      if (!process.listeners(name).includes(this.#onSignal)) process.once(name, this.#onSignal);
+      if (!process.listeners(name).includes(this.#onSignal)) process.on(name, this.#onSignal);
   }
 
+  /** The first signal ends turns in order; a later one ends the process at once. */
   readonly #onSignal = (): void => {
+    const now = performance.now();
+    if (this.#signalledAt !== null) {
+      if (now - this.#signalledAt > SAME_SIGNAL_MS) process.exit(1);
+      return;
+    }
+    this.#signalledAt = now;
     void this.close().then(
       () => process.exit(0),
       (error: unknown) => {

@@ -63,6 +63,8 @@ test.each(["SIGTERM", "SIGINT"] as const)("a process that listens ends in order 
   const [line] = (await once(child.stdout, "data")) as [Buffer];
   expect((await fetch(`${line.toString().trim()}/health`)).status).toBeLessThan(500);
   child.kill(signal);
+  // As npm does, after a terminal has.
+  child.kill(signal);
   const [code] = (await once(child, "exit")) as [number | null];
   expect(printed).toContain("Turnstream listens on http://127.0.0.1:");
   expect(code).toBe(0);

@@ -63,7 +63,7 @@ export async function startWorker(options: WorkerOptions): Promise<SupervisedWor
       return current;
     },
     async replaceAgents(next) {
-      // A restart may have begun with the earlier agents.
+      // A restart that is under way uses the earlier agents.
       await restarting;
       await current?.replaceAgents(next);
       agents = next;

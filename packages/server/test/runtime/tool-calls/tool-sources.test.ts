@@ -165,6 +165,25 @@ describe("tool source", () => {
     expect(source.closed).toBe(1);
   });
 
+  it("of replaced agents is closed when the turns that use it have ended, and a common one stays open", async () => {
+    let answer = (): void => undefined;
+    const run = () => new Promise<string>((resolve) => (answer = () => resolve("late")));
+    const [earlier, next] = [new FakeSource("echo", { speech: offer({ run }) }), new FakeSource("echo", {})];
+    const common = new FakeSource("common", {});
+    const worker = await harness.worker([agentWith([earlier, common])]);
+    const ref = await harness.session();
+    await harness.send(ref, "go");
+    await harness.until(ref, 30_000, (state) =>
+      JSON.stringify(state.turns.last()?.items.toArray() ?? []).includes("tool_result") ? true : null,
+    );
+    await worker.replaceAgents([agentWith([next, common])]);
+    expect([earlier.closed, next.opened, common.opened]).toEqual([0, 1, 1]);
+    answer();
+    expect(outline(await harness.ended(ref, () => true))).toContain("result echo_speech success late");
+    await expect.poll(() => earlier.closed).toBe(1);
+    expect([next.closed, common.closed]).toEqual([0, 0]);
+  });
+
   it("is refused with an invalid name, or if it is given twice", () => {
     expect(() => agentWith([new FakeSource("1st", {})])).toThrow(/BAD|letter followed by up to 31/);
     expect(() => agentWith([new FakeSource("a", {}), new FakeSource("a", {})])).toThrow(/two sources/);
