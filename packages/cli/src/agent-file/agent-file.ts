@@ -38,9 +38,8 @@ export class AgentFile {
     // They stay, because a module can import another one at any time.
     registerHooks({
       resolve: (specifier, context, next) => {
-        const version = versionOf(context.parentURL);
-        if (version === null) return next(specifier, context);
-        return this.#resolve(specifier, version, () => next(specifier, context));
+        if (!this.#isOwn(context.parentURL)) return next(specifier, context);
+        return this.#resolve(specifier, versionOf(context.parentURL), () => next(specifier, context));
       },
       load: (url, context, next) => {
         const format = versionOf(url) === null ? null : findModuleFormat(url);
@@ -72,7 +71,7 @@ export class AgentFile {
   /** @throws CommandError with the file and line */
   async load(): Promise<AppDefinition> {
     const version = String(++this.#version);
-    // CommonJS modules have no version in their URL.
+    // Node finds CommonJS modules by their path.
     for (const file of this.#files) delete cache[file];
     try {
       const url = withVersion(pathToFileURL(this.#path).href, version);
@@ -83,10 +82,14 @@ export class AgentFile {
     }
   }
 
-  /** A module gets the version of the module that imports it. */
+  #isOwn(url: string | undefined): boolean {
+    return url?.startsWith("file:") === true && this.#files.has(fileURLToPath(url));
+  }
+
+  /** A module gets the version of the module that imports it. CommonJS modules have none. */
   #resolve<Resolved extends { readonly url: string }>(
     specifier: string,
-    version: string,
+    version: string | null,
     next: () => Resolved,
   ): Resolved {
     try {
@@ -95,7 +98,7 @@ export class AgentFile {
       if (!url.startsWith("file:") || url.includes("/node_modules/") || specifier.startsWith("@turnstream/"))
         return resolved;
       this.#files.add(fileURLToPath(url));
-      return { ...resolved, url: withVersion(url, version) };
+      return version === null ? resolved : { ...resolved, url: withVersion(url, version) };
     } catch (error) {
       // The developer may create the missing file next.
       const { url } = error as { readonly url?: unknown };
@@ -126,8 +129,8 @@ function withVersion(url: string, version: string): string {
   return versioned.href;
 }
 
-function versionOf(url: string | undefined): string | null {
-  return URL.parse(url ?? "")?.searchParams.get(VERSION) ?? null;
+function versionOf(url = ""): string | null {
+  return URL.parse(url)?.searchParams.get(VERSION) ?? null;
 }
 
 /**

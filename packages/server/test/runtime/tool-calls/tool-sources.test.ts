@@ -2,6 +2,7 @@
  * Tests tool sources: their tools are recorded when a run starts and resolved at every call, and their failures don't
  * end a turn.
  */
+import { EventEmitter, once } from "node:events";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createMemoryLog } from "../../../src/log/memory.ts";
@@ -166,9 +167,10 @@ describe("tool source", () => {
   });
 
   it("of replaced agents is closed when the turns that use it have ended, and a common one stays open", async () => {
-    let answer = (): void => undefined;
-    const run = () => new Promise<string>((resolve) => (answer = () => resolve("late")));
-    const [earlier, next] = [new FakeSource("echo", { speech: offer({ run }) }), new FakeSource("echo", {})];
+    const signal = new EventEmitter();
+    const late = once(signal, "answer").then(() => "late");
+    const earlier = new FakeSource("echo", { speech: offer({ run: () => late }) });
+    const next = new FakeSource("echo", {});
     const common = new FakeSource("common", {});
     const worker = await harness.worker([agentWith([earlier, common])]);
     const ref = await harness.session();
@@ -178,7 +180,7 @@ describe("tool source", () => {
     );
     await worker.replaceAgents([agentWith([next, common])]);
     expect([earlier.closed, next.opened, common.opened]).toEqual([0, 1, 1]);
-    answer();
+    signal.emit("answer");
     expect(outline(await harness.ended(ref, () => true))).toContain("result echo_speech success late");
     await expect.poll(() => earlier.closed).toBe(1);
     expect([next.closed, common.closed]).toEqual([0, 0]);
