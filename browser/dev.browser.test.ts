@@ -1,15 +1,18 @@
-/** Tests the page of `turnstream dev` in Chromium: the first answer, and a change of the agent. */
+/** Tests the page of `turnstream dev` in Chromium: what it contains, the first answer, and a change of the agent. */
+import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { en } from "@turnstream/react";
 import { enChat } from "@turnstream/react/chat";
 import { makeFolder, removeFolder } from "@turnstream/testkit/processes/watch.ts";
 import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { AgentFolder, agentSource, CliProcess } from "../packages/cli/test/cli-process.ts";
 import { buildPage } from "./build-page.ts";
 import { closeBrowser, openBrowser } from "./chromium.ts";
 import { openWatchedPage } from "./open-watched-page.ts";
 
+const root = join(import.meta.dirname, "..");
+const CANARY = "a-variable-of-the-build";
 const ANSWER_MS = 10_000;
 const LIVE_MS = 2_000;
 
@@ -18,7 +21,9 @@ let page: string;
 
 beforeAll(async () => {
   page = await makeFolder("dev-page");
-  await buildPage(join(import.meta.dirname, "../packages/cli/page"), page);
+  vi.stubEnv("VITE_CANARY", CANARY);
+  await buildPage(join(root, "packages/cli/page"), page);
+  vi.unstubAllEnvs();
   browser = await openBrowser();
 });
 
@@ -32,6 +37,12 @@ async function send(tab: Page, text: string): Promise<void> {
   await composer.fill(text);
   await composer.press("Enter");
 }
+
+test("the page contains no variable and no path of the machine that built it", () => {
+  const files = globSync("**/*.*", { cwd: page }).map((file) => readFileSync(join(page, file), "utf8"));
+  expect(files.length).toBeGreaterThan(5);
+  expect(files.filter((text) => text.includes(CANARY) || text.includes(root))).toEqual([]);
+});
 
 test("answers in the page within 10 s of the command, and a changed agent within 2 s of the change", async () => {
   if (browser === undefined) throw new Error("the browser is open");
