@@ -10,6 +10,7 @@ import type { PaymentProvider } from "../../../payments/provider.ts";
 import { openCheckout, readCheckout } from "../../../session/payments/checkout.ts";
 import { refreshPayment } from "../../../session/payments/query-payment.ts";
 import type { Payment } from "../../../store/ports/payments.ts";
+import { withTimeout } from "../../../util/with-timeout.ts";
 import { RequestError } from "../../errors.ts";
 import type { GatewayContext, RouteResult } from "../../context.ts";
 import {
@@ -149,17 +150,7 @@ async function refresh(context: GatewayContext, payment: Payment): Promise<Payme
     context.onError(error, { during: `asking about payment ${id}` });
     return payment;
   });
-  return withTimeout(asked, REFRESH_TIMEOUT_MS, payment);
-}
-
-async function withTimeout<T>(promise: Promise<T>, timeoutMs: number, otherwise: T): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<T>((resolve) => (timer = setTimeout(resolve, timeoutMs, otherwise)));
-  try {
-    return await Promise.race([promise, timeout]);
-  } finally {
-    clearTimeout(timer);
-  }
+  return withTimeout(asked, { ms: REFRESH_TIMEOUT_MS, onTimeout: () => payment });
 }
 
 function toResult({ status: code, headers, text }: Page): RouteResult {
