@@ -1,5 +1,5 @@
 /**
- * `signToken` and `verifyToken` handle short-lived user tokens for browsers and apps, which must not have an API key.
+ * `signToken`, `issueToken` and `verifyToken` handle short-lived user tokens for browsers and apps, which must not have an API key.
  * Tokens are JWTs (HS256), signed with a secret of the gateway, so developers can also sign them themselves.
  * Invariant: a verified token has an expiry, at least one known scope, and never a scope of `KEY_SCOPES`. Unknown
  * scopes are dropped. All secrets verify, so that secrets can be rotated. Does not check the key behind a token:
@@ -13,8 +13,8 @@ import { type Scope, SCOPES } from "./access.ts";
 import type { Caller } from "../caller.ts";
 import { RequestError } from "../errors.ts";
 
-/** Scopes of a token that lists none. */
-const DEFAULT_TOKEN_SCOPES: readonly Scope[] = ["read", "write", "decide", "share"];
+/** Scopes of a token that lists none, and of a token whose request names none. */
+export const DEFAULT_TOKEN_SCOPES: readonly Scope[] = ["read", "write", "decide", "share"];
 /**
  * Scopes of API keys only: a user must not create tokens for other users, receive events of other users, or see and
  * resolve their payments.
@@ -48,6 +48,23 @@ export function signToken(claims: TokenClaims, secret: string, now: number): Pro
     .sign(toKeyObject(secret));
 }
 
+interface TokenIssuer {
+  readonly secrets: readonly [string, ...string[]];
+  readonly env: { now(): number };
+  readonly limits: { readonly tokenTtlMs: number };
+}
+
+/** Signs a token of the gateway. Tokens have a resolution of one second. @param ttlMs the gateway's limit by default */
+export async function issueToken(
+  { env, limits, secrets }: TokenIssuer,
+  claims: Omit<TokenClaims, "expiresAt">,
+  ttlMs = limits.tokenTtlMs,
+): Promise<{ readonly token: string; readonly expires_at: number }> {
+  const now = env.now();
+  const expiresAt = Math.floor((now + ttlMs) / 1_000) * 1_000;
+  return { token: await signToken({ ...claims, expiresAt }, secrets[0], now), expires_at: expiresAt };
+}
+
 /** @throws RequestError with code `UNAUTHENTICATED`. The message states whether to request a new token. */
 export async function verifyToken(
   token: string,
@@ -69,7 +86,10 @@ export async function verifyToken(
     if (allowed.length === 0) throw new RequestError("UNAUTHENTICATED", "The token has no known scope.");
     return { tenant, user: sub, scopes: allowed, key, expiresAt: exp * 1_000 };
   }
-  throw new RequestError("UNAUTHENTICATED", "The signature of the token is invalid. Request a new token.");
+  throw new RequestError(
+    "UNAUTHENTICATED",
+    "The signature of the token is invalid: this gateway has another secret (TURNSTREAM_SECRET). Request a new token.",
+  );
 }
 
 async function verifySignature(token: string, secret: string, now: number): Promise<unknown> {

@@ -10,7 +10,7 @@ import { isId } from "../../../store/rules/arguments.ts";
 import { hasScope } from "../../auth/access.ts";
 import { RequestError } from "../../errors.ts";
 import { issueTicket } from "../../auth/tickets.ts";
-import { signToken, TOKEN_SCOPES } from "../../auth/tokens.ts";
+import { DEFAULT_TOKEN_SCOPES, issueToken, TOKEN_SCOPES } from "../../auth/tokens.ts";
 import { type Route, defineRoute } from "../route.ts";
 
 const MAX_TOKEN_SECONDS = 24 * 60 * 60;
@@ -26,20 +26,14 @@ const createToken = defineRoute({
     seconds: z.int().min(1).max(MAX_TOKEN_SECONDS).exactOptional(),
   }),
   async handle({ context, caller, body }) {
-    const { env, limits, secrets } = context;
-    const scopes = body.scopes ?? TOKEN_SCOPES.filter((scope) => scope !== "knowledge");
+    const scopes = body.scopes ?? DEFAULT_TOKEN_SCOPES;
     const grantedScopes = scopes.filter((scope) => hasScope(caller, scope));
     if (grantedScopes.length === 0 || (body.scopes !== undefined && grantedScopes.length < scopes.length))
       throw new RequestError("FORBIDDEN", "A token can't have scopes that its API key does not have.");
-    const now = env.now();
-    const expiresAt = Math.floor((now + (body.seconds ?? limits.tokenTtlMs / 1_000) * 1_000) / 1_000) * 1_000;
     const { tenant, key } = caller;
-    const token = await signToken(
-      { tenant, user: body.user_id, key, scopes: grantedScopes, expiresAt },
-      secrets[0],
-      now,
-    );
-    return { status: 201, json: { token, expires_at: expiresAt, scopes: grantedScopes } };
+    const ttlMs = body.seconds === undefined ? undefined : body.seconds * 1_000;
+    const claims = { tenant, user: body.user_id, key, scopes: grantedScopes };
+    return { status: 201, json: { ...(await issueToken(context, claims, ttlMs)), scopes: grantedScopes } };
   },
 });
 
