@@ -1,12 +1,12 @@
 /**
- * `startChatSite` serves the page of a whole chat, the gateway and a sign-in on one origin. A user is signed in if the
- * cookie `user` is set.
+ * `startChatSite` serves the page of a whole chat and the gateway with its sign-in on one origin. A user is signed in if
+ * the cookie `user` is set.
  */
 import { randomBytes } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
-import { createGateway, signToken } from "@turnstream/server";
+import { createGateway } from "@turnstream/server";
 import type { Actor } from "@turnstream/server/ports";
 import type { TestBackend } from "@turnstream/testkit/backend/open-backend.ts";
 import { pageUrl } from "./pages.ts";
@@ -18,25 +18,24 @@ export interface ChatSite {
   close(): Promise<void>;
 }
 
-const TOKEN_MS = 3_600_000;
+const SIGN_IN = "/api/v1/sign-in";
 
-export async function startChatSite({ store, log, signals }: TestBackend, actor: Actor): Promise<ChatSite> {
+function isSignedIn({ headers }: Request): boolean {
+  return /(^|;\s*)user=/.test(headers.get("cookie") ?? "");
+}
+
+export async function startChatSite(
+  { store, log, signals }: TestBackend,
+  { tenant, user }: Actor,
+): Promise<ChatSite> {
   const secret = randomBytes(32).toString("hex");
-  const gateway = createGateway({ store, log, signals, secrets: [secret] });
+  const signIn = { tenant, user: (request: Request) => (isSignedIn(request) ? user : null) };
+  const gateway = createGateway({ store, log, signals, secrets: [secret], signIn });
   let signIns = 0;
-  const signIn = async (cookies: string): Promise<Response> => {
-    signIns++;
-    if (!/(^|;\s*)user=/.test(cookies))
-      return Response.json({ error: "UNAUTHENTICATED", message: "Sign in." }, { status: 401 });
-    const expiresAt = Date.now() + TOKEN_MS;
-    const claims = { ...actor, key: null, scopes: ["read", "write"], expiresAt };
-    const token = await signToken(claims, secret, Date.now());
-    return Response.json({ token, expires_at: expiresAt, user_id: actor.user });
-  };
   const respond = async (incoming: IncomingMessage, origin: string): Promise<Response> => {
     const { method = "GET", headers } = incoming;
     const url = new URL(incoming.url ?? "/", origin);
-    if (url.pathname === "/api/v1/sign-in") return await signIn(headers.cookie ?? "");
+    if (url.pathname === SIGN_IN) signIns++;
     if (!url.pathname.startsWith("/api/")) {
       const path = url.pathname === "/" ? "/chat.html" : url.pathname;
       return await fetch(`${pageUrl("live")}${path}`);

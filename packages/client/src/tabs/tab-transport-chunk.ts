@@ -3,7 +3,7 @@
  * others subscribe and send commands through it.
  * Invariant: inputs of `election.ts` and `follower.ts` run one at a time, and all effects of an input run before the
  * next input. This file itself decides only when to tick, how often to replace a stalled leader, and when the tab
- * connects alone: without a channel name.
+ * connects alone: without a channel name. Before its first use it requests no token, which may need a signed-in user.
  */
 import type { Cursor } from "@turnstream/protocol";
 import { ClientError } from "../errors.ts";
@@ -72,6 +72,7 @@ class TabTransport implements SharedTransport {
   readonly #stopListening: () => void;
   #election;
   #follower;
+  #started: Promise<void> | null = null;
   #name: string | null = null;
   #alone: Transport | null = null;
   #channel: TabChannel | null = null;
@@ -101,7 +102,6 @@ class TabTransport implements SharedTransport {
       onLeave: () => this.#leave(),
       onShow: () => this.#join(),
     });
-    void this.#start();
   }
 
   subscribe(session: string, cursor: () => Cursor | null, handler: SubscriptionHandler): Subscription {
@@ -268,6 +268,7 @@ class TabTransport implements SharedTransport {
   }
 
   #stepFollower(input: FollowerInput): void {
+    this.#started ??= this.#start();
     this.#queue(() => {
       const step = stepFollower(this.#follower, input, this.#options.env.now());
       this.#follower = step.state;
