@@ -71,7 +71,7 @@ export const CONNECTING: ConnectionView = {
   failures: 0,
   retryAt: null,
   error: null,
-  resumingTurn: null,
+  stalled: null,
 };
 
 /** Returns how many events of a log are folded at the position of a state. */

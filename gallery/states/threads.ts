@@ -1,6 +1,5 @@
 /** `threadStates` lists the states of messages, notices, the connection, the composer and whole threads. */
 import { ClientError, type ConnectionView, type PendingMessage } from "@turnstream/client";
-import type { EventOf } from "@turnstream/protocol";
 import type { Story } from "@turnstream/conformance/scenarios/story.ts";
 import * as endings from "../logs/endings.ts";
 import { shortAnswer } from "../logs/texts.ts";
@@ -12,7 +11,6 @@ const answer = log(shortAnswer);
 const thread = { ...answer, shows: "thread" } as const;
 const composer = { ...answer, shows: "composer" } as const;
 
-const runningTurn = answer.log().find(({ type }) => type === "turn.start") as EventOf<"turn.start">;
 const lost = new ClientError("OFFLINE", "There is no connection.", { canRetry: true });
 const cutOff = new ClientError("UNSURE", "The connection was lost. Send the file again.", { canRetry: true });
 const refused = new ClientError("RATE_LIMITED", "Too many messages. Try again in a minute.");
@@ -94,8 +92,13 @@ export const threadStates: readonly GalleryState[] = [
     live: connection({ phase: "live", channel: "websocket" }),
     // The worker of the running turn was lost.
     resuming: {
-      ...connection({ phase: "live", channel: "websocket", resumingTurn: runningTurn.turn }),
+      ...connection({ phase: "live", channel: "websocket", stalled: "resuming" }),
       at: "text.delta 4",
+    },
+    "no-worker": {
+      ...connection({ phase: "live", channel: "websocket", stalled: "no_worker" }),
+      ...log(endings.waitingMessage),
+      at: "message.add 2",
     },
     resyncing: connection({ phase: "resyncing", channel: "websocket" }),
     waiting: connection({ phase: "waiting", failures: 3, retryAt: 8_000, error: lost }),

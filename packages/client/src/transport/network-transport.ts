@@ -349,13 +349,14 @@ class NetworkTransport implements Transport {
         return this.#report(entry);
       }
       case "resuming":
-        this.#stepSubscription(entry, { type: "resuming", turn: String(frame["turn_id"]) });
+      case "no_worker":
+        this.#stepSubscription(entry, { type: frame.type });
         return this.#report(entry);
       default: {
         const before = entry.state;
-        // While the subscription is live and its turn has a worker, events don't change its state.
+        // While the subscription is live and makes progress, events don't change its state.
         const pass =
-          (before.phase === "live" && before.resumingTurn === null) ||
+          (before.phase === "live" && before.stalled === null) ||
           this.#stepSubscription(entry, { type: "position", cursor: String(frame["id"]) });
         if (pass) entry.handler.onEvents([frame as unknown as SessionEvent]);
         if (entry.state !== before) this.#report(entry);

@@ -35,8 +35,11 @@ export interface ConnectionView {
   readonly retryAt: number | null;
   /** Why the connection is not live, if known. */
   readonly error: ClientError | null;
-  /** While live: the turn whose worker was lost and that another worker will continue; null otherwise. */
-  readonly resumingTurn: string | null;
+  /**
+   * While live: why the session doesn't progress. The worker of its turn was lost and another one will continue, or a
+   * message waits and no worker is running. Null otherwise.
+   */
+  readonly stalled: "resuming" | "no_worker" | null;
 }
 
 export const INITIAL_CONNECTION: ConnectionView = {
@@ -45,7 +48,7 @@ export const INITIAL_CONNECTION: ConnectionView = {
   failures: 0,
   retryAt: null,
   error: null,
-  resumingTurn: null,
+  stalled: null,
 };
 
 /**
@@ -70,7 +73,7 @@ export function deriveConnection(
         : subscription.phase === "ended"
           ? subscription.error
           : (connection.error ?? subscription.error),
-    resumingTurn: phase === "live" ? subscription.resumingTurn : null,
+    stalled: phase === "live" ? subscription.stalled : null,
   };
   const isSame =
     view.phase === before.phase &&
@@ -78,7 +81,7 @@ export function deriveConnection(
     view.failures === before.failures &&
     view.retryAt === before.retryAt &&
     view.error === before.error &&
-    view.resumingTurn === before.resumingTurn;
+    view.stalled === before.stalled;
   return isSame ? before : view;
 }
 

@@ -14,6 +14,9 @@ import { comparePositions, parseCursor, type Position } from "@turnstream/protoc
 import { ClientError } from "../errors.ts";
 import { backoffMs } from "./timing.ts";
 
+/** The worker of the running turn was lost and another one will continue it, or no worker is running. */
+export type Stalled = "resuming" | "no_worker";
+
 export interface SubscriptionState {
   readonly phase: "off" | "requested" | "replaying" | "live" | "waiting" | "ended";
   /** Whether the shown state is being replaced. */
@@ -25,8 +28,8 @@ export interface SubscriptionState {
   readonly retries: number;
   readonly retryAt: number | null;
   readonly error: ClientError | null;
-  /** The running turn that has no worker at the moment; null otherwise. The next event ends this state. */
-  readonly resumingTurn: string | null;
+  /** Why the session doesn't progress; null otherwise. The next event ends this state. */
+  readonly stalled: Stalled | null;
 }
 
 export type SubscriptionInput =
@@ -41,7 +44,7 @@ export type SubscriptionInput =
       readonly cursor: string | null;
     }
   | { readonly type: "position"; readonly cursor: string }
-  | { readonly type: "resuming"; readonly turn: string }
+  | { readonly type: Stalled }
   | { readonly type: "ended"; readonly reason: string }
   | { readonly type: "rejected"; readonly request: number; readonly error: ClientError };
 
@@ -61,7 +64,7 @@ export const INITIAL_SUBSCRIPTION: SubscriptionState = {
   retries: 0,
   retryAt: null,
   error: null,
-  resumingTurn: null,
+  stalled: null,
 };
 
 export function stepSubscription(
@@ -100,7 +103,7 @@ export function stepSubscription(
         head,
         isResync,
         error: null,
-        resumingTurn: null,
+        stalled: null,
       };
       // After a restart the state is not loaded yet, so it can't be at the head.
       return pass(input.resumed ? checkHead(subscribed, input.cursor) : subscribed);
@@ -109,7 +112,8 @@ export function stepSubscription(
       if (state.phase === "live") return pass(resumed(state));
       return state.phase === "replaying" ? pass(checkHead(state, input.cursor)) : stay(state);
     case "resuming":
-      return stay(state.phase === "live" ? { ...state, resumingTurn: input.turn } : state);
+    case "no_worker":
+      return stay(state.phase === "live" ? { ...state, stalled: input.type } : state);
     case "ended":
       // Also while it waits for the reply: a server whose log is unreachable ends the subscription before it starts.
       if (!isReceiving(state) && state.phase !== "requested") return stay(state);
@@ -133,7 +137,7 @@ function pass(state: SubscriptionState): SubscriptionStep {
 }
 
 function resumed(state: SubscriptionState): SubscriptionState {
-  return state.resumingTurn === null ? state : { ...state, resumingTurn: null };
+  return state.stalled === null ? state : { ...state, stalled: null };
 }
 
 function isReceiving({ phase }: SubscriptionState): boolean {

@@ -11,7 +11,7 @@ describe.for(["websocket", "sse"] as const)("over a %s", (channel) => {
     const session = client.session(id);
     expect(client.session(id)).toBe(session);
     const live = await until(session, "live", isLive);
-    const rest = { failures: 0, retryAt: null, error: null, resumingTurn: null };
+    const rest = { failures: 0, retryAt: null, error: null, stalled: null };
     expect(live.connection).toEqual({ phase: "live", channel, ...rest });
     expect(live.state.title).toBe("A walk");
     const sent = session.send({ text: "hello" });

@@ -15,7 +15,7 @@ const live = {
   failures: 0,
   retryAt: null,
   error: null,
-  resumingTurn: null,
+  stalled: null,
 } as const;
 const LOG = [
   { v: 2, id: "1-1", at: 0, type: "session.start", session: "s", number: 1 } as unknown as SessionEvent,

@@ -22,7 +22,7 @@ const live = {
   failures: 0,
   retryAt: null,
   error: null,
-  resumingTurn: null,
+  stalled: null,
 } as const;
 
 interface Timer {

@@ -247,6 +247,11 @@ export const socketReplies = {
     .describe(
       "Native only: the worker of the running turn was lost, and another one will continue. The next event ends this state.",
     ),
+  no_worker: z
+    .strictObject({ type: z.literal("no_worker"), ...session })
+    .describe(
+      "Native only: a message or turn has waited for 5 seconds, and no worker is running. The next event ends this state.",
+    ),
   error: z
     .strictObject({
       type: z.literal("error"),

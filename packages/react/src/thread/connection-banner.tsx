@@ -2,7 +2,7 @@
  * `ConnectionBanner` shows the connection status and a retry button.
  * Invariant: it shows nothing while the connection is live, or during an interruption of less than a second. The button
  * appears only while the connection waits or is closed. Texts come from the strings, never from the error alone. While
- * the running turn has lost its worker, the banner announces that another one continues it.
+ * the running turn has lost its worker, the banner announces that another one continues it, or that no worker runs.
  */
 import type { ConnectionView } from "@turnstream/client";
 import { type ReactNode, useEffect, useState } from "react";
@@ -20,15 +20,15 @@ export function ConnectionBanner(): ReactNode {
   const connection = useConnection();
   const isLate = useIsDelayed(connection.phase !== "live");
   const now = useNow(isLate && connection.retryAt !== null);
-  const isResuming = useSessionSelector(({ state }) => {
-    const last = state.turns.last();
-    return last?.status === "running" && last.id === connection.resumingTurn;
-  });
-  if (isResuming)
+  const isRunning = useSessionSelector(({ state }) => state.turns.last()?.status === "running");
+  const { stalled } = connection;
+  if (stalled === "no_worker" || (stalled !== null && isRunning))
     return (
-      <div className="ts-banner" data-phase="resuming" role="status">
+      <div className="ts-banner" data-phase={stalled} role="status">
         <span className="ts-dot" data-dot="pending" />
-        <span className="ts-banner-text">{strings.thread.resuming}</span>
+        <span className="ts-banner-text">
+          {stalled === "resuming" ? strings.thread.resuming : strings.thread.noWorker}
+        </span>
       </div>
     );
   if (connection.phase === "live" || !isLate) return null;

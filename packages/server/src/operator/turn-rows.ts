@@ -66,7 +66,7 @@ export async function listFailedTurns(db: Db, tenant: string, limit: number): Pr
       select s.id as session, s.user_id as "user", t.id as turn, null as agent, 'failed' as state,
         s.updated_at as since, 0 as attempts, null as "waitsFor", null as worker, null as "leaseUntil"
       from ${newestSessions(tenant)} s cross join lateral ${lastTurn} t
-      where t.status = 'error' and not exists (select from running_turns r where r.session_id = s.id)
+      where t.status = 'error' and (select r.turn from running_turns r where r.session_id = s.id limit 1) is null
       order by s.updated_at desc limit ${most}`.execute(db);
     return rows;
   });

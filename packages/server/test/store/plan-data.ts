@@ -59,6 +59,10 @@ function statements(from: number, to: number): string[] {
      where n % 100 = 1 or n % 1000 = 0`,
     `insert into turn_journal (session_id, turn, key, value, kept)
      select ${session(100)}, 'turn' || (n / 1000), 'k' || n, '{}', n % 10 = 0 and n % 100 = 0 from ${all}`,
+    // Every tenth session has asked its user once, and every hundredth waits for the user.
+    `insert into interactions (session_id, id, tenant_id, kind, key, turn_id, run_id, block_id, item_index, request, status)
+     select 's' || n, 'i' || n, 't1', 'approval', 'a' || n, 't', 'main', 'b1', 1, '{}',
+       case when n % 100 = 0 then 'pending' else 'approved' end from ${tenth} where n % 10 = 0`,
     // Every twentieth share expired, and as many were revoked.
     `insert into shares (id, session_id, up_to_epoch, up_to_seq, owner_tenant, owner, expires_at, revoked_at)
      select 'share' || n, 's' || n, 1, n, 't1', case when n % 10 = 1 then 'u1' else 'u' || (n % 1000 + 2) end,

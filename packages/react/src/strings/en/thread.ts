@@ -47,10 +47,11 @@ export const thread = {
     cost: countText("en", { other: "a cost of #" }),
   },
   resuming: "The answer was interrupted and will continue in a moment…",
+  noWorker: "No worker is running. This will be answered when one starts.",
   retry: "Try again",
 
   messageStatus: {
-    queued: "Queued until this answer is done",
+    queued: "Queued",
     waiting: "Will be sent when you are online again",
     sending: "Sending…",
     failed: "Not sent",

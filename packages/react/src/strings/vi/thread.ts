@@ -45,10 +45,11 @@ export const thread: ThreadStrings = {
     cost: countText("vi", { other: "chi phí #" }),
   },
   resuming: "Câu trả lời bị gián đoạn và sắp được tiếp tục…",
+  noWorker: "Không có worker nào đang chạy. Tin nhắn sẽ được trả lời khi có worker.",
   retry: "Thử lại",
 
   messageStatus: {
-    queued: "Đang chờ câu trả lời này hoàn thành",
+    queued: "Đang chờ trả lời",
     waiting: "Sẽ gửi khi bạn trực tuyến trở lại",
     sending: "Đang gửi…",
     failed: "Chưa gửi được",

@@ -45,10 +45,11 @@ export const thread: ThreadStrings = {
     cost: countText("zh-CN", { other: "费用 #" }),
   },
   resuming: "回答中断，即将继续…",
+  noWorker: "没有 worker 在运行。启动后会回答此消息。",
   retry: "重试",
 
   messageStatus: {
-    queued: "排队中，等待本次回答完成",
+    queued: "排队中",
     waiting: "恢复联网后发送",
     sending: "正在发送…",
     failed: "未能发送",

@@ -45,10 +45,11 @@ export const thread: ThreadStrings = {
     cost: countText("zh-TW", { other: "費用 #" }),
   },
   resuming: "回覆中斷，即將繼續…",
+  noWorker: "沒有 worker 在執行。啟動後會回覆此訊息。",
   retry: "再試一次",
 
   messageStatus: {
-    queued: "排隊中，等待此回覆完成",
+    queued: "排隊中",
     waiting: "恢復連線後傳送",
     sending: "傳送中…",
     failed: "未能傳送",

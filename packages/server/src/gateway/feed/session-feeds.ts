@@ -5,8 +5,6 @@
  * for idleness. A feed that ended is replaced at the next use. Above 256 MiB, caches are cleared. Callers must have
  * checked access.
  */
-import { isStoreError } from "../../store/errors.ts";
-import { MAX_BATCH } from "../../store/ports/sessions.ts";
 import type { SessionRef } from "../../store/refs.ts";
 import { SessionFeed } from "./session-feed.ts";
 import type { FeedContext } from "../subscription/feed-context.ts";
@@ -20,6 +18,7 @@ import {
   waitForTurnEnd,
   waitForTurnStart,
 } from "./turn-watch.ts";
+import { WorkerCheck } from "./worker-check.ts";
 
 export interface SessionFeeds {
   /** The caller must have checked access: this uses only the session's id. */
@@ -49,20 +48,20 @@ export interface SessionFeedsOptions extends Omit<FeedContext, "slices" | "sleep
   readonly lingerMs?: number;
   /** Frees memory that only a running turn needs after this time without an entry. @default 5_000 */
   readonly idleCleanupMs?: number;
-  /** How often the store is asked which running turns have lost their worker. @default 1_000 */
-  readonly takeoverCheckMs?: number;
+  /** How often the store is asked whether workers are alive. @default 1_000 */
+  readonly workerCheckMs?: number;
 }
 
 const DEFAULT_LINGER_MS = 5_000;
 const DEFAULT_IDLE_CLEANUP_MS = 5_000;
-const DEFAULT_TAKEOVER_CHECK_MS = 1_000;
+const DEFAULT_WORKER_CHECK_MS = 1_000;
 /** Limit for the buffers and caches of all feeds. Beyond it, caches are cleared. */
 const MAX_BYTES = 256 * 1024 * 1024;
 
 export function createSessionFeeds({
   lingerMs = DEFAULT_LINGER_MS,
   idleCleanupMs = DEFAULT_IDLE_CLEANUP_MS,
-  takeoverCheckMs = DEFAULT_TAKEOVER_CHECK_MS,
+  workerCheckMs = DEFAULT_WORKER_CHECK_MS,
   ...rest
 }: SessionFeedsOptions): SessionFeeds {
   const context: FeedContext = { slices: createTimeSlicer(), ...rest, sleep: (ms) => sleep(ms) };
@@ -92,12 +91,10 @@ export function createSessionFeeds({
     Math.max(10, Math.min(lingerMs, idleCleanupMs) / 5),
   ).unref();
 
-  let isChecking = false;
-  const takeoverCheck = setInterval(() => {
-    if (isChecking || feeds.size === 0) return;
-    isChecking = true;
-    void notifyResuming(context, feeds).finally(() => (isChecking = false));
-  }, takeoverCheckMs).unref();
+  const check = new WorkerCheck(context);
+  const workerCheck = setInterval(() => {
+    if (feeds.size > 0) void check.run(feeds.values(), (ref) => feeds.get(feedKey(ref)));
+  }, workerCheckMs).unref();
 
   function open(ref: SessionRef): SessionFeed {
     const key = feedKey(ref);
@@ -122,7 +119,7 @@ export function createSessionFeeds({
     }),
     close: async () => {
       clearInterval(sweep);
-      clearInterval(takeoverCheck);
+      clearInterval(workerCheck);
       for (const feed of feeds.values()) feed.close();
       feeds.clear();
     },
@@ -131,30 +128,4 @@ export function createSessionFeeds({
 
 function feedKey({ tenant, session }: SessionRef): string {
   return `${tenant} ${session}`;
-}
-
-/** Finds turns whose worker was lost, and notifies their subscribers. An outage of the store delays the notice only. */
-async function notifyResuming(
-  { store, onError }: FeedContext,
-  feeds: ReadonlyMap<string, SessionFeed>,
-): Promise<void> {
-  try {
-    // Without an expired lease, which is the usual case, this is the only query.
-    if (!(await store.leases.anyExpired())) return;
-    const sessions = [...feeds.values()]
-      .filter(({ controllers }) => controllers.size > 0)
-      .map(({ ref }) => ref.session);
-    for (let n = 0; n < sessions.length; n += MAX_BATCH) {
-      const checkedAt = performance.now();
-      for (const { turn, ...ref } of await store.running.interrupted(sessions.slice(n, n + MAX_BATCH))) {
-        const feed = feeds.get(feedKey(ref));
-        // An entry that arrived since the query can be of the next worker.
-        if (feed === undefined || (feed.lastEntryAt ?? checkedAt) >= checkedAt) continue;
-        for (const controller of feed.controllers) controller.notifyResuming(turn);
-      }
-    }
-  } catch (error) {
-    if (!isStoreError(error, "UNAVAILABLE", "BUSY"))
-      onError(error, { during: "looking for turns whose worker was lost" });
-  }
 }

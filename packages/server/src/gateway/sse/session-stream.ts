@@ -15,6 +15,7 @@ import type {
   Subscription,
   SubscriptionEndReason,
   SubscribeOptions,
+  StalledFrame,
   SubscribedInfo,
   Subscriber,
 } from "../subscription/subscription.ts";
@@ -122,9 +123,8 @@ class SessionStream implements StreamEvents, Subscriber, FrameSink {
     this.#sink.send(Buffer.from(text));
   }
 
-  onResuming(turn: string): void {
-    const frame = { type: "resuming", session_id: this.#ref.session, turn_id: turn };
-    this.#sink.send(Buffer.from(toSse(frame)));
+  onStalled(frame: StalledFrame): void {
+    this.#sink.send(Buffer.from(toSse({ ...frame, session_id: this.#ref.session })));
   }
 
   onEnd(reason: SubscriptionEndReason): void {
@@ -155,7 +155,7 @@ class SessionStream implements StreamEvents, Subscriber, FrameSink {
       const subscriber: Subscriber = {
         sink: this,
         onSubscribed: (info) => this.onSubscribed(info),
-        onResuming: (turn) => this.onResuming(turn),
+        onStalled: (frame) => this.onStalled(frame),
         onEnd: (reason) => {
           hasEnded = true;
           this.onEnd(reason);

@@ -68,7 +68,7 @@ export function subscribeToTurn(
       if (info.reason !== "slow") return switchToArchive();
       void watchTurnEnd(parseCursor(inner.cursor)?.seq ?? 0);
     },
-    onResuming: (turn) => subscriber.onResuming?.(turn),
+    onStalled: (frame) => subscriber.onStalled?.(frame),
     onEnd: (reason) => {
       if (usesArchive) return;
       closed.abort();

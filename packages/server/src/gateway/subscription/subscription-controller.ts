@@ -9,7 +9,7 @@ import { type Cursor, formatCursor, type Position, START_CURSOR } from "@turnstr
 import type { SendResult } from "../connection/frame-sink.ts";
 import type { EncodingTarget } from "../encoding/encode.ts";
 import type { ReplayState } from "./replay-page.ts";
-import type { SubscribeOptions, Subscriber, Subscription } from "./subscription.ts";
+import type { StalledFrame, SubscribeOptions, Subscriber, Subscription } from "./subscription.ts";
 import {
   initialSubscription,
   reduceSubscription,
@@ -44,8 +44,8 @@ export class SubscriptionController implements Subscription {
   #state: SubscriptionState = initialSubscription;
   /** Position after the last frame that was written without a state transition; see `sendLive`. */
   #writtenTo: Position | null = null;
-  /** Where the subscriber was last notified of a lost worker; null after a restart. */
-  #notifiedAt: Cursor | null = null;
+  /** Where the subscriber was last notified that the session doesn't progress, by type of frame. */
+  readonly #notifiedAt = new Map<StalledFrame["type"], Cursor>();
 
   constructor(
     host: SubscriptionHost,
@@ -106,13 +106,13 @@ export class SubscriptionController implements Subscription {
   }
 
   /** Notifies a live `native` subscriber once per position. Others don't show the end of the log yet. */
-  notifyResuming(turn: string): void {
+  notifyStalled(frame: StalledFrame): void {
     const { cursor } = this;
     if (this.#state.phase !== "live" || this.options.format.dialect !== "native") return;
-    if (this.#notifiedAt === cursor) return;
-    this.#notifiedAt = cursor;
+    if (this.#notifiedAt.get(frame.type) === cursor) return;
+    this.#notifiedAt.set(frame.type, cursor);
     try {
-      this.#subscriber.onResuming?.(turn);
+      this.#subscriber.onStalled?.(frame);
     } catch (error) {
       this.#closeAfterError(error);
     }
@@ -139,7 +139,7 @@ export class SubscriptionController implements Subscription {
     const wasLive = this.#state.phase === "live";
     this.#state = state;
     if (wasLive && state.phase !== "live") {
-      this.#notifiedAt = null;
+      this.#notifiedAt.clear();
       this.#host.leaveGroup(this);
     }
     if (!wasLive && isSettled(state)) this.#subscriber.sink.yieldTurn?.();

@@ -23,12 +23,20 @@ export interface SubscribedInfo {
  */
 export type SubscriptionEndReason = "gone" | "unavailable" | "complete";
 
+/**
+ * Why a session doesn't progress: the worker of its turn was lost and another one will continue, or no worker runs at
+ * all. These are the fields of the frame, except `session_id`.
+ */
+export type StalledFrame =
+  | { readonly type: "resuming"; readonly turn_id: string }
+  | { readonly type: "no_worker" };
+
 export interface Subscriber {
   readonly sink: FrameSink;
   /** Called before the first frame, and before the first frame after every resync. May write to the sink. */
   onSubscribed(info: SubscribedInfo): void;
-  /** `native` only: the worker of the running turn was lost. The next frame ends this state. May write to the sink. */
-  onResuming?(turn: string): void;
+  /** `native` only: the session doesn't progress. The next frame ends this state. May write to the sink. */
+  onStalled?(frame: StalledFrame): void;
   /** The last call. */
   onEnd(reason: SubscriptionEndReason): void;
 }

@@ -9,6 +9,7 @@ import type { SocketReply } from "@turnstream/protocol/schema";
 import type {
   Subscription,
   SubscriptionEndReason,
+  StalledFrame,
   SubscribedInfo,
   Subscriber,
 } from "../subscription/subscription.ts";
@@ -67,8 +68,8 @@ export class SocketSubscriber implements Subscriber, QueueMember, FrameSink {
     this.#connection.reply({ type: "subscribed", ...requestField, session_id: this.session, ...info });
   }
 
-  onResuming(turn: string): void {
-    this.#connection.reply({ type: "resuming", session_id: this.session, turn_id: turn });
+  onStalled(frame: StalledFrame): void {
+    this.#connection.reply({ ...frame, session_id: this.session });
   }
 
   onEnd(reason: SubscriptionEndReason): void {

@@ -266,7 +266,14 @@ export function memoryLeases(tables: MemoryTables, env: Env): Leases {
           .slice(0, checkLimit(limit, MAX_BATCH))
           .map((lease) => lease.executor),
       ),
-    anyExpired: () => tables.run((rows) => rows.all(LEASES).some(({ until }) => until < env.now())),
+    status: () =>
+      tables.run((rows) => {
+        const [leases, now] = [rows.all(LEASES), env.now()];
+        return {
+          anyLive: leases.some(({ until }) => until >= now),
+          anyExpired: leases.some(({ until }) => until < now),
+        };
+      }),
     takeDead: (executor, by) =>
       tables.run((rows) => {
         const lease = rows.get(LEASES, "", executor);

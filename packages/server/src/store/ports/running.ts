@@ -149,8 +149,11 @@ export interface Leases {
   renew(executor: string, ttlMs: number): Promise<boolean>;
   /** Returns executors whose lease has expired and that no live process has taken over, the longest expired first. */
   expired(limit: number): Promise<string[]>;
-  /** Returns true if a lease has expired, taken over or not: some turns may be interrupted. */
-  anyExpired(): Promise<boolean>;
+  /**
+   * Returns whether a worker is alive, and whether a lease has expired, taken over or not: then some turns may be
+   * interrupted.
+   */
+  status(): Promise<{ readonly anyLive: boolean; readonly anyExpired: boolean }>;
   /**
    * Takes over an executor from `expired`. Of several callers one gets true, and gets it again on a repeat. It calls
    * `release(executor, by)` after it has moved the work. If it dies before that, the executor is in `expired` again.

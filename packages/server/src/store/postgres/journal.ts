@@ -127,14 +127,11 @@ export function postgresLeases(db: Db): Leases {
         .execute();
       return rows.map((row) => row.executor);
     },
-    async anyExpired() {
-      const row = await db
-        .selectFrom("leases")
-        .select("executor")
-        .where("until", "<", ago(0))
-        .limit(1)
-        .executeTakeFirst();
-      return row !== undefined;
+    async status() {
+      const { rows } = await sql<{ anyLive: boolean; anyExpired: boolean }>`
+        select exists (select from leases where until >= ${ago(0)}) as "anyLive",
+          exists (select from leases where until < ${ago(0)}) as "anyExpired"`.execute(db);
+      return rows[0] ?? { anyLive: false, anyExpired: false };
     },
     async takeDead(executor, by) {
       if (executor === by) return false;
