@@ -12,12 +12,15 @@ import type { SignIn } from "./auth/sign-in.ts";
 import type { FrameSink, StreamEvents } from "./connection/frame-sink.ts";
 import type { SessionFeeds } from "./feed/session-feeds.ts";
 import type { GatewayLimits } from "./options.ts";
+import type { ReportOnce } from "./report-once.ts";
 
 /** Passed to every handler. */
 export interface GatewayContext extends PaymentBackend {
   readonly feeds: SessionFeeds;
   readonly slices: TimeSlicer;
   readonly limits: GatewayLimits;
+  /** Reports a mistake in the setup to the operator, once. */
+  readonly reportOnce: ReportOnce;
   readonly secrets: readonly [string, ...string[]];
   /** Null if the app creates the tokens of its users itself. */
   readonly signIn: SignIn | null;

@@ -60,7 +60,7 @@ describe("executeCommand (W16)", () => {
     // A repeat of an accepted message is no second message, so it is not refused.
     expect(await run({ ...send, agent_id: "broker" })).toEqual({ user_message_id: "c.m-1" });
     await expect(run({ ...send, client_message_id: "m-2", agent_id: "broker" })).rejects.toMatchObject({
-      userMessage: expect.stringContaining("(none yet)"),
+      userMessage: expect.stringContaining("no worker has registered its agents yet"),
     });
   });
 

@@ -18,6 +18,7 @@ import { corsHeaders, isAllowedOrigin, PREFLIGHT_HEADERS } from "./cors.ts";
 import { parseIdempotencyKey, requestDigest, runIdempotent } from "./idempotency.ts";
 import { type HttpResponse, type HttpRequest, SOCKET_PATH } from "./http-messages.ts";
 import { asClientAbort, readJsonBody } from "./read-body.ts";
+import { isStoreError } from "../../store/errors.ts";
 import type { RouteResult, GatewayContext } from "../context.ts";
 import type { RouteContext, Route } from "./route.ts";
 import type { Router } from "./router.ts";
@@ -42,6 +43,7 @@ const NO_QUERY = z.strictObject({});
 const ANONYMOUS = { tenant: "", user: "", scopes: ["nothing"], key: null, expiresAt: null };
 
 export async function handleHttp(http: HttpContext, request: HttpRequest): Promise<HttpResponse> {
+  if (isOfScript(request.headers)) isFromAllowedOrigin(http, request.headers);
   const response = await respond(http, request);
   const cors = corsHeaders(http.origins, request.headers.get("origin"));
   const headers = { ...SECURITY_HEADERS, ...cors, ...response.headers };
@@ -106,9 +108,34 @@ async function handleRoute(
   request: HttpRequest,
   match: RouteMatch,
 ): Promise<HttpResponse> {
-  const { context } = http;
-  const { route, params, search } = match;
   const caller = await authenticateCaller(http, request, match);
+  try {
+    return await runRoute(http, request, match, caller);
+  } catch (error) {
+    throw await explainMissingTenant(http.context, caller, error);
+  }
+}
+
+/** Nothing can be stored for a tenant that doesn't exist, and the error of the store names only what was stored. */
+async function explainMissingTenant(
+  { store, reportOnce }: GatewayContext,
+  { tenant }: Caller,
+  error: unknown,
+): Promise<unknown> {
+  if (!isStoreError(error, "NOT_FOUND") || tenant === "" || (await store.tenants.get(tenant)) !== null)
+    return error;
+  const problem = `There is no tenant ${JSON.stringify(tenant)}. Create it with \`store.tenants.create\`, or with \`turnstream keys create --new-tenant\`.`;
+  reportOnce(problem, "a request");
+  return new RequestError("NOT_FOUND", problem);
+}
+
+async function runRoute(
+  http: HttpContext,
+  request: HttpRequest,
+  { route, params, search }: RouteMatch,
+  caller: Caller,
+): Promise<HttpResponse> {
+  const { context } = http;
   const named = params["session"];
   const ref = named === undefined ? null : await resolveSession(context, caller, named);
   const query = (route.query ?? NO_QUERY).parse(route.ignoresQuery === true ? {} : parseQuery(search));
@@ -175,10 +202,35 @@ async function authenticateCaller(
 }
 
 /** Browsers send no origin with an `EventSource` of the same origin. With one, the page must be allowed to read. */
-function requireAllowedOrigin({ origins, publicUrl }: HttpContext, headers: HttpRequest["headers"]): void {
-  const origin = headers.get("origin");
-  if (origin !== undefined && !isAllowedOrigin(origin, { origins, publicUrl, host: headers.get("host") }))
+function requireAllowedOrigin(http: HttpContext, headers: HttpRequest["headers"]): void {
+  if (!isFromAllowedOrigin(http, headers))
     throw new RequestError("FORBIDDEN", "Pages of this origin may not open event streams here.");
+}
+
+/**
+ * Returns true if a script of another origin may have sent the request. The browser then hides the response, and the
+ * operator learns the reason only from the server. A page of a payment provider that sends the user back is no script.
+ */
+function isOfScript(headers: HttpRequest["headers"]): boolean {
+  return headers.get("sec-fetch-site") !== "same-origin" && headers.get("sec-fetch-mode") !== "navigate";
+}
+
+const MAX_ORIGIN_LENGTH = 100;
+
+/** Returns true for a request of no page. Reports an origin that is not allowed to the operator. */
+export function isFromAllowedOrigin(
+  { context, origins, publicUrl }: HttpContext,
+  headers: ReadonlyMap<string, string>,
+): boolean {
+  const origin = headers.get("origin");
+  if (origin === undefined || isAllowedOrigin(origin, { origins, publicUrl, host: headers.get("host") }))
+    return true;
+  const shown = JSON.stringify(origin.slice(0, MAX_ORIGIN_LENGTH));
+  context.reportOnce(
+    `Pages of the origin ${shown} may not use this gateway. Add it to the option \`allowedOrigins\` of the gateway.`,
+    "a request of a page",
+  );
+  return false;
 }
 
 /** A repeated parameter is rejected, because it would be ambiguous. */

@@ -10,9 +10,8 @@ import { z } from "zod";
 import { requireScope } from "../auth/access.ts";
 import { authenticate } from "../auth/authenticate.ts";
 import type { Caller } from "../caller.ts";
-import { isAllowedOrigin } from "../http/cors.ts";
 import { nodeHeaders } from "../http/node-request.ts";
-import type { HttpContext } from "../http/handle-request.ts";
+import { type HttpContext, isFromAllowedOrigin } from "../http/handle-request.ts";
 import { RequestError } from "../errors.ts";
 import { authenticateByTicket } from "../auth/tickets.ts";
 
@@ -40,9 +39,7 @@ export async function authorizeUpgrade(
   { search, from }: { readonly search: URLSearchParams; readonly from: string },
 ): Promise<AuthorizedUpgrade> {
   const headers = nodeHeaders(incoming);
-  const origin = headers.get("origin");
-  const { origins, publicUrl } = http;
-  if (origin !== undefined && !isAllowedOrigin(origin, { origins, publicUrl, host: headers.get("host") }))
+  if (!isFromAllowedOrigin(http, headers))
     throw new RequestError("FORBIDDEN", "Pages of this origin may not open sockets here.");
   const { dialect, ticket } = query.parse(Object.fromEntries(search));
   const caller =

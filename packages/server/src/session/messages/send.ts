@@ -78,8 +78,13 @@ const MAX_NAMES = 20;
 async function requireKnownAgent(store: Store, name: string | null): Promise<void> {
   if (name === null || (await store.agents.isKnown(name))) return;
   const names = (await store.agents.list()).map((agent) => agent.name);
+  if (names.length === 0)
+    throw new InputValidationError(
+      "message",
+      "no worker has registered its agents yet. Start a worker, then send the message again",
+    );
   const more = names.length > MAX_NAMES ? ` and ${names.length - MAX_NAMES} more` : "";
-  const known = names.length === 0 ? "none yet" : `${names.slice(0, MAX_NAMES).join(", ")}${more}`;
+  const known = `${names.slice(0, MAX_NAMES).join(", ")}${more}`;
   throw new InputValidationError(
     "message",
     `agent_id must be the name of a registered agent (${known}), got ${JSON.stringify(name.slice(0, 64))}`,
