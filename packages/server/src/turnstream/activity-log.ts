@@ -1,14 +1,13 @@
 /**
  * `createActivityLog` prints one line for each turn that ends and for each error, for the terminal of a developer or
- * the log of an operator; on request also for each tool call and for each request to the user. `describeCause` is the
- * text of an error with its causes.
- * Invariant: without stacks, each of them is one line. Texts of users are shortened. Control characters
- * are removed, so that no text can forge a line.
+ * the log of an operator; on request also for each tool call and for each request to the user.
+ * Invariant: without stacks, each of them is one line. Texts of users are shortened. Control characters are removed,
+ * so that no text can forge a line.
  */
-import { inspect } from "node:util";
 import { listBlocks, type Turn } from "@turnstream/protocol";
 import { type EventDraft, truncateText } from "@turnstream/protocol/writer";
 import type { TurnObserver } from "../runtime/define/turn-observer.ts";
+import { describeError, describeMessage, oneLine } from "../util/describe-error.ts";
 import type { ErrorHandler } from "../util/error-handler.ts";
 
 export interface ActivityLogOptions {
@@ -27,9 +26,6 @@ export interface ActivityLog {
 
 const MAX_MESSAGE_LENGTH = 40;
 const MAX_INPUT_LENGTH = 80;
-const MAX_CAUSE_LENGTH = 300;
-/** Deeper causes are those of libraries and rarely help. */
-const MAX_CAUSES = 3;
 
 export function createActivityLog({ print, now, hasSteps, hasStacks }: ActivityLogOptions): ActivityLog {
   const line = (text: string): void => print(`${now().toTimeString().slice(0, 8)} ${text}`);
@@ -40,7 +36,7 @@ export function createActivityLog({ print, now, hasSteps, hasStacks }: ActivityL
       if (text !== null) line(text);
     },
     onError(error, { during }) {
-      line(`error in ${oneLine(during)}: ${describeCause(error)}`);
+      line(`error in ${oneLine(during)}: ${describeError(error)}`);
       if (hasStacks && error instanceof Error) print(error.stack ?? "");
     },
   };
@@ -93,7 +89,7 @@ function describeCall(turn: Turn, run: string, id: string): string | null {
   const approval = blocks.find((block) => block.kind === "approval" && block.call === call);
   const decided = approval?.kind === "approval" ? [approval.status.replace("_", " ")] : [];
   const outcome = status === "success" ? "" : ` ${status === "error" ? "failed" : "was cancelled"}`;
-  const reason = status === "error" && preview !== "" ? `: ${shortened(preview, MAX_CAUSE_LENGTH)}` : "";
+  const reason = status === "error" && preview !== "" ? `: ${describeMessage(preview)}` : "";
   const parts = [`${name}${outcome}`, ...decided, inSeconds((ended_at ?? started_at) - started_at)];
   return `${agentOf(turn, run)} step ${step}: ${parts.join(", ")}${reason}`;
 }
@@ -110,6 +106,10 @@ function quoted(text: string): string {
   return JSON.stringify(shortened(text, MAX_MESSAGE_LENGTH));
 }
 
+function shortened(text: string, length: number): string {
+  return truncateText(oneLine(text), length);
+}
+
 function inSeconds(ms: number): string {
   return `${(ms / 1_000).toFixed(1)} s`;
 }
@@ -120,23 +120,3 @@ const OUTCOMES: Readonly<Record<string, string>> = {
   error: "failed",
   requires_interaction: "waits for the user",
 };
-
-/** Returns the messages of an error and of its causes, in one line. A cause that only repeats its error is left out. */
-export function describeCause(error: unknown): string {
-  const texts: string[] = [];
-  let at = error;
-  for (let depth = 0; at instanceof Error && depth < MAX_CAUSES; depth++) {
-    const text = shortened(at.message, MAX_CAUSE_LENGTH);
-    if (text !== "" && !texts.some((each) => each.includes(text))) texts.push(text);
-    at = at.cause;
-  }
-  return texts.length === 0 ? shortened(inspect(error), MAX_CAUSE_LENGTH) : texts.join(" Cause: ");
-}
-
-function shortened(text: string, maxLength: number): string {
-  return truncateText(oneLine(text), maxLength);
-}
-
-function oneLine(text: string): string {
-  return text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ").trim();
-}

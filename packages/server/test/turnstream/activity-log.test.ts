@@ -2,7 +2,7 @@
 import { LogWriter } from "@turnstream/conformance/support/log-writer.ts";
 import { foldAll, type Turn } from "@turnstream/protocol";
 import { describe, expect, test } from "vitest";
-import { createActivityLog, describeCause, describeEnd } from "../../src/turnstream/activity-log.ts";
+import { createActivityLog, describeEnd } from "../../src/turnstream/activity-log.ts";
 
 function turnOf(message: string): Turn {
   const turn = foldAll(
@@ -28,23 +28,7 @@ describe("the line of a turn", () => {
   });
 });
 
-describe("the text of an error", () => {
-  test("has the causes, each once and in one line", () => {
-    const key = new Error("Anthropic API key is missing.\nPass it using ANTHROPIC_API_KEY.");
-    const refused = new Error("The model provider rejects the API key.", { cause: key });
-    expect(describeCause(new Error("The model provider rejects the API key.", { cause: refused }))).toBe(
-      "The model provider rejects the API key. Cause: Anthropic API key is missing. Pass it using ANTHROPIC_API_KEY.",
-    );
-  });
-
-  test("names values that are not errors, and ends for causes in a circle", () => {
-    expect(describeCause("a text")).toBe("'a text'");
-    expect(describeCause(undefined)).toBe("undefined");
-    const circle = new Error("round");
-    circle.cause = circle;
-    expect(describeCause(circle)).toBe("round");
-  });
-
+describe("the line of an error", () => {
   test("has a stack only on request", () => {
     const lines: string[] = [];
     const options = { print: (line: string) => lines.push(line), now: () => new Date(2026, 0, 1, 9, 5, 7) };

@@ -70,6 +70,7 @@ export interface RuntimeContext extends Backend {
   /** How long a tool that is not idempotent may continue when the worker hands over. */
   readonly shutdownGraceMs: number;
   readonly maxAttemptsWithoutProgress: number;
+  readonly showsProviderErrors: boolean;
   /** Returns true if the lease can't have expired. Check it before every irreversible action. */
   holdsLease(): boolean;
   /** Like `holdsLease`, but renews the lease in the store. */

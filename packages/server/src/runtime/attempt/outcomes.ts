@@ -4,11 +4,12 @@
  *
  * Invariant: `runTurn` alone decides what happens to the turn. `outcomeFor` returns null for `RestartAttempt` and
  * unknown errors, which don't end a turn by themselves. Texts for users come from `RuntimeStrings`, never from an
- * error's message.
+ * error's message. The only exception is the message of a model provider, if the worker shows it to developers.
  */
 import type { Json, TextTemplate } from "@turnstream/protocol";
 import type { TurnErrorCode } from "@turnstream/protocol/writer";
 import { ModelError } from "../../models/errors.ts";
+import { describeMessage } from "../../util/describe-error.ts";
 import type { TurnOutcome } from "../events/closing-events.ts";
 import type { ReachedLimit, RuntimeStrings } from "../strings/runtime-strings.ts";
 
@@ -71,8 +72,15 @@ export class TurnFailed extends Error {
   }
 }
 
-/** Returns how the turn ends for this error, or null if the error doesn't end a turn. */
-export function outcomeFor(error: unknown, strings: RuntimeStrings): TurnOutcome | null {
+/**
+ * Returns how the turn ends for this error, or null if the error doesn't end a turn.
+ * @param showsProviderErrors adds the message of the model provider to the text for the user
+ */
+export function outcomeFor(
+  error: unknown,
+  strings: RuntimeStrings,
+  showsProviderErrors = false,
+): TurnOutcome | null {
   if (error instanceof StopRequested) return { reason: "user_stopped", by: error.by };
   if (error instanceof LimitReached) {
     const { reached } = error;
@@ -86,13 +94,23 @@ export function outcomeFor(error: unknown, strings: RuntimeStrings): TurnOutcome
     // For a wrong API key or an unknown model, "try again" would mislead the user.
     const isNotRetryable = code === "LLM_ERROR" && !canRetry;
     const text = isNotRetryable ? notRetryableText(strings) : errorText(strings, code);
-    return errorOutcome(code, text, { canRetry, details });
+    const shown = showsProviderErrors ? withProviderMessage(text, error) : text;
+    return errorOutcome(code, shown, { canRetry, details });
   }
   if (error instanceof TurnFailed) {
     const { code, canRetry, details } = error;
     return errorOutcome(code, errorText(strings, code), { canRetry, details });
   }
   return null;
+}
+
+/** Without a template, so that a client with its own catalogs shows the message too. */
+function withProviderMessage(catalogText: CatalogText, { cause, status }: ModelError) {
+  // Inside a stream, the error of a provider can be a text or a plain object.
+  const { message: own = cause } = Object(cause) as { readonly message?: unknown };
+  const message = typeof own === "string" ? describeMessage(own) : "";
+  if (message === "") return catalogText;
+  return { text: `${catalogText.text} (${status === null ? "" : `HTTP ${status}: `}${message})` };
 }
 
 /** A text of the catalogs, and the template that identifies it for clients with their own catalogs. */

@@ -169,7 +169,7 @@ async function runOrFail(attempt: TurnAttempt, agent: Agent | undefined): Promis
     return { reason: completionReason(attempt.turn) };
   } catch (error) {
     const reason: unknown = attempt.signal.aborted ? attempt.signal.reason : error;
-    const known = outcomeFor(reason, attempt.strings);
+    const known = outcomeFor(reason, attempt.strings, context.showsProviderErrors);
     if (known === null && canRetryAttempt(reason, attempt)) throw reason;
     if (!(reason instanceof StopRequested) && !(reason instanceof LimitReached))
       context.onError(reason, { during: `turn ${attempt.row.turn}` });

@@ -72,6 +72,12 @@ export interface WorkerOptions {
   /** The language of texts for users if neither the message nor an earlier one of the session names one. @default "en" */
   readonly defaultLocale?: string;
   /**
+   * Adds the message of a model provider to the error that users see, without keys. For developers: the message can name
+   * accounts, models and limits.
+   * @default false
+   */
+  readonly showsProviderErrors?: boolean;
+  /**
    * How long tools that are not idempotent may continue after `shutdown()`. After that their outcome is unknown. The
    * process needs a little longer than this between SIGTERM and its end.
    * @default 5000
@@ -122,6 +128,7 @@ const OPTIONS: OptionKeys<WorkerOptions> = {
   webhooks: false,
   strings: false,
   defaultLocale: false,
+  showsProviderErrors: false,
   shutdownGraceMs: false,
   maxAttemptsWithoutProgress: false,
   pollIntervalMs: false,
@@ -201,6 +208,7 @@ export type ResolvedWorkerOptions = Numbers & {
   readonly fileLimits: FileLimits;
   readonly webhooks: WebhookOptions;
   readonly catalogs: CatalogOptions;
+  readonly showsProviderErrors: boolean;
 };
 
 const PORTS = {
@@ -234,6 +242,8 @@ export function resolveOptions(options: WorkerOptions): ResolvedWorkerOptions {
     fileLimits: { ...DEFAULT_FILE_LIMITS, ...fileLimits },
     webhooks: { ...DEFAULT_WEBHOOK_OPTIONS, ...webhooks },
     catalogs: { strings, defaultLocale },
+    // Anything but `true` hides the messages, because they are not for users.
+    showsProviderErrors: options.showsProviderErrors === true,
   };
 }
 

@@ -24,6 +24,7 @@ import { RESPONSE_RETENTION_MS } from "../../store/ports/access.ts";
 import type { RegisteredAgent } from "../../store/ports/agents.ts";
 import type { SessionRef } from "../../store/refs.ts";
 import type { Store } from "../../store/store.ts";
+import { describeError } from "../../util/describe-error.ts";
 import { systemEnv } from "../../util/env.ts";
 import type { ErrorContext, ErrorHandler } from "../../util/error-handler.ts";
 import { PeriodicTask } from "../../util/periodic-task.ts";
@@ -117,6 +118,7 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
     catalogs: settings.catalogs,
     shutdownGraceMs,
     maxAttemptsWithoutProgress: settings.maxAttemptsWithoutProgress,
+    showsProviderErrors: settings.showsProviderErrors,
     holdsLease,
     confirmLease: async () => holdsLease() && store.leases.renew(engine.executor, leaseTtlMs),
     onError,
@@ -263,10 +265,10 @@ function toRegistration({ name, label, description, body, attachments, images }:
   return { name, label, description, inputs: inputs as RegisteredAgent["inputs"] };
 }
 
+/** With DEBUG, the warning has the stack. Without it, the cause is more useful: it is the message of the provider. */
 function warn(error: unknown, { during }: ErrorContext): void {
-  process.emitWarning(error instanceof Error ? (error.stack ?? error.message) : String(error), {
-    detail: during,
-  });
+  const hasStack = process.env["DEBUG"] !== undefined && error instanceof Error;
+  process.emitWarning(hasStack ? (error.stack ?? error.message) : describeError(error), { detail: during });
 }
 
 async function stopIfRequested(

@@ -102,6 +102,7 @@ describe("worker options", () => {
       fileLimits: DEFAULT_FILE_LIMITS,
       webhooks: DEFAULT_WEBHOOK_OPTIONS,
       catalogs: { strings: {}, defaultLocale: "en" },
+      showsProviderErrors: false,
     });
   });
 
