@@ -4,12 +4,20 @@
  * Invariant: with `--json`, stdout gets only JSON: one document per command, or one line per event of a stream. Notices
  * are written to stderr in both cases.
  */
+import { resolveSettings, type Settings } from "@turnstream/server/operator";
 import type { Command } from "commander";
 import { UsageError, type CliContext } from "./cli-context.ts";
-import { type GlobalOptions, resolveSettings, type Settings } from "./settings.ts";
 import { createStyles, type Styles } from "./styles.ts";
 
 const MAX_PORT = 65_535;
+
+/** The options that every command accepts. */
+export interface GlobalOptions {
+  readonly json?: boolean;
+  readonly databaseUrl?: string;
+  readonly redisUrl?: string;
+  readonly schema?: string;
+}
 
 export interface CommandCall {
   readonly context: CliContext;

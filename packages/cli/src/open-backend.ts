@@ -4,10 +4,14 @@
  * Invariant: messages of this file never contain an address, because it can include a password.
  */
 import { createPostgresStore, createRedisLog, createRedisSignals, openDatabase } from "@turnstream/server";
-import type { OperatorBackend } from "@turnstream/server/operator";
+import {
+  type OperatorBackend,
+  requireDatabaseUrl,
+  requireRedisUrl,
+  type Settings,
+} from "@turnstream/server/operator";
 import type { ClosableStore, Signals, Store } from "@turnstream/server/ports";
 import { CommandError } from "./cli-context.ts";
-import { requireDatabaseUrl, requireRedisUrl, type Settings } from "./settings.ts";
 
 export type Database = ReturnType<typeof openDatabase>;
 
@@ -69,5 +73,8 @@ function openDb(settings: Settings): Database {
 
 /** Reports a mistyped tenant instead of an empty result. */
 export async function requireTenant(store: Store, tenant: string): Promise<void> {
-  if ((await store.tenants.get(tenant)) === null) throw new CommandError(`There is no tenant ${tenant}.`);
+  if ((await store.tenants.get(tenant)) === null)
+    throw new CommandError(
+      `There is no tenant ${tenant}. Correct \`--tenant\`, or create it with \`turnstream keys create --new-tenant\`.`,
+    );
 }

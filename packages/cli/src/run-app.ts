@@ -6,13 +6,18 @@
  */
 import { once } from "node:events";
 import { type Turnstream, turnstream, type TurnstreamOptions } from "@turnstream/server";
+import {
+  requireDatabaseUrl,
+  requireRedisUrl,
+  requireSecret,
+  type Settings,
+} from "@turnstream/server/operator";
 import type { AppDefinition } from "./agent-file/agent-file.ts";
 import { CommandError } from "./cli-context.ts";
 import type { CommandCall } from "./command-call.ts";
-import { requireDatabaseUrl, requireRedisUrl, requireSecret, type Settings } from "./settings.ts";
 import { createStyles, wrap, type Styles } from "./styles.ts";
 
-/** @throws CommandError that names the missing variable */
+/** @throws SettingsError that names the missing variable */
 export function requireServers(settings: Settings, { databaseUrl, redisUrl, secret }: AppDefinition): void {
   if (databaseUrl === undefined) requireDatabaseUrl(settings);
   if (redisUrl === undefined) requireRedisUrl(settings);
@@ -47,10 +52,6 @@ function overridesOf({ databaseUrl, redisUrl, schema }: Settings): Partial<Turns
 
 function explain(error: unknown): unknown {
   const { code, port } = error as { readonly code?: unknown; readonly port?: unknown };
-  if (code === "EADDRINUSE")
-    return new CommandError(
-      `Another program uses port ${String(port)}. End it, or choose a port with --port.`,
-    );
   if (code === "EACCES")
     return new CommandError(`You may not use port ${String(port)}. Choose one above 1023 with --port.`);
   return error;

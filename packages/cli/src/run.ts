@@ -4,12 +4,13 @@
  * Invariant: it prints only messages of `@turnstream/server` and this package. A message of the database driver could
  * contain the password from DATABASE_URL. The exit code is 0, 1 for a failure, or 2 for invalid arguments.
  */
-import { describeConnectionError, RuntimeError, SettingsError } from "@turnstream/server";
-import { isEngineError, isLogError, isStoreError, STORE_ERRORS } from "@turnstream/server/ports";
+import { RuntimeError, SettingsError } from "@turnstream/server";
+import { explainServerError, resolveSettings } from "@turnstream/server/operator";
+import { isEngineError, isLogError, isStoreError } from "@turnstream/server/ports";
 import { CommanderError } from "commander";
 import { CommandError, UsageError, type CliContext } from "./cli-context.ts";
+import type { GlobalOptions } from "./command-call.ts";
 import { createProgram } from "./create-program.ts";
-import { requireDatabaseUrl, resolveSettings, type GlobalOptions } from "./settings.ts";
 
 /** Their messages contain no password and no secret. */
 const OWN_ERRORS = [UsageError, CommandError, SettingsError, RuntimeError];
@@ -51,11 +52,10 @@ function suggestHelp(
   context.err(`Try \`turnstream ${name === undefined ? "" : `${name} `}--help\`.\n`);
 }
 
-function describeError(error: unknown, options: GlobalOptions, { env }: CliContext): string {
-  if (isStoreError(error, "NOT_MIGRATED")) return STORE_ERRORS.NOT_MIGRATED;
-  if (isStoreError(error))
-    return describeConnectionError(error, requireDatabaseUrl(resolveSettings(options, env)));
+function describeError(thrown: unknown, options: GlobalOptions, { env }: CliContext): string {
+  const error = explainServerError(thrown, resolveSettings(options, env));
   const isOurs = OWN_ERRORS.some((errorClass) => error instanceof errorClass);
-  if (isOurs || isEngineError(error) || isLogError(error)) return (error as Error).message;
+  if (isOurs || isStoreError(error) || isEngineError(error) || isLogError(error))
+    return (error as Error).message;
   return `unexpected error: ${error instanceof Error ? error.name : "unknown"}`;
 }

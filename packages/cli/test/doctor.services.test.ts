@@ -207,7 +207,7 @@ test("token refuses what the gateway would refuse", async () => {
   });
   expect(await ran(["token", "--user", "an"], { TURNSTREAM_SECRET: "canary" })).toMatchObject({
     code: 1,
-    err: "turnstream: TURNSTREAM_SECRET must have at least 32 bytes, got 6.\n",
+    err: "turnstream: TURNSTREAM_SECRET has 6 bytes. Set TURNSTREAM_SECRET to at least 32 random bytes, for example with `openssl rand -hex 32`. All processes need the same.\n",
   });
 });
 

@@ -1,5 +1,5 @@
 /** Tests the pure parts of the CLI: the checks of `doctor`, settings without secrets, and what reaches a terminal. */
-import type { DatabaseStatus, RedisStatus } from "@turnstream/server/operator";
+import { type DatabaseStatus, type RedisStatus, resolveSettings } from "@turnstream/server/operator";
 import { describe, expect, test } from "vitest";
 import {
   judgeClocks,
@@ -12,7 +12,6 @@ import {
   judgeStream,
 } from "../src/doctor/judge.ts";
 import { describeSettings } from "../src/commands/config.ts";
-import { resolveSettings } from "../src/settings.ts";
 import { createStyles, formatFields, formatTable, toPrintable, usesColors } from "../src/styles.ts";
 import { describeFrame } from "../src/tail/describe-frame.ts";
 

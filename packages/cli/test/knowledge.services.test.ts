@@ -126,13 +126,13 @@ describe("S11: turnstream knowledge", () => {
     expect(away.err).not.toContain("canary");
     expect(await turnstream(["knowledge", "list", "--tenant", "acme"])).toMatchObject({
       code: 1,
-      err: "turnstream: The database does not have the tables of this version. Run `turnstream migrate` first.\n",
+      err: "turnstream: The database does not have the tables of this version. Run `turnstream migrate` first. The address is in DATABASE_URL.\n",
     });
     const db = openDatabase({ url });
     await migrate(db);
     await db.destroy();
     expect((await turnstream(["knowledge", "list", "--tenant", "missing"])).err).toBe(
-      "turnstream: There is no tenant missing.\n",
+      "turnstream: There is no tenant missing. Correct `--tenant`, or create it with `turnstream keys create --new-tenant`.\n",
     );
     expect(await turnstream(["knowledge", "list", "--tenant", "acme"], {})).toMatchObject({ code: 1 });
     for (const args of [

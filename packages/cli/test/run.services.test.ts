@@ -45,17 +45,17 @@ test("each cause has its own message, with the host and port but without the pas
     Object.assign(new URL(url), change).href;
   const closed = await freePort();
   expect(await listKeysError(at({ port: String(closed) }))).toBe(
-    `turnstream: Nothing listens at ${url.hostname}:${closed}. Start PostgreSQL there, or correct the address.\n`,
+    `turnstream: Nothing listens at ${url.hostname}:${closed}. Start PostgreSQL there, or correct the address. The address is in DATABASE_URL.\n`,
   );
   expect(await listKeysError(at({ pathname: "/nowhere" }))).toBe(
-    `turnstream: There is no database nowhere at ${url.host}. Create it, or correct the address.\n`,
+    `turnstream: There is no database nowhere at ${url.host}. Create it, or correct the address. The address is in DATABASE_URL.\n`,
   );
   expect(await listKeysError(at({ username: "missing" }))).toContain(
     `PostgreSQL at ${url.host} refuses the role missing: `,
   );
   for (const address of ["localhost/canary", "postgres://u:canary/x@host/name", "mysql://u:canary@host/name"])
     expect(await listKeysError(address)).toBe(
-      "turnstream: DATABASE_URL must be a PostgreSQL address such as postgres://user@host/name.\n",
+      "turnstream: DATABASE_URL is not an address of PostgreSQL. Set DATABASE_URL to the address of PostgreSQL, such as postgres://user@host/name.\n",
     );
 });
 

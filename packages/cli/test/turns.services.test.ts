@@ -224,7 +224,7 @@ test("wrong arguments are misuse, and unknown ids are failures", async () => {
     expect(await turns(...args)).toMatchObject({ code: 2, out: "" });
   expect(await turnstream("turns", "list")).toMatchObject({
     code: 1,
-    err: "turnstream: There is no tenant default.\n",
+    err: "turnstream: There is no tenant default. Correct `--tenant`, or create it with `turnstream keys create --new-tenant`.\n",
   });
   expect(await turns("show", "nowhere")).toMatchObject({
     code: 1,

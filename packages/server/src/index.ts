@@ -5,6 +5,8 @@
  * Invariant: every name here is public, so removing or renaming one breaks apps. A test compares the names with
  * public-api/index.txt and allows at most 110.
  */
+// oxlint-disable-next-line import/no-unassigned-import -- it must run before all other imports
+import "./util/require-node.ts";
 export { migrateEngine } from "./engine/dbos-migrate.ts";
 export { createDbosEngine } from "./engine/dbos.ts";
 export { EngineError } from "./engine/errors.ts";
@@ -77,5 +79,5 @@ export { openDatabase, type PostgresOptions } from "./store/postgres/open-databa
 export { createPostgresStore } from "./store/postgres/store.ts";
 export type { SessionRef } from "./store/refs.ts";
 export { verifyTenantAudit } from "./store/rules/verify-audit.ts";
-export { SettingsError } from "./turnstream/settings.ts";
+export { SettingsError } from "./operator/settings.ts";
 export { turnstream, type Turnstream, type TurnstreamOptions } from "./turnstream/turnstream.ts";

@@ -4,6 +4,8 @@
  * Invariant: every name here is public: a new required member of an interface breaks custom implementations. A test
  * compares the names with public-api/ports.txt.
  */
+// oxlint-disable-next-line import/no-unassigned-import -- it must run before all other imports
+import "./util/require-node.ts";
 export type { EngineLog } from "./engine/dbos-log.ts";
 export type { MigrateEngineOptions } from "./engine/dbos-migrate.ts";
 export type { DbosEngineOptions } from "./engine/dbos.ts";
@@ -213,4 +215,4 @@ export type { TurnActivity, TurnObserver } from "./runtime/define/turn-observer.
 export type { UserOf } from "./gateway/auth/sign-in.ts";
 export type { SessionCommands } from "./turnstream/session-commands.ts";
 export type { Parts } from "./turnstream/parts.ts";
-export type { ServerSettings } from "./turnstream/settings.ts";
+export type { ServerSettings } from "./operator/settings.ts";

@@ -4,11 +4,11 @@
  * Invariant: it connects to nothing, and prints no password and no secret.
  */
 import { isDatabaseUrl } from "@turnstream/server";
+import type { Settings } from "@turnstream/server/operator";
 import { isRedisUrl } from "@turnstream/server/ports";
 import type { Command } from "commander";
 import type { CliContext } from "../cli-context.ts";
 import { action, type CommandCall, examples } from "../command-call.ts";
-import type { Settings } from "../settings.ts";
 import { formatTable } from "../styles.ts";
 
 export function addConfig(program: Command, context: CliContext): void {

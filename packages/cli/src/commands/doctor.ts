@@ -4,13 +4,17 @@
  * Invariant: every check runs, also after another one failed. The exit code is 1 if any check failed. It creates no
  * session, user or table.
  */
-import { describeConnectionError, signToken } from "@turnstream/server";
+import { describeConnectionError, SettingsError, signToken } from "@turnstream/server";
 import {
   type DatabaseStatus,
+  DEFAULT_TENANT,
   findNewestSession,
   readDatabaseStatus,
   readRedisStatus,
   type RedisStatus,
+  requireDatabaseUrl,
+  requireRedisUrl,
+  requireSecret,
 } from "@turnstream/server/operator";
 import { isStoreError } from "@turnstream/server/ports";
 import type { Command } from "commander";
@@ -30,7 +34,6 @@ import {
 } from "../doctor/judge.ts";
 import { probeStream, type StreamProbe } from "../doctor/probe-stream.ts";
 import { withDatabase } from "../open-backend.ts";
-import { DEFAULT_TENANT, requireDatabaseUrl, requireRedisUrl, requireSecret } from "../settings.ts";
 import { wrap } from "../styles.ts";
 
 interface DoctorOptions {
@@ -85,7 +88,7 @@ async function probeDatabase({ settings, context }: CommandCall): Promise<Probed
   try {
     return { status: await withDatabase(settings, (db) => readDatabaseStatus(db, () => context.now())) };
   } catch (error) {
-    if (error instanceof CommandError) return { problem: error.message };
+    if (isMistake(error)) return { problem: error.message };
     if (isStoreError(error)) return { problem: describeConnectionError(error, requireDatabaseUrl(settings)) };
     throw error;
   }
@@ -95,7 +98,7 @@ async function probeRedis({ settings, context }: CommandCall): Promise<RedisStat
   try {
     return await readRedisStatus(requireRedisUrl(settings), () => context.now());
   } catch (error) {
-    if (error instanceof CommandError) return { isReachable: false, problem: error.message };
+    if (isMistake(error)) return { isReachable: false, problem: error.message };
     throw error;
   }
 }
@@ -112,10 +115,14 @@ async function probeProxy(call: CommandCall, url: string, tenant: string): Promi
     const token = await signToken(claims, secret, now);
     return await probeStream({ url, session, token, waitMs: STREAM_WAIT_MS });
   } catch (error) {
-    if (error instanceof CommandError) return { result: "skipped", reason: error.message };
+    if (isMistake(error)) return { result: "skipped", reason: error.message };
     if (isStoreError(error)) return { result: "skipped", reason: "PostgreSQL can't be used" };
     throw error;
   }
+}
+
+function isMistake(error: unknown): error is CommandError | SettingsError {
+  return error instanceof CommandError || error instanceof SettingsError;
 }
 
 const MARKS = { ok: "ok", wrong: "wrong", skipped: "-" } as const;

@@ -5,11 +5,11 @@
  * failure. Progress is written to stderr.
  */
 import { migrate, migrateEngine } from "@turnstream/server";
+import { requireDatabaseUrl } from "@turnstream/server/operator";
 import type { Command } from "commander";
 import type { CliContext } from "../cli-context.ts";
 import { action, type CommandCall, examples } from "../command-call.ts";
 import { withDatabase } from "../open-backend.ts";
-import { requireDatabaseUrl } from "../settings.ts";
 
 export function addMigrate(program: Command, context: CliContext): void {
   program

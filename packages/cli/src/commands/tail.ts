@@ -2,11 +2,11 @@
  * `addTail` adds `turnstream tail`: it prints the events of a session while they happen, one line per event.
  * Invariant: it ends with Ctrl-C and exit code 0, and by itself only with `--until-idle`. It reads, and changes nothing.
  */
+import { DEFAULT_TENANT } from "@turnstream/server/operator";
 import { type Command, Option } from "commander";
 import { CommandError, type CliContext } from "../cli-context.ts";
 import { action, type CommandCall, examples } from "../command-call.ts";
 import { requireTenant, withBackend } from "../open-backend.ts";
-import { DEFAULT_TENANT } from "../settings.ts";
 import { describeFrame } from "../tail/describe-frame.ts";
 import { type DialectName, DIALECTS, followSession } from "../tail/follow-session.ts";
 

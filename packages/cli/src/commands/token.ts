@@ -4,12 +4,12 @@
  * never printed.
  */
 import { signToken } from "@turnstream/server";
+import { DEFAULT_TENANT, requireSecret } from "@turnstream/server/operator";
 import { TOKEN_SCOPES } from "@turnstream/server/ports";
 import type { Command } from "commander";
 import { UsageError, type CliContext } from "../cli-context.ts";
 import { action, type CommandCall, examples } from "../command-call.ts";
 import { withStore } from "../open-backend.ts";
-import { DEFAULT_TENANT, requireSecret } from "../settings.ts";
 
 interface TokenOptions {
   readonly user: string;

@@ -6,6 +6,7 @@
  */
 import { createPostgresStore, retryTurn, stopTurn } from "@turnstream/server";
 import {
+  DEFAULT_TENANT,
   findTurn,
   formatAge,
   type ListedTurn,
@@ -21,7 +22,6 @@ import { type Command, Option } from "commander";
 import { CommandError, UsageError, type CliContext } from "../cli-context.ts";
 import { action, type CommandCall, examples } from "../command-call.ts";
 import { type CliBackend, type Database, requireTenant, withBackend, withDatabase } from "../open-backend.ts";
-import { DEFAULT_TENANT } from "../settings.ts";
 import { formatFields, formatTable } from "../styles.ts";
 
 interface TenantOptions {

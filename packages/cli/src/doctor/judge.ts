@@ -4,7 +4,12 @@
  * Invariant: a finding that is wrong always has a fix that names the setting, variable or command to change. Texts
  * contain no password.
  */
-import type { DatabaseStatus, RedisStatus } from "@turnstream/server/operator";
+import {
+  type DatabaseStatus,
+  isSupportedNode,
+  MIN_NODE,
+  type RedisStatus,
+} from "@turnstream/server/operator";
 import type { StreamProbe } from "./probe-stream.ts";
 
 export interface Finding {
@@ -18,15 +23,12 @@ export interface Finding {
 /** `problem` is set if the server can't be used at all. */
 export type Probed<T> = { readonly status: T } | { readonly problem: string };
 
-const MIN_NODE = [22, 19] as const;
 const MIN_POSTGRES = 14;
 const MIN_REDIS = 7;
 const MAX_CLOCK_MS = 1_000;
 
 export function judgeNode(version: string): Finding {
-  const [major = 0, minor = 0] = version.split(".").map(Number);
-  const isOk = major > MIN_NODE[0] || (major === MIN_NODE[0] && minor >= MIN_NODE[1]);
-  return isOk
+  return isSupportedNode(version)
     ? ok("Node", version)
     : wrong("Node", `${version} is too old`, `Install Node ${MIN_NODE.join(".")} or later.`);
 }

@@ -8,21 +8,24 @@ import { migrateEngine } from "../engine/dbos-migrate.ts";
 import { createMemoryEngine, createMemoryEngineHub } from "../engine/memory.ts";
 import type { Log } from "../log/log.ts";
 import { createMemoryLog } from "../log/memory.ts";
-import { isLogError } from "../log/errors.ts";
-import { addressOf } from "../log/redis/connection/address.ts";
 import { createRedisLog } from "../log/redis/create-redis-log.ts";
+import {
+  explainServerError,
+  hasServers,
+  requireDatabaseUrl,
+  requireRedisUrl,
+  type Settings,
+} from "../operator/settings.ts";
 import type { WorkerOptions } from "../runtime/worker/options.ts";
 import { createMemorySignals } from "../signals/memory.ts";
 import { createRedisSignals } from "../signals/redis.ts";
 import type { Signals } from "../signals/signals.ts";
 import { isStoreError } from "../store/errors.ts";
 import { createMemoryStore } from "../store/memory/store.ts";
-import { describeConnectionError } from "../store/postgres/database-url.ts";
 import { migrate } from "../store/postgres/migrate.ts";
 import { openDatabase } from "../store/postgres/open-database.ts";
 import { createPostgresStore } from "../store/postgres/store.ts";
 import type { ClosableStore } from "../store/store.ts";
-import { type Settings, SettingsError } from "./settings.ts";
 
 export interface Parts {
   readonly store: ClosableStore;
@@ -44,14 +47,18 @@ const LEASE_CONNECTIONS = 2;
 const PROBE = "turnstream-start";
 
 /** @throws SettingsError */
-export async function openParts({ servers }: Settings, options: OpenPartsOptions): Promise<Parts> {
-  const parts = servers === null ? openMemory() : await openServers(servers, options.shouldMigrate);
+export async function openParts(settings: Settings, options: OpenPartsOptions): Promise<Parts> {
   try {
-    await ensureTenant(parts.store, options.tenant);
-    return parts;
+    const parts = hasServers(settings) ? await openServers(settings, options.shouldMigrate) : openMemory();
+    try {
+      await ensureTenant(parts.store, options.tenant);
+      return parts;
+    } catch (error) {
+      await parts.close();
+      throw error;
+    }
   } catch (error) {
-    await parts.close();
-    throw servers === null ? error : explained(error, servers.databaseUrl);
+    throw explainServerError(error, settings);
   }
 }
 
@@ -71,11 +78,10 @@ function openMemory(): Parts {
   };
 }
 
-async function openServers(
-  { databaseUrl: url, redisUrl, schema }: NonNullable<Settings["servers"]>,
-  shouldMigrate: boolean,
-): Promise<Parts> {
-  const named = schema === undefined ? { url } : { url, schema };
+async function openServers(settings: Settings, shouldMigrate: boolean): Promise<Parts> {
+  const [url, redisUrl] = [requireDatabaseUrl(settings), requireRedisUrl(settings)];
+  const { value: schema } = settings.schema;
+  const named = schema === null ? { url } : { url, schema };
   const db = openDatabase(named);
   const store = createPostgresStore(db, { leases: openDatabase({ ...named, max: LEASE_CONNECTIONS }) });
   const opened: { close(): Promise<void> }[] = [store];
@@ -98,23 +104,12 @@ async function openServers(
     };
   } catch (error) {
     await closeAll(opened);
-    if (isLogError(error, "UNAVAILABLE"))
-      throw new SettingsError(
-        "REDIS",
-        `Redis doesn't answer at ${addressOf(redisUrl)}. Start it there, or correct the address.`,
-        error,
-      );
-    throw explained(error, url);
+    throw error;
   }
 }
 
 async function closeAll(opened: readonly { close(): Promise<void> }[]): Promise<void> {
   for (const part of opened) await part.close();
-}
-
-function explained(error: unknown, databaseUrl: string): unknown {
-  if (!isStoreError(error, "UNAVAILABLE", "NOT_MIGRATED", "OUTDATED")) return error;
-  return new SettingsError("DATABASE", describeConnectionError(error, databaseUrl), error);
 }
 
 async function ensureTenant(store: ClosableStore, id: string): Promise<void> {

@@ -9,14 +9,24 @@ import { type Server, type ServerOptions, createServer } from "../gateway/create
 import type { UserOf } from "../gateway/auth/sign-in.ts";
 import { type Gateway, createGateway } from "../gateway/gateway.ts";
 import type { GatewayOptions } from "../gateway/options.ts";
+import {
+  DEFAULT_TENANT,
+  explainServerError,
+  hasServers,
+  readSettings,
+  type ServerSettings,
+  type Settings,
+  SettingsError,
+} from "../operator/settings.ts";
 import type { Agent } from "../runtime/define/agent.ts";
+import { RuntimeError } from "../runtime/errors.ts";
 import type { WorkerOptions } from "../runtime/worker/options.ts";
 import { type SupervisedWorker, startWorker } from "../runtime/worker/supervise.ts";
+import { reportUncaught } from "../util/report-uncaught.ts";
 import { type ActivityLog, createActivityLog } from "./activity-log.ts";
 import { openParts, type Parts } from "./parts.ts";
 import { withScriptedAnswers } from "./scripted-answers.ts";
 import { createSessionCommands, type SessionCommands } from "./session-commands.ts";
-import { readSettings, type ServerSettings, type Settings } from "./settings.ts";
 
 /** Options that `turnstream` sets itself, or that both gateway and worker need. */
 type OwnOptions = "store" | "log" | "signals" | "engine" | "agents" | "secrets" | "signIn" | "payments";
@@ -82,7 +92,6 @@ export interface Turnstream {
   close(): Promise<void>;
 }
 
-const DEFAULT_TENANT = "default";
 const DEFAULT_PORT = 8_080;
 const SIGNALS = ["SIGTERM", "SIGINT"] as const;
 /** A terminal sends Ctrl-C to all processes of a command, and npm then sends it to its child once more. */
@@ -92,7 +101,16 @@ const IN_MEMORY =
 
 /** @throws SettingsError if a setting is missing or wrong */
 export function turnstream(options: TurnstreamOptions): Turnstream {
-  return new App(options, readSettings(options, process.env));
+  try {
+    return new App(options, readSettings(options, process.env));
+  } catch (error) {
+    throw reported(error);
+  }
+}
+
+/** Mistakes of developers and operators. Their messages name what to change, so a program prints nothing else. */
+function reported(error: unknown): unknown {
+  return error instanceof SettingsError || error instanceof RuntimeError ? reportUncaught(error) : error;
 }
 
 class App implements Turnstream {
@@ -117,7 +135,7 @@ class App implements Turnstream {
     this.#options = options;
     this.#settings = settings;
     this.#agents = options.agents;
-    this.#secret = settings.secret ?? randomBytes(32).toString("hex");
+    this.#secret = settings.secret.value ?? randomBytes(32).toString("hex");
     const { print = (line: string) => void process.stderr.write(`${line}\n`), printsSteps = false } = options;
     this.#print = print === false ? () => undefined : print;
     const hasStacks = process.env["DEBUG"] !== undefined;
@@ -138,7 +156,7 @@ class App implements Turnstream {
     const { migrates = process.env["NODE_ENV"] !== "production" } = this.#options;
     this.#parts ??= openParts(this.#settings, { tenant: this.#tenant, shouldMigrate: migrates }).then(
       (parts) => {
-        if (this.#settings.servers === null) this.#print(IN_MEMORY);
+        if (!hasServers(this.#settings)) this.#print(IN_MEMORY);
         return parts;
       },
     );
@@ -157,14 +175,19 @@ class App implements Turnstream {
   }
 
   async listen(port = Number(process.env["PORT"] ?? DEFAULT_PORT), host?: string): Promise<string> {
-    const { page } = this.#options;
-    const server = createServer({ ...(await this.#gatewayOptions()), ...(page !== undefined && { page }) });
-    this.#server = server;
-    if (this.#options.runsTurns !== false) await this.#runTurns();
-    const url = await server.listen(port, host);
-    this.#closeOnSignals();
-    this.#print(`Turnstream listens on ${url}`);
-    return url;
+    const { page, runsTurns = true } = this.#options;
+    try {
+      this.#server = createServer({ ...(await this.#gatewayOptions()), ...(page !== undefined && { page }) });
+      if (runsTurns) await this.#runTurns();
+      const url = await this.#server.listen(port, host);
+      this.#closeOnSignals();
+      this.#print(`Turnstream listens on ${url}`);
+      return url;
+    } catch (error) {
+      // A program that ends now must hand over its turns, and must not wait for its connections.
+      await this.close().catch(() => undefined);
+      throw reported(explainListenError(error, port));
+    }
   }
 
   async handle(request: Request): Promise<Response> {
@@ -194,7 +217,9 @@ class App implements Turnstream {
   }
 
   #runTurns(): Promise<SupervisedWorker> {
-    this.#worker ??= this.#startWorker();
+    this.#worker ??= this.#startWorker().catch((error: unknown) => {
+      throw reported(explainServerError(error, this.#settings));
+    });
     return this.#worker;
   }
 
@@ -203,6 +228,7 @@ class App implements Turnstream {
     const { payments } = this.#options;
     return startWorker({
       ...this.#activity,
+      showsProviderErrors: process.env["NODE_ENV"] !== "production",
       ...this.#options.worker,
       ...(payments !== undefined && { payments }),
       store,
@@ -272,4 +298,10 @@ class App implements Turnstream {
 /** Returns null for a part that could not be opened: its caller already has the error. */
 async function opened<Part>(part: Promise<Part> | null): Promise<Part | null> {
   return part === null ? null : await part.catch(() => null);
+}
+
+function explainListenError(error: unknown, port: number): unknown {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code !== "EADDRINUSE") return error;
+  return new SettingsError("PORT", `Port ${port} is already in use.`, error);
 }

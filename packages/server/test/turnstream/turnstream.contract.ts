@@ -9,7 +9,7 @@ import { script } from "../../src/models/script-parts.ts";
 import { scriptedModel } from "../../src/models/scripted-model.ts";
 import { defineAgent } from "../../src/runtime/define/agent.ts";
 import { tool } from "../../src/runtime/define/tool.ts";
-import type { ServerSettings } from "../../src/turnstream/settings.ts";
+import type { ServerSettings } from "../../src/operator/settings.ts";
 import { turnstream, type TurnstreamOptions } from "../../src/turnstream/turnstream.ts";
 
 const buy = tool({ approval: true, run: () => "bought" });

@@ -50,7 +50,7 @@ const TIMEOUTS: PostgresTimeouts = {
   idleInTransactionMs: 5_000,
 };
 
-const DEFAULT_SCHEMA = "turnstream";
+export const DEFAULT_SCHEMA = "turnstream";
 /** A name that PostgreSQL reads the same with and without quotes. */
 const SCHEMA_NAME = /^[a-z_][a-z0-9_]{0,62}$/;
 

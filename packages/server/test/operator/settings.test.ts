@@ -1,6 +1,6 @@
 /** Tests which settings `turnstream()` accepts, and that each error names the variable to change. */
 import { describe, expect, test } from "vitest";
-import { readSettings, SettingsError } from "../../src/turnstream/settings.ts";
+import { hasServers, readSettings, SettingsError } from "../../src/operator/settings.ts";
 
 const SERVERS = {
   DATABASE_URL: "postgres://app:hidden-password@db.example/chat",
@@ -10,20 +10,27 @@ const SERVERS = {
 
 describe("settings", () => {
   test("without addresses everything is in memory", () => {
-    expect(readSettings({}, {})).toEqual({ servers: null, secret: null });
-    expect(readSettings({}, { DATABASE_URL: "", REDIS_URL: "" })).toEqual({ servers: null, secret: null });
+    expect(hasServers(readSettings({}, {}))).toBe(false);
+    expect(hasServers(readSettings({ databaseUrl: "" }, { DATABASE_URL: "", REDIS_URL: "" }))).toBe(false);
   });
 
   test("with addresses and a secret, servers are used", () => {
-    expect(readSettings({}, SERVERS)).toEqual({
-      servers: { databaseUrl: SERVERS.DATABASE_URL, redisUrl: SERVERS.REDIS_URL, schema: undefined },
-      secret: SERVERS.TURNSTREAM_SECRET,
+    const settings = readSettings({}, SERVERS);
+    expect(hasServers(settings)).toBe(true);
+    expect(settings).toEqual({
+      databaseUrl: { value: SERVERS.DATABASE_URL, source: "environment" },
+      redisUrl: { value: SERVERS.REDIS_URL, source: "environment" },
+      secret: { value: SERVERS.TURNSTREAM_SECRET, source: "environment" },
+      schema: { value: "turnstream", source: "default" },
     });
   });
 
   test("options override the environment", () => {
     const options = { databaseUrl: "postgres://x@y/z", schema: "chat" };
-    expect(readSettings(options, { ...SERVERS, TURNSTREAM_SCHEMA: "other" }).servers).toMatchObject(options);
+    expect(readSettings(options, { ...SERVERS, TURNSTREAM_SCHEMA: "other" })).toMatchObject({
+      databaseUrl: { value: "postgres://x@y/z", source: "option" },
+      schema: { value: "chat", source: "option" },
+    });
   });
 
   test.each([

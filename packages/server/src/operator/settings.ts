@@ -1,0 +1,138 @@
+/**
+ * `readSettings` reads the settings of `turnstream()`, and `resolveSettings` those of the command `turnstream`, with
+ * their sources. `requireDatabaseUrl`, `requireRedisUrl` and `requireSecret` refuse missing and wrong ones.
+ * `explainServerError` names the server that can't be used. Pure: the environment is passed in.
+ * Invariant: library and command report a problem with the same text, and every `SettingsError` names the variable to
+ * change. No message contains a secret or a URL with a password.
+ */
+import { ENGINE_ERRORS, isEngineError } from "../engine/errors.ts";
+import { isLogError } from "../log/errors.ts";
+import { addressOf, isRedisUrl } from "../log/redis/connection/address.ts";
+import { isStoreError, STORE_ERRORS } from "../store/errors.ts";
+import { describeConnectionError, isDatabaseUrl } from "../store/postgres/database-url.ts";
+import { DEFAULT_SCHEMA } from "../store/postgres/open-database.ts";
+import { defineErrors } from "../util/errors.ts";
+
+const MEANINGS = {
+  DATABASE_URL: "Set DATABASE_URL to the address of PostgreSQL, such as postgres://user@host/name.",
+  REDIS_URL: "Set REDIS_URL to the address of Redis, such as redis://host:6379.",
+  SECRET:
+    "Set TURNSTREAM_SECRET to at least 32 random bytes, for example with `openssl rand -hex 32`. All processes need the same.",
+  DATABASE: "The address is in DATABASE_URL.",
+  REDIS: "The address is in REDIS_URL.",
+  PORT: "Stop the program that uses it, or choose another port with PORT or --port.",
+} as const;
+
+/** A setting is missing or wrong, or its server can't be used. `code` names the setting. */
+export class SettingsError extends defineErrors(
+  "SettingsError",
+  MEANINGS,
+  (_code, problem, advice) => `${problem} ${advice}`,
+) {}
+
+export interface ServerSettings {
+  /** The address of PostgreSQL. @default the environment variable DATABASE_URL */
+  readonly databaseUrl?: string;
+  /** The address of Redis. @default the environment variable REDIS_URL */
+  readonly redisUrl?: string;
+  /** Signs the tokens of users: at least 32 random bytes. @default the environment variable TURNSTREAM_SECRET */
+  readonly secret?: string;
+  /** The PostgreSQL schema of the tables. @default the environment variable TURNSTREAM_SCHEMA, or "turnstream" */
+  readonly schema?: string;
+}
+
+/** A setting and where it comes from. */
+export interface Setting {
+  /** Null if it is not set. */
+  readonly value: string | null;
+  readonly source: "option" | "environment" | "default" | "not set";
+}
+
+export type Settings = { readonly [Name in keyof Required<ServerSettings>]: Setting };
+
+/** The tenant of an app that has only one. */
+export const DEFAULT_TENANT = "default";
+/** What the gateway accepts. */
+const MIN_SECRET_BYTES = 32;
+
+export function resolveSettings(
+  { databaseUrl, redisUrl, secret, schema }: ServerSettings,
+  env: Readonly<Record<string, string | undefined>>,
+): Settings {
+  return {
+    databaseUrl: resolve(databaseUrl, env["DATABASE_URL"]),
+    redisUrl: resolve(redisUrl, env["REDIS_URL"]),
+    secret: resolve(secret, env["TURNSTREAM_SECRET"]),
+    schema: resolve(schema, env["TURNSTREAM_SCHEMA"], DEFAULT_SCHEMA),
+  };
+}
+
+/** An empty value counts as not set, because `VARIABLE= command` is how shells clear a variable. */
+function resolve(option: string | undefined, variable: string | undefined, fallback?: string): Setting {
+  if (option) return { value: option, source: "option" };
+  if (variable) return { value: variable, source: "environment" };
+  return fallback === undefined ? { value: null, source: "not set" } : { value: fallback, source: "default" };
+}
+
+/** @throws SettingsError */
+export function requireDatabaseUrl({ databaseUrl: { value } }: Settings): string {
+  if (value === null) throw new SettingsError("DATABASE_URL", "DATABASE_URL is not set.");
+  if (!isDatabaseUrl(value))
+    throw new SettingsError("DATABASE_URL", "DATABASE_URL is not an address of PostgreSQL.");
+  return value;
+}
+
+/** @throws SettingsError */
+export function requireRedisUrl({ redisUrl: { value } }: Settings): string {
+  if (value === null) throw new SettingsError("REDIS_URL", "REDIS_URL is not set.");
+  if (!isRedisUrl(value)) throw new SettingsError("REDIS_URL", "REDIS_URL is not an address of Redis.");
+  return value;
+}
+
+/** @throws SettingsError */
+export function requireSecret({ secret: { value } }: Settings): string {
+  if (value === null) throw new SettingsError("SECRET", "TURNSTREAM_SECRET is not set.");
+  const bytes = Buffer.byteLength(value);
+  if (bytes < MIN_SECRET_BYTES) throw new SettingsError("SECRET", `TURNSTREAM_SECRET has ${bytes} bytes.`);
+  return value;
+}
+
+/** Everything is in memory if neither address is set. */
+export function hasServers({ databaseUrl, redisUrl }: Settings): boolean {
+  return databaseUrl.value !== null || redisUrl.value !== null;
+}
+
+/**
+ * Returns the settings of a server. Half of the addresses is an error, because data in memory beside a database would
+ * look durable.
+ * @throws SettingsError
+ */
+export function readSettings(
+  options: ServerSettings,
+  env: Readonly<Record<string, string | undefined>>,
+): Settings {
+  const settings = resolveSettings(options, env);
+  if (hasServers(settings)) {
+    requireDatabaseUrl(settings);
+    requireRedisUrl(settings);
+  }
+  // In memory, a process without a secret makes its own.
+  if (hasServers(settings) || settings.secret.value !== null) requireSecret(settings);
+  return settings;
+}
+
+/** Returns a SettingsError if a server can't be used or lacks its tables, and any other error unchanged. */
+export function explainServerError(error: unknown, { databaseUrl, redisUrl }: Settings): unknown {
+  if (isStoreError(error, "NOT_MIGRATED"))
+    return new SettingsError("DATABASE", STORE_ERRORS.NOT_MIGRATED, error);
+  if (isEngineError(error, "NOT_MIGRATED"))
+    return new SettingsError("DATABASE", ENGINE_ERRORS.NOT_MIGRATED, error);
+  if (isStoreError(error, "UNAVAILABLE", "OUTDATED"))
+    return new SettingsError("DATABASE", describeConnectionError(error, databaseUrl.value ?? ""), error);
+  if (isLogError(error, "UNAVAILABLE") && isRedisUrl(redisUrl.value)) {
+    const address = addressOf(redisUrl.value);
+    const problem = `Redis doesn't answer at ${address}. Start it there, or correct the address.`;
+    return new SettingsError("REDIS", problem, error);
+  }
+  return error;
+}
