@@ -136,7 +136,7 @@ test("a port that another program uses is named", async () => {
   const { code, err } = await runCli(folder.path, ["dev", "--port", port, "--page", `${folder.path}/page`]);
   expect(code).toBe(1);
   expect(err).toContain(
-    `turnstream: Another program uses port ${port}. End it, or choose a port with --port.\n`,
+    `turnstream: Port ${port} is already in use. Stop the program that uses it, or choose another port with PORT or --port.\n`,
   );
 });
 
