@@ -268,7 +268,7 @@ class TabTransport implements SharedTransport {
   }
 
   #stepFollower(input: FollowerInput): void {
-    this.#started ??= this.#start();
+    void (this.#started ??= this.#start());
     this.#queue(() => {
       const step = stepFollower(this.#follower, input, this.#options.env.now());
       this.#follower = step.state;

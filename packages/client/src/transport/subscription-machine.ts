@@ -15,7 +15,7 @@ import { ClientError } from "../errors.ts";
 import { backoffMs } from "./timing.ts";
 
 /** The worker of the running turn was lost and another one will continue it, or no worker is running. */
-export type Stalled = "resuming" | "no_worker";
+type Stalled = "resuming" | "no_worker";
 
 export interface SubscriptionState {
   readonly phase: "off" | "requested" | "replaying" | "live" | "waiting" | "ended";

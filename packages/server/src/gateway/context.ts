@@ -12,7 +12,7 @@ import type { SignIn } from "./auth/sign-in.ts";
 import type { FrameSink, StreamEvents } from "./connection/frame-sink.ts";
 import type { SessionFeeds } from "./feed/session-feeds.ts";
 import type { GatewayLimits } from "./options.ts";
-import type { ReportOnce } from "./report-once.ts";
+import type { ReportOnce } from "../util/error-handler.ts";
 
 /** Passed to every handler. */
 export interface GatewayContext extends PaymentBackend {

@@ -21,7 +21,7 @@ import type { GatewayContext } from "./context.ts";
 import { createRouter } from "./http/router.ts";
 import { ROUTES } from "./http/routes/index.ts";
 import type { HttpContext } from "./http/handle-request.ts";
-import { createReportOnce } from "./report-once.ts";
+import { createReportOnce } from "../util/error-handler.ts";
 import { createSessionFeeds } from "./feed/session-feeds.ts";
 import { closeRevokedConnections } from "./auth/revocation.ts";
 import { createTimeSlicer } from "../util/time-slicer.ts";

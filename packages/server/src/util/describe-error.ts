@@ -1,6 +1,6 @@
 /**
- * `describeError` is the text of an error with its causes, in one line, for a terminal or a log. `redactSecrets` removes
- * keys and passwords from a text of a provider. Pure.
+ * `describeError` is the text of an error with its causes, in one line, for a terminal or a log. `describeMessage` does
+ * the same for one message. Pure.
  * Invariant: the text is bounded and has no control characters, so that no error can forge a line. It contains nothing
  * that looks like a key, because providers repeat a key that they refuse.
  */
@@ -47,6 +47,6 @@ const SECRETS: readonly (readonly [RegExp, string])[] = [
   [/(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{32,}/g, HIDDEN],
 ];
 
-export function redactSecrets(text: string): string {
+function redactSecrets(text: string): string {
   return SECRETS.reduce((rest, [pattern, shown]) => rest.replaceAll(pattern, shown), text);
 }
