@@ -95,7 +95,7 @@ async function call(path: string, body: object, { tenant = "default", secret = S
 /** Sends a message to an agent. */
 async function send(agent: string) {
   const { session_id } = await call("/sessions", {});
-  return await call(`/sessions/${session_id}/messages`, { message: "Hi", agent_id: agent, stream: false });
+  return await call(`/sessions/${session_id}/messages`, { text: "Hi", agent_id: agent, stream: false });
 }
 
 /** Sends a message, and returns what the terminal shows until a line has all texts. */

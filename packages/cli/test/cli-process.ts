@@ -147,6 +147,6 @@ export class ApiUser {
 
   /** Sends a message and returns the whole answer. */
   async ask(session: string, message: string): Promise<string> {
-    return String((await this.post(`/sessions/${session}/messages`, { message }))["final_text"]);
+    return String((await this.post(`/sessions/${session}/messages`, { text: message }))["final_text"]);
   }
 }
