@@ -117,6 +117,8 @@ export interface Ticket {
   readonly ticket: string;
   /** The server's clock minus this machine's; null if the server does not send its time. */
   readonly skewMs: number | null;
+  /** False if the server reports that it accepts no sockets. */
+  readonly hasSockets: boolean;
 }
 
 /** @throws ClientError with UNAUTHENTICATED if the server rejects the credentials */
@@ -134,10 +136,11 @@ export async function requestTicket(
   const response = await api.request("/tickets", { method: "POST", signal });
   const after = env.now();
   if (!response.ok) throw await errorFromConnectResponse(response);
-  const { ticket, now } = (await response.json().catch(() => ({}))) as Record<string, unknown>;
+  const { ticket, now, channels } = (await response.json().catch(() => ({}))) as Record<string, unknown>;
   const credentials = auth.current;
   if (typeof ticket !== "string" || credentials === null)
     throw new ClientError("SERVER_ERROR", "The server returned no ticket.", { canRetry: true });
   const skewMs = typeof now === "number" ? now - Math.round((before + after) / 2) : null;
-  return { credentials, ticket, skewMs };
+  const hasSockets = !Array.isArray(channels) || channels.includes("websocket");
+  return { credentials, ticket, skewMs, hasSockets };
 }

@@ -169,7 +169,8 @@ class NetworkTransport implements Transport {
   }
 
   #step(input: ConnectionInput): void {
-    const { env, channels } = this.#options;
+    const { env, channels: all } = this.#options;
+    const channels = all.filter((name) => name !== "websocket" || this.#ticket?.hasSockets !== false);
     const before = this.#state;
     const isOtherDialect = this.#adapter !== null;
     const context = { now: env.now(), random: env.random(), channels, isOtherDialect };

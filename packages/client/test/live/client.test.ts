@@ -1,7 +1,10 @@
 /** Tests a client in Node against a real gateway: sessions, messages, commands and the list of sessions. */
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { turnstream } from "../../../server/src/turnstream/turnstream.ts";
+import { createClient } from "../../src/client.ts";
 import type { SessionView } from "../../src/session/session.ts";
-import { LiveGateway, isLive, isOver, until } from "./live-gateway.ts";
+import { agent, LiveGateway, isLive, isOver, until } from "./live-gateway.ts";
+import { shutSockets } from "./odd-sockets.ts";
 
 describe.for(["websocket", "sse"] as const)("over a %s", (channel) => {
   test("U09 a message is sent once, and its answer arrives", async () => {
@@ -40,6 +43,22 @@ describe.for(["websocket", "sse"] as const)("over a %s", (channel) => {
       code: "NOT_FOUND",
     });
   });
+});
+
+test("on a host without sockets, the client uses event streams and tries no socket", async () => {
+  const app = turnstream({ agents: [agent], user: () => "an", print: false });
+  onTestFinished(() => app.close());
+  const request: typeof fetch = (url, init) => app.handle(new Request(url, init));
+  const signedIn = await request("http://host.test/api/v1/sign-in", { method: "POST" });
+  const { token } = (await signedIn.json()) as { token: string };
+  const sockets = { opened: 0 };
+  const env = { fetch: request, WebSocket: shutSockets(sockets) };
+  const client = createClient({ url: "http://host.test", auth: () => ({ token }), env });
+  onTestFinished(() => client.close());
+  const session = client.session((await client.createSession()).id);
+  session.send({ text: "hello" });
+  const { connection } = await until(session, "answered", isOver("hello"));
+  expect([connection.channel, sockets.opened]).toEqual(["sse", 0]);
 });
 
 test("a session that is created twice with the same id is one session", async () => {

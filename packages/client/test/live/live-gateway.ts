@@ -18,7 +18,7 @@ import type { Session, SessionView } from "../../src/session/session.ts";
 
 const TIMEOUT_MS = 30_000;
 
-const agent = defineAgent({
+export const agent = defineAgent({
   name: "a",
   title: false,
   model: scriptedModel(({ text, step }) => {

@@ -195,7 +195,7 @@ class App implements Turnstream {
       this.gateway(),
       this.#options.runsTurns === false ? null : this.#runTurns(),
     ]);
-    return gateway.handle(request);
+    return gateway.handle(request, { hasSockets: false });
   }
 
   replaceAgents(agents: readonly Agent[]): Promise<void> {

@@ -13,6 +13,8 @@ import { type HttpContext, errorResponse, handleHttp, eventStreamOptions } from 
 export interface HandleContext {
   /** The client's network address, for the audit log. Default: the log has none. */
   readonly clientAddress?: string;
+  /** False if the host accepts no WebSockets. Clients then use event streams at once. @default true */
+  readonly hasSockets?: boolean;
 }
 
 /** Some hosts pass only the path as `request.url`. */
@@ -21,7 +23,7 @@ const ANY_ORIGIN = "http://localhost";
 export async function handleRequest(
   http: HttpContext,
   request: Request,
-  { clientAddress = "" }: HandleContext = {},
+  { clientAddress = "", hasSockets = true }: HandleContext = {},
 ): Promise<Response> {
   // Some hosts pass no signal. They cancel the body of the response when the client disconnects.
   const signal = (request.signal as AbortSignal | undefined) ?? new AbortController().signal;
@@ -46,6 +48,7 @@ export async function handleRequest(
     body: request.body ?? EMPTY_BODY,
     signal,
     from: clientAddress,
+    hasSockets,
   };
   return respond(http, signal, await handleHttp(http, httpRequest));
 }

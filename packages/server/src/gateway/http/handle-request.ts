@@ -156,6 +156,7 @@ async function runRoute(
     },
     headers: request.headers,
     isHead: request.method === "HEAD",
+    hasSockets: request.hasSockets,
     bytes: asClientAbort(request.body),
     get signal() {
       return request.signal;

@@ -19,6 +19,8 @@ export interface HttpRequest {
   readonly signal: AbortSignal;
   /** The client's network address. */
   readonly from: string;
+  /** False if the host of the fetch handler accepts no WebSockets. */
+  readonly hasSockets: boolean;
 }
 
 export interface HttpResponse {

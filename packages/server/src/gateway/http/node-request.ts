@@ -27,6 +27,7 @@ export function fromNodeRequest(
       return signal;
     },
     from,
+    hasSockets: true,
   };
 }
 

@@ -25,6 +25,8 @@ export interface RouteContext<Body, Query> {
   readonly headers: ReadonlyMap<string, string>;
   /** True for a HEAD request, which is served like GET. */
   readonly isHead: boolean;
+  /** False if the server accepts no WebSockets. */
+  readonly hasSockets: boolean;
   /** The body of a `rawBody` route as a stream. */
   readonly bytes: AsyncIterable<Uint8Array>;
   /** Aborted when the client disconnects. */

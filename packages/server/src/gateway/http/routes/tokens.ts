@@ -41,15 +41,17 @@ const createTicket = defineRoute({
   method: "POST",
   path: "/tickets",
   summary:
-    "Creates a ticket for one socket or event stream. A page puts it into the URL, because it can't send headers. `now` is the server's time.",
+    "Creates a ticket for one socket or event stream. A page puts it into the URL, because it can't send headers. `now` is the server's time. A server without sockets adds `channels`.",
   scope: "read",
   body: z.strictObject({}),
-  async handle({ context, caller }) {
+  async handle({ context, caller, hasSockets }) {
     const { env, limits, secrets } = context;
     const now = env.now();
     const goodUntil = now + limits.ticketTtlMs;
     const ticket = issueTicket(caller, { id: env.id(), goodUntil }, secrets[0]);
-    return { status: 201, json: { ticket, expires_at: goodUntil, now } };
+    // Otherwise a page would try two sockets before its first event stream.
+    const channels = hasSockets ? {} : { channels: ["sse"] };
+    return { status: 201, json: { ticket, expires_at: goodUntil, now, ...channels } };
   },
 });
 
