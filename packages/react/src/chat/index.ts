@@ -2,6 +2,8 @@
  * `@turnstream/react/chat`: the parts of `Chat`, for a page with its own layout.
  * Invariant: this is a subpath of its own, so a page loads it only if it imports it.
  */
+"use client";
+
 export { enChat } from "./chat-strings.ts";
 export { SessionList, type SessionListProps } from "./session-list.tsx";
 export type { SessionCalls, SessionListCommands } from "./session-list-store.ts";

@@ -3,6 +3,8 @@
  * Invariant: this is a subpath of its own, so a page loads them only if it imports them. Its locale also formats
  * numbers.
  */
+"use client";
+
 import type { Strings } from "../strings.ts";
 import { cards, fieldProblem, payments } from "./cards.ts";
 import { sharing } from "./sharing.ts";
