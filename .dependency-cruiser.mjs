@@ -17,6 +17,7 @@ const mayImport = {
   protocol: [],
   server: ["protocol"],
   cli: ["protocol", "server"],
+  next: ["server"],
   client: ["protocol"],
   react: ["protocol", "client"],
   studio: ["protocol", "client", "react"],

@@ -25,6 +25,7 @@ const LEVEL_BY_PATH: readonly (readonly [path: string, level: Level])[] = [
   ["packages/server/test/stories/document-clients.services.test.ts", "gateway"],
   ["packages/server/test/", "runtime"],
   ["packages/cli/test/", "runtime"],
+  ["packages/next/test/", "gateway"],
   ["browser/", "screen"],
   ["gallery/", "screen"],
   ["examples/", "screen"],

@@ -15,6 +15,7 @@ const published = [
   "packages/protocol",
   "packages/server",
   "packages/cli",
+  "packages/next",
   "packages/client",
   "packages/react",
 ];

@@ -16,6 +16,7 @@ const PAGES: Readonly<Record<string, readonly string[]>> = {
   client: ["docs/{client,http,sharing,sign-in,start}.md"],
   react: ["docs/{react,react-content,sharing,sign-in,start}.md"],
   protocol: ["docs/resuming.md", "PROTOCOL.md", "DIALECTS.md"],
+  next: ["docs/{nextjs,sign-in,start}.md"],
   cli: ["docs/{backup-and-restore,debug-a-stuck-turn,start,upgrade}.md"],
 };
 

@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { turnstream } from "../../../server/src/turnstream/turnstream.ts";
 import { createClient } from "../../src/client.ts";
 import type { SessionView } from "../../src/session/session.ts";
-import { agent, LiveGateway, isLive, isOver, until } from "./live-gateway.ts";
+import { agent as testAgent, LiveGateway, isLive, isOver, until } from "./live-gateway.ts";
 import { shutSockets } from "./odd-sockets.ts";
 
 describe.for(["websocket", "sse"] as const)("over a %s", (channel) => {
@@ -46,7 +46,7 @@ describe.for(["websocket", "sse"] as const)("over a %s", (channel) => {
 });
 
 test("on a host without sockets, the client uses event streams and tries no socket", async () => {
-  const app = turnstream({ agents: [agent], user: () => "an", print: false });
+  const app = turnstream({ agents: [testAgent], user: () => "an", print: false });
   onTestFinished(() => app.close());
   const request: typeof fetch = (url, init) => app.handle(new Request(url, init));
   const signedIn = await request("http://host.test/api/v1/sign-in", { method: "POST" });

@@ -1,0 +1,76 @@
+/**
+ * Tests the server of a Next.js app in memory: what happens when Next.js evaluates the app's module again, and the
+ * configuration. browser/next.browser.test.ts tests a real Next.js app.
+ */
+import { listBlocks } from "@turnstream/protocol";
+import { type Agent, defineAgent, type Turnstream } from "@turnstream/server";
+import { script, scriptedModel } from "@turnstream/server/testing";
+import { expect, onTestFinished, test } from "vitest";
+import { createHandlers, createTurnstream } from "../src/index.ts";
+import { withTurnstream } from "../src/config.ts";
+
+function helper(answer: string): Agent {
+  return defineAgent({ name: "helper", title: false, model: scriptedModel([[script.text(answer)]]) });
+}
+
+/** Creates the server as a module of the app does, and removes it after the test. */
+function evaluate(answer: string, user: string): Turnstream {
+  const app = createTurnstream({ agents: [helper(answer)], user: () => user, print: false });
+  onTestFinished(async () => {
+    await app.close();
+    Reflect.deleteProperty(globalThis, Symbol.for("@turnstream/next"));
+  });
+  return app;
+}
+
+async function call(
+  app: Turnstream,
+  path: string,
+  token = "",
+  body: object = {},
+): Promise<Record<string, string>> {
+  const { POST } = createHandlers(app);
+  const headers = { "content-type": "application/json", authorization: `Bearer ${token}` };
+  const init = { method: "POST", headers, body: JSON.stringify(body) };
+  const response = await POST(new Request(`http://app.test/api/v1${path}`, init));
+  return (await response.json()) as Record<string, string>;
+}
+
+async function answers(app: Turnstream, session: string): Promise<string[]> {
+  const { state } = await app.sessions.read(session);
+  return state.turns
+    .toArray()
+    .filter(({ status }) => status !== "running")
+    .flatMap((turn) => listBlocks(turn).map((block) => ("text" in block ? block.text : "")));
+}
+
+test("a module that is evaluated again has the same server and sessions, with its new agents and user", async () => {
+  const first = evaluate("Before.", "an");
+  const { token = "", user_id } = await call(first, "/sign-in");
+  expect(user_id).toBe("an");
+  const { session_id = "" } = await call(first, "/sessions", token);
+  await call(first, `/sessions/${session_id}/messages`, token, { message: "Hi" });
+  await expect.poll(() => answers(first, session_id)).toEqual(["Before."]);
+  const second = evaluate("After.", "binh");
+  expect(second).toBe(first);
+  await call(second, `/sessions/${session_id}/messages`, token, { message: "Hi" });
+  await expect.poll(() => answers(second, session_id)).toEqual(["Before.", "After."]);
+  expect((await call(second, "/sign-in")).user_id).toBe("binh");
+});
+
+test("the configuration keeps its settings, and gets the package that must not be bundled", () => {
+  expect(withTurnstream({ poweredByHeader: false })).toMatchObject({ poweredByHeader: false });
+  const config = { poweredByHeader: false, serverExternalPackages: ["sharp"] };
+  expect(withTurnstream(withTurnstream(config))).toEqual({
+    poweredByHeader: false,
+    serverExternalPackages: ["sharp", "@turnstream/server"],
+  });
+});
+
+test.each(["basePath", "trailingSlash"])(
+  "a configuration with %s is refused, because the API would move",
+  (name) => {
+    const config = { [name]: name === "basePath" ? "/docs" : true };
+    expect(() => withTurnstream(config)).toThrow(`Remove \`${name}\``);
+  },
+);

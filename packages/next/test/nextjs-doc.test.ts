@@ -1,0 +1,21 @@
+/** Tests that docs/nextjs.md shows the files of the template, which browser/next.browser.test.ts builds and runs. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+
+const root = join(import.meta.dirname, "../../..");
+const TEMPLATE = join(root, "packages/create/templates/next");
+
+const page = readFileSync(join(root, "docs/nextjs.md"), "utf8");
+const shown = new Map(
+  [...page.matchAll(/^```tsx? (\S+)\n([\s\S]*?)^```$/gm)].map(([, path = "", body = ""]) => [path, body]),
+);
+
+test("docs/nextjs.md shows every code file of the template, and no other", () => {
+  const files = readdirSync(TEMPLATE, { recursive: true, encoding: "utf8" });
+  expect([...shown.keys()].toSorted()).toEqual(files.filter((path) => /[.]tsx?$/.test(path)).toSorted());
+});
+
+test.each([...shown])("docs/nextjs.md shows %s as it is in the template", (path, body) => {
+  expect(body).toBe(readFileSync(join(TEMPLATE, path), "utf8"));
+});
