@@ -20,6 +20,7 @@ const mayImport = {
   next: ["server"],
   client: ["protocol"],
   react: ["protocol", "client"],
+  create: [],
   studio: ["protocol", "client", "react"],
 };
 

@@ -20,6 +20,7 @@ const LEVEL_BY_PATH: readonly (readonly [path: string, level: Level])[] = [
   ["packages/client/test/dialects/dialects.test.ts", "gateway"],
   ["packages/client/test/", "encoder"],
   ["packages/react/test/", "encoder"],
+  ["packages/create/test/", "encoder"],
   ["packages/server/test/gateway/", "gateway"],
   ["packages/server/test/stories/network.services.test.ts", "gateway"],
   ["packages/server/test/stories/document-clients.services.test.ts", "gateway"],

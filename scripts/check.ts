@@ -18,6 +18,7 @@ const published = [
   "packages/next",
   "packages/client",
   "packages/react",
+  "packages/create",
 ];
 
 /** `types` must come before the steps that read built files: package lint and bundle size. */

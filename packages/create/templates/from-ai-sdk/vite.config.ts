@@ -1,0 +1,46 @@
+/** Vite serves the page, and in development also the agents, at the same address. */
+import { existsSync } from "node:fs";
+import { turnstream, type Turnstream, type TurnstreamOptions } from "@turnstream/server";
+import react from "@vitejs/plugin-react";
+import { fastify } from "fastify";
+import { defineConfig, type Plugin, type ViteDevServer } from "vite";
+
+if (existsSync(".env")) process.loadEnvFile();
+
+export default defineConfig({ plugins: [react(), agents()] });
+
+function agents(): Plugin {
+  let chat: Turnstream;
+  return {
+    name: "agents",
+    apply: "serve",
+    async configureServer(vite) {
+      chat = turnstream(await load(vite));
+      await chat.worker();
+      const gateway = await chat.gateway();
+      const api = fastify();
+      await api.register(gateway.plugin);
+      await api.ready();
+      vite.middlewares.use((request, response, next) =>
+        request.url?.startsWith("/api/") ? api.routing(request, response) : next(),
+      );
+      vite.httpServer?.on("upgrade", (request, socket, head) => gateway.upgrade(request, socket, head));
+      vite.httpServer?.once("close", () => void chat.close());
+    },
+    /** New turns use the changed agents. Sessions stay, and so do the agents if the changed file has an error. */
+    async hotUpdate({ modules, server }) {
+      if (this.environment.name !== "ssr" || modules.length === 0) return undefined;
+      try {
+        await chat.replaceAgents((await load(server)).agents);
+        server.config.logger.info("The agents are reloaded.", { timestamp: true });
+      } catch (error) {
+        server.config.logger.error(error instanceof Error ? `${error.stack}` : String(error));
+      }
+      return [];
+    },
+  };
+}
+
+async function load(vite: ViteDevServer): Promise<TurnstreamOptions> {
+  return (await vite.ssrLoadModule("/agent.ts"))["default"];
+}

@@ -1,0 +1,5 @@
+/** Builds the page. */
+import react from "@vitejs/plugin-react";
+import { defineConfig } from "vite";
+
+export default defineConfig({ plugins: [react()] });
