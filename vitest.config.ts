@@ -8,10 +8,11 @@
  * what it changes, timers and globals for instance. Those of `isolated` have a process each.
  */
 import { randomInt } from "node:crypto";
-import { existsSync, statfsSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { configDefaults, defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
+import { useMemoryFolder } from "./testkit/util/memory-folder.ts";
 
 // Inherited by the processes that run the tests, and by projects that read this file again.
 if (process.env["TURNSTREAM_SEED"] === undefined) {
@@ -22,18 +23,7 @@ if (process.env["TURNSTREAM_SEED"] === undefined) {
 // Tests start hundreds of processes of ours. What one has compiled, the next one loads in half the time.
 process.env["NODE_COMPILE_CACHE"] ??= join(import.meta.dirname, "node_modules", ".cache", "compile");
 
-/** A file system in memory. Servers of tests use up to 5 GB of it. */
-const MEMORY_FOLDER = "/dev/shm";
-const MEMORY_FOLDER_BYTES = 8 * 2 ** 30;
-
-function hasMemoryFolder(): boolean {
-  if (!existsSync(MEMORY_FOLDER)) return false;
-  const { bavail, bsize } = statfsSync(MEMORY_FOLDER);
-  return bavail * bsize >= MEMORY_FOLDER_BYTES;
-}
-
-// Copying a database takes ten times as long on a disk, and the tests copy hundreds.
-if (hasMemoryFolder()) process.env["TMPDIR"] ??= MEMORY_FOLDER;
+useMemoryFolder();
 
 const conditions = ["@turnstream/source", "module", "node", "development|production"];
 
