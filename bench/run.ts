@@ -4,6 +4,7 @@
  */
 import { benchApprovals } from "./approvals.ts";
 import { benchDialects } from "./dialects.ts";
+import { benchFirstHour } from "./first-hour/first-hour.ts";
 import { benchFoldPeers } from "./fold-peers.ts";
 import { benchFold } from "./fold.ts";
 import { benchGateway } from "./gateway.ts";
@@ -20,6 +21,7 @@ const BENCHES: Readonly<Record<string, () => Measurement[] | Promise<Measurement
   turns: benchTurns,
   approvals: benchApprovals,
   react: benchReact,
+  "first-hour": benchFirstHour,
 };
 
 const HELP = `npm run bench -- NAME [--check]

@@ -1,0 +1,177 @@
+/**
+ * `benchFirstHour` does what a new user does, in empty folders and with packages from a registry: it creates an app
+ * from each template, reads an answer in Chromium, and changes the agent. It also runs the program of the README and
+ * `npx turnstream dev`.
+ * Invariant: a figure starts with a command and does not include `npm install`. No server and no API key is set.
+ */
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { closeBrowser, openBrowser } from "@turnstream/browser/chromium.ts";
+import { createClient, signIn } from "@turnstream/client";
+import { listBlocks } from "@turnstream/protocol";
+import { freePort } from "@turnstream/testkit/network/free-port.ts";
+import { makeFolder, removeFolder } from "@turnstream/testkit/processes/watch.ts";
+import { useMemoryFolder } from "@turnstream/testkit/util/memory-folder.ts";
+import { until } from "@turnstream/testkit/util/until.ts";
+import type { Browser } from "playwright-core";
+import { figure, type Measurement } from "../measure.ts";
+import { askInPage, measureChange } from "./chat-user.ts";
+import { type LocalRegistry, startRegistry } from "./local-registry.ts";
+import { runCommand, startCommand, type StartedCommand } from "./user-commands.ts";
+
+/** How many times slower this machine is than the one for which the limits are set. CI measures it. */
+const SLOWNESS = Number(process.env["TURNSTREAM_SLOWNESS"] ?? 1);
+/** Seconds. */
+const LIMITS = { template: 60 * SLOWNESS, change: 2 * SLOWNESS, dev: 10 * SLOWNESS, readme: 5 * SLOWNESS };
+
+const root = join(import.meta.dirname, "../..");
+/** Each template with another model. Without a key, the answer names the variable to set. */
+const MODELS: Readonly<Record<string, readonly [model: string, answer: RegExp]>> = {
+  next: ["scripted", /You wrote: Hello/],
+  vite: ["anthropic", /ANTHROPIC_API_KEY/],
+  hono: ["openai", /OPENAI_API_KEY/],
+  "from-ai-sdk": ["gateway", /AI_GATEWAY_API_KEY/],
+};
+
+export async function benchFirstHour(): Promise<Measurement[]> {
+  useMemoryFolder();
+  await runCommand("npm run build", { folder: root });
+  const folder = await makeFolder("first-hour-");
+  const registry = await startRegistry();
+  const browser = await openBrowser();
+  try {
+    const templates = readdirSync(join(root, "packages/create/templates"));
+    const apps: App[] = [];
+    for (const template of templates) apps.push(await createApp(folder, template, registry));
+    const plain = createPlainFolder(folder);
+    const installed = await Promise.all([
+      ...apps.map((app) => install(app.folder, "npm install", registry)),
+      install(plain, "npm install @turnstream/server @turnstream/cli @ai-sdk/gateway zod", registry),
+    ]);
+    const figures: Measurement[] = [figure("all: npm install, in parallel", Math.max(...installed), "s")];
+    for (const app of apps) figures.push(...(await measureApp(app, browser)));
+    figures.push(await measureReadme(plain));
+    figures.push(...(await measureDev(plain, browser)));
+    return figures;
+  } finally {
+    await closeBrowser(browser);
+    await registry.close();
+    removeFolder(folder);
+  }
+}
+
+interface App {
+  readonly template: string;
+  readonly folder: string;
+  readonly answer: RegExp;
+  /** How long `npm create` took. */
+  readonly seconds: number;
+}
+
+async function createApp(folder: string, template: string, registry: LocalRegistry): Promise<App> {
+  const [model, answer] = MODELS[template] ?? ["scripted", /You wrote: Hello/];
+  const name = `my-${template}`;
+  const { output, seconds } = await runCommand(
+    `npm create turnstream ${name} -- --template ${template} --model ${model}`,
+    // npm keeps what `npm create` installs in its cache, also if a package changed without a new version.
+    { folder, env: { npm_config_registry: registry.url, npm_config_cache: join(folder, "cache") } },
+  );
+  for (const line of [`cd ${name}`, "npm install", "npm run dev"])
+    if (!output.includes(`  ${line}\n`)) throw new Error(`The next steps lack \`${line}\`:\n${output}`);
+  return { template, folder: join(folder, name), answer, seconds };
+}
+
+/** Other packages come from the machine's registry directly, because the local one would parse all their metadata. */
+async function install(folder: string, command: string, registry: LocalRegistry): Promise<number> {
+  const env = { "npm_config_@turnstream:registry": registry.url, npm_config_prefer_offline: "true" };
+  return (await runCommand(command, { folder, env })).seconds;
+}
+
+/** Starts a command on a free port, and stops it after `use`. */
+async function withCommand<Value>(
+  command: string,
+  folder: string,
+  use: (started: StartedCommand, elapsed: () => number) => Promise<Value>,
+): Promise<Value> {
+  const at = performance.now();
+  const started = await startCommand(command, { folder, env: { PORT: String(await freePort()) } });
+  try {
+    return await use(started, () => (performance.now() - at) / 1_000);
+  } catch (error) {
+    throw new Error(`${command} in ${folder}: ${String(error)}\nIts output:\n${started.read()}`, {
+      cause: error,
+    });
+  } finally {
+    await started.interrupt();
+  }
+}
+
+async function measureApp(app: App, browser: Browser): Promise<Measurement[]> {
+  return await withCommand("npm run dev", app.folder, async ({ url }, elapsed) => {
+    await askInPage(browser, url, app.answer);
+    const seconds = app.seconds + elapsed();
+    return [
+      figure(
+        `${app.template}: npm create and npm run dev, to an answer in Chromium`,
+        seconds,
+        "s",
+        LIMITS.template,
+      ),
+      figure(
+        `${app.template}: a changed agent answers`,
+        await measureChange(app.folder, url),
+        "s",
+        LIMITS.change,
+      ),
+    ];
+  });
+}
+
+const AGENT = `import { defineAgent } from "@turnstream/server";
+
+export default defineAgent({
+  name: "assistant",
+  model: "anthropic/claude-sonnet-4-6",
+});
+`;
+
+/** A folder with the program of the README and an agent. */
+function createPlainFolder(parent: string): string {
+  const folder = join(parent, "plain");
+  mkdirSync(folder);
+  const readme = readFileSync(join(root, "README.md"), "utf8");
+  writeFileSync(join(folder, "server.ts"), /```ts\n(.*?)```/s.exec(readme)?.[1] ?? "");
+  writeFileSync(join(folder, "agent.ts"), AGENT);
+  return folder;
+}
+
+async function measureReadme(folder: string): Promise<Measurement> {
+  return await withCommand("node server.ts", folder, async ({ url }, elapsed) => {
+    const client = createClient({ url, auth: () => signIn(url) });
+    const session = client.session((await client.createSession()).id);
+    const stop = session.subscribe(() => undefined);
+    session.send({ text: "Buy 100 VNM" });
+    await until("the approval", () => {
+      const turn = session.getSnapshot().state.turns.last();
+      return turn !== undefined && listBlocks(turn).some(({ kind }) => kind === "approval");
+    });
+    stop();
+    return figure("README: node server.ts, to an answer", elapsed(), "s", LIMITS.readme);
+  });
+}
+
+async function measureDev(folder: string, browser: Browser): Promise<Measurement[]> {
+  return await withCommand("npx turnstream dev", folder, async ({ url }, elapsed) => {
+    await askInPage(browser, url, /AI_GATEWAY_API_KEY/);
+    const seconds = elapsed();
+    return [
+      figure("npx turnstream dev: to an answer in Chromium", seconds, "s", LIMITS.dev),
+      figure(
+        "npx turnstream dev: a changed agent answers",
+        await measureChange(folder, url),
+        "s",
+        LIMITS.change,
+      ),
+    ];
+  });
+}
