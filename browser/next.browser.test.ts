@@ -17,6 +17,8 @@ const TIMEOUT_MS = 60_000;
 /** Includes the installation of Next.js, which npm may have to download. */
 const BUILD_MS = 600_000;
 
+const bothHalves = (text: string) => [`First half of ${text}.`, `Second half of ${text}.`];
+
 let app: NextApp;
 let browser: Browser;
 
@@ -79,8 +81,6 @@ describe.each([
     await send(text);
     await reads(`First half of ${text}.`);
   }
-
-  const bothHalves = (text: string) => [`First half of ${text}.`, `Second half of ${text}.`];
 
   /** Lets the answer end, and returns all of its texts. */
   async function readEnd(text: string): Promise<string[]> {
