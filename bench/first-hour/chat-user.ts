@@ -61,7 +61,11 @@ export async function measureChange(folder: string, url: string): Promise<number
       return answeredAt !== null;
     },
     { timeoutMs: 30_000, everyMs: EVERY_MS },
-  ).finally(() => stops.forEach((stop) => stop()));
+  ).finally(() => {
+    stops.forEach((stop) => stop());
+    // An open client reconnects forever and keeps this process alive.
+    client.close();
+  });
   return ((answeredAt ?? 0) - changedAt) / 1_000;
 }
 

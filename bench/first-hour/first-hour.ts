@@ -156,6 +156,7 @@ async function measureReadme(folder: string): Promise<Measurement> {
       return turn !== undefined && listBlocks(turn).some(({ kind }) => kind === "approval");
     });
     stop();
+    client.close();
     return figure("README: node server.ts, to an answer", elapsed(), "s", LIMITS.readme);
   });
 }

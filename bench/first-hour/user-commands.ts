@@ -92,7 +92,13 @@ function userEnv(): NodeJS.ProcessEnv {
   const rest = Object.entries(process.env).filter(([name]) => !isOurs.test(name));
   const path = (process.env["PATH"] ?? "").split(delimiter).filter((folder) => !folder.endsWith(".bin"));
   // The user answers "yes" when npm asks whether to install `create-turnstream`.
-  return { ...Object.fromEntries(rest), PATH: path.join(delimiter), npm_config_yes: "true", NO_COLOR: "1" };
+  return {
+    ...Object.fromEntries(rest),
+    PATH: path.join(delimiter),
+    npm_config_yes: "true",
+    NO_COLOR: "1",
+    NEXT_TELEMETRY_DISABLED: "1",
+  };
 }
 
 async function findUrl(child: ChildProcess, read: () => string): Promise<string> {

@@ -238,12 +238,8 @@ class NetworkTransport implements Transport {
       onFrame: (frame) => this.#onFrame(frame),
       onClose: (code, retryAfterMs) => {
         this.#channel = null;
-        this.#step({
-          type: "closed",
-          attempt,
-          code,
-          ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-        });
+        const retry = retryAfterMs === undefined ? {} : { retryAfterMs };
+        this.#step({ type: "closed", attempt, code, ...retry });
       },
     };
     const ticket = this.#ticket;

@@ -27,14 +27,14 @@ function agents(): Plugin {
       vite.httpServer?.on("upgrade", (request, socket, head) => gateway.upgrade(request, socket, head));
       vite.httpServer?.once("close", () => void chat.close());
     },
-    /** New turns use the changed agents. Sessions stay, and so do the agents if the changed file has an error. */
+    /** New turns use the changed agents, and sessions stay. */
     async hotUpdate({ modules, server }) {
       if (this.environment.name !== "ssr" || modules.length === 0) return undefined;
       try {
         await chat.replaceAgents((await load(server)).agents);
         server.config.logger.info("The agents are reloaded.", { timestamp: true });
       } catch (error) {
-        server.config.logger.error(error instanceof Error ? `${error.stack}` : String(error));
+        server.config.logger.error(`The agents stay as they were. ${String(error)}`);
       }
       return [];
     },
