@@ -14,7 +14,7 @@ import type { SessionFeed } from "./session-feed.ts";
 /** A worker that is restarted takes seconds. Users see nothing of it before this. */
 const NO_WORKER_MS = 5_000;
 const NO_WORKER =
-  "No worker is running, so messages wait. Start one with the same DATABASE_URL and REDIS_URL: `app.worker()` of `turnstream()`, or `startWorker`. It answers the messages.";
+  "No worker is running, so messages wait. Start one with the same DATABASE_URL and REDIS_URL: `turnstream worker`, `app.worker()` of `turnstream()`, or `startWorker`. It answers the messages.";
 
 export type FindFeed = (ref: SessionRef) => SessionFeed | undefined;
 
