@@ -49,11 +49,11 @@ test("a module that is evaluated again has the same server and sessions, with it
   const { token = "", user_id } = await call(first, "/sign-in");
   expect(user_id).toBe("an");
   const { session_id = "" } = await call(first, "/sessions", token);
-  await call(first, `/sessions/${session_id}/messages`, token, { message: "Hi" });
+  await call(first, `/sessions/${session_id}/messages`, token, { text: "Hi" });
   await expect.poll(() => answers(first, session_id)).toEqual(["Before."]);
   const second = evaluate("After.", "binh");
   expect(second).toBe(first);
-  await call(second, `/sessions/${session_id}/messages`, token, { message: "Hi" });
+  await call(second, `/sessions/${session_id}/messages`, token, { text: "Hi" });
   await expect.poll(() => answers(second, session_id)).toEqual(["Before.", "After."]);
   expect((await call(second, "/sign-in")).user_id).toBe("binh");
 });
