@@ -45,7 +45,15 @@ export class NextApp {
     // The lowest versions that the template allows, so that a release of a package doesn't change the test.
     await writeFile(join(folder, "package.json"), JSON.stringify(manifest).replaceAll('"^', '"'));
     const app = new NextApp(folder);
-    const install = ["install", "--prefer-offline", "--no-audit", "--no-fund", "--ignore-scripts"];
+    // With NODE_ENV=production, npm would leave out TypeScript, which the build needs.
+    const install = [
+      "install",
+      "--include=dev",
+      "--prefer-offline",
+      "--no-audit",
+      "--no-fund",
+      "--ignore-scripts",
+    ];
     await run("npm", install, { cwd: folder, env: app.#env({}) });
     await run(process.execPath, [app.#next, "build"], { cwd: folder, env: app.#env({}) });
     return app;

@@ -4,6 +4,7 @@
  */
 import { en } from "@turnstream/react";
 import { enChat } from "@turnstream/react/chat";
+import { isChosen } from "@turnstream/conformance/support/run-one-of.ts";
 import { freePort } from "@turnstream/testkit/network/free-port.ts";
 import { migratedDatabaseUrl } from "@turnstream/testkit/backend/migrated-database-url.ts";
 import { sharedRedisUrl } from "@turnstream/testkit/servers/shared-servers.ts";
@@ -22,16 +23,20 @@ const bothHalves = (text: string) => [`First half of ${text}.`, `Second half of 
 let app: NextApp;
 let browser: Browser;
 
+/** The first-hour bench opens the template in Chromium on every push. */
+const isRun = isChosen("next app", 3);
+
 beforeAll(async () => {
-  [app, browser] = await Promise.all([NextApp.build(), openBrowser()]);
+  if (isRun) [app, browser] = await Promise.all([NextApp.build(), openBrowser()]);
 }, BUILD_MS);
 
 afterAll(async () => {
+  if (!isRun) return;
   await closeBrowser(browser);
   await app?.remove();
 });
 
-describe.each([
+describe.runIf(isRun).each([
   ["in one process", true],
   ["with a worker in another process", false],
 ])("a Next.js app %s", (_name, runsTurns) => {
