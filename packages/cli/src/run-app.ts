@@ -74,7 +74,7 @@ const WAITS = / waits for | requests (?:a|the) /;
 export function formatLine(line: string, columns: number | null, styles: Styles): string {
   if (line.includes("\n")) return line;
   const [, time = "", text = line] = TIMED.exec(line) ?? [];
-  const color = PROBLEM.test(text) ? styles.red : WAITS.test(text) ? styles.yellow : (plain: string) => plain;
+  const color = PROBLEM.test(text) ? styles.red : WAITS.test(text) ? styles.bold : (plain: string) => plain;
   const indent = time === "" ? 0 : time.length + 1;
   const lines = wrap(text, columns === null ? Infinity : Math.max(columns - indent, 20)).map(color);
   const [first = "", ...rest] = lines;

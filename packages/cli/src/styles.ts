@@ -8,7 +8,7 @@ import { stripVTControlCharacters, styleText } from "node:util";
 
 type Style = (text: string) => string;
 
-const FORMATS = ["bold", "dim", "red", "green", "yellow", "blue", "magenta", "cyan"] as const;
+const FORMATS = ["bold", "dim", "red", "green", "blue", "magenta", "cyan"] as const;
 export type Styles = Readonly<Record<(typeof FORMATS)[number], Style>>;
 
 export function createStyles(hasColors: boolean): Styles {

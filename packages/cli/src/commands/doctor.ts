@@ -129,7 +129,7 @@ const MARKS = { ok: "ok", wrong: "wrong", skipped: "-" } as const;
 const MARK_CHARS = 7;
 
 function describeFinding({ name, state, text, fix }: Finding, { styles, context }: CommandCall): string[] {
-  const color = { ok: styles.green, wrong: styles.red, skipped: styles.yellow }[state];
+  const color = { ok: styles.green, wrong: styles.red, skipped: styles.dim }[state];
   const width = (context.columns ?? Infinity) - MARK_CHARS;
   const [first = "", ...rest] = wrap(`${name}: ${text}`, width);
   const more = [...rest, ...(fix === null ? [] : wrap(`Fix: ${fix}`, width))];

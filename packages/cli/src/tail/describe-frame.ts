@@ -53,7 +53,7 @@ function formatValue(value: unknown): string {
 /** By the kind of event, as all dialects name it. */
 function colorFor(type: string, styles: Styles): (text: string) => string {
   if (/error|fail/.test(type)) return styles.red;
-  if (/approval|question|form|payment|interaction/.test(type)) return styles.yellow;
+  if (/approval|question|form|payment|interaction/.test(type)) return styles.bold;
   if (/tool|function/.test(type)) return styles.cyan;
   if (/think|reason/.test(type)) return styles.magenta;
   if (/text|message|content/.test(type)) return styles.green;
