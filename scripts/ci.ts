@@ -38,7 +38,7 @@ const BUDGETS = {
   "test:browser": inBudget(750),
 };
 /** Time budget of the whole run in seconds, without the installation. */
-const WHOLE_BUDGET = inBudget(1140);
+const WHOLE_BUDGET = inBudget(1200);
 
 /** A stage that hangs, such as a browser, is killed this long after it has exceeded its budget. */
 const GRACE_SECONDS = 60;
