@@ -1,8 +1,8 @@
 /**
  * `turnstream` is a whole server in one call: gateway, worker and sign-in, on PostgreSQL and Redis or in memory. It
  * composes the pieces that `@turnstream/server` also exports one by one.
- * Invariant: nothing is opened before the first call of a method. Each part is opened once. `close` ends the parts in
- * reverse order: connections, turns, then the servers' connections.
+ * Invariant: nothing is opened before the first call of a method. Each part is opened once; a later call repeats an
+ * opening that failed. `close` ends the parts in reverse order: connections, turns, then the servers' connections.
  */
 import { randomBytes } from "node:crypto";
 import { type Server, type ServerOptions, createServer } from "../gateway/create-server.ts";
@@ -159,6 +159,11 @@ class App implements Turnstream {
         if (!hasServers(this.#settings)) this.#print(IN_MEMORY);
         return parts;
       },
+      (error: unknown) => {
+        // A fetch host calls again: the next call may find the servers.
+        this.#parts = null;
+        throw error;
+      },
     );
     return this.#parts;
   }
@@ -170,7 +175,12 @@ class App implements Turnstream {
   }
 
   gateway(): Promise<Gateway> {
-    this.#gateway ??= this.#gatewayOptions().then(createGateway);
+    this.#gateway ??= this.#gatewayOptions()
+      .then(createGateway)
+      .catch((error: unknown) => {
+        this.#gateway = null;
+        throw error;
+      });
     return this.#gateway;
   }
 
@@ -218,6 +228,7 @@ class App implements Turnstream {
 
   #runTurns(): Promise<SupervisedWorker> {
     this.#worker ??= this.#startWorker().catch((error: unknown) => {
+      this.#worker = null;
       throw reported(explainServerError(error, this.#settings));
     });
     return this.#worker;

@@ -1,5 +1,6 @@
 /** Runs the contract of `turnstream()` on PostgreSQL and Redis, and tests servers that can't be used. */
 import { freePort } from "@turnstream/testkit/network/free-port.ts";
+import { startProxy } from "@turnstream/testkit/network/tcp-proxy.ts";
 import { freshDatabaseUrl, sharedRedisUrl } from "@turnstream/testkit/servers/shared-servers.ts";
 import { expect, test } from "vitest";
 import { scriptedModel } from "../../src/models/scripted-model.ts";
@@ -54,4 +55,22 @@ test("without `migrates`, a database without tables is an error that names the c
     redisUrl: sharedRedisUrl(),
   });
   await expect(app.parts()).rejects.toThrow("turnstream migrate");
+});
+
+test("a fetch host serves requests as soon as PostgreSQL can be reached again", async () => {
+  const direct = new URL(await freshDatabaseUrl());
+  const proxy = await startProxy({ to: { host: direct.hostname, port: Number(direct.port) } });
+  const throughProxy = new URL(direct);
+  throughProxy.port = String(proxy.port);
+  const app = turnstream({ ...SILENT, databaseUrl: throughProxy.href, redisUrl: sharedRedisUrl() });
+  const request = () => app.handle(new Request("http://127.0.0.1/api/v1/sign-in", { method: "POST" }));
+  try {
+    proxy.cut();
+    await expect(request()).rejects.toMatchObject({ name: "SettingsError", code: "DATABASE" });
+    await proxy.heal();
+    expect((await request()).status).toBe(200);
+  } finally {
+    await app.close();
+    await proxy.close();
+  }
 });
