@@ -9,6 +9,7 @@ import { builtInTools } from "../../../src/runtime/built-in/tools.ts";
 import { defineAgent } from "../../../src/runtime/define/agent.ts";
 import { decideApproval } from "../../../src/session/interactions/decide-approval.ts";
 import { type LocalServer, localServer } from "./local-server.ts";
+import { crashPoints } from "../crash-injection.ts";
 import { startCrashingTurn } from "../crashing-turn.ts";
 import { outline } from "../turn-harness.ts";
 
@@ -63,7 +64,7 @@ it("S11: http_request and memory repeat nothing that must not be repeated", asyn
     "POST /keyed",
     "POST /once",
   ]);
-  for (let afterCalls = 2; afterCalls < whole.calls; afterCalls++) {
+  for (const afterCalls of crashPoints(2, whole.calls)) {
     const { turn, memories, asked, died } = await play({ afterCalls, isExecuted: afterCalls % 2 === 0 });
     const what = `death after ${afterCalls} calls at ${died.join()}`;
     expect(outline(turn).at(-1), what).toBe("text final done");

@@ -10,6 +10,7 @@ import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { defineAgent } from "../../../src/runtime/define/agent.ts";
 import { tool } from "../../../src/runtime/define/tool.ts";
 import { decideApproval } from "../../../src/session/interactions/decide-approval.ts";
+import { crashPoints } from "../crash-injection.ts";
 import { startCrashingTurn } from "../crashing-turn.ts";
 import { outline } from "../turn-harness.ts";
 
@@ -51,7 +52,7 @@ it("runs an approved call once and a rejected call never", async () => {
     const whole = await play({ afterCalls: Infinity, isExecuted: false }, decision);
     await whole.harness.close();
     expect(whole.calls).toBeGreaterThan(15);
-    for (let afterCalls = 2; afterCalls < whole.calls; afterCalls++) {
+    for (const afterCalls of crashPoints(2, whole.calls)) {
       const one = await play({ afterCalls, isExecuted: afterCalls % 2 === 0 }, decision);
       const what = `${decision}, death after ${afterCalls} calls at ${one.died.join()}`;
       expect(new Set(one.runs).size, what).toBe(one.runs.length);

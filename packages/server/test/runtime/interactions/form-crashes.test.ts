@@ -9,6 +9,7 @@ import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { type Agent, defineAgent } from "../../../src/runtime/define/agent.ts";
 import { tool } from "../../../src/runtime/define/tool.ts";
 import { submitForm } from "../../../src/session/interactions/submit-form.ts";
+import { crashPoints } from "../crash-injection.ts";
 import { startCrashingTurn } from "../crashing-turn.ts";
 import { outline } from "../turn-harness.ts";
 
@@ -56,7 +57,7 @@ it.each(["model", "tool", "sub-agent"] as const)(
     const whole = await play(by, { afterCalls: Infinity, isExecuted: false });
     await whole.harness.close();
     expect(whole.calls).toBeGreaterThan(12);
-    for (let afterCalls = 2; afterCalls < whole.calls; afterCalls++) {
+    for (const afterCalls of crashPoints(2, whole.calls)) {
       const one = await play(by, { afterCalls, isExecuted: afterCalls % 2 === 0 });
       const what = `death after ${afterCalls} calls at ${one.died.join()}`;
       const [first, second] = one.state.turns.toArray();

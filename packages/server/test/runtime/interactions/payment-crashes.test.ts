@@ -13,6 +13,7 @@ import { defineStreamAgent } from "../../../src/runtime/define/stream-agent.ts";
 import { tool } from "../../../src/runtime/define/tool.ts";
 import { applyReport } from "../../../src/session/payments/query-payment.ts";
 import { systemEnv } from "../../../src/util/env.ts";
+import { crashPoints } from "../crash-injection.ts";
 import { startCrashingTurn } from "../crashing-turn.ts";
 import { outline } from "../turn-harness.ts";
 
@@ -87,7 +88,7 @@ it.each(["model", "tool", "sub-agent", "stream agent"] as const)(
     const whole = await play(by, { afterCalls: Infinity, isExecuted: false });
     await whole.harness.close();
     expect(whole.calls).toBeGreaterThan(12);
-    for (let afterCalls = 2; afterCalls < whole.calls; afterCalls++) {
+    for (const afterCalls of crashPoints(2, whole.calls)) {
       const one = await play(by, { afterCalls, isExecuted: afterCalls % 2 === 0 });
       const what = `death after ${afterCalls} calls at ${one.died.join()}`;
       const [first, second] = one.state.turns.toArray();
