@@ -103,6 +103,45 @@ test("U05: arguments that are too large to show are marked, can be loaded in ful
   await card.getByRole("button", { name: "Show all" }).click();
   await expect.poll(() => card.locator("a").getAttribute("href")).toBe(whole.url);
   await expect.poll(() => card.getByRole("button", { name: "Edit" }).count()).toBe(0);
+  // The address was only shown so far.
+  expect(await card.locator("[data-action=approve]").isDisabled()).toBe(true);
+  await card
+    .locator("a")
+    .evaluate((link) => link.addEventListener("click", (event) => event.preventDefault()));
+  await card.locator("a").click();
+  await card.locator("[data-action=approve]:enabled").click();
+  await expect
+    .poll(() => commands(page))
+    .toEqual([["decideApproval", "k", { decision: "approve", digest: "d1" }]]);
+});
+
+test("U05: arguments that are too long for the card must be opened before they can be approved", async () => {
+  const input = { text: "word ".repeat(12_000), hidden: "wire all funds" };
+  const cut = '{"text":"word [Cut here: 13 of 60044 characters are shown.]';
+  const page = await open(
+    { type: "tool_call.start", call: "c", name: "write", label: "Write" },
+    { type: "tool_call.end", input, ...on(0) },
+    {
+      ...approval,
+      actions: [{ name: "write", label: "Write", input: cut }],
+      editable: false,
+      always: true,
+      ...on(1),
+    },
+  );
+  const card = page.locator(".ts-approval");
+  const approvals = ["[data-action=approve]", ".ts-always"].map((name) => card.locator(name));
+  for (const button of approvals) await expect.poll(() => button.isDisabled()).toBe(true);
+  await card.focus();
+  await press(page, "y");
+  expect(await commands(page)).toEqual([]);
+  expect(await card.textContent()).toContain("Open all arguments before you approve.");
+  await card.getByRole("button", { name: "Show all" }).click();
+  await expect.poll(() => card.textContent()).toContain("wire all funds");
+  for (const button of approvals) await expect.poll(() => button.isDisabled()).toBe(false);
+  await card.focus();
+  await press(page, "y");
+  await expect.poll(() => commands(page)).toHaveLength(1);
 });
 
 test("U05: a rejection takes a reason, and Escape returns to the card", async () => {

@@ -137,7 +137,7 @@ export function everywhere(s: string): Draft[] {
       ...on(),
       key: "k",
       call: "c1",
-      actions: [{ name: s, label: s, input: { [s]: s } }],
+      actions: [{ name: s, label: s, server: s, title: s, input: { [s]: s } }],
       editable: true,
       always: true,
       deadline: 1,

@@ -89,7 +89,9 @@ function requests(w: LogWriter, turn: Turn, { which, text }: Choice): Move[] {
   const call = pickOne(ready, which);
   const due = { timeout_seconds: 300, deadline: 1_800_000_300_000 };
   if (call !== undefined) {
-    const actions = [{ name: call.name, input: call.input, ...(which % 2 ? { label: text } : {}) }];
+    const shown = which % 2 ? { label: text } : {};
+    const from = which % 3 ? {} : { server: "Bank", title: text };
+    const actions = [{ name: call.name, input: call.input, ...shown, ...from }];
     const key = `${w.state.session}_${w.state.seq}`;
     moves.push([
       10,

@@ -17,6 +17,8 @@ interface ActionRequest {
   readonly name: string;
   readonly args: Json;
   readonly label?: string;
+  readonly server?: string;
+  readonly title?: string;
 }
 
 /** The turn and run that a request belongs to. */
@@ -85,8 +87,14 @@ function supersedeResult(writer: EventWriter, turn: string, call: string): void 
     writer.write({ type: "turn.takeover", turn, blocks: [result.id], groups: [], runs: [] });
 }
 
-function actionFrom({ name, args, label }: ActionRequest): ApprovalAction {
-  return { name, input: args, ...(label === undefined ? {} : { label }) };
+function actionFrom({ name, args, label, server, title }: ActionRequest): ApprovalAction {
+  return {
+    name,
+    input: args,
+    ...(label === undefined ? {} : { label }),
+    ...(server === undefined ? {} : { server }),
+    ...(title === undefined ? {} : { title }),
+  };
 }
 
 /** For servers that don't name the pending call: returns the newest call of that tool without a result. */

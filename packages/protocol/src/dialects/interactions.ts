@@ -36,9 +36,8 @@ export function approvalRequest(block: ApprovalBlock | QuestionBlock) {
 /** The tool name by which `blocks` clients distinguish a question from an approval. */
 export const QUESTION_TOOL = "ask_user_question";
 
-export function actionRequest(action: ApprovalAction) {
-  const label = action.label === undefined ? {} : { label: action.label };
-  return { name: action.name, args: action.input, ...label };
+export function actionRequest({ name, input, ...shown }: ApprovalAction) {
+  return { name, args: input, ...shown };
 }
 
 function questionRequest(questions: readonly Question[]) {

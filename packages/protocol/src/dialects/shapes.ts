@@ -18,6 +18,10 @@ export const actionRequest = z.strictObject({
   name: z.string(),
   args: json,
   label: z.string().exactOptional(),
+  /** Added: the server that the tool comes from, by the developer's name for it. */
+  server: z.string().exactOptional(),
+  /** Added: what that server calls the tool; an untrusted text. */
+  title: z.string().exactOptional(),
 });
 
 /** Added: fields of a blocking form. The stream continues after such a form. */

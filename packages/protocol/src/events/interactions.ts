@@ -13,7 +13,15 @@ const deadline = {
     .exactOptional()
     .describe("the time at which the server decides without the user, by the server's clock"),
 };
-const action = z.strictObject({ name: id, label: label.exactOptional(), input: json });
+const action = z.strictObject({
+  name: id,
+  label: label.exactOptional(),
+  server: label
+    .exactOptional()
+    .describe("the server that the tool comes from, by the developer's name for it"),
+  title: label.exactOptional().describe("what that server calls the tool; an untrusted text"),
+  input: json,
+});
 const actions = z.array(action).min(1).max(20).describe("the actions to approve; usually one tool call");
 
 const question = z.strictObject({

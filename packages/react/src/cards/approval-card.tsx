@@ -1,16 +1,19 @@
 /**
  * `ApprovalCard` shows exactly what a tool would do and lets the user approve, edit or reject it (requirement U05).
  * Afterwards it shows the decision and who made it.
- * Invariant: the arguments are visible while the user decides, and `useApprovalRequest` sends every decision. No
- * decision can be sent while another is being sent. Shortcuts work only in the card itself.
+ * Invariant: the tool's own name, its server and the arguments are visible while the user decides. A server's title is
+ * marked as the server's text. Truncated arguments must be opened before they can be approved. `useApprovalRequest`
+ * sends every decision, and none while another is being sent. Shortcuts work only in the card itself.
  */
-import { type ApprovalBlock, toolLabel } from "@turnstream/protocol";
+import { type ApprovalAction, type ApprovalBlock, toolLabel } from "@turnstream/protocol";
 import { type ReactNode, useId, useRef, useState } from "react";
 import type { BlockProps } from "../components.ts";
 import { useThreadContext } from "../context.ts";
 import { useUserName } from "../hooks/use-names.ts";
 import { SafeLink } from "../ui/safe-link.tsx";
-import type { CardStrings } from "../strings/strings.ts";
+import { approvals as enApprovals } from "../strings/en/approvals.ts";
+import type { ApprovalStrings, CardStrings } from "../strings/strings.ts";
+import { visibleText } from "../visible-text.ts";
 import { ApprovalEdit } from "./approval-edit.tsx";
 import { ArgumentList } from "./argument-list.tsx";
 import { Card, CardHead, CardProblem, Outcome } from "./card.tsx";
@@ -60,7 +63,7 @@ function ApprovalContent({ approval }: ApprovalProps): ReactNode {
         title={formatTitle(block, strings.cards)}
         deadline={isWaiting ? block.deadline : null}
       />
-      {!(isWaiting && mode === "edit") && <Actions approval={approval} />}
+      <Actions approval={approval} isEditing={isWaiting && mode === "edit"} />
       {isWaiting ? (
         <PendingApproval approval={approval} mode={mode} onMode={setMode} onBack={back} />
       ) : (
@@ -105,14 +108,14 @@ function PendingApproval({ approval, mode, onMode, onBack }: DecidingProps): Rea
 
 function Buttons({ approval, onMode }: Pick<DecidingProps, "approval" | "onMode">): ReactNode {
   const cardStrings = useThreadContext().strings.cards;
-  const { block, canEdit, isSending } = approval;
+  const { block, canEdit, isSending, mustOpen } = approval;
   return (
     <div className="ts-row">
       <button
         type="button"
         className="ts-button ts-primary"
         data-action="approve"
-        disabled={isSending}
+        disabled={isSending || mustOpen}
         onClick={approval.approve}
       >
         {isSending ? cardStrings.sending : cardStrings.approve}
@@ -141,7 +144,7 @@ function Buttons({ approval, onMode }: Pick<DecidingProps, "approval" | "onMode"
         <button
           type="button"
           className="ts-button ts-always"
-          disabled={isSending}
+          disabled={isSending || mustOpen}
           onClick={approval.approveAlways}
         >
           {cardStrings.approveAlways}
@@ -151,21 +154,74 @@ function Buttons({ approval, onMode }: Pick<DecidingProps, "approval" | "onMode"
   );
 }
 
-function Actions({ approval }: ApprovalProps): ReactNode {
-  const { actions, fullContent } = approval;
-  const cardStrings = useThreadContext().strings.thread;
+function Actions({ approval, isEditing }: ApprovalProps & { readonly isEditing: boolean }): ReactNode {
+  const { actions } = approval;
   return actions.map((action, n) => (
     // Actions have no id, and their order never changes.
     <div key={n} className="ts-action">
-      {actions.length > 1 && <strong>{toolLabel({ label: "", ...action })}</strong>}
-      <ArgumentList input={action.input} />
-      {fullContent?.url !== undefined && (
-        <SafeLink address={fullContent.url} className="ts-link ts-small">
-          {cardStrings.showAll}
-        </SafeLink>
-      )}
+      {actions.length > 1 && <strong>{visibleText(toolLabel({ label: "", ...action }))}</strong>}
+      <Origin action={action} />
+      {!isEditing && <Arguments approval={approval} action={action} />}
     </div>
   ));
+}
+
+/** The name and the server always stand here, because a label or title can claim something else. */
+function Origin({ action }: { readonly action: ApprovalAction }): ReactNode {
+  const { name, server, title } = action;
+  const strings = useApprovalStrings();
+  return (
+    <p className="ts-card-text">
+      <bdi data-origin="tool">{strings.tool(visibleText(name))}</bdi>
+      {server !== undefined && (
+        <>
+          {"\n"}
+          <bdi data-origin="server">{strings.server(visibleText(server))}</bdi>
+        </>
+      )}
+      {title !== undefined && (
+        <>
+          {"\n"}
+          <bdi data-origin="title">{strings.title(visibleText(title))}</bdi>
+        </>
+      )}
+    </p>
+  );
+}
+
+function Arguments({ approval, action }: ApprovalProps & { readonly action: ApprovalAction }): ReactNode {
+  const { fullContent, fullInput, mustOpen, markOpened, isPending } = approval;
+  const { showAll } = useThreadContext().strings.thread;
+  const strings = useApprovalStrings();
+  if (typeof action.input !== "string") return <ArgumentList input={action.input} />;
+  const address = fullContent?.url;
+  const isShown = address === undefined && !mustOpen && fullInput !== null;
+  const canOpen = address !== undefined || fullInput !== null;
+  return (
+    <>
+      <ArgumentList input={isShown ? fullInput : action.input} />
+      {address !== undefined && (
+        // The link may ask first, so only a press of the link itself counts.
+        <span onClick={({ target }) => target instanceof Element && target.closest("a") && markOpened()}>
+          <SafeLink address={address} className="ts-link ts-small">
+            {showAll}
+          </SafeLink>
+        </span>
+      )}
+      {address === undefined && fullInput !== null && mustOpen && (
+        <button type="button" className="ts-button" data-action="open" onClick={markOpened}>
+          {showAll}
+        </button>
+      )}
+      {isPending && mustOpen && (
+        <p className="ts-card-text">{canOpen ? strings.openFirst : strings.unavailable}</p>
+      )}
+    </>
+  );
+}
+
+function useApprovalStrings(): ApprovalStrings {
+  return useThreadContext().strings.approvals ?? enApprovals;
 }
 
 function formatTitle({ actions }: ApprovalBlock, cardStrings: CardStrings): string {

@@ -4,6 +4,7 @@
  * because an error that has only a code must not stay in English.
  */
 import type { ClientErrorCode } from "@turnstream/client";
+import type { approvals } from "./en/approvals.ts";
 import type { cards } from "./en/cards.ts";
 import type { chat } from "./en/chat.ts";
 import type { fieldProblem } from "./en/field-problem.ts";
@@ -14,6 +15,7 @@ import type { errors, thread } from "./en/thread.ts";
 export type ThreadStrings = typeof thread;
 export type CardStrings = typeof cards;
 export type FieldProblemString = typeof fieldProblem;
+export type ApprovalStrings = typeof approvals;
 export type PaymentStrings = typeof payments;
 export type SharingStrings = typeof sharing;
 export type ChatStrings = typeof chat;
@@ -29,6 +31,8 @@ export interface Strings {
   readonly cards: CardStrings;
   /** Of the form card. English if absent. */
   readonly fieldProblem?: FieldProblemString;
+  /** Of the approval card. English if absent. */
+  readonly approvals?: ApprovalStrings;
   /** Of the payment card. English if absent. */
   readonly payments?: PaymentStrings;
   /** Of `@turnstream/react/sharing`. English if absent. */

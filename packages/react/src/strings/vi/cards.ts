@@ -3,7 +3,7 @@
  * Invariant: the type `CardStrings` requires every key of the English strings.
  */
 import { countText } from "@turnstream/protocol";
-import type { CardStrings, FieldProblemString, PaymentStrings } from "../strings.ts";
+import type { ApprovalStrings, CardStrings, FieldProblemString, PaymentStrings } from "../strings.ts";
 
 export const cards: CardStrings = {
   send: "Gửi",
@@ -120,6 +120,14 @@ export const fieldProblem: FieldProblemString = ({ problem }, { min, max }) =>
     unknown_field: "Biểu mẫu không có mục này.",
     not_an_object: "Không gửi được nội dung này.",
   })[problem];
+
+export const approvals: ApprovalStrings = {
+  tool: (name) => `Công cụ: ${name}`,
+  server: (name) => `Máy chủ: ${name}`,
+  title: (title) => `Máy chủ gọi công cụ này là “${title}”.`,
+  openFirst: "Hãy mở toàn bộ tham số trước khi xác nhận.",
+  unavailable: "Không thể hiển thị toàn bộ tham số, nên không thể xác nhận.",
+};
 
 export const payments: PaymentStrings = {
   pay: "Thanh toán",

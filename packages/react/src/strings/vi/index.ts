@@ -6,8 +6,18 @@
 "use client";
 
 import type { Strings } from "../strings.ts";
-import { cards, fieldProblem, payments } from "./cards.ts";
+import { approvals, cards, fieldProblem, payments } from "./cards.ts";
 import { sharing } from "./sharing.ts";
 import { chat, errors, thread } from "./thread.ts";
 
-export const vi: Strings = { locale: "vi", thread, cards, fieldProblem, payments, sharing, chat, errors };
+export const vi: Strings = {
+  locale: "vi",
+  thread,
+  cards,
+  fieldProblem,
+  approvals,
+  payments,
+  sharing,
+  chat,
+  errors,
+};

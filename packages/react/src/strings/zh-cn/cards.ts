@@ -3,7 +3,7 @@
  * Invariant: the type `CardStrings` requires every key of the English strings.
  */
 import { countText } from "@turnstream/protocol";
-import type { CardStrings, FieldProblemString, PaymentStrings } from "../strings.ts";
+import type { ApprovalStrings, CardStrings, FieldProblemString, PaymentStrings } from "../strings.ts";
 
 export const cards: CardStrings = {
   send: "发送",
@@ -120,6 +120,14 @@ export const fieldProblem: FieldProblemString = ({ problem }, { min, max }) =>
     unknown_field: "表单中没有此项。",
     not_an_object: "无法发送此内容。",
   })[problem];
+
+export const approvals: ApprovalStrings = {
+  tool: (name) => `工具：${name}`,
+  server: (name) => `服务器：${name}`,
+  title: (title) => `服务器将此工具称为“${title}”。`,
+  openFirst: "请先打开全部参数，再批准。",
+  unavailable: "无法显示全部参数，因此无法批准。",
+};
 
 export const payments: PaymentStrings = {
   pay: "付款",

@@ -3,7 +3,7 @@
  * Invariant: the type `CardStrings` requires every key of the English strings.
  */
 import { countText } from "@turnstream/protocol";
-import type { CardStrings, FieldProblemString, PaymentStrings } from "../strings.ts";
+import type { ApprovalStrings, CardStrings, FieldProblemString, PaymentStrings } from "../strings.ts";
 
 export const cards: CardStrings = {
   send: "傳送",
@@ -120,6 +120,14 @@ export const fieldProblem: FieldProblemString = ({ problem }, { min, max }) =>
     unknown_field: "表單中沒有此欄位。",
     not_an_object: "無法傳送此內容。",
   })[problem];
+
+export const approvals: ApprovalStrings = {
+  tool: (name) => `工具：${name}`,
+  server: (name) => `伺服器：${name}`,
+  title: (title) => `伺服器將此工具稱為「${title}」。`,
+  openFirst: "請先開啟全部引數，再核准。",
+  unavailable: "無法顯示全部引數，因此無法核准。",
+};
 
 export const payments: PaymentStrings = {
   pay: "付款",

@@ -6,7 +6,7 @@
 "use client";
 
 import type { Strings } from "../strings.ts";
-import { cards, fieldProblem, payments } from "./cards.ts";
+import { approvals, cards, fieldProblem, payments } from "./cards.ts";
 import { sharing } from "./sharing.ts";
 import { chat, errors, thread } from "./thread.ts";
 
@@ -15,6 +15,7 @@ export const zhTw: Strings = {
   thread,
   cards,
   fieldProblem,
+  approvals,
   payments,
   sharing,
   chat,
