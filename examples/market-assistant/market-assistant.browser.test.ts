@@ -2,6 +2,8 @@
  * Tests the example as a user runs it: started by its command, with every suggestion used once. It approves, answers,
  * stops, retries and reloads, and kills processes. In the end nothing must be left.
  */
+import { once } from "node:events";
+import { type IncomingMessage, request as httpRequest } from "node:http";
 import { isDeepStrictEqual } from "node:util";
 import { closeBrowser, openBrowser } from "@turnstream/browser/chromium.ts";
 import { keepArtefacts, readConsole } from "@turnstream/browser/artefacts.ts";
@@ -70,6 +72,31 @@ async function untilDone(on: Page = page): Promise<void> {
 async function textsOf(on: Page): Promise<string[]> {
   return await on.locator(".ts-text").allInnerTexts();
 }
+
+/** Requests a path under another name, as a page does whose name was pointed at this machine. */
+async function statusUnder(host: string, path: string, method: string): Promise<number | undefined> {
+  const request = httpRequest(new URL(path, example.url), {
+    method,
+    headers: { host, origin: `http://${host}` },
+  });
+  request.end();
+  const [response] = (await once(request, "response")) as [IncomingMessage];
+  response.resume();
+  return response.statusCode;
+}
+
+test("answers only under its own names, so that a page with a rebound name can't use it", async () => {
+  const { host, port } = new URL(example.url);
+  for (const [path, method] of [
+    ["/", "GET"],
+    ["/api/v1/sign-in", "POST"],
+    ["/api/v1/sessions", "GET"],
+  ] as const)
+    for (const name of [`evil.example:${port}`, "127.0.0.1.evil.example", `localhost.evil.example:${port}`])
+      expect(await statusUnder(name, path, method), `${name} ${path}`).toBe(421);
+  expect(await statusUnder(host, "/", "GET")).toBe(200);
+  expect(await statusUnder(`localhost:${port}`, "/", "GET")).toBe(200);
+});
 
 describe("each suggestion, with one click (U07)", () => {
   test("the market: groups of steps, a table, citations", async () => {

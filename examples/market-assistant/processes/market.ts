@@ -14,6 +14,16 @@ export interface Market {
   readonly model: string;
 }
 
+const OWN_HOST = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::\d{1,5})?$/i;
+
+/**
+ * Returns false for another host than this machine. A page of another site can point its own name at 127.0.0.1 (DNS
+ * rebinding). It would otherwise use the chat, and with it the developer's model key, as a guest.
+ */
+export function isOwnHost(host: string | undefined): boolean {
+  return OWN_HOST.test(host ?? "");
+}
+
 const YEAR_SECONDS = 365 * 24 * 60 * 60;
 const GUEST = /(?:^|;\s*)market_guest=(guest-[0-9a-f-]{36})(?:;|$)/;
 
