@@ -10,6 +10,7 @@ export type { ClientDialect } from "./dialects/client-dialect.ts";
 export { ClientError, type ClientErrorCode } from "./errors.ts";
 export type { Credentials } from "./auth/auth.ts";
 export { signIn } from "./auth/sign-in.ts";
+export { clearStoredData } from "./outbox/storage.ts";
 export type { ClientEnv, PageEnv } from "./env.ts";
 export type { ClientOptions } from "./options.ts";
 export type {

@@ -1,9 +1,10 @@
 /**
- * `createOutboxStorage` stores unsent messages across reloads.
- * Invariant: each message has its own entry, so tabs never overwrite each other's messages. A full, forbidden or broken
- * storage is ignored without an error.
+ * `createOutboxStorage` stores unsent messages across reloads, and `clearStoredData` removes everything that clients of
+ * this page have stored.
+ * Invariant: every entry of this package starts with `turnstream:`. Each message has its own entry, so tabs never
+ * overwrite each other's messages. A full, forbidden or broken storage is ignored without an error.
  */
-import type { ClientEnv } from "../env.ts";
+import { type ClientEnv, createEnv } from "../env.ts";
 import { type OutboxMessage, readMessage, writeMessage } from "./message.ts";
 
 export interface OutboxStorage {
@@ -15,7 +16,17 @@ export interface OutboxStorage {
   read(id: string): OutboxMessage | null;
 }
 
-const PREFIX = "turnstream:outbox:";
+const ALL = "turnstream:";
+const PREFIX = `${ALL}outbox:`;
+
+/**
+ * Removes the unsent messages and user names of all users of this page from the browser. Call it when a user signs out,
+ * after `client.close()`: an open client would store its unsent messages again.
+ * @param storage where the clients store data. Default: `localStorage`
+ */
+export function clearStoredData(storage: ClientEnv["storage"] = createEnv().storage): void {
+  for (const entry of listEntries(storage, ALL)) tryStorage(() => storage?.removeItem(entry));
+}
 
 /** Returns the key of an outbox, unique for a server, user and session. */
 export function outboxKey(url: string, userName: string, session: string): string {

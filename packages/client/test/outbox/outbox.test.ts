@@ -3,7 +3,8 @@ import { emptyState, type SessionState, type UserMessage } from "@turnstream/pro
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { ClientError } from "../../src/errors.ts";
 import { clientMessageId } from "../../src/outbox/message.ts";
-import { outboxKey, listPendingSessions } from "../../src/outbox/storage.ts";
+import { createIdentity } from "../../src/auth/identity.ts";
+import { clearStoredData, outboxKey, listPendingSessions } from "../../src/outbox/storage.ts";
 import { openTab, sharedStorage, type Tab } from "./stage.ts";
 
 beforeEach(() => void vi.useFakeTimers({ now: 1_000_000 }));
@@ -253,4 +254,36 @@ test("listPendingSessions returns the sessions with unsent messages of this user
   for (const [key, text] of messages) openTab(storage, key).outbox.add({ text });
   expect(listPendingSessions(storage.of({}), "http://s", "t/an")).toEqual(["ses_1", "ses_2"]);
   expect(listPendingSessions(null, "http://s", "t/an")).toEqual([]);
+});
+
+test("clearStoredData removes unsent messages and user names of all users, and nothing of the app", () => {
+  const storage = sharedStorage();
+  const signedOut = {};
+  for (const key of ["here", "there"]) {
+    const tab = openTab(storage, key);
+    tab.outbox.add({ text: `secret of ${key}` });
+    tab.outbox.close();
+  }
+  createIdentity("https://a.example", storage.of(signedOut)).update({ token: "a.b.c" });
+  storage.entries.set("app:theme", "dark");
+  const other = openTab(storage, "here");
+  expect(statuses(other)).toEqual(["secret of here waiting"]);
+  clearStoredData(storage.of(signedOut));
+  expect([...storage.entries.keys()]).toEqual(["app:theme"]);
+  // Another open tab drops the message too, instead of sending it for the user who signed out.
+  other.outbox.setConnected(true);
+  expect([statuses(other), other.sent]).toEqual([[], []]);
+});
+
+function refuse(): never {
+  throw new DOMException("denied", "SecurityError");
+}
+
+test("clearStoredData accepts a page without a storage, and one that refuses", () => {
+  const storage = { length: 1, key: refuse, getItem: refuse, setItem: refuse, removeItem: refuse };
+  expect(() => {
+    clearStoredData();
+    clearStoredData(null);
+    clearStoredData(storage);
+  }).not.toThrow();
 });
