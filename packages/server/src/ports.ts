@@ -38,6 +38,7 @@ export type { FetchWebContentOptions } from "./runtime/built-in/fetch-web-conten
 export type { HttpRequestOptions } from "./runtime/built-in/http-request.ts";
 export type { HttpMethod } from "./runtime/built-in/http-rules.ts";
 export type { KnowledgeOptions, KnowledgeQuery } from "./runtime/built-in/knowledge.ts";
+export type { MemoryOptions } from "./runtime/built-in/memory.ts";
 export type { WebPage, WebQuery } from "./runtime/built-in/search-web.ts";
 export type {
   Compaction,

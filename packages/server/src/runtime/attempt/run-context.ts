@@ -48,6 +48,8 @@ export interface RunContext {
   readonly requestSlot?: RequestSlot;
   /** Set while the calls of a step run: what the model read before the step, without the instructions. */
   readonly messages?: readonly PromptMessage[];
+  /** Set for a sub-agent: the runs that called it, the main run first. */
+  readonly inherited?: readonly RunContext[];
 }
 
 /** Reserves the form or payment of a step for the first call that requests one. Other calls of the step can't. */
@@ -109,7 +111,9 @@ export async function subAgentContext(
       ...(agent.label === "" ? {} : { label: agent.label }),
     });
   }
-  return { attempt, agent, root, pinned, run, path: call, depth: depth + 1, pool: new ReferencePool() };
+  const inherited = [...(parent.inherited ?? []), { ...parent, inherited: [] }];
+  const pool = new ReferencePool();
+  return { attempt, agent, root, pinned, run, path: call, depth: depth + 1, pool, inherited };
 }
 
 export function createStepWriter(scope: RunContext): StepWriter {

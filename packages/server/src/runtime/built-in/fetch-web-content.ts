@@ -2,8 +2,9 @@
  * `fetchWebContentTool` creates the tool `fetch_web_content`: it returns the readable text of a public web page, text
  * file or PDF in citable chunks.
  *
- * Invariant: requests use `safeFetch`, which refuses internal addresses, and `mayFetch` decides on every redirect. Text
- * is extracted in a separate thread, within the worker's file limits.
+ * Invariant: requests use `safeFetch`, which refuses internal addresses, and `mayFetch` decides on every redirect. By
+ * default the URL must occur in the conversation, and a refusal does not repeat it. Text is extracted in a separate
+ * thread, within the worker's file limits.
  */
 import { truncateText } from "@turnstream/protocol/writer";
 import { z } from "zod";
@@ -14,12 +15,19 @@ import { type Tool, tool, type ToolContext, ToolError, type ToolOutput } from ".
 import { hostOf } from "../tool-calls/tool-host.ts";
 import { toCitations } from "./citations.ts";
 import { charsetOf, describeFetchError, isTextResponse, resolveFetchPolicy } from "./fetch-helpers.ts";
+import { isSeenUrl, listConversation } from "./seen-url.ts";
 
 export interface FetchWebContentOptions {
   /** How many characters of a page one call returns. The model gets the offset for the next call. @default 20000 */
   readonly chars?: number;
   readonly maxBytes?: number;
   readonly timeoutMs?: number;
+  /**
+   * Also fetches URLs that occur nowhere in the conversation. The model can put data of the conversation into such a
+   * URL, so a text that manipulates the model can send that data to any server.
+   * @default false
+   */
+  readonly allowAnyUrl?: boolean;
   /** Returns false to refuse a URL. It is also called for every redirect. */
   readonly mayFetch?: (url: URL) => boolean;
 }
@@ -27,6 +35,10 @@ export interface FetchWebContentOptions {
 const CHARS = 20_000;
 const MAX_BYTES = 5_000_000;
 const TIMEOUT_MS = 30_000;
+
+/** Does not contain the URL: a tool result that repeats it must not make it known. */
+const UNSEEN =
+  "Only addresses that occur in the conversation may be read: in messages of the user, files or tool results. Ask the user for the address.";
 
 const input = z.object({
   url: z.string().max(8_000),
@@ -42,6 +54,7 @@ const READ_ALL_THE_SAME = new Set(["application/pdf", "application/octet-stream"
 
 export function fetchWebContentTool(options: FetchWebContentOptions, fetch: FetchPolicy | undefined): Tool {
   const { chars = CHARS, maxBytes = MAX_BYTES, timeoutMs = TIMEOUT_MS, mayFetch = () => true } = options;
+  const { allowAnyUrl = false } = options;
   const mayFollow = (url: string): boolean => URL.canParse(url) && mayFetch(new URL(url));
   return tool({
     description: "Reads a web page, text file or PDF by its address and gives its text.",
@@ -49,6 +62,8 @@ export function fetchWebContentTool(options: FetchWebContentOptions, fetch: Fetc
     input,
     idempotent: true,
     async run({ url, offset = 0 }, context) {
+      if (!allowAnyUrl && !isSeenUrl(url, listConversation(hostOf(context).scope)))
+        throw new ToolError("This address may not be read.", { modelMessage: UNSEEN });
       if (URL.canParse(url) && !mayFollow(url))
         throw new ToolError("This address may not be read.", { modelMessage: `${url} may not be read.` });
       const policy = resolveFetchPolicy(fetch, context, { maxBytes, timeoutMs });

@@ -27,7 +27,16 @@ const input = z.object({
 
 type Input = z.infer<typeof input>;
 
-export function memoryTool(): Tool {
+export interface MemoryOptions {
+  /**
+   * Asks the user to approve each memory before it is saved. A saved memory is part of the instructions of all later
+   * sessions with `recallMemories`.
+   * @default false
+   */
+  readonly asksBeforeSaving?: boolean;
+}
+
+export function memoryTool({ asksBeforeSaving = false }: MemoryOptions = {}): Tool {
   return tool({
     description:
       "Remembers records about the user across all conversations with them: saves one, lists or searches them, or forgets one. Save what will matter again, such as preferences and circumstances, and what the user asks you to remember. Never save secrets such as passwords.",
@@ -35,6 +44,7 @@ export function memoryTool(): Tool {
     input,
     // The id comes from the idempotency key of the call, so saving again changes nothing.
     idempotent: true,
+    approval: asksBeforeSaving ? ({ action }) => action === "save" : false,
     run: (request, context) => {
       const { store } = hostOf(context).scope.attempt.context;
       return work(store, { tenant: context.tenant, user: context.user }, request, context);

@@ -13,12 +13,12 @@ import { generateImageTool, type ImageGenerator } from "./generate-image.ts";
 import { type HttpRequestOptions, httpRequestTool } from "./http-request.ts";
 import { type KnowledgeOptions, knowledgeTools } from "./knowledge.ts";
 import { lookupHistoryTool } from "./lookup-history.ts";
-import { memoryTool } from "./memory.ts";
+import { type MemoryOptions, memoryTool } from "./memory.ts";
 import { searchWebTool, type WebSearch } from "./search-web.ts";
 
 export interface BuiltInOptions {
   /** `memory`: what the agent remembers about the user across sessions. @default false */
-  readonly memory?: boolean;
+  readonly memory?: boolean | MemoryOptions;
   /** `lookup_history`: earlier turns of the session. @default false */
   readonly lookupHistory?: boolean;
   /** `http_request`: the HTTP services that these rules allow. */
@@ -55,10 +55,10 @@ type BuiltIn<Options> = Record<string, Tool> & {
 
 export function builtInTools<const Options extends BuiltInOptions>(options: Options): BuiltIn<Options>;
 export function builtInTools(options: BuiltInOptions): Record<string, Tool> {
-  const { fetch, fetchWebContent = false } = options;
+  const { fetch, fetchWebContent = false, memory = false } = options;
   const web = fetchWebContent === true ? {} : fetchWebContent;
   return {
-    ...(options.memory === true ? { memory: memoryTool() } : {}),
+    ...(memory === false ? {} : { memory: memoryTool(memory === true ? {} : memory) }),
     ...(options.lookupHistory === true ? { lookup_history: lookupHistoryTool() } : {}),
     ...(options.httpRequest === undefined
       ? {}

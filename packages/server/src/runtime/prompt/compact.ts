@@ -21,6 +21,9 @@ import { estimatePrompt, estimateTokens } from "./trim-to-budget.ts";
 import { listMessages } from "./continuations.ts";
 import type { PriorTurns } from "./prior-turns.ts";
 
+/** The start of the message that has the summary. */
+export const SUMMARY_INTRO = "Summary of the conversation so far:";
+
 const SUMMARY_CHARS = 8_000;
 const ASK =
   "Sum up the conversation so far for yourself: what the user wants, what was found and decided, names, numbers and open points. Write nothing else.";
@@ -48,7 +51,7 @@ export async function compactIfNeeded(
 
 /** @param note what the model must know besides the summary; null for nothing */
 export function summaryPrompt({ summary, turns }: PriorTurns, note: string | null = null): Prompt {
-  const about = summary === null ? null : `Summary of the conversation so far:\n${summary}`;
+  const about = summary === null ? null : `${SUMMARY_INTRO}\n${summary}`;
   const text = [about, note].filter((part) => part !== null).join("\n\n");
   if (text === "") return listMessages(turns);
   return [

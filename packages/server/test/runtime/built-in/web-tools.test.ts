@@ -39,7 +39,8 @@ type Calls = Parameters<typeof caller>[0];
 async function play(options: BuiltInOptions, calls: Calls, worker: Partial<WorkerOptions> = {}) {
   const { model, last } = caller(calls);
   await harness.worker([defineAgent({ name: "a", model, tools: builtInTools(options) })], worker);
-  const turn = await harness.ask(await harness.session(), "go");
+  // The message names the URLs, because `fetch_web_content` reads no others.
+  const turn = await harness.ask(await harness.session(), `go ${JSON.stringify(calls)}`);
   return { turn, results: last.results, lines: outline(turn).filter((line) => line.startsWith("result")) };
 }
 
