@@ -216,7 +216,17 @@ export const restReplies = {
   draft: z.strictObject({ draft: draft.nullable() }).describe("The values that the user has saved so far."),
   allowances: z
     .strictObject({
-      allowances: z.array(z.strictObject({ agent: text, tool: text, by: text.nullable(), at: milliseconds })),
+      allowances: z.array(
+        z.strictObject({
+          agent: text,
+          tool: text,
+          digest: text.describe(
+            "of the tool's description and input schema; the allowance ends when it changes",
+          ),
+          by: text.nullable(),
+          at: milliseconds,
+        }),
+      ),
     })
     .describe("The tools that no longer need approval in this session."),
   file: z

@@ -29,6 +29,7 @@ const REQUESTS: Readonly<Record<"approval" | "question" | "form", Json>> = {
     editable: true,
     always: true,
     agent: "broker",
+    tool_digest: "sha256:tool",
   },
   question: {
     questions: [

@@ -5,7 +5,7 @@ import { suite } from "./suite.ts";
 
 export function allowancesContract(name: string, makeStore: MakeStore): void {
   suite(name, "allowances", makeStore, (store) => {
-    const rule = { agent: "broker", tool: "trade" };
+    const rule = { agent: "broker", tool: "trade", digest: "sha256:1" };
 
     test("apply to one tool of one agent in one session", async () => {
       const { ref } = await newSession(store());
@@ -26,13 +26,25 @@ export function allowancesContract(name: string, makeStore: MakeStore): void {
 
     test("keep the first version, and are listed in the order of creation", async () => {
       const { ref } = await newSession(store());
-      await store().allowances.add(ref, { agent: "z", tool: "t", by: "an" });
+      const first = { agent: "z", tool: "t", digest: "sha256:1", by: "an" };
+      await store().allowances.add(ref, first);
       await store().allowances.add(ref, rule);
-      expect(await store().allowances.add(ref, { agent: "z", tool: "t", by: "binh" })).toBe("already");
+      expect(await store().allowances.add(ref, { ...first, by: "binh" })).toBe("already");
       const all = await store().allowances.list(ref);
       expect(all.map(({ agent, by }) => [agent, by])).toEqual([
         ["z", "an"],
         ["broker", null],
+      ]);
+    });
+
+    test("are replaced by one with another digest, which keeps its place in the list", async () => {
+      const { ref } = await newSession(store());
+      await store().allowances.add(ref, { ...rule, by: "an" });
+      await store().allowances.add(ref, { ...rule, tool: "sell" });
+      expect(await store().allowances.add(ref, { ...rule, digest: "sha256:2", by: "binh" })).toBe("added");
+      expect(await store().allowances.list(ref)).toMatchObject([
+        { tool: "trade", digest: "sha256:2", by: "binh" },
+        { tool: "sell", digest: "sha256:1" },
       ]);
     });
 
@@ -61,6 +73,7 @@ export function allowancesContract(name: string, makeStore: MakeStore): void {
       for (const bad of [
         { ...rule, tool: "" },
         { ...rule, agent: "a\0" },
+        { ...rule, digest: "" },
         { ...rule, by: "x".repeat(300) },
       ])
         await expect(store().allowances.add(ref, bad)).rejects.toMatchObject({ code: "INVALID" });

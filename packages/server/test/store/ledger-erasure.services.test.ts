@@ -46,7 +46,7 @@ test("leaves nothing of an erased user, and the audit is still valid", async () 
 
   const approval = anInteraction("approval", { request: { text: canary } });
   await store.interactions.request(ref, { ...approval, schema: { title: canary } });
-  await store.allowances.add(ref, { agent: "broker", tool: canary, by: user });
+  await store.allowances.add(ref, { agent: "broker", tool: canary, digest: "d", by: user });
   await store.interactions.change(ref, {
     id: approval.id,
     to: "rejected",

@@ -28,8 +28,15 @@ export interface PinnedTool {
   readonly name: string;
   readonly description: string;
   readonly input: Json;
-  /** Set for a tool of a tool source: the source, the tool's name in the source, and its label for users. */
-  readonly source?: { readonly name: string; readonly tool: string; readonly label: string };
+  /** Set for a tool of a tool source: the source, the tool's name in the source, and what users see of it. */
+  readonly source?: {
+    readonly name: string;
+    readonly tool: string;
+    readonly label: string;
+    /** Both as in `SourceTool`. */
+    readonly server?: string;
+    readonly title?: string;
+  };
 }
 
 /** Tokens and cost of model calls. */

@@ -35,5 +35,10 @@ export interface ToolSourceConnection {
 export interface SourceTool extends Tool {
   /** JSON Schema of the input, which must be an object. The model gets it unchanged. */
   readonly schema: Json;
+  /** For users, chosen by the developer. It must not come from an untrusted server: see `title`. */
   readonly label: string;
+  /** The server that the tool comes from, by the developer's name for it. Approvals show it. */
+  readonly server?: string;
+  /** What the server itself calls the tool. Approvals show it, marked as the server's text. */
+  readonly title?: string;
 }

@@ -4,7 +4,7 @@
  *
  * Invariant: a call that needs approval runs only if its digest equals the digest that the user saw and decided on. The
  * requirement is journaled, so the policy runs once per call. If a policy fails, the call needs approval. Edited input
- * must fit the tool's schema.
+ * must fit the tool's schema. An allowance ends when the description or the input schema of its tool changes.
  */
 import { createHash } from "node:crypto";
 import { type ApprovalAction, type ApprovalBlock, listBlocks, type Json } from "@turnstream/protocol";
@@ -15,10 +15,11 @@ import type { Allowance, InteractionChange } from "../../store/ports/interaction
 import { canonicalJson } from "../../store/rules/canonical-json.ts";
 import type { Store } from "../../store/store.ts";
 import { approvalKey, type ToolCallRecord, mismatchKey } from "../attempt/journal-entries.ts";
-import { callLabel, type RunContext } from "../attempt/run-context.ts";
+import { callLabel, findToolSource, type RunContext } from "../attempt/run-context.ts";
 import { failedResult } from "../attempt/tool-result.ts";
 import { deadlineFields } from "../define/answer-timeout.ts";
 import { resolveApproval, type ApprovalRequirement } from "../define/approval.ts";
+import type { SourceTool } from "../define/tool-source.ts";
 import type { Tool } from "../define/tool.ts";
 import type { StepCall } from "../events/step-writer.ts";
 import type { RuntimeStrings } from "../strings/runtime-strings.ts";
@@ -39,7 +40,13 @@ export async function requestApproval(
   const { attempt } = scope;
   const block = await writeRequest(scope, call, requirement);
   const { actions, editable, offers_always: always } = block;
-  const request: ApprovalRequest = { actions, editable, always, agent: scope.agent.name };
+  const request: ApprovalRequest = {
+    actions,
+    editable,
+    always,
+    agent: scope.agent.name,
+    tool_digest: toolDigest(scope, call, tool),
+  };
   const schema = editable ? schemaOf(scope, call) : undefined;
   const decided = await awaitDecision(attempt, block, request as unknown as Json, schema);
   const isAllowed = decided.status === "approved" || decided.status === "edited";
@@ -71,13 +78,31 @@ async function resolveRequirement(
   });
   const rule = requirement?.always === true ? await ruleFor(scope, call) : null;
   if (rule === null) await attempt.journal(key, requirement);
-  else await attempt.journal(key, null, { alsoCommit: (tx) => audit(tx, scope, call, "approval.passed") });
-  return rule === null ? requirement : null;
+  else if (rule.digest !== toolDigest(scope, call, tool))
+    await attempt.journal(key, requirement, { alsoCommit: (tx) => endRule(tx, scope, call) });
+  else {
+    await attempt.journal(key, null, { alsoCommit: (tx) => audit(tx, scope, call, "approval.passed") });
+    return null;
+  }
+  return requirement;
 }
 
 /** Returns what the user allowed for the rest of the session, or null. */
 function ruleFor({ attempt, agent }: RunContext, { name }: StepCall): Promise<Allowance | null> {
   return attempt.context.store.allowances.find(attempt.ref, agent.name, name);
+}
+
+/** The user allowed another definition of the tool. */
+async function endRule(tx: Store, scope: RunContext, call: StepCall): Promise<void> {
+  const { attempt, agent } = scope;
+  if (await tx.allowances.remove(attempt.ref, agent.name, call.name))
+    await audit(tx, scope, call, "approval.lapsed");
+}
+
+/** Digest of what the tool claims to do. It is the current definition, because that one would run. */
+function toolDigest({ agent }: RunContext, { name }: StepCall, tool: Tool | SourceTool): string {
+  const schema = "schema" in tool ? tool.schema : (agent.schemas[name] ?? null);
+  return digestTool({ description: tool.description, schema });
 }
 
 async function audit(
@@ -107,8 +132,15 @@ async function writeRequest(
   if (known !== undefined) return known;
   const label = callLabel(scope, call.name, call.input);
   const cut = cutInput(call.input, attempt.strings);
+  const { server, title } = findToolSource(scope, call.name) ?? {};
   const actions: ApprovalAction[] = [
-    { name: call.name, input: cut ?? call.input, ...(label === "" ? {} : { label }) },
+    {
+      name: call.name,
+      input: cut ?? call.input,
+      ...(label === "" ? {} : { label }),
+      ...(server === undefined ? {} : { server }),
+      ...(title === undefined ? {} : { title }),
+    },
   ];
   await writer.start({
     type: "approval.request",
@@ -210,5 +242,14 @@ function refusal(content: string, preview: string): ToolCallRecord {
 
 /** Digest of the call and its arguments as shown. A decision is bound to it. Pure. */
 export function argumentsDigest(shown: { readonly [field: string]: Json }): string {
-  return `sha256:${createHash("sha256").update(canonicalJson(shown)).digest("hex")}`;
+  return sha256(shown);
+}
+
+/** Digest of what a tool claims to do. An allowance is bound to it. Pure. */
+export function digestTool(definition: { readonly description: string; readonly schema: Json }): string {
+  return sha256(definition);
+}
+
+function sha256(value: { readonly [field: string]: Json }): string {
+  return `sha256:${createHash("sha256").update(canonicalJson(value)).digest("hex")}`;
 }

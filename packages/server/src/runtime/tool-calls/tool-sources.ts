@@ -7,7 +7,7 @@
  */
 import { createHash } from "node:crypto";
 import type { Json } from "@turnstream/protocol";
-import { truncateText } from "@turnstream/protocol/writer";
+import { MAX_LABEL, truncateText } from "@turnstream/protocol/writer";
 import { isJsonObject } from "../../util/json.ts";
 import type { ToolSourceRegistry } from "../attempt/context.ts";
 import type { PinnedTool } from "../attempt/journal-entries.ts";
@@ -90,7 +90,7 @@ export class ToolSources implements ToolSourceRegistry {
         usable.map(([tool]) => tool),
         taken,
       );
-      return usable.flatMap(([tool, { description, schema, label }], at) => {
+      return usable.flatMap(([tool, { description, schema, ...shown }], at) => {
         const name = given[at];
         if (name === undefined || taken.has(name)) return [];
         taken.add(name);
@@ -99,7 +99,7 @@ export class ToolSources implements ToolSourceRegistry {
             name,
             description: truncateText(description, MAX_DESCRIPTION),
             input: schema,
-            source: { name: source.name, tool, label },
+            source: { name: source.name, tool, ...shownTexts(shown) },
           },
         ];
       });
@@ -133,6 +133,15 @@ export class ToolSources implements ToolSourceRegistry {
       this.#host.onError(error, { during: `closing the tool source ${source.name}` });
     }
   }
+}
+
+/** The journal and events have limits for these texts. */
+function shownTexts({ label, server, title }: Pick<SourceTool, "label" | "server" | "title">) {
+  return {
+    label: truncateText(label, MAX_LABEL),
+    ...(server === undefined ? {} : { server: truncateText(server, MAX_LABEL) }),
+    ...(title === undefined ? {} : { title: truncateText(title, MAX_LABEL) }),
+  };
 }
 
 function sizeOf(schema: Json): number {

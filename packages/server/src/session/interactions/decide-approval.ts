@@ -7,7 +7,7 @@
  */
 import type { ApprovalAction, Json } from "@turnstream/protocol";
 import { StoreError } from "../../store/errors.ts";
-import type { TransitionResult, Interaction } from "../../store/ports/interactions.ts";
+import type { TransitionResult, Interaction, NewAllowance } from "../../store/ports/interactions.ts";
 import type { SessionRef } from "../../store/refs.ts";
 import type { Store } from "../../store/store.ts";
 import { transitionInteraction, type DecisionSource, decisionSource } from "./transition.ts";
@@ -42,6 +42,8 @@ export interface ApprovalRequest {
   readonly always?: boolean;
   /** The agent that makes the call. */
   readonly agent?: string;
+  /** Digest of the tool's description and input schema, for an allowance. Absent in old requests. */
+  readonly tool_digest?: string;
 }
 
 const STATUS = { approve: "approved", edit: "edited", reject: "rejected" } as const;
@@ -75,7 +77,7 @@ export async function decideApproval(
         : {
             also: async () => {
               await tx.allowances.add(ref, { ...rule, ...(userId === undefined ? {} : { by: userId }) });
-              return { action: "approval.always", subject: rule };
+              return { action: "approval.always", subject: { agent: rule.agent, tool: rule.tool } };
             },
           }),
     }),
@@ -103,14 +105,15 @@ async function editedActions(
 }
 
 function ruleOf(
-  { always = false, agent, actions }: ApprovalRequest,
+  { always = false, agent, actions, tool_digest: digest }: ApprovalRequest,
   { decision, key, ...input }: ApprovalDecision,
-): { readonly agent: string; readonly tool: string } | null {
+): NewAllowance | null {
   if (input.always !== true) return null;
   if (decision !== "approve") throw bad(key, "`always` is only allowed with an approval");
   const tool = actions[0]?.name;
-  if (!always || agent === undefined || tool === undefined) throw bad(key, "it doesn't offer `always`");
-  return { agent, tool };
+  if (!always || agent === undefined || tool === undefined || digest === undefined)
+    throw bad(key, "it doesn't offer `always`");
+  return { agent, tool, digest };
 }
 
 function bad(key: string, why: string): StoreError {

@@ -173,11 +173,12 @@ export function memoryAllowances(tables: MemoryTables, env: Env): Allowances {
       tables.run((rows) => {
         checkAllowance(allowance);
         requireSession(rows, ref);
-        const { agent, tool, by = null } = allowance;
+        const { agent, tool, digest, by = null } = allowance;
         const key = keyOf(agent, tool);
-        if (rows.get(ALLOWANCES, ref.session, key) !== undefined) return "already";
-        const n = rows.next("allowances");
-        rows.put(ALLOWANCES, ref.session, key, { agent, tool, by, at: env.now(), n });
+        const known = rows.get(ALLOWANCES, ref.session, key);
+        if (known?.digest === digest) return "already";
+        const n = known?.n ?? rows.next("allowances");
+        rows.put(ALLOWANCES, ref.session, key, { agent, tool, digest, by, at: env.now(), n });
         return "added";
       }),
     find: (ref, agent, tool) =>

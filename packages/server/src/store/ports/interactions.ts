@@ -135,12 +135,15 @@ export interface Interactions {
 export interface NewAllowance {
   readonly agent: string;
   readonly tool: string;
+  /** Digest of the tool's description and input schema. The allowance holds only while they don't change. */
+  readonly digest: string;
   readonly by?: string;
 }
 
 export interface Allowance {
   readonly agent: string;
   readonly tool: string;
+  readonly digest: string;
   /** Null if no user was named, or the user was erased. */
   readonly by: string | null;
   readonly at: number;
@@ -149,7 +152,8 @@ export interface Allowance {
 /** The sub-port of allowances. It does not decide whether a tool needs approval. */
 export interface Allowances {
   /**
-   * Adds an allowance. Returns "already" if the tool has one; the first one stays.
+   * Adds an allowance, or replaces one with another digest. Returns "already" if the tool has one with this digest; the
+   * first one stays.
    * @throws StoreError with NOT_FOUND if the session does not exist.
    */
   add(ref: SessionRef, allowance: NewAllowance): Promise<"added" | "already">;

@@ -1,7 +1,7 @@
 /**
  * `postgresAllowances` and `postgresFormDrafts` implement allowances and form drafts on PostgreSQL.
  *
- * Invariant: the first allowance of a tool stays. Saving a draft locks the pending form first, so that a concurrent
+ * Invariant: the first allowance of a tool stays while its digest stays. Saving a draft locks the pending form first, so that a concurrent
  * decision never leaves a draft behind.
  */
 import { type Selectable, sql } from "kysely";
@@ -21,11 +21,16 @@ export function postgresAllowances(db: Db): Allowances {
     async add(ref, allowance) {
       checkAllowance(allowance);
       await requireSession(db, ref);
-      const { agent, tool, by = null } = allowance;
+      const { agent, tool, digest, by = null } = allowance;
       const { numInsertedOrUpdatedRows } = await db
         .insertInto("allowances")
-        .values({ session_id: ref.session, tenant_id: ref.tenant, agent, tool, by_user: by })
-        .onConflict((conflict) => conflict.doNothing())
+        .values({ session_id: ref.session, tenant_id: ref.tenant, agent, tool, digest, by_user: by })
+        .onConflict((conflict) =>
+          conflict
+            .columns(["session_id", "agent", "tool"])
+            .doUpdateSet({ digest, by_user: by, given_at: clock })
+            .where("allowances.digest", "<>", digest),
+        )
         .executeTakeFirst();
       return numInsertedOrUpdatedRows === 1n ? "added" : "already";
     },
@@ -50,7 +55,7 @@ export function postgresAllowances(db: Db): Allowances {
 }
 
 function allowanceOf(row: Selectable<InteractionTables["allowances"]>): Allowance {
-  return { agent: row.agent, tool: row.tool, by: row.by_user, at: row.given_at };
+  return { agent: row.agent, tool: row.tool, digest: row.digest, by: row.by_user, at: row.given_at };
 }
 
 /** `interactions.ts` deletes the draft when the form is decided. */

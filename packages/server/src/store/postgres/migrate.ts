@@ -28,6 +28,7 @@ import { webhooks } from "./migrations/0014-webhooks.ts";
 import { shares } from "./migrations/0015-shares.ts";
 import { agents } from "./migrations/0016-agents.ts";
 import { operator } from "./migrations/0017-operator.ts";
+import { allowanceDigest } from "./migrations/0020-allowance-digest.ts";
 
 const migrations: Readonly<Record<string, Migration>> = {
   "0001-core": core,
@@ -47,6 +48,7 @@ const migrations: Readonly<Record<string, Migration>> = {
   "0015-shares": shares,
   "0016-agents": agents,
   "0017-operator": operator,
+  "0020-allowance-digest": allowanceDigest,
 };
 
 /** Names of its own, because a database may have Kysely's tables of an app. */

@@ -227,7 +227,7 @@ export interface GatewayTables {
   };
 }
 
-/** Tables of migration 0005. */
+/** Tables of migrations 0005 and 0020. */
 export interface InteractionTables {
   interaction_schemas: {
     session_id: string;
@@ -242,6 +242,7 @@ export interface InteractionTables {
     tool: string;
     by_user: string | null;
     given_at: Time;
+    digest: string;
   };
 }
 

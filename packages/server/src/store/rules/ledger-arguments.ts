@@ -25,8 +25,8 @@ export function checkKey({ name, scopes, expiresAt }: NewKey): string {
   return checkText(name, "key name");
 }
 
-export function checkAllowance({ agent, tool, by }: NewAllowance): void {
-  checkIds({ agent, tool, by }, "allowance");
+export function checkAllowance({ agent, tool, digest, by }: NewAllowance): void {
+  checkIds({ agent, tool, digest, by }, "allowance");
 }
 
 /** Maximum size of a stored schema. Only the worker checks edits against a larger one. */

@@ -9,6 +9,7 @@ import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { type Agent, defineAgent } from "../../../src/runtime/define/agent.ts";
 import type { Approval } from "../../../src/runtime/define/approval.ts";
 import { tool } from "../../../src/runtime/define/tool.ts";
+import { digestTool } from "../../../src/runtime/interactions/approval.ts";
 import { listAllowances, revokeAllowance } from "../../../src/session/interactions/allowances.ts";
 import { decideApproval, type ApprovalDecision } from "../../../src/session/interactions/decide-approval.ts";
 import type { SessionRef } from "../../../src/store/refs.ts";
@@ -16,6 +17,13 @@ import { systemEnv } from "../../../src/util/env.ts";
 import { outline, TurnHarness, type HarnessBackend } from "../turn-harness.ts";
 
 type Trade = { symbol: string; count: number };
+
+/** The allowance that `always` stores for this agent. */
+function ruleFor({ tools, schemas }: Agent) {
+  const { description = "" } = tools["trade"] ?? {};
+  const digest = digestTool({ description, schema: schemas["trade"] ?? null });
+  return { agent: "broker", tool: "trade", digest };
+}
 
 function brokenPolicy(): never {
   throw new Error("no policy today");
@@ -28,9 +36,10 @@ export function approvalContract(makeBackend: () => Promise<HarnessBackend>): vo
     harness = await TurnHarness.open(await makeBackend());
     trades = [];
   };
-  function broker(approval: Approval<Trade>, calls = 1): Agent {
+  function broker(approval: Approval<Trade>, calls = 1, description = ""): Agent {
     const trade = tool({
       label: "Trading",
+      description,
       // Rules that JSON Schema can't express are checked by the worker.
       input: z.object({
         symbol: z.string().refine((symbol) => symbol !== "bad"),
@@ -342,6 +351,32 @@ export function approvalContract(makeBackend: () => Promise<HarnessBackend>): vo
       expect(audit.find(({ action }) => action === "approval.revoked")?.detail).toBe('{"from":"device-1"}');
     });
 
+    it("is needed again when the description of an allowed tool has changed, also after a change back", async () => {
+      await open();
+      const first = await harness.worker([broker(true, 1, "Buys shares.")]);
+      const ref = await harness.session();
+      await harness.send(ref, "trade");
+      await decide(ref, (await waiting(ref))[0]?.key ?? "", { always: true });
+      await harness.ended(ref, ({ number }) => number === 1);
+      expect(approvalsOf(await harness.ask(ref, "trade"))).toEqual([]);
+      await first.shutdown();
+      const second = await harness.worker([broker(true, 1, "Buys shares, and sells the rest.")]);
+      await harness.send(ref, "trade");
+      const [asked] = await waiting(ref);
+      expect(asked?.offers_always).toBe(true);
+      expect(await listAllowances(harness.backend, ref)).toEqual([]);
+      await decide(ref, asked?.key ?? "", { decision: "reject" });
+      await harness.ended(ref, ({ number }) => number === 3);
+      await second.shutdown();
+      await harness.worker([broker(true, 1, "Buys shares.")]);
+      await harness.send(ref, "trade");
+      await decide(ref, (await waiting(ref))[0]?.key ?? "", { decision: "reject" });
+      await harness.ended(ref, ({ number }) => number === 4);
+      expect(trades).toHaveLength(2);
+      const audit = await harness.backend.store.audit.list(harness.actor.tenant, { after: 0, limit: 100 });
+      expect(audit.filter(({ action }) => action === "approval.lapsed")).toHaveLength(1);
+    });
+
     it("is audited: who decided what, when and from where", async () => {
       await open();
       await harness.worker([broker(true)]);
@@ -363,9 +398,10 @@ export function approvalContract(makeBackend: () => Promise<HarnessBackend>): vo
 
     it("can't be allowed for the session unless the policy offers it, nor with another decision", async () => {
       await open();
-      await harness.worker([broker(() => true)]);
+      const agent = broker(() => true);
+      await harness.worker([agent]);
       const ref = await harness.session();
-      await harness.backend.store.allowances.add(ref, { agent: "broker", tool: "trade" });
+      await harness.backend.store.allowances.add(ref, ruleFor(agent));
       await harness.send(ref, "trade");
       const [asked] = await waiting(ref);
       expect(asked?.offers_always).toBe(false);
@@ -379,9 +415,10 @@ export function approvalContract(makeBackend: () => Promise<HarnessBackend>): vo
 
     it("is granted by a session rule if the policy allows that, and not if the policy throws", async () => {
       await open();
-      await harness.worker([broker(({ count }) => (count > 1 ? brokenPolicy() : { canRemember: true }), 2)]);
+      const agent = broker(({ count }) => (count > 1 ? brokenPolicy() : { canRemember: true }), 2);
+      await harness.worker([agent]);
       const ref = await harness.session();
-      await harness.backend.store.allowances.add(ref, { agent: "broker", tool: "trade" });
+      await harness.backend.store.allowances.add(ref, ruleFor(agent));
       await harness.send(ref, "trade");
       const [asked] = await waiting(ref);
       expect(asked?.actions[0]?.input).toMatchObject({ count: 2 });
