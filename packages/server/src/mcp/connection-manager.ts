@@ -11,6 +11,7 @@ import type { ToolContext } from "../runtime/define/tool.ts";
 import { backoffDelay } from "../util/retry.ts";
 import { Connection } from "./connection.ts";
 import { McpError } from "./errors.ts";
+import type { ReportTool } from "./invalid-tools.ts";
 import type { McpServerOptions } from "./options.ts";
 import { Redactor } from "./redact.ts";
 
@@ -22,6 +23,7 @@ const LIST_AGE_MS = 5 * 60 * 1_000;
 export class McpConnectionManager {
   readonly #options: McpServerOptions;
   readonly #host: ToolSourceContext;
+  readonly #onInvalidTool: ReportTool;
   readonly #redactor = new Redactor();
   #connection: Promise<Connection> | null = null;
   #tools: { readonly at: number; readonly list: Promise<readonly Tool[]> } | null = null;
@@ -29,9 +31,10 @@ export class McpConnectionManager {
   #cooldown: { readonly until: number; readonly error: unknown } | null = null;
   readonly #closed = new AbortController();
 
-  constructor(options: McpServerOptions, host: ToolSourceContext) {
+  constructor(options: McpServerOptions, host: ToolSourceContext, onInvalidTool: ReportTool) {
     this.#options = options;
     this.#host = host;
+    this.#onInvalidTool = onInvalidTool;
   }
 
   async tools(): Promise<readonly Tool[]> {
@@ -95,6 +98,7 @@ export class McpConnectionManager {
       env,
       redactor: this.#redactor,
       onEnd: forget,
+      onInvalidTool: this.#onInvalidTool,
       onToolsChanged: () => {
         this.#tools = null;
       },

@@ -5,7 +5,13 @@
  * is not called for `close`. A retired connection closes only after its last call. A server's schema is never compiled
  * to code. A server process gets only the configured environment variables, besides a few basic ones.
  */
-import { type CallToolResult, Client, type Tool, type Transport } from "@modelcontextprotocol/client";
+import {
+  type CallToolResult,
+  Client,
+  type JSONRPCMessage,
+  type Tool,
+  type Transport,
+} from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import type { Env } from "../util/env.ts";
 import type { ToolContext } from "../runtime/define/tool.ts";
@@ -13,7 +19,8 @@ import { MAX_TIMER_MS, sleep } from "../util/sleep.ts";
 import { cleanLine } from "./clean-text.ts";
 import { answerElicitation } from "./elicit.ts";
 import { McpError } from "./errors.ts";
-import { HttpTransport } from "./http-transport.ts";
+import { HttpTransport, MAX_EVENT_BYTES } from "./http-transport.ts";
+import { dropInvalidTools, type ReportTool } from "./invalid-tools.ts";
 import { isStdio, type McpServerOptions } from "./options.ts";
 import type { Redactor } from "./redact.ts";
 import { withoutCallContext, RunningCalls } from "./running-call.ts";
@@ -37,6 +44,8 @@ export interface ConnectionHooks {
   onEnd(): void;
   onToolsChanged(): void;
   onError(error: unknown): void;
+  /** Called for each tool that is left out because it is invalid. */
+  readonly onInvalidTool: ReportTool;
 }
 
 export class Connection {
@@ -91,8 +100,10 @@ export class Connection {
     const onerror = (error: Error): void => {
       if (transport instanceof HttpTransport && transport.isHandingIn) return;
       // The notification stream is lost, so changes of the tool list would go unnoticed.
-      if (error.message.startsWith("Maximum reconnection attempts")) this.retire();
-      else this.#report(error);
+      if (error.message.startsWith("Maximum reconnection attempts")) return this.retire();
+      this.#report(error);
+      // The stream would be opened again, and the server could repeat what exceeded the limit.
+      if (error.message.includes("TOO_LARGE: an event")) this.retire();
     };
     const onclose = (): void => {
       if (this.#isClosed) return;
@@ -101,6 +112,10 @@ export class Connection {
       this.#hooks.onEnd();
     };
     Object.assign(client, { onerror });
+    // The client calls this before its own handler.
+    Object.assign(transport, {
+      onmessage: (message: JSONRPCMessage) => dropInvalidTools(message, this.#hooks.onInvalidTool),
+    });
     try {
       await client.connect(transport, { timeout: options.connectMs ?? CONNECT_MS, signal });
     } catch (error) {
@@ -207,6 +222,7 @@ function createTransport(options: McpServerOptions, redactor: Redactor): Transpo
     args: [...args],
     env: { ...env },
     stderr: "pipe",
+    maxBufferSize: MAX_EVENT_BYTES,
     ...(cwd === undefined ? {} : { cwd }),
   });
   let tail = "";

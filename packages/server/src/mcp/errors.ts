@@ -11,6 +11,7 @@ const MEANINGS = {
   ENDED: "The connection to the MCP server ended. The worker reconnects when it needs the server again.",
   NO_SUCH_TOOL: "The MCP server has no such tool. Correct the name in the options of mcpServer().",
   TOO_LARGE: "The MCP server sent more than the limit.",
+  OTHER_ORIGIN: "Requests go only to the origin of `url`. Set `url` of mcpServer() to the final address.",
 } as const;
 
 export class McpError extends defineErrors(

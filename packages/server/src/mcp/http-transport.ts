@@ -1,8 +1,9 @@
 /**
  * `HttpTransport` extends the official Streamable HTTP client.
  * Invariant: headers are resolved for each request and registered as secrets before it is sent; the client's own
- * headers take precedence. A response to a POST has at most 32 MiB; the notification stream is not limited. A call
- * whose response stream ends early fails, because it would otherwise stay pending forever.
+ * headers take precedence. They are sent to the configured origin only, and redirects are refused. A response has at
+ * most 32 MiB. The notification stream stays open, so there each event has at most 10 MiB. A call whose response stream
+ * ends early fails, because it would otherwise stay pending forever.
  */
 import {
   type FetchLike,
@@ -11,11 +12,17 @@ import {
   StreamableHTTPClientTransport,
 } from "@modelcontextprotocol/client";
 import { McpError } from "./errors.ts";
+import { limitBytes, limitEvents } from "./event-limit.ts";
 import type { McpHttpOptions } from "./options.ts";
 import type { Redactor } from "./redact.ts";
 
 /** Maximum size of one response. */
 const MAX_BYTES = 32 * 1024 * 1024;
+/** Maximum size of one event of the notification stream, and of one message over stdio. */
+export const MAX_EVENT_BYTES = 10 * 1024 * 1024;
+/** Limits for the delay after which the notification stream is opened again. A server can ask for any. */
+const MIN_RECONNECT_MS = 1_000;
+const MAX_RECONNECT_MS = 30_000;
 const CUT_OFF = { code: -32_000, message: "The connection ended before the server answered." };
 
 type SendOptions = Parameters<StreamableHTTPClientTransport["send"]>[1];
@@ -28,7 +35,14 @@ export class HttpTransport extends StreamableHTTPClientTransport {
   isHandingIn = false;
 
   constructor(options: McpHttpOptions, redactor: Redactor) {
-    super(new URL(options.url), { fetch: fetchWith(options, redactor) });
+    super(new URL(options.url), {
+      fetch: fetchWith(options, redactor),
+      reconnectionScheduler(reconnect, delayMs) {
+        const ms = Math.min(Math.max(delayMs, MIN_RECONNECT_MS), MAX_RECONNECT_MS);
+        const timer = setTimeout(reconnect, ms);
+        return () => clearTimeout(timer);
+      },
+    });
   }
 
   override send(message: JSONRPCMessage | JSONRPCMessage[], options?: SendOptions): Promise<void> {
@@ -47,31 +61,30 @@ export class HttpTransport extends StreamableHTTPClientTransport {
   }
 }
 
-function fetchWith({ headers: given = {} }: McpHttpOptions, redactor: Redactor): FetchLike {
+function fetchWith({ url: server, headers: given = {} }: McpHttpOptions, redactor: Redactor): FetchLike {
+  const { origin } = new URL(server);
   return async (url, init) => {
+    if (new URL(url).origin !== origin)
+      throw new McpError("OTHER_ORIGIN", "a request to another origin than that of the server was refused");
     const own = typeof given === "function" ? await given() : given;
     for (const value of Object.values(own)) redactor.add(value);
     const headers = new Headers(own);
     for (const [name, value] of new Headers(init?.headers)) headers.set(name, value);
-    const response = await fetch(url, { ...init, headers });
-    // Only responses to calls are limited. The notification stream may stay open for days.
-    return init?.method === "POST" ? bounded(response) : response;
+    // A redirect would send the headers to whatever address the server names.
+    const response = await fetch(url, { ...init, headers, redirect: "manual" });
+    if (response.status >= 300 && response.status < 400) {
+      await response.body?.cancel();
+      throw new McpError("OTHER_ORIGIN", `the server answered with a redirect (${response.status})`);
+    }
+    return limited(response, init?.method);
   };
 }
 
-function bounded(response: Response): Response {
+/** The notification stream may stay open for days, so only its events are limited. */
+function limited(response: Response, method: string | undefined): Response {
   if (response.body === null) return response;
-  let size = 0;
-  const counted = response.body.pipeThrough(
-    new TransformStream<Uint8Array, Uint8Array>({
-      transform(chunk, out) {
-        size += chunk.byteLength;
-        if (size > MAX_BYTES)
-          out.error(new McpError("TOO_LARGE", `a response of more than ${MAX_BYTES} bytes`));
-        else out.enqueue(chunk);
-      },
-    }),
-  );
+  const isStream = response.ok && method === "GET";
+  const body = response.body.pipeThrough(isStream ? limitEvents(MAX_EVENT_BYTES) : limitBytes(MAX_BYTES));
   const { status, statusText, headers } = response;
-  return new Response(counted, { status, statusText, headers });
+  return new Response(body, { status, statusText, headers });
 }

@@ -43,7 +43,7 @@ export interface McpToolOptions {
 interface Common extends McpToolOptions {
   /** Prefix of the tool names: `<name>_<tool>`. */
   readonly name: string;
-  /** Title of the forms that the server requests. @default `name` */
+  /** Name of the server for users: on approvals and calls, and as the title of forms that it requests. @default `name` */
   readonly label?: string;
   /** Maximum time for connecting. @default 10_000 */
   readonly connectMs?: number;

@@ -5,22 +5,29 @@
  * contain arguments or results.
  */
 import type { SourceTool, ToolSource } from "../runtime/define/tool-source.ts";
+import { cleanLine } from "./clean-text.ts";
 import { McpConnectionManager } from "./connection-manager.ts";
 import { checkOptions, type McpServerOptions } from "./options.ts";
 import { toolsFrom } from "./tools.ts";
+
+/** A server can list tools with new names at any time, so the number of reports is limited. */
+const MAX_REPORTED = 100;
+/** How many characters of a tool's name a report has. */
+const MAX_SHOWN = 100;
 
 export function mcpServer(options: McpServerOptions): ToolSource {
   checkOptions(options);
   return {
     name: options.name,
     open(host) {
-      const manager = new McpConnectionManager(options, host);
       const reported = new Set<string>();
       const report = (tool: string, why: string): void => {
-        if (reported.has(tool)) return;
+        if (reported.has(tool) || reported.size >= MAX_REPORTED) return;
         reported.add(tool);
-        host.onError(new Error(why), { during: `the tool ${tool} of the MCP server ${options.name}` });
+        const shown = cleanLine(tool, MAX_SHOWN);
+        host.onError(new Error(why), { during: `the tool ${shown} of the MCP server ${options.name}` });
       };
+      const manager = new McpConnectionManager(options, host, report);
       let made: { readonly from: unknown; readonly tools: Record<string, SourceTool> } | null = null;
       return {
         async tools() {

@@ -1,10 +1,10 @@
 /**
  * `toolsFrom` converts the tools of a server to tools of an agent. It selects the offered tools, cleans their
  * descriptions and runs their calls.
- * Invariant: the server is untrusted. Its texts are cleaned and bounded, and tools with too deep schemas are left out.
- * Its annotations count only with `trustAnnotations`. Users never see its error text; the model gets it without
- * secrets. Names in the options that match no tool are reported, because a misspelled one would leave a tool without
- * its approval.
+ * Invariant: the server is untrusted. Its texts are cleaned and bounded. A label names the server as the developer does
+ * and the tool by its own name; the server's title is kept apart. Its annotations count only with `trustAnnotations`.
+ * Users never see its error text; the model gets it without secrets. Names in the options that match no tool are
+ * reported, because a misspelled one would leave a tool without its approval.
  */
 import type { Tool } from "@modelcontextprotocol/client";
 import type { Json } from "@turnstream/protocol";
@@ -13,19 +13,19 @@ import type { SourceTool } from "../runtime/define/tool-source.ts";
 import { tool as defineTool, type ToolContext } from "../runtime/define/tool.ts";
 import { cleanLine, cleanLines } from "./clean-text.ts";
 import type { McpConnectionManager } from "./connection-manager.ts";
-import type { McpToolOptions } from "./options.ts";
+import type { McpServerOptions, McpToolOptions } from "./options.ts";
 import { toToolError, toToolOutput } from "./tool-output.ts";
-import { toInputSchema, isTooDeep } from "./input-schema.ts";
+import { toInputSchema } from "./input-schema.ts";
 
 const MAX_LABEL = 100;
 const MAX_DESCRIPTION = 8_000;
 
 type Input = Readonly<Record<string, unknown>>;
 
-/** @param report receives tools that are left out, and names in the options that match no tool */
+/** @param report receives names in the options that match no tool */
 export function toolsFrom(
   listed: readonly Tool[],
-  options: McpToolOptions,
+  options: McpServerOptions,
   manager: Pick<McpConnectionManager, "call" | "clean">,
   report: (tool: string, why: string) => void,
 ): Record<string, SourceTool> {
@@ -33,12 +33,9 @@ export function toolsFrom(
     if (!listed.some((tool) => tool.name === name))
       report(name, "the options name this tool, but the server has no such tool");
   const { include, exclude = [] } = options;
-  const offered = listed.filter(({ name, execution, inputSchema }) => {
+  const offered = listed.filter(({ name, execution }) => {
     if (exclude.includes(name) || (include !== undefined && !include.includes(name))) return false;
-    if (execution?.taskSupport === "required") return false;
-    const isDeep = isTooDeep(inputSchema as Json);
-    if (isDeep) report(name, "the tool is left out, because its input schema is nested too deeply");
-    return !isDeep;
+    return execution?.taskSupport !== "required";
   });
   return Object.fromEntries(offered.map((tool) => [tool.name, toolFrom(tool, options, manager)]));
 }
@@ -55,12 +52,14 @@ function namedIn({
 
 function toolFrom(
   listed: Tool,
-  options: McpToolOptions,
+  options: McpServerOptions,
   manager: Pick<McpConnectionManager, "call" | "clean">,
 ): SourceTool {
   const { name, description = "", inputSchema } = listed;
   const { $schema: _, ...schema } = inputSchema as Readonly<Record<string, Json>>;
-  const label = cleanLine(listed.title ?? listed.annotations?.title ?? "", MAX_LABEL);
+  const server = cleanLine(options.label ?? options.name, MAX_LABEL);
+  const label = cleanLine(`${server}: ${name}`, MAX_LABEL);
+  const title = cleanLine(listed.title ?? listed.annotations?.title ?? "", MAX_LABEL);
   const made = defineTool({
     description: cleanLines(description, MAX_DESCRIPTION),
     label,
@@ -70,7 +69,7 @@ function toolFrom(
     approval: approvalOf(name, options),
     ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
   });
-  return { ...made, label, schema };
+  return { ...made, label, schema, server, ...(title === "" ? {} : { title }) };
 }
 
 async function run(

@@ -50,7 +50,7 @@ export function everythingContract(
         "result ev_echo success Echo: hello",
         'call ev_get-sum {"a":2,"b":40}',
         "result ev_get-sum success The sum of 2 and 40 is 42.",
-        ") Get Sum Tool",
+        ") Everything: get-sum",
         "text final done",
       ]);
       expect(harness.errors).toEqual([]);
