@@ -107,9 +107,8 @@ export const REQUIREMENTS: readonly Requirement[] = [
   },
   {
     id: "W18",
-    text: "Hidden content is absent for every client: hidden calls and results, thinking in the display mode `chat`, and text for the model.",
+    text: "Hidden content is absent for every client without the scope `debug`: hidden calls and results, thinking in the display mode `chat`, and text for the model.",
     levels: [gateway],
-    pending: "belongs to the work on security",
   },
   {
     id: "W19",

@@ -2,13 +2,21 @@
  * `ExactSubscriber` records the position of the feed at each start, and `checkExact` verifies what it received: from
  * there on exactly the frames of its dialect, merged only where a replay may merge.
  */
-import { type SessionEvent, type SessionState, snapshot, START_CURSOR } from "@turnstream/protocol";
+import {
+  fold,
+  type SessionEvent,
+  type SessionState,
+  type Snapshot,
+  snapshot,
+  START_CURSOR,
+} from "@turnstream/protocol";
 import { coalesce } from "@turnstream/protocol/writer";
 import { framesFrom } from "@turnstream/conformance/support/replay.ts";
 import { blocks, resyncBlocks } from "@turnstream/protocol/blocks";
 import { responses } from "@turnstream/protocol/responses";
 import { tasks } from "@turnstream/protocol/tasks";
 import type { StreamFormat } from "../../src/gateway/encoding/stream-format.ts";
+import { omitHiddenEvent, omitHiddenTurn } from "../../src/store/rules/omit-hidden.ts";
 import type { SubscribedInfo } from "../../src/gateway/subscription/subscription.ts";
 import type { LogHistory } from "./log-history.ts";
 import { type Frame, TestSubscriber } from "./test-subscriber.ts";
@@ -37,6 +45,26 @@ export class ExactSubscriber extends TestSubscriber {
     this.heads.push(this.#head());
     super.onSubscribed(info);
   }
+}
+
+/** The events as a `native` subscriber receives them that has the state `from`. */
+export function visibleEvents(
+  { includeHidden }: StreamFormat,
+  from: SessionState,
+  events: readonly SessionEvent[],
+): readonly SessionEvent[] {
+  if (includeHidden) return events;
+  let state = from;
+  return events.map((event) => {
+    const visible = omitHiddenEvent(state, event);
+    state = fold(state, event);
+    return visible;
+  });
+}
+
+function visibleSnapshot({ includeHidden }: StreamFormat, state: SessionState): Snapshot {
+  const whole = snapshot(state, TURNS);
+  return includeHidden ? whole : { ...whole, turns: whole.turns.map(omitHiddenTurn) };
 }
 
 export interface Counts {
@@ -138,15 +166,12 @@ class Check {
 
   /** Checks a start that is one group of frames with the current state. */
   #startsWith(info: SubscribedInfo, frames: readonly Frame[], cursor: string): boolean {
-    const { dialect } = this.#subscriber.format;
+    const { format } = this.#subscriber;
+    const { dialect } = format;
     const state = this.#logHistory.stateAt(cursor);
     if (dialect === "native" && !info.resumed) {
-      const event_id = cursor;
-      this.#expect(
-        frames,
-        [{ type: "snapshot", event_id, snapshot: snapshot(state, TURNS) }],
-        `at ${cursor}`,
-      );
+      const frame = { type: "snapshot", event_id: cursor, snapshot: visibleSnapshot(format, state) };
+      this.#expect(frames, [frame], `at ${cursor}`);
       return true;
     }
     if (dialect !== "blocks" || info.reason === "cursor") return false;
@@ -210,16 +235,16 @@ class Check {
   #frames(from: string, to: string): readonly object[] {
     const events = coalesce(this.#between(from, to));
     const state = this.#stateAt(from);
-    const { dialect, includeToolTags } = this.#subscriber.format;
-    switch (dialect) {
+    const { format } = this.#subscriber;
+    switch (format.dialect) {
       case "native":
-        return events;
+        return visibleEvents(format, state, events);
       case "blocks":
         return framesFrom(blocks, state, events);
       case "tasks":
         return framesFrom(tasks, state, events);
       case "responses":
-        return framesFrom(responses, state, events, { include_tool_tags: includeToolTags });
+        return framesFrom(responses, state, events, { include_tool_tags: format.includeToolTags });
     }
   }
 

@@ -1,6 +1,6 @@
 /**
  * Generates the next events of a session from its state: turns with streamed blocks, sometimes two at a time, and
- * titles in between. Pure. The events are legal if the state is that of the log.
+ * titles in between. Some turns are in chat mode, and some calls are hidden. Pure. The events are legal if the state is that of the log.
  */
 import { type Block, listBlocks, fold, type SessionState, type Turn } from "@turnstream/protocol";
 import type { EventDraft } from "@turnstream/protocol/writer";
@@ -55,7 +55,8 @@ function next(state: SessionState, which: number, count: () => number): readonly
 
 function startTurn({ turns }: SessionState, count: () => number): readonly EventDraft[] {
   const [turn, message, number] = [`t${count()}`, `m${count()}`, turns.length + 1];
-  const start = { number, message_number: number, agent: "main", mode: "agent", from_share: false } as const;
+  const mode = number % 3 === 2 ? "chat" : "agent";
+  const start = { number, message_number: number, agent: "main", mode, from_share: false } as const;
   return [
     { type: "message.add", message, text: "Hello" },
     { type: "turn.start", turn, message, ...start },
@@ -78,13 +79,16 @@ function startBlock(turn: Turn, which: number, count: () => number): EventDraft 
       one.end !== null &&
       !all.some((b) => b.kind === "tool_result" && b.call === one.call),
   );
-  if (unanswered?.kind === "tool_call" && which % 2 === 0)
-    return { type: "tool_result.start", ...on, call: unanswered.call, name: "search", label: "" };
+  const tool = { name: "search", label: "" };
+  if (unanswered?.kind === "tool_call" && which % 2 === 0) {
+    const hidden = unanswered.hidden ? { hidden: true } : {};
+    return { type: "tool_result.start", ...on, call: unanswered.call, ...tool, ...hidden };
+  }
   if (which % 5 === 0 && unanswered === undefined)
     return { type: "turn.end", turn: turn.id, reason: "end_turn", duration_ms: 10 };
   if (which % 5 === 2) return { type: "thinking.start", ...on };
-  if (which % 5 === 3)
-    return { type: "tool_call.start", ...on, call: `c${count()}`, name: "search", label: "" };
+  const hidden = which % 7 < 3 ? { hidden: true } : {};
+  if (which % 5 === 3) return { type: "tool_call.start", ...on, call: `c${count()}`, ...tool, ...hidden };
   return { type: "text.start", ...on, part: which % 3 === 0 };
 }
 

@@ -16,11 +16,13 @@ import type { SessionRef } from "../../src/store/refs.ts";
 
 export type Frame = Record<string, unknown>;
 
+/** The format of a user. With `includeHidden`, that of a caller with the scope `debug`. */
 export function streamFormat(
   dialect: StreamFormat["dialect"],
   wire: StreamFormat["wire"] = "socket",
+  includeHidden = false,
 ): StreamFormat {
-  return { dialect, wire, includeToolTags: false };
+  return { dialect, wire, includeToolTags: false, includeHidden };
 }
 
 export class TestSubscriber implements Subscriber {

@@ -22,6 +22,7 @@ export const SCOPES = [
   "webhooks",
   "payments",
   "tokens",
+  "debug",
 ] as const;
 
 export type Scope = (typeof SCOPES)[number];

@@ -16,10 +16,10 @@ import { RequestError } from "../errors.ts";
 /** Scopes of a token that lists none, and of a token whose request names none. */
 export const DEFAULT_TOKEN_SCOPES: readonly Scope[] = ["read", "write", "decide", "share"];
 /**
- * Scopes of API keys only: a user must not create tokens for other users, receive events of other users, or see and
- * resolve their payments.
+ * Scopes of API keys only: a user must not create tokens for other users, receive events of other users, see and
+ * resolve their payments, or see hidden content.
  */
-const KEY_SCOPES: readonly Scope[] = ["tokens", "webhooks", "payments"];
+const KEY_SCOPES: readonly Scope[] = ["tokens", "webhooks", "payments", "debug"];
 export const TOKEN_SCOPES: readonly Scope[] = SCOPES.filter((scope) => !KEY_SCOPES.includes(scope));
 const ALGORITHM = "HS256";
 

@@ -2,14 +2,17 @@
  * `encodeSnapshotFrame` and `stringifyWithSnapshot` encode a snapshot of a session in slices, item by item, so that a
  * long snapshot does not block the event loop.
  * Invariant: the output is the same JSON as from one `JSON.stringify`. So `turns` and `items` must be the last
- * property of their object, where the elements are inserted. Blob references become URLs, as in every frame.
+ * property of their object, where the elements are inserted. Blob references become URLs, as in every frame. Without
+ * `includeHidden`, it has no hidden content.
  */
 import { formatCursor, type SessionState, snapshot, type TurnSnapshot } from "@turnstream/protocol";
 import { formatSse } from "@turnstream/protocol/writer";
+import { omitHiddenTurn } from "../../store/rules/omit-hidden.ts";
 import type { TimeSlicer } from "../../util/time-slicer.ts";
 import { toWireBytes, toJsonWithBlobUrls, type EncodingTarget } from "./encode.ts";
 
 type BlobUrls = Pick<EncodingTarget, "resolveBlobUrl">;
+type SnapshotTarget = BlobUrls & Pick<EncodingTarget["format"], "includeHidden">;
 
 const ITEMS_PER_SLICE = 50;
 
@@ -19,31 +22,31 @@ const ITEMS_PER_SLICE = 50;
  */
 export async function stringifyWithSnapshot(
   { run }: TimeSlicer,
-  blobUrls: BlobUrls,
+  target: SnapshotTarget,
   head: Readonly<Record<string, unknown>>,
   state: SessionState,
   turns: number,
 ): Promise<string> {
   const { turns: snapshotTurns, ...rest } = await run(() => snapshot(state, turns));
   const texts: string[] = [];
-  for (const turn of snapshotTurns) texts.push(await stringifyTurn(run, blobUrls, turn));
+  for (const turn of snapshotTurns) texts.push(await stringifyTurn(run, target, turn));
   return run(() =>
-    fillEmptyList(toJsonWithBlobUrls(blobUrls, { ...head, snapshot: { ...rest, turns: [] } }), "]}}", texts),
+    fillEmptyList(toJsonWithBlobUrls(target, { ...head, snapshot: { ...rest, turns: [] } }), "]}}", texts),
   );
 }
 
 async function stringifyTurn(
   run: TimeSlicer["run"],
-  blobUrls: BlobUrls,
+  target: SnapshotTarget,
   turn: TurnSnapshot,
 ): Promise<string> {
-  const { items, ...rest } = turn;
+  const { items, ...rest } = target.includeHidden ? turn : await run(() => omitHiddenTurn(turn));
   const texts: string[] = [];
   for (let n = 0; n < items.length; n += ITEMS_PER_SLICE) {
     const batch = items.slice(n, n + ITEMS_PER_SLICE);
-    texts.push(await run(() => batch.map((item) => toJsonWithBlobUrls(blobUrls, item)).join(",")));
+    texts.push(await run(() => batch.map((item) => toJsonWithBlobUrls(target, item)).join(",")));
   }
-  return fillEmptyList(toJsonWithBlobUrls(blobUrls, { ...rest, items: [] }), "]}", texts);
+  return fillEmptyList(toJsonWithBlobUrls(target, { ...rest, items: [] }), "]}", texts);
 }
 
 /** Inserts the elements into the empty list at the end of a JSON text. */
@@ -61,7 +64,9 @@ export async function encodeSnapshotFrame(
   const event_id = formatCursor(state);
   const isSse = target.format.wire === "sse";
   const head = { type: "snapshot", session_id: target.session, ...(isSse ? {} : { event_id }) };
-  const data = await stringifyWithSnapshot(slices, target, head, state, turns);
+  const { resolveBlobUrl, format } = target;
+  const visible = { resolveBlobUrl, includeHidden: format.includeHidden };
+  const data = await stringifyWithSnapshot(slices, visible, head, state, turns);
   return slices.run(() =>
     toWireBytes(target, isSse ? formatSse({ event: "snapshot", id: event_id, data }) : data),
   );

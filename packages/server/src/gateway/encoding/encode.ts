@@ -3,7 +3,7 @@
  * Does not read the log and knows no connections.
  * Invariant: bytes depend only on session and format, because all subscribers with the same format share them. Raw
  * paths (`encodeEntries`, `rawDeltaFrame`) produce the same frames as the parsed ones. No frame contains an unresolved
- * blob reference.
+ * blob reference. Without `includeHidden`, no frame contains hidden content.
  */
 import type { Cursor, SessionEvent, SessionState } from "@turnstream/protocol";
 import { formatSse, resolveBlobUrls } from "@turnstream/protocol/writer";
@@ -11,6 +11,7 @@ import { blocks, eachResyncFrame } from "@turnstream/protocol/blocks";
 import { responses, type ResponsesEncoder } from "@turnstream/protocol/responses";
 import { tasks } from "@turnstream/protocol/tasks";
 import type { LogEntry } from "../../log/entry.ts";
+import { omitHiddenEvent } from "../../store/rules/omit-hidden.ts";
 import type { StreamFormat } from "./stream-format.ts";
 import { encodeTextFrame, encodeTextFrames } from "./ws-frame.ts";
 
@@ -37,9 +38,9 @@ export function createEncodingTarget(
   return { format, session, suffix: `,"session_id":${JSON.stringify(session)}}`, resolveBlobUrl };
 }
 
-/** Returns false for `native`, whose frames are the events themselves. */
-export function needsFoldedState({ dialect }: StreamFormat): boolean {
-  return dialect !== "native";
+/** Returns false for `native` with hidden content, whose frames are the events themselves. */
+export function needsFoldedState({ dialect, includeHidden }: StreamFormat): boolean {
+  return dialect !== "native" || !includeHidden;
 }
 
 /** Returns true if a delta can be encoded from its JSON text in the log, without parsing the event. */
@@ -60,7 +61,7 @@ export interface EncodedEvent {
 }
 
 export function encodeEvent(
-  { dialect }: StreamFormat,
+  { dialect, includeHidden }: StreamFormat,
   encoderState: EncoderState,
   event: SessionEvent,
   before: SessionState,
@@ -68,7 +69,7 @@ export function encodeEvent(
 ): EncodedEvent {
   switch (dialect) {
     case "native":
-      return { frames: [event], encoderState };
+      return { frames: [includeHidden ? event : omitHiddenEvent(before, event)], encoderState };
     case "blocks":
       return { frames: blocks.encode(before, event, after).frames, encoderState };
     case "tasks":
@@ -96,7 +97,7 @@ export function encodeFrames(target: EncodingTarget, frames: readonly object[]):
   );
 }
 
-/** Encodes log entries unchanged, for `native`. Returns null if there are none. */
+/** Encodes log entries unchanged, for `native` with hidden content. Returns null if there are none. */
 export function encodeEntries(target: EncodingTarget, entries: readonly LogEntry[]): Buffer | null {
   if (entries.length === 1) return toWireBytes(target, entryText(target, entries[0] as LogEntry));
   return joinWireBytes(
@@ -134,13 +135,24 @@ export function deltaPrefix(
   return `${JSON.stringify(rest).slice(0, -1)},"delta":{"type":"${delta.type}","${field}":`;
 }
 
-/** Builds the frame of a delta from its raw JSON text. The output is identical to that of `blocks.encode`. */
+/** A delta whose frame is built from its JSON text in the log. */
+export interface RawDelta {
+  readonly rawText: string;
+  readonly prefix: DeltaPrefix;
+  readonly cursor: Cursor;
+}
+
+/**
+ * Builds the frame of a delta from its raw JSON text. The output is identical to that of `encodeEvent`. A block has a
+ * `DeltaPrefix` only if it is visible, so `native` sends the entry unchanged.
+ */
 export function rawDeltaFrame(
-  { format, suffix }: EncodingTarget,
-  prefix: DeltaPrefix,
-  rawText: string,
-  cursor: Cursor,
+  target: EncodingTarget,
+  { prefix, rawText, cursor }: RawDelta,
+  entry: LogEntry,
 ): string {
+  const { format, suffix } = target;
+  if (format.dialect === "native") return entryText(target, entry);
   return format.wire === "sse"
     ? `event: content_block_delta\nid: ${cursor}\ndata: ${prefix}${rawText}}}\n\n`
     : `${prefix}${rawText}},"event_id":"${cursor}"${suffix}`;

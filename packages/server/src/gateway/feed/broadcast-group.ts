@@ -16,6 +16,7 @@ import {
   type EncoderState,
   type EncodingTarget,
   frameText,
+  type RawDelta,
   rawDeltaFrame,
 } from "../encoding/encode.ts";
 import type { LiveChange } from "./live-state.ts";
@@ -43,21 +44,22 @@ export class BroadcastGroup {
     position: Position,
     endedTurn: string | null,
   ): void {
-    const bytes = this.isFolded ? this.#encodeChanges(changes) : encodeEntries(this.#target, entries);
+    const bytes = this.isFolded
+      ? this.#encodeChanges(entries, changes)
+      : encodeEntries(this.#target, entries);
     for (const controller of this.subscribers) controller.sendLive(bytes, position, endedTurn);
   }
 
-  #encodeChanges(changes: readonly LiveChange[]): Buffer | null {
+  #encodeChanges(entries: readonly LogEntry[], changes: readonly LiveChange[]): Buffer | null {
     const texts: string[] = [];
-    for (const change of changes) {
-      if ("rawText" in change)
-        texts.push(rawDeltaFrame(this.#target, change.prefix, change.rawText, change.cursor));
+    for (const [n, change] of changes.entries()) {
+      if ("rawText" in change) texts.push(rawDeltaFrame(this.#target, change, entries[n] as LogEntry));
       else for (const frame of this.#encodeChange(change)) texts.push(frameText(this.#target, frame));
     }
     return joinWireBytes(this.#target, texts);
   }
 
-  #encodeChange({ event, before, after }: Exclude<LiveChange, { rawText: string }>): readonly object[] {
+  #encodeChange({ event, before, after }: Exclude<LiveChange, RawDelta>): readonly object[] {
     const { format } = this.#target;
     const { frames, encoderState } = encodeEvent(format, this.#encoderState, event, before, after);
     this.#encoderState = encoderState;

@@ -4,14 +4,14 @@
  * Invariant: `state` equals the fold of all applied entries, in their order; at most 48 deltas are unfolded at a time.
  * `apply` returns one change per entry. It returns raw text only if the formats of all live subscribers support that.
  */
-import type { Cursor, SessionEvent, SessionState } from "@turnstream/protocol";
+import type { SessionEvent, SessionState } from "@turnstream/protocol";
 import type { LogEntry } from "../../log/entry.ts";
-import { type DeltaPrefix, deltaPrefix } from "../encoding/encode.ts";
+import { type DeltaPrefix, deltaPrefix, type RawDelta } from "../encoding/encode.ts";
 import { extractRawText, mergedDelta, type DeltaRun, matchDeltaRun } from "../encoding/raw-deltas.ts";
 
 /** The effect of one entry: more text of the open block, or an event with the states before and after it. */
 export type LiveChange =
-  | { readonly rawText: string; readonly prefix: DeltaPrefix; readonly cursor: Cursor }
+  | RawDelta
   | { readonly event: SessionEvent; readonly before: SessionState; readonly after: SessionState };
 
 interface ActiveRun {

@@ -5,7 +5,7 @@
  * So it does not block the event loop for long. `position` is that of its last entry. `mergeDeltas` gives the same
  * events as `coalesce`. Several subscriptions share a page, so its bytes are never changed.
  */
-import { type SessionEvent, fold, type Position, type SessionState } from "@turnstream/protocol";
+import { emptyState, type SessionEvent, fold, type Position, type SessionState } from "@turnstream/protocol";
 import { coalesce } from "@turnstream/protocol/writer";
 import type { LogEntry } from "../../log/entry.ts";
 import {
@@ -42,6 +42,7 @@ export function replayStateAt(target: EncodingTarget, state: SessionState): Repl
 }
 
 /**
+ * @param from null only for a format that needs no folded state
  * @param entries directly after the subscriber's position, at least one
  * @param isLastTurn returns true if the subscription ends with this turn
  */
@@ -55,10 +56,10 @@ export function buildReplayPage(
   const events = mergeDeltas(pageEntries);
   const last = pageEntries.at(-1) as LogEntry;
   const position = { epoch: last.epoch, seq: last.seq };
-  if (!needsFoldedState(target.format) || from === null)
+  if (!needsFoldedState(target.format))
     return { position, chunks: toChunks(encodeFrames(target, events)), isComplete, replayState: null };
   const frames: object[] = [];
-  let { state, encoderState } = from;
+  let { state, encoderState } = from ?? replayStateAt(target, emptyState);
   for (const event of events) {
     const after = fold(state, event);
     const encoded = encodeEvent(target.format, encoderState, event, state, after);

@@ -9,6 +9,7 @@ import { type IncomingMessage, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { WebSocketServer } from "ws";
+import { hasScope } from "../auth/access.ts";
 import type { Caller } from "../caller.ts";
 import type { StreamFormat, DialectName } from "../encoding/stream-format.ts";
 import { type HttpContext, errorResponse } from "../http/handle-request.ts";
@@ -86,12 +87,22 @@ interface Upgrade {
   readonly head: Buffer;
 }
 
+const SOCKET: Omit<StreamFormat, "dialect"> = {
+  wire: "socket",
+  includeToolTags: false,
+  includeHidden: false,
+};
 /** One format per dialect, shared by all sockets. */
 const FORMATS: Readonly<Record<SocketDialect, StreamFormat>> = {
-  blocks: { dialect: "blocks", wire: "socket", includeToolTags: false },
-  native: { dialect: "native", wire: "socket", includeToolTags: false },
-  tasks: { dialect: "tasks", wire: "socket", includeToolTags: false },
+  blocks: { dialect: "blocks", ...SOCKET },
+  native: { dialect: "native", ...SOCKET },
+  tasks: { dialect: "tasks", ...SOCKET },
 };
+const NATIVE_WITH_HIDDEN: StreamFormat = { ...FORMATS.native, includeHidden: true };
+
+function selectFormat(caller: Caller, dialect: SocketDialect): StreamFormat {
+  return dialect === "native" && hasScope(caller, "debug") ? NATIVE_WITH_HIDDEN : FORMATS[dialect];
+}
 
 /** A command with more fragments is rejected. */
 const MAX_FRAGMENTS = 256;
@@ -113,7 +124,9 @@ export function createSocketAcceptor(
   return ({ caller, dialect }, { incoming, socket, head }) => {
     server.handleUpgrade(incoming, socket, head, (webSocket) => {
       const stream = socket as Socket;
-      sockets.connections.add(new SocketConnection(sockets, caller, FORMATS[dialect], webSocket, stream));
+      sockets.connections.add(
+        new SocketConnection(sockets, caller, selectFormat(caller, dialect), webSocket, stream),
+      );
     });
   };
 }

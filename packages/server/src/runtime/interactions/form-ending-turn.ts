@@ -58,9 +58,10 @@ export const FORM_SCHEMA: JsonSchema = {
 export function requestForm(scope: RunContext, call: StepCall): ToolCallRecord {
   const { timeout_seconds: _, ...input } = asJsonObject(call.input);
   const read = parseForm(input);
-  if (!read.ok) return failedResult(`The form is invalid: ${read.problem}.`);
+  const { toolFailed } = scope.attempt.strings;
+  if (!read.ok) return failedResult(`The form is invalid: ${read.problem}.`, toolFailed);
   const asked = readTimeoutSeconds(call.input);
-  if (typeof asked === "object" && asked !== null) return failedResult(asked.problem);
+  if (typeof asked === "object" && asked !== null) return failedResult(asked.problem, toolFailed);
   const timeoutSeconds = asked ?? scope.agent.answerTimeoutSeconds;
   return endingRecord(scope, call, { kind: "form", schema: read.schema, timeoutSeconds });
 }

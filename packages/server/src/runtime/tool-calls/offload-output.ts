@@ -4,7 +4,7 @@
  *
  * Invariant: the blobs are stored before the returned output refers to them. Pictures, artifacts and files then fit
  * into events; `truncateForModel` bounds the content. Blob ids contain the epoch, so attempts never overwrite each
- * other's blobs.
+ * other's blobs. A blob that users can open contains nothing that only the model reads.
  */
 import type { Artifact, Json, FullContent } from "@turnstream/protocol";
 import { artifactPreview, blobUrl, MAX_PREVIEW } from "@turnstream/protocol/writer";
@@ -119,10 +119,15 @@ export class BlobUploader {
     return { ...artifact, data: JSON.stringify(data).length <= MAX_ARTIFACT ? data : null, whole };
   }
 
-  /** Stores the full content of a result whose preview is truncated, for users who open it. */
-  async whole({ content, blocks, references }: ToolOutput): Promise<FullContent | null> {
-    if (references !== undefined) return this.#wholeOf([...references.map((item) => item.content), content]);
-    if (blocks !== undefined || stringifyContent(content).length <= MAX_PREVIEW) return null;
+  /**
+   * Stores the full content of a result whose preview is truncated, for users who open it. Content beside `blocks` or
+   * a `preview` is only for the model.
+   */
+  async whole({ content, blocks, preview, references }: ToolOutput): Promise<FullContent | null> {
+    const shown = blocks === undefined && preview === undefined ? [content] : [];
+    if (references !== undefined)
+      return this.#wholeOf([...references.flatMap((item) => (item.blocks ? [] : [item.content])), ...shown]);
+    if (shown.length === 0 || stringifyContent(content).length <= MAX_PREVIEW) return null;
     if (typeof content === "string") return this.#put("text/plain", Buffer.from(content));
     return this.#put("application/json", Buffer.from(JSON.stringify(content)));
   }

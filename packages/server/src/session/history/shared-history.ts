@@ -4,9 +4,11 @@
  * Invariant: it shows no later events, no authors, no submitted form values and no hidden content. Nothing in it waits
  * or runs, because a share gives no access to write, decide or pay. Pages don't overlap and have no gap.
  */
-import { parseCursor, Sequence, type SessionState, type Turn } from "@turnstream/protocol";
+import { parseCursor, restoreTurn, Sequence, type SessionState, type Turn } from "@turnstream/protocol";
+import { turnSnapshot } from "@turnstream/protocol/writer";
 import { closeSession } from "../../store/fork/close-session.ts";
-import { omitHidden, redactForShare } from "../../store/rules/redact-for-share.ts";
+import { omitHiddenTurn } from "../../store/rules/omit-hidden.ts";
+import { redactForShare } from "../../store/rules/redact-for-share.ts";
 import { readShareToken } from "../../store/rules/share-token.ts";
 import type { Share } from "../../store/ports/access.ts";
 import type { Store } from "../../store/store.ts";
@@ -55,9 +57,13 @@ export async function readSharedSession(
     const older = state.turns.toArray().filter(({ start }) => start < before);
     const turns = takeNewest(older, limit);
     const earlier = older.length - turns.length;
-    const window = { ...state, earlier, turns: Sequence.from(turns.map(omitHidden)) };
+    const window = { ...state, earlier, turns: Sequence.from(turns.map(withoutHidden)) };
     return { share, state: window, next: earlier === 0 ? null : (turns[0]?.start ?? null) };
   });
+}
+
+function withoutHidden(turn: Turn): Turn {
+  return restoreTurn(omitHiddenTurn(turnSnapshot(turn)));
 }
 
 /** Returns at most `limit` turns, fewer if they are long, and at least one. */

@@ -8,10 +8,12 @@ import {
   createEncodingTarget,
   frameText,
   rawDeltaFrame,
+  toWireBytes,
 } from "../../../src/gateway/encoding/encode.ts";
 import { type FoldFunction, LiveState } from "../../../src/gateway/feed/live-state.ts";
 import { extractRawText, mergedDelta, matchDeltaRun } from "../../../src/gateway/encoding/raw-deltas.ts";
 import { formatLine, LogEntry } from "../../../src/log/entry.ts";
+import { readFrames, streamFormat } from "../test-subscriber.ts";
 
 const PLACE = { turn: "t,1", run: 'r"{', block: "b\\", index: 3 };
 const NOTE = [{ type: "citation", url: "https://example.com" }];
@@ -75,19 +77,22 @@ describe("raw deltas of an open block", () => {
     );
   });
 
-  test.for(["socket", "sse"] as const)("give the same frames on a %s", (wire) => {
-    const format = { dialect: "blocks", wire, includeToolTags: false } as const;
+  test.for([
+    ["blocks", "socket"],
+    ["blocks", "sse"],
+    ["native", "socket"],
+    ["native", "sse"],
+  ] as const)("give the same frames of %s on a %s", ([dialect, wire]) => {
+    const format = streamFormat(dialect, wire);
     const target = createEncodingTarget(format, "ses_1", (blob) => blob);
     fc.assert(
       fc.property(fc.array(fc.string({ unit: "binary" }), { minLength: 1 }), (texts) => {
         const entries = createDeltas(texts);
         const changes = new LiveState(openedState(), foldEvent).apply(entries, true);
         expect(changes.slice(1).every((change) => "rawText" in change)).toBe(true);
-        const rawFrames = changes
-          .slice(1)
-          .map((change) =>
-            "rawText" in change ? rawDeltaFrame(target, change.prefix, change.rawText, change.cursor) : "",
-          );
+        const rawFrames = changes.map((change, n) =>
+          "rawText" in change ? rawDeltaFrame(target, change, entries[n] as LogEntry) : "",
+        );
         let state = openedState();
         const plain = entries.flatMap(({ event }) => {
           const before = state;
@@ -95,7 +100,9 @@ describe("raw deltas of an open block", () => {
           const { frames } = encodeEvent(format, null, event, before, state);
           return frames.map((frame) => frameText(target, frame));
         });
-        expect(rawFrames).toEqual(plain.slice(1));
+        const read = (texts: readonly string[]) =>
+          texts.slice(1).flatMap((text) => readFrames(format, toWireBytes(target, text)));
+        expect(read(rawFrames)).toEqual(read(plain));
       }),
     );
   });

@@ -51,6 +51,7 @@ const view = fc.record({
   choice: fc.constantFrom(
     streamFormat("native"),
     streamFormat("native", "sse"),
+    streamFormat("native", "socket", true),
     streamFormat("blocks"),
     streamFormat("blocks", "sse"),
     streamFormat("tasks"),

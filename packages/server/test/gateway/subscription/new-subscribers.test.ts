@@ -47,7 +47,7 @@ test(`in ${totalCases(CASES)} logs archived anywhere, a new subscriber receives 
           if (move !== 3 && !isLast) return;
           if (isLast) await new Promise((resolve) => setTimeout(resolve, 260));
           await waitUntilIdle(staying);
-          const own = streamFormat("native", n % 2 === 0 ? "socket" : "sse");
+          const own = streamFormat("native", n % 2 === 0 ? "socket" : "sse", true);
           const subscriber = new TestSubscriber(own).subscribe(feeds, world.ref, null);
           await until(() => subscriber.frames.length > 0);
           subscriber.close();

@@ -17,11 +17,12 @@ import { responses } from "@turnstream/protocol/responses";
 import { tasks } from "@turnstream/protocol/tasks";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { StreamFormat, DialectName } from "../../../src/gateway/encoding/stream-format.ts";
+import type { StreamFormat } from "../../../src/gateway/encoding/stream-format.ts";
 import { needsFoldedState, createEncodingTarget } from "../../../src/gateway/encoding/encode.ts";
 import { buildReplayPage, replayStateAt } from "../../../src/gateway/subscription/replay-page.ts";
 import { LogEntry } from "../../../src/log/entry.ts";
 import { trimState } from "../../../src/session/history/trim-state.ts";
+import { visibleEvents } from "../exact-subscriber.ts";
 import { streamFormat, type Frame, readFrames } from "../test-subscriber.ts";
 
 const CASES: CaseCounts = { fixed: 5, fresh: 5, full: 30 };
@@ -57,14 +58,23 @@ function bare({ session_id, ...frame }: Frame): Frame {
   return isOwn && session_id !== "s" ? { ...frame, session_id } : frame;
 }
 
-const EXPECTED_FRAMES: Readonly<
-  Record<DialectName, (states: SessionState[], events: SessionEvent[], k: number) => object[]>
-> = {
-  native: (_, events, k) => coalesce(events.slice(k)),
-  blocks: (states, events, k) => resumeFrames(blocks, states, events, k),
-  tasks: (states, events, k) => resumeFrames(tasks, states, events, k),
-  responses: (states, events, k) => resumeFrames(responses, states, events, k),
-};
+function expectedFrames(
+  format: StreamFormat,
+  states: readonly SessionState[],
+  events: readonly SessionEvent[],
+  k: number,
+): readonly object[] {
+  switch (format.dialect) {
+    case "native":
+      return visibleEvents(format, states[k] ?? emptyState, coalesce(events.slice(k)));
+    case "blocks":
+      return resumeFrames(blocks, states, events, k);
+    case "tasks":
+      return resumeFrames(tasks, states, events, k);
+    case "responses":
+      return resumeFrames(responses, states, events, k);
+  }
+}
 
 test(
   `a replay from every position of ${LOGS} logs equals the frames of each dialect and wire`,
@@ -77,10 +87,11 @@ test(
         const slim = slimStates(states, events);
         for (let k = 0; k <= events.length; k++)
           for (const dialect of ["native", "blocks", "tasks", "responses"] as const) {
-            const of = streamFormat(dialect, dialect === "responses" || k % 3 === 0 ? "sse" : "socket");
+            const wire = dialect === "responses" || k % 3 === 0 ? "sse" : "socket";
+            const of = streamFormat(dialect, wire, k % 2 === 0);
             const got = frames(of, slim[k] ?? emptyState, events.slice(k));
-            const expected = resolveBlobUrls(EXPECTED_FRAMES[dialect](states, events, k), blobUrl).map(
-              (frame) => withoutSession(frame as Frame),
+            const expected = resolveBlobUrls(expectedFrames(of, states, events, k), blobUrl).map((frame) =>
+              withoutSession(frame as Frame),
             );
             expect(got.map(bare).map(sorted)).toHaveLength(expected.length);
             expectSame(got.map(bare).map(withoutSession).map(sorted), expected.map(sorted));

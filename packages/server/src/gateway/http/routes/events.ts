@@ -5,6 +5,7 @@
  * `responses` stream ends with its turn; other streams stay open. A page without headers authenticates with a ticket.
  */
 import { z } from "zod";
+import { hasScope } from "../../auth/access.ts";
 import { DIALECTS } from "../../encoding/stream-format.ts";
 import { sessionStream } from "../../sse/session-stream.ts";
 import { defineRoute } from "../route.ts";
@@ -25,13 +26,18 @@ export const eventRoutes = defineRoute({
   scope: "read",
   acceptsTicket: true,
   query,
-  handle: async ({ context, ref, query: { dialect, last_event_id, include_tool_tags }, headers }) => {
+  handle: async ({ context, caller, ref, query: { dialect, last_event_id, include_tool_tags }, headers }) => {
     const options = {
       after: resolveCursor(last_event_id, headers.get("last-event-id")),
       // A `responses` client reads one answer up to its [DONE]. Other clients stay connected for further turns.
       ...(dialect === "responses" ? { untilIdle: true } : {}),
     };
-    const format = { dialect, wire: "sse", includeToolTags: include_tool_tags === "true" } as const;
+    const format = {
+      dialect,
+      wire: "sse",
+      includeToolTags: include_tool_tags === "true",
+      includeHidden: hasScope(caller, "debug"),
+    } as const;
     return { status: 200, stream: sessionStream(context, ref, format, async () => options) };
   },
 });

@@ -2,8 +2,10 @@
  * `historyRoutes` return past content of a session: history for `blocks` clients, snapshots and turns for native
  * clients, and end states of tasks.
  * Invariant: a stream that starts after the returned cursor continues without a gap. Only the newest page of history
- * has that cursor. Responses contain temporary URLs instead of blob references, and at most 50 turns. Reads only.
+ * has that cursor. Responses contain temporary URLs instead of blob references, and at most 50 turns. They contain
+ * hidden content only for callers with the scope `debug`. Reads only.
  */
+import type { Turn, TurnSnapshot } from "@turnstream/protocol";
 import { turnSnapshot, resolveBlobUrls } from "@turnstream/protocol/writer";
 import { toHistory, turnMessages } from "@turnstream/protocol/blocks";
 import { restReplies } from "@turnstream/protocol/schema";
@@ -15,6 +17,9 @@ import { readHistory } from "../../../session/history/read-history.ts";
 import { prependOlderTurns } from "../../../session/history/turn-window.ts";
 import { countTurnsWithinLimit, readTurnPage, readTurn } from "../../../session/history/turn-pages.ts";
 import type { SessionRef } from "../../../store/refs.ts";
+import { omitHiddenTurn } from "../../../store/rules/omit-hidden.ts";
+import { hasScope } from "../../auth/access.ts";
+import type { Caller } from "../../caller.ts";
 import { RequestError } from "../../errors.ts";
 import { stringifyWithSnapshot } from "../../encoding/encode-snapshot.ts";
 import { pageBefore, pageLimit } from "./page-query.ts";
@@ -55,15 +60,18 @@ const getSnapshot = defineRoute({
   scope: "read",
   query: z.strictObject({ turns: pageLimit(MAX_TURNS, DEFAULT_TURNS) }),
   responseSchema: restReplies.snapshot,
-  async handle({ context, ref, query }) {
+  async handle({ context, caller, ref, query }) {
     const { state: newest, cursor } = await readHistory(context, ref, { turns: 1 });
     const state = await prependOlderTurns(context, ref, newest, query);
     const head = { session_id: ref.session, event_id: cursor };
-    const resolveBlobUrl = createBlobUrlResolver(context, ref);
+    const target = {
+      resolveBlobUrl: createBlobUrlResolver(context, ref),
+      includeHidden: hasScope(caller, "debug"),
+    };
     const count = countTurnsWithinLimit(state, query.turns);
     return {
       status: 200,
-      jsonText: await stringifyWithSnapshot(context.slices, { resolveBlobUrl }, head, state, count),
+      jsonText: await stringifyWithSnapshot(context.slices, target, head, state, count),
     };
   },
 });
@@ -76,11 +84,11 @@ const listTurns = defineRoute({
   scope: "read",
   query: page,
   responseSchema: restReplies.turns,
-  async handle({ context, ref, query }) {
+  async handle({ context, caller, ref, query }) {
     const { state } = await readHistory(context, ref, { turns: 1 });
     const { turns, next } = await readTurnPage(context, ref, state, query);
     return jsonWithBlobUrls(context, ref, {
-      turns: turns.map(turnSnapshot),
+      turns: turns.map((turn) => toTurnJson(caller, turn)),
       has_more: next !== null,
       next_before: next,
     });
@@ -93,10 +101,10 @@ const getTurn = defineRoute({
   summary: "Returns one turn.",
   scope: "read",
   responseSchema: restReplies.turn,
-  async handle({ context, ref, params }) {
+  async handle({ context, caller, ref, params }) {
     const turn = await readTurn(context, ref, params["turn"] ?? "");
     if (turn === null) throw turnNotFound();
-    return jsonWithBlobUrls(context, ref, { turn: turnSnapshot(turn) });
+    return jsonWithBlobUrls(context, ref, { turn: toTurnJson(caller, turn) });
   },
 });
 
@@ -105,7 +113,7 @@ const endState = defineRoute({
   path: "/sessions/{session}/turns/{turn}/end-state",
   summary:
     "Returns the end state of a turn, or of the sub-agent that the call `task` started, with the results that the model read.",
-  scope: "read",
+  scope: "debug",
   query: z.strictObject({ task: z.string().min(1).max(256).exactOptional() }),
   responseSchema: restReplies.end_state,
   async handle({ context, ref, params, query }) {
@@ -114,6 +122,10 @@ const endState = defineRoute({
     return jsonWithBlobUrls(context, ref, state);
   },
 });
+
+function toTurnJson(caller: Caller, turn: Turn): TurnSnapshot {
+  return hasScope(caller, "debug") ? turnSnapshot(turn) : omitHiddenTurn(turnSnapshot(turn));
+}
 
 function turnNotFound(): RequestError {
   return new RequestError("NOT_FOUND", "This session has no such turn or task.");

@@ -49,7 +49,7 @@ async function sendAndAnswer(routeContext: MessageContext): Promise<RouteResult>
   const includeToolTags = body.include_tool_tags || inQuery.include_tool_tags === "true";
   const { message, headers = {} } = await sendOnce(routeContext);
   const resolveOptions = resolveAnsweringTurn(context, ref, message);
-  const format = { dialect: "responses", wire: "sse", includeToolTags } as const;
+  const format = { dialect: "responses", wire: "sse", includeToolTags, includeHidden: false } as const;
   if (body.stream)
     return { status: 200, headers, stream: sessionStream(context, ref, format, resolveOptions) };
   try {

@@ -186,7 +186,8 @@ async function readSharedJson(
     ...toPageEnd(shared),
   };
   if (before !== undefined) return stringify({ ...head, turns: state.turns.toArray().map(turnSnapshot) });
-  return stringifyWithSnapshot(slices, { resolveBlobUrl }, head, state, Infinity);
+  const target = { resolveBlobUrl, includeHidden: false };
+  return stringifyWithSnapshot(slices, target, head, state, Infinity);
 }
 
 /** Returns the page in the format of `GET /sessions/{session}/history`, so that one decoder reads both. */
