@@ -1,9 +1,12 @@
 /**
  * `createTimeSlicer` runs queued tasks in short slices, and lets the event loop run between the slices.
- * Invariant: tasks run in the order of their calls and never inside `run` itself. After 8 ms the event loop runs
- * before the next task. A task is not interrupted, so it must be short. All sessions of a gateway share one slicer, so
- * that many long jobs block the event loop no longer than one. An error rejects only its own task.
+ * Invariant: tenants and their users take turns, and the tasks of one user run in the order of their calls. No task
+ * runs inside `run` itself. After 8 ms the event loop runs before the next task. A task is not interrupted, so it must
+ * be short. All sessions of a gateway share one slicer, so that many long jobs block the event loop no longer than one.
+ * An error rejects only its own task.
  */
+import { FairQueue } from "./fair-queue.ts";
+import { currentOwner } from "./work-owner.ts";
 
 /** How long tasks may run in a row, in milliseconds. */
 const SLICE_MS = 8;
@@ -14,28 +17,32 @@ export interface TimeSlicer {
 }
 
 export function createTimeSlicer(now: () => number = () => performance.now()): TimeSlicer {
-  let queue: (() => void)[] = [];
+  const queue = new FairQueue<() => void>(1);
   let isScheduled = false;
 
   function runSlice(): void {
     const startedAt = now();
-    let n = 0;
-    while (n < queue.length && now() - startedAt < SLICE_MS) (queue[n++] as () => void)();
-    queue = queue.slice(n);
-    if (queue.length > 0) setImmediate(runSlice);
+    do {
+      const next = queue.take(startedAt);
+      if (next === null) break;
+      next.item();
+      queue.end(next, startedAt);
+    } while (now() - startedAt < SLICE_MS);
+    if (queue.waiting > 0) setImmediate(runSlice);
     else isScheduled = false;
   }
 
   return {
     run: (task) =>
       new Promise((resolve, reject) => {
-        queue.push(() => {
+        const settle = (): void => {
           try {
             resolve(task());
           } catch (error) {
             reject(error);
           }
-        });
+        };
+        queue.add(currentOwner(), settle, now());
         if (isScheduled) return;
         isScheduled = true;
         setImmediate(runSlice);

@@ -8,7 +8,9 @@
 import proxyAddr from "@fastify/proxy-addr";
 import type { IncomingMessage } from "node:http";
 import { isId } from "../../store/rules/arguments.ts";
+import { keyIdOf } from "../../store/rules/api-key.ts";
 import type { Store } from "../../store/store.ts";
+import { runAs } from "../../util/work-owner.ts";
 import type { Caller } from "../caller.ts";
 import { RequestError } from "../errors.ts";
 import type { TrustProxy } from "../options.ts";
@@ -52,7 +54,8 @@ async function authenticateByKey(
   userId: string | undefined,
   from: string,
 ): Promise<Caller> {
-  const key = await store.keys.verify(secret);
+  // The tenant is unknown yet, so that keys take turns.
+  const key = await runAs({ tenant: "", user: keyIdOf(secret) ?? from }, () => store.keys.verify(secret));
   if (key === null) throw new RequestError("UNAUTHENTICATED", "The API key is unknown, revoked or expired.");
   const user = userId ?? `key:${key.id}`;
   if (!isId(user)) throw new RequestError("BAD_REQUEST", "x-user-id must have 1 to 256 characters.");
@@ -65,7 +68,7 @@ async function authenticateByToken(
   from: string,
 ): Promise<Caller> {
   const claims = await verifyToken(token, secrets, env.now());
-  await requireActiveKey(store, claims.key);
+  await runAs(claims, () => requireActiveKey(store, claims.key));
   return { ...claims, from };
 }
 

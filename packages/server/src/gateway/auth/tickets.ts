@@ -7,6 +7,7 @@
  */
 import { isStoreError } from "../../store/errors.ts";
 import { readSigned, signText } from "../../store/rules/signed-text.ts";
+import { runAs } from "../../util/work-owner.ts";
 import { type AuthContext, requireActiveKey } from "./authenticate.ts";
 import type { Caller } from "../caller.ts";
 import { RequestError } from "../errors.ts";
@@ -44,10 +45,12 @@ export async function authenticateByTicket(
   if (signed === null) throw refuse("The signature of the ticket is invalid.");
   const { id, goodUntil, ...caller } = JSON.parse(signed) as Ticket;
   if (goodUntil <= env.now()) throw refuse("The ticket has expired.");
-  await requireActiveKey(store, caller.key);
-  if (!(await redeemOnce(context, caller.tenant, id, goodUntil)))
-    throw refuse("The ticket was already used, and each connection needs its own.");
-  return { ...caller, from };
+  return runAs(caller, async () => {
+    await requireActiveKey(store, caller.key);
+    if (!(await redeemOnce(context, caller.tenant, id, goodUntil)))
+      throw refuse("The ticket was already used, and each connection needs its own.");
+    return { ...caller, from };
+  });
 }
 
 /** An `EventSource` reconnects with its old URL, so the error states how to get another one. */

@@ -19,6 +19,7 @@ import { parseIdempotencyKey, requestDigest, runIdempotent } from "./idempotency
 import { type HttpResponse, type HttpRequest, SOCKET_PATH } from "./http-messages.ts";
 import { asClientAbort, readJsonBody } from "./read-body.ts";
 import { isStoreError } from "../../store/errors.ts";
+import { runAs } from "../../util/work-owner.ts";
 import type { RouteResult, GatewayContext } from "../context.ts";
 import type { RouteContext, Route } from "./route.ts";
 import type { Router } from "./router.ts";
@@ -109,11 +110,15 @@ async function handleRoute(
   match: RouteMatch,
 ): Promise<HttpResponse> {
   const caller = await authenticateCaller(http, request, match);
-  try {
-    return await runRoute(http, request, match, caller);
-  } catch (error) {
-    throw await explainMissingTenant(http.context, caller, error);
-  }
+  const { tenant } = caller;
+  // Callers without a tenant take turns by their addresses.
+  return runAs({ tenant, user: tenant === "" ? request.from : caller.user }, async () => {
+    try {
+      return await runRoute(http, request, match, caller);
+    } catch (error) {
+      throw await explainMissingTenant(http.context, caller, error);
+    }
+  });
 }
 
 /** Nothing can be stored for a tenant that doesn't exist, and the error of the store names only what was stored. */
@@ -291,5 +296,6 @@ export function eventStreamOptions(
 ): EventStreamOptions {
   const { limits, env } = context;
   const random = () => (env.randomBytes(1)[0] ?? 0) / 255;
-  return { caller: body.caller, open: body.stream, connections, limits, random };
+  const open: EventStreamOptions["open"] = (sink) => runAs(body.caller, () => body.stream(sink));
+  return { caller: body.caller, open, connections, limits, random };
 }

@@ -24,6 +24,7 @@ import { checkLiveness } from "./liveness.ts";
 import { SocketTransport } from "./socket-transport.ts";
 import { type SocketHandle, SocketSubscriber } from "./socket-subscriber.ts";
 import { encodeTextFrame } from "../encoding/ws-frame.ts";
+import { runAs } from "../../util/work-owner.ts";
 
 export interface SocketContext {
   readonly context: GatewayContext;
@@ -182,8 +183,10 @@ export class SocketConnection implements Connection, SinkEvents, SocketHandle {
       return;
     }
     this.#commands ??= new CommandQueue(this.#context.limits.maxBodyBytes);
-    if (this.#commands.add(this.#resolveSessionId(command), data.byteLength, () => this.#execute(command)))
-      return;
+    const isAdded = runAs(this.caller, () =>
+      this.#commands?.add(this.#resolveSessionId(command), data.byteLength, () => this.#execute(command)),
+    );
+    if (isAdded === true) return;
     this.#rejected += 1;
     if (this.#rejected > MAX_REJECTED) this.#close("flood");
     else {

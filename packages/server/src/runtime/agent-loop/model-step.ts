@@ -86,7 +86,7 @@ async function askUntilAnswered(
   while (true) {
     let usage: Usage | null = null;
     try {
-      await context.modelSlots.run(signal, async () => {
+      await context.modelSlots.run(attempt.row, signal, async () => {
         const tools = toModelTools(pinned);
         // Loaded here, so that calls that wait for a slot hold no images.
         const resolved = await resolveImages(scope, prompt);

@@ -22,7 +22,7 @@ import { RestartAttempt } from "../attempt/outcomes.ts";
 import { resultImages } from "../prompt/images.ts";
 import { modelText } from "../attempt/reference-pool.ts";
 import { RequestSlot, type RunContext, toModelTools } from "../attempt/run-context.ts";
-import { Semaphore } from "../../util/semaphore.ts";
+import { FairSemaphore } from "../../util/fair-semaphore.ts";
 import type { StepCall } from "../events/step-writer.ts";
 import { allOrAbort } from "../../util/concurrency.ts";
 
@@ -85,10 +85,10 @@ async function runPhase(
   records: Map<StepCall, ToolCallRecord>,
 ): Promise<void> {
   const { attempt, agent } = scope;
-  const slots = new Semaphore(agent.limits.maxParallelCalls);
+  const slots = new FairSemaphore(agent.limits.maxParallelCalls);
   for (const call of calls) await writeDeferredCall(scope, call);
   const branches = calls.map((call) =>
-    slots.run(attempt.signal, async () => {
+    slots.run(attempt.row, attempt.signal, async () => {
       records.set(call, await executeToolCall(scope, call, callSubAgent));
     }),
   );

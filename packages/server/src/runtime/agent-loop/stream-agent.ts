@@ -3,7 +3,8 @@
  *
  * Invariant: the journal only records that the body started. An interrupted body starts over if it is idempotent, and
  * fails the turn otherwise. Each event of a body is checked against the protocol before it is written. The body stops
- * at the abort signal even if it ignores it. A body can request payments, but only the provider decides about them.
+ * at the abort signal even if it ignores it. A body can request payments, but only the provider decides about them. It
+ * counts as one model call, and starts only when it has a slot.
  */
 import { listBlocks, type SessionEvent, SCHEMA_VERSION } from "@turnstream/protocol";
 import { checkEvent } from "@turnstream/protocol/writer";
@@ -32,6 +33,11 @@ export async function runStreamAgent(scope: RunContext, body: StreamBody, prompt
       { canRetry: true },
     );
   }
+  await attempt.context.modelSlots.run(attempt.row, attempt.signal, () => runBody(scope, body, prompt));
+}
+
+async function runBody(scope: RunContext, body: StreamBody, prompt: Prompt): Promise<void> {
+  const { attempt } = scope;
   await attempt.journal(STREAM_STARTED_KEY, true);
   const { tenant, session, turn, user, message } = attempt.row;
   const { signal, locale } = attempt;

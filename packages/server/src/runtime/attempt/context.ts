@@ -11,7 +11,7 @@ import type { Backend } from "../../session/backend.ts";
 import type { Env } from "../../util/env.ts";
 import type { TurnObserver } from "../define/turn-observer.ts";
 import type { ErrorHandler } from "../../util/error-handler.ts";
-import type { Semaphore } from "../../util/semaphore.ts";
+import type { FairSemaphore } from "../../util/fair-semaphore.ts";
 import type { Agent } from "../define/agent.ts";
 import type { FileLimits } from "../define/file-limits.ts";
 import type { SourceTool, ToolSource } from "../define/tool-source.ts";
@@ -56,14 +56,17 @@ export interface RuntimeContext extends Backend {
   readonly toolSources: ToolSourceRegistry;
   /** Tools of the runtime itself, by the names that the model calls. */
   readonly builtInTools: ReadonlyMap<string, Tool>;
-  readonly modelSlots: Semaphore;
-  readonly toolSlots: Semaphore;
+  readonly modelSlots: FairSemaphore;
+  readonly toolSlots: FairSemaphore;
   /** Which addresses of users and models may be fetched. */
   readonly fetchPolicy: FetchPolicy;
   readonly fileLimits: FileLimits;
   /** Null if this worker can't request payments. */
   readonly payments: PaymentOptions | null;
-  readonly fileSlots: Semaphore;
+  /** Slots for reading the bytes and the text of a file. A fetch doesn't hold one. */
+  readonly fileSlots: FairSemaphore;
+  /** Slots for fetching a file from its URL, held until the reading starts: they bound the bytes in memory. */
+  readonly fetchSlots: FairSemaphore;
   /** The texts for users, by language. `TurnAttempt.strings` are those of a turn. */
   readonly catalogs: CatalogOptions;
   readonly decisionWaiters: DecisionWaiterRegistry;

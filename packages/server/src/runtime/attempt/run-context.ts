@@ -19,6 +19,7 @@ import {
   SHARE_THOUGHT,
 } from "../define/agent.ts";
 import type { TurnAttempt } from "./attempt.ts";
+import type { Slot } from "../../util/fair-semaphore.ts";
 import type { PausableTimer } from "../../util/pausable-timer.ts";
 import type { PinnedAgent, PinnedTool } from "./journal-entries.ts";
 import { MAIN_RUN } from "../events/turn-writer.ts";
@@ -42,6 +43,8 @@ export interface RunContext {
   readonly depth: number;
   /** Set for a running tool: its timeout, which pauses while the tool waits for a user. */
   readonly toolClock?: PausableTimer;
+  /** Set for a running tool: its slot, which is free while the tool waits for a user. */
+  readonly toolSlot?: Slot;
   /** The references that the run was given and may cite. Finished calls add theirs. */
   readonly pool: ReferencePool;
   /** Set while the calls of a step run: the one call that may request a form or payment. */

@@ -100,13 +100,15 @@ async function read(answer: SafeResponse, context: ToolContext): Promise<Page> {
   const charset = charsetOf(answer.headers["content-type"] ?? "");
   const bytes = await answer.bytes();
   const { signal } = context;
-  const { fileLimits, fileSlots } = hostOf(context).scope.attempt.context;
+  const { row, context: runtime } = hostOf(context).scope.attempt;
+  const { fileLimits, fileSlots } = runtime;
   const limits = {
     maxChars: fileLimits.maxChars,
     timeoutMs: fileLimits.extractTimeoutMs,
     memoryMb: fileLimits.extractMemoryMb,
   };
-  const got = await fileSlots.run(signal, () => extract({ name, mediaType, charset, bytes }, limits, signal));
+  const file = { name, mediaType, charset, bytes };
+  const got = await fileSlots.run(row, signal, () => extract(file, limits, signal));
   if (got.kind === "image" || got.kind === "other") throw noText(url, got.mediaType);
   return { title: got.title, text: got.pieces.join(""), isCut: got.isCut };
 }

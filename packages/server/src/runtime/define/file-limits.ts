@@ -19,8 +19,14 @@ export interface FileLimits {
   readonly totalTimeoutMs: number;
   /** Files of one message that are read at the same time; further files wait. @default 4 */
   readonly maxParallel: number;
-  /** Files that this process reads at the same time; further files wait. @default 8 */
+  /** Files that this process reads at the same time; tenants and their users take turns for these slots. @default 8 */
   readonly maxParallelPerProcess: number;
+  /**
+   * Files that this process fetches from URLs at the same time; tenants and their users take turns. A fetched file
+   * waits for its reading in such a slot, so at most this many times `maxFileBytes` wait in memory.
+   * @default 16
+   */
+  readonly maxFetchesPerProcess: number;
   /** Characters of text that are stored per file; the rest is cut off. @default 10000000 */
   readonly maxChars: number;
   /** Characters of one file that the prompt quotes. @default 8000 */
@@ -41,6 +47,7 @@ export const DEFAULT_FILE_LIMITS: FileLimits = {
   totalTimeoutMs: 180_000,
   maxParallel: 4,
   maxParallelPerProcess: 8,
+  maxFetchesPerProcess: 16,
   maxChars: 10_000_000,
   previewChars: 8_000,
   totalPreviewChars: 40_000,
@@ -56,6 +63,7 @@ export const FILE_LIMIT_RANGES: Readonly<Record<keyof FileLimits, NumberRange>> 
   totalTimeoutMs: TIMER_MS,
   maxParallel: COUNT,
   maxParallelPerProcess: COUNT,
+  maxFetchesPerProcess: COUNT,
   maxChars: COUNT,
   previewChars: AMOUNT,
   totalPreviewChars: AMOUNT,

@@ -3,7 +3,8 @@
  * and shows one files block.
  *
  * Invariants: each file's record and text are committed together under the turn's epoch, so a later attempt reads only
- * the missing files. A failed file is shown as failed and never fails the turn.
+ * the missing files. A failed file is shown as failed and never fails the turn. A fetch holds no slot of `fileSlots`,
+ * because a slow server would keep files of other tenants from being read.
  */
 import type { FileRef } from "@turnstream/protocol";
 import { blobUrl, truncateText } from "@turnstream/protocol/writer";
@@ -13,10 +14,10 @@ import type { TurnAttempt } from "../attempt/attempt.ts";
 import { type FileRecord, fileKey, FILES_KEY } from "../attempt/journal-entries.ts";
 import { MAIN_RUN, type BlockRef } from "../events/turn-writer.ts";
 import type { RunContext } from "../attempt/run-context.ts";
-import { Semaphore } from "../../util/semaphore.ts";
+import { FairSemaphore } from "../../util/fair-semaphore.ts";
 import { allOrAbort } from "../../util/concurrency.ts";
 import type { RuntimeStrings } from "../strings/runtime-strings.ts";
-import { FileError, loadFile, nameOf } from "./load-file.ts";
+import { FileError, type LoadedFile, loadFile, nameOf } from "./load-file.ts";
 import { retryStore } from "../attempt/retry-store.ts";
 import { detectImageType } from "../attempt/stored-image.ts";
 import { turnFiles } from "./turn-files.ts";
@@ -40,8 +41,10 @@ export async function readFiles({ attempt, agent, pinned }: RunContext): Promise
     bytesLeft: limits.maxTotalBytes - bytesRead(attempt, files),
     maxImageBytes: pinned.images?.maxImageBytes ?? 0,
   };
-  const slots = new Semaphore(limits.maxParallel);
-  const branches = files.map((file, n) => slots.run(attempt.signal, () => readFile(reading, file, n)));
+  const slots = new FairSemaphore(limits.maxParallel);
+  const branches = files.map((file, n) =>
+    slots.run(attempt.row, attempt.signal, () => readFile(reading, file, n)),
+  );
   const records = await allOrAbort(branches, (error) => attempt.abort(error));
   const read = records.filter(({ problem }) => problem === null).length;
   const cut = records.filter(({ isCut }) => isCut).length;
@@ -69,12 +72,12 @@ function bytesRead(attempt: TurnAttempt, files: readonly FileRef[]): number {
 
 async function readFile(reading: Reading, file: FileRef, n: number): Promise<FileRecord> {
   const { attempt, place } = reading;
-  const { writer, context, strings } = attempt;
+  const { writer, strings } = attempt;
   let record = attempt.fromJournal(fileKey(n)) ?? reading.known.get(n);
   if (record === undefined) {
     const message = truncateText(strings.readingFile(nameOf(file)), MAX_MESSAGE);
     await writer.write({ type: "files.delta", ...place, status: "processing", message, file: n });
-    record = await context.fileSlots.run(attempt.signal, () => storeFile(reading, file, n));
+    record = await loadAndStore(reading, file, n);
   }
   const { problem } = record;
   const status = problem === null ? "completed" : "failed";
@@ -88,9 +91,30 @@ function describeOutcome(strings: RuntimeStrings, { name, problem, isCut }: File
   return isCut ? strings.fileCut(name) : "";
 }
 
-async function storeFile(reading: Reading, file: FileRef, n: number): Promise<FileRecord> {
+/** A fetched file keeps its fetch slot until it is read, which bounds the bytes that wait. Uploads are not fetched. */
+async function loadAndStore(reading: Reading, file: FileRef, n: number): Promise<FileRecord> {
+  const { context, row, signal } = reading.attempt;
+  if (uploadIdOf(file.url) !== null)
+    return context.fileSlots.run(row, signal, async () =>
+      storeFile(reading, file, n, await load(reading, file, n)),
+    );
+  return context.fetchSlots.run(row, signal, async (fetchSlot) => {
+    const loaded = await load(reading, file, n);
+    return context.fileSlots.run(row, signal, async () => {
+      fetchSlot.release();
+      return storeFile(reading, file, n, loaded);
+    });
+  });
+}
+
+async function storeFile(
+  reading: Reading,
+  file: FileRef,
+  n: number,
+  loaded: LoadedFile | FileError,
+): Promise<FileRecord> {
   const { attempt } = reading;
-  const { record, text } = await tryFile(reading, file, n);
+  const { record, text } = await tryFile(reading, file, n, loaded);
   await attempt.commitStep(fileKey(n), record, {
     isRetained: true,
     alsoCommit: async (tx) => {
@@ -108,7 +132,12 @@ interface Read {
   readonly text: readonly string[];
 }
 
-async function tryFile(reading: Reading, file: FileRef, n: number): Promise<Read> {
+async function tryFile(
+  reading: Reading,
+  file: FileRef,
+  n: number,
+  loaded: LoadedFile | FileError,
+): Promise<Read> {
   const { attempt } = reading;
   const { context, signal } = attempt;
   const nothing = {
@@ -121,7 +150,8 @@ async function tryFile(reading: Reading, file: FileRef, n: number): Promise<Read
     head: "",
   };
   try {
-    return await extractFile(reading, file, n);
+    if (loaded instanceof FileError) throw loaded;
+    return await extractFile(reading, file, n, loaded);
   } catch (error) {
     if (signal.aborted) throw signal.reason;
     if (!(error instanceof FileError) && !(error instanceof ExtractError)) throw error;
@@ -134,13 +164,14 @@ async function tryFile(reading: Reading, file: FileRef, n: number): Promise<Read
 
 const BY_CODE = { TIMEOUT: "TIMEOUT", MEMORY: "TOO_LARGE", UNREADABLE: "UNREADABLE" } as const;
 
-async function extractFile(reading: Reading, file: FileRef, n: number): Promise<Read> {
+/** Returns the bytes of a file, or why it can't be loaded. */
+async function load(reading: Reading, file: FileRef, n: number): Promise<LoadedFile | FileError> {
   const { attempt } = reading;
-  const { context, signal, turn } = attempt;
+  const { context, signal } = attempt;
   const { fileLimits: limits, env } = context;
   const timeoutMs = Math.min(limits.fileTimeoutMs, reading.until - env.now());
-  if (n >= limits.maxFiles) throw new FileError("TOO_MANY");
-  if (timeoutMs <= 0) throw new FileError("TIMEOUT");
+  if (n >= limits.maxFiles) return new FileError("TOO_MANY");
+  if (timeoutMs <= 0) return new FileError("TIMEOUT");
   // Parallel reads share one limit. Each file reserves the bytes that it has received, not its maximum.
   let reserved = 0;
   const reach = (bytes: number): void => {
@@ -152,26 +183,32 @@ async function extractFile(reading: Reading, file: FileRef, n: number): Promise<
   };
   let size = 0;
   try {
-    const got = await loadFile(attempt, file, { maxBytes: limits.maxFileBytes, reach, timeoutMs, signal });
-    size = got.bytes.byteLength;
-    const image = await storeImage(reading, file, n, got.bytes);
-    const { maxChars, extractTimeoutMs, extractMemoryMb: memoryMb } = limits;
-    const { kind, mediaType, pieces, isCut } = await extract(
-      got,
-      { maxChars, timeoutMs: extractTimeoutMs, memoryMb },
-      signal,
-    );
-    if (kind === "other") throw new FileError("UNSUPPORTED");
-    const chars = pieces.reduce((sum, piece) => sum + piece.length, 0);
-    const attachment = `file-${turn.number}-${n + 1}`;
-    const head = truncateText(pieces[0] ?? "", reading.shownChars);
-    const { name } = got;
-    const record = { name, url: file.url, mediaType, size, chars, isCut, attachment, head, problem: null };
-    const whole = image === null ? record : { ...record, image };
-    return { record: whole, text: pieces };
+    const loaded = await loadFile(attempt, file, { maxBytes: limits.maxFileBytes, reach, timeoutMs, signal });
+    size = loaded.bytes.byteLength;
+    return loaded;
+  } catch (error) {
+    if (signal.aborted) throw signal.reason;
+    if (!(error instanceof FileError)) throw error;
+    return error;
   } finally {
     reading.bytesLeft += reserved - size;
   }
+}
+
+async function extractFile(reading: Reading, file: FileRef, n: number, loaded: LoadedFile): Promise<Read> {
+  const { context, signal, turn } = reading.attempt;
+  const { maxChars, extractTimeoutMs: timeoutMs, extractMemoryMb: memoryMb } = context.fileLimits;
+  const { name } = loaded;
+  const size = loaded.bytes.byteLength;
+  const image = await storeImage(reading, file, n, loaded.bytes);
+  const extracted = await extract(loaded, { maxChars, timeoutMs, memoryMb }, signal);
+  const { kind, mediaType, pieces, isCut } = extracted;
+  if (kind === "other") throw new FileError("UNSUPPORTED");
+  const chars = pieces.reduce((sum, piece) => sum + piece.length, 0);
+  const attachment = `file-${turn.number}-${n + 1}`;
+  const head = truncateText(pieces[0] ?? "", reading.shownChars);
+  const record = { name, url: file.url, mediaType, size, chars, isCut, attachment, head, problem: null };
+  return { record: image === null ? record : { ...record, image }, text: pieces };
 }
 
 /**

@@ -28,15 +28,12 @@ export async function awaitFormInTool(
   schema: FormSchema,
   options: { readonly timeoutSeconds: number },
 ): Promise<FormAnswer> {
-  const { attempt, toolClock } = scope;
-  const { context } = attempt;
+  const { attempt, toolClock, toolSlot } = scope;
   const block = await writeFormInTool(scope, call, schema, options.timeoutSeconds);
   toolClock?.pause();
   try {
-    const decided = await context.toolSlots.releaseWhile(attempt.signal, () =>
-      awaitDecision(attempt, block, { schema: block.schema, waits: true }),
-    );
-    return answerOf(decided);
+    const decide = () => awaitDecision(attempt, block, { schema: block.schema, waits: true });
+    return answerOf(await (toolSlot?.releaseWhile(attempt.signal, decide) ?? decide()));
   } finally {
     toolClock?.resume();
   }

@@ -115,7 +115,7 @@ async function ask({ attempt, agent }: RunContext, model: Model, earlier: PriorT
   };
   let summary = "";
   let usage = NO_USAGE;
-  await context.modelSlots.run(signal, async () => {
+  await context.modelSlots.run(attempt.row, signal, async () => {
     for await (const part of askModel(model, request, { signal })) {
       if (part.type === "text-delta") summary += part.delta;
       if (part.type === "finish") usage = usageOf(part.usage);

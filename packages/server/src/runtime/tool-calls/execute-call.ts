@@ -137,7 +137,7 @@ async function performTool(
   // The user may have edited the input. With the new input the call may no longer be idempotent.
   if (wasInterrupted(scope, call, tool, approved.input)) return interrupted(scope, call);
   const isOnce = !tool.idempotent(approved.input);
-  return context.toolSlots.run(attempt.signal, async () => {
+  return context.toolSlots.run(attempt.row, attempt.signal, async (toolSlot) => {
     attempt.signal.throwIfAborted();
     if (isOnce) await attempt.journal(startKey(call.call), true, { isRetained: true });
     const result = await startToolResult(scope, call);
@@ -145,7 +145,7 @@ async function performTool(
     // The journal now states that this call started. Run it unless it must stop: otherwise its outcome would count as
     // unknown.
     (isOnce ? attempt.toolSignal : attempt.signal).throwIfAborted();
-    return runTool(scope, call, tool, approved.input, result);
+    return runTool({ ...scope, toolSlot }, call, tool, approved.input, result);
   });
 }
 

@@ -29,7 +29,7 @@ import { OUTCOME_KEY, type PinnedAgent } from "../attempt/journal-entries.ts";
 import { closeOpenGroup } from "../attempt/close-open-group.ts";
 import { MAIN_RUN } from "../events/turn-writer.ts";
 import { readFiles } from "../files/read-files.ts";
-import { parseJobId, type TurnRef } from "../attempt/job-id.ts";
+import type { TurnRef } from "../attempt/job-id.ts";
 import {
   RestartAttempt,
   ModelStreamInterrupted,
@@ -47,6 +47,7 @@ import { mainRunContext } from "../attempt/run-context.ts";
 import { generateTitle } from "./title.ts";
 import { backoffDelay } from "../../util/retry.ts";
 import { sleep } from "../../util/sleep.ts";
+import { runAs } from "../../util/work-owner.ts";
 import type { ActiveTurns } from "./active-turns.ts";
 
 const BACKOFF = { initialDelayMs: 100, maxDelayMs: 10_000 };
@@ -54,9 +55,12 @@ const BACKOFF = { initialDelayMs: 100, maxDelayMs: 10_000 };
 const TITLE_MS = 3_000;
 
 /** Returns when the turn has ended or belongs to another worker. Throws only after the job's signal is aborted. */
-export async function runTurn(context: RuntimeContext, activeTurns: ActiveTurns, job: Job): Promise<void> {
-  const ref = parseJobId(job.id);
-  if (ref === null) return;
+export async function runTurn(
+  context: RuntimeContext,
+  activeTurns: ActiveTurns,
+  ref: TurnRef,
+  job: Job,
+): Promise<void> {
   const stepAttempts = new Map<string, StepAttempts>();
   const { running } = context.store;
   let isCounted = false;
@@ -72,9 +76,10 @@ export async function runTurn(context: RuntimeContext, activeTurns: ActiveTurns,
       // The previous attempt made progress.
       if (!isCounted && row.attemptsWithoutProgress === 1) failures = 0;
       isCounted = true;
-      const attempt = await beginAttempt(context, row, stepAttempts);
+      const current = row;
+      const attempt = await runAs(row, () => beginAttempt(context, current, stepAttempts));
       isCounted = false;
-      await finishAttempt(attempt, activeTurns, job.signal);
+      await runAs(row, () => finishAttempt(attempt, activeTurns, job.signal));
       return;
     } catch (error) {
       if (job.signal.aborted) {

@@ -59,7 +59,7 @@ export async function generateTitle(attempt: TurnAttempt, agent: Agent): Promise
 }
 
 async function ask(
-  { signal }: TurnAttempt,
+  { context, row, signal }: TurnAttempt,
   model: Model,
   text: string,
 ): Promise<{ readonly title: string; readonly usage: Usage }> {
@@ -72,9 +72,11 @@ async function ask(
   ];
   let title = "";
   let usage = NO_USAGE;
-  for await (const part of askModel(model, { prompt }, { signal })) {
-    if (part.type === "text-delta") title += part.delta;
-    if (part.type === "finish") usage = usageOf(part.usage);
-  }
+  await context.modelSlots.run(row, signal, async () => {
+    for await (const part of askModel(model, { prompt }, { signal })) {
+      if (part.type === "text-delta") title += part.delta;
+      if (part.type === "finish") usage = usageOf(part.usage);
+    }
+  });
   return { title, usage };
 }

@@ -1,24 +1,31 @@
 /**
  * `TurnDispatcher` begins turns in the store and starts their engine jobs: for new messages, after a turn ended, and
- * for turns without a job. It does not run turns.
+ * for turns without a job. Tenants take turns for the few starts at a time. It does not run turns.
  *
  * Invariant: several workers may do this at the same time. `running.begin` gives a session at most one running turn.
  * For that turn, several workers may call `engine.start`; the job id lets only one start it.
  */
 import type { Engine } from "../../engine/engine.ts";
 import type { SessionRef } from "../../store/refs.ts";
+import { FairSemaphore } from "../../util/fair-semaphore.ts";
+import { runAs } from "../../util/work-owner.ts";
 import { jobId } from "../attempt/job-id.ts";
 import type { RuntimeContext } from "../attempt/context.ts";
 
 /** `poll` ignores younger messages and turns, because their signal may still be on its way. */
 const MIN_AGE_MS = 2_000;
 const BATCH = 100;
+/** Starts at the same time. A start takes milliseconds, and the engine has few connections for it. */
+const MAX_STARTS = 8;
 
 export class TurnDispatcher {
   readonly #context: Pick<RuntimeContext, "store" | "env" | "onError">;
   readonly #engine: Pick<Engine, "start">;
   readonly #starting = new Set<Promise<unknown>>();
-  #isClosed = false;
+  readonly #slots = new FairSemaphore(MAX_STARTS);
+  /** Sessions whose start waits for a slot. It finds all messages, so a session waits once. */
+  readonly #waiting = new Set<string>();
+  readonly #closed = new AbortController();
 
   constructor(context: Pick<RuntimeContext, "store" | "env" | "onError">, engine: Pick<Engine, "start">) {
     this.#context = context;
@@ -44,11 +51,20 @@ export class TurnDispatcher {
 
   /** Starts the next turn without waiting. After a failure, the next `poll` finds the turn. */
   startNextInBackground(ref: SessionRef): void {
-    if (this.#isClosed) return;
-    const started = this.startNext(ref)
+    const { signal } = this.#closed;
+    const { tenant, session } = ref;
+    const key = `${tenant} ${session}`;
+    if (signal.aborted || this.#waiting.has(key)) return;
+    this.#waiting.add(key);
+    const owner = { tenant, user: "" };
+    const started = this.#slots
+      .run(owner, signal, () => {
+        this.#waiting.delete(key);
+        return runAs(owner, () => this.startNext(ref));
+      })
       .catch((error: unknown) => {
         // A failure during shutdown is expected: other workers find the turn.
-        if (!this.#isClosed) this.#context.onError(error, { during: `the next turn of ${ref.session}` });
+        if (!signal.aborted) this.#context.onError(error, { during: `the next turn of ${session}` });
       })
       .finally(() => this.#starting.delete(started));
     this.#starting.add(started);
@@ -56,7 +72,7 @@ export class TurnDispatcher {
 
   /** Starts nothing more. When it resolves, this dispatcher no longer uses the store. */
   async close(): Promise<void> {
-    this.#isClosed = true;
+    this.#closed.abort();
     await Promise.all(this.#starting);
   }
 }

@@ -51,11 +51,15 @@ export interface WorkerOptions {
    * @default 3000
    */
   readonly leaseTtlMs?: number;
-  /** How many model calls run in this process at the same time; further calls wait. @default 1000 */
+  /**
+   * How many model calls run in this process at the same time. Further calls wait; tenants and their users take turns.
+   * The body of a stream agent counts as one call.
+   * @default 1000
+   */
   readonly maxConcurrentModelCalls?: number;
   /**
-   * How many tools run in this process at the same time; further calls wait. A tool that waits for a user doesn't
-   * count.
+   * How many tools run in this process at the same time. Further calls wait; tenants and their users take turns. A tool
+   * that waits for a user doesn't count.
    * @default 500
    */
   readonly maxConcurrentToolCalls?: number;

@@ -28,8 +28,9 @@ import { describeError } from "../../util/describe-error.ts";
 import { systemEnv } from "../../util/env.ts";
 import type { ErrorContext, ErrorHandler } from "../../util/error-handler.ts";
 import { PeriodicTask } from "../../util/periodic-task.ts";
-import { Semaphore } from "../../util/semaphore.ts";
+import { FairSemaphore } from "../../util/fair-semaphore.ts";
 import { sleep } from "../../util/sleep.ts";
+import { runAs } from "../../util/work-owner.ts";
 import type { RuntimeContext } from "../attempt/context.ts";
 import { jobPrefix, parseJobId } from "../attempt/job-id.ts";
 import { type Agent, LOOKUP_ATTACHMENTS } from "../define/agent.ts";
@@ -88,9 +89,10 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
   const holdsLease = (): boolean => executor?.isFresh() ?? true;
   const engine = await options.engine({
     work: async (job) => {
-      await runTurn(context, activeTurns, job);
       const ref = parseJobId(job.id);
-      if (ref !== null) dispatcher.startNextInBackground(ref);
+      if (ref === null) return;
+      await runAs({ tenant: ref.tenant, user: "" }, () => runTurn(context, activeTurns, ref, job));
+      dispatcher.startNextInBackground(ref);
     },
     isFresh: holdsLease,
     onError,
@@ -108,12 +110,13 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
     },
     toolSources,
     builtInTools: new Map([[LOOKUP_ATTACHMENTS, lookupAttachments]]),
-    modelSlots: new Semaphore(settings.maxConcurrentModelCalls),
-    toolSlots: new Semaphore(settings.maxConcurrentToolCalls),
+    modelSlots: new FairSemaphore(settings.maxConcurrentModelCalls),
+    toolSlots: new FairSemaphore(settings.maxConcurrentToolCalls),
     fetchPolicy: settings.fetchPolicy,
     fileLimits,
     payments,
-    fileSlots: new Semaphore(fileLimits.maxParallelPerProcess),
+    fileSlots: new FairSemaphore(fileLimits.maxParallelPerProcess),
+    fetchSlots: new FairSemaphore(fileLimits.maxFetchesPerProcess),
     decisionWaiters,
     catalogs: settings.catalogs,
     shutdownGraceMs,

@@ -9,12 +9,13 @@ import { Kysely, PostgresDialect, type LogEvent } from "kysely";
 import pg from "pg";
 import { isDatabaseUrl } from "./database-url.ts";
 import type { Db, Database } from "./database.ts";
+import { takeTurns } from "./fair-pool.ts";
 
 export interface PostgresOptions {
   readonly url: string;
   /** The PostgreSQL schema of all tables, so that they can share a database with those of an app. @default "turnstream" */
   readonly schema?: string;
-  /** Maximum number of connections. Each transaction uses one. @default 10 */
+  /** Maximum number of connections. Each transaction uses one, and tenants and their users take turns. @default 10 */
   readonly max?: number;
   /** Application name in pg_stat_activity. @default "turnstream" */
   readonly name?: string;
@@ -87,9 +88,10 @@ export function openDatabase(options: PostgresOptions): Db {
   if (!SCHEMA_NAME.test(schema))
     throw new TypeError("`schema` must have only small letters, digits and `_`, such as turnstream.");
   const timeouts = { ...TIMEOUTS, ...options.timeouts };
+  const max = options.max ?? 10;
   const pool = new pg.Pool({
     ...settingsOf(options.url, schema, timeouts),
-    max: options.max ?? 10,
+    max,
     application_name: options.name ?? "turnstream",
     connectionTimeoutMillis: timeouts.connectMs,
     keepAlive: options.keepAlive ?? true,
@@ -100,7 +102,7 @@ export function openDatabase(options: PostgresOptions): Db {
   // The pool only handles errors of idle connections. In a transaction, the next statement reports the error.
   pool.on("connect", (client) => client.on("error", () => undefined));
   return new Kysely<Database>({
-    dialect: new PostgresDialect({ pool }),
+    dialect: new PostgresDialect({ pool: takeTurns(pool, max, timeouts.connectMs) }),
     ...(options.onQuery === undefined ? {} : { log: options.onQuery }),
   });
 }

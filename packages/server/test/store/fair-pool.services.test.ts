@@ -1,0 +1,61 @@
+/** Tests that tenants take turns for the connections of the pool, on PostgreSQL. */
+import { freshDatabaseUrl } from "@turnstream/testkit/servers/shared-servers.ts";
+import { sql } from "kysely";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import type { Db } from "../../src/store/postgres/database.ts";
+import { openDatabase } from "../../src/store/postgres/open-database.ts";
+import { runAs } from "../../src/util/work-owner.ts";
+
+const WIDTH = 4;
+const FLOOD = 40;
+
+let db: Db;
+let url: string;
+beforeEach(async () => {
+  url = await freshDatabaseUrl();
+  db = openDatabase({ url, max: WIDTH });
+});
+afterEach(() => db.destroy());
+
+/** Starts many statements of one user. @returns how many of them have ended */
+function flood(
+  tenant: string,
+  user: string,
+): { readonly all: Promise<unknown>; readonly ended: () => number } {
+  let ended = 0;
+  const statements = runAs({ tenant, user }, () =>
+    Array.from({ length: FLOOD }, async () => {
+      await sql`select pg_sleep(0.1)`.execute(db);
+      ended++;
+    }),
+  );
+  return { all: Promise.all(statements), ended: () => ended };
+}
+
+it.each([
+  ["tenant", { tenant: "other", user: "u" }],
+  ["user", { tenant: "flood", user: "other" }],
+])("40 statements of one user before 4 connections don't delay another %s", async (_, owner) => {
+  const { all, ended } = flood("flood", "u");
+  for (let n = 0; n < 5; n++) {
+    const before = ended();
+    const select = () => sql`select 1`.execute(db);
+    // The second statement runs in a transaction.
+    await runAs(owner, () => (n % 2 === 0 ? select() : db.transaction().execute(select)));
+    // The first one waits until a statement ends. The others may run at once.
+    expect(ended() - before).toBeLessThanOrEqual(WIDTH);
+  }
+  expect(ended()).toBeLessThan(FLOOD / 2);
+  await all;
+});
+
+it("a statement that waits too long for a connection fails, and the connections stay usable", async () => {
+  const impatient = openDatabase({ url, max: 1, timeouts: { connectMs: 200 } });
+  const slow = sql`select pg_sleep(1)`.execute(impatient);
+  await expect(sql`select 1`.execute(impatient)).rejects.toThrow("timeout exceeded");
+  await expect(sql`select nonsense`.execute(impatient)).rejects.toThrow("timeout exceeded");
+  await slow;
+  await expect(sql`select nonsense`.execute(impatient)).rejects.toThrow("nonsense");
+  expect((await sql`select 1`.execute(impatient)).rows).toHaveLength(1);
+  await impatient.destroy();
+});
